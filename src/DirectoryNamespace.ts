@@ -14,6 +14,10 @@ import { deleteTableBranch } from "./operations/branch/deleteTableBranch.js";
 import { listTableBranches } from "./operations/branch/listTableBranches.js";
 import { type OperationContext, openContext } from "./operations/context.js";
 import { inTermsOfRequest, operationError } from "./operations/failure.js";
+import { createTableIndex, createTableScalarIndex } from "./operations/index/createTableIndex.js";
+import { describeTableIndexStats } from "./operations/index/describeTableIndexStats.js";
+import { dropTableIndex } from "./operations/index/dropTableIndex.js";
+import { listTableIndices } from "./operations/index/listTableIndices.js";
 import { cancelJob } from "./operations/job/cancelJob.js";
 import { describeJob } from "./operations/job/describeJob.js";
 import { listJobs } from "./operations/job/listJobs.js";
@@ -306,10 +310,12 @@ export class DirectoryNamespace implements AsyncDisposable {
    * Merges small fragments, and rewrites fragments with many deleted rows without these. The rows stay the same, but
    * their order may change: merged fragments come after the others. Old versions keep their files until a cleanup.
    *
-   * Fragments that an index covers are left as they are, except in tables with stable row ids: the engine does not
-   * rewrite indexes.
+   * Indexes are written anew where their rows move, and rows that they do not cover are merged into them. Those of kinds
+   * that this release does not write (for words and for vectors) stay as they are, and so do the fragments that they cover,
+   * except in tables with stable row ids.
    *
-   * The call makes two versions, the first of which only reserves ids. The signal counts until the first version is
+   * Merging fragments makes two versions, the first of which only reserves ids; bringing indexes up to date makes one more.
+   * The signal counts until the first version is
    * committed: an aborted call that rejects has changed nothing. If the call fails between the two for another reason,
    * the first version stays, with the same rows.
    * @throws UnsupportedError for tables with columns that this release does not write
@@ -511,29 +517,47 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("waitForJob", request, waitForJob);
   }
 
+  // ---------------------------------------------------------------------------------------------- indexes
+
+  /**
+   * Starts a job that builds an index on a column, and resolves at once:
+   *
+   *     const { jobId } = await ns.createTableIndex({ id, column: "email", indexType: "BTREE" });
+   *     await ns.waitForJob({ jobId });
+   *
+   * The index covers the rows of the version that it is built on. Rows added later are found by looking at them, until
+   * `optimizeTable` brings the index up to date.
+   * @throws TableColumnNotFoundError, InvalidInputError for a column that can't have the index, naming those it can have;
+   *   TableIndexAlreadyExistsError if there is one of the name; UnsupportedError for kinds that this release does not build
+   */
+  createTableIndex(request: ns.CreateTableIndexRequest): Promise<ns.CreateTableIndexResponse> {
+    return this.#run("createTableIndex", request, createTableIndex);
+  }
+  /** The same for kinds that look up values, or words of text. */
+  createTableScalarIndex(request: ns.CreateTableIndexRequest): Promise<ns.CreateTableIndexResponse> {
+    return this.#run("createTableScalarIndex", request, createTableScalarIndex);
+  }
+  /** The indexes of a version, by name. */
+  listTableIndices(request: ns.ListTableIndicesRequest): Promise<ns.ListTableIndicesResponse> {
+    return this.#run("listTableIndices", request, listTableIndices);
+  }
+  /** How much of a version an index covers. */
+  describeTableIndexStats(
+    request: ns.DescribeTableIndexStatsRequest,
+  ): Promise<ns.DescribeTableIndexStatsResponse> {
+    return this.#run("describeTableIndexStats", request, describeTableIndexStats);
+  }
+  /** Removes an index from the versions to come. */
+  dropTableIndex(request: ns.DropTableIndexRequest): Promise<ns.DropTableIndexResponse> {
+    return this.#run("dropTableIndex", request, dropTableIndex);
+  }
+
   // ---------------------------------------------------------------------------------------------- to come
 
   alterTableBackfillColumns(
     request: ns.AlterTableBackfillColumnsRequest,
   ): Promise<ns.AlterTableBackfillColumnsResponse> {
     return this.#refuse("alterTableBackfillColumns", request);
-  }
-  createTableIndex(request: ns.CreateTableIndexRequest): Promise<ns.CreateTableIndexResponse> {
-    return this.#refuse("createTableIndex", request);
-  }
-  createTableScalarIndex(request: ns.CreateTableIndexRequest): Promise<ns.CreateTableIndexResponse> {
-    return this.#refuse("createTableScalarIndex", request);
-  }
-  listTableIndices(request: ns.ListTableIndicesRequest): Promise<ns.ListTableIndicesResponse> {
-    return this.#refuse("listTableIndices", request);
-  }
-  describeTableIndexStats(
-    request: ns.DescribeTableIndexStatsRequest,
-  ): Promise<ns.DescribeTableIndexStatsResponse> {
-    return this.#refuse("describeTableIndexStats", request);
-  }
-  dropTableIndex(request: ns.DropTableIndexRequest): Promise<ns.DropTableIndexResponse> {
-    return this.#refuse("dropTableIndex", request);
   }
 
   /** An operation of the spec that the engine does not implement: authorised like any other, then refused. */

@@ -219,11 +219,21 @@ export class TableHandle {
     return this.scan({ ...query, fullTextQuery } as ScanOptions);
   }
 
+  /** Starts a job that builds an index; `ns.waitForJob` waits for it. */
   async createIndex(
     column: string,
-    options: Omit<ns.CreateTableIndexRequest, keyof ns.TableRequest | "column" | "branch">,
+    options: Omit<ns.CreateTableIndexRequest, keyof ns.TableRequest | "column" | "branch"> = {},
   ): Promise<ns.CreateTableIndexResponse> {
     return this.#namespace.createTableIndex({ ...this.#write(), column, ...options });
+  }
+
+  /** All indexes, by name. */
+  async indexes(): Promise<readonly ns.TableIndex[]> {
+    return (await this.#namespace.listTableIndices(this.#read())).indexes;
+  }
+
+  async dropIndex(name: string): Promise<ns.DropTableIndexResponse> {
+    return this.#namespace.dropTableIndex({ ...this.#write(), indexName: name });
   }
 
   stats(): Promise<ns.GetTableStatsResponse> {

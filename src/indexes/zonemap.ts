@@ -16,7 +16,7 @@ import { isValid } from "../arrow/columns/validity.js";
 import type { InputBatch } from "../arrow/exchange/input.js";
 import type { LogicalType } from "../arrow/types/type.js";
 import { breathe } from "../async/eventLoop.js";
-import { columnBytes } from "../file/writing/writer.js";
+import { columnBytes } from "../arrow/columns/columnBytes.js";
 import type { TableField } from "../schema/schema.js";
 import { storedLayoutOf } from "../schema/storedLayout.js";
 import { type AskedValues, askedValues } from "./askedValues.js";

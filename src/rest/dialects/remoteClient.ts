@@ -78,7 +78,12 @@ const BODIES: Partial<Record<Route["operation"], (body: Members) => Members>> = 
   createNamespace: unquoteModes,
   dropNamespace: unquoteModes,
   renameTable: ({ new_namespace, ...body }) => ({ new_namespace_id: new_namespace, ...body }),
-  createTableIndex: ({ metric_type, ...body }) => ({ distance_type: metric_type, ...body }),
+  // This client replaces an index unless it says otherwise.
+  createTableIndex: ({ metric_type, replace, ...body }) => ({
+    distance_type: metric_type,
+    replace: replace ?? true,
+    ...body,
+  }),
   queryTable: readQuery,
   analyzeTableQueryPlan: readQuery,
   explainTableQueryPlan: (body) =>

@@ -464,6 +464,7 @@ export const ROUTES: readonly Route[] = [
       files_removed: shape.count.optional(),
       files_added: shape.count.optional(),
       indexed_fragments_left: shape.count.optional(),
+      indexes_updated: shape.count.optional(),
     }),
   }),
   route("describeJob", POST_OR_GET, "/v1/job/{job_id}/describe", {

@@ -22,3 +22,15 @@ export const withCoverage = (index: IndexMetadata, ids: Iterable<number>): Index
   ...index,
   fragmentBitmap: encodeRoaring(Uint32Array.from(ids).sort()),
 });
+
+/** Messages of the details of indexes that know fragments and offsets in place of row ids. */
+const OF_PLACES = ["ZoneMapIndexDetails", "BloomFilterIndexDetails"];
+
+/**
+ * Whether an index knows its rows by fragments and offsets even in a table with stable row ids: it says nothing about
+ * rows that were moved.
+ */
+export function knowsPlaces({ indexDetails }: IndexMetadata): boolean {
+  const typeUrl = indexDetails?.typeUrl ?? "";
+  return OF_PLACES.some((name) => typeUrl.endsWith(`.${name}`));
+}

@@ -8,7 +8,7 @@ import { InvalidInputError } from "../../errors.js";
 import type { CreateIndex, IndexMetadata, RewrittenIndex, Uuid } from "../../format/table.js";
 import { hasStableRowIds } from "../versions/flags.js";
 import { encodeIndexSection, indicesOf, type VersionContent } from "../versions/versionContent.js";
-import { coverageOf, withCoverage } from "./indexCoverage.js";
+import { coverageOf, knowsPlaces, withCoverage } from "./indexCoverage.js";
 
 /**
  * Name of the index that records which fragments were merged into which, while other indexes still know the rows by
@@ -79,7 +79,8 @@ export function coverMovedRows(
   if (content.indexSectionBytes === null || changed.length === 0 || toIds.length === 0) return content;
   const fields = new Set(changed);
   const indices = indicesOf(content).map((index) => {
-    if ([...index.fields, ...index.coveringFields].some((id) => fields.has(id))) return index;
+    const isOn = [...index.fields, ...index.coveringFields].some((id) => fields.has(id));
+    if (isOn || knowsPlaces(index)) return index;
     const covered = coverageOf(index);
     if (covered === null || !fromIds.every((id) => covered.has(id))) return index;
     for (const id of toIds) covered.add(id);
@@ -91,7 +92,8 @@ export function coverMovedRows(
 /**
  * Updates the indexes after fragments were replaced by others with the same rows. Where rows have addresses for ids,
  * an index that covers such fragments must have been rewritten for the new addresses, and `rewritten` names the
- * result. With stable ids no index needs to be rewritten.
+ * result. With stable ids only those need to be that know places; such a one no longer covers the fragments unless it
+ * was rewritten.
  * @throws InvalidInputError where an index covers only a part of a group, or had to be rewritten and is not in
  *   `rewritten`
  */
@@ -121,6 +123,7 @@ export function remapIndices(
         throw new InvalidInputError(`index ${index.name} covers a part of the fragments that are merged`);
       }
       for (const id of oldIds) covered.delete(id);
+      if (replacement === undefined && knowsPlaces(index)) continue;
       for (const id of newIds) covered.add(id);
     }
     return withCoverage(replacement === undefined ? index : replacedBy(index, replacement), covered);

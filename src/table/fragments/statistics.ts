@@ -7,6 +7,9 @@ const SMALL_FRAGMENT_ROWS = 100_000;
 /** Names of indexes that are the format's own bookkeeping. */
 const SYSTEM_INDEX_NAMES: ReadonlySet<string> = new Set(["__lance_frag_reuse", "__lance_mem_wal"]);
 
+/** Whether an index is the format's own bookkeeping, which nobody makes, drops or lists. */
+export const isSystemIndex = (name: string): boolean => SYSTEM_INDEX_NAMES.has(name);
+
 export interface TableStatistics {
   /** Bytes of all data and index files. */
   readonly totalBytes: number;
@@ -46,7 +49,7 @@ export function tableStatistics(manifest: Manifest, indices: readonly IndexMetad
     for (const file of fragment.files) totalBytes += file.fileSizeBytes;
   }
   for (const index of indices) for (const file of index.files) totalBytes += file.sizeBytes;
-  const names = new Set(indices.map((index) => index.name).filter((name) => !SYSTEM_INDEX_NAMES.has(name)));
+  const names = new Set(indices.map((index) => index.name).filter((name) => !isSystemIndex(name)));
   return {
     totalBytes,
     numRows,

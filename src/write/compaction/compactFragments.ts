@@ -9,23 +9,24 @@
  * Reserving ids makes a version. From then on a compaction ignores its signal and goes through; one that is cancelled
  * before leaves the table as it was.
  *
- * An index holds addresses of rows, which change with the fragments they are in. With stable row ids, an index holds
- * those ids and stays valid. In a table without stable row ids, fragments that an index covers are therefore left as
- * they are.
+ * An index holds addresses of rows, which change with the fragments they are in. It is written anew with the new
+ * addresses, after the ids of the new fragments are known, and comes with the same commit. Fragments that an index covers
+ * which can't be written, because its kind is not, are left as they are. With stable row ids, most indexes hold those
+ * ids and stay valid.
  */
 
 import { breathe } from "../../async/eventLoop.js";
-import {
-  type DataFragment,
-  ReserveFragments,
-  Rewrite,
-  RewriteGroup,
-  type Transaction,
-} from "../../format/table.js";
+import { ConcurrentModificationError } from "../../errors.js";
+import { type DataFragment, ReserveFragments, Rewrite, RewriteGroup } from "../../format/table.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { decodeSchema } from "../../schema/schema.js";
-import { type ChangeTarget, commitPlanned, commitTransaction } from "../../table/commit/commit.js";
+import {
+  type ChangeTarget,
+  commitPlanned,
+  commitTransaction,
+  type PlannedChange,
+} from "../../table/commit/commit.js";
 import { coverageOf } from "../../table/commit/indexCoverage.js";
 import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";
 import { withFiles } from "../../table/commit/publication.js";
@@ -35,6 +36,8 @@ import type { ManifestFile } from "../../table/versions/manifest.js";
 import type { OpenLatest, OpenVersion } from "../../table/versions/tableAt.js";
 import { indicesOf } from "../../table/versions/versionContent.js";
 import { absentColumns } from "../absentColumns.js";
+import { writableKind } from "../indexes/openSegment.js";
+import { type RemappedIndexes, remapIndexes } from "../indexes/remapIndexes.js";
 import { whileThere } from "../whileThere.js";
 import {
   type CompactionGroup,
@@ -50,7 +53,7 @@ export interface CompactionResult {
   /** Null if there was nothing to do. */
   readonly transactionId: string | null;
   readonly groups: readonly ReplacedGroup[];
-  /** Fragments that would have been merged or rewritten if no index covered them. */
+  /** Fragments that would have been merged or rewritten if no index covered them that can't be written anew. */
   readonly indexedFragments: number;
 }
 
@@ -58,6 +61,12 @@ interface ReplacedGroup {
   readonly oldFragments: DataFragment[];
   readonly newFragments: DataFragment[];
 }
+
+interface Proposal extends PlannedChange {
+  readonly groups: readonly ReplacedGroup[];
+}
+
+const NO_INDEXES: RemappedIndexes = { rewritten: [], segments: [] };
 
 /** The compaction planned on a version. */
 interface Plan {
@@ -94,13 +103,19 @@ export async function compactFragments(
     progress?.(copiedRows, totalRows);
   });
   const plans: Plan[] = [];
+  let remapped: RemappedIndexes = NO_INDEXES;
   const verify = async (): Promise<void> => {
     await copies.requireInPlace();
+    for (const segment of remapped.segments) {
+      if (await segment.areInPlace()) continue;
+      throw new ConcurrentModificationError(
+        `${target.at.root}: files of an index were removed while it was remapped`,
+      );
+    }
     await hold?.();
   };
-  const propose = async (
-    base: OpenLatest<ReaderEnvironment>,
-  ): Promise<{ transaction: Transaction; groups: readonly ReplacedGroup[] } | null> => {
+  const propose = async (base: OpenLatest<ReaderEnvironment>): Promise<Proposal | null> => {
+    remapped = NO_INDEXES;
     const copied = await whileThere(base, async () => {
       const plan = await planOn(base, settings, signalNow);
       plans.push(plan);
@@ -113,8 +128,16 @@ export async function compactFragments(
     if (copied.length === 0) return null;
     const groups = await withIds(base, copied, verify, signalNow);
     isBegun ||= groups.some(({ newFragments }) => newFragments.length > 0);
-    const rewrite = Rewrite.create({ groups: groups.map((group) => RewriteGroup.create(group)) });
-    return { transaction: newTransaction(base.version, "rewrite", rewrite), groups };
+    const indexes = await whileThere(base, () => remapIndexes(base, groups, signalNow()));
+    remapped = indexes;
+    const rewrite = Rewrite.create({
+      groups: groups.map((group) => RewriteGroup.create(group)),
+      rewrittenIndices: [...indexes.rewritten],
+    });
+    const discard = async (): Promise<void> => {
+      for (const segment of indexes.segments) await segment.discard();
+    };
+    return { transaction: newTransaction(base.version, "rewrite", rewrite), groups, discard };
   };
   const options = {
     verify,
@@ -138,6 +161,11 @@ export async function compactFragments(
   };
 }
 
+/** By index, of a fragment: not covered; covered by one that can be written anew, or not. */
+const NOT_COVERED = "-";
+const WRITABLE = "w";
+const FIXED = "x";
+
 async function planOn(
   base: OpenVersion<ReaderEnvironment>,
   settings: CompactionSettings,
@@ -149,6 +177,7 @@ async function planOn(
   const isStable = hasStableRowIds(manifest);
   const indices = indicesOf(file);
   const coverages = indices.map(coverageOf);
+  const isWritten = indices.map((index) => writableKind(index) !== null);
   // Some index may cover more than is known here.
   const isUnknown = coverages.includes(null) || indices.some(({ name }) => name === DEFERRED_REMAP_INDEX);
   const fields = decodeSchema(manifest.fields, file.path);
@@ -163,12 +192,16 @@ async function planOn(
       absent: absentColumns(fields, [fragment], version)
         .map(({ id }) => id)
         .join(),
-      coverage: coverages.map((covered) => (covered?.has(fragment.id) === false ? "-" : "x")).join(""),
+      coverage: coverages
+        .map((covered, index) =>
+          covered?.has(fragment.id) === false ? NOT_COVERED : isWritten[index] ? WRITABLE : FIXED,
+        )
+        .join(""),
     });
   }
   const wanted = planCompaction(facts, settings);
   const isLeft = ({ coverage }: CompactionGroup): boolean =>
-    isUnknown || (!isStable && coverage.includes("x"));
+    isUnknown || (!isStable && coverage.includes(FIXED));
   return {
     file,
     groups: wanted.filter((group) => !isLeft(group)),

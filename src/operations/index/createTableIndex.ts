@@ -1,0 +1,124 @@
+/**
+ * CreateTableIndex: checks everything that can be checked at once, and starts a job that builds the index. The index is
+ * there when the job has succeeded.
+ */
+
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import type { IndexKind } from "../../indexes/kind.js";
+import { kindOfName } from "../../indexes/kinds.js";
+import type { JobControl, JsonValue } from "../../jobs/job.js";
+import type { CreateTableIndexRequest, CreateTableIndexResponse } from "../../namespace.js";
+import { type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";
+import { decodeSchema } from "../../schema/schema.js";
+import { openVersion } from "../../table/versions/openVersion.js";
+import { buildIndex } from "../../write/indexes/buildIndex.js";
+import { type IndexDefinition, planIndex, requireKind } from "../../write/indexes/indexPlan.js";
+import { textRefusal, vectorRefusal } from "../../write/indexes/kindNames.js";
+import { resumeBuild } from "../../write/indexes/resumeBuild.js";
+import type { OperationContext } from "../context.js";
+import { openWritable, type WritableTable } from "../snapshot.js";
+import { type AskedIndex, type AskedKind, checkVectorSettings, readIndexRequest } from "./indexRequest.js";
+
+export function createTableIndex(
+  context: OperationContext,
+  request: CreateTableIndexRequest,
+): Promise<CreateTableIndexResponse> {
+  return startBuild(context, request, readIndexRequest(request, "any"));
+}
+
+/** The same for kinds that look up values, or words of text. */
+export function createTableScalarIndex(
+  context: OperationContext,
+  request: CreateTableIndexRequest,
+): Promise<CreateTableIndexResponse> {
+  return startBuild(context, request, readIndexRequest(request, "scalar"));
+}
+
+async function startBuild(
+  context: OperationContext,
+  request: CreateTableIndexRequest,
+  asked: AskedIndex,
+): Promise<CreateTableIndexResponse> {
+  const table = await openWritable(context, request);
+  const open = await openVersion(table.at, table.latest);
+  // Only a version that is being removed is not there; then there is a newer one.
+  const base = open ?? (await openVersion(table.at, (await openWritable(context, request)).latest));
+  if (base === null) throw new UnsupportedError(`${table.at.root}: versions come and go`);
+  const fields = decodeSchema(base.file.manifest.fields, base.file.path);
+  const kind = buildableKind(asked, resolveField(fields, asked.column));
+  const { column, replaces, parameters } = asked;
+  const definition: IndexDefinition = { column, kind, name: asked.name, replaces, parameters };
+  const plan = planIndex(base.file, definition);
+  const named = { ...definition, name: plan.name };
+  const told: JsonValue = {
+    column: plan.column.path,
+    indexType: kind.name,
+    name: plan.name,
+    ...(replaces && { replace: true }),
+    ...parameters,
+  };
+  const { jobId } = await context.jobs.start(
+    {
+      kind: "index",
+      table: table.table.id,
+      at: table.at,
+      key: JSON.stringify(told),
+      parameters: told,
+      unit: "rows",
+      run: (control) => runBuild(table, named, control),
+    },
+    request.signal,
+  );
+  return { transactionId: jobId, jobId };
+}
+
+/**
+ * The kind to build on a column.
+ * @throws InvalidInputError for a column that can't have it; UnsupportedError for a kind that this release does not build
+ */
+function buildableKind(asked: AskedIndex, at: FieldAtPath): IndexKind {
+  const wanted = asked.kind ?? suitableKind(at);
+  const { family, name } = wanted;
+  const kind = family === "scalar" ? kindOfName(name) : null;
+  if (kind !== null) {
+    requireKind(at, name, (field) => kind.refusal(field));
+    return kind;
+  }
+  if (family === "text") requireKind(at, name, (field) => textRefusal(name, field));
+  if (family === "vector") {
+    requireKind(at, name, (field) => vectorRefusal(name, field));
+    const { type } = at.field;
+    if (type.kind === "fixedSizeList") {
+      checkVectorSettings({ ...asked, kind: wanted }, type.size, type.of.kind === "int");
+    }
+  }
+  throw new UnsupportedError(`indexType: building indexes of type ${name} is not supported by this release`);
+}
+
+/** What a column gets where no kind is asked for: a vector IVF_PQ, anything else BTREE. */
+function suitableKind({ path, field }: FieldAtPath): AskedKind {
+  if (vectorRefusal("IVF_PQ", field) === null) return { family: "vector", name: "IVF_PQ" };
+  if (kindOfName("BTREE")?.refusal(field) === null) return { family: "scalar", name: "BTREE" };
+  throw new InvalidInputError(`indexType: is needed for column ${path}, which can't have a BTREE`);
+}
+
+async function runBuild(
+  table: WritableTable,
+  definition: IndexDefinition,
+  control: JobControl,
+): Promise<JsonValue> {
+  const done = await resumeBuild(table.at, control.checkpoint, control.signal);
+  if (done !== null) return done;
+  let directory = "";
+  const built = await buildIndex(table, definition, {
+    signal: control.signal,
+    progress: (rows, total) => control.progress(rows, total),
+    async announce(name) {
+      directory = name;
+      await control.saveCheckpoint({ directory });
+    },
+    committing: (transactionId) => control.saveCheckpoint({ directory, transactionId }),
+    hold: () => control.hold(),
+  });
+  return { ...built };
+}

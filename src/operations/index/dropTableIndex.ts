@@ -1,0 +1,30 @@
+/** DropTableIndex: removes an index from the versions to come. Its files stay until no version needs them. */
+
+import { CreateIndex, type Transaction } from "../../format/table.js";
+import type { DropTableIndexRequest, DropTableIndexResponse } from "../../namespace.js";
+import { commitPlanned } from "../../table/commit/commit.js";
+import { newTransaction } from "../../table/commit/transaction.js";
+import type { OperationContext } from "../context.js";
+import { requireString } from "../request.js";
+import { openWritable } from "../snapshot.js";
+import { requireIndex } from "./findIndex.js";
+
+export async function dropTableIndex(
+  context: OperationContext,
+  request: DropTableIndexRequest,
+): Promise<DropTableIndexResponse> {
+  const name = requireString(request.indexName, "indexName");
+  const table = await openWritable(context, request);
+  // A compaction meanwhile may have put other segments in the place of these.
+  const mustSee = ({ rewrite }: Transaction): boolean => (rewrite?.rewrittenIndices.length ?? 0) > 0;
+  const { committed, plan } = await commitPlanned(
+    table,
+    (base) => {
+      const { segments } = requireIndex(base.file, name, table.table.id);
+      const removal = CreateIndex.create({ removedIndices: [...segments] });
+      return { transaction: newTransaction(base.version, "createIndex", removal) };
+    },
+    { signal: request.signal, mustSee },
+  );
+  return { transactionId: plan.transaction.uuid, version: committed.version };
+}

@@ -1,0 +1,206 @@
+/** Reads requests for new indexes: the kind, and the settings of all kinds, whether they are of use to it or not. */
+
+import { InvalidInputError } from "../../errors.js";
+import { isWellFormed } from "../../ident.js";
+import type { CreateTableIndexRequest } from "../../namespace.js";
+import { isSystemIndex } from "../../table/fragments/statistics.js";
+import { SCALAR_KINDS, TEXT_KINDS, VECTOR_KINDS } from "../../write/indexes/kindNames.js";
+import { optionalBoolean, optionalCount, optionalString, requireString } from "../request.js";
+
+export type IndexFamily = "scalar" | "text" | "vector";
+
+/** A kind of index that a request names. */
+export interface AskedKind {
+  readonly family: IndexFamily;
+  readonly name: string;
+}
+
+export interface AskedIndex {
+  /** Path of the column. */
+  readonly column: string;
+  /** Null: whichever suits the column. */
+  readonly kind: AskedKind | null;
+  readonly name: string | null;
+  readonly replaces: boolean;
+  readonly distance: string;
+  readonly text: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly vector: Readonly<Record<string, number | undefined>>;
+  /** Of scalar kinds, as their builders have them. */
+  readonly parameters: Readonly<Record<string, number>>;
+}
+
+const MAX_NAME_BYTES = 200;
+const MAX_ZONE_ROWS = 2 ** 20;
+const DISTANCES = ["l2", "cosine", "dot", "hamming"];
+/** Other spellings; underscores and case are left out of account. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  SCALAR: "BTREE",
+  INVERTED: "FTS",
+  FMINDEX: "FM",
+  VECTOR: "IVF_PQ",
+};
+const FAMILIES: readonly (readonly [IndexFamily, readonly string[]])[] = [
+  ["scalar", SCALAR_KINDS],
+  ["text", TEXT_KINDS],
+  ["vector", VECTOR_KINDS],
+];
+
+/**
+ * @param family "scalar": only kinds for values and text
+ * @throws InvalidInputError
+ */
+export function readIndexRequest(request: CreateTableIndexRequest, family: "any" | "scalar"): AskedIndex {
+  const kind = kindOf(request.indexType, family);
+  const distance = (optionalString(request.distanceType, "distanceType") ?? "l2").toLowerCase();
+  if (distance !== "euclidean" && !DISTANCES.includes(distance)) {
+    throw new InvalidInputError(`distanceType: must be one of ${DISTANCES.join(", ")}, not ${distance}`);
+  }
+  const rowsPerZone = countUpTo(request, "rowsPerZone", MAX_ZONE_ROWS);
+  return {
+    column: requireString(request.column, "column"),
+    kind,
+    name: nameOf(request.name),
+    replaces: optionalBoolean(request.replace, "replace") ?? false,
+    distance: distance === "euclidean" ? "l2" : distance,
+    text: textSettings(request),
+    vector: vectorSettings(request),
+    parameters: rowsPerZone === undefined ? {} : { rowsPerZone },
+  };
+}
+
+function kindOf(given: unknown, family: "any" | "scalar"): AskedKind | null {
+  const text = optionalString(given, "indexType")?.trim();
+  if (text === undefined) return null;
+  const fold = (name: string): string => name.replaceAll("_", "").toUpperCase();
+  const asked = fold(OTHER_NAMES[fold(text)] ?? text);
+  const choices: string[] = [];
+  for (const [each, names] of FAMILIES) {
+    if (family === "scalar" && each === "vector") continue;
+    const name = names.find((known) => fold(known) === asked);
+    if (name !== undefined) return { family: each, name };
+    choices.push(...names);
+  }
+  const shown = JSON.stringify(text.slice(0, 80));
+  throw new InvalidInputError(`indexType: must be one of ${choices.join(", ")}, not ${shown}`);
+}
+
+/** Names are parts of paths of the interface, and texts in manifests; nothing on disk is called by them. */
+function nameOf(given: unknown): string | null {
+  const name = optionalString(given, "name");
+  if (name === undefined) return null;
+  if (name === "" || !isWellFormed(name) || /\p{Cc}/u.test(name)) {
+    throw new InvalidInputError("name: must be a text without control characters that is not empty");
+  }
+  if (new TextEncoder().encode(name).length > MAX_NAME_BYTES) {
+    throw new InvalidInputError(`name: must be of at most ${MAX_NAME_BYTES} bytes of UTF-8`);
+  }
+  if (isSystemIndex(name)) throw new InvalidInputError(`name: ${name} is the format's own`);
+  return name;
+}
+
+const TOKENIZERS = ["simple", "whitespace", "raw", "ngram"];
+const LANGUAGES = [
+  ...["Arabic", "Danish", "Dutch", "English", "Finnish", "French", "German", "Greek", "Hungarian"],
+  ...["Italian", "Norwegian", "Portuguese", "Romanian", "Russian", "Spanish", "Swedish", "Tamil", "Turkish"],
+];
+const BLOCK_SIZES = [128, 256];
+
+function textSettings(request: CreateTableIndexRequest): AskedIndex["text"] {
+  const tokenizer = optionalString(request.baseTokenizer, "baseTokenizer");
+  // Those that need models have the place of these after a slash.
+  if (tokenizer !== undefined && !TOKENIZERS.includes(tokenizer) && !/^(jieba|lindera)\/./.test(tokenizer)) {
+    throw new InvalidInputError(
+      `baseTokenizer: must be one of ${TOKENIZERS.join(", ")}, jieba/<model> or lindera/<model>, not ${JSON.stringify(tokenizer.slice(0, 80))}`,
+    );
+  }
+  const language = optionalString(request.language, "language");
+  const known = LANGUAGES.find((each) => each.toLowerCase() === language?.toLowerCase());
+  if (language !== undefined && known === undefined) {
+    throw new InvalidInputError(
+      `language: must be one of ${LANGUAGES.join(", ")}, not ${JSON.stringify(language.slice(0, 80))}`,
+    );
+  }
+  const least = countUpTo(request, "minNgramLength", 100);
+  const most = countUpTo(request, "maxNgramLength", 100);
+  if (least !== undefined && most !== undefined && least > most) {
+    throw new InvalidInputError(`minNgramLength: must be at most maxNgramLength, ${most}, not ${least}`);
+  }
+  const blockSize = optionalCount(request.blockSize, "blockSize", 1);
+  if (blockSize !== undefined && !BLOCK_SIZES.includes(blockSize)) {
+    throw new InvalidInputError(`blockSize: must be 128 or 256, not ${blockSize}`);
+  }
+  return {
+    ...{ baseTokenizer: tokenizer, language: known, minNgramLength: least, maxNgramLength: most, blockSize },
+    maxTokenLength: optionalCount(request.maxTokenLength, "maxTokenLength"),
+    withPosition: optionalBoolean(request.withPosition, "withPosition"),
+    lowerCase: optionalBoolean(request.lowerCase, "lowerCase"),
+    stem: optionalBoolean(request.stem, "stem"),
+    removeStopWords: optionalBoolean(request.removeStopWords, "removeStopWords"),
+    asciiFolding: optionalBoolean(request.asciiFolding, "asciiFolding"),
+    prefixOnly: optionalBoolean(request.prefixOnly, "prefixOnly"),
+  };
+}
+
+/** Greatest values of numbers that vector indexes are made with; far more than is of use. */
+const VECTOR_MAXIMA = {
+  numPartitions: 1_000_000,
+  numSubVectors: 65_536,
+  numBits: 8,
+  sampleRate: 1_000_000,
+  maxIterations: 100_000,
+  targetPartitionSize: 2 ** 32 - 1,
+  m: 65_536,
+  efConstruction: 1_000_000,
+} as const;
+
+function vectorSettings(request: CreateTableIndexRequest): AskedIndex["vector"] {
+  const members = Object.keys(VECTOR_MAXIMA) as (keyof typeof VECTOR_MAXIMA)[];
+  return Object.fromEntries(
+    members.map((member) => [member, countUpTo(request, member, VECTOR_MAXIMA[member])]),
+  );
+}
+
+function countUpTo<Member extends keyof CreateTableIndexRequest>(
+  request: CreateTableIndexRequest,
+  member: Member,
+  most: number,
+): number | undefined {
+  const count = optionalCount(request[member], member, 1);
+  if (count === undefined || count <= most) return count;
+  throw new InvalidInputError(`${member}: must be an integer from 1 to ${most}, not ${count}`);
+}
+
+/**
+ * Checks what the settings of an index on vectors have to do with its column and with each other.
+ * @param dimension of the vectors
+ * @throws InvalidInputError
+ */
+export function checkVectorSettings(
+  { kind, distance, vector }: AskedIndex & { readonly kind: AskedKind },
+  dimension: number,
+  isBinary: boolean,
+): void {
+  if (isBinary !== (distance === "hamming")) {
+    const which = isBinary ? "hamming, for vectors of uint8" : "l2, cosine or dot, for vectors of floats";
+    throw new InvalidInputError(`distanceType: must be ${which}, not ${distance}`);
+  }
+  const { numSubVectors, numBits } = vector;
+  if (kind.name.endsWith("PQ")) {
+    if (numBits !== undefined && numBits !== 4 && numBits !== 8) {
+      throw new InvalidInputError(`numBits: must be 4 or 8, not ${numBits}`);
+    }
+    if (numSubVectors !== undefined && dimension % numSubVectors !== 0) {
+      throw new InvalidInputError(
+        `numSubVectors: must divide ${dimension}, the dimension of the vectors, not ${numSubVectors}`,
+      );
+    }
+    if (numBits === 4 && numSubVectors !== undefined && numSubVectors % 2 !== 0) {
+      throw new InvalidInputError(`numSubVectors: must be even for numBits 4, not ${numSubVectors}`);
+    }
+  }
+  if (kind.name === "IVF_RQ" && dimension % 8 !== 0) {
+    throw new InvalidInputError(
+      `column: vectors of an IVF_RQ index have a multiple of 8 values, not ${dimension}`,
+    );
+  }
+}

@@ -1,0 +1,143 @@
+/** What a version records of an index, in the words of the interface. */
+
+import { CorruptFileError } from "../../errors.js";
+import { InvertedIndexDetails, METRICS, VectorIndexDetails } from "../../format/indexDetails.js";
+import type { IndexMetadata } from "../../format/table.js";
+import { formatFieldPath } from "../../ident.js";
+import { kindOfTypeUrl } from "../../indexes/kinds.js";
+import { join } from "../../platform/native.js";
+import { allFields } from "../../schema/fieldPaths.js";
+import { decodeSchema, type TableField } from "../../schema/schema.js";
+import type { NamedIndex } from "../../table/commit/namedIndexes.js";
+import { resolveIndexDirectory } from "../../table/fragments/fileLookup.js";
+import { isJsonObject } from "../../table/versions/jsonValues.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import type { OperationContext } from "../context.js";
+
+/** Type of an index of which nothing is known. */
+const UNKNOWN = "UNKNOWN";
+const VECTOR = "VectorIndexDetails";
+/** Files of indexes on vectors, and the metadata that tells their type. */
+const VECTOR_FILE = "index.idx";
+const VECTOR_KEY = "lance:index";
+
+const OTHER_TYPES: Readonly<Record<string, string>> = {
+  InvertedIndexDetails: "FTS",
+  FMIndexDetails: "FM",
+};
+
+export interface RecordedType {
+  /** `BTREE`, `BITMAP`, `LABEL_LIST`, `ZONEMAP`, `BLOOMFILTER`, `NGRAM`, `FTS`, `FM`, `IVF_…` or `UNKNOWN`. */
+  readonly indexType: string;
+  /** Of an index on vectors: `l2`, `cosine`, `dot` or `hamming`. */
+  readonly distanceType?: string;
+}
+
+/** The type of an index; for one on vectors it may lie in the index's file. */
+export async function typeOfIndex(
+  { at, file }: OpenVersion<OperationContext>,
+  { segments: [segment] }: NamedIndex,
+): Promise<RecordedType> {
+  const typeUrl = segment.indexDetails?.typeUrl ?? "";
+  const kind = kindOfTypeUrl(typeUrl);
+  if (kind !== null) return { indexType: kind.name };
+  const message = messageOf(typeUrl);
+  if (message !== VECTOR) return { indexType: OTHER_TYPES[message] ?? UNKNOWN };
+  return typeOfDetails(segment) ?? typeOfFile(at.environment, await pathOfVectors(), segment);
+
+  async function pathOfVectors(): Promise<string> {
+    return join(await resolveIndexDirectory(at, file.manifest, segment), VECTOR_FILE);
+  }
+}
+
+const messageOf = (typeUrl: string): string => typeUrl.slice(typeUrl.lastIndexOf(".") + 1);
+
+const detailsOf = ({ name, indexDetails }: IndexMetadata): VectorIndexDetails =>
+  VectorIndexDetails.decode(indexDetails?.value ?? new Uint8Array(0), {
+    path: `details of index ${name}`,
+    byteOffset: 0,
+  });
+
+function typeOfDetails(segment: IndexMetadata): RecordedType | null {
+  const { hnsw, pq, sq, rq, flat, metricType } = detailsOf(segment);
+  const codes = pq ? "PQ" : sq ? "SQ" : rq ? "RQ" : flat ? "FLAT" : null;
+  if (codes === null) return null;
+  const distanceType: string | undefined = METRICS[metricType];
+  return { indexType: `IVF_${hnsw ? "HNSW_" : ""}${codes}`, ...(distanceType && { distanceType }) };
+}
+
+/** A damaged index has a type that is not known; a query that uses it tells of the damage. */
+async function typeOfFile(
+  context: OperationContext,
+  path: string,
+  { name }: IndexMetadata,
+): Promise<RecordedType> {
+  try {
+    const { descriptor } = await context.openDataFile(path);
+    const text = new TextDecoder().decode(descriptor.schema?.metadata.get(VECTOR_KEY));
+    const { type, distance_type } = parseObject(text, `${path}: index ${name}`);
+    return {
+      indexType: typeof type === "string" && /^IVF_[A-Z_]{2,20}$/.test(type) ? type : UNKNOWN,
+      ...(METRICS.some((metric) => metric === distance_type) && { distanceType: String(distance_type) }),
+    };
+  } catch (error) {
+    if (!(error instanceof CorruptFileError)) throw error;
+    return { indexType: UNKNOWN };
+  }
+}
+
+function parseObject(text: string, path: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : {};
+  } catch (cause) {
+    throw new CorruptFileError(path, 0, "its type is no JSON", { cause });
+  }
+}
+
+/** Details of an index as JSON text. */
+export function detailsText(segment: IndexMetadata): string {
+  const { typeUrl = "", value = new Uint8Array(0) } = segment.indexDetails ?? {};
+  const message = messageOf(typeUrl);
+  if (message === VECTOR) {
+    const { metricType, targetPartitionSize, hnsw, pq, sq, rq } = detailsOf(segment);
+    return JSON.stringify({
+      metric_type: METRICS[metricType],
+      target_partition_size: targetPartitionSize || undefined,
+      hnsw: hnsw && { m: hnsw.maxConnections, ef_construction: hnsw.constructionEf },
+      num_bits: (pq ?? sq ?? rq)?.numBits,
+      num_sub_vectors: pq?.numSubVectors,
+    });
+  }
+  if (message !== "InvertedIndexDetails") return "{}";
+  const origin = { path: `details of index ${segment.name}`, byteOffset: 0 };
+  const text = InvertedIndexDetails.decode(value, origin);
+  return JSON.stringify({
+    base_tokenizer: text.baseTokenizer,
+    language: text.language.replace(/^"(.*)"$/, "$1"),
+    with_position: text.withPosition,
+    max_token_length: text.maxTokenLength,
+    lower_case: text.lowerCase,
+    stem: text.stem,
+    remove_stop_words: text.removeStopWords,
+    ascii_folding: text.asciiFolding,
+    min_ngram_length: text.minNgramLength,
+    max_ngram_length: text.maxNgramLength,
+    prefix_only: text.prefixOnly,
+    block_size: text.blockSize,
+  });
+}
+
+/** Finds the paths of an index's columns; those of fields that the schema lacks are left out. */
+export function columnPaths({ file }: OpenVersion): (index: NamedIndex) => string[] {
+  const fields: TableField[] = decodeSchema(file.manifest.fields, file.path);
+  const byId = new Map<number, string>();
+  for (const { chain, field } of allFields(fields)) {
+    byId.set(field.id, formatFieldPath(chain.map(({ name }) => name)));
+  }
+  return ({ segments: [segment] }) =>
+    segment.fields.flatMap((id) => {
+      const path = byId.get(id);
+      return path === undefined ? [] : [path];
+    });
+}

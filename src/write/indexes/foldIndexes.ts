@@ -1,0 +1,201 @@
+/**
+ * Brings indexes up to date: the rows of fragments that an index does not cover are merged into it, and an index of
+ * several segments becomes one. All indexes change in one version. Those of kinds that this release does not write stay
+ * as they are, and so do all indexes of a table that follows moved rows by an index of its own.
+ */
+
+import { ConcurrentModificationError, TableColumnNotFoundError } from "../../errors.js";
+import { CreateIndex, type DataFragment, type IndexMetadata, type Transaction } from "../../format/table.js";
+import type { IndexKind } from "../../indexes/kind.js";
+import type { RowMoves } from "../../indexes/moves.js";
+import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
+import { coverageOf } from "../../table/commit/indexCoverage.js";
+import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";
+import { coveredFragments, type NamedIndex, namedIndexes } from "../../table/commit/namedIndexes.js";
+import { withFiles } from "../../table/commit/publication.js";
+import { newTransaction } from "../../table/commit/transaction.js";
+import { hasStableRowIds } from "../../table/versions/flags.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
+import { indexDirectoryName } from "../../table/versions/paths.js";
+import type { OpenLatest } from "../../table/versions/tableAt.js";
+import { indicesOf } from "../../table/versions/versionContent.js";
+import { whileThere } from "../whileThere.js";
+import { isSeen } from "./buildIndex.js";
+import { type IndexColumn, indexColumn, valuesKey } from "./indexColumn.js";
+import { indexRows } from "./indexRows.js";
+import { openSegment, writableKind } from "./openSegment.js";
+import { stayingFragments, stayingRows } from "./rowMoves.js";
+import { segmentMetadata, type WrittenSegment, writeSegment } from "./segment.js";
+
+export interface FoldedIndexes {
+  readonly version: number;
+  readonly transactionId: string;
+  /** Names of the indexes that changed. */
+  readonly names: readonly string[];
+}
+
+/** An index that is to be brought up to date. */
+interface Outdated {
+  readonly index: NamedIndex;
+  readonly kind: IndexKind;
+  readonly column: IndexColumn;
+}
+
+/** What was written for one index; it serves again where the version it was planned on was overtaken. */
+interface Draft {
+  readonly segment: WrittenSegment;
+  /** Names what it was made of. */
+  readonly key: string;
+  readonly fragmentIds: readonly number[];
+}
+
+/** How the work is ended. */
+export interface FoldOptions {
+  /** Ends the work; ignored once the version is being published. */
+  readonly signal?: AbortSignal;
+  /** Rejects where the caller may not commit any more; called right before the commit. */
+  readonly hold?: () => Promise<void>;
+}
+
+/**
+ * @returns null where there was nothing to do
+ * @throws ConcurrentModificationError where other writers keep changing the indexes or what they cover; CorruptFileError
+ *   for an index that can't be read
+ */
+export async function foldIndexes(
+  target: ChangeTarget<ReaderEnvironment>,
+  { signal, hold }: FoldOptions = {},
+): Promise<FoldedIndexes | null> {
+  const drafts = new Map<string, Draft>();
+  let seen: readonly Outdated[] = [];
+  const propose = async (base: OpenLatest<ReaderEnvironment>) => {
+    seen = outdatedIndexes(base.file);
+    if (seen.length === 0) return null;
+    const newIndices: IndexMetadata[] = [];
+    for (const outdated of seen) {
+      signal?.throwIfAborted();
+      const draft = await draftOf(base, outdated, drafts, signal);
+      newIndices.push(metadataOf(base, outdated, draft));
+    }
+    const removedIndices = seen.flatMap(({ index }) => [...index.segments]);
+    const change = CreateIndex.create({ newIndices, removedIndices });
+    return { transaction: newTransaction(base.version, "createIndex", change), names: namesOf(seen) };
+  };
+  const verify = async (): Promise<void> => {
+    for (const { segment } of drafts.values()) {
+      if (await segment.areInPlace()) continue;
+      throw new ConcurrentModificationError(
+        `${target.at.root}: files of an index were removed while it was merged`,
+      );
+    }
+    await hold?.();
+  };
+  const mustSee = (other: Transaction): boolean =>
+    seen.some(({ index, column }) => isSeen(other, { column, replaced: index }));
+  const discard = async (): Promise<void> => {
+    for (const { segment } of drafts.values()) await segment.discard();
+  };
+  const done = await withFiles(discard, () => commitPlanned(target, propose, { signal, verify, mustSee }));
+  if (done === null) return null;
+  const { committed, plan } = done;
+  return { version: committed.version, transactionId: plan.transaction.uuid, names: plan.names };
+}
+
+const namesOf = (outdated: readonly Outdated[]): string[] => outdated.map(({ index }) => index.name);
+
+/** The indexes that do not cover all fragments, or have several segments, and that can be written. */
+function outdatedIndexes(file: ManifestFile): Outdated[] {
+  if (indicesOf(file).some(({ name }) => name === DEFERRED_REMAP_INDEX)) return [];
+  return namedIndexes(file).flatMap((index) => {
+    const kinds = index.segments.map(writableKind);
+    const [kind] = kinds;
+    const [fieldId] = index.segments[0].fields;
+    const isOne =
+      kinds.every((each) => each === kind) && index.segments.every(({ fields }) => fields[0] === fieldId);
+    if (kind === null || !isOne) return [];
+    const covered = coveredFragments(index);
+    const isCurrent = file.manifest.fragments.every(({ id }) => covered.has(id));
+    if (isCurrent && index.segments.length === 1) return [];
+    try {
+      const column = indexColumn(file, fieldId);
+      return kind.refusal(column.field) === null ? [{ index, kind, column }] : [];
+    } catch (error) {
+      // An index on a field that is gone is of no use to anybody.
+      if (error instanceof TableColumnNotFoundError) return [];
+      throw error;
+    }
+  });
+}
+
+async function draftOf(
+  base: OpenLatest<ReaderEnvironment>,
+  outdated: Outdated,
+  drafts: Map<string, Draft>,
+  signal: AbortSignal | undefined,
+): Promise<Draft> {
+  const { index, column } = outdated;
+  const { fragments } = base.file.manifest;
+  const ids = index.segments.map(({ uuid }) => indexDirectoryName(uuid?.uuid ?? new Uint8Array(0)));
+  const key = JSON.stringify([ids, fragments.map((fragment) => valuesKey(fragment, column))]);
+  const old = drafts.get(index.name);
+  if (old?.key === key) return old;
+  if (old !== undefined) {
+    drafts.delete(index.name);
+    await old.segment.discard();
+  }
+  const segment = await whileThere(base, () => writeMerged(base, outdated, signal));
+  const draft = { segment, key, fragmentIds: fragments.map(({ id }) => id) };
+  drafts.set(index.name, draft);
+  return draft;
+}
+
+/**
+ * Merges the rows that are not covered into the segment that there is. Several segments may hold entries of the same
+ * fragment, of which only one is right: they are built anew.
+ */
+async function writeMerged(
+  base: OpenLatest<ReaderEnvironment>,
+  { index, kind, column }: Outdated,
+  signal: AbortSignal | undefined,
+): Promise<WrittenSegment> {
+  const { fragments } = base.file.manifest;
+  const rowsOf = (some: readonly DataFragment[]) =>
+    indexRows(base, { column, fragments: some, byPlace: kind.knowsPlaces, signal });
+  const { segments } = index;
+  const options = { kind, field: column.field, signal };
+  const covered = segments.length === 1 ? coverageOf(segments[0]) : null;
+  if (covered === null || covered.size === 0) {
+    return writeSegment(base.at, options, (target) => kind.build(rowsOf(fragments), target));
+  }
+  const staying = fragments.filter(({ id }) => covered.has(id));
+  const added = fragments.filter(({ id }) => !covered.has(id));
+  const old = await openSegment(base, segments[0], kind, column.field);
+  const moves = await movesOf(base, staying);
+  return writeSegment(base.at, options, (target) => kind.merge([old], moves, rowsOf(added), target));
+}
+
+function movesOf(
+  base: OpenLatest<ReaderEnvironment>,
+  staying: readonly DataFragment[],
+): RowMoves | Promise<RowMoves> {
+  const { manifest, path } = base.file;
+  if (hasStableRowIds(manifest)) return stayingRows(versionSource(base), staying, path);
+  return stayingFragments(staying);
+}
+
+function metadataOf(
+  base: OpenLatest<ReaderEnvironment>,
+  { index, column }: Outdated,
+  { segment, fragmentIds }: Draft,
+): IndexMetadata {
+  // Of a merged segment the version of the one before is kept: the reference does so, too.
+  const [first] = index.segments;
+  return segmentMetadata(segment, {
+    name: index.name,
+    fieldId: column.field.id,
+    datasetVersion: index.segments.length === 1 ? first.datasetVersion : base.version,
+    createdAt: Date.now(),
+    fragmentIds,
+  });
+}

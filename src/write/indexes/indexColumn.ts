@@ -1,0 +1,54 @@
+/** The column of an index: what is read of it, and in which fragments its values are stored where they were. */
+
+import { TableColumnNotFoundError } from "../../errors.js";
+import type { DataFragment } from "../../format/table.js";
+import { ColumnReads, type RowsPlan } from "../../query/columnReads.js";
+import { allFields, type FieldAtPath } from "../../schema/fieldPaths.js";
+import { decodeSchema, storageOf, type TableField } from "../../schema/schema.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
+
+export interface IndexColumn extends FieldAtPath {
+  /** Reads the column as its first output, and the addresses of its rows. */
+  readonly projection: RowsPlan;
+  /** Ids of the field and of all below it. */
+  readonly fieldIds: ReadonlySet<number>;
+}
+
+/**
+ * The column of a field.
+ * @throws TableColumnNotFoundError where the schema lacks the field; UnsupportedError for a column that is not read
+ */
+export function indexColumn(file: ManifestFile, fieldId: number): IndexColumn {
+  const fields = decodeSchema(file.manifest.fields, file.path);
+  for (const at of allFields(fields)) if (at.field.id === fieldId) return columnAt(fields, at);
+  throw new TableColumnNotFoundError(`field ${fieldId} is not in the table's schema`);
+}
+
+/** @throws UnsupportedError for a column that is not read */
+export function columnAt(fields: readonly TableField[], at: FieldAtPath): IndexColumn {
+  const reads = new ColumnReads(fields);
+  reads.source(at.chain.map(({ name }) => name));
+  const below = Array.from(allFields([at.field]), ({ field }) => field.id);
+  return { ...at, projection: { ...reads.plan(), withAddresses: true }, fieldIds: new Set(below) };
+}
+
+/** Whether the pages of a column hold what its type says, and not something that stands for it. */
+export const hasPlainValues = ({ chain }: Pick<FieldAtPath, "chain">): boolean =>
+  chain.every((field) => storageOf(field) === "values" && field.type.kind !== "dictionary");
+
+/**
+ * Names the values of a column in a fragment: the same text, the same values for the same physical rows. Null where the
+ * rows of the fragment are not known.
+ */
+export function valuesKey(
+  { id, physicalRows, files }: DataFragment,
+  { chain, fieldIds }: IndexColumn,
+): string {
+  const wanted = new Set([...fieldIds, ...chain.map((field) => field.id)]);
+  const places = files.flatMap(({ path, baseId, fields, columnIndices }) =>
+    fields.flatMap((field, index) =>
+      wanted.has(field) ? [[field, path, baseId ?? null, columnIndices[index] ?? null]] : [],
+    ),
+  );
+  return JSON.stringify([id, physicalRows, places]);
+}

@@ -1,0 +1,96 @@
+/** Plans a new index on a version: which column, which name, which index it takes the place of. */
+
+import { formatType } from "../../arrow/types/type.js";
+import { InvalidInputError, TableIndexAlreadyExistsError } from "../../errors.js";
+import { formatFieldPath } from "../../ident.js";
+import type { IndexKind } from "../../indexes/kind.js";
+import { kindOfTypeUrl } from "../../indexes/kinds.js";
+import { type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";
+import { decodeSchema } from "../../schema/schema.js";
+import { type NamedIndex, namedIndexes } from "../../table/commit/namedIndexes.js";
+import { isSystemIndex } from "../../table/fragments/statistics.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
+import { columnAt, hasPlainValues, type IndexColumn } from "./indexColumn.js";
+import { kindNamesFor } from "./kindNames.js";
+
+export interface IndexDefinition {
+  /** Path of the column. */
+  readonly column: string;
+  readonly kind: IndexKind;
+  /** Null for one made from the column's path. */
+  readonly name: string | null;
+  /** Whether an index of the same name and column may be replaced. */
+  readonly replaces: boolean;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+export interface IndexPlan {
+  readonly name: string;
+  readonly column: IndexColumn;
+  /** The index that it takes the place of. */
+  readonly replaced: NamedIndex | null;
+}
+
+/**
+ * @throws InvalidInputError, TableColumnNotFoundError for a column that can't have the index;
+ *   TableIndexAlreadyExistsError where the name is taken
+ */
+export function planIndex(file: ManifestFile, definition: IndexDefinition): IndexPlan {
+  const fields = decodeSchema(file.manifest.fields, file.path);
+  const at = resolveField(fields, definition.column);
+  requireKind(at, definition.kind.name, (field) => definition.kind.refusal(field));
+  const column = columnAt(fields, at);
+  const present = namedIndexes(file);
+  const name = definition.name ?? freeName(present, at, definition.kind);
+  const taken = present.find((index) => index.name === name);
+  if (taken === undefined) return { name, column, replaced: null };
+  const isSameColumn = taken.segments.every(({ fields: ids }) => ids.length === 1 && ids[0] === at.field.id);
+  if (!isSameColumn) throw new TableIndexAlreadyExistsError(`name: index ${name} is on another column`);
+  if (!definition.replaces) throw new TableIndexAlreadyExistsError(`name: there is an index ${name} already`);
+  return { name, column, replaced: taken };
+}
+
+/**
+ * Makes sure that a column can have an index of a kind.
+ * @param refusal why not, as the rest of a sentence about the column; null where it can
+ * @throws InvalidInputError naming the kinds that it can have
+ */
+export function requireKind(
+  at: FieldAtPath,
+  kindName: string,
+  refusal: (field: FieldAtPath["field"]) => string | null,
+): void {
+  const isInside = at.chain.slice(0, -1).some(({ type }) => type.kind !== "struct");
+  const why = isInside
+    ? "is a part of what is no struct"
+    : hasPlainValues(at)
+      ? refusal(at.field)
+      : "is stored in a way that indexes do not read";
+  if (why === null) return;
+  const names = isInside || !hasPlainValues(at) ? [] : kindNamesFor(at.field);
+  const choices = names.length === 0 ? "it can have no index" : `it can have ${names.join(", ")}`;
+  throw new InvalidInputError(
+    `column: ${at.path}, ${formatType(at.field.type)}, can't have an index of type ${kindName}: it ${why}; ${choices}`,
+  );
+}
+
+/**
+ * `<path>_idx`, with a number after it where an index on another column, or of another kind, has that name.
+ * An index of the same column and kind keeps its name: it is replaced, or in the way.
+ */
+function freeName(present: readonly NamedIndex[], at: FieldAtPath, kind: IndexKind): string {
+  const base = `${formatFieldPath(at.chain.map(({ name }) => name))}_idx`;
+  for (let number = 1; ; number++) {
+    const name = number === 1 ? base : `${base}_${number}`;
+    if (isSystemIndex(name)) continue;
+    const taken = present.find((index) => index.name === name);
+    if (taken === undefined) return name;
+    const isSame = taken.segments.every(
+      ({ fields, indexDetails }) =>
+        fields.length === 1 &&
+        fields[0] === at.field.id &&
+        kindOfTypeUrl(indexDetails?.typeUrl ?? "") === kind,
+    );
+    if (isSame) return name;
+  }
+}

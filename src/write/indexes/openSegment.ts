@@ -1,0 +1,45 @@
+/** Opens segments of indexes that are to be merged or remapped, and tells which can be. */
+
+import type { IndexMetadata } from "../../format/table.js";
+import type { IndexKind, IndexPart, OpenIndex } from "../../indexes/kind.js";
+import { kindOfTypeUrl } from "../../indexes/kinds.js";
+import { LruCache } from "../../io/memory/cache.js";
+import { join } from "../../platform/native.js";
+import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import type { TableField } from "../../schema/schema.js";
+import { coverageOf } from "../../table/commit/indexCoverage.js";
+import { resolveIndexDirectory } from "../../table/fragments/fileLookup.js";
+import { isFileName } from "../../table/versions/paths.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+
+/** Bytes of decoded parts of an index that are kept while it is merged: each is needed once. */
+const PART_BYTES = 16 * 1024 * 1024;
+
+/**
+ * The kind of a segment that this release can write anew; null for any other: its type or its version is unknown, it is
+ * on more than one field, or does not say what it covers.
+ */
+export function writableKind(segment: IndexMetadata): IndexKind | null {
+  const { indexDetails, indexVersion, fields, coveringFields, unknown } = segment;
+  const kind = kindOfTypeUrl(indexDetails?.typeUrl ?? "");
+  if (kind === null || (indexVersion ?? 0) > kind.maxIndexVersion || unknown !== undefined) return null;
+  if (fields.length !== 1 || coveringFields.length > 0 || coverageOf(segment) === null) return null;
+  return kind;
+}
+
+/** @throws CorruptFileError, UnsupportedError for files that can't be read */
+export async function openSegment(
+  { at, file }: OpenVersion<ReaderEnvironment>,
+  segment: IndexMetadata,
+  kind: IndexKind,
+  field: TableField,
+): Promise<OpenIndex> {
+  const directory = await resolveIndexDirectory(at, file.manifest, segment);
+  const source = versionSource({ at, file });
+  const parts = new LruCache<IndexPart>(PART_BYTES);
+  const open = (name: string) => {
+    if (!isFileName(name)) throw new RangeError(`${name} is no name of a file`);
+    return at.environment.openDataFileOnce(join(directory, name));
+  };
+  return kind.open({ open: async (name) => open(name), source, parts }, field);
+}

@@ -1,0 +1,77 @@
+/** Writes the indexes anew whose rows a compaction moves. */
+
+import type { IndexMetadata, RewrittenIndex } from "../../format/table.js";
+import type { IndexKind } from "../../indexes/kind.js";
+import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import { coverageOf } from "../../table/commit/indexCoverage.js";
+import { hasStableRowIds } from "../../table/versions/flags.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { indicesOf } from "../../table/versions/versionContent.js";
+import { indexColumn } from "./indexColumn.js";
+import { indexRows } from "./indexRows.js";
+import { openSegment, writableKind } from "./openSegment.js";
+import { compactedRows, type MergedFragments } from "./rowMoves.js";
+import { rewrittenIndex, type WrittenSegment, writeSegment } from "./segment.js";
+
+export interface RemappedIndexes {
+  readonly rewritten: readonly RewrittenIndex[];
+  readonly segments: readonly WrittenSegment[];
+}
+
+/**
+ * The kind by which a segment is written anew when fragments that it covers are merged; null where it can't be, or needn't
+ * because it knows its rows by stable ids.
+ */
+export function remappedKind(segment: IndexMetadata, hasStableIds: boolean): IndexKind | null {
+  const kind = writableKind(segment);
+  return kind === null || (hasStableIds && !kind.knowsPlaces) ? null : kind;
+}
+
+/**
+ * @param groups with the ids of the new fragments, whose files are complete
+ * @throws CorruptFileError for an index that can't be read. What was written is removed again
+ */
+export async function remapIndexes(
+  base: OpenVersion<ReaderEnvironment>,
+  groups: readonly MergedFragments[],
+  signal?: AbortSignal,
+): Promise<RemappedIndexes> {
+  const isStable = hasStableRowIds(base.file.manifest);
+  const rewritten: RewrittenIndex[] = [];
+  const segments: WrittenSegment[] = [];
+  try {
+    for (const index of indicesOf(base.file)) {
+      const covered = coverageOf(index);
+      const kind = remappedKind(index, isStable);
+      if (covered === null || kind === null) continue;
+      const touched = groups.filter(({ oldFragments }) => oldFragments.some(({ id }) => covered.has(id)));
+      if (touched.length === 0) continue;
+      const segment = await writeRemapped(base, { index, kind, covered }, touched, signal);
+      segments.push(segment);
+      rewritten.push(rewrittenIndex(index.uuid, segment));
+    }
+    return { rewritten, segments };
+  } catch (error) {
+    // The error thrown is the one that kept the indexes out; files that can't be removed are only garbage.
+    for (const segment of segments) await segment.discard().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function writeRemapped(
+  base: OpenVersion<ReaderEnvironment>,
+  { index, kind, covered }: { index: IndexMetadata; kind: IndexKind; covered: ReadonlySet<number> },
+  groups: readonly MergedFragments[],
+  signal: AbortSignal | undefined,
+): Promise<WrittenSegment> {
+  const column = indexColumn(base.file, index.fields[0]);
+  const old = await openSegment(base, index, kind, column.field);
+  const present = base.file.manifest.fragments.filter(({ id }) => covered.has(id));
+  const moves = await compactedRows(versionSource(base), present, groups);
+  // Kinds that know places are handed the rows where they are now.
+  const fragments = kind.knowsPlaces ? groups.flatMap(({ newFragments }) => newFragments) : [];
+  const rows = () => indexRows(base, { column, fragments, byPlace: true, signal });
+  return writeSegment(base.at, { kind, field: column.field, signal }, (target) =>
+    kind.merge([old], moves, rows(), target),
+  );
+}

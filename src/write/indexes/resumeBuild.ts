@@ -1,0 +1,36 @@
+/**
+ * What a build of an index left behind when its process died: either the index is committed, or its files are garbage.
+ * A process that was only suspended finds its files gone, and commits nothing.
+ */
+
+import { join } from "../../platform/native.js";
+import { findTransaction } from "../../table/commit/transactionLookup.js";
+import { isJsonObject } from "../../table/versions/jsonValues.js";
+import { indicesDirectory } from "../../table/versions/paths.js";
+import type { TableAt } from "../../table/versions/tableAt.js";
+import { withTableLock } from "../../table/versions/tableLock.js";
+
+const DIRECTORY_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * @param checkpoint as the build saved it: the name of its directory and, before the commit, its transaction's id
+ * @returns what was committed; null where nothing was, and nothing is left of it
+ */
+export async function resumeBuild(
+  at: TableAt,
+  checkpoint: unknown,
+  signal?: AbortSignal,
+): Promise<{ readonly version: number; readonly transactionId: string } | null> {
+  if (!isJsonObject(checkpoint)) return null;
+  const { directory, transactionId } = checkpoint;
+  if (typeof directory !== "string" || !DIRECTORY_FORM.test(directory)) return null;
+  // Under the lock nobody publishes, and whoever held it before finds out that it no longer does.
+  return withTableLock(at, { signal }, async () => {
+    if (typeof transactionId === "string") {
+      const found = await findTransaction(at, transactionId, { thorough: true, signal });
+      if (found !== null) return { version: found.version, transactionId };
+    }
+    await at.disk.removeTree(join(indicesDirectory(at.root), directory));
+    return null;
+  });
+}

@@ -1,0 +1,118 @@
+/**
+ * Writes a segment of an index: its files, in a directory of their own that nothing refers to until a version names it.
+ * The directory has a random id for a name; each build, merge and remapping makes another.
+ */
+
+import { ConcurrentModificationError, NamespaceError } from "../../errors.js";
+import { Any } from "../../format/file.js";
+import { IndexFile, IndexMetadata, type RewrittenIndex, Uuid } from "../../format/table.js";
+import type { IndexKind, IndexTarget, WrittenIndexFile } from "../../indexes/kind.js";
+import { codeOf } from "../../io/disk/errno.js";
+import { join } from "../../platform/native.js";
+import { withCoverage } from "../../table/commit/indexCoverage.js";
+import { TableGoneError } from "../../table/versions/identity.js";
+import { indexDirectoryName, indicesDirectory } from "../../table/versions/paths.js";
+import type { VersionsAt } from "../../table/versions/versions.js";
+import { rowSorter } from "./indexRows.js";
+
+/** A segment whose files are complete and would survive a power cut. */
+export interface WrittenSegment {
+  readonly kind: IndexKind;
+  readonly uuid: Uuid;
+  readonly files: readonly WrittenIndexFile[];
+  /** Whether all the files are still where they were written, and complete. */
+  areInPlace(): Promise<boolean>;
+  /** Removes the files; for when no version names them. */
+  discard(): Promise<void>;
+}
+
+export interface SegmentOptions {
+  readonly kind: IndexKind;
+  readonly field: IndexTarget["field"];
+  readonly parameters?: IndexTarget["parameters"];
+  readonly progress?: (doneRows: number) => void;
+  readonly signal?: AbortSignal;
+  /** Called with the name of the directory before it is made. */
+  readonly announce?: (directoryName: string) => Promise<void>;
+}
+
+/** @throws TableGoneError, ConcurrentModificationError where the table's directory is removed meanwhile */
+export async function writeSegment(
+  at: VersionsAt,
+  { kind, field, parameters = {}, progress, signal, announce }: SegmentOptions,
+  write: (target: IndexTarget) => Promise<readonly WrittenIndexFile[]>,
+): Promise<WrittenSegment> {
+  const { disk, root } = at;
+  const uuid = newUuid();
+  const name = indexDirectoryName(uuid);
+  const directory = join(indicesDirectory(root), name);
+  await announce?.(name);
+  const discard = () => disk.removeTree(directory);
+  let files: readonly WrittenIndexFile[];
+  try {
+    await disk.makeDirectory(directory, root);
+    const sort = rowSorter(at, signal);
+    files = await write({ disk, directory, field, sort, parameters, progress, signal });
+    await disk.syncDirectory(directory);
+  } catch (error) {
+    // The error thrown is the one that kept the index out; files that can't be removed are only garbage.
+    await discard().catch(() => undefined);
+    if (codeOf(error) !== "ENOENT" || error instanceof NamespaceError) throw error;
+    if ((await disk.stat(root)) === null) throw new TableGoneError(root, { cause: error });
+    throw new ConcurrentModificationError(`${root}: files of an index were removed while it was written`, {
+      cause: error,
+    });
+  }
+  const areInPlace = async (): Promise<boolean> => {
+    const stats = await Promise.all(files.map((file) => disk.stat(join(directory, file.name))));
+    return stats.every((stat, index) => stat?.size === files[index].byteLength);
+  };
+  return { kind, uuid: Uuid.create({ uuid }), files, areInPlace, discard };
+}
+
+function newUuid(): Uint8Array {
+  const uuid = crypto.getRandomValues(new Uint8Array(16));
+  uuid[6] = (uuid[6] & 0x0f) | 0x40;
+  uuid[8] = (uuid[8] & 0x3f) | 0x80;
+  return uuid;
+}
+
+const filesOf = ({ files }: WrittenSegment): IndexFile[] =>
+  files.map(({ name, byteLength }) => IndexFile.create({ path: name, sizeBytes: byteLength }));
+
+const detailsOf = ({ kind }: WrittenSegment): Any => Any.create({ typeUrl: kind.typeUrl });
+
+/** What a version records of a segment. */
+export function segmentMetadata(
+  segment: WrittenSegment,
+  index: {
+    readonly name: string;
+    readonly fieldId: number;
+    /** The version whose rows it was built of. */
+    readonly datasetVersion: number;
+    readonly createdAt: number;
+    readonly fragmentIds: Iterable<number>;
+  },
+): IndexMetadata {
+  const { name, fieldId, datasetVersion, createdAt, fragmentIds } = index;
+  const metadata = IndexMetadata.create({
+    uuid: segment.uuid,
+    fields: [fieldId],
+    name,
+    datasetVersion,
+    createdAt,
+    indexDetails: detailsOf(segment),
+    indexVersion: segment.kind.indexVersion,
+    files: filesOf(segment),
+  });
+  return withCoverage(metadata, fragmentIds);
+}
+
+/** What a compaction records of a segment that takes the place of another. */
+export const rewrittenIndex = (oldId: Uuid | undefined, segment: WrittenSegment): RewrittenIndex => ({
+  oldId,
+  newId: segment.uuid,
+  newIndexDetails: detailsOf(segment),
+  newIndexVersion: segment.kind.indexVersion,
+  newIndexFiles: filesOf(segment),
+});

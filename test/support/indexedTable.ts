@@ -1,0 +1,77 @@
+/** Tables with indexes, for tests: built by either engine, used by both, and always compared with a look at every row. */
+
+import type { Table } from "apache-arrow";
+import { tableFromIPC } from "apache-arrow";
+import type { DirectoryNamespace } from "tiltyard";
+import { connect, type Table as ReferenceTable } from "tiltyard-reference/session.js";
+import { expect } from "vitest";
+import type { CreateTableIndexRequest } from "../../src/namespace.js";
+import { reference } from "./reference.js";
+
+/** Builds an index and waits until it is there. */
+export async function buildIndex(
+  namespace: DirectoryNamespace,
+  request: CreateTableIndexRequest,
+): Promise<void> {
+  const { jobId } = await namespace.createTableIndex(request);
+  await namespace.waitForJob({ jobId });
+}
+
+/** A table of the reference that is closed again. */
+export async function withReference<T>(
+  root: string,
+  name: string,
+  use: (table: ReferenceTable) => Promise<T>,
+): Promise<T> {
+  const connection = await connect(root, { readConsistencyInterval: 0 });
+  try {
+    return await use(await connection.openTable(name));
+  } finally {
+    connection.close();
+  }
+}
+
+/** The plan of the reference for a filter. */
+export const planThere = (root: string, name: string, filter: string): Promise<string> =>
+  withReference(root, name, (table) => table.query().where(filter).explainPlan(true));
+
+/** Ids of the rows that the reference finds, by whatever index it uses; ascending. */
+export async function foundThere(root: string, name: string, filter: string): Promise<number[]> {
+  const rows = tableFromIPC(await reference.readTable(root, name, { filter, columns: ["id"] }));
+  return idsOf(rows);
+}
+
+/** The same here. */
+export async function foundHere(
+  namespace: DirectoryNamespace,
+  name: string,
+  filter: string,
+  at: object = {},
+): Promise<number[]> {
+  return idsOf(
+    await namespace
+      .table([name], at)
+      .scan({ filter, columns: ["id"] })
+      .toArrow(),
+  );
+}
+
+const idsOf = (rows: Table): number[] => Array.from(rows.getChild("id") ?? [], Number).sort((a, b) => a - b);
+
+/**
+ * Compares what both engines find with what is found without any index.
+ * @param plain name of a table with the same rows and no index
+ */
+export async function expectSameAnswers(
+  namespace: DirectoryNamespace,
+  root: string,
+  name: string,
+  plain: (filter: string) => Promise<number[]>,
+  filters: readonly string[],
+): Promise<void> {
+  for (const filter of filters) {
+    const expected = await plain(filter);
+    expect(await foundThere(root, name, filter), `there: ${filter}`).toEqual(expected);
+    expect(await foundHere(namespace, name, filter), `here: ${filter}`).toEqual(expected);
+  }
+}
