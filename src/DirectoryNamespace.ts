@@ -14,6 +14,10 @@ import { deleteTableBranch } from "./operations/branch/deleteTableBranch.js";
 import { listTableBranches } from "./operations/branch/listTableBranches.js";
 import { type OperationContext, openContext } from "./operations/context.js";
 import { inTermsOfRequest, operationError } from "./operations/failure.js";
+import { cancelJob } from "./operations/job/cancelJob.js";
+import { describeJob } from "./operations/job/describeJob.js";
+import { listJobs } from "./operations/job/listJobs.js";
+import { waitForJob } from "./operations/job/waitForJob.js";
 import { createNamespace } from "./operations/namespace/createNamespace.js";
 import { describeNamespace } from "./operations/namespace/describeNamespace.js";
 import { dropNamespace } from "./operations/namespace/dropNamespace.js";
@@ -58,6 +62,7 @@ import { deleteTableTag } from "./operations/tag/deleteTableTag.js";
 import { getTableTagVersion } from "./operations/tag/getTableTagVersion.js";
 import { listTableTags } from "./operations/tag/listTableTags.js";
 import { updateTableTag } from "./operations/tag/updateTableTag.js";
+import { alterTransaction } from "./operations/transaction/alterTransaction.js";
 import { describeTransaction } from "./operations/transaction/describeTransaction.js";
 import { refuseUnsupported, type UnsupportedOperation } from "./operations/unsupported.js";
 import { batchCreateTableVersions } from "./operations/version/batchCreateTableVersions.js";
@@ -113,11 +118,16 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
 
   /**
-   * Releases open files and caches, and makes later calls fail. It does not wait: calls in progress go on, and so do
-   * results of queries that were opened before. Await these first if the process ends next.
+   * Ends the jobs that run here, releases open files and caches, and makes later calls fail. It does not wait for calls:
+   * those in progress go on, and so do results of queries that were opened before. Await these first if the process ends
+   * next.
+   * @param options `jobs`: "wait" until they have ended by themselves; "cancel" (default) ends them now, and asking for the
+   *   same work later goes on with them, from their last checkpoint
    */
-  async close(): Promise<void> {
+  async close({ jobs = "cancel" }: ns.CloseOptions = {}): Promise<void> {
+    if (jobs !== "wait" && jobs !== "cancel") throw new InvalidInputError('jobs: must be "wait" or "cancel"');
     this.#closed = true;
+    await this.#context.jobs.close(jobs);
     await this.#context.close();
   }
 
@@ -444,12 +454,51 @@ export class DirectoryNamespace implements AsyncDisposable {
   // ---------------------------------------------------------------------------------------------- transactions
 
   /**
-   * Which version a transaction made, and how; looked up by the id that the change returned. Authorised for the table
-   * as well.
+   * Which version a transaction made, and how; looked up by the id that the change returned. Also how far a job is, by
+   * its id. Authorised for the table as well.
    * @throws TransactionNotFoundError if the transaction made no version, or its version no longer exists
    */
   describeTransaction(request: ns.DescribeTransactionRequest): Promise<ns.DescribeTransactionResponse> {
     return this.#run("describeTransaction", request, describeTransaction);
+  }
+
+  /**
+   * Cancels a job, by the action that sets its status to `Canceled`.
+   * @throws UnsupportedError for any other change; a committed transaction does not change any more
+   * @throws ConcurrentModificationError if the job has ended
+   * @throws TransactionNotFoundError if there is neither a job nor a transaction of that id
+   */
+  alterTransaction(request: ns.AlterTransactionRequest): Promise<ns.AlterTransactionResponse> {
+    return this.#run("alterTransaction", request, alterTransaction);
+  }
+
+  // ---------------------------------------------------------------------------------------------- jobs
+
+  /**
+   * What is known about a job of any process. Authorised for its table as well.
+   * @throws TransactionNotFoundError if there is no such job, or its record was cleaned up
+   */
+  describeJob(request: ns.JobRequest): Promise<ns.Job> {
+    return this.#run("describeJob", request, describeJob);
+  }
+  /** Jobs that are queued or run, and those that ended lately. */
+  listJobs(request: ns.ListJobsRequest = {}): Promise<ns.ListJobsResponse> {
+    return this.#run("listJobs", request, listJobs);
+  }
+  /**
+   * Cancels a job, whichever process runs it, and waits a moment for it to end. What it has committed stays.
+   * @returns the job as it is then: one that has ended before stays as it was
+   * @throws TransactionNotFoundError if there is no such job
+   */
+  cancelJob(request: ns.JobRequest): Promise<ns.Job> {
+    return this.#run("cancelJob", request, cancelJob);
+  }
+  /**
+   * Waits until a job has succeeded or was cancelled, or the time is over, and resolves to the job as it is then.
+   * @throws the error that the job failed with; TransactionNotFoundError if there is no such job
+   */
+  waitForJob(request: ns.WaitForJobRequest): Promise<ns.Job> {
+    return this.#run("waitForJob", request, waitForJob);
   }
 
   // ---------------------------------------------------------------------------------------------- to come
@@ -475,21 +524,6 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
   dropTableIndex(request: ns.DropTableIndexRequest): Promise<ns.DropTableIndexResponse> {
     return this.#refuse("dropTableIndex", request);
-  }
-  alterTransaction(request: ns.AlterTransactionRequest): Promise<ns.AlterTransactionResponse> {
-    return this.#refuse("alterTransaction", request);
-  }
-  describeJob(request: ns.JobRequest): Promise<ns.Job> {
-    return this.#refuse("describeJob", request);
-  }
-  listJobs(request: ns.ListJobsRequest = {}): Promise<ns.ListJobsResponse> {
-    return this.#refuse("listJobs", request);
-  }
-  cancelJob(request: ns.JobRequest): Promise<ns.Job> {
-    return this.#refuse("cancelJob", request);
-  }
-  waitForJob(request: ns.WaitForJobRequest): Promise<ns.Job> {
-    return this.#refuse("waitForJob", request);
   }
 
   /** An operation of the spec that the engine does not implement: authorised like any other, then refused. */

@@ -1179,17 +1179,18 @@ export interface DescribeTransactionRequest extends RequestBase {
   readonly id: readonly string[];
 }
 export interface DescribeTransactionResponse {
-  /** `Succeeded`: only committed transactions have an id. */
+  /** `Succeeded` for a transaction; of a job, also `Queued`, `Running`, `Failed`, `Canceled`. */
   readonly status: string;
   /**
    * What the transaction's writer attached to it, and `uuid`, `table`, `branch` (absent: main), `version` (the version
    * it made), `read_version` (the version it was planned on), `operation`, `tag` (absent: none), `timestamp_millis`
-   * (commit time; milliseconds since the epoch).
+   * (commit time; milliseconds since the epoch). Of a job: `uuid`, `table`, `branch`, `operation` (its kind), `done`,
+   * `total`, `unit`, `timestamp_millis` (when it was asked for), `error` (the name of the code that it failed with).
    */
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** Not supported by this release. */
+/** The one change that there is: a job's status, to `Canceled`. */
 export interface AlterTransactionRequest extends RequestBase {
   readonly id: readonly string[];
   readonly actions: readonly {
@@ -1209,25 +1210,80 @@ export interface AlterTransactionResponse {
 
 // ------------------------------------------------------------------------------------------------ jobs
 
-/** Not supported by this release, like everything else in this group. */
+export type JobKind = "index" | "backfill" | "optimize" | "cleanup";
+/**
+ * `Queued`: waits until other jobs of its process have ended. `Cancelled`: by `cancelJob`, or because the namespace was
+ * closed. `Failed`: with an error, or because the process that ran it ended.
+ */
+export type JobState = "Queued" | "Running" | "Succeeded" | "Failed" | "Cancelled";
+/** What the progress of a job is counted in. */
+export type JobUnit = "rows" | "fragments" | "files" | "versions";
+
 export interface JobRequest extends RequestBase {
   readonly jobId: string;
 }
-export interface ListJobsRequest extends RequestBase {}
+export interface ListJobsRequest extends RequestBase {
+  /** Of a table: only its jobs. Default: those of all tables. */
+  readonly id?: readonly string[];
+  /** Default: any. */
+  readonly state?: JobState;
+}
 export interface WaitForJobRequest extends JobRequest {
+  /** Milliseconds after which the call resolves to the job as it is then. Default: no limit. */
   readonly timeoutMs?: number;
+  /** Called with the job when the call begins to wait, and whenever its progress or state has changed since. */
   readonly onProgress?: (job: Job) => void;
 }
-/** What is known about a job. */
+/** What is known about a job. Times are RFC 3339. */
 export interface Job {
   readonly jobId: string;
-  readonly [member: string]: unknown;
+  readonly kind: JobKind;
+  /** Id that the table had when the job was started. */
+  readonly table: readonly string[];
+  /** Absent: main. */
+  readonly branch?: string;
+  readonly state: JobState;
+  /** Units done, those of earlier runs that it went on from included. */
+  readonly done: number;
+  /** Absent while it is not known. */
+  readonly total?: number;
+  readonly unit: JobUnit;
+  /** Units per second of late; absent while it is not known. */
+  readonly rate?: number;
+  /** When it will end at this rate. */
+  readonly estimatedEnd?: string;
+  readonly createdAt: string;
+  /** When it was started first; absent while it is queued. */
+  readonly startedAt?: string;
+  readonly finishedAt?: string;
+  /**
+   * Whether its process ended, or its namespace was closed, before it did: asking for the same work again goes on with
+   * this job, from its last checkpoint.
+   */
+  readonly isInterrupted?: boolean;
+  /** Of a job that failed. */
+  readonly error?: JobError;
+  /** What the job made; depends on its kind. */
+  readonly result?: unknown;
+}
+/** An error that a job failed with: its code in the table of errors, the name of that code, and the message. */
+export interface JobError {
+  readonly code: number;
+  readonly type: string;
+  readonly message: string;
 }
 export interface ListJobsResponse {
+  /** Those started last come first. */
   readonly jobs: readonly Job[];
 }
 
 // ------------------------------------------------------------------------------------------------ options
+
+/** How a namespace is closed. */
+export interface CloseOptions {
+  /** What becomes of the jobs that this instance runs. Default: `cancel`. */
+  readonly jobs?: "wait" | "cancel";
+}
 
 /** A function that computes values of a column; not supported by this release. */
 export type UserFunction = unknown;

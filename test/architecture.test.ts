@@ -19,6 +19,7 @@ const SOURCE_ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../src");
 const ARROWS: Record<string, readonly string[]> = {
   platform: [],
   errors: [],
+  typedErrors: ["errors"],
   memory: [],
   async: ["platform", "memory"],
   ident: ["errors"],
@@ -51,8 +52,9 @@ const ARROWS: Record<string, readonly string[]> = {
   write: ["platform", "errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query"],
   // biome-ignore format: one row, one line
   catalog: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "rows", "table", "query", "write"],
+  jobs: ["platform", "errors", "typedErrors", "async", "ident", "namespace", "io", "table"],
   // biome-ignore format: one row, one line
-  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query", "write", "catalog"],
+  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query", "write", "catalog", "jobs"],
   TableHandle: ["errors", "ident", "namespace", "DirectoryNamespace"],
   DirectoryNamespace: ["platform", "errors", "optionMembers", "namespace", "io", "operations", "TableHandle"],
   rest: ["errors", "async", "memory", "ident", "optionMembers", "namespace", "DirectoryNamespace"],

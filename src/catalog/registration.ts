@@ -30,8 +30,8 @@ import {
 import type { CatalogRow } from "./rows/catalogRows.js";
 import { type CatalogEnvironment, changeCatalog } from "./rows/catalogTable.js";
 import { encodeProperties, objectIdOf, parentOf, requireNamespace } from "./rows/objects.js";
-import { watchTable } from "./tableIdentity.js";
 import { type RemovedTable, removeRootTable, removeTableRow, rowOf } from "./tableRows.js";
+import { watchTable } from "./watchTable.js";
 
 export interface RegistrationOptions {
   readonly properties: Properties | undefined;

@@ -32,8 +32,8 @@ import {
 import type { Catalog, CatalogChange } from "./rows/catalogRows.js";
 import { type CatalogEnvironment, changeCatalog, readCatalog } from "./rows/catalogTable.js";
 import { objectIdOf, parentOf, requireNamespace } from "./rows/objects.js";
-import { watchTable } from "./tableIdentity.js";
 import { rowOf, tableNotFound } from "./tableRows.js";
+import { watchTable } from "./watchTable.js";
 
 /**
  * @param table an existing table

@@ -27,6 +27,7 @@ import { SettledDirectories } from "../io/disk/settledDirectories.js";
 import { LruCache } from "../io/memory/cache.js";
 import { ScratchMemory } from "../io/memory/scratch.js";
 import { Spelling } from "../io/names/spelling.js";
+import { Jobs } from "../jobs/jobs.js";
 import type { DirectoryNamespaceOptions } from "../namespace.js";
 import { SharedReadAhead } from "../rows/readAhead.js";
 import { cleanUpAfterCommit } from "../table/cleanup/autoCleanup.js";
@@ -57,6 +58,7 @@ export interface OperationContext extends CatalogEnvironment {
   /** Memory of queries whose rows are handed out batch by batch. */
   readonly streams: SharedReadAhead;
   readonly recentTransactions: RecentTransactions;
+  readonly jobs: Jobs;
   /** File version of new tables. */
   readonly newTableVersion: FileVersion;
   /** Manifest names of new tables. */
@@ -103,6 +105,12 @@ export function openContext(options: ContextOptions): OperationContext {
     if (file.content !== null) handles.evict(path);
     return file;
   };
+  const lock = {
+    staleMs: options.lock?.staleMs,
+    retries: options.lock?.retries,
+    admit: (directory: string) => places.confirm(directory),
+    fence: fenceOffTable(disk),
+  };
   const context: OperationContext = {
     root: options.root,
     disk,
@@ -112,12 +120,8 @@ export function openContext(options: ContextOptions): OperationContext {
     scratch,
     streams: new SharedReadAhead(),
     recentTransactions: new RecentTransactions(),
-    lock: {
-      staleMs: options.lock?.staleMs,
-      retries: options.lock?.retries,
-      admit: (directory) => places.confirm(directory),
-      fence: fenceOffTable(disk),
-    },
+    jobs: new Jobs({ root: options.root, disk, lock }),
+    lock,
     mayUseBase: (path) => places.isAllowedBase(path),
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
     // Every operation needs the latest catalog, and would read it again if it were not kept.

@@ -121,6 +121,17 @@ export function optionalBoolean(value: unknown, member: string): boolean | undef
   return value;
 }
 
+/** A function to be called back. */
+export function optionalCallback<Callback>(
+  value: Callback | undefined,
+  member: string,
+): Callback | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "function")
+    throw new InvalidInputError(`${member}: must be a function, not ${show(value)}`);
+  return value;
+}
+
 /** A required list of objects that is not empty. */
 export function requireList<Entry>(value: readonly Entry[], member: string): readonly Entry[] {
   if (!Array.isArray(value) || value.length === 0)

@@ -60,6 +60,7 @@ function scopeOf(
     case "describeNamespace":
     case "namespaceExists":
     case "listNamespaces":
+    case "listJobs":
       return null;
     case "createNamespace":
     case "dropNamespace":
@@ -69,6 +70,7 @@ function scopeOf(
     case "listAllTables":
       return { kind: "everything" };
     case "describeTransaction":
+    case "alterTransaction":
       return id.length > 1 ? { kind: "tables", ids: [id.slice(0, -1)] } : { kind: "everything" };
     case "renameTable": {
       const { newTableName, newNamespaceId } = request as Partial<ns.RenameTableRequest>;

@@ -44,11 +44,6 @@ const UNSUPPORTED = {
   listTableIndices: ["indexes", openTable],
   describeTableIndexStats: ["indexes", checkIndex],
   dropTableIndex: ["indexes", checkIndex],
-  alterTransaction: ["changes of transactions", null],
-  describeJob: ["jobs", null],
-  listJobs: ["jobs", null],
-  cancelJob: ["jobs", null],
-  waitForJob: ["jobs", null],
 } as const satisfies Readonly<Record<string, readonly [missing: string, check: Check | null]>>;
 
 export type UnsupportedOperation = keyof typeof UNSUPPORTED;

@@ -55,7 +55,7 @@ export class RestNamespace {
       const call = (request: Members = {}, data?: RowsInput) => this.#call(route, request, data);
       Object.defineProperty(this, route.operation, { value: call });
     }
-    for (const operation of ["takeRows", "takeBlobs", "optimizeTable", "waitForJob"] as const) {
+    for (const operation of ["takeRows", "takeBlobs", "optimizeTable"] as const) {
       if (operation in this) continue;
       Object.defineProperty(this, operation, { value: this.#engine[operation].bind(this.#engine) });
     }
@@ -130,7 +130,7 @@ function onTheWire(route: Route, request: Members, data: RowsInput | undefined) 
   const delimiter = String(id).includes("$") ? "::" : "$";
   const query = new URLSearchParams(delimiter === "$" ? {} : { delimiter });
   const wholeBody = route.body !== "arrow" && !(route.body instanceof z.ZodObject) ? route.body.member : null;
-  const body: Record<string, unknown> = route.object === "none" ? {} : { id };
+  const body: Record<string, unknown> = route.object === "none" && !route.takesBodyId ? {} : { id };
   let target = route.path.replace("{id}", () => segmentOf(id as readonly string[], delimiter));
   let whole: unknown;
   for (const [name, value] of Object.entries(members)) {

@@ -19,8 +19,8 @@ import type { Properties } from "../../namespace.js";
 import { checkBranchName } from "../../table/refs/refs.js";
 import { isCount, isJsonObject, isStringMap } from "../../table/versions/jsonValues.js";
 import type { NamingScheme } from "../../table/versions/paths.js";
+import { isTableIdentity, type TableIdentity } from "../../table/versions/tableIdentity.js";
 import { checkLocation, rootLocation, rootTableAt } from "../places/locations.js";
-import type { TableIdentity } from "../tableIdentity.js";
 
 /** A version of a table or branch, whose manifest lies beside the journal. */
 export interface CreateVersionStep {
@@ -171,12 +171,12 @@ function checkStep(step: unknown): BatchStep {
       require(matches(step.manifest, MANIFEST_NAME), "manifest");
       requireOptional("eTag", isString);
       requireOptional("metadata", isStringMap);
-      requireOptional("identity", isIdentity);
+      requireOptional("identity", isTableIdentity);
       break;
     case "deleteVersions":
       requireVersions();
       require(Array.isArray(step.versions) && step.versions.every(isCount), "versions");
-      requireOptional("identity", isIdentity);
+      requireOptional("identity", isTableIdentity);
       break;
     case "declareTable":
       require(isId(step.id), "id");
@@ -189,7 +189,7 @@ function checkStep(step: unknown): BatchStep {
       require(isId(step.id), "id");
       requireOptional("location", isLocation);
       requireOptional("properties", isStringMap);
-      requireOptional("identity", isIdentity);
+      requireOptional("identity", isTableIdentity);
       break;
     default:
       throw new TypeError("unknown kind");
@@ -215,12 +215,4 @@ function isLocation(value: unknown): value is string {
     if (error instanceof NamespaceError) return false;
     throw error;
   }
-}
-
-function isIdentity(value: unknown): boolean {
-  if (!isJsonObject(value)) return false;
-  const { inode, birthNs, base } = value;
-  if (!matches(inode, /^\d{1,20}:\d{1,20}$/) || !matches(birthNs, /^-?\d{1,20}$/)) return false;
-  if (base === null) return true;
-  return isJsonObject(base) && isCount(base.version) && matches(base.sha256, /^[0-9a-f]{64}$/);
 }

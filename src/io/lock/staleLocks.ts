@@ -96,6 +96,16 @@ export async function isHeldByLiving(directory: string, staleMs: number, fence: 
   return false;
 }
 
+/**
+ * Who holds the lock of a directory: a living process as far as can be told, one that is dead, or nobody. Changes
+ * nothing on the disk.
+ */
+export async function lookAtLock(directory: string, staleMs: number): Promise<"held" | "dead" | "free"> {
+  const found = await findLock(path.join(directory, LOCK_NAME));
+  if (found === null) return "free";
+  return isDead(found, staleMs) ? "dead" : "held";
+}
+
 async function findLock(lockPath: string): Promise<FoundLock | null> {
   // Mostly there is no lock, which a stat tells far more cheaply than a failed listing.
   const stats = await statOrUndefined(lockPath);

@@ -9,7 +9,6 @@ import type {
 } from "../../catalog/batches/journalFormat.js";
 import { planPlace } from "../../catalog/places/placement.js";
 import { findTable, readTableProperties, requireTable } from "../../catalog/places/tables.js";
-import { readTableIdentity } from "../../catalog/tableIdentity.js";
 import { InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import { foldName } from "../../io/names/foldName.js";
@@ -19,6 +18,7 @@ import type {
   BatchCommitTablesRequest,
   BatchCommitTablesResponse,
 } from "../../namespace.js";
+import { readTableIdentity } from "../../table/versions/tableIdentity.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalProperties, optionalString, requireTableId } from "../request.js";

@@ -1,4 +1,4 @@
-/** DescribeTransaction: which version a transaction made, and how. */
+/** DescribeTransaction: which version a transaction made, and how; or how far a job is. */
 
 import { mapAhead } from "../../async/parallel.js";
 import { listAllTableNames } from "../../catalog/listing.js";
@@ -17,6 +17,7 @@ import { type CommittedTransaction, findTransaction } from "../../table/commit/t
 import { tableAt } from "../../table/versions/tableAt.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
+import { describeAsTransaction, findJobOf } from "../job/jobAccess.js";
 import { optionalId } from "../request.js";
 
 /** Maximum number of tables searched at once. */
@@ -35,6 +36,8 @@ export async function describeTransaction(
   if (id === undefined || !UUID_FORM.test(id)) {
     throw new InvalidInputError("id: its last part must be the id of a transaction, a UUID");
   }
+  const job = await findJobOf(context, path, "describeTransaction", access);
+  if (job !== null) return describeAsTransaction(job);
   if (tableId.length === 0) {
     const { found, foundIn } = await findAnywhere(context, id, request.signal);
     await allow(foundIn);

@@ -5,6 +5,7 @@
 
 import type { DirectoryNamespace } from "../../DirectoryNamespace.js";
 import type { RowsInput } from "../../namespace.js";
+import { withoutSecrets } from "../wire/jobs.js";
 import type { Route } from "../wire/route.js";
 import { ROUTES } from "../wire/routes.js";
 
@@ -35,9 +36,9 @@ export interface Dialect {
 }
 
 /** Calls the operation. */
-export function callEngine({ namespace, route, request, data }: EngineCall): Promise<unknown> {
+export async function callEngine({ namespace, route, request, data }: EngineCall): Promise<unknown> {
   const operation = namespace[route.operation] as (request: object, data?: RowsInput) => Promise<unknown>;
-  return operation.call(namespace, request, data);
+  return withoutSecrets(namespace, route.operation, await operation.call(namespace, request, data));
 }
 
 /** The dialect of the interface document. */

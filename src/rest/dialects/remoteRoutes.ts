@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { InvalidTableStateError, TableIndexNotFoundError, UnsupportedError } from "../../errors.js";
+import type { Job, JobState, ListJobsResponse } from "../../namespace.js";
 import { makeRoute, POST, type Route, type RouteOptions, tablePath } from "../wire/route.js";
 import * as shape from "../wire/shapes.js";
 import { callEngine, type EngineCall } from "./dialect.js";
@@ -66,6 +67,55 @@ function ofLog(tail: string, member: string): Route {
   );
 }
 
+// ------------------------------------------------------------------------------------------------ jobs
+
+const jobId = { job_id: shape.text.min(1) };
+
+/** A job in this client's words. */
+const remoteJob = z.object({
+  job_id: shape.text,
+  job_state: shape.text,
+  job_type: shape.text,
+  creation_ms: shape.count,
+  spec: z.unknown(),
+  result: z.unknown().optional(),
+  failure: z.object({ phase: shape.text, message: shape.text, retryable: z.boolean() }).optional(),
+});
+
+const REMOTE_STATES: Readonly<Record<JobState, string>> = {
+  Queued: "IN_PROGRESS",
+  Running: "IN_PROGRESS",
+  Succeeded: "DONE",
+  Failed: "FAILED",
+  Cancelled: "CANCELLED",
+};
+
+function asRemoteJob(job: Job) {
+  const { kind, table, branch, state, done, total, unit, createdAt, error, result, isInterrupted } = job;
+  return {
+    jobId: job.jobId,
+    jobState: REMOTE_STATES[state],
+    jobType: kind,
+    creationMs: Date.parse(createdAt),
+    spec: { table, branch, done, total, unit },
+    result,
+    ...(error !== undefined && {
+      failure: { phase: state, message: error.message, retryable: isInterrupted === true },
+    }),
+  };
+}
+
+function ofJobs(
+  operation: "describeJob" | "cancelJob" | "listJobs",
+  tail: string,
+  options: Pick<RouteOptions, "body" | "answer">,
+  perform: Perform,
+): Route {
+  const made = makeRoute(operation, POST, `/v1/jobs/${tail}`, { summary: "Jobs", ...options });
+  PERFORM.set(made, perform);
+  return made;
+}
+
 const fromBranch = { from_branch: shape.text.min(1) };
 
 export const REMOTE_ROUTES: readonly Route[] = [
@@ -86,4 +136,14 @@ export const REMOTE_ROUTES: readonly Route[] = [
     throw new UnsupportedError("clone: copying tables is not supported by this release");
   }),
   added("describeTableIndexStats", "index/{index_name}/prewarm", { summary: "Load an index" }, callEngine),
+  ofJobs("describeJob", "describe", { body: jobId, answer: remoteJob }, (call) =>
+    callEngine(call).then((job) => asRemoteJob(job as Job)),
+  ),
+  ofJobs("cancelJob", "cancel", { body: jobId, answer: remoteJob }, (call) =>
+    callEngine(call).then((job) => asRemoteJob(job as Job)),
+  ),
+  ofJobs("listJobs", "list", { answer: z.object({ jobs: z.array(remoteJob) }) }, async (call) => {
+    const { jobs } = (await callEngine(call)) as ListJobsResponse;
+    return { jobs: jobs.map(asRemoteJob) };
+  }),
 ];

@@ -88,6 +88,12 @@ export function problemOf(thrown: unknown, context: ProblemContext): Problem {
   return { type: kind, title, status, detail, instance, error: detail, code: ERROR_TABLE[type].code };
 }
 
+/** What a client learns of an error that ended a job: as much as if the error had ended a request of its own. */
+export const failureText = (type: ErrorType, message: string, roots: readonly string[]): string =>
+  ERROR_TABLE[type].status < 500 || type === "ServiceUnavailable"
+    ? withoutRoots(message, roots)
+    : "the job failed inside the server";
+
 /** The refusal that an error is or was caused by: a body may be refused while the engine reads it. */
 export function refusalIn(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;

@@ -77,6 +77,7 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
   delete request.identity;
   delete request.id;
   if (route.object !== "none") request.id = readId(wire, bodyId);
+  else if (route.takesBodyId && bodyId !== undefined) request.id = bodyId;
   const context = contextOf(wire.headers, request.context as Readonly<Record<string, string>> | undefined);
   if (context !== undefined) request.context = context;
   return request;

@@ -22,6 +22,8 @@ export interface Route {
   readonly path: string;
   /** What `{id}` stands for. A transaction's id is not a path of names. */
   readonly object: "namespace" | "table" | "transaction" | "none";
+  /** Whether the body of a request whose path has no `{id}` may name a table. */
+  readonly takesBodyId: boolean;
   /** Members taken from the query. */
   readonly query: z.ZodObject;
   /**
@@ -53,6 +55,7 @@ export interface RouteOptions<Query = z.ZodRawShape, Body = z.ZodRawShape | "arr
   readonly query?: Query;
   readonly body?: Body;
   readonly answer?: Route["answer"];
+  readonly takesBodyId?: boolean;
   readonly status?: Route["status"];
 }
 
@@ -88,7 +91,8 @@ type HostMember =
   | "memory"
   | "batchSize"
   | "batchBytes"
-  | "maxColumns";
+  | "maxColumns"
+  | "onProgress";
 
 /**
  * Nothing where requests on the wire have all members of the operation's request. Else a member that no options have: one
@@ -130,7 +134,7 @@ export function makeRoute(
   operation: OperationName,
   methods: Route["methods"],
   path: string,
-  { summary, query = {}, body = {}, answer = emptyAnswer, status = 200 }: RouteOptions,
+  { summary, query = {}, body = {}, answer = emptyAnswer, takesBodyId = false, status = 200 }: RouteOptions,
 ): Route {
   const object = !path.includes("{id}")
     ? "none"
@@ -149,6 +153,7 @@ export function makeRoute(
     query: z.object(query),
     body: isWhole ? (body as "arrow" | WholeBody) : z.object({ ...body, ...shape.common }),
     answer,
+    takesBodyId,
     status,
   };
 }

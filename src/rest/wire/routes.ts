@@ -462,18 +462,24 @@ export const ROUTES: readonly Route[] = [
       indexed_fragments_left: shape.count,
     }),
   }),
-  route("describeJob", POST, "/v1/jobs/describe", {
+  route("describeJob", POST_OR_GET, "/v1/job/{job_id}/describe", {
     summary: "Describe a job",
-    body: { job_id: shape.text.min(1) },
-    answer: z.object({ job_id: shape.text, job_state: shape.text }),
+    answer: shape.job,
   }),
-  route("listJobs", POST, "/v1/jobs/list", {
-    summary: "List the jobs",
-    answer: z.object({ jobs: z.array(z.object({ job_id: shape.text, job_state: shape.text })) }),
+  route("waitForJob", POST, "/v1/job/{job_id}/wait", {
+    summary: "Wait until a job has ended, or the time is over",
+    body: { timeout_ms: shape.waitMs },
+    answer: shape.job,
   }),
-  route("cancelJob", POST, "/v1/jobs/cancel", {
+  route("cancelJob", POST, "/v1/job/{job_id}/cancel", {
     summary: "Cancel a job",
-    body: { job_id: shape.text.min(1) },
+    answer: shape.job,
+  }),
+  route("listJobs", POST, "/v1/job/list", {
+    summary: "List the jobs of a table, or of all tables",
+    body: { state: shape.text.nullish() },
+    takesBodyId: true,
+    answer: z.object({ jobs: z.array(shape.job) }),
   }),
 ];
 

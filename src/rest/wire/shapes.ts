@@ -100,6 +100,30 @@ export const indexRecord = z.object({
   index_details: text.optional(),
 });
 
+/** Milliseconds that a request may wait. Longer waits are several requests: proxies end connections that are silent. */
+export const waitMs = z.int().min(0).max(60_000).default(30_000).describe("Milliseconds; at most 60,000");
+
+const amount = z.number().min(0);
+const time = text.describe("RFC 3339");
+export const job = z.object({
+  job_id: text,
+  kind: text.describe("index, backfill, optimize or cleanup"),
+  table: z.array(text),
+  branch: text.optional().describe("Absent: main"),
+  state: text.describe("Queued, Running, Succeeded, Failed or Cancelled"),
+  done: amount,
+  total: amount.optional(),
+  unit: text.describe("rows, fragments, files or versions"),
+  rate: amount.optional().describe("Units per second"),
+  estimated_end: time.optional(),
+  created_at: time,
+  started_at: time.optional(),
+  finished_at: time.optional(),
+  is_interrupted: z.boolean().optional().describe("Asking for the same work again goes on with it"),
+  error: z.object({ code: count, type: text, message: text }).optional(),
+  result: z.unknown().optional(),
+});
+
 /** camelCase, unlike every other record. */
 export const branchContents = z.object({
   parentBranch: text.optional().describe("Absent: the main branch"),

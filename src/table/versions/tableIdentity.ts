@@ -1,6 +1,6 @@
 /**
- * Tells a table or branch from one that was put in its place: a journal names directories and version numbers, and a
- * table that is dropped and made anew has the same ones.
+ * Tells a table or branch from one that was put in its place, for records that outlive a process: they name directories
+ * and version numbers, and a table that is dropped and made anew has the same ones.
  *
  * Where the version that was the latest is still there, its bytes decide, as no other table has them: they hold a time
  * in nanoseconds and the random id of a transaction. A directory restored from a copy has them, and is the same table.
@@ -8,15 +8,12 @@
  * be the same: its inode, which may be reused, with the time it was made.
  */
 
-import type { Disk, FileStat } from "../io/disk/disk.js";
-import { sha256 } from "../io/names/sha256.js";
-import { relative } from "../platform/native.js";
-import { isSeenDirectory, seeDirectory } from "../table/versions/directoryIdentity.js";
-import { findLatestVersion } from "../table/versions/latestVersion.js";
-import { readManifestBytes } from "../table/versions/manifest.js";
-import { findVersion, type VersionsAt } from "../table/versions/versions.js";
-import { reservationPath } from "./places/markers.js";
-import type { FoundTable } from "./places/tables.js";
+import type { FileStat } from "../../io/disk/disk.js";
+import { sha256 } from "../../io/names/sha256.js";
+import { isCount, isJsonObject } from "./jsonValues.js";
+import { findLatestVersion } from "./latestVersion.js";
+import { readManifestBytes } from "./manifest.js";
+import { findVersion, type VersionsAt } from "./versions.js";
 
 export interface TableIdentity {
   /** `<device>:<inode>` of the directory. */
@@ -61,18 +58,17 @@ export async function isSameTable(at: VersionsAt, { inode, birthNs, base }: Tabl
   return stat.inode === inode && (!isBirthKnown || String(birth) === birthNs);
 }
 
-/**
- * Looks at the directory of a table that is about to be moved or hidden.
- * @returns a function that tells whether the directory under a path, the same or another, is that one
- */
-export async function watchTable(
-  disk: Disk,
-  { directory, latest }: Pick<FoundTable, "directory" | "latest">,
-): Promise<(movedTo: string, stat?: FileStat) => Promise<boolean>> {
-  const file = relative(directory, latest?.path ?? reservationPath(directory));
-  const seen = await seeDirectory(disk, directory, file);
-  return async (movedTo, stat) => seen !== null && (await isSeenDirectory(disk, movedTo, seen, stat));
+/** Whether a value that parsing JSON has given is an identity. */
+export function isTableIdentity(value: unknown): value is TableIdentity {
+  if (!isJsonObject(value)) return false;
+  const { inode, birthNs, base } = value;
+  if (!matches(inode, /^\d{1,20}:\d{1,20}$/) || !matches(birthNs, /^-?\d{1,20}$/)) return false;
+  if (base === null) return true;
+  return isJsonObject(base) && isCount(base.version) && matches(base.sha256, /^[0-9a-f]{64}$/);
 }
+
+const matches = (value: unknown, pattern: RegExp): boolean =>
+  typeof value === "string" && pattern.test(value);
 
 /** When a directory was made; 0 where that is not known, and the platform gives the time of the last change instead. */
 const birthOf = ({ birthNs, changedNs }: FileStat): bigint => (birthNs === changedNs ? 0n : birthNs);

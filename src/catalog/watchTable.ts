@@ -1,0 +1,20 @@
+/** Watches that a table that is about to be moved or hidden stays the same one. */
+
+import type { Disk, FileStat } from "../io/disk/disk.js";
+import { relative } from "../platform/native.js";
+import { isSeenDirectory, seeDirectory } from "../table/versions/directoryIdentity.js";
+import { reservationPath } from "./places/markers.js";
+import type { FoundTable } from "./places/tables.js";
+
+/**
+ * Looks at the directory of a table that is about to be moved or hidden.
+ * @returns a function that tells whether the directory under a path, the same or another, is that one
+ */
+export async function watchTable(
+  disk: Disk,
+  { directory, latest }: Pick<FoundTable, "directory" | "latest">,
+): Promise<(movedTo: string, stat?: FileStat) => Promise<boolean>> {
+  const file = relative(directory, latest?.path ?? reservationPath(directory));
+  const seen = await seeDirectory(disk, directory, file);
+  return async (movedTo, stat) => seen !== null && (await isSeenDirectory(disk, movedTo, seen, stat));
+}

@@ -1,0 +1,160 @@
+/**
+ * The content of a job's files, each a JSON object (jobFiles.ts says where they lie):
+ *
+ *   job.json         {"format":1,"kind":"index","table":["a","t"],"location":"1f2e3d4c_a$t","branch":null,"key":"…",
+ *                     "identity":{…},"parameters":{…},"unit":"rows","createdMs":1700000000000}
+ *   progress.json    {"done":10,"total":100,"rate":2.5,"startedMs":…,"updatedMs":…,"isClosed":true}
+ *   checkpoint.json  {"state":…}
+ *   outcome.json     {"state":"Failed","finishedMs":…,"done":10,"total":100,"error":{"type":"…","message":"…"},"result":…}
+ *
+ * Anybody may have put them there: what has another form is no record. A later release increments `format` where its
+ * jobs are not for earlier releases.
+ */
+
+import { type ErrorType, messageOf, NamespaceError } from "../errors.js";
+import type { JobKind, JobState, JobUnit } from "../namespace.js";
+import { isCount, isJsonObject } from "../table/versions/jsonValues.js";
+import { isTableIdentity, type TableIdentity } from "../table/versions/tableIdentity.js";
+import { errorOfType, isErrorType } from "../typedErrors.js";
+import type { JsonValue } from "./job.js";
+
+/** What a job is; never changes. */
+export interface JobRecord {
+  readonly kind: JobKind;
+  readonly table: readonly string[];
+  /** Of the table's directory, relative to the namespace's; never used as a path. */
+  readonly location: string;
+  /** Null is the main branch. */
+  readonly branch: string | null;
+  readonly key: string;
+  /** Of the table or branch. */
+  readonly identity: TableIdentity;
+  readonly parameters: JsonValue;
+  readonly unit: JobUnit;
+  readonly createdMs: number;
+}
+
+/** How far a job is. */
+export interface JobProgress {
+  readonly done: number;
+  readonly total?: number;
+  /** Units per second. */
+  readonly rate?: number;
+  readonly startedMs?: number;
+  /** Whether the namespace that ran it was closed. */
+  readonly isClosed?: boolean;
+}
+
+/** How a job ended. */
+export interface JobOutcome {
+  readonly state: Extract<JobState, "Succeeded" | "Failed" | "Cancelled">;
+  readonly finishedMs: number;
+  readonly done: number;
+  readonly total?: number;
+  readonly error?: FailureRecord;
+  readonly result?: JsonValue;
+}
+
+/** An error, as text. */
+export interface FailureRecord {
+  readonly type: ErrorType;
+  readonly message: string;
+}
+
+const FORMAT = 1;
+const MAX_MESSAGE_LENGTH = 8192;
+const KINDS: readonly unknown[] = ["index", "backfill", "optimize", "cleanup"] satisfies JobKind[];
+const UNITS: readonly unknown[] = ["rows", "fragments", "files", "versions"] satisfies JobUnit[];
+const END_STATES: readonly unknown[] = ["Succeeded", "Failed", "Cancelled"] satisfies JobState[];
+/** The last moment that a date can be, in milliseconds since the epoch. */
+const MAX_DATE_MS = 8.64e15;
+
+const encode = (value: object): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
+
+/** The object that bytes hold as JSON; null for anything else. */
+function decode(bytes: Uint8Array): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return isJsonObject(value) ? value : null;
+  } catch {
+    // Neither UTF-8 nor JSON.
+    return null;
+  }
+}
+
+export const encodeRecord = (record: JobRecord): Uint8Array => encode({ format: FORMAT, ...record });
+
+/** Null for what is no record, or one of a later release. */
+export function decodeRecord(bytes: Uint8Array): JobRecord | null {
+  const value = decode(bytes);
+  if (value === null || value.format !== FORMAT) return null;
+  const { kind, table, location, branch, key, identity, parameters, unit, createdMs } = value;
+  const isRecord =
+    KINDS.includes(kind) &&
+    Array.isArray(table) &&
+    table.length > 0 &&
+    table.every(isText) &&
+    isText(location) &&
+    (branch === null || isText(branch)) &&
+    isText(key) &&
+    isTableIdentity(identity) &&
+    parameters !== undefined &&
+    UNITS.includes(unit) &&
+    isTime(createdMs);
+  return isRecord
+    ? ({ kind, table, location, branch, key, identity, parameters, unit, createdMs } as JobRecord)
+    : null;
+}
+
+export const encodeProgress = (progress: JobProgress): Uint8Array => encode(progress);
+
+export function decodeProgress(bytes: Uint8Array): JobProgress | null {
+  const value = decode(bytes);
+  if (value === null) return null;
+  const { done, total, rate, startedMs, isClosed } = value;
+  const isProgress =
+    isAmount(done) &&
+    (total === undefined || isAmount(total)) &&
+    (rate === undefined || isAmount(rate)) &&
+    (startedMs === undefined || isTime(startedMs)) &&
+    (isClosed === undefined || typeof isClosed === "boolean");
+  return isProgress ? ({ done, total, rate, startedMs, isClosed } as JobProgress) : null;
+}
+
+export const encodeCheckpoint = (state: JsonValue): Uint8Array => encode({ state });
+
+/** Null where there is none. */
+export const decodeCheckpoint = (bytes: Uint8Array): JsonValue | null =>
+  (decode(bytes)?.state as JsonValue | undefined) ?? null;
+
+export const encodeOutcome = (outcome: JobOutcome): Uint8Array => encode(outcome);
+
+export function decodeOutcome(bytes: Uint8Array): JobOutcome | null {
+  const value = decode(bytes);
+  if (value === null) return null;
+  const { state, finishedMs, done, total, error, result } = value;
+  const isOutcome =
+    END_STATES.includes(state) &&
+    isTime(finishedMs) &&
+    isAmount(done) &&
+    (total === undefined || isAmount(total)) &&
+    (state === "Failed" ? isFailure(error) : error === undefined);
+  return isOutcome ? ({ state, finishedMs, done, total, error, result } as JobOutcome) : null;
+}
+
+/** What is kept of an error that ended a job. */
+export const failureOf = (error: unknown): FailureRecord => ({
+  type: error instanceof NamespaceError ? error.type : "Internal",
+  message: messageOf(error).slice(0, MAX_MESSAGE_LENGTH),
+});
+
+/** The error again. */
+export const errorOfFailure = ({ type, message }: FailureRecord): NamespaceError =>
+  errorOfType(type, message);
+
+const isText = (value: unknown): value is string => typeof value === "string";
+const isAmount = (value: unknown): boolean =>
+  typeof value === "number" && Number.isFinite(value) && value >= 0;
+const isTime = (value: unknown): boolean => isCount(value) && value <= MAX_DATE_MS;
+const isFailure = (value: unknown): boolean =>
+  isJsonObject(value) && isErrorType(value.type) && isText(value.message);

@@ -1,0 +1,353 @@
+/**
+ * The jobs of a namespace: starts them, or finds the one that does the same already; runs them in this process; and tells
+ * of those that any process runs.
+ */
+
+import { whenAborted } from "../async/abort.js";
+import { mapParallel } from "../async/parallel.js";
+import { ServiceUnavailableError, TransactionNotFoundError } from "../errors.js";
+import type { LockLease } from "../io/lock/lease.js";
+import { withLock } from "../io/lock/lock.js";
+import type { Job, JobState } from "../namespace.js";
+import { relative, sep } from "../platform/native.js";
+import { TableReplacedError } from "../table/versions/identity.js";
+import { isSameTable, readTableIdentity } from "../table/versions/tableIdentity.js";
+import { withSteadyLock } from "../table/versions/tableLock.js";
+import { describe } from "./describe.js";
+import type { JobSpec } from "./job.js";
+import {
+  idPrefix,
+  isJobId,
+  type JobsEnvironment,
+  jobDirectory,
+  jobLock,
+  jobsDirectory,
+  listJobIds,
+  makeUnnamed,
+  newJobId,
+  publishJob,
+  readJob,
+  readJobIfSound,
+  requestCancel,
+  type StoredJob,
+  writeOutcome,
+} from "./jobFiles.js";
+import { errorOfFailure, type JobOutcome, type JobProgress, type JobRecord } from "./jobRecord.js";
+import { RunningJob } from "./runningJob.js";
+import { Turns } from "./turns.js";
+
+/** Jobs of one namespace that run at a time; others wait. */
+const MAX_RUNNING = 4;
+/** Jobs that are read at a time. */
+const PARALLELISM = 16;
+/** Milliseconds between two looks at a job of another process; grows from the first to the second. */
+const FIRST_LOOK_MS = 50;
+const MAX_LOOK_MS = 1000;
+/** Milliseconds for which a cancelled job is waited for. */
+const CANCEL_WAIT_MS = 5000;
+/** Milliseconds that pass at least between two calls about the progress of a job of this process. */
+const NOTICE_MS = 100;
+
+export interface WaitOptions {
+  readonly jobId: string;
+  readonly timeoutMs?: number;
+  readonly onProgress?: (job: Job) => void;
+  readonly signal?: AbortSignal;
+}
+
+export class Jobs {
+  readonly #environment: JobsEnvironment;
+  readonly #running = new Map<string, { readonly job: RunningJob; readonly end: Promise<void> }>();
+  readonly #turns = new Turns(MAX_RUNNING);
+  #isClosed = false;
+
+  constructor(environment: JobsEnvironment) {
+    this.#environment = environment;
+  }
+
+  /**
+   * Starts a job, takes over one that is the same and whose process died, or finds the one that runs.
+   * @throws TableReplacedError where the table is gone
+   */
+  async start(spec: JobSpec, signal?: AbortSignal): Promise<{ readonly jobId: string }> {
+    const { disk, root } = this.#environment;
+    const identity = await readTableIdentity(spec.at);
+    if (identity === null) throw new TableReplacedError(spec.at.root);
+    const { kind, table, at, key, parameters, unit } = spec;
+    const record: JobRecord = {
+      kind,
+      table: [...table],
+      location: relative(root, at.mainRoot).split(sep).join("/"),
+      branch: at.branch,
+      key,
+      identity,
+      parameters,
+      unit,
+      createdMs: Date.now(),
+    };
+    await disk.makeDirectory(jobsDirectory(root));
+    const lock = { ...jobLock(this.#environment), signal };
+    return withSteadyLock(jobsDirectory(root), lock, async () => {
+      for (const same of await this.#unendedLike(record)) {
+        if (same.owner === "held") {
+          // One that is about to learn that its table is gone.
+          if (!(await isSameTable(at, same.record.identity))) continue;
+          return { jobId: same.jobId };
+        }
+        if (await this.#takeOver(same, spec)) return { jobId: same.jobId };
+      }
+      return { jobId: await this.#begin(record, spec) };
+    });
+  }
+
+  /** @throws TransactionNotFoundError where there is no such job */
+  async describe(jobId: string): Promise<Job> {
+    return describe(await this.#find(jobId));
+  }
+
+  /** Those started last come first. */
+  async list({ state }: { readonly state?: JobState } = {}, signal?: AbortSignal): Promise<Job[]> {
+    const { disk, root } = this.#environment;
+    const ids = await listJobIds(disk, root);
+    const read = (id: string) => this.#readIfSound(id);
+    const found = await mapParallel(ids, PARALLELISM, read, signal);
+    const stored = found.filter((job) => job !== null);
+    stored.sort((a, b) => b.record.createdMs - a.record.createdMs || (a.jobId < b.jobId ? -1 : 1));
+    return stored.map(describe).filter((job) => state === undefined || job.state === state);
+  }
+
+  /**
+   * Waits until a job has ended, or the time is over.
+   * @throws what ended the job, where it failed; TransactionNotFoundError where there is no such job
+   */
+  async wait({ jobId, timeoutMs, onProgress, signal }: WaitOptions): Promise<Job> {
+    const deadlineMs = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
+    let told = "";
+    for (let lookMs = FIRST_LOOK_MS; ; lookMs = Math.min(lookMs * 1.5, MAX_LOOK_MS)) {
+      signal?.throwIfAborted();
+      const stored = await this.#find(jobId);
+      const job = describe(stored);
+      const text = JSON.stringify([job.state, job.done, job.total]);
+      if (text !== told) onProgress?.(job);
+      told = text;
+      if (job.state === "Failed") throw failureOfJob(stored);
+      const leftMs = deadlineMs - performance.now();
+      if (hasEnded(job.state) || leftMs <= 0) return job;
+      await this.#untilChanged(jobId, Math.min(lookMs, leftMs), leftMs, signal);
+    }
+  }
+
+  /**
+   * Cancels a job, whoever runs it, and waits a moment for it to end; one that has ended stays as it is.
+   * @returns the job as it is then
+   * @throws TransactionNotFoundError where there is no such job
+   */
+  async cancel(jobId: string, signal?: AbortSignal): Promise<Job> {
+    const { disk, root } = this.#environment;
+    const stored = await this.#find(jobId);
+    if (stored.outcome !== null) return describe(stored);
+    this.#running.get(jobId)?.job.cancel("cancelled");
+    if (!(await requestCancel(disk, jobDirectory(root, jobId)))) return describe(await this.#find(jobId));
+    if (stored.owner !== "held") await this.#endAbandoned(stored, { state: "Cancelled" });
+    try {
+      return await this.wait({ jobId, timeoutMs: CANCEL_WAIT_MS, signal });
+    } catch (error) {
+      signal?.throwIfAborted();
+      const job = describe(await this.#find(jobId));
+      if (job.state !== "Failed") throw error;
+      return job;
+    }
+  }
+
+  /**
+   * Ends the jobs of this process. Those that are closed before they end go on where they are started again.
+   * @param how "wait": until they have ended by themselves
+   */
+  async close(how: "wait" | "cancel"): Promise<void> {
+    this.#isClosed = true;
+    const running = [...this.#running.values()];
+    if (how === "cancel") for (const { job } of running) job.cancel("closed");
+    await Promise.all(running.map(({ end }) => end));
+  }
+
+  // ----------------------------------------------------------------------------------------------- starting
+
+  async #unendedLike(record: JobRecord): Promise<StoredJob[]> {
+    const { disk, root } = this.#environment;
+    const { kind, location, branch, key } = record;
+    const ids = (await listJobIds(disk, root)).filter((id) => id.startsWith(idPrefix(record)));
+    const found: StoredJob[] = [];
+    for (const id of ids.sort()) {
+      const stored = await this.#readIfSound(id);
+      if (stored === null || stored.outcome !== null) continue;
+      const { record: other } = stored;
+      const isSame =
+        other.kind === kind && other.location === location && other.branch === branch && other.key === key;
+      if (isSame) found.push(stored);
+    }
+    return found;
+  }
+
+  async #begin(record: JobRecord, spec: JobSpec): Promise<string> {
+    const { disk, root } = this.#environment;
+    const jobId = newJobId(record);
+    const unnamed = await makeUnnamed(disk, root);
+    try {
+      await this.#own(unnamed, async (lease) => {
+        const directory = await publishJob(disk, root, unnamed, jobId, record);
+        lease.movedTo(directory);
+        return { jobId, record, spec, progress: null, directory };
+      });
+      return jobId;
+    } catch (error) {
+      // Of no use to anybody.
+      await disk.removeTree(unnamed).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** False for a job that is not gone on with: its table is another one by now, or somebody wants it cancelled. */
+  async #takeOver(stored: StoredJob, spec: JobSpec): Promise<boolean> {
+    const { disk, root } = this.#environment;
+    const { jobId, record, isCancelRequested, progress } = stored;
+    if (isCancelRequested) {
+      await this.#endAbandoned(stored, { state: "Cancelled" });
+      return false;
+    }
+    if (!(await isSameTable(spec.at, record.identity))) {
+      const error = {
+        type: "ConcurrentModification",
+        message: "the table was dropped or replaced meanwhile",
+      } as const;
+      await this.#endAbandoned(stored, { state: "Failed", error });
+      return false;
+    }
+    const directory = jobDirectory(root, jobId);
+    let isEnded = false;
+    await this.#own(directory, async () => {
+      // It may have ended since it was read.
+      isEnded = (await readJob({ ...this.#environment, disk }, jobId))?.outcome !== null;
+      return isEnded ? null : { jobId, record, spec, progress: withoutEnd(progress), directory };
+    });
+    return !isEnded;
+  }
+
+  /**
+   * Takes the lock of a job's directory, and keeps it while the job runs.
+   * @param prepare resolves to the job to run; null for none
+   * @returns once the job is about to run
+   */
+  #own(
+    locked: string,
+    prepare: (lease: LockLease) => Promise<(JobToRun & { readonly directory: string }) | null>,
+  ): Promise<void> {
+    const { disk } = this.#environment;
+    return new Promise((resolve, reject) => {
+      // A job of a dead process is free at once; one of a living process is left to it.
+      const lock = { ...jobLock(this.#environment), waitMs: 1000 };
+      const work = async (lease: LockLease): Promise<void> => {
+        const prepared = await prepare(lease);
+        if (prepared === null) return;
+        if (this.#isClosed) throw new ServiceUnavailableError("the namespace is closed");
+        const turn = (signal: AbortSignal) => this.#turns.take(signal);
+        const job = new RunningJob({ disk, lease, turn, ...prepared });
+        const end = job.run();
+        this.#running.set(prepared.jobId, { job, end });
+        resolve();
+        await end;
+        this.#running.delete(prepared.jobId);
+      };
+      withLock(locked, lock, work).then(resolve, reject);
+    });
+  }
+
+  /** Ends a job that no process runs, unless one does by now. */
+  async #endAbandoned(stored: StoredJob, how: Pick<JobOutcome, "state" | "error">): Promise<void> {
+    const { disk, root } = this.#environment;
+    const directory = jobDirectory(root, stored.jobId);
+    const { done = 0, total } = stored.progress ?? {};
+    const outcome: JobOutcome = { finishedMs: Date.now(), done, total, ...how };
+    try {
+      await withLock(directory, { ...jobLock(this.#environment), waitMs: 1000 }, async (lease) => {
+        await writeOutcome(disk, directory, outcome, lease);
+      });
+    } catch (error) {
+      // Another process has taken it over meanwhile, and will find out by itself.
+      if (!(error instanceof ServiceUnavailableError)) throw error;
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------ looking
+
+  /** @throws TransactionNotFoundError */
+  async #find(jobId: string): Promise<StoredJob> {
+    const own = this.#running.get(jobId);
+    if (own !== undefined) return own.job.stored;
+    const stored = isJobId(jobId) ? await readJob(this.#environment, jobId) : null;
+    if (stored === null) throw new TransactionNotFoundError(`there is no job ${jobId}`);
+    return stored;
+  }
+
+  async #readIfSound(jobId: string): Promise<StoredJob | null> {
+    return this.#running.get(jobId)?.job.stored ?? readJobIfSound(this.#environment, jobId);
+  }
+
+  /** Settles when a job of this process changes or, for one of another, after a while. */
+  async #untilChanged(
+    jobId: string,
+    lookMs: number,
+    leftMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const own = this.#running.get(jobId);
+    await new Promise<void>((resolve, reject) => {
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const endings: (() => void)[] = [];
+      const finish = (settle: () => void): void => {
+        clearTimeout(timer);
+        for (const end of endings) end();
+        settle();
+      };
+      if (own === undefined) timer = setTimeout(() => finish(resolve), lookMs);
+      else {
+        const waitMs = Math.min(leftMs, MAX_LOOK_MS);
+        timer = setTimeout(() => finish(resolve), waitMs);
+        const earliestMs = performance.now() + NOTICE_MS;
+        const change = () => {
+          clearTimeout(timer);
+          timer = setTimeout(
+            () => finish(resolve),
+            Math.max(0, Math.min(earliestMs - performance.now(), leftMs)),
+          );
+        };
+        endings.push(own.job.watch(change));
+        own.end.then(() => finish(resolve));
+      }
+      if (signal !== undefined) endings.push(whenAborted(signal, () => finish(() => reject(signal.reason))));
+    });
+  }
+}
+
+/** What a job is made of that this process is about to run. */
+interface JobToRun {
+  readonly jobId: string;
+  readonly record: JobRecord;
+  readonly spec: JobSpec;
+  readonly progress: JobProgress | null;
+}
+
+const hasEnded = (state: JobState): boolean => state !== "Queued" && state !== "Running";
+
+const failureOfJob = (stored: StoredJob): Error => {
+  const error = stored.outcome?.error;
+  return error === undefined
+    ? new ServiceUnavailableError(describe(stored).error?.message ?? "the job failed")
+    : errorOfFailure(error);
+};
+
+/** The progress of a run that was closed, for the one that goes on. */
+function withoutEnd(progress: JobProgress | null): JobProgress | null {
+  if (progress === null) return null;
+  const { isClosed: _, ...rest } = progress;
+  return rest;
+}

@@ -1,0 +1,53 @@
+/** How far work is, and how fast it goes: the rate is that of the last seconds, so that it follows what the work does now. */
+
+const WINDOW_MS = 15_000;
+/** Milliseconds between two samples. */
+const SAMPLE_MS = 500;
+/** Less time than this tells no rate. */
+const MIN_SPAN_MS = 200;
+
+interface Sample {
+  readonly ms: number;
+  readonly done: number;
+}
+
+export class ProgressMeter {
+  #done = 0;
+  #total: number | undefined;
+  #samples: Sample[] = [];
+  readonly #now: () => number;
+
+  /** @param now milliseconds of a clock that only goes forward */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  get done(): number {
+    return this.#done;
+  }
+
+  get total(): number | undefined {
+    return this.#total;
+  }
+
+  /** Amounts that are no numbers of at least 0 change nothing. */
+  note(done: number, total?: number): void {
+    if (!(done >= 0 && done < Number.POSITIVE_INFINITY)) return;
+    this.#done = done;
+    if (total !== undefined && total >= 0 && total < Number.POSITIVE_INFINITY) this.#total = total;
+    const ms = this.#now();
+    const last = this.#samples.at(-1);
+    // What a run goes on from was not done by it.
+    if (last === undefined || done < last.done) this.#samples = [{ ms, done }];
+    else if (ms - last.ms >= SAMPLE_MS) this.#samples.push({ ms, done });
+    while (this.#samples.length > 2 && ms - this.#samples[1].ms >= WINDOW_MS) this.#samples.shift();
+  }
+
+  /** Units per second; undefined while it is not known. */
+  get rate(): number | undefined {
+    const first = this.#samples.at(0);
+    if (first === undefined) return undefined;
+    const spanMs = this.#now() - first.ms;
+    return spanMs < MIN_SPAN_MS ? undefined : ((this.#done - first.done) * 1000) / spanMs;
+  }
+}

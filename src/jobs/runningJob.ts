@@ -1,0 +1,229 @@
+/**
+ * A job that this process runs, under the lock of the job's directory. Once a second it writes the progress and looks
+ * whether somebody wants it cancelled, and whether the lock is still held.
+ */
+
+import { NamespaceError, ServiceUnavailableError } from "../errors.js";
+import type { Disk } from "../io/disk/disk.js";
+import type { LockLease } from "../io/lock/lease.js";
+import { TableReplacedError } from "../table/versions/identity.js";
+import { isSameTable } from "../table/versions/tableIdentity.js";
+import type { JobControl, JobSpec, JsonValue } from "./job.js";
+import {
+  isCancelRequested,
+  readCheckpoint,
+  type StoredJob,
+  writeCheckpoint,
+  writeOutcome,
+  writeProgress,
+} from "./jobFiles.js";
+import { failureOf, type JobOutcome, type JobProgress, type JobRecord } from "./jobRecord.js";
+import { ProgressMeter } from "./progressMeter.js";
+
+/** Milliseconds between two looks, and between two writes of the progress. */
+const BEAT_MS = 1000;
+/** Beats between two looks at the table. */
+const TABLE_BEATS = 10;
+
+/** The job was cancelled, or the namespace that ran it closed. */
+export class JobCancelledError extends ServiceUnavailableError {
+  readonly why: "cancelled" | "closed";
+
+  constructor(why: "cancelled" | "closed") {
+    super(why === "closed" ? "the namespace that ran the job was closed" : "the job was cancelled");
+    this.why = why;
+  }
+}
+
+export interface RunningJobOptions {
+  readonly disk: Disk;
+  readonly directory: string;
+  readonly jobId: string;
+  readonly record: JobRecord;
+  readonly spec: JobSpec;
+  readonly lease: LockLease;
+  /** Of an earlier run. */
+  readonly progress: JobProgress | null;
+  /** Waits for the job's turn; resolves to a function that ends it. */
+  readonly turn: (signal: AbortSignal) => Promise<() => void>;
+}
+
+export class RunningJob {
+  readonly #options: RunningJobOptions;
+  readonly #abort = new AbortController();
+  readonly #meter = new ProgressMeter();
+  readonly #watchers = new Set<() => void>();
+  #startedMs: number | undefined;
+  #outcome: JobOutcome | null = null;
+  #isClosed = false;
+  #hasEnded = false;
+  #isChanged = false;
+  #beat: Promise<void> | null = null;
+  #beats = 0;
+
+  constructor(options: RunningJobOptions) {
+    this.#options = options;
+    const { progress } = options;
+    if (progress !== null) this.#meter.note(progress.done, progress.total);
+    this.#startedMs = progress?.startedMs;
+  }
+
+  get jobId(): string {
+    return this.#options.jobId;
+  }
+
+  /** The job as it is now, which may be newer than what lies on the disk. */
+  get stored(): StoredJob {
+    const { jobId, record } = this.#options;
+    return {
+      jobId,
+      record,
+      progress: this.#progress,
+      outcome: this.#outcome,
+      owner: this.#hasEnded ? "free" : "held",
+      isCancelRequested: false,
+    };
+  }
+
+  /** Ends the work as soon as it can. */
+  cancel(why: "cancelled" | "closed"): void {
+    this.#abort.abort(new JobCancelledError(why));
+  }
+
+  /** Calls back at each change, until the returned function is called. */
+  watch(callback: () => void): () => void {
+    const entry = () => callback();
+    this.#watchers.add(entry);
+    return () => void this.#watchers.delete(entry);
+  }
+
+  /**
+   * Runs the job to its end; never rejects. What the disk refuses to keep of the outcome is lost: the job then shows as
+   * one whose process ended.
+   */
+  async run(): Promise<void> {
+    const timer = setInterval(() => this.#beatOnce(), BEAT_MS);
+    // Work under way keeps the process alive, not the look at it.
+    (timer as { unref?: () => void }).unref?.();
+    try {
+      await this.#end(await this.#work());
+    } catch {
+      // The lock was lost, or the disk failed, while the outcome was written: see above.
+    } finally {
+      clearInterval(timer);
+      await this.#beat;
+      this.#hasEnded = true;
+      this.#notify();
+      this.#watchers.clear();
+    }
+  }
+
+  /** Null for a job that goes on where it is taken over. */
+  async #work(): Promise<JobOutcome | null> {
+    const { signal } = this.#abort;
+    const { disk, directory, spec, lease, turn } = this.#options;
+    let endTurn: (() => void) | null = null;
+    try {
+      endTurn = await turn(signal);
+      signal.throwIfAborted();
+      this.#startedMs ??= Date.now();
+      await writeProgress(disk, directory, this.#progress, lease);
+      this.#notify();
+      const result = await spec.run(this.#control(await readCheckpoint(disk, directory)));
+      return this.#ended({ state: "Succeeded", ...(result !== undefined && { result }) });
+    } catch (error) {
+      const reason: unknown = signal.aborted ? signal.reason : error;
+      if (!(reason instanceof JobCancelledError))
+        return this.#ended({ state: "Failed", error: failureOf(reason) });
+      if (reason.why === "cancelled") return this.#ended({ state: "Cancelled" });
+      this.#isClosed = true;
+      return null;
+    } finally {
+      endTurn?.();
+    }
+  }
+
+  #ended(how: Pick<JobOutcome, "state" | "error" | "result">): JobOutcome {
+    const { done, total } = this.#meter;
+    return { finishedMs: Date.now(), done, ...(total !== undefined && { total }), ...how };
+  }
+
+  async #end(outcome: JobOutcome | null): Promise<void> {
+    const { disk, directory, lease } = this.#options;
+    await this.#beat;
+    if (outcome === null) return writeProgress(disk, directory, this.#progress, lease);
+    await writeOutcome(disk, directory, outcome, lease);
+    this.#outcome = outcome;
+  }
+
+  #control(checkpoint: JsonValue | null): JobControl {
+    const { disk, directory, lease } = this.#options;
+    return {
+      signal: this.#abort.signal,
+      checkpoint,
+      progress: (done, total) => {
+        this.#meter.note(done, total);
+        this.#isChanged = true;
+        this.#notify();
+      },
+      saveCheckpoint: (state) => this.#owning(() => writeCheckpoint(disk, directory, state, lease)),
+      hold: () => this.#owning(() => this.#requireHeld()),
+    };
+  }
+
+  /** Runs a step that fails where the job is not this process's any more; the rest of the work then ends, too. */
+  async #owning(step: () => Promise<void>): Promise<void> {
+    this.#abort.signal.throwIfAborted();
+    try {
+      await step();
+    } catch (error) {
+      if (error instanceof NamespaceError) this.#abort.abort(error);
+      throw error;
+    }
+  }
+
+  async #requireHeld(): Promise<void> {
+    const { spec, record, lease } = this.#options;
+    await lease.confirm();
+    if (!(await isSameTable(spec.at, record.identity))) throw new TableReplacedError(spec.at.root);
+    // The look at the table takes a while on a slow disk.
+    await lease.confirm();
+  }
+
+  get #progress(): JobProgress {
+    const { done, total, rate } = this.#meter;
+    return {
+      done,
+      ...(total !== undefined && { total }),
+      ...(rate !== undefined && { rate }),
+      ...(this.#startedMs !== undefined && { startedMs: this.#startedMs }),
+      ...(this.#isClosed && { isClosed: true }),
+    };
+  }
+
+  #beatOnce(): void {
+    if (this.#beat !== null) return;
+    this.#beat = this.#look()
+      // A failure of the disk that lasts is met by the work itself.
+      .catch((error: unknown) => {
+        if (error instanceof NamespaceError) this.#abort.abort(error);
+      })
+      .finally(() => {
+        this.#beat = null;
+      });
+  }
+
+  async #look(): Promise<void> {
+    const { disk, directory, lease } = this.#options;
+    if (this.#beats++ % TABLE_BEATS === TABLE_BEATS - 1) await this.#requireHeld();
+    else await lease.confirm();
+    if (await isCancelRequested(disk, directory)) this.cancel("cancelled");
+    if (!this.#isChanged) return;
+    this.#isChanged = false;
+    await writeProgress(disk, directory, this.#progress, lease);
+  }
+
+  #notify(): void {
+    for (const callback of [...this.#watchers]) callback();
+  }
+}

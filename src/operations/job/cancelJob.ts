@@ -1,0 +1,15 @@
+/** CancelJob: ends a job before it is done; beyond the spec. */
+
+import type { Job, JobRequest } from "../../namespace.js";
+import type { Access } from "../access.js";
+import type { OperationContext } from "../context.js";
+import { findJob } from "./jobAccess.js";
+
+export async function cancelJob(
+  context: OperationContext,
+  request: JobRequest,
+  access: Access,
+): Promise<Job> {
+  const { jobId } = await findJob(context, request.jobId, "cancelJob", access);
+  return context.jobs.cancel(jobId, request.signal);
+}

@@ -1,0 +1,9 @@
+/** DescribeJob: what is known about a job; beyond the spec. */
+
+import type { Job, JobRequest } from "../../namespace.js";
+import type { Access } from "../access.js";
+import type { OperationContext } from "../context.js";
+import { findJob } from "./jobAccess.js";
+
+export const describeJob = (context: OperationContext, request: JobRequest, access: Access): Promise<Job> =>
+  findJob(context, request.jobId, "describeJob", access);

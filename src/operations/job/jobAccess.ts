@@ -1,0 +1,76 @@
+/**
+ * Who may see a job: whoever may see its table. For others there is no such job. The operation itself is asked about the
+ * table, and about its branch, too.
+ */
+
+import { TransactionNotFoundError } from "../../errors.js";
+import { formatIdentifier } from "../../ident.js";
+import { isJobId } from "../../jobs/jobFiles.js";
+import type { DescribeTransactionResponse, Job } from "../../namespace.js";
+import type { Access } from "../access.js";
+import type { OperationContext } from "../context.js";
+import { requireString } from "../request.js";
+
+/**
+ * The job that a request names.
+ * @throws TransactionNotFoundError where there is none, or the caller may not see its table
+ */
+export async function findJob(
+  context: OperationContext,
+  jobId: unknown,
+  operation: string,
+  access: Access,
+): Promise<Job> {
+  const id = requireString(jobId, "jobId").toLowerCase();
+  const job = isJobId(id) ? await context.jobs.describe(id).catch(absent) : null;
+  if (job === null || !(await isVisible(job, access)))
+    throw new TransactionNotFoundError(`there is no job ${id}`);
+  await access.require(operation, job.table);
+  if (job.branch !== undefined) await access.require(operation, job.table, { branch: job.branch });
+  return job;
+}
+
+/**
+ * The job that the path of a transaction names: its id, possibly after that of its table; null where there is none.
+ * @throws what `authorize` throws
+ */
+export async function findJobOf(
+  context: OperationContext,
+  path: readonly string[],
+  operation: string,
+  access: Access,
+): Promise<Job | null> {
+  const table = path.slice(0, -1);
+  const id = path[path.length - 1];
+  const job = id === undefined ? null : await findJob(context, id, operation, access).catch(absent);
+  const isNamed = table.length === 0 || formatIdentifier(table) === formatIdentifier(job?.table ?? []);
+  return isNamed ? job : null;
+}
+
+/** A job in the words of transactions. */
+export function describeAsTransaction(job: Job): DescribeTransactionResponse {
+  const { jobId, kind, table, branch, state, done, total, unit, createdAt, error } = job;
+  return {
+    status: state === "Cancelled" ? "Canceled" : state,
+    properties: {
+      uuid: jobId,
+      table: formatIdentifier(table),
+      ...(branch !== undefined && { branch }),
+      operation: kind,
+      done: String(done),
+      ...(total !== undefined && { total: String(total) }),
+      unit,
+      timestamp_millis: String(Date.parse(createdAt)),
+      ...(error !== undefined && { error: error.type }),
+    },
+  };
+}
+
+/** Whether a listing shows a job. */
+export const isVisible = async ({ table }: Job, access: Access): Promise<boolean> =>
+  (await access.visibility("tableExists")?.(table)) ?? true;
+
+function absent(error: unknown): null {
+  if (error instanceof TransactionNotFoundError) return null;
+  throw error;
+}

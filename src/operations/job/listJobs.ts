@@ -1,0 +1,33 @@
+/** ListJobs: the jobs of a table, or of all tables that the caller may see; beyond the spec. */
+
+import type { Job, JobState, ListJobsRequest, ListJobsResponse } from "../../namespace.js";
+import type { Access } from "../access.js";
+import type { OperationContext } from "../context.js";
+import { optionalId, parseChoice, requireTableId } from "../request.js";
+import { isVisible } from "./jobAccess.js";
+
+const STATES: readonly JobState[] = ["Queued", "Running", "Succeeded", "Failed", "Cancelled"];
+
+export async function listJobs(
+  context: OperationContext,
+  request: ListJobsRequest,
+  access: Access,
+): Promise<ListJobsResponse> {
+  const id = optionalId(request.id);
+  const table = id.length === 0 ? null : requireTableId(id);
+  const state = stateOf(request.state);
+  const jobs: Job[] = [];
+  for (const job of await context.jobs.list({ state }, request.signal)) {
+    if (table !== null && !isSame(table, job.table)) continue;
+    if (await isVisible(job, access)) jobs.push(job);
+  }
+  return { jobs };
+}
+
+function stateOf(given: unknown): JobState | undefined {
+  if (given === undefined || given === null) return undefined;
+  return parseChoice(given, "state", STATES, "Running");
+}
+
+const isSame = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((part, index) => part === b[index]);

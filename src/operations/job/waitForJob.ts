@@ -1,0 +1,18 @@
+/** WaitForJob: waits until a job has ended, and tells of its progress meanwhile; beyond the spec. */
+
+import type { Job, WaitForJobRequest } from "../../namespace.js";
+import type { Access } from "../access.js";
+import type { OperationContext } from "../context.js";
+import { optionalCallback, optionalCount } from "../request.js";
+import { findJob } from "./jobAccess.js";
+
+export async function waitForJob(
+  context: OperationContext,
+  request: WaitForJobRequest,
+  access: Access,
+): Promise<Job> {
+  const timeoutMs = optionalCount(request.timeoutMs, "timeoutMs");
+  const onProgress = optionalCallback(request.onProgress, "onProgress");
+  const { jobId } = await findJob(context, request.jobId, "waitForJob", access);
+  return context.jobs.wait({ jobId, timeoutMs, onProgress, signal: request.signal });
+}

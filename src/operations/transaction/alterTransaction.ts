@@ -1,0 +1,54 @@
+/** AlterTransaction: cancels a job. A transaction that is committed is part of its version, and does not change any more. */
+
+import { ConcurrentModificationError, InvalidInputError, UnsupportedError } from "../../errors.js";
+import type { AlterTransactionRequest, AlterTransactionResponse } from "../../namespace.js";
+import type { Access } from "../access.js";
+import type { OperationContext } from "../context.js";
+import { describeAsTransaction, findJobOf } from "../job/jobAccess.js";
+import { optionalId, parseChoice, requireObjects } from "../request.js";
+import { describeTransaction } from "./describeTransaction.js";
+
+const STATUSES = ["Queued", "Running", "Succeeded", "Failed", "Canceled"] as const;
+const ACTIONS: readonly string[] = ["setStatusAction", "setPropertyAction", "unsetPropertyAction"];
+
+export async function alterTransaction(
+  context: OperationContext,
+  request: AlterTransactionRequest,
+  access: Access,
+): Promise<AlterTransactionResponse> {
+  const statuses = statusesOf(request.actions);
+  const job = await findJobOf(context, optionalId(request.id), "alterTransaction", access);
+  if (job === null) {
+    // Reports what there is none of, and what the caller may not see.
+    await describeTransaction(context, request, access);
+    throw new UnsupportedError("actions: the transaction is committed: it does not change any more");
+  }
+  for (const status of statuses) {
+    if (status === null) throw new UnsupportedError("actions: a job has no properties of its callers");
+    if (status !== "Canceled")
+      throw new UnsupportedError(`actions: a job can be set to Canceled, not to ${status}`);
+  }
+  const after = await context.jobs.cancel(job.jobId, request.signal);
+  if (after.state !== "Cancelled" && after.state !== "Running" && after.state !== "Queued") {
+    throw new ConcurrentModificationError(`the job has ended: it is ${after.state}`);
+  }
+  return describeAsTransaction(after);
+}
+
+/** The statuses that actions set; null for an action on a property. */
+function statusesOf(given: unknown): ((typeof STATUSES)[number] | null)[] {
+  const actions = requireObjects(given, "actions");
+  if (actions.length === 0) throw new InvalidInputError("actions: at least one is needed");
+  return actions.map((action, index) => {
+    const names = ACTIONS.filter((name) => action[name] !== undefined && action[name] !== null);
+    if (names.length !== 1) {
+      throw new InvalidInputError(`actions[${index}]: must have exactly one of ${ACTIONS.join(", ")}`);
+    }
+    if (names[0] !== "setStatusAction") return null;
+    const { status } = action.setStatusAction as { readonly status?: unknown };
+    if (status === undefined || status === null) {
+      throw new InvalidInputError(`actions[${index}].setStatusAction.status: is required`);
+    }
+    return parseChoice(status, `actions[${index}].setStatusAction.status`, STATUSES, "Canceled");
+  });
+}

@@ -1,0 +1,34 @@
+/** Jobs in answers: what ended them is told as errors of requests are. */
+
+import type { DirectoryNamespace } from "../../DirectoryNamespace.js";
+import type { ErrorType } from "../../errors.js";
+import type { Job, ListJobsResponse } from "../../namespace.js";
+import { failureText } from "./problem.js";
+import type { OperationName } from "./route.js";
+
+/** The answer of an operation, in which no job reveals what a client must not learn. */
+export async function withoutSecrets(
+  namespace: DirectoryNamespace,
+  operation: OperationName,
+  answer: unknown,
+): Promise<unknown> {
+  switch (operation) {
+    case "listJobs": {
+      const { jobs } = answer as ListJobsResponse;
+      const roots = await namespace.rootPaths();
+      return { jobs: jobs.map((job) => shown(job, roots)) };
+    }
+    case "describeJob":
+    case "cancelJob":
+    case "waitForJob":
+      return shown(answer as Job, await namespace.rootPaths());
+    default:
+      return answer;
+  }
+}
+
+function shown(job: Job, roots: readonly string[]): Job {
+  const { error } = job;
+  if (error === undefined) return job;
+  return { ...job, error: { ...error, message: failureText(error.type as ErrorType, error.message, roots) } };
+}

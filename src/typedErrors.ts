@@ -1,0 +1,65 @@
+/** Errors that another process or thread has reported: back from text to an error of its class. */
+
+import {
+  ConcurrentModificationError,
+  ERROR_TABLE,
+  type ErrorType,
+  InternalError,
+  InvalidInputError,
+  InvalidTableStateError,
+  NamespaceAlreadyExistsError,
+  type NamespaceError,
+  NamespaceNotEmptyError,
+  NamespaceNotFoundError,
+  PermissionDeniedError,
+  ServiceUnavailableError,
+  TableAlreadyExistsError,
+  TableBranchAlreadyExistsError,
+  TableBranchNotFoundError,
+  TableColumnNotFoundError,
+  TableIndexAlreadyExistsError,
+  TableIndexNotFoundError,
+  TableNotFoundError,
+  TableSchemaValidationError,
+  TableTagAlreadyExistsError,
+  TableTagNotFoundError,
+  TableVersionNotFoundError,
+  ThrottlingError,
+  TransactionNotFoundError,
+  UnauthenticatedError,
+  UnsupportedError,
+} from "./errors.js";
+
+const CLASSES: Readonly<Record<ErrorType, new (message: string) => NamespaceError>> = {
+  Unsupported: UnsupportedError,
+  NamespaceNotFound: NamespaceNotFoundError,
+  NamespaceAlreadyExists: NamespaceAlreadyExistsError,
+  NamespaceNotEmpty: NamespaceNotEmptyError,
+  TableNotFound: TableNotFoundError,
+  TableAlreadyExists: TableAlreadyExistsError,
+  TableIndexNotFound: TableIndexNotFoundError,
+  TableIndexAlreadyExists: TableIndexAlreadyExistsError,
+  TableTagNotFound: TableTagNotFoundError,
+  TableTagAlreadyExists: TableTagAlreadyExistsError,
+  TransactionNotFound: TransactionNotFoundError,
+  TableVersionNotFound: TableVersionNotFoundError,
+  TableColumnNotFound: TableColumnNotFoundError,
+  InvalidInput: InvalidInputError,
+  ConcurrentModification: ConcurrentModificationError,
+  PermissionDenied: PermissionDeniedError,
+  Unauthenticated: UnauthenticatedError,
+  ServiceUnavailable: ServiceUnavailableError,
+  Internal: InternalError,
+  InvalidTableState: InvalidTableStateError,
+  TableSchemaValidation: TableSchemaValidationError,
+  Throttling: ThrottlingError,
+  TableBranchNotFound: TableBranchNotFoundError,
+  TableBranchAlreadyExists: TableBranchAlreadyExistsError,
+};
+
+/** Whether a text is the name of an error code. */
+export const isErrorType = (text: unknown): text is ErrorType =>
+  typeof text === "string" && Object.hasOwn(ERROR_TABLE, text);
+
+/** An error of the class that belongs to a code, for one that another process or thread has reported. */
+export const errorOfType = (type: ErrorType, message: string): NamespaceError => new CLASSES[type](message);
