@@ -35,6 +35,7 @@ import { LatestVersions } from "../table/versions/latestVersion.js";
 import { ManifestCache } from "../table/versions/manifestCache.js";
 import type { NamingScheme } from "../table/versions/paths.js";
 import { fenceOffTable } from "../table/versions/tableLock.js";
+import { type RegisteredFunction, registerFunctions } from "../write/userFunctions.js";
 import { RecentTransactions } from "./recentTransactions.js";
 
 /** Maximum bytes of decoded manifests in the cache. */
@@ -59,6 +60,8 @@ export interface OperationContext extends CatalogEnvironment {
   readonly streams: SharedReadAhead;
   readonly recentTransactions: RecentTransactions;
   readonly jobs: Jobs;
+  /** That the host registered, by name. */
+  readonly functions: ReadonlyMap<string, RegisteredFunction>;
   /** File version of new tables. */
   readonly newTableVersion: FileVersion;
   /** Manifest names of new tables. */
@@ -120,6 +123,7 @@ export function openContext(options: ContextOptions): OperationContext {
     scratch,
     streams: new SharedReadAhead(),
     recentTransactions: new RecentTransactions(),
+    functions: registerFunctions(options.functions),
     jobs: new Jobs({ root: options.root, disk, lock }),
     lock,
     mayUseBase: (path) => places.isAllowedBase(path),

@@ -10,7 +10,7 @@ import { fieldFinder, resolveField } from "../schema/fieldPaths.js";
 import { decodeSchema } from "../schema/schema.js";
 import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
-import { optionalString, optionalVersion, requireString, requireTableId } from "./request.js";
+import { optionalString, requireString, requireTableId } from "./request.js";
 import { openTable, requireSnapshot } from "./snapshot.js";
 
 /** Members that some of the operations have; unchecked. */
@@ -21,7 +21,6 @@ interface Request extends RequestBase {
   readonly indexType?: unknown;
   readonly indexName?: unknown;
   readonly distanceType?: unknown;
-  readonly readVersion?: unknown;
 }
 
 type Check = (context: OperationContext, request: Request, access: Access) => Promise<unknown>;
@@ -38,7 +37,6 @@ const DISTANCES: ReadonlySet<string> = new Set(["L2", "EUCLIDEAN", "COSINE", "DO
 
 /** The missing feature of each operation, and the check that comes before the refusal. */
 const UNSUPPORTED = {
-  alterTableBackfillColumns: ["computed columns", checkComputedColumn],
   createTableIndex: ["indexes", checkNewIndex],
   createTableScalarIndex: ["indexes", checkNewScalarIndex],
   listTableIndices: ["indexes", openTable],
@@ -86,20 +84,6 @@ function kindOf(request: Request): string {
     throw new InvalidInputError(`distanceType: must be one of l2, cosine, dot, hamming, not ${distance}`);
   }
   return requireString(request.indexType, "indexType").trim().toUpperCase();
-}
-
-async function checkComputedColumn(
-  context: OperationContext,
-  request: Request,
-  access: Access,
-): Promise<void> {
-  const column = requireString(request.column, "column");
-  const readVersion = optionalVersion(request.readVersion, "readVersion");
-  const [{ path, field }] = await findColumns(context, request, access, [column]);
-  const isComputed = ["virtual_column", "computed_column"].some((key) => field.metadata.get(key) === "true");
-  if (!isComputed)
-    throw new InvalidInputError(`column: ${path} is not computed: there is nothing to fill it with`);
-  if (readVersion !== undefined) await requireSnapshot(context, { ...request, version: readVersion }, access);
 }
 
 async function findColumns(
