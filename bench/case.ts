@@ -19,7 +19,7 @@ export type Area = (typeof AREAS)[number];
 /** Small parameters keep a case alive in the tests; only large ones are worth reading. */
 export type Size = "small" | "large";
 
-/** "tiltyard, plain" goes without the optimization that the case is about. */
+/** "tiltyard, plain" goes without the optimization that the case is about, or does its work without the engine. */
 export type SideName = "tiltyard" | "tiltyard, fsync" | "tiltyard, warm" | "tiltyard, plain" | "reference";
 
 export interface Side {

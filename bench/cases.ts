@@ -2,6 +2,7 @@
 
 import type { BenchCase } from "./case.js";
 import { ablationCases } from "./cases/ablation.js";
+import { backfillCases } from "./cases/backfill.js";
 import { branchCases } from "./cases/branch.js";
 import { catalogCases } from "./cases/catalog.js";
 import { changeCases } from "./cases/change.js";
@@ -22,6 +23,7 @@ export const CASES: readonly BenchCase[] = [
   ...changeCases,
   ...mergeCases,
   ...upkeepCases,
+  ...backfillCases,
   ...readCases,
   ...queryCases,
   ...eventLoopCases,

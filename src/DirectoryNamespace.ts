@@ -42,7 +42,9 @@ import { takeRows } from "./operations/rows/takeRows.js";
 import { updateTable } from "./operations/rows/updateTable.js";
 import { alterTableAddColumns } from "./operations/schema/alterTableAddColumns.js";
 import { alterTableAlterColumns } from "./operations/schema/alterTableAlterColumns.js";
+import { alterTableBackfillColumns } from "./operations/schema/alterTableBackfillColumns.js";
 import { alterTableDropColumns } from "./operations/schema/alterTableDropColumns.js";
+import { describeComputedColumns } from "./operations/schema/describeComputedColumns.js";
 import { updateFieldMetadata } from "./operations/schema/updateFieldMetadata.js";
 import { updateTableSchemaMetadata } from "./operations/schema/updateTableSchemaMetadata.js";
 import { settleBefore } from "./operations/settleBefore.js";
@@ -68,7 +70,6 @@ import { listTableTags } from "./operations/tag/listTableTags.js";
 import { updateTableTag } from "./operations/tag/updateTableTag.js";
 import { alterTransaction } from "./operations/transaction/alterTransaction.js";
 import { describeTransaction } from "./operations/transaction/describeTransaction.js";
-import { refuseUnsupported, type UnsupportedOperation } from "./operations/unsupported.js";
 import { batchCreateTableVersions } from "./operations/version/batchCreateTableVersions.js";
 import { batchDeleteTableVersions } from "./operations/version/batchDeleteTableVersions.js";
 import { createTableVersion } from "./operations/version/createTableVersion.js";
@@ -452,7 +453,11 @@ export class DirectoryNamespace implements AsyncDisposable {
   ): Promise<ns.UpdateTableSchemaMetadataResponse> {
     return this.#run("updateTableSchemaMetadata", request, updateTableSchemaMetadata);
   }
-  /** Adds columns that are null in all rows, or hold a constant, or what an SQL expression computes of other columns. */
+  /**
+   * Adds columns that are null in all rows, or hold a constant, or what an SQL expression computes of other columns; or that
+   * `alterTableBackfillColumns` fills, by a function or an expression.
+   * @throws InvalidInputError for a function that is not registered, naming those that are
+   */
   alterTableAddColumns(request: ns.AlterTableAddColumnsRequest): Promise<ns.AlterTableAddColumnsResponse> {
     return this.#run("alterTableAddColumns", request, alterTableAddColumns);
   }
@@ -465,6 +470,35 @@ export class DirectoryNamespace implements AsyncDisposable {
   /** Removes columns, or members of columns, from the schema; older versions keep them. */
   alterTableDropColumns(request: ns.AlterTableDropColumnsRequest): Promise<ns.AlterTableDropColumnsResponse> {
     return this.#run("alterTableDropColumns", request, alterTableDropColumns);
+  }
+
+  /**
+   * Starts a job that computes values of a column: by default in the rows in which it is null. These are the rows that were
+   * appended since, and those of which `updateTable` or `mergeInsertIntoTable` changed an input. Resolves at once; if the
+   * same is asked for while the job runs, by any process, to the id of that job.
+   *
+   *     const { jobId } = await ns.alterTableBackfillColumns({ id, column: "vector" });
+   *     await ns.waitForJob({ jobId, onProgress: ({ done, total }) => {} });
+   *
+   * Rows may be appended, changed and deleted meanwhile. What a job has computed is not computed again by one that is asked
+   * for the same later, after a crash or a failure. A function that keeps failing fails the job with an InternalError that
+   * names the rows; results of another length or type than declared fail it with a TableSchemaValidationError.
+   * @throws TableColumnNotFoundError for a column or an input that is not there; InvalidInputError for a plain column, and
+   *   for one whose function is not registered as it is declared; TableVersionNotFoundError
+   */
+  alterTableBackfillColumns(
+    request: ns.AlterTableBackfillColumnsRequest,
+  ): Promise<ns.AlterTableBackfillColumnsResponse> {
+    return this.#run("alterTableBackfillColumns", request, alterTableBackfillColumns);
+  }
+  /**
+   * The computed columns of a table, and how many rows of each have no value yet, in which fragments; which rows they are,
+   * a query for `column IS NULL` tells. Beyond the spec. Authorised as `describeTable`.
+   */
+  describeComputedColumns(
+    request: ns.DescribeComputedColumnsRequest,
+  ): Promise<ns.DescribeComputedColumnsResponse> {
+    return this.#run("describeTable", request, describeComputedColumns);
   }
 
   // ---------------------------------------------------------------------------------------------- transactions
@@ -550,21 +584,6 @@ export class DirectoryNamespace implements AsyncDisposable {
   /** Removes an index from the versions to come. */
   dropTableIndex(request: ns.DropTableIndexRequest): Promise<ns.DropTableIndexResponse> {
     return this.#run("dropTableIndex", request, dropTableIndex);
-  }
-
-  // ---------------------------------------------------------------------------------------------- to come
-
-  alterTableBackfillColumns(
-    request: ns.AlterTableBackfillColumnsRequest,
-  ): Promise<ns.AlterTableBackfillColumnsResponse> {
-    return this.#refuse("alterTableBackfillColumns", request);
-  }
-
-  /** An operation of the spec that the engine does not implement: authorised like any other, then refused. */
-  #refuse(operation: UnsupportedOperation, request: ns.RequestBase): Promise<never> {
-    return this.#run(operation, request, (context, checked, access) =>
-      refuseUnsupported(context, operation, checked, access),
-    );
   }
 
   /** Runs every operation: checks, authorisation, and errors of one kind. */

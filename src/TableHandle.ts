@@ -236,6 +236,24 @@ export class TableHandle {
     return this.#namespace.dropTableIndex({ ...this.#write(), indexName: name });
   }
 
+  /**
+   * Starts to fill a computed column, see `alterTableBackfillColumns`.
+   * @returns the id of the job, for `waitForJob`
+   */
+  async backfill(
+    column: string,
+    options: Omit<ns.AlterTableBackfillColumnsRequest, keyof ns.TableRequest | "column" | "branch"> & {
+      readonly signal?: AbortSignal;
+    } = {},
+  ): Promise<ns.AlterTableBackfillColumnsResponse> {
+    return this.#namespace.alterTableBackfillColumns({ ...this.#write(), column, ...options });
+  }
+
+  /** The computed columns, and how far each is filled. */
+  async computedColumns(): Promise<readonly ns.ComputedColumnState[]> {
+    return (await this.#namespace.describeComputedColumns(this.#read())).columns;
+  }
+
   stats(): Promise<ns.GetTableStatsResponse> {
     return this.#namespace.getTableStats(this.#read());
   }

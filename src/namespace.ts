@@ -3,7 +3,7 @@
  * supplied by users keep their keys. Types only: nothing here runs.
  */
 
-import type { DataType, RecordBatch, Schema, Table } from "apache-arrow";
+import type { DataType, RecordBatch, Schema, Table, Vector } from "apache-arrow";
 import type { MemoryShare } from "./memory.js";
 
 /** The caller, as given in the request; the REST handler fills this from headers. */
@@ -1078,10 +1078,26 @@ export interface NewColumn {
   readonly dataType?: ColumnType;
   /** With `dataType`: metadata of the field. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** Not supported by this release. */
-  readonly computed?: unknown;
-  /** Not supported by this release. */
-  readonly virtualColumn?: unknown;
+  /**
+   * SQL over the other columns of a row, kept as the rule of the column: it is null in all rows, new ones included, until
+   * `alterTableBackfillColumns` computes them.
+   */
+  readonly computed?: string;
+  /** The registered function whose values the column has. It is null in all rows until it is backfilled. */
+  readonly virtualColumn?: VirtualColumn;
+}
+
+/**
+ * Which function computes a column. What is given besides `udfName` must be as the function is registered. Members that
+ * describe how other engines run it (`image`, `udf`, `udfBackend`, `manifest`, `manifestChecksum`) are ignored.
+ */
+export interface VirtualColumn {
+  /** Name under which the function is registered, see the option `functions`. */
+  readonly udfName: string;
+  readonly udfVersion?: string;
+  readonly inputColumns?: readonly string[];
+  /** Metadata of the field, beside that which declares it. */
+  readonly fieldMetadata?: Readonly<Record<string, string>>;
 }
 export interface AlterTableAddColumnsRequest extends TableRequest {
   readonly newColumns: readonly NewColumn[];
@@ -1126,26 +1142,85 @@ export interface AlterTableDropColumnsResponse {
   readonly version: number;
 }
 
-/** Not supported by this release. */
+/**
+ * Which rows of a computed column to fill, and how. All numbers are whole. What is chosen besides `column`, `branch`,
+ * `where`, `readVersion` and `numFrags` changes only how the work is cut, not what is filled.
+ */
 export interface AlterTableBackfillColumnsRequest extends TableRequest {
+  /** Path of a column that was added with `virtualColumn` or `computed`. */
   readonly column: string;
   readonly branch?: string;
+  /**
+   * SQL that selects the rows to compute, filled or not: `true` computes all of them anew. Default: the rows in which the
+   * column is null.
+   */
   readonly where?: string;
+  /** Pieces of work, see `taskSize`, that are under way at a time; 1 to 1024. Default: 1. */
   readonly concurrency?: number;
+  /**
+   * Calls of the function that are under way at a time in one piece of work, of an async function; 1 to 1024. Default: 1.
+   */
   readonly intraApplierConcurrency?: number;
-  readonly minCheckpointSize?: number;
-  readonly maxCheckpointSize?: number;
-  readonly batchCheckpointFlushIntervalSeconds?: number;
-  readonly readVersion?: number;
-  readonly taskSize?: number;
-  readonly numFrags?: number;
+  /** Rows that a function is handed at a time, at most; 1 to 16,384. Default: 1024, or `maxCheckpointSize`. */
   readonly checkpointSize?: number;
+  /**
+   * Rows that a function is handed at least, as long as there are so many. Where a call takes more than ten seconds, the
+   * next ones get half as many rows, but not less; they get twice as many again where one takes less than a quarter of
+   * that. At most `maxCheckpointSize`. Default: 1.
+   */
+  readonly minCheckpointSize?: number;
+  /** Rows that a function is handed at most, however quick it is. Capped at `checkpointSize`, which is the default. */
+  readonly maxCheckpointSize?: number;
+  /**
+   * Seconds for which computed values may be in memory only; those that are older are written to the table's directory
+   * when a call ends, and are not computed again after a crash. 0: after each call. Default: 5.
+   */
+  readonly batchCheckpointFlushIntervalSeconds?: number;
+  /**
+   * Version whose rows are filled; rows that are in fragments added later are not. Default: the latest. Fragments that
+   * were rewritten since are filled as they are now.
+   */
+  readonly readVersion?: number;
+  /** Rows of one piece of work. Default: a whole fragment. */
+  readonly taskSize?: number;
+  /** Fragments in which rows are filled, at most. Default: all. */
+  readonly numFrags?: number;
+  /** Fragments that are committed together, at most: each commit makes a version. Default: 16. */
   readonly commitGranularity?: number;
+  /** Ignored: there is no cluster. */
   readonly cluster?: string;
+  /** Ignored: functions run in this process. */
   readonly manifest?: string;
 }
 export interface AlterTableBackfillColumnsResponse {
   readonly jobId: string;
+}
+
+export interface DescribeComputedColumnsRequest extends TableRequest {
+  readonly branch?: string;
+  readonly version?: number;
+  readonly tag?: string;
+}
+export interface DescribeComputedColumnsResponse {
+  readonly columns: readonly ComputedColumnState[];
+}
+/** A computed column, and how far it is filled. */
+export interface ComputedColumnState {
+  readonly column: string;
+  readonly kind: "function" | "sql";
+  /** Of a function. */
+  readonly udfName?: string;
+  /** Of a function; absent where another engine declared the column. */
+  readonly udfVersion?: string;
+  /** Of SQL. */
+  readonly expression?: string;
+  readonly inputs: readonly string[];
+  /** Of a function: whether one of that name and version is registered in this process. */
+  readonly isRegistered?: boolean;
+  /** Rows without a value. Their number counts those whose value is null for good, too. */
+  readonly staleRows: number;
+  /** Ids of the fragments that have such rows, ascending. */
+  readonly staleFragments: readonly number[];
 }
 
 // ------------------------------------------------------------------------------------------------ indexes
@@ -1377,8 +1452,60 @@ export interface CloseOptions {
   readonly jobs?: "wait" | "cancel";
 }
 
-/** A function that computes values of a column; not supported by this release. */
-export type UserFunction = unknown;
+/**
+ * A function that computes the values of a column, row by row or for many rows at once; it runs on the caller's thread,
+ * while `alterTableBackfillColumns` fills the column. Either kind may be async:
+ *
+ *     functions: {
+ *       words: { version: "1", inputs: ["text"], output: new Int32(), row: ({ text }) => String(text).split(" ").length },
+ *     }
+ */
+export type UserFunction = RowFunction | BatchFunction;
+
+interface FunctionDeclaration {
+  /** Told apart from the versions that other programs may have registered; kept with the column. Not empty. */
+  readonly version: string;
+  /** Paths of the fields that it is handed, at least one. */
+  readonly inputs: readonly string[];
+  /** Type of the values: one of apache-arrow, of whichever copy of it. Dictionaries are not supported. */
+  readonly output: DataType;
+  /** False: it fails where a value is null. A null counts as not computed yet. Default: true. */
+  readonly nullable?: boolean;
+  /**
+   * How often a call that failed is made again: after 100 milliseconds, then after four times as long each time, up to 30
+   * seconds. Default: 2.
+   */
+  readonly retries?: number;
+}
+
+/** Computes one row at a time. */
+export interface RowFunction extends FunctionDeclaration {
+  /**
+   * @param values of the inputs, by their paths, as apache-arrow gives them: int64 as bigint, null for null
+   * @returns the row's value, as rows of objects have it
+   */
+  row(values: Readonly<Record<string, unknown>>, call: FunctionCall): unknown;
+  readonly batch?: undefined;
+}
+
+/** Computes many rows at a time. */
+export interface BatchFunction extends FunctionDeclaration {
+  /**
+   * @param columns the inputs, by their paths; only to be read
+   * @returns `rowCount` values: a vector of the output's type, a typed array, or an array of values as rows of objects have
+   *   them. For fixed-size lists of numbers also a typed array of all items, one list after the other
+   */
+  batch(columns: Readonly<Record<string, Vector>>, call: BatchCall): unknown;
+  readonly row?: undefined;
+}
+
+export interface FunctionCall {
+  /** Aborts when the result is not wanted any more: the job was cancelled, or another call failed for good. */
+  readonly signal: AbortSignal;
+}
+export interface BatchCall extends FunctionCall {
+  readonly rowCount: number;
+}
 
 /**
  * Called before every operation, for every object that the operation reads, makes, moves or removes. Throwing denies

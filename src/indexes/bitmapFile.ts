@@ -10,13 +10,13 @@
  */
 
 import type { Column } from "../arrow/columns/column.js";
+import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { isValid } from "../arrow/columns/validity.js";
 import type { InputBatch } from "../arrow/exchange/input.js";
 import type { LogicalType } from "../arrow/types/type.js";
 import { breathe, goThrough } from "../async/eventLoop.js";
 import type { BitmapOrigin } from "../bytes/roaring.js";
-import { columnBytes } from "../arrow/columns/columnBytes.js";
 import type { DataFileWriter } from "../file/writing/writer.js";
 import type { AskedValues } from "./askedValues.js";
 import { BINARY, binaryColumn, type FileColumnType, IndexFile, writeIndexFile } from "./indexFile.js";

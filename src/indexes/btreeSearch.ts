@@ -1,10 +1,10 @@
 /** An open BTREE index: what its pages begin and end with is in memory, the pages themselves are read as needed. */
 
 import type { Column } from "../arrow/columns/column.js";
+import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { isSet, isValid } from "../arrow/columns/validity.js";
 import type { LogicalType } from "../arrow/types/type.js";
 import { breathe } from "../async/eventLoop.js";
-import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { HeldBlocks } from "../rows/batchSize.js";
 import { type AskedValues, askedValues } from "./askedValues.js";
 import { type IndexFile, integerWords } from "./indexFile.js";

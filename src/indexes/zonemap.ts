@@ -9,6 +9,7 @@
  */
 
 import type { Column } from "../arrow/columns/column.js";
+import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { concatColumns } from "../arrow/columns/concatColumns.js";
 import { nullColumn } from "../arrow/columns/nullColumn.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
@@ -16,7 +17,6 @@ import { isValid } from "../arrow/columns/validity.js";
 import type { InputBatch } from "../arrow/exchange/input.js";
 import type { LogicalType } from "../arrow/types/type.js";
 import { breathe } from "../async/eventLoop.js";
-import { columnBytes } from "../arrow/columns/columnBytes.js";
 import type { TableField } from "../schema/schema.js";
 import { storedLayoutOf } from "../schema/storedLayout.js";
 import { type AskedValues, askedValues } from "./askedValues.js";

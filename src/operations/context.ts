@@ -39,6 +39,7 @@ import { ManifestCache } from "../table/versions/manifestCache.js";
 import type { NamingScheme } from "../table/versions/paths.js";
 import { fenceOffTable } from "../table/versions/tableLock.js";
 import { errorOfFailure, type FailureRecord, isErrorType } from "../typedErrors.js";
+import { type RegisteredFunction, registerFunctions } from "../write/userFunctions.js";
 import { RecentTransactions } from "./recentTransactions.js";
 
 /** Maximum bytes of decoded manifests in the cache. */
@@ -66,6 +67,8 @@ export interface OperationContext extends CatalogEnvironment {
   readonly recentTransactions: RecentTransactions;
   readonly jobs: Jobs;
   readonly workers: WorkerPool;
+  /** That the host registered, by name. */
+  readonly functions: ReadonlyMap<string, RegisteredFunction>;
   /** File version of new tables. */
   readonly newTableVersion: FileVersion;
   /** Manifest names of new tables. */
@@ -138,6 +141,7 @@ export function openContext(options: ContextOptions): OperationContext {
     streams: new SharedReadAhead(),
     recentTransactions: new RecentTransactions(),
     workers: new WorkerPool({ size: options.workers ?? defaultWorkers(), errorOf: errorOfThread }),
+    functions: registerFunctions(options.functions),
     jobs: new Jobs({ root: options.root, disk, lock }),
     lock,
     mayUseBase: (path) => places.isAllowedBase(path),

@@ -5,8 +5,8 @@
  */
 
 import { isAscii as nativeIsAscii, isUtf8 as nativeIsUtf8 } from "node:buffer";
-import { availableParallelism } from "node:os";
 import { createHash } from "node:crypto";
+import { availableParallelism } from "node:os";
 import path from "node:path";
 import { parentPort, Worker } from "node:worker_threads";
 import * as zlib from "node:zlib";

@@ -2,11 +2,9 @@
 
 import type { Field } from "apache-arrow";
 import type { Column, FixedColumn } from "../arrow/columns/column.js";
-import { arrowFieldFromLogical, type LogicalField } from "../arrow/types/logicalTypes.js";
-import { InternalError, UnsupportedError } from "../errors.js";
+import { arrowFieldFromLogical } from "../arrow/types/logicalTypes.js";
 import type { BoundExpression } from "../expression/expression.js";
-import { plainColumn } from "../expression/values/operands.js";
-import { layoutOfValue, typeName, type ValueType } from "../expression/values/types.js";
+import { fieldOfValues, withoutDictionaries } from "../expression/values/valueField.js";
 import type { ColumnSource } from "./columnReads.js";
 import { addressesAmong, type RowNumbers } from "./systemColumns.js";
 
@@ -50,7 +48,7 @@ export async function compute(
   rowCount: number,
 ): Promise<Column> {
   const own = await columnsFrom(inputs, numbers, columns);
-  return conformed(expression.evaluate(own, rowCount), expression.type);
+  return withoutDictionaries(expression.evaluate(own, rowCount));
 }
 
 /**
@@ -58,49 +56,5 @@ export async function compute(
  * @throws UnsupportedError for a type that can only be read, not computed
  */
 export function computedField(name: string, { type }: BoundExpression): Field {
-  return arrowFieldFromLogical(logicalField(name, type), name);
-}
-
-function logicalField(name: string, type: ValueType): LogicalField {
-  const of = (plain: LogicalField["type"], children: readonly LogicalField[] = []): LogicalField => ({
-    name,
-    type: plain,
-    nullable: true,
-    metadata: new Map(),
-    children,
-  });
-  switch (type.kind) {
-    case "list":
-      if (type.size !== null || type.large) break;
-      return of({ kind: "list", large: false, ofStructs: type.item.kind === "struct" }, [
-        logicalField("item", type.item),
-      ]);
-    case "struct":
-      return of(
-        { kind: "struct" },
-        type.members.map((member) => logicalField(member.name, member.type)),
-      );
-    case "other":
-      break;
-    default:
-      return of(type);
-  }
-  throw new UnsupportedError(
-    `columns: an expression of type ${typeName(type)} is not supported by this release`,
-  );
-}
-
-/** The column in the layout of its type: without dictionaries. */
-function conformed(column: Column, type: ValueType): Column {
-  if (column.kind === "dictionary") return plainColumn(column);
-  if (column.kind === "list" && type.kind === "list") {
-    return { ...column, items: conformed(column.items, type.item) };
-  }
-  if (column.kind === "struct" && type.kind === "struct") {
-    const children = column.children.map((child, index) => conformed(child, type.members[index].type));
-    return { ...column, children };
-  }
-  const { kind } = layoutOfValue(type);
-  if (column.kind === kind) return column;
-  throw new InternalError(`a column of kind ${column.kind} for values of type ${typeName(type)}`);
+  return arrowFieldFromLogical(fieldOfValues(name, type, "columns"), name);
 }

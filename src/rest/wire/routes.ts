@@ -350,8 +350,8 @@ export const ROUTES: readonly Route[] = [
             expression: shape.text.nullish(),
             data_type: z.union([shape.text, shape.jsonType]).nullish(),
             metadata: shape.stringMap.nullish(),
-            computed: z.unknown().optional(),
-            virtual_column: z.unknown().optional(),
+            computed: shape.text.nullish(),
+            virtual_column: shape.virtualColumn.nullish(),
           }),
         )
         .min(1),

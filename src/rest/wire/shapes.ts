@@ -273,6 +273,14 @@ export const newIndex = {
   branch,
 };
 
+/** What describes how other engines run the function is passed over. */
+export const virtualColumn = z.object({
+  udf_name: text.min(1).describe("Name of a function that the server's program registered"),
+  udf_version: text.nullish(),
+  input_columns: z.array(text).nullish(),
+  field_metadata: stringMap.nullish(),
+});
+
 /** Numeric settings of a backfill. */
 const tuning = z.int().nullish();
 export const backfill = {

@@ -5,6 +5,7 @@
  *   _versions/<name>.manifest-<uuid>      manifests that were staged and never published; also below _staging
  *   <name>#<n>                            files that the reference was writing
  *   _tiltyard/versions/<version>.json     records of versions that are not there
+ *   _tiltyard/checkpoints/<name>          values of backfills that nobody finished
  *   tree/<branch>                         directories of branches that are not registered
  *
  * Temporary files beside manifests and refs, and records of versions, are made and used up under locks that the
@@ -24,6 +25,7 @@ import { asSpelledBy } from "../refs/branchRemoval.js";
 import {
   branchesDirectory,
   branchTree,
+  checkpointsDirectory,
   FOREIGN_TEMPORARY,
   hasUniqueNames,
   retiredDirectory,
@@ -90,6 +92,11 @@ export async function sweepLeftovers(sweep: LeftoverSweep): Promise<void> {
     const version = RECORD.exec(name)?.[1];
     return version !== undefined && !versions.has(Number(version)) ? always : underLock(name);
   });
+  // A backfill that still needs one computes its values again.
+  const checkpoints = checkpointsDirectory(root);
+  const checkpointsStat = await disk.stat(checkpoints);
+  await sweepDirectory(sweep, checkpoints, () => ifOld);
+  await removeIfEmpty(sweep, checkpoints, checkpointsStat);
   await sweepDirectory(sweep, root, (name) =>
     TEMPORARY.test(name) || FOREIGN_TEMPORARY.test(name) ? ifForgotten : null,
   );

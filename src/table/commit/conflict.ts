@@ -7,7 +7,7 @@
  *   Append         ok     ok      X      ok     ok      ok 1  ok 1    X       ok      ok      ok
  *   Delete, Update ok     R frag  X      ok     R frag  R     ok      X       ok      ok      R frag
  *   Overwrite      ok     ok      R      ok     ok      ok    ok      ok      ok      X key   ok
- *   CreateIndex    ok     ok      X      R name R cover ok    ok      X       ok      ok      R field
+ *   CreateIndex    ok     ok 5    X      R name R cover ok    ok      X       ok      ok      R field
  *   Rewrite        ok     R frag  X      R cover R frag R     ok      X       ok      ok      R frag
  *   Merge          R      R       X      ok     R       R     X       X       ok      ok 3    R
  *   Project        ok 4   ok 4    X      ok     ok      R     R       X       ok      ok 3    ok 4
@@ -18,9 +18,10 @@
  *
  * R = retryable, X = incompatible; `frag`, `key`, ... = only where both touch the same one. 1: R where rows written
  * under the older schema could break a NOT NULL column, or have values for a column that is no longer in the schema.
- * 2: where metadata or the same key is set. 3 and 4 are ours; being stricter only means to plan again. 3: R where the
+ * 2: where metadata or the same key is set. 3 to 5 are ours; being stricter only means to plan again. 3: R where the
  * other sets field or schema metadata, which the schema of mine would revert. 4: R where mine is not known to leave
- * nullability as it is and the other brings values. Cloning and adding base paths conflict with nothing. An operation
+ * nullability as it is and the other brings values. 5: R where the other gave an indexed column other values in place,
+ * which is ours too. Cloning and adding base paths conflict with nothing. An operation
  * that this build does not know conflicts with everything but a restore, which needs nothing of what it replaces.
  */
 
@@ -343,6 +344,11 @@ function checkCreateIndex(mine: OperationOf<"createIndex">, other: Operation): C
       return retryableIf(coversAny(mine.value.newIndices, rewrittenFragments(other.value)));
     case "dataReplacement":
       return retryableIf(intersect(indexedFields(mine.value.newIndices), replacedFields(other.value)));
+    case "update":
+      // Empty unless it gave columns other values in place.
+      return retryableIf(
+        intersect(indexedFields(mine.value.newIndices), new Set(other.value.fieldsModified)),
+      );
     default:
       return "ok";
   }

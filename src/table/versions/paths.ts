@@ -17,6 +17,7 @@
  *   _staging/                                        manifests that a caller of createTableVersion has yet to publish
  *   _tiltyard/versions/<version>.json                what a caller of createTableVersion attached to a version
  *   _tiltyard/version_gaps.json                      which version numbers were skipped
+ *   _tiltyard/checkpoints/<name>                     values of columns that are being backfilled
  *   _tiltyard/retired/<name>.manifest                what older releases wrote in place of `<name>.retired`
  *
  * The reference never looks into `_tiltyard`.
@@ -51,6 +52,10 @@ export const sideDirectory = (tableRoot: string): string => join(tableRoot, "_ti
 export const stagingDirectory = (tableRoot: string): string => join(tableRoot, "_staging");
 export const versionRecordsDirectory = (tableRoot: string): string =>
   join(sideDirectory(tableRoot), "versions");
+
+/** What a backfill has computed and not committed yet. */
+export const checkpointsDirectory = (tableRoot: string): string =>
+  join(sideDirectory(tableRoot), "checkpoints");
 
 /** What a table or branch keeps in its directory; the directories of branches nested in it lie among these. */
 export const TABLE_PARTS: readonly string[] = [

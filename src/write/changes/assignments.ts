@@ -10,6 +10,7 @@ import {
   type VariableLayout,
 } from "../../arrow/columns/column.js";
 import { jsonbColumn } from "../../arrow/columns/json.js";
+import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { unwrapStructs } from "../../arrow/columns/spine.js";
 import { layoutOf } from "../../arrow/types/layouts.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
@@ -18,6 +19,7 @@ import { type BoundExpression, bindAssigned, type ExpressionInput } from "../../
 import { STRING, type ValueType, valueTypeOfField } from "../../expression/values/types.js";
 import { formatFieldPath } from "../../ident.js";
 import type { FilterParameters } from "../../namespace.js";
+import { outdatedFields } from "../../schema/computedFields.js";
 import { resolveField } from "../../schema/fieldPaths.js";
 import { storageOf, type TableField } from "../../schema/schema.js";
 import { storedColumn } from "./storedValues.js";
@@ -41,6 +43,7 @@ export interface PlannedAssignment {
 }
 
 /**
+ * What is set, and with it the columns that are computed from what is set: they become null.
  * @param fields of the table
  * @throws TableColumnNotFoundError, InvalidInputError for columns and expressions that do not fit; UnsupportedError for
  *   members of columns, and for functions and types that this build does not have
@@ -51,7 +54,7 @@ export function planAssignments(
   parameters: FilterParameters,
 ): PlannedAssignment[] {
   const seen = new Set<number>();
-  return assignments.map((assignment) => {
+  const planned = assignments.map((assignment) => {
     const { chain, path } = resolveField(fields, assignment.path);
     if (chain.length > 1) {
       throw new UnsupportedError(
@@ -63,6 +66,21 @@ export function planAssignments(
     seen.add(field.id);
     return planAssignment(fields, field, assignment, parameters);
   });
+  const set = new Set(planned.map(({ field }) => field.name));
+  return [...planned, ...outdatedFields(fields, set).map((field) => withoutValues(fields, field))];
+}
+
+/** Takes the values of a computed column away: they no longer are those of its inputs. */
+function withoutValues(fields: readonly TableField[], field: TableField): PlannedAssignment {
+  const path = formatFieldPath([field.name]);
+  const { type } = arrowFieldFromLogical(field, path);
+  const layout = field.type.kind === "json" ? JSONB_LAYOUT : layoutOf(type, path);
+  return {
+    index: fields.indexOf(field),
+    field,
+    wrapsBlobs: false,
+    evaluate: (_, rowCount) => nullColumn(layout, rowCount),
+  };
 }
 
 function planAssignment(

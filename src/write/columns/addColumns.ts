@@ -7,11 +7,13 @@ import { Field as ArrowField, type DataType } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { logicalFieldOf } from "../../arrow/types/logicalTypes.js";
-import { InvalidInputError } from "../../errors.js";
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { bindNewColumn, parseConstant } from "../../expression/expression.js";
 import type { Field } from "../../format/file.js";
 import { formatFieldPath } from "../../ident.js";
 import { checkVersion } from "../../rows/columnPlan.js";
+import { declarationMetadata } from "../../schema/computedFields.js";
+import { resolveField } from "../../schema/fieldPaths.js";
 import {
   assignFieldIds,
   decodeSchema,
@@ -24,11 +26,21 @@ import {
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import { fileVersionOf } from "../insert.js";
 import { checkColumnName } from "../tableColumns.js";
+import type { RegisteredFunction } from "../userFunctions.js";
 import { type ComputedColumn, planComputedColumn, storedComputedField } from "./computedColumns.js";
 
-/** One entry of a request: an SQL expression, or a type for a column that is all null. */
+/**
+ * One entry of a request: an SQL expression, evaluated now or kept as the rule of a column that is backfilled; a function
+ * that fills it; or a type for a column that is all null.
+ */
 export type AddedColumn =
   | { readonly name: string; readonly expression: string }
+  | { readonly name: string; readonly computed: string }
+  | {
+      readonly name: string;
+      readonly filledBy: RegisteredFunction;
+      readonly metadata: ReadonlyMap<string, string>;
+    }
   | { readonly name: string; readonly type: DataType; readonly metadata: ReadonlyMap<string, string> };
 
 export interface AddedColumns {
@@ -58,7 +70,9 @@ export function planAddedColumns(base: ManifestFile, added: readonly AddedColumn
       throw new InvalidInputError(`a column ${formatFieldPath([column.name])} is there already`);
     }
     taken.add(column.name);
-    return newColumn(column, present);
+    const planned = newColumn(column, present);
+    if (planned.isFilledLater) refuseNullStructs(planned.field, fileVersionOf(base));
+    return planned;
   });
   const fields = assignFieldIds(
     columns.map((column) => column.field),
@@ -73,12 +87,18 @@ export function planAddedColumns(base: ManifestFile, added: readonly AddedColumn
   };
 }
 
-function newColumn(
-  column: AddedColumn,
-  present: readonly TableField[],
-): { field: NewField; values: WrittenColumn["values"] | null } {
+interface PlannedColumn {
+  readonly field: NewField;
+  /** Null: all null, and no file has the column. */
+  readonly values: WrittenColumn["values"] | null;
+  readonly isFilledLater?: boolean;
+}
+
+function newColumn(column: AddedColumn, present: readonly TableField[]): PlannedColumn {
   const { name } = column;
   const path = formatFieldPath([name]);
+  if ("computed" in column) return ruledColumn(name, column.computed, present);
+  if ("filledBy" in column) return virtualColumn(column, present);
   if ("expression" in column) {
     const label = `expression of column ${path}`;
     const bound = bindNewColumn(column.expression, present, label);
@@ -95,6 +115,41 @@ function newColumn(
   }
   const field = new ArrowField(name, column.type, true, new Map(column.metadata));
   return { field: logicalFieldOf(field, path), values: null };
+}
+
+/** A column whose values an expression will compute. */
+function ruledColumn(name: string, text: string, present: readonly TableField[]): PlannedColumn {
+  const label = `computed of column ${formatFieldPath([name])}`;
+  const bound = bindNewColumn(text, present, label);
+  if (bound === null) throw new InvalidInputError(`${label}: names no column; a constant is an expression`);
+  const field = storedComputedField(name, planComputedColumn(bound, text, present, label), label);
+  const inputs = bound.paths.map((path) => formatFieldPath(path));
+  const metadata = declarationMetadata({ kind: "sql", expression: text, inputs });
+  return { field: { ...field, metadata }, values: null, isFilledLater: true };
+}
+
+/** A column whose values a function will compute. */
+function virtualColumn(
+  { name, filledBy, metadata: own }: Extract<AddedColumn, { filledBy: unknown }>,
+  present: readonly TableField[],
+): PlannedColumn {
+  const { inputs, output, version } = filledBy;
+  for (const input of inputs) resolveField(present, input);
+  if (isPrimaryKey(own)) {
+    const path = formatFieldPath([name]);
+    throw new InvalidInputError(`column ${path} cannot be part of the primary key: it is all null`);
+  }
+  const declaration = { kind: "function", udfName: filledBy.name, udfVersion: version, inputs } as const;
+  const metadata = new Map([...own, ...output.metadata, ...declarationMetadata(declaration)]);
+  return { field: { ...output, name, nullable: true, metadata }, values: null, isFilledLater: true };
+}
+
+/** @throws UnsupportedError where files of the table can't say which rows have no value yet */
+function refuseNullStructs({ name, type }: NewField, version: string): void {
+  if (version !== "2.0" || type.kind !== "struct") return;
+  throw new UnsupportedError(
+    `column ${formatFieldPath([name])}: structs that are filled later need a table of data format 2.1 or later`,
+  );
 }
 
 /** Approximate bytes of a batch of constants. */

@@ -1,10 +1,10 @@
 /** New columns whose values expressions compute from other columns of a row. */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { decodeDictionary } from "../../arrow/columns/dictionaries.js";
 import { UnsupportedError } from "../../errors.js";
 import type { BoundExpression } from "../../expression/expression.js";
-import { typeName, type ValueType } from "../../expression/values/types.js";
+import type { ValueType } from "../../expression/values/types.js";
+import { fieldOfValues, withoutDictionaries } from "../../expression/values/valueField.js";
 import { formatFieldPath } from "../../ident.js";
 import { type NewField, storageOf, type TableField } from "../../schema/schema.js";
 
@@ -60,7 +60,7 @@ export function storedComputedField(
 ): NewField {
   const { type } = expression;
   if (copied !== null && !holdsOther(type)) return { ...withoutMetadata(copied), name, nullable: true };
-  return valueField(name, type, label);
+  return fieldOfValues(name, type, label);
 }
 
 const holdsOther = (type: ValueType): boolean =>
@@ -76,35 +76,6 @@ const withoutMetadata = ({ name, type, nullable, children }: TableField): NewFie
   children: children.map(withoutMetadata),
 });
 
-function valueField(name: string, type: ValueType, label: string): NewField {
-  const of = (plain: NewField["type"], children: readonly NewField[] = []): NewField => ({
-    name,
-    type: plain,
-    nullable: true,
-    metadata: new Map(),
-    children,
-  });
-  switch (type.kind) {
-    case "list":
-      if (type.size !== null || type.large) break;
-      return of({ kind: "list", large: false, ofStructs: type.item.kind === "struct" }, [
-        valueField("item", type.item, label),
-      ]);
-    case "struct":
-      return of(
-        { kind: "struct" },
-        type.members.map((member) => valueField(member.name, member.type, label)),
-      );
-    case "other":
-      break;
-    default:
-      return of(type);
-  }
-  throw new UnsupportedError(
-    `${label}: a column of its type, ${typeName(type)}, is not supported by this release`,
-  );
-}
-
 /** The values of a computed column for some rows. */
 export function computeColumn(
   { expression, copied }: ComputedColumn,
@@ -113,18 +84,4 @@ export function computeColumn(
 ): Column {
   const column = expression.evaluate(inputs, rowCount);
   return copied === null ? withoutDictionaries(column) : column;
-}
-
-/** The column with plain values where it has dictionaries: only columns that are copied keep them. */
-function withoutDictionaries(column: Column): Column {
-  switch (column.kind) {
-    case "dictionary":
-      return decodeDictionary(column);
-    case "list":
-      return { ...column, items: withoutDictionaries(column.items) };
-    case "struct":
-      return { ...column, children: column.children.map(withoutDictionaries) };
-    default:
-      return column;
-  }
 }

@@ -19,6 +19,7 @@ import { physicalRow, scanColumns } from "../../query/scan.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { checkVersion } from "../../rows/columnPlan.js";
 import { STREAMED } from "../../rows/readAhead.js";
+import { outdatedFields } from "../../schema/computedFields.js";
 import { encodeFileSchema, type TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { absentColumns } from "../absentColumns.js";
@@ -108,7 +109,9 @@ export async function replacements(files: MergeFiles, pairs: RowPairs): Promise<
   const ids = new Set(pairs.fragmentIds);
   const touched = manifest.fragments.filter(({ id }) => ids.has(id));
   const others = fields.filter((field) => !given.has(field));
-  const absent = new Set(absentColumns(others, touched, fileVersionOf(base.file)));
+  // Values that were computed from what the source replaces hold no longer: the rows have none again.
+  const outdated = outdatedFields(fields, new Set(source.given.map(({ name }) => name)));
+  const absent = new Set([...absentColumns(others, touched, fileVersionOf(base.file)), ...outdated]);
   const kept = others.filter((field) => !absent.has(field));
   return writeStored(
     files,

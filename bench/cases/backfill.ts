@@ -1,0 +1,93 @@
+/**
+ * A column filled by a function that takes some microseconds a row, beside that function called in a loop over texts in
+ * memory ("tiltyard, plain"): what reading, checkpoints and the commit add to it.
+ */
+
+import { Field, FixedSizeList, Float32, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace, type UserFunction } from "tiltyard";
+import type { BenchCase } from "../case.js";
+
+const DIMENSION = 64;
+const BATCH_ROWS = 1024;
+const TABLE = { id: ["t"] };
+const OUTPUT = new FixedSizeList(DIMENSION, new Field("item", new Float32(), true));
+
+/** Counts the hashed trigrams of a text, and scales the counts to length one. */
+function embed(text: string, out: Float32Array, start: number): void {
+  for (let at = 0; at + 2 < text.length; at++) {
+    let hash = 0x811c9dc5;
+    for (let index = at; index < at + 3; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+    out[start + (hash & (DIMENSION - 1))] += hash & 0x100 ? 1 : -1;
+  }
+  let sum = 0;
+  for (let index = start; index < start + DIMENSION; index++) sum += out[index] * out[index];
+  const scale = sum === 0 ? 0 : 1 / Math.sqrt(sum);
+  for (let index = start; index < start + DIMENSION; index++) out[index] *= scale;
+}
+
+const textOf = (row: number): string =>
+  Array.from({ length: 40 }, (_, word) => `word${Math.imul(row + 1, 2654435761 + word) >>> 20}`).join(" ");
+
+const byBatch: UserFunction = {
+  ...{ version: "1", inputs: ["text"], output: OUTPUT },
+  batch({ text }, { rowCount }) {
+    const out = new Float32Array(rowCount * DIMENSION);
+    for (let row = 0; row < rowCount; row++) embed(text.get(row), out, row * DIMENSION);
+    return out;
+  },
+};
+const byRow: UserFunction = {
+  ...{ version: "1", inputs: ["text"], output: OUTPUT },
+  row({ text }) {
+    const out = new Float32Array(DIMENSION);
+    embed(text as string, out, 0);
+    return out;
+  },
+};
+
+function backfill(label: string, embedding: UserFunction): BenchCase {
+  return {
+    area: "write",
+    name: `backfill a vector of 100,000 texts by a function: ${label}`,
+    rounds: { small: 2, large: 7 },
+    async prepare(directory, size) {
+      const rowCount = size === "large" ? 100_000 : 2000;
+      const texts = Array.from({ length: rowCount }, (_, row) => textOf(row));
+      const ns = new DirectoryNamespace({ root: directory, durability: "none", functions: { embedding } });
+      await ns.createTable(TABLE, new Table({ text: vectorFromArray(texts, new Utf8()) }));
+      const { version } = await ns.alterTableAddColumns({
+        ...TABLE,
+        newColumns: [{ name: "vector", virtualColumn: { udfName: "embedding" } }],
+      });
+      return {
+        work: { amount: rowCount, unit: "rows" },
+        sides: [
+          {
+            name: "tiltyard",
+            async reset() {
+              await ns.restoreTable({ ...TABLE, version });
+            },
+            async run() {
+              const { jobId } = await ns.alterTableBackfillColumns({ ...TABLE, column: "vector" });
+              const { result } = await ns.waitForJob({ jobId });
+              if ((result as { rows?: number }).rows !== rowCount) throw new Error("rows are missing");
+            },
+          },
+          {
+            name: "tiltyard, plain",
+            async run() {
+              for (let start = 0; start < rowCount; start += BATCH_ROWS) {
+                const end = Math.min(rowCount, start + BATCH_ROWS);
+                const out = new Float32Array((end - start) * DIMENSION);
+                for (let row = start; row < end; row++) embed(texts[row], out, (row - start) * DIMENSION);
+              }
+            },
+          },
+        ],
+        close: () => ns.close(),
+      };
+    },
+  };
+}
+
+export const backfillCases: readonly BenchCase[] = [backfill("in batches", byBatch), backfill("row by row", byRow)];

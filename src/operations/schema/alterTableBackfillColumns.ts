@@ -1,0 +1,92 @@
+/** AlterTableBackfillColumns: starts a job that fills a computed column, or finds the one that does so already. */
+
+import { InvalidInputError, TableVersionNotFoundError } from "../../errors.js";
+import { formatIdentifier } from "../../ident.js";
+import type { AlterTableBackfillColumnsRequest, AlterTableBackfillColumnsResponse } from "../../namespace.js";
+import { openVersion } from "../../table/versions/openVersion.js";
+import { findVersion } from "../../table/versions/versions.js";
+import { type BackfillSettings, backfillColumn } from "../../write/backfill/backfillColumn.js";
+import { meantOn } from "../../write/backfill/meantBackfill.js";
+import type { OperationContext } from "../context.js";
+import { optionalCount, optionalString, optionalVersion, requireString } from "../request.js";
+import { openWritable } from "../snapshot.js";
+
+const DEFAULT_BATCH_ROWS = 1024;
+const MAX_BATCH_ROWS = 16_384;
+const MAX_AT_ONCE = 1024;
+const DEFAULT_FLUSH_SECONDS = 5;
+const DEFAULT_COMMIT_FRAGMENTS = 16;
+
+export async function alterTableBackfillColumns(
+  context: OperationContext,
+  request: AlterTableBackfillColumnsRequest,
+): Promise<AlterTableBackfillColumnsResponse> {
+  const column = requireString(request.column, "column");
+  const where = optionalString(request.where, "where") ?? null;
+  const settings = settingsOf(request);
+  for (const ignored of ["cluster", "manifest"] as const) optionalString(request[ignored], ignored);
+  const table = await openWritable(context, request);
+  const { at, latest } = table;
+  const { readVersion } = settings;
+  const entry = readVersion === null ? latest : await findVersion(at, readVersion);
+  const open = entry && (await openVersion(at, entry));
+  if (open === null) {
+    throw new TableVersionNotFoundError(
+      `readVersion: table ${formatIdentifier(table.table.id)} has no version ${readVersion ?? latest.version}`,
+    );
+  }
+  const asked = { column, where, functions: context.functions };
+  const { meaning } = meantOn(open, asked);
+  const { maxFragments } = settings;
+  const limits = { readVersion, numFrags: Number.isFinite(maxFragments) ? maxFragments : null };
+  const key = JSON.stringify([meaning, limits]);
+  const spec = {
+    kind: "backfill",
+    table: table.table.id,
+    at,
+    key,
+    parameters: { column, where, ...limits },
+    unit: "rows",
+  } as const;
+  return context.jobs.start(
+    {
+      ...spec,
+      run: async (control) => ({ ...(await backfillColumn(table, asked, settings, key, control)) }),
+    },
+    request.signal,
+  );
+}
+
+function settingsOf(request: AlterTableBackfillColumnsRequest): BackfillSettings {
+  const most = bounded(request.maxCheckpointSize, "maxCheckpointSize", MAX_BATCH_ROWS);
+  const rows =
+    bounded(request.checkpointSize, "checkpointSize", MAX_BATCH_ROWS) ?? most ?? DEFAULT_BATCH_ROWS;
+  const cap = Math.min(most ?? rows, rows);
+  const least = bounded(request.minCheckpointSize, "minCheckpointSize", MAX_BATCH_ROWS) ?? 1;
+  if (least > cap) {
+    throw new InvalidInputError(`minCheckpointSize: must be at most ${cap}, the largest batch, not ${least}`);
+  }
+  const flushSeconds =
+    optionalCount(request.batchCheckpointFlushIntervalSeconds, "batchCheckpointFlushIntervalSeconds") ??
+    DEFAULT_FLUSH_SECONDS;
+  return {
+    concurrency: bounded(request.concurrency, "concurrency", MAX_AT_ONCE) ?? 1,
+    callsAtOnce: bounded(request.intraApplierConcurrency, "intraApplierConcurrency", MAX_AT_ONCE) ?? 1,
+    batch: { rows: cap, least, most: cap },
+    flushMs: flushSeconds * 1000,
+    readVersion: optionalVersion(request.readVersion, "readVersion") ?? null,
+    taskRows: optionalCount(request.taskSize, "taskSize", 1) ?? Number.POSITIVE_INFINITY,
+    maxFragments: optionalCount(request.numFrags, "numFrags", 1) ?? Number.POSITIVE_INFINITY,
+    commitFragments:
+      optionalCount(request.commitGranularity, "commitGranularity", 1) ?? DEFAULT_COMMIT_FRAGMENTS,
+  };
+}
+
+/** An integer from 1 to a bound. */
+function bounded(value: unknown, member: string, most: number): number | undefined {
+  const count = optionalCount(value, member, 1);
+  if (count !== undefined && count > most) {
+    throw new InvalidInputError(`${member}: must be an integer from 1 to ${most}, not ${count}`);
+  }
+  return count;
+}

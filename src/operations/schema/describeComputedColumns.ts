@@ -1,0 +1,47 @@
+/** Which columns are computed, by what, and which rows have no value yet; beyond the spec. */
+
+import { formatFieldPath } from "../../ident.js";
+import type {
+  ComputedColumnState,
+  DescribeComputedColumnsRequest,
+  DescribeComputedColumnsResponse,
+} from "../../namespace.js";
+import { declarationOf } from "../../schema/computedFields.js";
+import { decodeSchema } from "../../schema/schema.js";
+import { staleRowsOf } from "../../write/backfill/staleRows.js";
+import type { Access } from "../access.js";
+import type { OperationContext } from "../context.js";
+import { requireSnapshot } from "../snapshot.js";
+
+export async function describeComputedColumns(
+  context: OperationContext,
+  request: DescribeComputedColumnsRequest,
+  access: Access,
+): Promise<DescribeComputedColumnsResponse> {
+  const snapshot = await requireSnapshot(context, request, access);
+  const { manifest, path } = snapshot.file;
+  const columns: ComputedColumnState[] = [];
+  for (const field of decodeSchema(manifest.fields, path)) {
+    const declaration = declarationOf(field);
+    if (declaration === null) continue;
+    const stale = await staleRowsOf(snapshot, field, request.signal);
+    const { inputs } = declaration;
+    const state = { column: formatFieldPath([field.name]), inputs, ...stale };
+    if (declaration.kind === "sql") {
+      columns.push({ ...state, kind: "sql", expression: declaration.expression });
+      continue;
+    }
+    const { udfName, udfVersion } = declaration;
+    const registered = context.functions.get(udfName);
+    const isRegistered =
+      registered !== undefined && (udfVersion === undefined || udfVersion === registered.version);
+    columns.push({
+      ...state,
+      kind: "function",
+      udfName,
+      ...(udfVersion !== undefined && { udfVersion }),
+      isRegistered,
+    });
+  }
+  return { columns };
+}

@@ -1,0 +1,139 @@
+/**
+ * Columns whose values are computed from others of their row: how the metadata of a field declares one. The keys are those
+ * by which other engines recognise such columns. A value that is not computed yet, or not any more, is null; no other
+ * record is kept of it, so nobody takes an outdated value for a current one.
+ *
+ *   virtual_column              "true": computed by a function that programs register
+ *   virtual_column.udf_name     its name
+ *   virtual_column.udf_version  its version
+ *   virtual_column.udf_backend  "tiltyard": no engine but this one has the function
+ *   virtual_column.udf_inputs   JSON array of the paths of its inputs
+ *   virtual_column.auto_backfill  "false"
+ *
+ *   computed_column             "true": computed by SQL
+ *   computed_column.kind        "sql"
+ *   computed_column.expression  its text
+ *   computed_column.inputs      JSON array of the paths that it names
+ */
+
+import { InvalidInputError } from "../errors.js";
+import { parseFieldPath } from "../ident.js";
+
+/** What computes a column, as the metadata of its field declares it. */
+export type ColumnDeclaration =
+  | {
+      readonly kind: "function";
+      readonly udfName: string;
+      /** Undefined where another engine declared the column. */
+      readonly udfVersion: string | undefined;
+      /** Paths. */
+      readonly inputs: readonly string[];
+    }
+  | { readonly kind: "sql"; readonly expression: string; readonly inputs: readonly string[] };
+
+interface DeclaredField {
+  readonly name: string;
+  readonly metadata: ReadonlyMap<string, string>;
+}
+
+const VIRTUAL = "virtual_column";
+const COMPUTED = "computed_column";
+const BACKEND = "tiltyard";
+/** Inputs of one column that are looked at. */
+const MAX_INPUTS = 10_000;
+
+/** The metadata of a field that declares it. */
+export function declarationMetadata(declaration: ColumnDeclaration): Map<string, string> {
+  const inputs = JSON.stringify(declaration.inputs);
+  if (declaration.kind === "sql") {
+    return new Map([
+      [COMPUTED, "true"],
+      [`${COMPUTED}.kind`, "sql"],
+      [`${COMPUTED}.expression`, declaration.expression],
+      [`${COMPUTED}.inputs`, inputs],
+    ]);
+  }
+  const metadata = new Map([
+    [VIRTUAL, "true"],
+    [`${VIRTUAL}.udf_name`, declaration.udfName],
+    [`${VIRTUAL}.udf_backend`, BACKEND],
+    [`${VIRTUAL}.udf_inputs`, inputs],
+    [`${VIRTUAL}.auto_backfill`, "false"],
+  ]);
+  if (declaration.udfVersion !== undefined) metadata.set(`${VIRTUAL}.udf_version`, declaration.udfVersion);
+  return metadata;
+}
+
+/**
+ * What computes a field; null for a plain one.
+ * @throws InvalidInputError for a declaration that says too little, or is of a kind unknown to this release
+ */
+export function declarationOf({ name, metadata }: DeclaredField): ColumnDeclaration | null {
+  if (metadata.get(VIRTUAL) === "true") {
+    const udfName = metadata.get(`${VIRTUAL}.udf_name`);
+    if (udfName === undefined) throw malformed(name, `${VIRTUAL}.udf_name`);
+    const inputs = pathList(name, metadata, `${VIRTUAL}.udf_inputs`);
+    return { kind: "function", udfName, udfVersion: metadata.get(`${VIRTUAL}.udf_version`), inputs };
+  }
+  if (metadata.get(COMPUTED) !== "true") return null;
+  const expression = metadata.get(`${COMPUTED}.expression`);
+  if (metadata.get(`${COMPUTED}.kind`) !== "sql" || expression === undefined) {
+    throw malformed(name, `${COMPUTED}.expression`);
+  }
+  return { kind: "sql", expression, inputs: pathList(name, metadata, `${COMPUTED}.inputs`) };
+}
+
+const malformed = (name: string, key: string): InvalidInputError =>
+  new InvalidInputError(
+    `column ${JSON.stringify(name)}: its metadata has no ${key} that this release understands`,
+  );
+
+function pathList(name: string, metadata: ReadonlyMap<string, string>, key: string): readonly string[] {
+  const text = metadata.get(key);
+  if (text === undefined || text === "null") return [];
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch (error) {
+    throw new InvalidInputError(`column ${JSON.stringify(name)}: ${key} is no JSON`, { cause: error });
+  }
+  if (!Array.isArray(list) || list.length > MAX_INPUTS) throw malformed(name, key);
+  if (!list.every((each: unknown) => typeof each === "string")) throw malformed(name, key);
+  return list as string[];
+}
+
+/**
+ * The computed columns whose values no longer hold once some columns of a row are set, those that are computed from
+ * computed ones included. Columns whose declaration is damaged are left out: nothing can compute them.
+ * @param set names of the columns that are set; they get the values that they are set to
+ */
+export function outdatedFields<Field extends DeclaredField>(
+  fields: readonly Field[],
+  set: ReadonlySet<string>,
+): Field[] {
+  const declared = fields.flatMap((field) => {
+    const inputs = set.has(field.name) ? [] : inputNames(field);
+    return inputs.length === 0 ? [] : [{ field, inputs }];
+  });
+  const outdated = new Set<Field>();
+  const changed = new Set(set);
+  for (let size = -1; size !== outdated.size; ) {
+    size = outdated.size;
+    for (const { field, inputs } of declared) {
+      if (!inputs.some((input) => changed.has(input))) continue;
+      outdated.add(field);
+      changed.add(field.name);
+    }
+  }
+  return [...outdated];
+}
+
+/** Names of the columns that a field is computed from. */
+function inputNames(field: DeclaredField): string[] {
+  try {
+    return (declarationOf(field)?.inputs ?? []).map((path) => parseFieldPath(path)[0]);
+  } catch (error) {
+    if (error instanceof InvalidInputError) return [];
+    throw error;
+  }
+}

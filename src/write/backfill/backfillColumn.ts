@@ -1,0 +1,285 @@
+/**
+ * Fills a computed column, fragment by fragment: selects the rows, computes their values and commits them, some fragments
+ * at a time. Fragments that others rewrote meanwhile are done again on the latest version.
+ *
+ * What survives a crash: committed fragments, the values in checkpoint files, and a note of the files that were about to be
+ * committed, which tells whether a fragment was filled by this work although its values may be null.
+ */
+
+import { Limit, mapAhead } from "../../async/parallel.js";
+import { ConcurrentModificationError } from "../../errors.js";
+import type { DataFragment } from "../../format/table.js";
+import { selectedRows } from "../../query/filteredRows.js";
+import { RowNumbers } from "../../query/systemColumns.js";
+import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import { STREAMED } from "../../rows/readAhead.js";
+import type { ChangeTarget } from "../../table/commit/commit.js";
+import { liveRowCount } from "../../table/fragments/statistics.js";
+import { TableGoneError } from "../../table/versions/identity.js";
+import { findLatestVersion } from "../../table/versions/latestVersion.js";
+import { openVersion } from "../../table/versions/openVersion.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { findVersion } from "../../table/versions/versions.js";
+import { BatchSize, type BatchSizeBounds } from "./batchSize.js";
+import { CheckpointFiles, CheckpointGoneError, digestOf } from "./checkpointFiles.js";
+import { commitValues, type FragmentToCommit } from "./commitValues.js";
+import { fragmentValues } from "./fragmentValues.js";
+import { type BackfillRequest, type MeantBackfill, meantOn } from "./meantBackfill.js";
+
+export interface BackfillSettings {
+  readonly concurrency: number;
+  readonly callsAtOnce: number;
+  readonly batch: BatchSizeBounds;
+  readonly flushMs: number;
+  readonly readVersion: number | null;
+  readonly taskRows: number;
+  readonly maxFragments: number;
+  readonly commitFragments: number;
+}
+
+/** What runs the work: a job. */
+export interface BackfillControl {
+  readonly signal: AbortSignal;
+  readonly checkpoint: unknown;
+  progress(done: number, total?: number): void;
+  saveCheckpoint(state: BackfillState): Promise<void>;
+  hold(): Promise<void>;
+}
+
+/** What a later run has to know of this one. */
+export type BackfillState = {
+  /** The version whose fragments are filled. */
+  readonly version: number;
+  /** Ids of fragments, each with the name of the file that holds the column, or is about to. */
+  readonly files: readonly (readonly [fragmentId: number, name: string])[];
+};
+
+export interface BackfilledColumn {
+  /** Rows that got a value, those of earlier runs of the same work included. */
+  readonly rows: number;
+  readonly fragments: number;
+  /** The last version that was committed; null where nothing was to be done. */
+  readonly version: number | null;
+}
+
+/** Times that rewritten fragments are looked for again. */
+const MAX_ROUNDS = 20;
+
+/**
+ * @throws what {@link meantOn} and `fragmentValues` throw; ConcurrentModificationError where others keep rewriting
+ *   fragments
+ */
+export async function backfillColumn(
+  target: ChangeTarget<ReaderEnvironment>,
+  request: BackfillRequest,
+  settings: BackfillSettings,
+  job: string,
+  control: BackfillControl,
+): Promise<BackfilledColumn> {
+  // Ends the calls of the function that are under way when one of them has failed.
+  const failed = new AbortController();
+  const signal = AbortSignal.any([control.signal, failed.signal]);
+  const work = new Backfill(target, request, settings, await digestOf(job), control, signal);
+  try {
+    return await work.run();
+  } catch (error) {
+    failed.abort(error);
+    throw error;
+  }
+}
+
+class Backfill {
+  readonly #target: ChangeTarget<ReaderEnvironment>;
+  readonly #request: BackfillRequest;
+  readonly #settings: BackfillSettings;
+  readonly #job: string;
+  readonly #control: BackfillControl;
+  readonly #signal: AbortSignal;
+  readonly #batchSize: BatchSize;
+  readonly #tasks: Limit;
+  /** Fragments that are filled, or about to be, and the file that then has the column. */
+  readonly #files: Map<number, string>;
+  readonly #earlierVersion: number | null;
+  #doneRows = 0;
+  #totalRows = 0;
+  #fragments = 0;
+  #version: number | null = null;
+
+  constructor(
+    target: ChangeTarget<ReaderEnvironment>,
+    request: BackfillRequest,
+    settings: BackfillSettings,
+    job: string,
+    control: BackfillControl,
+    signal: AbortSignal,
+  ) {
+    this.#target = target;
+    this.#request = request;
+    this.#settings = settings;
+    this.#job = job;
+    this.#control = control;
+    this.#signal = signal;
+    this.#batchSize = new BatchSize(settings.batch);
+    this.#tasks = new Limit(settings.concurrency);
+    const state = stateOf(control.checkpoint);
+    this.#files = new Map(state?.files);
+    this.#earlierVersion = state?.version ?? null;
+  }
+
+  async run(): Promise<BackfilledColumn> {
+    const { at } = this.#target;
+    let base = await this.#snapshot();
+    const { field } = meantOn(base, this.#request);
+    const checkpoints = new CheckpointFiles(at, this.#job, field);
+    await checkpoints.removeAll("temporary");
+    await this.#forgetUncommitted();
+    for (let round = 1; ; round++) {
+      const left = await this.#fill(base, checkpoints);
+      if (!left) break;
+      if (round === MAX_ROUNDS) {
+        throw new ConcurrentModificationError(`${at.root}: fragments were rewritten ${round} times in a row`);
+      }
+      base = await this.#latest();
+    }
+    await checkpoints.removeAll("all");
+    return { rows: this.#doneRows, fragments: this.#fragments, version: this.#version };
+  }
+
+  /** The version to fill: the one that was asked for, or that an earlier run began with, or else the latest. */
+  async #snapshot(): Promise<OpenVersion<ReaderEnvironment>> {
+    const wanted = this.#settings.readVersion ?? this.#earlierVersion;
+    if (wanted !== null) {
+      const entry = await findVersion(this.#target.at, wanted);
+      const open = entry && (await openVersion(this.#target.at, entry));
+      // It was there when the work was asked for; a cleanup may have removed it since.
+      if (open !== null) return open;
+    }
+    return this.#latest();
+  }
+
+  async #latest(): Promise<OpenVersion<ReaderEnvironment>> {
+    const { at } = this.#target;
+    for (let attempt = 0; attempt < MAX_ROUNDS; attempt++) {
+      const entry = await findLatestVersion(at);
+      const open = entry && (await openVersion(at, entry));
+      if (entry === null) throw new TableGoneError(at.root);
+      if (open !== null) return open;
+    }
+    throw new ConcurrentModificationError(`${at.root}: versions come and go`);
+  }
+
+  /** Forgets files that an earlier run announced and did not commit. */
+  async #forgetUncommitted(): Promise<void> {
+    if (this.#files.size === 0) return;
+    const { file } = await this.#latest();
+    const now = new Map(file.manifest.fragments.map((fragment) => [fragment.id, fragment]));
+    for (const [id, name] of this.#files) {
+      if (now.get(id)?.files.some(({ path }) => path === name) !== true) this.#files.delete(id);
+      else this.#fragments++;
+    }
+  }
+
+  /** Fills the fragments of a version; true if some have to be done again. */
+  async #fill(base: OpenVersion<ReaderEnvironment>, checkpoints: CheckpointFiles): Promise<boolean> {
+    const { concurrency, commitFragments } = this.#settings;
+    const meant = meantOn(base, this.#request);
+    const fragments = base.file.manifest.fragments.filter(({ id }) => !this.#files.has(id));
+    this.#totalRows = this.#doneRows + fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
+    const ready = mapAhead(
+      fragments,
+      (fragment) => this.#compute(base, meant, fragment, checkpoints, fragments.length > 1),
+      { weigh: () => 1, maxWeight: concurrency, signal: this.#signal },
+    );
+    let group: FragmentToCommit[] = [];
+    let isLeft = false;
+    for await (const computed of ready) {
+      if (computed === null) continue;
+      group.push(computed);
+      if (group.length < commitFragments) continue;
+      isLeft = (await this.#commit(base, group)) || isLeft;
+      group = [];
+    }
+    return (group.length > 0 && (await this.#commit(base, group))) || isLeft;
+  }
+
+  /** Null where no row is to be computed. */
+  async #compute(
+    base: OpenVersion<ReaderEnvironment>,
+    meant: MeantBackfill,
+    fragment: DataFragment,
+    checkpoints: CheckpointFiles,
+    isOneOfMany: boolean,
+  ): Promise<FragmentToCommit | null> {
+    const { concurrency, callsAtOnce, taskRows, flushMs, maxFragments, commitFragments } = this.#settings;
+    const source = versionSource(base);
+    const { manifest } = base.file;
+    const numbers = new RowNumbers(source, manifest, base.path);
+    const request = { fragments: [fragment], filter: meant.filter, numbers, readAhead: STREAMED };
+    const isWanted = this.#fragments < maxFragments;
+    let wanted: Uint32Array | null = null;
+    if (isWanted) {
+      for await (const { rows } of selectedRows(source, { ...request, signal: this.#signal })) wanted = rows;
+    }
+    const others = liveRowCount(fragment) - (wanted?.length ?? 0);
+    this.#totalRows -= others;
+    this.#control.progress(this.#doneRows, this.#totalRows);
+    // Another fragment may have been counted while the rows were selected.
+    if (wanted === null || this.#fragments >= maxFragments) return null;
+    this.#fragments++;
+    const parts = await fragmentValues(source, meant, fragment, wanted, {
+      batchSize: this.#batchSize,
+      taskRows,
+      tasks: this.#tasks,
+      tasksAtOnce: concurrency,
+      callsAtOnce,
+      flushMs,
+      savesAll: isOneOfMany && commitFragments > 1,
+      checkpoints,
+      signal: this.#signal,
+      onRows: (count) => {
+        this.#doneRows += count;
+        this.#control.progress(this.#doneRows, this.#totalRows);
+      },
+    });
+    return { id: fragment.id, content: await meant.sourceOf(fragment), rows: wanted.length, parts };
+  }
+
+  /** True where some of the fragments have to be done again. */
+  async #commit(base: OpenVersion<ReaderEnvironment>, group: readonly FragmentToCommit[]): Promise<boolean> {
+    const control = this.#control;
+    let announced: ReadonlyMap<number, string> = new Map();
+    const redo = (lost: readonly FragmentToCommit[]): boolean => {
+      this.#fragments -= lost.length;
+      this.#doneRows -= lost.reduce((sum, { rows }) => sum + rows, 0);
+      return lost.length > 0;
+    };
+    try {
+      const { done, version } = await commitValues(this.#target, group, {
+        meantOn: (latest) => meantOn(latest, this.#request),
+        announce: async (files) => {
+          announced = files;
+          const all = new Map([...this.#files, ...files]);
+          await control.saveCheckpoint({ version: base.version, files: [...all] });
+        },
+        hold: () => control.hold(),
+        signal: this.#signal,
+      });
+      this.#version = version ?? this.#version;
+      for (const id of done) this.#files.set(id, announced.get(id) ?? "");
+      return redo(group.filter(({ id }) => !done.includes(id)));
+    } catch (error) {
+      if (!(error instanceof CheckpointGoneError)) throw error;
+      return redo(group);
+    }
+  }
+}
+
+/** What an earlier run noted; null where there is nothing of use. */
+function stateOf(noted: unknown): BackfillState | null {
+  if (typeof noted !== "object" || noted === null) return null;
+  const { version, files } = noted as Partial<BackfillState>;
+  if (!Number.isSafeInteger(version) || (version as number) < 0 || !Array.isArray(files)) return null;
+  const isEntry = (entry: unknown): boolean =>
+    Array.isArray(entry) && Number.isSafeInteger(entry[0]) && typeof entry[1] === "string";
+  return files.every(isEntry) ? (noted as BackfillState) : null;
+}

@@ -1,0 +1,227 @@
+/**
+ * Values that a backfill has computed and not committed yet, in files of the table's directory:
+ *
+ *   _tiltyard/checkpoints/<job>-<source>-<first>-<last>.lance   complete
+ *   _tiltyard/checkpoints/<job>-<uuid>.tmp                      being written
+ *
+ * `job` and `source` are 32 hex digits each: what is computed, and of which content of which fragment, so that a value can't
+ * be taken for one of other inputs. The file has two columns: the physical offsets of the rows, ascending from `first` to
+ * `last`, and their values. One that is damaged, or is not what it should be, counts as not there: its rows are computed
+ * again. All files of a job go when it is done; those of jobs that nobody finishes, a cleanup removes.
+ */
+
+import { Field as ArrowField, Schema, Uint32 } from "apache-arrow";
+import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import type { InputBatch } from "../../arrow/exchange/input.js";
+import { arrowFieldFromLogical, type LogicalField } from "../../arrow/types/logicalTypes.js";
+import { concatWords } from "../../bytes/concatWords.js";
+import { toHex } from "../../bytes/hex.js";
+import { ConcurrentModificationError, NamespaceError } from "../../errors.js";
+import { isMissing } from "../../io/disk/errno.js";
+import { join } from "../../platform/native.js";
+import type { ReaderEnvironment } from "../../query/versionSource.js";
+import { planNewColumns } from "../../rows/columnPlan.js";
+import { planLeaves } from "../../rows/leafPlan.js";
+import { columnsOfFile, openColumns } from "../../rows/openColumns.js";
+import { STREAMED } from "../../rows/readAhead.js";
+import { readColumns } from "../../rows/readColumns.js";
+import { writeColumns } from "../../rows/writeColumns.js";
+import { checkpointsDirectory } from "../../table/versions/paths.js";
+import type { TableAt } from "../../table/versions/tableAt.js";
+import { haveSameType } from "../userFunctions.js";
+
+/** Values of some rows of a fragment. */
+export interface ComputedRows {
+  /** Physical offsets, ascending. */
+  readonly offsets: Uint32Array;
+  readonly column: Column;
+}
+
+/** A file was removed: a cleanup took it for one of a backfill that nobody finishes. Its rows have to be computed again. */
+export class CheckpointGoneError extends ConcurrentModificationError {}
+
+/** Computed rows that lie together; no other part of the fragment has rows between its first and its last. */
+export interface ComputedPart {
+  readonly first: number;
+  readonly last: number;
+  rows(): AsyncIterable<ComputedRows>;
+}
+
+/** A part in a file. */
+export interface SavedPart extends ComputedPart {
+  readonly offsets: Uint32Array;
+  remove(): Promise<void>;
+}
+
+const NAME = /^([0-9a-f]{32})-([0-9a-f]{32})-(\d{1,10})-(\d{1,10})\.lance$/;
+const FILE_VERSION = "2.2";
+const BATCH_ROWS = 8192;
+const BATCH_BYTES = 16 * 1024 * 1024;
+
+/** A name for what a text says: 32 hex digits. */
+export async function digestOf(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return toHex(new Uint8Array(digest, 0, 16));
+}
+
+export class CheckpointFiles {
+  readonly #at: TableAt<ReaderEnvironment>;
+  readonly #directory: string;
+  readonly #job: string;
+  readonly #value: LogicalField;
+
+  /**
+   * @param job digest of what is computed
+   * @param value field of the values, under any name
+   */
+  constructor(at: TableAt<ReaderEnvironment>, job: string, value: LogicalField) {
+    this.#at = at;
+    this.#directory = checkpointsDirectory(at.root);
+    this.#job = job;
+    this.#value = value;
+  }
+
+  /** The part survives a power cut when this resolves. */
+  async save(source: string, rows: readonly ComputedRows[]): Promise<SavedPart> {
+    const { disk, root } = this.#at;
+    await disk.makeDirectory(this.#directory, root);
+    const schema = new Schema([
+      new ArrowField("offset", new Uint32(), false),
+      new ArrowField("value", arrowFieldFromLogical(this.#value, "value").type, true),
+    ]);
+    const temporary = join(this.#directory, `${this.#job}-${crypto.randomUUID()}.tmp`);
+    const offsets = concatWords(rows.map((each) => each.offsets));
+    try {
+      await writeColumns(disk, temporary, planNewColumns(schema), batchesOf(rows), { version: FILE_VERSION });
+      const [first, last] = [offsets[0], offsets[offsets.length - 1]];
+      const path = join(this.#directory, `${this.#job}-${source}-${first}-${last}.lance`);
+      await disk.rename(temporary, path);
+      await disk.syncDirectory(this.#directory);
+      return this.#part(path, offsets);
+    } catch (error) {
+      // The error tells why; a file that can't be removed is a leftover.
+      await disk.remove(temporary).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /**
+   * The parts that earlier runs saved, ascending; they don't overlap. What is of no use is removed.
+   * @param physicalRows of the fragment
+   */
+  async find(source: string, physicalRows: number): Promise<SavedPart[]> {
+    const found: SavedPart[] = [];
+    for (const name of await this.#names()) {
+      const [, , ofSource, first, last] = NAME.exec(name) ?? [];
+      if (ofSource !== source) continue;
+      const path = join(this.#directory, name);
+      const offsets = await this.#soundOffsets(path);
+      const fits =
+        offsets !== null &&
+        offsets[0] === Number(first) &&
+        offsets[offsets.length - 1] === Number(last) &&
+        Number(last) < physicalRows;
+      if (fits) found.push(this.#part(path, offsets));
+      else await this.#at.disk.remove(path);
+    }
+    found.sort((a, b) => a.first - b.first || a.last - b.last);
+    const kept: SavedPart[] = [];
+    for (const part of found) {
+      if (part.first > (kept.at(-1)?.last ?? -1)) kept.push(part);
+      else await part.remove();
+    }
+    return kept;
+  }
+
+  /** Removes the files of the job: all, or those that were being written. */
+  async removeAll(which: "all" | "temporary"): Promise<void> {
+    const { disk } = this.#at;
+    for (const name of await this.#names()) {
+      if (which === "all" || name.endsWith(".tmp")) await disk.remove(join(this.#directory, name));
+    }
+    await disk.removeEmptyDirectory(this.#directory).catch((error: unknown) => {
+      if (!isMissing(error)) throw error;
+    });
+  }
+
+  async #names(): Promise<string[]> {
+    const entries = (await this.#at.disk.list(this.#directory)) ?? [];
+    return entries
+      .filter(({ name, kind }) => kind === "file" && name.startsWith(`${this.#job}-`))
+      .map(({ name }) => name);
+  }
+
+  #part(path: string, offsets: Uint32Array): SavedPart {
+    return {
+      first: offsets[0],
+      last: offsets[offsets.length - 1],
+      offsets,
+      rows: () => this.#readThere(path),
+      remove: () => this.#at.disk.remove(path),
+    };
+  }
+
+  /** @throws CheckpointGoneError */
+  async *#readThere(path: string): AsyncGenerator<ComputedRows, void, undefined> {
+    try {
+      yield* this.#read(path);
+    } catch (error) {
+      if ((await this.#at.disk.stat(path)) !== null) throw error;
+      throw new CheckpointGoneError(`${path}: removed while it was needed`, { cause: error });
+    }
+  }
+
+  /** The offsets of a file that can be read to its end; null for any other. */
+  async #soundOffsets(path: string): Promise<Uint32Array | null> {
+    const parts: Uint32Array[] = [];
+    let last = -1;
+    try {
+      for await (const { offsets } of this.#read(path)) {
+        for (const offset of offsets) {
+          if (offset <= last) return null;
+          last = offset;
+        }
+        parts.push(offsets);
+      }
+    } catch (error) {
+      if (!(error instanceof NamespaceError) && !isMissing(error)) throw error;
+      return null;
+    }
+    return parts.length === 0 ? null : concatWords(parts);
+  }
+
+  async *#read(path: string): AsyncGenerator<ComputedRows, void, undefined> {
+    const source = this.#at.environment;
+    const file = await source.openDataFileOnce(path);
+    const { fields, file: columns } = columnsOfFile(file);
+    const [offset, value, ...others] = fields;
+    const isOffset = offset?.type.kind === "int" && offset.type.bits === 32 && !offset.nullable;
+    if (!isOffset || value === undefined || others.length > 0 || !haveSameType(value, this.#value)) return;
+    const plan = planLeaves([[offset], [value]]);
+    const stored = await openColumns([columns], plan.leaves);
+    const span = { stored, start: 0, end: file.rowCount, skipped: null };
+    const options = { batchRows: BATCH_ROWS, batchBytes: BATCH_BYTES, readAhead: STREAMED };
+    for await (const { columns: read } of readColumns(source, plan, [span], options)) {
+      const { values, length } = read[0] as FixedColumn;
+      yield { offsets: new Uint32Array(values.slice().buffer, 0, length), column: read[1] };
+    }
+  }
+}
+
+async function* batchesOf(rows: readonly ComputedRows[]): AsyncGenerator<InputBatch, void, undefined> {
+  for (const { offsets, column } of rows) {
+    const values = new Uint8Array(offsets.slice().buffer);
+    const length = offsets.length;
+    const offset: FixedColumn = { kind: "fixed", length, validity: null, byteWidth: 4, values };
+    yield { columns: [offset, column], rowCount: length };
+  }
+}
+
+/** A part in memory. */
+export const partInMemory = (rows: readonly ComputedRows[]): ComputedPart => ({
+  first: rows[0].offsets[0],
+  last: rows[rows.length - 1].offsets[rows[rows.length - 1].offsets.length - 1],
+  async *rows() {
+    yield* rows;
+  },
+});

@@ -1,0 +1,161 @@
+/**
+ * Commits computed values: a new file with the column for each fragment, all in one version. Rows may have been appended
+ * and deleted since the values were computed; a fragment whose inputs, or whose column, are others by now is left out, and so
+ * is one that is gone.
+ */
+
+import {
+  type DataFile,
+  DataFragment,
+  DataReplacement,
+  DataReplacementGroup,
+  type Transaction,
+  UPDATE_MODE,
+  Update,
+} from "../../format/table.js";
+import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
+import { withFiles } from "../../table/commit/publication.js";
+import { newTransaction, operationOf } from "../../table/commit/transaction.js";
+import type { OpenLatest } from "../../table/versions/tableAt.js";
+import { ColumnFiles } from "../columns/columnFiles.js";
+import { fileVersionOf } from "../insert.js";
+import type { ComputedPart } from "./checkpointFiles.js";
+import { filledRows } from "./filledRows.js";
+import type { MeantBackfill } from "./meantBackfill.js";
+
+/** Values of a fragment that wait to be committed. */
+export interface FragmentToCommit {
+  readonly id: number;
+  /** Digest of the content that they were computed from. */
+  readonly content: string;
+  /** Number of rows that were computed. */
+  readonly rows: number;
+  readonly parts: readonly ComputedPart[];
+}
+
+export interface CommitValuesOptions {
+  /** What the backfill means on a version. */
+  readonly meantOn: (base: OpenLatest) => MeantBackfill;
+  /** Called with the names of the new files, by fragment, before they are committed. */
+  readonly announce: (files: ReadonlyMap<number, string>) => Promise<void>;
+  /** Called right before the version is published. */
+  readonly hold: () => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** @returns ids of the fragments that were committed, and the version that has them */
+export async function commitValues(
+  target: ChangeTarget<ReaderEnvironment>,
+  ready: readonly FragmentToCommit[],
+  { meantOn, announce, hold, signal }: CommitValuesOptions,
+): Promise<{ readonly done: readonly number[]; readonly version: number | null }> {
+  const files = new ColumnFiles(target.at, signal);
+  const verify = async (): Promise<void> => {
+    await files.requireInPlace();
+    await hold();
+  };
+  return withFiles(
+    async () => files.discard(),
+    async () => {
+      const committed = await commitPlanned(
+        target,
+        async (base) => {
+          const changed = await changedFragments(base, ready, meantOn(base), files, signal);
+          if (changed.length === 0) return null;
+          const names = changed.map(
+            ({ before, after }) => [before.id, newFiles(before, after)[0].path] as const,
+          );
+          await announce(new Map(names));
+          return { transaction: transactionOf(base, changed), done: changed.map(({ before }) => before.id) };
+        },
+        { signal, verify, mustSee },
+      );
+      const kept = committed?.committed.file.manifest.fragments;
+      // A file that can't be removed is an orphan that nothing refers to.
+      await files.discard(kept).catch(() => undefined);
+      return committed === null
+        ? { done: [], version: null }
+        : { done: committed.plan.done, version: committed.committed.version };
+    },
+  );
+}
+
+/** Changes that may put other values in place of those that the columns were computed from. */
+const NEUTRAL: ReadonlySet<string> = new Set([
+  ...["append", "delete", "createIndex", "reserveFragments", "updateConfig", "updateBases"],
+]);
+const mustSee = (other: Transaction): boolean => !NEUTRAL.has(operationOf(other).kind);
+
+interface ChangedFragment {
+  readonly before: DataFragment;
+  readonly after: DataFragment;
+}
+
+async function changedFragments(
+  base: OpenLatest<ReaderEnvironment>,
+  ready: readonly FragmentToCommit[],
+  meant: MeantBackfill,
+  files: ColumnFiles,
+  signal: AbortSignal,
+): Promise<ChangedFragment[]> {
+  const version = fileVersionOf(base.file);
+  const source = versionSource(base);
+  const now = new Map(base.file.manifest.fragments.map((fragment) => [fragment.id, fragment]));
+  const changed: ChangedFragment[] = [];
+  for (const { id, content, parts } of ready) {
+    const before = now.get(id);
+    if (before === undefined || (await meant.sourceOf(before)) !== content) continue;
+    const columns = {
+      fields: [meant.field],
+      key: JSON.stringify(["backfill", content, meant.meaning]),
+      rowsOf: (fragment: DataFragment) =>
+        filledRows(source, fragment, meant.field, parts, { nullStructs: version !== "2.0", signal }),
+    };
+    const [after] = await files.addTo([before], columns, version);
+    changed.push({ before, after: DataFragment.create({ ...after, files: after.files.filter(isOfUse) }) });
+  }
+  return changed;
+}
+
+/** Whether a file has a column that is still in a schema. */
+const isOfUse = ({ fields }: DataFile): boolean => fields.length === 0 || fields.some((id) => id >= 0);
+
+const newFiles = (before: DataFragment, after: DataFragment): DataFile[] => {
+  const known = new Set(before.files.map(({ path }) => path));
+  return after.files.filter(({ path }) => !known.has(path));
+};
+
+/**
+ * A replacement of files says best what happens, and lets deletions of rows of the same fragments pass. It can't take a
+ * column out of a file that holds others too; there, the fragments are updated in place.
+ */
+function transactionOf({ file }: OpenLatest, changed: readonly ChangedFragment[]): Transaction {
+  const { version } = file.manifest;
+  const replaced = changed.map(({ before, after }) => replacement(before, after));
+  if (replaced.every((group) => group !== null)) {
+    return newTransaction(version, "dataReplacement", DataReplacement.create({ replacements: replaced }));
+  }
+  const fieldIds = changed.flatMap(({ before, after }) =>
+    newFiles(before, after).flatMap(({ fields }) => fields),
+  );
+  const update = Update.create({
+    updatedFragments: changed.map(({ after }) => after),
+    fieldsModified: [...new Set(fieldIds)],
+    updateMode: UPDATE_MODE.rewriteColumns,
+  });
+  return newTransaction(version, "update", update);
+}
+
+/** Null where the new file can't simply take the place of an old one. */
+function replacement(before: DataFragment, after: DataFragment): DataReplacementGroup | null {
+  const [newFile, ...others] = newFiles(before, after);
+  if (newFile === undefined || others.length > 0) return null;
+  const ids = new Set(newFile.fields);
+  const touched = before.files.filter(({ fields }) => fields.some((id) => ids.has(id)));
+  const isSame = touched.every(
+    ({ fields }) => fields.length === ids.size && fields.every((id) => ids.has(id)),
+  );
+  if (touched.length > 1 || !isSame) return null;
+  return DataReplacementGroup.create({ fragmentId: before.id, newFile });
+}

@@ -1,0 +1,129 @@
+/** A column of a fragment as it is after a backfill: the values it had, with those that were computed in their places. */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import type { InputBatch } from "../../arrow/exchange/input.js";
+import { breathe } from "../../async/eventLoop.js";
+import type { DataFragment } from "../../format/table.js";
+import type { FragmentSource } from "../../query/fragmentColumns.js";
+import { resolveProjection } from "../../query/projection.js";
+import { physicalRow, type ScannedRows, scanColumns } from "../../query/scan.js";
+import { STREAMED } from "../../rows/readAhead.js";
+import type { TableField } from "../../schema/schema.js";
+import { physicalRows } from "../columns/physicalRows.js";
+import type { ComputedPart, ComputedRows } from "./checkpointFiles.js";
+
+const BATCH_ROWS = 8192;
+const BATCH_BYTES = 16 * 1024 * 1024;
+
+export interface FilledOptions {
+  /** Whether structs may be null; files of 2.0 have no null structs. */
+  readonly nullStructs: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * One value for each physical row of the fragment.
+ * @param parts ascending; rows of them that are deleted by now are left out
+ */
+export async function* filledRows(
+  source: FragmentSource,
+  fragment: DataFragment,
+  field: TableField,
+  parts: readonly ComputedPart[],
+  { nullStructs, signal }: FilledOptions,
+): AsyncGenerator<InputBatch, void, undefined> {
+  const projection = resolveProjection([field], new Map(), undefined);
+  const rows = scanColumns(source, {
+    fragments: [fragment],
+    projection,
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    batchRows: BATCH_ROWS,
+    batchBytes: BATCH_BYTES,
+    readAhead: STREAMED,
+    signal,
+  });
+  const live = overlaid(rows, parts);
+  const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);
+  if (deleted === null || deleted.length === 0) {
+    yield* live;
+    return;
+  }
+  const places = { rowCount: fragment.physicalRows, deleted, batchRows: BATCH_ROWS, nullStructs };
+  yield* physicalRows(live, [field], places);
+}
+
+async function* overlaid(
+  batches: AsyncIterable<ScannedRows>,
+  parts: readonly ComputedPart[],
+): AsyncGenerator<InputBatch, void, undefined> {
+  const computed = new ComputedReader(parts);
+  try {
+    for await (const { columns, rowCount, places } of batches) {
+      const offsets = new Uint32Array(rowCount);
+      for (let row = 0; row < rowCount; row++) offsets[row] = physicalRow(places, row);
+      yield { columns: [await computed.over(columns[0], offsets)], rowCount };
+      await breathe();
+    }
+  } finally {
+    await computed.close();
+  }
+}
+
+/** Reads computed rows in the order of their offsets. */
+class ComputedReader {
+  readonly #rows: AsyncGenerator<ComputedRows, void, undefined>;
+  /** What was read and not used up. */
+  #current: ComputedRows | null = null;
+  #next = 0;
+
+  constructor(parts: readonly ComputedPart[]) {
+    this.#rows = rowsOf(parts);
+  }
+
+  /**
+   * The values of rows: the computed ones, and where there is none the one that is there.
+   * @param offsets of the rows, ascending; above those of the call before
+   */
+  async over(before: Column, offsets: Uint32Array): Promise<Column> {
+    const taken = Uint32Array.from(offsets.keys());
+    const columns: Column[] = [before];
+    let rowCount = before.length;
+    let at = 0;
+    while (at < offsets.length) {
+      if (this.#current === null) {
+        const { done, value } = await this.#rows.next();
+        if (done === true) break;
+        this.#current = value;
+        this.#next = 0;
+      }
+      const { offsets: own, column } = this.#current;
+      let isUsed = false;
+      while (at < offsets.length && this.#next < own.length) {
+        const ahead = own[this.#next] - offsets[at];
+        if (ahead === 0) {
+          taken[at] = rowCount + this.#next;
+          isUsed = true;
+        }
+        if (ahead <= 0) this.#next++;
+        if (ahead >= 0) at++;
+      }
+      if (isUsed) {
+        columns.push(column);
+        rowCount += column.length;
+      }
+      if (this.#next === own.length) this.#current = null;
+    }
+    return columns.length === 1 ? before : takeColumn(concatColumns(columns), taken);
+  }
+
+  async close(): Promise<void> {
+    await this.#rows.return();
+  }
+}
+
+async function* rowsOf(parts: readonly ComputedPart[]): AsyncGenerator<ComputedRows, void, undefined> {
+  for (const part of parts) yield* part.rows();
+}

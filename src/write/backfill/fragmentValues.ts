@@ -1,0 +1,188 @@
+/**
+ * Computes the values of one fragment. Its rows are cut into pieces of work, and these into batches, of which some are under
+ * way at a time. What is computed is saved to checkpoint files from time to time; rows that earlier runs have saved are not
+ * computed again.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import { breathe } from "../../async/eventLoop.js";
+import { type Limit, mapAhead } from "../../async/parallel.js";
+import { columnBytes } from "../../file/writing/writer.js";
+import type { DataFragment } from "../../format/table.js";
+import type { FragmentSource } from "../../query/fragmentColumns.js";
+import { lowerBound } from "../../rows/rowPositions.js";
+import { readRows } from "../changes/readRows.js";
+import type { BatchSize } from "./batchSize.js";
+import {
+  type CheckpointFiles,
+  type ComputedPart,
+  type ComputedRows,
+  partInMemory,
+} from "./checkpointFiles.js";
+import type { MeantBackfill } from "./meantBackfill.js";
+
+/** Bytes of computed values of one piece of work that are in memory before they are saved. */
+const MAX_UNSAVED_BYTES = 32 * 1024 * 1024;
+
+export interface ValuesOptions {
+  readonly batchSize: BatchSize;
+  /** Rows of a piece of work. */
+  readonly taskRows: number;
+  /** Bounds the pieces of work under way, of all fragments. */
+  readonly tasks: Limit;
+  /** Pieces of work of one fragment that are prepared at a time. */
+  readonly tasksAtOnce: number;
+  /** Calls, or rows of a function that computes row by row, under way in a piece of work. */
+  readonly callsAtOnce: number;
+  readonly flushMs: number;
+  /** Whether all values are saved when the fragment is done. */
+  readonly savesAll: boolean;
+  readonly checkpoints: CheckpointFiles;
+  readonly signal: AbortSignal;
+  /** Told of rows that have a value now. */
+  readonly onRows: (count: number) => void;
+}
+
+/**
+ * @param wanted physical offsets of the rows to compute, ascending
+ * @returns the parts that hold them all, ascending; they may hold more
+ */
+export async function fragmentValues(
+  source: FragmentSource,
+  meant: MeantBackfill,
+  fragment: DataFragment,
+  wanted: Uint32Array,
+  options: ValuesOptions,
+): Promise<ComputedPart[]> {
+  const { checkpoints, tasks, tasksAtOnce, taskRows, signal, onRows } = options;
+  const content = await meant.sourceOf(fragment);
+  const parts: ComputedPart[] = [];
+  const missing: Uint32Array[] = [];
+  let next = 0;
+  for (const saved of await checkpoints.find(content, fragment.physicalRows)) {
+    const start = lowerBound(wanted, saved.first);
+    const end = lowerBound(wanted, saved.last + 1);
+    if (!holdsAll(saved.offsets, wanted.subarray(start, end))) {
+      // Rows that were deleted when it was saved, and are back.
+      await saved.remove();
+      continue;
+    }
+    if (start > next) missing.push(wanted.subarray(next, start));
+    next = end;
+    parts.push(saved);
+    onRows(end - start);
+  }
+  if (next < wanted.length) missing.push(wanted.subarray(next));
+  const pieces = missing.flatMap((rows) => cut(rows, taskRows));
+  const work = (rows: Uint32Array) =>
+    tasks.run(() => pieceOfWork(source, meant, { fragment, content, rows }, options));
+  const results = mapAhead(pieces, work, { weigh: () => 1, maxWeight: tasksAtOnce, signal });
+  for await (const made of results) parts.push(...made);
+  return parts.sort((a, b) => a.first - b.first);
+}
+
+function* pieceStarts(rowCount: number, pieceRows: number): Generator<number> {
+  for (let start = 0; start < rowCount; start += pieceRows) yield start;
+}
+
+const cut = (rows: Uint32Array, pieceRows: number): Uint32Array[] =>
+  Array.from(pieceStarts(rows.length, pieceRows), (start) => rows.subarray(start, start + pieceRows));
+
+/** Whether all of some ascending numbers are among others. */
+function holdsAll(numbers: Uint32Array, wanted: Uint32Array): boolean {
+  let at = 0;
+  for (const each of wanted) {
+    while (at < numbers.length && numbers[at] < each) at++;
+    if (numbers[at] !== each) return false;
+  }
+  return true;
+}
+
+interface Piece {
+  readonly fragment: DataFragment;
+  /** Digest of the fragment's content. */
+  readonly content: string;
+  readonly rows: Uint32Array;
+}
+
+async function pieceOfWork(
+  source: FragmentSource,
+  meant: MeantBackfill,
+  piece: Piece,
+  options: ValuesOptions,
+): Promise<ComputedPart[]> {
+  const { checkpoints, callsAtOnce, flushMs, savesAll, signal, onRows } = options;
+  const parts: ComputedPart[] = [];
+  let unsaved: ComputedRows[] = [];
+  let unsavedBytes = 0;
+  let unsavedSinceMs = 0;
+  const save = async (): Promise<void> => {
+    if (unsaved.length === 0) return;
+    parts.push(await checkpoints.save(piece.content, unsaved));
+    unsaved = [];
+    unsavedBytes = 0;
+  };
+  const batches = mapAhead(
+    inputBatches(source, meant, piece, options),
+    (rows) => computeTimed(meant, rows, options),
+    { weigh: () => 1, maxWeight: meant.isByRow ? 1 : callsAtOnce, signal },
+  );
+  try {
+    for await (const computed of batches) {
+      if (unsaved.length === 0) unsavedSinceMs = performance.now();
+      unsaved.push(computed);
+      unsavedBytes += columnBytes(computed.column);
+      const isDue = performance.now() - unsavedSinceMs >= flushMs || unsavedBytes >= MAX_UNSAVED_BYTES;
+      if (isDue) await save();
+      onRows(computed.offsets.length);
+      await breathe();
+    }
+  } catch (error) {
+    // What is computed need not be computed again. The error that ended the work is the one that tells.
+    await save().catch(() => undefined);
+    throw error;
+  }
+  if (savesAll) await save();
+  return unsaved.length === 0 ? parts : [...parts, partInMemory(unsaved)];
+}
+
+interface BatchToCompute {
+  readonly fragmentId: number;
+  readonly offsets: Uint32Array;
+  readonly columns: readonly Column[];
+}
+
+async function* inputBatches(
+  source: FragmentSource,
+  { projection }: MeantBackfill,
+  { fragment, rows }: Piece,
+  { batchSize, signal }: ValuesOptions,
+): AsyncGenerator<BatchToCompute, void, undefined> {
+  let at = 0;
+  const selection = { fragment, rows, seenRows: fragment.physicalRows };
+  for await (const { columns, rowCount } of readRows(source, projection, selection, signal)) {
+    for (let start = 0; start < rowCount; ) {
+      const count = Math.min(batchSize.rows, rowCount - start);
+      const whole = start === 0 && count === rowCount;
+      yield {
+        fragmentId: fragment.id,
+        offsets: rows.slice(at, at + count),
+        columns: whole ? columns : columns.map((column) => sliceColumn(column, start, count)),
+      };
+      start += count;
+      at += count;
+    }
+  }
+}
+
+async function computeTimed(
+  meant: MeantBackfill,
+  rows: BatchToCompute,
+  { batchSize, callsAtOnce, signal }: ValuesOptions,
+): Promise<ComputedRows> {
+  const startMs = performance.now();
+  const column = await meant.compute(rows, { rowsAtOnce: callsAtOnce, signal });
+  batchSize.note(rows.offsets.length, performance.now() - startMs);
+  return { offsets: rows.offsets, column };
+}

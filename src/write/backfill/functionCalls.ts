@@ -1,0 +1,182 @@
+/**
+ * Calls a registered function for rows of a fragment: for a batch at once, or row by row. A call that fails is made again a
+ * few times. The host's event loop turns between calls, however quick or slow each of them is.
+ */
+
+import type { Schema, Vector } from "apache-arrow";
+import type { Column } from "../../arrow/columns/column.js";
+import { makeBatch } from "../../arrow/exchange/batch.js";
+import { untilAborted, whenAborted } from "../../async/abort.js";
+import { breathe } from "../../async/eventLoop.js";
+import { runParallel } from "../../async/parallel.js";
+import { InternalError, messageOf } from "../../errors.js";
+import type { BatchFunction, RowFunction } from "../../namespace.js";
+import type { RegisteredFunction } from "../userFunctions.js";
+import { columnOfResult } from "./functionResult.js";
+
+/** Milliseconds before the first repetition of a call, how much longer each further one waits, and the longest wait. */
+const FIRST_WAIT_MS = 100;
+const WAIT_GROWTH = 4;
+const MAX_WAIT_MS = 30_000;
+/** Milliseconds for which rows are computed without a look at the event loop. */
+const SLICE_MS = 5;
+
+/** Rows of one fragment, with the columns that a function is handed. */
+export interface InputRows {
+  readonly fragmentId: number;
+  /** Physical offsets, ascending. */
+  readonly offsets: Uint32Array;
+  /** In the order of the function's inputs. */
+  readonly columns: readonly Column[];
+}
+
+export interface CallOptions {
+  /** Rows that are under way at a time, of a function that computes row by row. */
+  readonly rowsAtOnce: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The values of some rows.
+ * @param schema of the inputs, by the names under which the function is handed them
+ * @throws InternalError naming the rows, with the function's own error as its cause; TableSchemaValidationError for a
+ *   result that is not as declared; the signal's reason
+ */
+export async function callFunction(
+  owner: RegisteredFunction,
+  schema: Schema,
+  rows: InputRows,
+  options: CallOptions,
+): Promise<Column> {
+  const { offsets, fragmentId } = rows;
+  const rowCount = offsets.length;
+  const vectors = makeBatch(schema, rows.columns, rowCount);
+  const columns: Record<string, Vector> = {};
+  for (const [index, name] of owner.inputNames.entries()) {
+    const vector = vectors.getChildAt(index);
+    if (vector !== null) define(columns, name, vector);
+  }
+  const { call } = owner;
+  const rowOf = (index: number): number => offsets[index];
+  const label = `function ${owner.name}, fragment ${fragmentId}`;
+  if (call.kind === "row") {
+    const values = await callForRows(owner, call.row, columns, rows, options);
+    return columnOfResult(owner, values, rowCount, label, rowOf);
+  }
+  const where =
+    rowCount === 1
+      ? `row ${offsets[0]}`
+      : `rows ${offsets[0]} to ${offsets[rowCount - 1]} (${rowCount} of them)`;
+  const result = await repeated(owner, `${label}, ${where}`, options.signal, () =>
+    call.batch(columns, { rowCount, signal: options.signal } satisfies Parameters<BatchFunction["batch"]>[1]),
+  );
+  return columnOfResult(owner, result, rowCount, `${label}, ${where}`, rowOf);
+}
+
+/** Members may have any name, `__proto__` too. */
+function define<Value>(target: Record<string, Value>, name: string, value: Value): void {
+  if (name !== "__proto__") target[name] = value;
+  else Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
+async function callForRows(
+  owner: RegisteredFunction,
+  row: RowFunction["row"],
+  columns: Readonly<Record<string, Vector>>,
+  { offsets, fragmentId }: InputRows,
+  { rowsAtOnce, signal }: CallOptions,
+): Promise<unknown[]> {
+  const results = new Array<unknown>(offsets.length);
+  const names = Object.keys(columns);
+  const vectors = Object.values(columns);
+  const call = { signal };
+  const once = (index: number): unknown => {
+    const values: Record<string, unknown> = {};
+    for (let input = 0; input < names.length; input++)
+      define(values, names[input], vectors[input].get(index));
+    return row(values, call);
+  };
+  const labelOf = (index: number) => `function ${owner.name}, fragment ${fragmentId}, row ${offsets[index]}`;
+  let done = 0;
+  let sliceMs = performance.now();
+  // Rows whose results are at hand at once need no promises. The first that is awaited ends this.
+  for (; done < offsets.length; done++) {
+    signal.throwIfAborted();
+    let result: unknown;
+    try {
+      result = once(done);
+    } catch (error) {
+      const index = done;
+      results[done] = await repeated(owner, labelOf(index), signal, () => once(index), { cause: error });
+      continue;
+    }
+    if (isThenable(result)) {
+      const first = done;
+      let begun: unknown = result;
+      const one = async (place: number): Promise<void> => {
+        const index = first + place;
+        results[index] = await repeated(owner, labelOf(index), signal, () => {
+          const result = place === 0 && begun !== null ? begun : once(index);
+          if (place === 0) begun = null;
+          return result;
+        });
+        await breathe();
+      };
+      await runParallel(offsets.length - first, rowsAtOnce, one, signal);
+      return results;
+    }
+    results[done] = result;
+    if (performance.now() - sliceMs < SLICE_MS) continue;
+    await breathe();
+    sliceMs = performance.now();
+  }
+  return results;
+}
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+
+/**
+ * The result of a call, which is made again where it fails.
+ * @param failure of a call that was made already
+ */
+async function repeated(
+  owner: RegisteredFunction,
+  label: string,
+  signal: AbortSignal,
+  call: () => unknown,
+  failure: { readonly cause: unknown } | null = null,
+): Promise<unknown> {
+  let failed = failure;
+  for (let attempt = 0; ; attempt++) {
+    if (failed === null) {
+      try {
+        signal.throwIfAborted();
+        return await untilAborted(call(), signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        failed = { cause: error };
+      }
+    }
+    if (attempt === owner.retries) {
+      const calls = attempt === 0 ? "" : ` ${attempt + 1} times`;
+      throw new InternalError(`${label}: failed${calls}: ${messageOf(failed.cause)}`, failed);
+    }
+    failed = null;
+    await pause(Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * WAIT_GROWTH ** attempt), signal);
+  }
+}
+
+/** @throws the signal's reason */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      stop();
+      resolve();
+    }, ms);
+    const stop = whenAborted(signal, () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+}

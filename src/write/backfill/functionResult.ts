@@ -1,0 +1,128 @@
+/** What a function returned, as a column of the type that it declared. Nothing about it is taken on trust. */
+
+import { Field as ArrowField, type DataType, makeData, Type } from "apache-arrow";
+import type { Column, Layout } from "../../arrow/columns/column.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { nullColumn } from "../../arrow/columns/nullColumn.js";
+import { columnFromData, type ForeignData } from "../../arrow/exchange/data.js";
+import { validateColumn } from "../../arrow/exchange/validate.js";
+import { encodeValues } from "../../arrow/objects/encodeValues.js";
+import { adoptType } from "../../arrow/types/foreignTypes.js";
+import { layoutOf } from "../../arrow/types/layouts.js";
+import { logicalFieldOf } from "../../arrow/types/logicalTypes.js";
+import type { ForeignType } from "../../arrow/types/typeParameters.js";
+import { tagOf } from "../../bytes/tag.js";
+import { bytesOf } from "../../bytes/view.js";
+import { InvalidInputError, TableSchemaValidationError } from "../../errors.js";
+import { haveSameType, type RegisteredFunction, typeInWords } from "../userFunctions.js";
+
+/** A vector of any version of apache-arrow. */
+interface ForeignVector {
+  readonly type: ForeignType;
+  readonly data: readonly ForeignData[];
+}
+
+/**
+ * @param label what the result is of, for messages
+ * @param rowOf number of a row, for messages
+ * @throws TableSchemaValidationError where length, type or nullability are not as declared
+ */
+export function columnOfResult(
+  owner: RegisteredFunction,
+  result: unknown,
+  rowCount: number,
+  label: string,
+  rowOf: (index: number) => number,
+): Column {
+  const { outputType } = owner;
+  const layout = layoutOf(outputType, label);
+  const column = isVector(result)
+    ? vectorColumn(owner, result, layout, label)
+    : (numbersColumn(outputType, layout, result, rowCount) ??
+      valuesColumn(owner, result, rowCount, label, rowOf));
+  if (column.length !== rowCount) {
+    throw new TableSchemaValidationError(
+      `${label}: ${column.length} values were returned for ${rowCount} rows`,
+    );
+  }
+  requireValues(owner, column, label);
+  return column;
+}
+
+function requireValues({ mayBeNull }: RegisteredFunction, column: Column, label: string): void {
+  if (mayBeNull || (column.kind !== "null" && column.validity === null)) return;
+  throw new TableSchemaValidationError(`${label}: a null was returned, and the function is declared not to`);
+}
+
+function isVector(result: unknown): result is ForeignVector {
+  if (typeof result !== "object" || result === null || ArrayBuffer.isView(result)) return false;
+  const { type, data } = result as Partial<ForeignVector>;
+  return typeof type === "object" && typeof type?.typeId === "number" && Array.isArray(data);
+}
+
+function vectorColumn(
+  { output }: RegisteredFunction,
+  vector: ForeignVector,
+  layout: Layout,
+  label: string,
+): Column {
+  const given = logicalFieldOf(new ArrowField("output", adoptType(vector.type), true), label);
+  if (!haveSameType(given, output)) {
+    throw new TableSchemaValidationError(
+      `${label}: a vector of ${typeInWords(given)} was returned, not of ${typeInWords(output)}`,
+    );
+  }
+  try {
+    const parts = vector.data.map((data) => columnFromData(data, layout));
+    const column = parts.length === 0 ? nullColumn(layout, 0) : concatColumns(parts);
+    validateColumn(column, layout, label);
+    return column;
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error;
+    throw new TableSchemaValidationError(`${label}: the vector that was returned is damaged`, {
+      cause: error,
+    });
+  }
+}
+
+/** The memory of a typed array whose elements are the values, or the items of fixed-size lists; null for all else. */
+function numbersColumn(type: DataType, layout: Layout, result: unknown, rowCount: number): Column | null {
+  if (!ArrayBuffer.isView(result)) return null;
+  const isList = (type.typeId as Type) === Type.FixedSizeList;
+  const item: DataType = isList ? type.children[0].type : type;
+  const plain = (item.typeId as Type) === Type.Int || (item.typeId as Type) === Type.Float;
+  if (!plain || tagOf(result) !== item.ArrayType.name) return null;
+  const { length } = result as unknown as ArrayLike<unknown>;
+  const itemCount = isList && layout.kind === "fixedSizeList" ? rowCount * layout.dimension : rowCount;
+  // Too long or too short: the count of values tells by how much.
+  if (isList && length !== itemCount) return null;
+  // A copy: the function may use its memory again.
+  const bytes = bytesOf(result).slice();
+  const values = new (item.ArrayType as Float64ArrayConstructor)(bytes.buffer, 0, length);
+  const data = makeData({ type: item as never, length, nullCount: 0, data: values as never });
+  if (!isList) return columnFromData(data as ForeignData, layout);
+  const lists = makeData({ type: type as never, length: rowCount, nullCount: 0, child: data as never });
+  return columnFromData(lists as ForeignData, layout);
+}
+
+function valuesColumn(
+  { outputType }: RegisteredFunction,
+  result: unknown,
+  rowCount: number,
+  label: string,
+  rowOf: (index: number) => number,
+): Column {
+  const isList = Array.isArray(result) || (ArrayBuffer.isView(result) && tagOf(result) !== "DataView");
+  if (!isList) {
+    throw new TableSchemaValidationError(
+      `${label}: neither a vector nor an array was returned, but ${result === null ? "null" : `a ${typeof result}`}`,
+    );
+  }
+  const values = Array.isArray(result) ? result : Array.from(result as unknown as ArrayLike<unknown>);
+  if (values.length !== rowCount) {
+    throw new TableSchemaValidationError(
+      `${label}: ${values.length} values were returned for ${rowCount} rows`,
+    );
+  }
+  return encodeValues(values, new ArrowField("output", outputType, true), { path: label, rowOf });
+}

@@ -1,0 +1,169 @@
+/** What a backfill means on one version: which rows it selects, what it reads of them, and what computes their values. */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "../../errors.js";
+import { col } from "../../expression/build.js";
+import { bindNewColumn } from "../../expression/expression.js";
+import type { DataFragment } from "../../format/table.js";
+import { formatFieldPath, parseFieldPath } from "../../ident.js";
+import { type Filter, planFilter } from "../../query/filter.js";
+import { type Projection, resolveProjection } from "../../query/projection.js";
+import { type ColumnDeclaration, declarationOf } from "../../schema/computedFields.js";
+import { resolveField } from "../../schema/fieldPaths.js";
+import { decodeSchema, type TableField } from "../../schema/schema.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { computeColumn, planComputedColumn, storedComputedField } from "../columns/computedColumns.js";
+import { functionNamed, haveSameType, type RegisteredFunction, typeInWords } from "../userFunctions.js";
+import { digestOf } from "./checkpointFiles.js";
+import { type CallOptions, callFunction, type InputRows } from "./functionCalls.js";
+
+/** What is to be filled, as the caller asked for it. */
+export interface BackfillRequest {
+  /** Path of the column. */
+  readonly column: string;
+  /** SQL that selects the rows; null for those without a value. */
+  readonly where: string | null;
+  readonly functions: ReadonlyMap<string, RegisteredFunction>;
+}
+
+export interface MeantBackfill {
+  readonly field: TableField;
+  /** Whether rows are computed one by one. */
+  readonly isByRow: boolean;
+  /** Selects the rows. */
+  readonly filter: Filter;
+  /** Of the inputs, in their order. */
+  readonly projection: Projection;
+  /** Names everything that the values depend on, as text: equal texts, same values of the same inputs. */
+  readonly meaning: string;
+  compute(rows: InputRows, options: CallOptions): Promise<Column>;
+  /** Names the content of a fragment that selection and values depend on, whichever rows are deleted. */
+  sourceOf(fragment: DataFragment): Promise<string>;
+}
+
+/**
+ * @throws TableColumnNotFoundError for a column that is not there, or an input of it; InvalidInputError for a column that
+ *   is not computed, or whose function is not registered as it is declared
+ */
+export function meantOn({ file }: Pick<OpenVersion, "file">, request: BackfillRequest): MeantBackfill {
+  const fields = decodeSchema(file.manifest.fields, file.path);
+  const { path, chain, field } = resolveField(fields, request.column);
+  const declaration = declarationOf(field);
+  if (declaration === null) {
+    throw new InvalidInputError(`column: ${path} is not computed: there is nothing to fill it with`);
+  }
+  if (chain.length > 1) {
+    throw new UnsupportedError(
+      `column: ${path} is a part of a column; only whole columns are filled by this release`,
+    );
+  }
+  const { where } = request;
+  const filter = planFilter(where ?? col(path).isNull(), {}, fields, "where");
+  const how = howToCompute(declaration, field, fields, request);
+  const names = new Set([field.name, ...[...filter.expression.paths, ...how.inputs].map(([name]) => name)]);
+  const ids = new Set(fields.filter(({ name }) => names.has(name)).flatMap(idsOf));
+  return {
+    ...how,
+    field,
+    filter,
+    meaning: JSON.stringify([field.id, typeInWords(field), declaration, where]),
+    sourceOf: ({ id, physicalRows, files }) => {
+      const relevant = files.flatMap((each) => {
+        const own = each.fields.filter((fieldId) => ids.has(fieldId));
+        return own.length === 0 ? [] : [[each.path, each.baseId ?? null, own]];
+      });
+      return digestOf(JSON.stringify([id, physicalRows, relevant]));
+    },
+  };
+}
+
+const idsOf = (field: TableField): number[] => [field.id, ...field.children.flatMap(idsOf)];
+
+interface HowToCompute extends Pick<MeantBackfill, "projection" | "isByRow" | "compute"> {
+  readonly inputs: readonly (readonly string[])[];
+}
+
+function howToCompute(
+  declaration: ColumnDeclaration,
+  field: TableField,
+  fields: readonly TableField[],
+  { functions }: BackfillRequest,
+): HowToCompute {
+  if (declaration.kind === "sql") return bySql(declaration.expression, field, fields);
+  const owner = registeredFor(declaration, field, functions);
+  const inputs = owner.inputs.map((path) => parseFieldPath(path));
+  for (const path of owner.inputs) {
+    const input = resolveInput(fields, path, field);
+    if (input === field) throw new InvalidInputError(`column: ${field.name} is an input of itself`);
+  }
+  const projection = resolveProjection(fields, new Map(), owner.inputs);
+  return {
+    inputs,
+    projection,
+    isByRow: owner.call.kind === "row",
+    compute: (rows, options) => callFunction(owner, projection.schema, rows, options),
+  };
+}
+
+function resolveInput(fields: readonly TableField[], path: string, field: TableField): TableField {
+  try {
+    return resolveField(fields, path).chain[0];
+  } catch (error) {
+    if (!(error instanceof TableColumnNotFoundError)) throw error;
+    throw new TableColumnNotFoundError(
+      `column ${path}, from which ${formatFieldPath([field.name])} is computed, is not in the table's schema`,
+    );
+  }
+}
+
+function bySql(text: string, field: TableField, fields: readonly TableField[]): HowToCompute {
+  const label = `expression of column ${formatFieldPath([field.name])}`;
+  const others = fields.filter((each) => each !== field);
+  const bound = bindNewColumn(text, others, label);
+  if (bound === null) throw new InvalidInputError(`${label}: names no column`);
+  const computed = planComputedColumn(bound, text, others, label);
+  const stored = storedComputedField(field.name, computed, label);
+  if (!haveSameType(stored, field)) {
+    throw new InvalidInputError(
+      `${label}: its values are ${typeInWords(stored)} by now, the column is ${typeInWords(field)}; drop the column and add it again`,
+    );
+  }
+  const paths = bound.paths.map((path) => formatFieldPath(path));
+  return {
+    inputs: bound.paths,
+    projection: resolveProjection(fields, new Map(), paths),
+    isByRow: false,
+    compute: async ({ columns, offsets }) => computeColumn(computed, columns, offsets.length),
+  };
+}
+
+/**
+ * The function that fills a column.
+ * @throws InvalidInputError where it is not registered as the column declares it
+ */
+function registeredFor(
+  declaration: Extract<ColumnDeclaration, { kind: "function" }>,
+  field: TableField,
+  functions: ReadonlyMap<string, RegisteredFunction>,
+): RegisteredFunction {
+  const { udfName, udfVersion, inputs } = declaration;
+  const path = formatFieldPath([field.name]);
+  const owner = functionNamed(functions, udfName, `column ${path}`);
+  if (udfVersion !== undefined && udfVersion !== owner.version) {
+    throw new InvalidInputError(
+      `column ${path}: declared for version ${udfVersion} of function ${udfName}; version ${owner.version} is registered`,
+    );
+  }
+  const declared = inputs.map((input) => formatFieldPath(parseFieldPath(input)));
+  if (declared.length > 0 && JSON.stringify(declared) !== JSON.stringify(owner.inputs)) {
+    throw new InvalidInputError(
+      `column ${path}: declared for the inputs ${declared.join(", ")}; function ${udfName} is registered with ${owner.inputs.join(", ")}`,
+    );
+  }
+  if (!haveSameType(owner.output, field)) {
+    throw new InvalidInputError(
+      `column ${path}: is of type ${typeInWords(field)}; function ${udfName} is registered with ${typeInWords(owner.output)}`,
+    );
+  }
+  return owner;
+}

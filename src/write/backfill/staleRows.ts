@@ -1,0 +1,47 @@
+/** Which rows of a computed column have no value. */
+
+import { col } from "../../expression/build.js";
+import { formatFieldPath } from "../../ident.js";
+import { planFilter } from "../../query/filter.js";
+import { selectedRows } from "../../query/filteredRows.js";
+import { RowNumbers } from "../../query/systemColumns.js";
+import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import { STREAMED } from "../../rows/readAhead.js";
+import { decodeSchema, type TableField } from "../../schema/schema.js";
+import { liveRowCount } from "../../table/fragments/statistics.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+
+export interface StaleRows {
+  readonly staleRows: number;
+  /** Ids, ascending. */
+  readonly staleFragments: number[];
+}
+
+/** Reads the column, in the fragments that have it. */
+export async function staleRowsOf(
+  base: OpenVersion<ReaderEnvironment>,
+  field: TableField,
+  signal: AbortSignal | undefined,
+): Promise<StaleRows> {
+  const { manifest, path } = base.file;
+  const source = versionSource(base);
+  const fields = decodeSchema(manifest.fields, path);
+  const filter = planFilter(col(formatFieldPath([field.name])).isNull(), {}, fields, "column");
+  const ids = new Set(idsOf(field));
+  const counts = new Map<number, number>();
+  const stored = manifest.fragments.filter((fragment) => {
+    if (fragment.files.some((file) => file.fields.some((id) => ids.has(id)))) return true;
+    const live = liveRowCount(fragment);
+    if (live > 0) counts.set(fragment.id, live);
+    return false;
+  });
+  const numbers = new RowNumbers(source, manifest, base.path);
+  const request = { fragments: stored, filter, numbers, readAhead: STREAMED, signal };
+  for await (const { fragment, rows } of selectedRows(source, request)) counts.set(fragment.id, rows.length);
+  return {
+    staleRows: [...counts.values()].reduce((sum, count) => sum + count, 0),
+    staleFragments: [...counts.keys()].sort((a, b) => a - b),
+  };
+}
+
+const idsOf = (field: TableField): number[] => [field.id, ...field.children.flatMap(idsOf)];

@@ -1,0 +1,153 @@
+/** Functions that the host registers for computed columns: checked once, when the namespace is opened. */
+
+import { Field as ArrowField, type DataType } from "apache-arrow";
+import { adoptType } from "../arrow/types/foreignTypes.js";
+import { type LogicalField, logicalFieldOf } from "../arrow/types/logicalTypes.js";
+import { formatType, isSameType } from "../arrow/types/type.js";
+import type { ForeignType } from "../arrow/types/typeParameters.js";
+import { InvalidInputError, UnsupportedError } from "../errors.js";
+import { formatFieldPath, parseFieldPath } from "../ident.js";
+import type { BatchFunction, RowFunction, UserFunction } from "../namespace.js";
+
+/** A registered function, as the columns that it computes need it. */
+export interface RegisteredFunction {
+  readonly name: string;
+  readonly version: string;
+  /** Canonical paths. */
+  readonly inputs: readonly string[];
+  /** The names under which the function is handed them: as they were registered. */
+  readonly inputNames: readonly string[];
+  /** The field of a column of its values, which may be null; under any name. */
+  readonly output: LogicalField;
+  readonly outputType: DataType;
+  readonly mayBeNull: boolean;
+  readonly retries: number;
+  readonly call:
+    | { readonly kind: "row"; readonly row: RowFunction["row"] }
+    | { readonly kind: "batch"; readonly batch: BatchFunction["batch"] };
+}
+
+const MEMBERS: ReadonlySet<string> = new Set([
+  ...["version", "inputs", "output", "nullable", "retries", "row", "batch"],
+]);
+const DEFAULT_RETRIES = 2;
+const MAX_RETRIES = 100;
+
+/**
+ * @param given the option `functions`
+ * @throws InvalidInputError naming function and member; UnsupportedError for an output that tables can't have
+ */
+export function registerFunctions(given: unknown): ReadonlyMap<string, RegisteredFunction> {
+  if (given === undefined) return new Map();
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    throw new InvalidInputError("functions: must be an object with a function for each name");
+  }
+  return new Map(Object.entries(given).map(([name, each]) => [name, register(name, each as UserFunction)]));
+}
+
+function register(name: string, given: UserFunction): RegisteredFunction {
+  const label = `functions.${formatFieldPath([name])}`;
+  if (typeof given !== "object" || given === null) throw new InvalidInputError(`${label}: must be an object`);
+  const stranger = Object.keys(given).find((member) => !MEMBERS.has(member));
+  if (stranger !== undefined) {
+    throw new InvalidInputError(`${label}: has no member ${stranger}; it has ${[...MEMBERS].join(", ")}`);
+  }
+  const { version, inputs, output, nullable, retries } = given;
+  if (typeof version !== "string" || version === "") {
+    throw new InvalidInputError(`${label}.version: must be a text that is not empty`);
+  }
+  if (nullable !== undefined && typeof nullable !== "boolean") {
+    throw new InvalidInputError(`${label}.nullable: must be true or false`);
+  }
+  if (retries !== undefined && !(Number.isSafeInteger(retries) && retries >= 0 && retries <= MAX_RETRIES)) {
+    throw new InvalidInputError(
+      `${label}.retries: must be an integer from 0 to ${MAX_RETRIES}, not ${retries}`,
+    );
+  }
+  const paths = inputPaths(inputs, `${label}.inputs`);
+  const { field, type } = outputField(output, `${label}.output`);
+  return {
+    name,
+    version,
+    inputs: paths,
+    inputNames: [...inputs],
+    output: field,
+    outputType: type,
+    mayBeNull: nullable ?? true,
+    retries: retries ?? DEFAULT_RETRIES,
+    call: callOf(given, label),
+  };
+}
+
+function callOf(given: UserFunction, label: string): RegisteredFunction["call"] {
+  const { row, batch } = given;
+  if ((row === undefined) === (batch === undefined)) {
+    throw new InvalidInputError(`${label}: must have either row or batch`);
+  }
+  if (row !== undefined) {
+    if (typeof row !== "function") throw new InvalidInputError(`${label}.row: must be a function`);
+    return { kind: "row", row: row.bind(given) };
+  }
+  if (typeof batch !== "function") throw new InvalidInputError(`${label}.batch: must be a function`);
+  return { kind: "batch", batch: batch.bind(given) };
+}
+
+function inputPaths(inputs: unknown, label: string): string[] {
+  if (!Array.isArray(inputs) || inputs.length === 0) {
+    throw new InvalidInputError(`${label}: must be a list of at least one path`);
+  }
+  const paths = inputs.map((input: unknown, index) => {
+    if (typeof input !== "string")
+      throw new InvalidInputError(`${label}[${index}]: must be the path of a field`);
+    return formatFieldPath(parseFieldPath(input));
+  });
+  if (new Set(paths).size < paths.length) throw new InvalidInputError(`${label}: names a field twice`);
+  return paths;
+}
+
+function outputField(output: unknown, label: string): { field: LogicalField; type: DataType } {
+  if (typeof output !== "object" || output === null || !("typeId" in output)) {
+    throw new InvalidInputError(`${label}: must be a type of apache-arrow`);
+  }
+  const type = adoptType(output as ForeignType);
+  const field = logicalFieldOf(new ArrowField("output", type, true), label);
+  if (holdsDictionary(field)) {
+    throw new UnsupportedError(`${label}: dictionaries are not supported as values of functions`);
+  }
+  return { field, type };
+}
+
+const holdsDictionary = ({ type, children }: LogicalField): boolean =>
+  type.kind === "dictionary" || children.some(holdsDictionary);
+
+/** Whether values of two fields have the same type, those inside included. */
+export function haveSameType(one: LogicalField, other: LogicalField): boolean {
+  return (
+    isSameType(one.type, other.type) &&
+    one.children.length === other.children.length &&
+    one.children.every((child, index) => {
+      const twin = other.children[index];
+      return (one.type.kind !== "struct" || child.name === twin.name) && haveSameType(child, twin);
+    })
+  );
+}
+
+/** The type of a field in words: `fixed_size_list:float:3`, `struct<a: int32>`. */
+export function typeInWords({ type, children }: LogicalField): string {
+  const own = formatType(type);
+  if (children.length === 0) return own;
+  const inside = children.map((child) => `${child.name}: ${typeInWords(child)}`);
+  return `${own}<${inside.join(", ")}>`;
+}
+
+/** @throws InvalidInputError naming the functions that are registered */
+export function functionNamed(
+  functions: ReadonlyMap<string, RegisteredFunction>,
+  name: string,
+  label: string,
+): RegisteredFunction {
+  const owner = functions.get(name);
+  if (owner !== undefined) return owner;
+  const known = functions.size === 0 ? "none is" : `${[...functions.keys()].join(", ")} are`;
+  throw new InvalidInputError(`${label}: there is no function ${name}; ${known} registered`);
+}

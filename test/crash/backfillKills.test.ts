@@ -1,0 +1,166 @@
+/**
+ * A process that fills a column is killed at random moments, and another goes on: no value in a finished checkpoint is
+ * computed again, the reference reads every row right, and no file is left behind. Two processes that ask for the same work
+ * at once do it once.
+ */
+
+import type { ChildProcess } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Int32, Int64, Table, tableFromIPC, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { afterEach, describe, expect, it } from "vitest";
+import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+/** Kills of `npm test`, and what the soak multiplies them by. */
+const KILLS = 20 * Number(process.env.SOAK_SCALE ?? "1") * (process.env.SOAK_SCALE === undefined ? 1 : 3);
+const FRAGMENTS = 6;
+const FRAGMENT_ROWS = 100;
+const BATCH_ROWS = 10;
+const CONCURRENCY = 2;
+const ID = { id: ["t"] };
+
+const running: ChildProcess[] = [];
+afterEach(async () => {
+  for (const child of running.splice(0)) {
+    child.kill("SIGKILL");
+    await exitOf(child);
+  }
+});
+
+class Runner {
+  readonly #process: ChildProcess;
+
+  private constructor() {
+    this.#process = startProcess("backfillRunner.mjs", []);
+    running.push(this.#process);
+  }
+
+  static async start(root: string, log: string): Promise<Runner> {
+    const runner = new Runner();
+    await runner.ask({ root, log, staleMs: 2000 });
+    return runner;
+  }
+
+  async ask(message: object): Promise<unknown> {
+    const answer = nextMessage(this.#process);
+    this.#process.send(message, () => undefined);
+    const { ok, failure } = (await answer) as { ok?: unknown; failure?: { message: string } };
+    if (failure !== undefined) throw new Error(JSON.stringify(failure));
+    return ok;
+  }
+
+  async kill(): Promise<void> {
+    this.#process.kill("SIGKILL");
+    await exitOf(this.#process);
+  }
+}
+
+async function makeTable(root: string): Promise<void> {
+  const ns = new DirectoryNamespace({
+    ...{ root, durability: "none" },
+    functions: { double: { version: "1", inputs: ["n"], output: new Int64(), row: () => 0 } },
+  });
+  for (let part = 0; part < FRAGMENTS; part++) {
+    const values = Array.from({ length: FRAGMENT_ROWS }, (_, row) => part * FRAGMENT_ROWS + row);
+    const data = new Table({ n: vectorFromArray(values, new Int32()) });
+    if (part === 0) await ns.createTable(ID, data);
+    else await ns.insertIntoTable(ID, data);
+  }
+  await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "d", virtualColumn: { udfName: "double" } }] });
+  await ns.close();
+}
+
+const request = (change: object = {}) => ({
+  ...{ ...ID, column: "d", checkpointSize: BATCH_ROWS, batchCheckpointFlushIntervalSeconds: 0 },
+  ...{ concurrency: CONCURRENCY, taskSize: 50, commitGranularity: 2, ...change },
+});
+
+async function computed(log: string): Promise<number[]> {
+  const text = await readFile(log, "utf8").catch(() => "");
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .flatMap((line) => line.split(" ")[1].split(",").map(Number));
+}
+
+async function expectWhole(root: string): Promise<void> {
+  const table = tableFromIPC(await reference.readTable(root, "t"));
+  const pairs = [...table].map(({ n, d }): [number, number | null] => [n, d === null ? null : Number(d)]);
+  pairs.sort(([a], [b]) => a - b);
+  expect(pairs).toEqual(Array.from({ length: FRAGMENTS * FRAGMENT_ROWS }, (_, n) => [n, n * 2]));
+}
+
+/** Names of the files below the table that no version names, once a cleanup has been. */
+async function leftovers(root: string): Promise<string[]> {
+  const ns = new DirectoryNamespace({ root, durability: "none" });
+  await ns.cleanupTable({ ...ID, deleteUnverified: true, olderThanMs: 0 } as never);
+  await ns.close();
+  const table = tableFromIPC(await reference.readTable(root, "t"));
+  expect(table.numRows).toBe(FRAGMENTS * FRAGMENT_ROWS);
+  const names = await readdir(join(root, "t.lance"), { recursive: true });
+  const data = names.filter((name) => name.startsWith("data/"));
+  // Of each fragment a file with the rows, and one with the filled column.
+  expect(data.length).toBe(2 * FRAGMENTS);
+  return names.filter((name) => /\.tmp|checkpoints/.test(name));
+}
+
+describe("backfills", () => {
+  it(`are gone on with after ${KILLS} kills`, async () => {
+    let kills = 0;
+    let pauseMs = 0;
+    for (let table = 0; kills < KILLS; table++) {
+      const root = await makeTempDir();
+      const log = join(root, "calls.txt");
+      await makeTable(root);
+      let runner = await Runner.start(root, log);
+      // `true` selects every row, so that nothing but what was noted tells which are done.
+      const where = table % 2 === 0 ? {} : { where: "true" };
+      let ended = false;
+      let ownKills = 0;
+      while (!ended) {
+        const { jobId } = (await runner.ask({ backfill: request(where) })) as { jobId: string };
+        const done = runner.ask({ wait: jobId }).then(
+          () => true,
+          () => false,
+        );
+        pauseMs = (pauseMs + 17 + table) % 97;
+        const isKilled = kills < KILLS && ownKills < 8;
+        ended = await (isKilled
+          ? Promise.race([done, new Promise<boolean>((resolve) => setTimeout(resolve, 10 + pauseMs, false))])
+          : done);
+        if (ended) break;
+        expect(isKilled).toBe(true);
+        await runner.kill();
+        await done;
+        kills++;
+        ownKills++;
+        runner = await Runner.start(root, log);
+      }
+      await runner.kill();
+      await expectWhole(root);
+      const calls = await computed(log);
+      expect(new Set(calls).size).toBe(FRAGMENTS * FRAGMENT_ROWS);
+      // Of each killed process, the calls under way, and those whose checkpoints were being written.
+      const again = calls.length - FRAGMENTS * FRAGMENT_ROWS;
+      expect(again).toBeLessThanOrEqual(ownKills * CONCURRENCY * BATCH_ROWS * 2);
+      expect(await leftovers(root)).toEqual([]);
+    }
+  });
+
+  it("that two processes ask for at once are done once", async () => {
+    const root = await makeTempDir();
+    const log = join(root, "calls.txt");
+    await makeTable(root);
+    const runners = await Promise.all([Runner.start(root, log), Runner.start(root, log)]);
+    const started = await Promise.all(runners.map((runner) => runner.ask({ backfill: request() })));
+    const ids = started.map((each) => (each as { jobId: string }).jobId);
+    expect(new Set(ids).size).toBe(1);
+    await Promise.all(runners.map((runner) => runner.ask({ wait: ids[0] })));
+    const calls = await computed(log);
+    expect(calls.length).toBe(FRAGMENTS * FRAGMENT_ROWS);
+    await expectWhole(root);
+  });
+});
