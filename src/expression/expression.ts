@@ -8,6 +8,7 @@ import { Binder } from "./bind/bind.js";
 import { Names } from "./bind/names.js";
 import { type Expression, isExpression } from "./build.js";
 import { type Bound, stepsOf } from "./evaluate/bound.js";
+import { type Condition, conditionOf } from "./evaluate/condition.js";
 import { evaluate, selectRows } from "./evaluate/evaluate.js";
 import { parseExpression } from "./parse/parse.js";
 import type { Syntax } from "./parse/syntax.js";
@@ -37,6 +38,11 @@ export class BoundExpression {
   /** The path of the column that it is, and nothing but that; null for all else. */
   get column(): readonly string[] | null {
     return this.#node.kind === "column" ? this.paths[this.#node.index] : null;
+  }
+
+  /** What it says about columns, if it is a condition; the columns by their places in {@link paths}. */
+  get condition(): Condition {
+    return conditionOf(this.#node);
   }
 
   /** Whether it is the same for all rows. */

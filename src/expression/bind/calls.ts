@@ -1,6 +1,7 @@
 /** Calls of functions. Those that give one of their operands take any type that all operands have in common. */
 
 import { type Bound, type Constant, constantOf, nullOf } from "../evaluate/bound.js";
+import { testOf, withCondition } from "../evaluate/condition.js";
 import type { FunctionDefinition } from "../functions/form.js";
 import { LIST_FUNCTIONS } from "../functions/lists.js";
 import { MATCH_FUNCTIONS } from "../functions/matches.js";
@@ -99,7 +100,11 @@ export function applied(
   const { type, kernel, isStrict = true } = form;
   const wanted = form.operands;
   const cast = operands.map((operand, index) => nodes.cast(operand, wanted[index], false, node));
-  return nodes.call(node, cast, type, kernel, isStrict);
+  const call = nodes.call(node, cast, type, kernel, isStrict);
+  const [first, ...others] = cast;
+  if (form.test === undefined || !others.every((operand) => operand.kind === "constant")) return call;
+  const test = form.test(others.map(({ column }) => column));
+  return test === null ? call : withCondition(call, testOf(first, test));
 }
 
 /** A function whose operands and result have one type. */

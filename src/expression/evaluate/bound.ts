@@ -4,6 +4,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import type { ValueKernel } from "../values/operands.js";
 import { isNullConstant, nullsOf } from "../values/scalars.js";
 import { BOOL, type ValueType } from "../values/types.js";
+import type { Condition } from "./condition.js";
 
 export interface Constant {
   readonly kind: "constant";
@@ -30,8 +31,8 @@ export interface BoundCall {
   readonly kernel: ValueKernel;
   /** Whether null operands make a null result. Operands that are constants are then never null. */
   readonly isStrict: boolean;
-  /** Where the call tells whether a column equals a constant: which. */
-  readonly equality?: readonly [ColumnReference, Constant];
+  /** Of a boolean call that says something about a column: what. */
+  readonly condition?: Condition;
 }
 
 export interface BoundLogic {
