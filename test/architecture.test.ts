@@ -44,15 +44,17 @@ const ARROWS: Record<string, readonly string[]> = {
     "schema",
     "file",
   ],
+  // biome-ignore format: one row, one line
+  indexes: ["platform", "errors", "async", "bytes", "io", "arrow", "schema", "file", "rows"],
   table: ["platform", "errors", "async", "bytes", "io", "arrow", "format", "schema", "file"],
   // biome-ignore format: one row, one line
-  query: ["errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table"],
+  query: ["errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table"],
   // biome-ignore format: one row, one line
-  write: ["platform", "errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query"],
+  write: ["platform", "errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table", "query"],
   // biome-ignore format: one row, one line
   catalog: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "rows", "table", "query", "write"],
   // biome-ignore format: one row, one line
-  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query", "write", "catalog"],
+  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table", "query", "write", "catalog"],
   TableHandle: ["errors", "ident", "namespace", "DirectoryNamespace"],
   DirectoryNamespace: ["platform", "errors", "optionMembers", "namespace", "io", "operations", "TableHandle"],
   rest: ["errors", "async", "memory", "ident", "optionMembers", "namespace", "DirectoryNamespace"],

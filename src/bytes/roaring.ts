@@ -14,16 +14,26 @@
  */
 
 import { CorruptFileError } from "../errors.js";
+import {
+  arrayContainer,
+  CONTAINER_WORDS,
+  type Container,
+  containerOfWords,
+  MAX_ARRAY_VALUES,
+  runsContainer,
+  wordsOfContainer,
+  writeValues,
+} from "./bitContainers.js";
+import { type KeyedContainers, RoaringBuilder, RoaringSet } from "./roaringSet.js";
 
 const COOKIE_NO_RUNS = 12346;
 const COOKIE_RUNS = 12347;
 const OFFSETS_FROM = 4;
-const ARRAY_MAX = 4096;
-const BITMAP_BYTES = 8192;
+const BITMAP_BYTES = 4 * CONTAINER_WORDS;
 const MAX_CONTAINERS = 65536;
 
 /** Where a bitmap lies, for messages. */
-interface BitmapOrigin {
+export interface BitmapOrigin {
   readonly path: string;
   readonly byteOffset: number;
 }
@@ -36,19 +46,47 @@ interface BitmapOrigin {
 export function decodeRoaring(bytes: Uint8Array, maxCount: number, origin: BitmapOrigin): Uint32Array {
   const decoder = new Decoder(bytes, origin);
   const header = decoder.header();
-  const { containerCount, headerStart } = header;
-  let total = 0;
-  for (let container = 0; container < containerCount; container++) {
-    total += decoder.view.getUint16(headerStart + container * 4 + 2, true) + 1;
+  if (header.total > maxCount) {
+    decoder.fail(header.headerStart, `${header.total} values where at most ${maxCount} make sense`);
   }
-  if (total > maxCount) decoder.fail(headerStart, `${total} values where at most ${maxCount} make sense`);
-  const values = new Uint32Array(total);
-  decoder.containers(header, values);
+  const { keys, containers } = decoder.containers(header);
+  decoder.checkEnd();
+  const values = new Uint32Array(header.total);
+  let position = 0;
+  for (let index = 0; index < keys.length; index++) {
+    position = writeValues(containers[index], keys[index] * 65536, values, position);
+  }
   return values;
+}
+
+/**
+ * The bitmap as a set. It takes about as much memory as there are bytes.
+ * @throws CorruptFileError where the bytes are not such a bitmap, or hold more than one
+ */
+export function decodeRoaringSet(bytes: Uint8Array, origin: BitmapOrigin): RoaringSet {
+  const decoder = new Decoder(bytes, origin);
+  const set = new RoaringSet(decoder.containers(decoder.header()));
+  decoder.checkEnd();
+  return set;
+}
+
+/**
+ * The bitmap that the bytes begin with, and the number of its bytes.
+ * @throws CorruptFileError where they do not begin with one
+ */
+export function decodeRoaringPrefix(
+  bytes: Uint8Array,
+  origin: BitmapOrigin,
+): { readonly set: RoaringSet; readonly byteLength: number } {
+  const decoder = new Decoder(bytes, origin);
+  const set = new RoaringSet(decoder.containers(decoder.header()));
+  return { set, byteLength: decoder.position };
 }
 
 interface Header {
   readonly containerCount: number;
+  /** Number of values that the containers announce. */
+  readonly total: number;
   /** Where the bits begin that mark runs; -1 where there are no runs. */
   readonly runFlagsStart: number;
   /** Where the keys and cardinalities begin. */
@@ -57,15 +95,20 @@ interface Header {
 
 /** Reads the parts of a bitmap one after the other. */
 class Decoder {
-  readonly view: DataView;
+  readonly #view: DataView;
   readonly #bytes: Uint8Array;
   readonly #origin: BitmapOrigin;
   #position = 0;
 
   constructor(bytes: Uint8Array, origin: BitmapOrigin) {
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#bytes = bytes;
     this.#origin = origin;
+  }
+
+  /** Number of bytes that were read. */
+  get position(): number {
+    return this.#position;
   }
 
   fail(at: number, reason: string): never {
@@ -77,16 +120,21 @@ class Decoder {
     if (length > this.#bytes.length - this.#position) this.fail(this.#position, "it ends too early");
   }
 
+  checkEnd(): void {
+    if (this.#position !== this.#bytes.length) this.fail(this.#position, "bytes are left over");
+  }
+
   /** Everything before the containers. */
   header(): Header {
+    const view = this.#view;
     this.#need(4);
-    const cookie = this.view.getUint32(0, true);
+    const cookie = view.getUint32(0, true);
     this.#position = 4;
     let containerCount: number;
     let runFlagsStart = -1;
     if (cookie === COOKIE_NO_RUNS) {
       this.#need(4);
-      containerCount = this.view.getUint32(4, true);
+      containerCount = view.getUint32(4, true);
       this.#position = 8;
       if (containerCount > MAX_CONTAINERS) this.fail(4, `${containerCount} containers`);
     } else if ((cookie & 0xffff) === COOKIE_RUNS) {
@@ -106,84 +154,86 @@ class Decoder {
       this.#need(containerCount * 4);
       this.#position += containerCount * 4;
     }
-    return { containerCount, runFlagsStart, headerStart };
-  }
-
-  /** @param values as many as all containers announce */
-  containers({ containerCount, runFlagsStart, headerStart }: Header, values: Uint32Array): void {
-    let count = 0;
-    let previousKey = -1;
+    let total = 0;
     for (let container = 0; container < containerCount; container++) {
-      const header = headerStart + container * 4;
-      const key = this.view.getUint16(header, true);
-      const cardinality = this.view.getUint16(header + 2, true) + 1;
-      if (key <= previousKey) this.fail(header, "keys do not ascend");
-      previousKey = key;
-      const base = key * 65536;
-      const isRun =
-        runFlagsStart >= 0 && (this.#bytes[runFlagsStart + (container >>> 3)] & (1 << (container & 7))) !== 0;
-      const announced = values.subarray(count, count + cardinality);
-      if (isRun) this.#runs(base, announced);
-      else if (cardinality <= ARRAY_MAX) this.#array(base, announced);
-      else this.#bitmap(base, announced);
-      count += cardinality;
+      total += view.getUint16(headerStart + container * 4 + 2, true) + 1;
     }
-    if (this.#position !== this.#bytes.length) this.fail(this.#position, "bytes are left over");
+    return { containerCount, total, runFlagsStart, headerStart };
   }
 
-  #runs(base: number, values: Uint32Array): void {
+  containers({ containerCount, runFlagsStart, headerStart }: Header): KeyedContainers {
+    const keys = new Uint16Array(containerCount);
+    const containers: Container[] = [];
+    for (let index = 0; index < containerCount; index++) {
+      const header = headerStart + index * 4;
+      const key = this.#view.getUint16(header, true);
+      const cardinality = this.#view.getUint16(header + 2, true) + 1;
+      if (index > 0 && key <= keys[index - 1]) this.fail(header, "keys do not ascend");
+      keys[index] = key;
+      const isRun =
+        runFlagsStart >= 0 && (this.#bytes[runFlagsStart + (index >>> 3)] & (1 << (index & 7))) !== 0;
+      containers.push(
+        isRun
+          ? this.#runs(cardinality)
+          : cardinality <= MAX_ARRAY_VALUES
+            ? this.#array(cardinality)
+            : this.#bitmap(cardinality),
+      );
+    }
+    return { keys, containers };
+  }
+
+  #runs(cardinality: number): Container {
     this.#need(2);
-    const runCount = this.view.getUint16(this.#position, true);
+    const runCount = this.#view.getUint16(this.#position, true);
     this.#position += 2;
     this.#need(runCount * 4);
-    let count = 0;
+    const bounds = new Uint16Array(runCount * 2);
+    let length = 0;
     let next = 0;
     for (let run = 0; run < runCount; run++, this.#position += 4) {
-      const start = this.view.getUint16(this.#position, true);
-      const last = start + this.view.getUint16(this.#position + 2, true);
+      const start = this.#view.getUint16(this.#position, true);
+      const last = start + this.#view.getUint16(this.#position + 2, true);
       if (start < next || last > 0xffff) this.fail(this.#position, "runs do not ascend");
-      if (count + last - start + 1 > values.length) {
-        this.fail(this.#position, "runs hold more values than announced");
-      }
-      for (let value = start; value <= last; value++) values[count++] = base + value;
+      // Runs that touch are one.
+      if (run > 0 && start === next) length--;
+      else bounds[length++] = start;
+      bounds[length++] = last;
       next = last + 1;
     }
-    this.#checkFull(count, values);
+    return this.#checked(runsContainer(bounds.slice(0, length)), cardinality);
   }
 
-  #array(base: number, values: Uint32Array): void {
-    this.#need(values.length * 2);
-    const { view } = this;
+  #array(cardinality: number): Container {
+    this.#need(cardinality * 2);
+    const values = new Uint16Array(cardinality);
+    const view = this.#view;
     let position = this.#position;
     let previous = -1;
-    for (let index = 0; index < values.length; index++, position += 2) {
+    for (let index = 0; index < cardinality; index++, position += 2) {
       const value = view.getUint16(position, true);
       if (value <= previous) this.fail(position, "values do not ascend");
       previous = value;
-      values[index] = base + value;
+      values[index] = value;
     }
     this.#position = position;
+    return arrayContainer(values);
   }
 
-  #bitmap(base: number, values: Uint32Array): void {
+  #bitmap(cardinality: number): Container {
     this.#need(BITMAP_BYTES);
-    const { view } = this;
-    let position = this.#position;
-    let count = 0;
-    for (let word = 0; word < BITMAP_BYTES / 4; word++, position += 4) {
-      let bits = view.getUint32(position, true);
-      while (bits !== 0) {
-        if (count === values.length) this.fail(position, "a bitmap holds more values than announced");
-        values[count++] = base + word * 32 + (31 - Math.clz32(bits & -bits));
-        bits &= bits - 1;
-      }
-    }
-    this.#position = position;
-    this.#checkFull(count, values);
+    // A copy, at an address that suits words.
+    const bytes = new Uint8Array(this.#bytes.subarray(this.#position, this.#position + BITMAP_BYTES));
+    this.#position += BITMAP_BYTES;
+    return this.#checked(containerOfWords(new Uint32Array(bytes.buffer)), cardinality);
   }
 
-  #checkFull(count: number, values: Uint32Array): void {
-    if (count !== values.length) this.fail(this.#position, "a container holds fewer values than announced");
+  #checked(container: Container | null, cardinality: number): Container {
+    if (container === null || container.count !== cardinality) {
+      const count = container?.count ?? 0;
+      this.fail(this.#position, `a container holds ${count} values, not ${cardinality} as announced`);
+    }
+    return container;
   }
 }
 
@@ -192,28 +242,33 @@ class Decoder {
  * @param values ascending, each once
  */
 export function encodeRoaring(values: Uint32Array): Uint8Array {
-  const starts: number[] = [];
-  for (let index = 0; index < values.length; index++) {
-    if (index === 0 || values[index] >>> 16 !== values[index - 1] >>> 16) starts.push(index);
-  }
-  const cardinalities = starts.map((start, container) => (starts[container + 1] ?? values.length) - start);
-  const sizes = cardinalities.map((count) => (count <= ARRAY_MAX ? count * 2 : BITMAP_BYTES));
-  let position = 8 + starts.length * 8;
+  const builder = new RoaringBuilder();
+  for (const value of values) builder.add(value);
+  return encodeRoaringSet(builder.finish());
+}
+
+/** Encodes a set as a bitmap. */
+export function encodeRoaringSet({ keys, containers }: KeyedContainers): Uint8Array {
+  const sizes = containers.map(({ count }) => (count <= MAX_ARRAY_VALUES ? count * 2 : BITMAP_BYTES));
+  let position = 8 + containers.length * 8;
   const bytes = new Uint8Array(sizes.reduce((sum, size) => sum + size, position));
   const view = new DataView(bytes.buffer);
   view.setUint32(0, COOKIE_NO_RUNS, true);
-  view.setUint32(4, starts.length, true);
-  starts.forEach((start, container) => {
-    const count = cardinalities[container];
-    view.setUint16(8 + container * 4, values[start] >>> 16, true);
-    view.setUint16(10 + container * 4, count - 1, true);
-    view.setUint32(8 + starts.length * 4 + container * 4, position, true);
-    for (let index = 0; index < count; index++) {
-      const value = values[start + index] & 0xffff;
-      if (count <= ARRAY_MAX) view.setUint16(position + index * 2, value, true);
-      else bytes[position + (value >>> 3)] |= 1 << (value & 7);
+  view.setUint32(4, containers.length, true);
+  for (const [index, container] of containers.entries()) {
+    const { count } = container;
+    view.setUint16(8 + index * 4, keys[index], true);
+    view.setUint16(10 + index * 4, count - 1, true);
+    view.setUint32(8 + containers.length * 4 + index * 4, position, true);
+    if (count <= MAX_ARRAY_VALUES) {
+      const values = new Uint16Array(count);
+      writeValues(container, 0, values, 0);
+      for (let value = 0; value < count; value++) view.setUint16(position + value * 2, values[value], true);
+    } else {
+      const words = wordsOfContainer(container);
+      for (let word = 0; word < words.length; word++) view.setUint32(position + word * 4, words[word], true);
     }
-    position += sizes[container];
-  });
+    position += sizes[index];
+  }
   return bytes;
 }

@@ -1,0 +1,169 @@
+/**
+ * Sets of 32-bit numbers, kept as Roaring bitmaps keep them: the values with the same high half are one container of
+ * their low halves. Sets never change; results share the containers of the sets they are made of.
+ */
+
+import {
+  type Container,
+  ContainerBuilder,
+  containerHas,
+  countBelow,
+  FULL_CONTAINER,
+  intersectContainers,
+  subtractContainers,
+  uniteContainers,
+  writeValues,
+} from "./bitContainers.js";
+
+const KEYS = 65_536;
+
+export interface KeyedContainers {
+  /** High halves, ascending. */
+  readonly keys: Uint16Array;
+  /** The low halves that belong to each. */
+  readonly containers: readonly Container[];
+}
+
+export class RoaringSet implements KeyedContainers {
+  readonly keys: Uint16Array;
+  readonly containers: readonly Container[];
+  /** Number of values. */
+  readonly size: number;
+
+  constructor({ keys, containers }: KeyedContainers) {
+    this.keys = keys;
+    this.containers = containers;
+    let size = 0;
+    for (const { count } of containers) size += count;
+    this.size = size;
+  }
+
+  static #full: RoaringSet | null = null;
+
+  /** The set of all 32-bit numbers; the same one every time. */
+  static get full(): RoaringSet {
+    RoaringSet.#full ??= new RoaringSet({
+      keys: Uint16Array.from({ length: KEYS }, (_, key) => key),
+      containers: new Array<Container>(KEYS).fill(FULL_CONTAINER),
+    });
+    return RoaringSet.#full;
+  }
+
+  get isFull(): boolean {
+    return this.size === 2 ** 32;
+  }
+
+  has(value: number): boolean {
+    const { keys } = this;
+    const key = value >>> 16;
+    let low = 0;
+    let high = keys.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (keys[middle] < key) low = middle + 1;
+      else high = middle;
+    }
+    return keys[low] === key && containerHas(this.containers[low], value & 0xffff);
+  }
+
+  /** The values below a limit, ascending. */
+  valuesBelow(limit: number): Uint32Array {
+    const { keys, containers } = this;
+    let count = 0;
+    let used = 0;
+    for (; used < keys.length && keys[used] * KEYS < limit; used++) {
+      count += countBelow(containers[used], limit - keys[used] * KEYS);
+    }
+    const values = new Uint32Array(count);
+    let position = 0;
+    for (let index = 0; index < used; index++) {
+      position = writeValues(containers[index], keys[index] * KEYS, values, position);
+    }
+    return values;
+  }
+
+  union(other: RoaringSet): RoaringSet {
+    if (this === other || other.size === 0) return this;
+    if (this.size === 0) return other;
+    return this.#combine(
+      other,
+      uniteContainers,
+      (container) => container,
+      (container) => container,
+    );
+  }
+
+  intersect(other: RoaringSet): RoaringSet {
+    if (this === other || other.isFull) return this;
+    if (this.isFull) return other;
+    return this.#combine(
+      other,
+      intersectContainers,
+      () => null,
+      () => null,
+    );
+  }
+
+  /** The values that the other set has not. */
+  minus(other: RoaringSet): RoaringSet {
+    if (other.size === 0) return this;
+    return this.#combine(
+      other,
+      subtractContainers,
+      (container) => container,
+      () => null,
+    );
+  }
+
+  #combine(
+    other: RoaringSet,
+    both: (a: Container, b: Container) => Container | null,
+    onlyHere: (container: Container) => Container | null,
+    onlyThere: (container: Container) => Container | null,
+  ): RoaringSet {
+    const keys: number[] = [];
+    const containers: Container[] = [];
+    const add = (key: number, container: Container | null): void => {
+      if (container === null) return;
+      keys.push(key);
+      containers.push(container);
+    };
+    let i = 0;
+    let j = 0;
+    while (i < this.keys.length || j < other.keys.length) {
+      const key = i < this.keys.length ? this.keys[i] : KEYS;
+      const otherKey = j < other.keys.length ? other.keys[j] : KEYS;
+      if (key < otherKey) add(key, onlyHere(this.containers[i++]));
+      else if (key > otherKey) add(otherKey, onlyThere(other.containers[j++]));
+      else add(key, both(this.containers[i++], other.containers[j++]));
+    }
+    return new RoaringSet({ keys: Uint16Array.from(keys), containers });
+  }
+}
+
+/** Collects values in any order; a value may come more than once. */
+export class RoaringBuilder {
+  /** By high half. */
+  readonly #builders: (ContainerBuilder | undefined)[] = [];
+
+  add(value: number): void {
+    const key = value >>> 16;
+    let builder = this.#builders[key];
+    if (builder === undefined) {
+      builder = new ContainerBuilder();
+      this.#builders[key] = builder;
+    }
+    builder.add(value & 0xffff);
+  }
+
+  finish(): RoaringSet {
+    const keys: number[] = [];
+    const containers: Container[] = [];
+    // Skips what is not there: a few values may have distant keys.
+    this.#builders.forEach((builder, key) => {
+      keys.push(key);
+      containers.push((builder as ContainerBuilder).finish());
+    });
+    return new RoaringSet({ keys: Uint16Array.from(keys), containers });
+  }
+}

@@ -1,0 +1,247 @@
+/** Reads and writes the files of indexes: data files of few columns that belong to no table. */
+
+import { type DataType, Field, Schema } from "apache-arrow";
+import type { Column, FixedColumn, VariableColumn } from "../arrow/columns/column.js";
+import { concatColumns } from "../arrow/columns/concatColumns.js";
+import { nullColumn } from "../arrow/columns/nullColumn.js";
+import type { InputBatch } from "../arrow/exchange/input.js";
+import { arrowTypeFromLogical } from "../arrow/types/logicalTypes.js";
+import { formatType, isSameType, type LogicalType } from "../arrow/types/type.js";
+import { alignedBytes } from "../bytes/aligned.js";
+import { CorruptFileError } from "../errors.js";
+import type { DataFileMetadata } from "../file/container/reader.js";
+import { readGlobalBuffer } from "../file/container/reader.js";
+import type { DataFileWriter } from "../file/writing/writer.js";
+import { join } from "../platform/native.js";
+import { planNewColumns } from "../rows/columnPlan.js";
+import { type LeafPlan, planLeaves } from "../rows/leafPlan.js";
+import { columnsOfFile, type OpenColumns, openColumns } from "../rows/openColumns.js";
+import { STREAMED } from "../rows/readAhead.js";
+import { readColumns } from "../rows/readColumns.js";
+import { writeColumns } from "../rows/writeColumns.js";
+import type { TableField } from "../schema/schema.js";
+import type { IndexFiles, IndexTarget, WrittenIndexFile } from "./kind.js";
+
+/** A column of an index file, without nulls unless it says so. */
+export interface FileColumnType {
+  readonly name: string;
+  readonly type: LogicalType;
+  readonly nullable?: boolean;
+}
+
+export const UINT32: LogicalType = { kind: "int", bits: 32, signed: false };
+export const UINT64: LogicalType = { kind: "int", bits: 64, signed: false };
+export const BINARY: LogicalType = { kind: "binary", large: false };
+export const BOOL: LogicalType = { kind: "bool" };
+
+// ------------------------------------------------------------------------------------------------- writing
+
+/**
+ * Writes a file of an index.
+ * @param columns of the file
+ * @param batches in the order of the columns
+ */
+export async function writeIndexFile(
+  { disk, directory, signal }: IndexTarget,
+  name: string,
+  columns: readonly FileColumnType[],
+  batches: AsyncIterable<InputBatch>,
+  beforeEnd?: (file: DataFileWriter) => Promise<void> | void,
+): Promise<WrittenIndexFile> {
+  const fields = columns.map(
+    (column) =>
+      new Field<DataType>(
+        column.name,
+        arrowTypeFromLogical(column.type, column.name),
+        column.nullable === true,
+      ),
+  );
+  const plan = planNewColumns(new Schema(fields));
+  const path = join(directory, name);
+  const { byteLength } = await writeColumns(disk, path, plan, batches, {
+    version: "2.2",
+    ...(signal && { signal }),
+    ...(beforeEnd && { beforeEnd }),
+  });
+  return { name, byteLength };
+}
+
+/** A column of integers of 4 bytes. */
+export const uint32Column = (words: Uint32Array): FixedColumn => ({
+  kind: "fixed",
+  length: words.length,
+  validity: null,
+  byteWidth: 4,
+  values: new Uint8Array(words.buffer, words.byteOffset, words.byteLength),
+});
+
+/** A column of integers of 8 bytes. @param words pairs: low, high */
+export const uint64Column = (words: Uint32Array): FixedColumn => ({
+  kind: "fixed",
+  length: words.length / 2,
+  validity: null,
+  byteWidth: 8,
+  values: new Uint8Array(words.buffer, words.byteOffset, words.byteLength),
+});
+
+/** A column of bytes. */
+export function binaryColumn(values: readonly Uint8Array[]): VariableColumn {
+  const offsets = new Int32Array(values.length + 1);
+  for (const [row, value] of values.entries()) offsets[row + 1] = offsets[row] + value.length;
+  const bytes = new Uint8Array(offsets[values.length]);
+  for (const [row, value] of values.entries()) bytes.set(value, offsets[row]);
+  return { kind: "variable", length: values.length, validity: null, offsets, bytes };
+}
+
+// ------------------------------------------------------------------------------------------------- reading
+
+/** An open file of an index. */
+export class IndexFile {
+  readonly #files: IndexFiles;
+  readonly #fields: readonly TableField[];
+  readonly #stored: ReadonlyMap<string, { readonly plan: LeafPlan; readonly stored: OpenColumns }>;
+  readonly metadata: DataFileMetadata;
+
+  private constructor(
+    files: IndexFiles,
+    metadata: DataFileMetadata,
+    fields: readonly TableField[],
+    stored: ReadonlyMap<string, { readonly plan: LeafPlan; readonly stored: OpenColumns }>,
+  ) {
+    this.#files = files;
+    this.metadata = metadata;
+    this.#fields = fields;
+    this.#stored = stored;
+  }
+
+  /**
+   * @param columns that the file has, with any nullability
+   * @throws CorruptFileError where it lacks one, or one has another type
+   */
+  static async open(files: IndexFiles, name: string, columns: readonly FileColumnType[]): Promise<IndexFile> {
+    const metadata = await files.open(name);
+    const { fields, file } = columnsOfFile(metadata);
+    const stored = new Map<string, { readonly plan: LeafPlan; readonly stored: OpenColumns }>();
+    const found: TableField[] = [];
+    for (const column of columns) {
+      const field = fields.find((candidate) => candidate.name === column.name);
+      if (field === undefined || !isSameType(field.type, column.type)) {
+        const reason = `has no column ${column.name} of type ${formatType(column.type)}`;
+        throw new CorruptFileError(metadata.path, 0, reason);
+      }
+      const plan = planLeaves([[field]]);
+      stored.set(column.name, { plan, stored: await openColumns([file], plan.leaves) });
+      found.push(field);
+    }
+    return new IndexFile(files, metadata, found, stored);
+  }
+
+  get rowCount(): number {
+    return this.metadata.rowCount;
+  }
+
+  get path(): string {
+    return this.metadata.path;
+  }
+
+  /** Begins the keys of what is cached of the file. */
+  get cacheKey(): string {
+    return `${this.metadata.path}|${this.metadata.identity}|`;
+  }
+
+  /** Bytes of the pages of some columns. */
+  byteLength(names: readonly string[]): number {
+    let byteLength = 0;
+    for (const name of names) {
+      for (const place of this.#of(name).stored) {
+        for (const page of place?.pages ?? [])
+          for (const { length } of page.bufferRanges) byteLength += length;
+      }
+    }
+    return byteLength;
+  }
+
+  fail(reason: string): never {
+    throw new CorruptFileError(this.path, 0, reason);
+  }
+
+  /** A text of the schema's metadata; null where there is none of the name. */
+  text(name: string): string | null {
+    const bytes = this.metadata.descriptor.schema?.metadata.get(name);
+    return bytes === undefined ? null : new TextDecoder().decode(bytes);
+  }
+
+  /**
+   * A positive number of the schema's metadata.
+   * @throws CorruptFileError where it is none, or too large
+   */
+  count(name: string, fallback: number, max: number): number {
+    const text = this.text(name);
+    if (text === null) return fallback;
+    const count = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+    if (count < 1 || count > max) this.fail(`${name} is ${text}`);
+    return count;
+  }
+
+  /** @throws CorruptFileError where there is no such buffer */
+  async globalBuffer(number: number): Promise<{ bytes: Uint8Array; byteOffset: number }> {
+    const bytes = await this.#files.source.handles.withHandle(this.path, (handle) =>
+      readGlobalBuffer(handle, this.metadata, number),
+    );
+    return { bytes, byteOffset: this.metadata.globalBuffers[number].byteOffset };
+  }
+
+  /** All values of a column. */
+  async column(name: string, signal?: AbortSignal): Promise<Column> {
+    const [column] = await this.spans(name, [{ start: 0, end: this.rowCount }], signal);
+    return column;
+  }
+
+  /** Some rows of a column: a column for each span, in memory of their own. */
+  async spans(
+    name: string,
+    spans: readonly { readonly start: number; readonly end: number }[],
+    signal?: AbortSignal,
+  ): Promise<Column[]> {
+    const { plan, stored } = this.#of(name);
+    const parts: Column[][] = spans.map(() => []);
+    const asked = spans.map(({ start, end }, index) => ({ stored, start, end, skipped: null, index }));
+    const options = { batchRows: Number.MAX_SAFE_INTEGER, readAhead: STREAMED, ...(signal && { signal }) };
+    for await (const batch of readColumns(this.#files.source, plan, asked, options)) {
+      parts[batch.span.index].push(batch.columns[0]);
+    }
+    const { layout } = plan.outputs[0];
+    return parts.map((columns) => (columns.length === 0 ? nullColumn(layout, 0) : concatColumns(columns)));
+  }
+
+  /** Rows of several columns, batch by batch. */
+  async *batches(
+    names: readonly string[],
+    batchRows: number,
+    signal?: AbortSignal,
+  ): AsyncGenerator<InputBatch, void, undefined> {
+    const plan = planLeaves(names.map((name) => [this.#field(name)]));
+    const stored = names.flatMap((name) => [...this.#of(name).stored]);
+    const span = { stored, start: 0, end: this.rowCount, skipped: null };
+    const options = { batchRows, readAhead: STREAMED, ...(signal && { signal }) };
+    for await (const { columns, rowCount } of readColumns(this.#files.source, plan, [span], options)) {
+      yield { columns, rowCount };
+    }
+  }
+
+  #field(name: string): TableField {
+    return this.#fields.find((field) => field.name === name) as TableField;
+  }
+
+  #of(name: string): { readonly plan: LeafPlan; readonly stored: OpenColumns } {
+    return this.#stored.get(name) as { readonly plan: LeafPlan; readonly stored: OpenColumns };
+  }
+}
+
+/** The words of a column of integers of 4 bytes, or pairs of words of one of 8. @throws CorruptFileError for nulls */
+export function integerWords(column: Column, path: string): Uint32Array {
+  if (column.kind !== "fixed") throw new CorruptFileError(path, 0, `integers in a column of ${column.kind}`);
+  if (column.validity !== null) throw new CorruptFileError(path, 0, "nulls among integers");
+  const { buffer, byteOffset } = alignedBytes(column.values, 4);
+  return new Uint32Array(buffer, byteOffset, (column.length * column.byteWidth) / 4);
+}

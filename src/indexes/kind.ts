@@ -1,0 +1,196 @@
+/**
+ * What all kinds of scalar indexes share. An index knows one column's values and ids of rows, and never a table: which
+ * fragments it covers, which rows are deleted, and whether ids are addresses is for those who use it. An index is one
+ * segment or several; each is opened and searched by itself.
+ */
+
+import type { Column } from "../arrow/columns/column.js";
+import type { LogicalType } from "../arrow/types/type.js";
+import type { DataFileMetadata } from "../file/container/reader.js";
+import type { PageSource } from "../file/pages/pageRows.js";
+import type { Disk } from "../io/disk/disk.js";
+import type { LruCache } from "../io/memory/cache.js";
+import type { TableField } from "../schema/schema.js";
+import type { RowIds } from "./rowIds.js";
+
+export type IndexKindName = "BTREE" | "BITMAP" | "LABEL_LIST" | "ZONEMAP" | "BLOOMFILTER" | "NGRAM";
+
+/**
+ * What is asked of an index. Values are columns of the indexed column's type, of its item's type for `hasAny` and
+ * `hasAll`. They hold one or more values, no null, and are no dictionaries. Floats are compared in the total order of
+ * IEEE 754 (valueOrder.ts): -0 is not 0, and NaN comes after all numbers.
+ */
+export type IndexQuery =
+  /** The value is one of some; of one for equality. */
+  | { readonly kind: "in"; readonly values: Column }
+  /** The value lies between bounds; null for no bound. */
+  | { readonly kind: "range"; readonly lower: IndexBound | null; readonly upper: IndexBound | null }
+  | { readonly kind: "isNull" }
+  /** Text that begins with a prefix: `LIKE 'prefix%'`. */
+  | { readonly kind: "startsWith"; readonly prefix: string }
+  /** Text that holds another: `contains()`, `LIKE '%text%'`. */
+  | { readonly kind: "contains"; readonly text: string }
+  /** A list with any, or all, of some items. */
+  | { readonly kind: "hasAny" | "hasAll"; readonly values: Column };
+
+export interface IndexBound {
+  /** One value. */
+  readonly value: Column;
+  readonly isInclusive: boolean;
+}
+
+export interface IndexAnswer {
+  /** The rows for which the condition holds; where the answer is not exact, all that may be among them. */
+  readonly rows: RowIds;
+  /** The rows for which the condition is null; null where they are not known, or were not asked for. */
+  readonly nulls: RowIds | null;
+  /** Whether every one of the rows meets the condition, so that no value needs to be looked at again. */
+  readonly isExact: boolean;
+}
+
+export interface SearchOptions {
+  /** Whether the rows for which the condition is null are wanted too, as for its negation. Default false. */
+  readonly withNulls?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** What a search is expected to give and to cost. */
+export interface SearchEstimate {
+  /** Approximate number of rows of the answer. */
+  readonly rows: number;
+  /** Approximate bytes of the index's files that hold it. */
+  readonly bytes: number;
+}
+
+/** One open segment of an index. What it keeps in memory is what {@link memoryWeight} says; all else is read lazily. */
+export interface OpenIndex {
+  readonly kind: IndexKindName;
+  /** Approximate bytes of memory this object holds, for caches. */
+  readonly memoryWeight: number;
+  /** Whether the index can answer a query. */
+  answers(query: IndexQuery): boolean;
+  /** Reads nothing. The query must be one that the index answers. */
+  estimate(query: IndexQuery): SearchEstimate;
+  /**
+   * The query must be one that the index answers.
+   * @throws CorruptFileError; the signal's reason
+   */
+  search(query: IndexQuery, options?: SearchOptions): Promise<IndexAnswer>;
+}
+
+/** The files of one segment. */
+export interface IndexFiles {
+  /**
+   * Opens a file of the segment.
+   * @param name such as `page_data.lance`
+   * @throws CorruptFileError where there is none
+   */
+  open(name: string): Promise<DataFileMetadata>;
+  /** What the files' pages are read through. */
+  readonly source: PageSource;
+  /** Parts of files, decoded, shared by all open indexes. Keys begin with the path and the identity of the file. */
+  readonly parts: LruCache<IndexPart>;
+}
+
+/** A part of an index file in memory. */
+export type IndexPart = Column | RowIds;
+
+/** Rows that an index is built of. */
+export interface IndexRows {
+  /** The indexed column's values, nulls included; no dictionaries. */
+  readonly values: Column;
+  /** The rows' ids as the index stores them: integers of 8 bytes without nulls. */
+  readonly ids: Column;
+  /** Where the rows lie, for kinds that know zones; absent where rows were sorted. */
+  readonly places?: RowZone;
+  readonly rowCount: number;
+}
+
+/** Rows of one fragment. */
+export interface RowZone {
+  readonly fragmentId: number;
+  /** Physical offset of each row, ascending. */
+  readonly offsets: Uint32Array;
+}
+
+/** Where the rows of an old index went. */
+export interface RowMoves {
+  /**
+   * The new ids of rows.
+   * @param ids pairs of words: low, high; not to be changed
+   */
+  move(ids: Uint32Array): MovedRows;
+  /** Whether the rows of a fragment are where they were, and still covered by the index. */
+  keepsFragment(fragmentId: number): boolean;
+}
+
+export interface MovedRows {
+  /** Pairs of words, one for each row asked about; those of rows that are gone mean nothing. */
+  readonly ids: Uint32Array;
+  /** The rows that are left, as positions in what was asked about, ascending; null for all of them. */
+  readonly kept: Uint32Array | null;
+}
+
+/** Where an index is written, and what it is made with. */
+export interface IndexTarget {
+  readonly disk: Disk;
+  /** A directory that exists, in which the names of the index's files are free. The caller makes the names durable. */
+  readonly directory: string;
+  /** The indexed column. */
+  readonly field: TableField;
+  /**
+   * Sorts rows by their values: nulls first, values in the order of valueOrder.ts, rows of equal values as they came.
+   * Spills to disk beyond a bound.
+   * @param type of the values
+   */
+  sort(rows: AsyncIterable<IndexRows>, type: LogicalType): AsyncIterable<IndexRows>;
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** Called now and then with the number of rows of the input that were taken in. */
+  progress?(doneRows: number): void;
+  readonly signal?: AbortSignal;
+}
+
+export interface WrittenIndexFile {
+  readonly name: string;
+  readonly byteLength: number;
+}
+
+export interface IndexKind {
+  readonly name: IndexKindName;
+  /** What the manifest has as the type of the index's details, whose value is empty. */
+  readonly typeUrl: string;
+  /** Version of the format that is written. */
+  readonly indexVersion: number;
+  /** Highest version of the format that can be opened. */
+  readonly maxIndexVersion: number;
+  /**
+   * Whether answers, and what the index keeps, are addresses of rows even in tables with stable row ids, because it
+   * knows fragments and offsets instead of ids. A merge then keeps what is known of fragments that stay
+   * (`RowMoves.keepsFragment`), and needs the rows of all others; other kinds follow ids (`RowMoves.move`), and need the
+   * rows only that no old segment covers.
+   */
+  readonly knowsPlaces: boolean;
+  /** Null where the kind takes a column of this type, else why not, as the rest of a sentence about the column. */
+  refusal(field: TableField): string | null;
+  /**
+   * Writes the files of a segment. They survive a power cut, once their names do.
+   * @param rows in the order in which they lie in the table
+   */
+  build(rows: AsyncIterable<IndexRows>, target: IndexTarget): Promise<readonly WrittenIndexFile[]>;
+  /**
+   * Makes one new segment of old ones and of further rows.
+   * @param moves null where all rows of the old segments are where they were
+   * @param rows see {@link knowsPlaces}
+   */
+  merge(
+    old: readonly OpenIndex[],
+    moves: RowMoves | null,
+    rows: AsyncIterable<IndexRows>,
+    target: IndexTarget,
+  ): Promise<readonly WrittenIndexFile[]>;
+  /**
+   * @param field the indexed column
+   * @throws CorruptFileError; UnsupportedError for files laid out in a way that this release does not read
+   */
+  open(files: IndexFiles, field: TableField): Promise<OpenIndex>;
+}

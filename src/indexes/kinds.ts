@@ -1,0 +1,20 @@
+/** The kinds of scalar indexes. */
+
+import { BTREE } from "./btree.js";
+import type { IndexKind, IndexKindName } from "./kind.js";
+
+/** The kind of a name; null for one that this release does not know. */
+export const kindOfName = (name: string): IndexKind | null => KINDS.get(name as IndexKindName) ?? null;
+
+/**
+ * The kind that a manifest means by the type of an index's details; null for one that this release does not know.
+ * Only what follows the last slash counts.
+ */
+export function kindOfTypeUrl(typeUrl: string): IndexKind | null {
+  const name = messageName(typeUrl);
+  return [...KINDS.values()].find((kind) => messageName(kind.typeUrl) === name) ?? null;
+}
+
+const messageName = (typeUrl: string): string => typeUrl.slice(typeUrl.lastIndexOf("/") + 1);
+
+const KINDS: ReadonlyMap<IndexKindName, IndexKind> = new Map([BTREE].map((kind) => [kind.name, kind]));

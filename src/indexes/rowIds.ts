@@ -1,0 +1,254 @@
+/**
+ * Sets of 64-bit row ids as answers of indexes and as bitmaps in their files: the ids with the same high word are one
+ * set of low words. Where ids are addresses, the high word is a fragment's id and the low one an offset in it.
+ *
+ * On disk a set is, little-endian:
+ *
+ *     u32 entryCount
+ *     entryCount times, high words ascending
+ *       u32 highWord
+ *       u32 byteLength of the bitmap; 0 for every low word there is
+ *       bitmap of the low words (bytes/roaring)
+ *
+ * and in indexes of text fragments:
+ *
+ *     u64 entryCount
+ *     entryCount times { u32 highWord, bitmap of the low words }
+ */
+
+import { concatBytes } from "../bytes/concat.js";
+import { writeUint64 } from "../bytes/littleEndian.js";
+import {
+  type BitmapOrigin,
+  decodeRoaringPrefix,
+  decodeRoaringSet,
+  encodeRoaringSet,
+} from "../bytes/roaring.js";
+import { RoaringBuilder, RoaringSet } from "../bytes/roaringSet.js";
+import { CorruptFileError } from "../errors.js";
+
+const HEADER_BYTES = 4;
+const ENTRY_BYTES = 8;
+const TREEMAP_HEADER_BYTES = 8;
+const TREEMAP_ENTRY_BYTES = 4;
+
+export class RowIds {
+  static readonly none = new RowIds([]);
+
+  /** By high word, ascending; no set is empty. */
+  readonly #sets: ReadonlyMap<number, RoaringSet>;
+
+  /** @param sets with high words that ascend */
+  private constructor(sets: Iterable<readonly [number, RoaringSet]>) {
+    this.#sets = new Map(sets);
+  }
+
+  /** @param ids pairs of words: low, high */
+  static of(ids: Uint32Array): RowIds {
+    const builder = new RowIdsBuilder();
+    builder.add(ids, 0, ids.length / 2);
+    return builder.finish();
+  }
+
+  /** @param sets by high word, in any order; empty ones are left out */
+  static ofSets(sets: Iterable<readonly [number, RoaringSet]>): RowIds {
+    return new RowIds([...sets].filter(([, set]) => set.size > 0).sort(([a], [b]) => a - b));
+  }
+
+  /** Number of ids. */
+  get size(): number {
+    let size = 0;
+    for (const set of this.#sets.values()) size += set.size;
+    return size;
+  }
+
+  /** The high words that there are, ascending. */
+  highWords(): number[] {
+    return [...this.#sets.keys()];
+  }
+
+  /**
+   * The low words of the ids with a high word, ascending.
+   * @param below only those below it: the rows that there are. A set may hold every low word there is, because it says
+   *   so in a few bytes
+   */
+  lows(high: number, below: number): Uint32Array {
+    return this.#sets.get(high)?.valuesBelow(below) ?? new Uint32Array(0);
+  }
+
+  has(high: number, low: number): boolean {
+    return this.#sets.get(high)?.has(low) ?? false;
+  }
+
+  union(other: RowIds): RowIds {
+    if (other.#sets.size === 0) return this;
+    if (this.#sets.size === 0) return other;
+    const united = new Map(this.#sets);
+    for (const [high, set] of other.#sets) united.set(high, united.get(high)?.union(set) ?? set);
+    return RowIds.ofSets(united);
+  }
+
+  intersect(other: RowIds): RowIds {
+    const common: [number, RoaringSet][] = [];
+    for (const [high, set] of this.#sets) {
+      const there = other.#sets.get(high);
+      if (there !== undefined) common.push([high, set.intersect(there)]);
+    }
+    return RowIds.ofSets(common);
+  }
+
+  /** The ids that the other set has not. */
+  minus(other: RowIds): RowIds {
+    const left: [number, RoaringSet][] = [];
+    for (const [high, set] of this.#sets) {
+      const gone = other.#sets.get(high);
+      left.push([high, gone === undefined ? set : set.minus(gone)]);
+    }
+    return RowIds.ofSets(left);
+  }
+
+  /** The ids with the given high words. */
+  within(highs: ReadonlySet<number>): RowIds {
+    return new RowIds([...this.#sets].filter(([high]) => highs.has(high)));
+  }
+
+  encode(): Uint8Array {
+    const header = new Uint8Array(HEADER_BYTES);
+    new DataView(header.buffer).setUint32(0, this.#sets.size, true);
+    const parts: Uint8Array[] = [header];
+    for (const [high, set] of this.#sets) {
+      const bitmap = set.isFull ? new Uint8Array(0) : encodeRoaringSet(set);
+      const entry = new Uint8Array(ENTRY_BYTES);
+      const view = new DataView(entry.buffer);
+      view.setUint32(0, high, true);
+      view.setUint32(4, bitmap.length, true);
+      parts.push(entry, bitmap);
+    }
+    return concatBytes(parts);
+  }
+
+  /** @throws CorruptFileError where the bytes are no such set */
+  static decode(bytes: Uint8Array, origin: BitmapOrigin): RowIds {
+    const reader = new EntryReader(bytes, origin);
+    const count = reader.need(HEADER_BYTES).getUint32(0, true);
+    const sets: [number, RoaringSet][] = [];
+    for (let index = 0; index < count; index++) {
+      const entry = reader.need(ENTRY_BYTES);
+      const high = reader.ascending(entry.getUint32(0, true));
+      const byteLength = entry.getUint32(4, true);
+      const set = byteLength === 0 ? RoaringSet.full : decodeRoaringSet(...reader.bytesOf(byteLength));
+      if (set.size > 0) sets.push([high, set]);
+    }
+    reader.end();
+    return new RowIds(sets);
+  }
+
+  encodeTreemap(): Uint8Array {
+    const header = new Uint8Array(TREEMAP_HEADER_BYTES);
+    writeUint64(new DataView(header.buffer), 0, this.#sets.size);
+    const parts: Uint8Array[] = [header];
+    for (const [high, set] of this.#sets) {
+      const entry = new Uint8Array(TREEMAP_ENTRY_BYTES);
+      new DataView(entry.buffer).setUint32(0, high, true);
+      parts.push(entry, encodeRoaringSet(set));
+    }
+    return concatBytes(parts);
+  }
+
+  /** @throws CorruptFileError where the bytes are no such set */
+  static decodeTreemap(bytes: Uint8Array, origin: BitmapOrigin): RowIds {
+    const reader = new EntryReader(bytes, origin);
+    const header = reader.need(TREEMAP_HEADER_BYTES);
+    const count = header.getUint32(0, true) + header.getUint32(4, true) * 2 ** 32;
+    const sets: [number, RoaringSet][] = [];
+    for (let index = 0; index < count; index++) {
+      const high = reader.ascending(reader.need(TREEMAP_ENTRY_BYTES).getUint32(0, true));
+      const { set, byteLength } = decodeRoaringPrefix(...reader.rest());
+      reader.skip(byteLength);
+      if (set.size > 0) sets.push([high, set]);
+    }
+    reader.end();
+    return new RowIds(sets);
+  }
+}
+
+/** Collects ids in any order; one may come more than once. */
+export class RowIdsBuilder {
+  readonly #builders = new Map<number, RoaringBuilder>();
+  #high = -1;
+  #builder: RoaringBuilder | null = null;
+
+  /**
+   * Adds the ids of the rows from `start` to `end - 1`.
+   * @param ids pairs of words: low, high
+   */
+  add(ids: Uint32Array, start: number, end: number): void {
+    for (let row = start; row < end; row++) {
+      const high = ids[2 * row + 1];
+      if (high !== this.#high || this.#builder === null) this.#enter(high);
+      (this.#builder as RoaringBuilder).add(ids[2 * row]);
+    }
+  }
+
+  #enter(high: number): void {
+    this.#high = high;
+    this.#builder = this.#builders.get(high) ?? new RoaringBuilder();
+    this.#builders.set(high, this.#builder);
+  }
+
+  /** The set, of what was added so far. */
+  finish(): RowIds {
+    return RowIds.ofSets(Array.from(this.#builders, ([high, builder]) => [high, builder.finish()] as const));
+  }
+}
+
+/** Reads the entries of a set one after the other. */
+class EntryReader {
+  readonly #bytes: Uint8Array;
+  readonly #origin: BitmapOrigin;
+  #position = 0;
+  #previous = -1;
+
+  constructor(bytes: Uint8Array, origin: BitmapOrigin) {
+    this.#bytes = bytes;
+    this.#origin = origin;
+  }
+
+  /** The next bytes, to be read by a view. */
+  need(length: number): DataView {
+    const [bytes] = this.bytesOf(length);
+    return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  bytesOf(length: number): [Uint8Array, BitmapOrigin] {
+    if (length > this.#bytes.length - this.#position) this.#fail("it ends too early");
+    const [rest, origin] = this.rest();
+    this.#position += length;
+    return [rest.subarray(0, length), origin];
+  }
+
+  /** All bytes that were not read yet, and where they lie. */
+  rest(): [Uint8Array, BitmapOrigin] {
+    const { path, byteOffset } = this.#origin;
+    return [this.#bytes.subarray(this.#position), { path, byteOffset: byteOffset + this.#position }];
+  }
+
+  skip(length: number): void {
+    this.#position += length;
+  }
+
+  ascending(high: number): number {
+    if (high <= this.#previous) this.#fail("its entries do not ascend");
+    this.#previous = high;
+    return high;
+  }
+
+  end(): void {
+    if (this.#position !== this.#bytes.length) this.#fail("bytes are left over");
+  }
+
+  #fail(reason: string): never {
+    const { path, byteOffset } = this.#origin;
+    throw new CorruptFileError(path, byteOffset + this.#position, `set of row ids: ${reason}`);
+  }
+}

@@ -1,0 +1,240 @@
+/**
+ * The order of values in indexes, which is that of the rows in their files:
+ *
+ *     booleans, integers, times   as numbers
+ *     floats                      the total order of IEEE 754: -NaN, -∞ … -0, 0 … ∞, NaN
+ *     text and bytes              byte by byte; what is a part of the other comes first
+ *
+ * Values are compared where they lie; nothing is made of them one by one. Nulls have no place here: whoever compares
+ * knows which rows have values.
+ */
+
+import type { Column, Validity } from "../arrow/columns/column.js";
+import { areNarrow, wordsOf } from "../arrow/columns/offsets.js";
+import { formatType, type LogicalType } from "../arrow/types/type.js";
+import { alignedBytes } from "../bytes/aligned.js";
+import { compareRanges } from "../bytes/compare.js";
+import { InternalError } from "../errors.js";
+
+/** Values of a column that can be compared with one another, and with those of another column of their type. */
+export type OrderedValues = { readonly length: number; readonly validity: Validity | null } & (
+  | { readonly kind: "bits"; readonly bits: Uint8Array; readonly bitOffset: number }
+  | { readonly kind: "numbers"; readonly numbers: Numbers }
+  /** Floats of up to 32 bits, as integers with a sign. */
+  | { readonly kind: "floats"; readonly numbers: Int16Array | Int32Array; readonly magnitude: number }
+  /** Pairs of words: low, high. */
+  | { readonly kind: "words"; readonly words: Uint32Array; readonly of: "signed" | "unsigned" | "float" }
+  | { readonly kind: "fixedBytes"; readonly bytes: Uint8Array; readonly byteWidth: number }
+  | { readonly kind: "bytes"; readonly bytes: Uint8Array; readonly offsets: Int32Array | Float64Array }
+);
+
+type Numbers = Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array;
+
+/** Whether values of a type have an order here. */
+export function isOrdered({ kind }: LogicalType): boolean {
+  switch (kind) {
+    case "bool":
+    case "int":
+    case "float":
+    case "date":
+    case "time":
+    case "timestamp":
+    case "duration":
+    case "fixedSizeBinary":
+    case "string":
+    case "binary":
+      return true;
+    default:
+      return false;
+  }
+}
+
+/**
+ * @param column of the type, and no dictionary
+ */
+export function orderedValues(type: LogicalType, column: Column): OrderedValues {
+  const { length, validity } = column;
+  switch (column.kind) {
+    case "bits":
+      return { kind: "bits", length, validity, bits: column.bits, bitOffset: column.bitOffset };
+    case "variable":
+      return {
+        kind: "bytes",
+        length,
+        validity,
+        bytes: column.bytes,
+        offsets: byteOffsets(column.offsets),
+      };
+    case "fixed":
+      if (type.kind === "fixedSizeBinary") {
+        return {
+          kind: "fixedBytes",
+          length,
+          validity,
+          bytes: column.values,
+          byteWidth: column.byteWidth,
+        };
+      }
+      return { length, validity, ...orderedNumbers(type, column.values, column.byteWidth, length) };
+    default:
+      throw new InternalError(`values of type ${formatType(type)} in a column of kind ${column.kind}`);
+  }
+}
+
+function orderedNumbers(type: LogicalType, values: Uint8Array, byteWidth: number, length: number) {
+  const isFloat = type.kind === "float";
+  const isSigned = type.kind !== "int" || type.signed;
+  const { buffer, byteOffset } = alignedBytes(values, Math.min(byteWidth, 4));
+  if (isFloat && byteWidth === 2) {
+    const numbers = new Int16Array(buffer, byteOffset, length);
+    return { kind: "floats", numbers, magnitude: 0x7fff } as const;
+  }
+  if (isFloat && byteWidth === 4) {
+    const numbers = new Int32Array(buffer, byteOffset, length);
+    return { kind: "floats", numbers, magnitude: 0x7fff_ffff } as const;
+  }
+  if (byteWidth === 8) {
+    const words = new Uint32Array(buffer, byteOffset, 2 * length);
+    return { kind: "words", words, of: isFloat ? "float" : isSigned ? "signed" : "unsigned" } as const;
+  }
+  return { kind: "numbers", numbers: narrowNumbers(type, buffer, byteOffset, byteWidth, length) } as const;
+}
+
+function narrowNumbers(
+  type: LogicalType,
+  buffer: ArrayBufferLike,
+  byteOffset: number,
+  byteWidth: number,
+  length: number,
+): Numbers {
+  const isSigned = type.kind !== "int" || type.signed;
+  switch (byteWidth) {
+    case 1:
+      return isSigned
+        ? new Int8Array(buffer, byteOffset, length)
+        : new Uint8Array(buffer, byteOffset, length);
+    case 2:
+      return isSigned
+        ? new Int16Array(buffer, byteOffset, length)
+        : new Uint16Array(buffer, byteOffset, length);
+    case 4:
+      return isSigned
+        ? new Int32Array(buffer, byteOffset, length)
+        : new Uint32Array(buffer, byteOffset, length);
+    default:
+      throw new InternalError(`values of type ${formatType(type)} with ${byteWidth} bytes`);
+  }
+}
+
+function byteOffsets(offsets: Int32Array | BigInt64Array): Int32Array | Float64Array {
+  if (areNarrow(offsets)) return offsets;
+  const words = wordsOf(offsets);
+  const numbers = new Float64Array(offsets.length);
+  for (let row = 0; row < numbers.length; row++) numbers[row] = words[2 * row] + words[2 * row + 1] * 2 ** 32;
+  return numbers;
+}
+
+/**
+ * Below 0 where value `i` of `a` comes before value `j` of `b`, above 0 where it comes after, 0 where they are the same.
+ * Both are of one type, and neither is null.
+ */
+export function compareValues(a: OrderedValues, i: number, b: OrderedValues, j: number): number {
+  switch (a.kind) {
+    case "bits":
+      if (b.kind !== "bits") break;
+      return bitAt(a.bits, a.bitOffset + i) - bitAt(b.bits, b.bitOffset + j);
+    case "numbers":
+      if (b.kind !== "numbers") break;
+      return a.numbers[i] - b.numbers[j];
+    case "floats": {
+      if (b.kind !== "floats") break;
+      // The more negative floats are, the greater are their bits without the sign.
+      const left = a.numbers[i];
+      const right = b.numbers[j];
+      return (left < 0 ? left ^ a.magnitude : left) - (right < 0 ? right ^ a.magnitude : right);
+    }
+    case "words":
+      if (b.kind !== "words") break;
+      return compareWords(a.words, i, b.words, j, a.of);
+    case "fixedBytes":
+      if (b.kind !== "fixedBytes") break;
+      return compareRanges(
+        a.bytes,
+        i * a.byteWidth,
+        (i + 1) * a.byteWidth,
+        b.bytes,
+        j * b.byteWidth,
+        (j + 1) * b.byteWidth,
+      );
+    case "bytes":
+      if (b.kind !== "bytes") break;
+      return compareRanges(a.bytes, a.offsets[i], a.offsets[i + 1], b.bytes, b.offsets[j], b.offsets[j + 1]);
+  }
+  throw new InternalError(`values of kind ${a.kind} compared with values of kind ${b.kind}`);
+}
+
+const bitAt = (bits: Uint8Array, bit: number): number => (bits[bit >>> 3] >>> (bit & 7)) & 1;
+
+function compareWords(
+  a: Uint32Array,
+  i: number,
+  b: Uint32Array,
+  j: number,
+  of: "signed" | "unsigned" | "float",
+): number {
+  let high = a[2 * i + 1];
+  let otherHigh = b[2 * j + 1];
+  if (of !== "unsigned") {
+    high |= 0;
+    otherHigh |= 0;
+  }
+  if (high !== otherHigh) {
+    if (of === "float" && high < 0 && otherHigh < 0) return high < otherHigh ? 1 : -1;
+    return high < otherHigh ? -1 : 1;
+  }
+  const difference = a[2 * i] - b[2 * j];
+  return of === "float" && high < 0 ? -difference : difference;
+}
+
+/** Index of the first value from `start` to `end - 1` that does not come before the given one; `end` if none. */
+export function firstFrom(
+  values: OrderedValues,
+  start: number,
+  end: number,
+  than: OrderedValues,
+  row: number,
+): number {
+  let low = start;
+  let high = end;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareValues(values, middle, than, row) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Index of the first value from `start` to `end - 1` that comes after the given one; `end` if none. */
+export function firstAfter(
+  values: OrderedValues,
+  start: number,
+  end: number,
+  than: OrderedValues,
+  row: number,
+): number {
+  let low = start;
+  let high = end;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareValues(values, middle, than, row) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The values' rows in their order; rows of equal values stay in theirs. Only for values without nulls. */
+export function orderOf(values: OrderedValues): Uint32Array {
+  return Uint32Array.from({ length: values.length }, (_, row) => row).sort(
+    (a, b) => compareValues(values, a, values, b) || a - b,
+  );
+}
