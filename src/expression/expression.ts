@@ -23,15 +23,18 @@ export class BoundExpression {
   readonly type: ValueType;
   /** The columns that it needs, each as the segments of a path, in the order in which they are passed. */
   readonly paths: readonly (readonly string[])[];
+  /** Types of the columns that it needs, in their order. */
+  readonly inputTypes: readonly ValueType[];
   /** Number of its parts. A batch takes time in proportion to this and to its rows. */
   readonly size: number;
   readonly #node: Bound;
 
   /** @internal */
-  constructor(node: Bound, paths: readonly (readonly string[])[]) {
+  constructor(node: Bound, paths: readonly (readonly string[])[], inputTypes: readonly ValueType[]) {
     this.type = node.type;
     this.paths = paths;
     this.size = stepsOf(node);
+    this.inputTypes = inputTypes;
     this.#node = node;
   }
 
@@ -123,7 +126,7 @@ function bound(
 ): BoundExpression {
   const names = new Names(fields);
   const binder = new Binder({ label, text: typeof input === "string" ? input : null }, names, parameters);
-  return new BoundExpression(bind(binder, syntaxOf(input, label)), names.paths);
+  return new BoundExpression(bind(binder, syntaxOf(input, label)), names.paths, names.types);
 }
 
 /** A constant, with the type that SQL gives it. */
@@ -149,7 +152,7 @@ export function bindNewColumn(
   const syntax = parseShort(text, label);
   if (!namesColumn(syntax)) return null;
   const names = new Names(fields);
-  return new BoundExpression(new Binder({ label, text }, names, {}).expression(syntax), names.paths);
+  return new BoundExpression(new Binder({ label, text }, names, {}).expression(syntax), names.paths, names.types);
 }
 
 function parseShort(text: string, label: string): Syntax {

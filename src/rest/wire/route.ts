@@ -88,6 +88,7 @@ type HostMember =
   | "memory"
   | "batchSize"
   | "batchBytes"
+  | "useScalarIndex"
   | "maxColumns";
 
 /**
