@@ -152,7 +152,11 @@ export function bindNewColumn(
   const syntax = parseShort(text, label);
   if (!namesColumn(syntax)) return null;
   const names = new Names(fields);
-  return new BoundExpression(new Binder({ label, text }, names, {}).expression(syntax), names.paths, names.types);
+  return new BoundExpression(
+    new Binder({ label, text }, names, {}).expression(syntax),
+    names.paths,
+    names.types,
+  );
 }
 
 function parseShort(text: string, label: string): Syntax {

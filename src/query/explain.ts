@@ -14,9 +14,9 @@ import type { QueryPlanMetrics, QueryPlanNode } from "../namespace.js";
 import { liveRowCount } from "../table/fragments/statistics.js";
 import type { RowsPlan } from "./columnReads.js";
 import { coveredOutputs } from "./filteredRows.js";
+import { type IndexedPart, type IndexUse, lookupText } from "./indexUse.js";
 import type { QueryStage } from "./observer.js";
 import type { Order } from "./order.js";
-import { type IndexedPart, type IndexUse, lookupText } from "./indexUse.js";
 import { areFirst, isReadLate } from "./orderedRows.js";
 import type { QueryPlan } from "./runQuery.js";
 

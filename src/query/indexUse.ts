@@ -7,10 +7,10 @@
  */
 
 import { mapParallel } from "../async/parallel.js";
+import { byteWidthOf, type ValueType } from "../expression/values/types.js";
 import type { DataFragment } from "../format/table.js";
 import type { IndexQuery, OpenIndex } from "../indexes/kind.js";
 import { liveRowCount } from "../table/fragments/statistics.js";
-import { byteWidthOf, type ValueType } from "../expression/values/types.js";
 import { type Ask, type Predicate, queriesOf } from "./predicates.js";
 import type { SystemColumn } from "./systemColumns.js";
 import type { IndexSegment, TableIndex } from "./tableIndexes.js";
@@ -39,7 +39,12 @@ const ROUGH_KINDS: ReadonlySet<string> = new Set(["ZONEMAP", "BLOOMFILTER", "NGR
 
 /** How a test is answered. */
 export type Lookup =
-  | { readonly kind: "index"; readonly ask: Ask; readonly index: TableIndex; readonly segments: readonly AskedSegment[] }
+  | {
+      readonly kind: "index";
+      readonly ask: Ask;
+      readonly index: TableIndex;
+      readonly segments: readonly AskedSegment[];
+    }
   /** By the ids, addresses or numbers of the rows. */
   | { readonly kind: "places"; readonly ask: Ask; readonly which: PlaceColumn };
 
@@ -144,7 +149,8 @@ export async function planIndexUse(input: UseInput): Promise<IndexUse | null> {
     };
     const priced = price(input.predicate, scope);
     if (priced === null) continue;
-    const isCheaper = priced.cost + (priced.isExact ? 0 : priced.rows * TAKEN_ROW) < scanCost(input, group, priced);
+    const isCheaper =
+      priced.cost + (priced.isExact ? 0 : priced.rows * TAKEN_ROW) < scanCost(input, group, priced);
     if (!input.isForced && !isCheaper) continue;
     const fragmentIds = new Set(group.map(({ id }) => id));
     const { plan, isExact } = priced;
@@ -153,11 +159,7 @@ export async function planIndexUse(input: UseInput): Promise<IndexUse | null> {
   return parts.length === 0 ? null : { parts };
 }
 
-function scanCost(
-  { types, wantedRows }: UseInput,
-  group: readonly DataFragment[],
-  { rows }: Priced,
-): number {
+function scanCost({ types, wantedRows }: UseInput, group: readonly DataFragment[], { rows }: Priced): number {
   const rowCount = group.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
   const perRow = types.reduce((sum, type) => sum + scannedRow(type), 0);
   // With a limit, the scan ends when enough rows were found.

@@ -3,8 +3,8 @@
  * and without rows that are deleted. Rows come fragment by fragment, as in a scan.
  */
 
-import { alignedBytes } from "../bytes/aligned.js";
 import { mapParallel } from "../async/parallel.js";
+import { alignedBytes } from "../bytes/aligned.js";
 import { InternalError } from "../errors.js";
 import type { DataFragment } from "../format/table.js";
 import type { IndexAnswer, IndexQuery, OpenIndex } from "../indexes/kind.js";
@@ -224,7 +224,8 @@ async function findPlaces(
   const found = async (): Promise<RowIds> => {
     if (which === "_rowoffset") {
       const offsets = new Float64Array(values.length);
-      for (let row = 0; row < offsets.length; row++) offsets[row] = words[2 * row + 1] * 2 ** 32 + words[2 * row];
+      for (let row = 0; row < offsets.length; row++)
+        offsets[row] = words[2 * row + 1] * 2 ** 32 + words[2 * row];
       return placesOfOffsets(offsets.sort(), fragments, source);
     }
     const ids = RowIds.of(words);

@@ -57,10 +57,18 @@ function comparedWith(operand: Bound, operator: ComparisonOperator, value: Colum
       return notCondition(testOf(operand, { kind: "in", values: value }));
     case "<":
     case "<=":
-      return testOf(operand, { kind: "range", lower: null, upper: { value, isInclusive: operator === "<=" } });
+      return testOf(operand, {
+        kind: "range",
+        lower: null,
+        upper: { value, isInclusive: operator === "<=" },
+      });
     case ">":
     case ">=":
-      return testOf(operand, { kind: "range", lower: { value, isInclusive: operator === ">=" }, upper: null });
+      return testOf(operand, {
+        kind: "range",
+        lower: { value, isInclusive: operator === ">=" },
+        upper: null,
+      });
   }
 }
 

@@ -57,7 +57,9 @@ export function listed(
   }
   const equal = items.map((item) => nodes.call(node, [subject, item], BOOL, comparison("=", type)));
   const any = nodes.folded(logic("or", equal));
-  return node.isNegated ? withCondition(nodes.call(node, [any], BOOL, not), notCondition(conditionOf(any))) : any;
+  return node.isNegated
+    ? withCondition(nodes.call(node, [any], BOOL, not), notCondition(conditionOf(any)))
+    : any;
 }
 
 function member(nodes: BoundNodes, node: In, subject: Bound, items: Column, hasNull: boolean): Bound {

@@ -10,7 +10,8 @@ export function likeCondition(operand: Bound, pattern: string, escaping: string)
   if (operand.kind !== "column") return UNKNOWN_CONDITION;
   const pieces = piecesOf(pattern, escaping);
   const [first, second, third] = pieces;
-  if (pieces.length === 0) return testOf(operand, { kind: "in", values: columnOfScalars(operand.type, [""]) });
+  if (pieces.length === 0)
+    return testOf(operand, { kind: "in", values: columnOfScalars(operand.type, [""]) });
   if (pieces.length === 1 && first.kind === "text") {
     return testOf(operand, { kind: "in", values: columnOfScalars(operand.type, [first.text]) });
   }

@@ -101,9 +101,7 @@ function itemsTest(kind: "hasAny" | "hasAll", list: Column): ColumnTest | null {
 /** Both lists have items of one type; the form says of which. */
 function withLists(
   types: readonly ValueType[],
-  make: (
-    list: ListValueType,
-  ) => Pick<FunctionForm, "kernel" | "test"> & { readonly type: ValueType },
+  make: (list: ListValueType) => Pick<FunctionForm, "kernel" | "test"> & { readonly type: ValueType },
 ): ReturnType<FunctionDefinition> {
   if (types.length !== 2) return operandCount(2);
   const [list, other] = types;
