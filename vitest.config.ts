@@ -28,6 +28,7 @@ const SHARING = [
   "expression",
   "file",
   "format",
+  "indexes",
   "interop",
   "io",
   "operations",

@@ -68,6 +68,25 @@ export function runsContainer(bounds: Uint16Array): Container | null {
   return { kind: "runs", count, bounds };
 }
 
+/** The container of the values from `first` to `last`. */
+export const rangeContainer = (first: number, last: number): Container => ({
+  kind: "runs",
+  count: last - first + 1,
+  bounds: Uint16Array.of(first, last),
+});
+
+/** Bytes of memory that the values take. */
+export function containerBytes(container: Container): number {
+  switch (container.kind) {
+    case "array":
+      return container.values.byteLength;
+    case "bits":
+      return container.words.byteLength;
+    case "runs":
+      return container.bounds.byteLength;
+  }
+}
+
 export function containerHas(container: Container, value: number): boolean {
   switch (container.kind) {
     case "array":

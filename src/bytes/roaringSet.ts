@@ -6,10 +6,12 @@
 import {
   type Container,
   ContainerBuilder,
+  containerBytes,
   containerHas,
   countBelow,
   FULL_CONTAINER,
   intersectContainers,
+  rangeContainer,
   subtractContainers,
   uniteContainers,
   writeValues,
@@ -47,6 +49,32 @@ export class RoaringSet implements KeyedContainers {
       containers: new Array<Container>(KEYS).fill(FULL_CONTAINER),
     });
     return RoaringSet.#full;
+  }
+
+  /** The numbers from `start` to `end - 1`. */
+  static ofRange(start: number, end: number): RoaringSet {
+    const keys: number[] = [];
+    const containers: Container[] = [];
+    for (let first = start; first < end; ) {
+      const key = Math.floor(first / KEYS);
+      const last = Math.min(end, (key + 1) * KEYS) - 1;
+      const isWhole = last - first === KEYS - 1;
+      keys.push(key);
+      containers.push(isWhole ? FULL_CONTAINER : rangeContainer(first % KEYS, last % KEYS));
+      first = last + 1;
+    }
+    return new RoaringSet({ keys: Uint16Array.from(keys), containers });
+  }
+
+  /** Approximate bytes of memory that the set takes. */
+  get memoryWeight(): number {
+    if (this.isFull) return 0;
+    let bytes = 64 + this.keys.byteLength;
+    for (const container of this.containers) {
+      bytes += 64;
+      if (container !== FULL_CONTAINER) bytes += containerBytes(container);
+    }
+    return bytes;
   }
 
   get isFull(): boolean {

@@ -18,6 +18,7 @@ import { type LeafPlan, planLeaves } from "../rows/leafPlan.js";
 import { columnsOfFile, type OpenColumns, openColumns } from "../rows/openColumns.js";
 import { STREAMED } from "../rows/readAhead.js";
 import { readColumns } from "../rows/readColumns.js";
+import { takeColumns } from "../rows/takeColumns.js";
 import { writeColumns } from "../rows/writeColumns.js";
 import type { TableField } from "../schema/schema.js";
 import type { IndexFiles, IndexTarget, WrittenIndexFile } from "./kind.js";
@@ -212,6 +213,13 @@ export class IndexFile {
     }
     const { layout } = plan.outputs[0];
     return parts.map((columns) => (columns.length === 0 ? nullColumn(layout, 0) : concatColumns(columns)));
+  }
+
+  /** Single rows of a column. @param positions ascending and each once */
+  async take(name: string, positions: Uint32Array, signal?: AbortSignal): Promise<Column> {
+    const { plan, stored } = this.#of(name);
+    const { columns } = await takeColumns(this.#files.source, plan, stored, positions, signal);
+    return columns[0];
   }
 
   /** Rows of several columns, batch by batch. */

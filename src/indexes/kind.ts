@@ -11,6 +11,7 @@ import type { PageSource } from "../file/pages/pageRows.js";
 import type { Disk } from "../io/disk/disk.js";
 import type { LruCache } from "../io/memory/cache.js";
 import type { TableField } from "../schema/schema.js";
+import type { RowMoves } from "./moves.js";
 import type { RowIds } from "./rowIds.js";
 
 export type IndexKindName = "BTREE" | "BITMAP" | "LABEL_LIST" | "ZONEMAP" | "BLOOMFILTER" | "NGRAM";
@@ -111,24 +112,6 @@ export interface RowZone {
   readonly fragmentId: number;
   /** Physical offset of each row, ascending. */
   readonly offsets: Uint32Array;
-}
-
-/** Where the rows of an old index went. */
-export interface RowMoves {
-  /**
-   * The new ids of rows.
-   * @param ids pairs of words: low, high; not to be changed
-   */
-  move(ids: Uint32Array): MovedRows;
-  /** Whether the rows of a fragment are where they were, and still covered by the index. */
-  keepsFragment(fragmentId: number): boolean;
-}
-
-export interface MovedRows {
-  /** Pairs of words, one for each row asked about; those of rows that are gone mean nothing. */
-  readonly ids: Uint32Array;
-  /** The rows that are left, as positions in what was asked about, ascending; null for all of them. */
-  readonly kept: Uint32Array | null;
 }
 
 /** Where an index is written, and what it is made with. */

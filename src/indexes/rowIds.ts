@@ -26,6 +26,7 @@ import {
 } from "../bytes/roaring.js";
 import { RoaringBuilder, RoaringSet } from "../bytes/roaringSet.js";
 import { CorruptFileError } from "../errors.js";
+import type { RowMoves } from "./moves.js";
 
 const HEADER_BYTES = 4;
 const ENTRY_BYTES = 8;
@@ -53,6 +54,21 @@ export class RowIds {
   /** @param sets by high word, in any order; empty ones are left out */
   static ofSets(sets: Iterable<readonly [number, RoaringSet]>): RowIds {
     return new RowIds([...sets].filter(([, set]) => set.size > 0).sort(([a], [b]) => a - b));
+  }
+
+  /** The ids of all sets together. */
+  static unionOf(sets: readonly RowIds[]): RowIds {
+    // Neighbours first: each id is then copied as often as the number of sets has digits.
+    let united = sets;
+    while (united.length > 1) {
+      const pairs: RowIds[] = [];
+      for (let index = 0; index < united.length; index += 2) {
+        const next = united[index + 1];
+        pairs.push(next === undefined ? united[index] : united[index].union(next));
+      }
+      united = pairs;
+    }
+    return united[0] ?? RowIds.none;
   }
 
   /** Number of ids. */
@@ -107,9 +123,33 @@ export class RowIds {
     return RowIds.ofSets(left);
   }
 
-  /** The ids with the given high words. */
-  within(highs: ReadonlySet<number>): RowIds {
-    return new RowIds([...this.#sets].filter(([high]) => highs.has(high)));
+  /** Approximate bytes of memory that the set takes. */
+  get memoryWeight(): number {
+    let bytes = 128;
+    for (const set of this.#sets.values()) bytes += 64 + set.memoryWeight;
+    return bytes;
+  }
+
+  /** The ids with their new values, as an index of rows that moved has them. */
+  moved(moves: RowMoves): RowIds {
+    const stayed: [number, RoaringSet][] = [];
+    const moved = new RowIdsBuilder();
+    for (const [high, set] of this.#sets) {
+      if (moves.keepsIds(high)) {
+        stayed.push([high, set]);
+        continue;
+      }
+      const lows = set.valuesBelow(moves.lowsBelow(high));
+      const words = new Uint32Array(2 * lows.length);
+      for (let row = 0; row < lows.length; row++) {
+        words[2 * row] = lows[row];
+        words[2 * row + 1] = high;
+      }
+      const { ids, kept } = moves.move(words);
+      if (kept === null) moved.add(ids, 0, lows.length);
+      else for (const row of kept) moved.add(ids, row, row + 1);
+    }
+    return new RowIds(stayed).union(moved.finish());
   }
 
   encode(): Uint8Array {

@@ -7,7 +7,8 @@ import { isValid } from "../arrow/columns/validity.js";
 import type { LogicalType } from "../arrow/types/type.js";
 import { breathe } from "../async/eventLoop.js";
 import { integerWords, uint64Column } from "./indexFile.js";
-import type { IndexRows, IndexTarget, RowMoves } from "./kind.js";
+import type { IndexRows, IndexTarget } from "./kind.js";
+import type { RowMoves } from "./moves.js";
 import { compareValues, type OrderedValues, orderedValues } from "./valueOrder.js";
 
 /** Rows of a batch of merged rows. */

@@ -232,9 +232,44 @@ export function firstAfter(
   return low;
 }
 
-/** The values' rows in their order; rows of equal values stay in theirs. Only for values without nulls. */
+/** The values' rows in their order; rows of equal values stay in theirs. Only for few values, none of which is null. */
 export function orderOf(values: OrderedValues): Uint32Array {
   return Uint32Array.from({ length: values.length }, (_, row) => row).sort(
     (a, b) => compareValues(values, a, values, b) || a - b,
   );
+}
+
+/** Rows after which sorting yields. */
+const YIELD_ROWS = 8192;
+
+/**
+ * The same for any number of values: null where they are in order already. Yields now and then, for whoever shares the
+ * thread.
+ */
+export function* sortedOrder(values: OrderedValues): Generator<void, Uint32Array | null> {
+  const { length } = values;
+  let isSorted = true;
+  for (let row = 1; row < length && isSorted; row++) {
+    isSorted = compareValues(values, row - 1, values, row) <= 0;
+    if (row % YIELD_ROWS === 0) yield;
+  }
+  if (isSorted) return null;
+  let rows = Uint32Array.from({ length }, (_, row) => row);
+  let merged = new Uint32Array(length);
+  for (let width = 1; width < length; width *= 2) {
+    for (let start = 0; start < length; start += 2 * width) {
+      const middle = Math.min(start + width, length);
+      const end = Math.min(middle + width, length);
+      let left = start;
+      let right = middle;
+      for (let at = start; at < end; at++) {
+        const fromLeft =
+          right >= end || (left < middle && compareValues(values, rows[left], values, rows[right]) <= 0);
+        merged[at] = fromLeft ? rows[left++] : rows[right++];
+        if (at % YIELD_ROWS === 0) yield;
+      }
+    }
+    [rows, merged] = [merged, rows];
+  }
+  return rows;
 }

@@ -1,0 +1,92 @@
+/** Compares what an index answers with what looking at every row gives. */
+
+import { expect } from "vitest";
+import type { IndexQuery, OpenIndex } from "../../src/indexes/kind.js";
+import type { Random } from "../support/generators.js";
+import {
+  columnOf,
+  compareKeys,
+  drawValues,
+  edgesOf,
+  fieldOf,
+  rowsOfAnswer,
+  sortKey,
+  type Value,
+} from "./indexValues.js";
+
+/**
+ * Compares the answers to many queries with what a look at every value gives. Queries that the index does not answer are
+ * left out.
+ * @returns the number of queries
+ */
+export async function expectAnswers(
+  type: string,
+  index: OpenIndex,
+  values: readonly Value[],
+  random: Random,
+): Promise<number> {
+  const field = fieldOf(type);
+  const present = values.filter((value) => value !== null);
+  const drawn = drawValues(random, field.type, { rowCount: 3, nulls: 0, distinct: 3 }) as Uint8Array[];
+  const pool = [...edgesOf(field.type), ...drawn, ...present.slice(0, 3)];
+  const keys = [...new Set([...pool, ...present].map((value) => sortKey(field.type, value)))].sort(
+    compareKeys,
+  );
+  const ranks = new Map(keys.map((key, rank) => [key, rank]));
+  const rankOf = (value: Uint8Array): number => ranks.get(sortKey(field.type, value))!;
+  const rowRanks = values.map((value) => (value === null ? null : rankOf(value)));
+  const rowsWhere = (holds: (rank: number | null) => boolean): number[] =>
+    [...rowRanks.keys()].filter((row) => holds(rowRanks[row]!));
+  const nulls = rowsWhere((rank) => rank === null);
+  let asked = 0;
+  const expectAnswer = async (query: IndexQuery, holds: (rank: number | null) => boolean, what: string) => {
+    if (!index.answers(query)) return;
+    asked++;
+    const estimate = index.estimate(query);
+    expect(estimate.rows >= 0 && estimate.bytes >= 0, what).toBe(true);
+    const answer = await index.search(query, { withNulls: true });
+    const expected = rowsWhere(holds);
+    const rows = rowsOfAnswer(answer.rows);
+    if (answer.isExact) expect(rows, what).toEqual(expected);
+    else expect(missing(rows, expected), what).toEqual([]);
+    if (answer.nulls !== null)
+      expect(rowsOfAnswer(answer.nulls), what).toEqual(query.kind === "isNull" ? [] : nulls);
+  };
+  await expectAnswer({ kind: "isNull" }, (rank) => rank === null, "is null");
+  await expectAnswer({ kind: "range", lower: null, upper: null }, (rank) => rank !== null, "is not null");
+  for (const value of pool) {
+    const low = rankOf(value);
+    const column = columnOf(field.type, [value]);
+    await expectAnswer({ kind: "in", values: column }, (rank) => rank === low, `= ${keys[low]}`);
+    for (const isInclusive of [true, false]) {
+      const lower = { value: column, isInclusive };
+      const isAbove = (rank: number | null) => rank !== null && (rank > low || (isInclusive && rank === low));
+      const isBelow = (rank: number | null) => rank !== null && (rank < low || (isInclusive && rank === low));
+      await expectAnswer({ kind: "range", lower, upper: null }, isAbove, `${isInclusive} > ${keys[low]}`);
+      await expectAnswer(
+        { kind: "range", lower: null, upper: lower },
+        isBelow,
+        `${isInclusive} < ${keys[low]}`,
+      );
+      const other = pool[random.below(pool.length)]!;
+      const high = rankOf(other);
+      const upper = { value: columnOf(field.type, [other]), isInclusive: !isInclusive };
+      const isBetween = (rank: number | null) =>
+        rank !== null && isAbove(rank) && (rank < high || (!isInclusive && rank === high));
+      await expectAnswer({ kind: "range", lower, upper }, isBetween, `${keys[low]} to ${keys[high]}`);
+    }
+  }
+  const several = [...pool, ...pool.slice(0, 2)];
+  const wanted = new Set(several.map(rankOf));
+  await expectAnswer(
+    { kind: "in", values: columnOf(field.type, several) },
+    (rank) => rank !== null && wanted.has(rank),
+    "in",
+  );
+  return asked;
+}
+
+function missing(rows: readonly number[], expected: readonly number[]): number[] {
+  const found = new Set(rows);
+  return expected.filter((row) => !found.has(row));
+}
