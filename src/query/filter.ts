@@ -38,7 +38,7 @@ export interface Filter extends Computation {
 }
 
 /** Which version a filter is for, and whether its indexes are used. */
-export interface FilteredVersion {
+interface FilteredVersion {
   readonly version: OpenVersion<ReaderEnvironment>;
   /** Default: where that should be quicker. */
   readonly useIndexes?: boolean;

@@ -117,7 +117,7 @@ const TEST_NAMES: Readonly<Record<Ask["test"]["kind"], string>> = {
 };
 
 /** What of the version and the query decides. */
-export interface UseInput {
+interface UseInput {
   readonly predicate: Predicate;
   readonly fragments: readonly DataFragment[];
   /** Types of the columns that the filter reads. */

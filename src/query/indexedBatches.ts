@@ -17,7 +17,7 @@ const SCANNED_PART = 1 / 8;
 const FRAGMENTS_AHEAD = 8;
 
 /** Fragments that follow each other, all of whose rows are looked at; or rows of one fragment. */
-export type FoundRows =
+type FoundRows =
   | { readonly kind: "scan"; readonly fragments: readonly DataFragment[] }
   | { readonly kind: "rows"; readonly found: FragmentRows; readonly rows: Uint32Array };
 

@@ -29,7 +29,7 @@ export interface FragmentRows {
 }
 
 /** What indexes of a version are asked through. */
-export interface LookupInput {
+interface LookupInput {
   /** All fragments of the version. */
   readonly fragments: readonly DataFragment[];
   readonly hasStableIds: boolean;
