@@ -3,6 +3,8 @@
  * fragments that the indexes do not know, deleted rows, several segments, stable row ids and branches.
  */
 
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
 import {
   Bool,
   DateDay,
@@ -25,6 +27,9 @@ import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { connect, Index } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { IndexMetadata } from "../../src/format/table.js";
+import { withCoverage } from "../../src/table/commit/indexCoverage.js";
+import { changeIndexes } from "../support/changeIndexes.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -267,6 +272,100 @@ const query = fc.record({
   offset: fc.option(fc.integer({ min: 0, max: 200 }), { nil: undefined }),
 });
 
+async function expectFiltersAlike(name: string, more: object = {}): Promise<void> {
+  for (const filter of FILTERS) await expectAlike(name, { filter }, more);
+}
+
+const FILTERS = [
+  "i = 3",
+  "i > 5 and k = 2",
+  "k in (1, 3) or i < -10",
+  "not (k = 1)",
+  "s like 'a%'",
+  "id < 50",
+  "b and k = 0",
+  "f > 1 and not (g <= 1.5)",
+  "array_has(tags, 't3') and i is not null",
+  "id >= 290 and id < 910 and i between -3 and 3",
+];
+
+it("branches ask the indexes that they inherit", async () => {
+  await makeTable("branched");
+  await reference.createBranch(root, "branched", "b");
+  const branch = namespace.table("branched", { branch: "b" });
+  await branch.insert(rowsFrom(FRAGMENTS * FRAGMENT_ROWS, 50));
+  await branch.delete("id % 19 = 7");
+  for (const filter of FILTERS) {
+    const found = async (useScalarIndex: boolean) => {
+      const scan = branch.scan({ filter, columns: ["id"], useScalarIndex });
+      return Array.from((await scan.toArrow()).getChild("id") ?? []);
+    };
+    expect(await found(true)).toEqual(await found(false));
+  }
+});
+
+const directoryOf = (id: Uint8Array): string => {
+  const hex = Buffer.from(id).toString("hex");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+};
+
+it("segments of one index answer for the fragments that each covers", async () => {
+  await makeTable("segments");
+  const tableRoot = join(root, "segments.lance");
+  await changeIndexes(tableRoot, async (indices) => {
+    const split: IndexMetadata[] = [];
+    for (const index of indices) {
+      const uuid = Uint8Array.from({ length: 16 }, (_, byte) => (byte * 7 + split.length) & 0xff);
+      const from = join(tableRoot, "_indices", directoryOf(index.uuid?.uuid ?? new Uint8Array()));
+      await cp(from, join(tableRoot, "_indices", directoryOf(uuid)), { recursive: true });
+      // A second segment knows rows of fragments that it does not cover any more.
+      split.push(withCoverage(index, [0]), withCoverage({ ...index, uuid: { uuid } }, [2]));
+    }
+    return split;
+  });
+  const plan = await namespace.explainTableQueryPlan({
+    id: ["segments"],
+    query: { filter: "i = 3", useScalarIndex: true },
+  });
+  expect(plan).toMatch(/fragments=2, expectedRows/);
+  await expectFiltersAlike("segments");
+});
+
+it("indexes that can't be trusted are not asked", async () => {
+  await makeTable("foreign");
+  const tableRoot = join(root, "foreign.lance");
+  const explain = () =>
+    namespace.explainTableQueryPlan({ id: ["foreign"], query: { filter: "i = 3", useScalarIndex: true } });
+  expect(await explain()).toMatch(/IndexSearch/);
+  const own: IndexMetadata[] = [];
+  await changeIndexes(tableRoot, (indices) => {
+    own.push(...indices);
+    return indices;
+  });
+  const [first] = own;
+  const changes: ((index: IndexMetadata) => IndexMetadata)[] = [
+    (index) => ({ ...index, indexVersion: 9 }),
+    (index) => ({ ...index, indexDetails: undefined }),
+    (index) => ({
+      ...index,
+      indexDetails: { typeUrl: "/lance.table.OtherDetails", value: new Uint8Array() },
+    }),
+    (index) => withCoverage(index, []),
+    (index) => ({ ...index, fragmentBitmap: new Uint8Array() }),
+    (index) => withCoverage(index, [77]),
+    (index) => ({ ...index, coveringFields: [0] }),
+  ];
+  for (const change of changes) {
+    await changeIndexes(tableRoot, () => own.map(change));
+    expect(await explain(), String(change)).not.toMatch(/IndexSearch/);
+    await expectAlike("foreign", { filter: "i = 3" });
+  }
+  await changeIndexes(tableRoot, () => [...own, { ...first, name: "__lance_frag_reuse" }]);
+  expect(await explain()).not.toMatch(/IndexSearch/);
+  await changeIndexes(tableRoot, () => own);
+  expect(await explain()).toMatch(/IndexSearch/);
+});
+
 describe.each([
   ["addresses", {}],
   ["stable row ids", { stableRowIds: true }],
@@ -287,21 +386,12 @@ describe.each([
 
   it("after updates, a compaction and an optimisation by the reference", { timeout: 60_000 }, async () => {
     await reference.updateRows(root, name, { i: "i + 1", k: "(k + 1) % 5" }, "id % 7 = 3");
-    const filters = [
-      "i = 3",
-      "i > 5 and k = 2",
-      "k in (1, 3) or i < -10",
-      "not (k = 1)",
-      "s like 'a%'",
-      "id < 50",
-      "b and k = 0",
-    ];
-    for (const each of filters) await expectAlike(name, { filter: each });
+    await expectFiltersAlike(name);
     await reference.optimizeTable(root, name);
-    for (const each of filters) await expectAlike(name, { filter: each });
+    await expectFiltersAlike(name);
     await namespace.table(name).update({ valuesSql: { k: "4" }, where: "id % 11 = 4" });
-    for (const each of filters) await expectAlike(name, { filter: each });
+    await expectFiltersAlike(name);
     await namespace.table(name).delete("k = 4 and i > 0");
-    for (const each of filters) await expectAlike(name, { filter: each });
+    await expectFiltersAlike(name);
   });
 });
