@@ -52,7 +52,7 @@ async function serve(handler: FetchHandler) {
     new Promise<number>((resolve, reject) =>
       server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
     );
-  return { client, connections };
+  return { server, client, connections };
 }
 
 const get = (path: string, ...lines: string[]) =>
@@ -443,6 +443,20 @@ it("nothing of a connection that was cut is begun, however quick the answers are
   await soon();
   // The first was begun before anybody knew of the others.
   expect(begun).toEqual(["/0"]);
+});
+
+it("the parser passes over what arrived together with the request for which a connection was cut", async () => {
+  const { server, client } = await serve(() => new Promise<Response>(() => undefined));
+  let parsed = 0;
+  server.on("request", () => {
+    parsed++;
+  });
+  const greedy = client();
+  greedy.socket.write(Array.from({ length: 400 }, (_, index) => get(`/${index}`)).join(""));
+  await greedy.end;
+  await soon();
+  // The one that is answered, those that may wait behind it, and the one too many.
+  expect(parsed).toBe(1 + 16 + 1);
 });
 
 it("requests that wait behind others leave the thread to those who have a connection of their own", async () => {
