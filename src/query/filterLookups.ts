@@ -12,7 +12,7 @@ import type { FragmentSource } from "./fragmentColumns.js";
 import { IndexedRows } from "./indexedRows.js";
 import { type IndexUse, type PlaceColumn, planIndexUse } from "./indexUse.js";
 import { type Ask, type Predicate, predicateOf } from "./predicates.js";
-import { type IndexSegment, indexesOf, openSegment, type TableIndex } from "./tableIndexes.js";
+import { type IndexSegment, indexesOf, openSegment, type UsableIndex } from "./tableIndexes.js";
 import type { ReaderEnvironment } from "./versionSource.js";
 
 export class FilterLookups {
@@ -20,14 +20,14 @@ export class FilterLookups {
   readonly #predicate: Predicate;
   readonly #expression: BoundExpression;
   readonly #isForced: boolean;
-  readonly #optionsOf: (ask: Ask) => readonly TableIndex[] | PlaceColumn;
+  readonly #optionsOf: (ask: Ask) => readonly UsableIndex[] | PlaceColumn;
 
   private constructor(
     version: OpenVersion<ReaderEnvironment>,
     predicate: Predicate,
     expression: BoundExpression,
     isForced: boolean,
-    optionsOf: (ask: Ask) => readonly TableIndex[] | PlaceColumn,
+    optionsOf: (ask: Ask) => readonly UsableIndex[] | PlaceColumn,
   ) {
     this.#version = version;
     this.#predicate = predicate;
@@ -53,7 +53,7 @@ export class FilterLookups {
     const predicate = predicateOf(expression.condition);
     if (predicate === null) return null;
     const indexes = indexesOf(version.file, fields);
-    const options = inputs.map((input, place): readonly TableIndex[] | PlaceColumn => {
+    const options = inputs.map((input, place): readonly UsableIndex[] | PlaceColumn => {
       if (input.kind === "stored") return indexes.get(formatFieldPath(expression.paths[place])) ?? [];
       const { which } = input;
       return which === "_rowid" || which === "_rowaddr" || which === "_rowoffset" ? which : [];
@@ -96,13 +96,13 @@ export class FilterLookups {
       hasStableIds: hasStableRowIds(file.manifest),
       nextRowId: file.manifest.nextRowId,
       path,
-      open: (index: TableIndex, segment: IndexSegment) => this.#open(index, segment, observed),
+      open: (index: UsableIndex, segment: IndexSegment) => this.#open(index, segment, observed),
     };
     return IndexedRows.find(use, input, source, signal);
   }
 
   #open(
-    index: TableIndex,
+    index: UsableIndex,
     segment: IndexSegment,
     observed: FragmentSource | null,
   ): Promise<OpenIndex | null> {

@@ -13,7 +13,7 @@ import type { IndexQuery, OpenIndex } from "../indexes/kind.js";
 import { liveRowCount } from "../table/fragments/statistics.js";
 import { type Ask, type Predicate, queriesOf } from "./predicates.js";
 import type { SystemColumn } from "./systemColumns.js";
-import type { IndexSegment, TableIndex } from "./tableIndexes.js";
+import type { IndexSegment, UsableIndex } from "./tableIndexes.js";
 
 /** Of a row of a column that is read from end to end and compared. */
 const SCANNED_FIXED = 2;
@@ -42,7 +42,7 @@ export type Lookup =
   | {
       readonly kind: "index";
       readonly ask: Ask;
-      readonly index: TableIndex;
+      readonly index: UsableIndex;
       readonly segments: readonly AskedSegment[];
     }
   /** By the ids, addresses or numbers of the rows. */
@@ -127,9 +127,9 @@ interface UseInput {
   /** Whether indexes are asked even where a scan should be quicker. */
   readonly isForced: boolean;
   /** The indexes of a column, or which of the places of rows it is. */
-  optionsOf(ask: Ask): readonly TableIndex[] | PlaceColumn;
+  optionsOf(ask: Ask): readonly UsableIndex[] | PlaceColumn;
   /** Null where it can't be read by this release. */
-  open(index: TableIndex, segment: IndexSegment): Promise<OpenIndex | null>;
+  open(index: UsableIndex, segment: IndexSegment): Promise<OpenIndex | null>;
 }
 
 /** @returns null where everything is scanned */
@@ -233,7 +233,7 @@ async function lookupsOf(ask: Ask, input: UseInput): Promise<PricedLookup[]> {
 
 async function priceLookup(
   ask: Ask,
-  index: TableIndex,
+  index: UsableIndex,
   queries: readonly IndexQuery[],
   input: UseInput,
 ): Promise<PricedLookup | null> {

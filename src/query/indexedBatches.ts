@@ -5,7 +5,7 @@ import type { DataFragment } from "../format/table.js";
 import { takeColumns } from "../rows/takeColumns.js";
 import type { RowsPlan } from "./columnReads.js";
 import { type FragmentSource, openFragment } from "./fragmentColumns.js";
-import type { FragmentRows, IndexedRows } from "./indexedRows.js";
+import type { CandidateRows, IndexedRows } from "./indexedRows.js";
 import type { ScannedRows } from "./scan.js";
 import { addressesOf } from "./systemColumns.js";
 
@@ -19,7 +19,7 @@ const FRAGMENTS_AHEAD = 8;
 /** Fragments that follow each other, all of whose rows are looked at; or rows of one fragment. */
 type FoundRows =
   | { readonly kind: "scan"; readonly fragments: readonly DataFragment[] }
-  | { readonly kind: "rows"; readonly found: FragmentRows; readonly rows: Uint32Array };
+  | { readonly kind: "rows"; readonly found: CandidateRows; readonly rows: Uint32Array };
 
 /** The rows of all fragments, in their order; fragments without rows are left out. */
 export async function* foundRows(

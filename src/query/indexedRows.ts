@@ -5,6 +5,7 @@
 
 import { mapParallel } from "../async/parallel.js";
 import { alignedBytes } from "../bytes/aligned.js";
+import { RoaringSet } from "../bytes/roaringSet.js";
 import { InternalError } from "../errors.js";
 import type { DataFragment } from "../format/table.js";
 import type { IndexAnswer, IndexQuery, OpenIndex } from "../indexes/kind.js";
@@ -14,13 +15,13 @@ import type { FragmentSource } from "./fragmentColumns.js";
 import type { AskedSegment, IndexUse, Lookup, LookupPlan } from "./indexUse.js";
 import { placesOfIds, placesOfOffsets } from "./rowPlaces.js";
 import { rowIdsOf } from "./systemColumns.js";
-import type { IndexSegment, TableIndex } from "./tableIndexes.js";
+import type { IndexSegment, UsableIndex } from "./tableIndexes.js";
 
 /** Segments asked at the same time. */
 const PARALLELISM = 4;
 
 /** Rows of a fragment that have to be looked at. */
-export interface FragmentRows {
+export interface CandidateRows {
   readonly fragment: DataFragment;
   /** Physical offsets, ascending, none deleted; null for all rows. */
   readonly rows: Uint32Array | null;
@@ -37,7 +38,7 @@ interface LookupInput {
   readonly nextRowId: number;
   /** Of the manifest, for errors. */
   readonly path: string;
-  open(index: TableIndex, segment: IndexSegment): Promise<OpenIndex | null>;
+  open(index: UsableIndex, segment: IndexSegment): Promise<OpenIndex | null>;
 }
 
 /** Rows by their addresses, or all rows but these. */
@@ -82,7 +83,7 @@ export class IndexedRows {
     return new IndexedRows(byFragment);
   }
 
-  async rowsOf(source: FragmentSource, fragment: DataFragment): Promise<FragmentRows> {
+  async rowsOf(source: FragmentSource, fragment: DataFragment): Promise<CandidateRows> {
     const found = this.#byFragment.get(fragment.id);
     if (found === undefined) return { fragment, rows: null, isExact: false };
     const { ids, isComplement, isExact } = found;
@@ -176,7 +177,7 @@ async function askIndex(
 
 /** The rows for which a test is true; with `isNegated` those as well for which it is null. */
 async function askSegment(
-  index: TableIndex,
+  index: UsableIndex,
   { segment, queries, isRough }: AskedSegment,
   isNegated: boolean,
   input: LookupInput,
@@ -200,8 +201,12 @@ async function askSegment(
     const covered = input.fragments.filter(({ id }) => segment.covered.has(id));
     ids = await placesOfIds(ids, input.nextRowId, covered, (fragment) => rowIdsOf(fragment, input.path));
   }
-  return { ids: ids.within(segment.covered), isExact };
+  return { ids: ids.intersect(rowsOf(segment.covered)), isExact };
 }
+
+/** All addresses in some fragments. */
+const rowsOf = (fragmentIds: ReadonlySet<number>): RowIds =>
+  RowIds.ofSets(Array.from(fragmentIds, (id) => [id, RoaringSet.full] as const));
 
 const searchOne = (
   open: OpenIndex,

@@ -4,8 +4,7 @@
  */
 
 import type { Column } from "../arrow/columns/column.js";
-import type { ColumnReference } from "../expression/evaluate/bound.js";
-import type { ColumnTest, Condition, RangeBound } from "../expression/evaluate/condition.js";
+import type { ColumnReference, ColumnTest, Condition, RangeBound } from "../expression/evaluate/bound.js";
 import { columnOfScalars, scalarOf, scalarReader } from "../expression/values/scalars.js";
 import type { ValueType } from "../expression/values/types.js";
 import type { IndexBound, IndexQuery } from "../indexes/kind.js";

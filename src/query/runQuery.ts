@@ -33,7 +33,7 @@ export interface QueryPlan {
 }
 
 /** Most rows that the filter of a query has to find. */
-export const wantedRows = ({ order, offset, limit }: QueryPlan): number =>
+export const mostFiltered = ({ order, offset, limit }: QueryPlan): number =>
   order === null ? offset + limit : Number.POSITIVE_INFINITY;
 
 /** How a query is run. */

@@ -24,7 +24,7 @@ export interface IndexSegment {
   readonly covered: ReadonlySet<number>;
 }
 
-export interface TableIndex {
+export interface UsableIndex {
   readonly name: string;
   readonly kind: IndexKind;
   /** The indexed column. */
@@ -46,7 +46,7 @@ export interface IndexEnvironment extends PageSource {
   readonly indexParts: LruCache<IndexPart>;
 }
 
-const known = new WeakMap<ManifestFile, ReadonlyMap<string, readonly TableIndex[]>>();
+const known = new WeakMap<ManifestFile, ReadonlyMap<string, readonly UsableIndex[]>>();
 
 /**
  * The indexes of a version by the paths of their columns.
@@ -56,7 +56,7 @@ const known = new WeakMap<ManifestFile, ReadonlyMap<string, readonly TableIndex[
 export function indexesOf(
   file: ManifestFile,
   fields: readonly TableField[],
-): ReadonlyMap<string, readonly TableIndex[]> {
+): ReadonlyMap<string, readonly UsableIndex[]> {
   let indexes = known.get(file);
   if (indexes === undefined) {
     indexes = findIndexes(file, fields);
@@ -65,8 +65,8 @@ export function indexesOf(
   return indexes;
 }
 
-function findIndexes(file: ManifestFile, fields: readonly TableField[]): Map<string, TableIndex[]> {
-  const found = new Map<string, TableIndex[]>();
+function findIndexes(file: ManifestFile, fields: readonly TableField[]): Map<string, UsableIndex[]> {
+  const found = new Map<string, UsableIndex[]>();
   const entries = file.indexSection?.indices ?? [];
   // What other indexes cover is not what their entries tell where their addresses are still to be brought up to date.
   if (entries.some(({ name }) => name === DEFERRED_REMAP_INDEX)) return found;
@@ -86,7 +86,7 @@ function findIndexes(file: ManifestFile, fields: readonly TableField[]): Map<str
     found.set(place.path, ofPath);
     const same = ofPath.findIndex((index) => index.name === metadata.name && index.kind === kind);
     const segments = [...(ofPath[same]?.segments ?? []), { metadata, covered }];
-    const index: TableIndex = { name: metadata.name, kind, field: place.field, segments };
+    const index: UsableIndex = { name: metadata.name, kind, field: place.field, segments };
     if (same < 0) ofPath.push(index);
     else ofPath[same] = index;
   }
@@ -124,7 +124,7 @@ function addPaths(
 export async function openSegment(
   { at, file }: Pick<OpenVersion, "at" | "file">,
   environment: IndexEnvironment,
-  { kind, field }: TableIndex,
+  { kind, field }: UsableIndex,
   { metadata }: IndexSegment,
   isOwn = false,
 ): Promise<OpenIndex | null> {

@@ -10,9 +10,15 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { isDate, isUint8Array } from "../../bytes/tag.js";
 import type { FilterParameters, FilterValue } from "../../namespace.js";
-import { type Bound, type ColumnReference, type Constant, logic, nullOf } from "../evaluate/bound.js";
 import {
+  type Bound,
+  type ColumnReference,
   type Condition,
+  type Constant,
+  logic,
+  nullOf,
+} from "../evaluate/bound.js";
+import {
   conditionOf,
   notCondition,
   testOf,

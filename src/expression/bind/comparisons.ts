@@ -7,12 +7,13 @@ import type { Column } from "../../arrow/columns/column.js";
 import {
   type Bound,
   type ColumnReference,
+  type Condition,
   type Constant,
   constantOf,
   isNull,
   logic,
 } from "../evaluate/bound.js";
-import { type Condition, notCondition, testOf, withCondition } from "../evaluate/condition.js";
+import { notCondition, testOf, withCondition } from "../evaluate/condition.js";
 import { comparison } from "../kernels/compare.js";
 import { not } from "../kernels/logic.js";
 import type { ComparisonOperator } from "../parse/syntax.js";

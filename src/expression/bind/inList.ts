@@ -4,9 +4,8 @@ import type { Column } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import type { IntegerType } from "../../arrow/types/type.js";
-import { type Bound, type Constant, logic, nullOf } from "../evaluate/bound.js";
+import { type Bound, type Condition, type Constant, logic, nullOf } from "../evaluate/bound.js";
 import {
-  type Condition,
   conditionOf,
   notCondition,
   testOf,

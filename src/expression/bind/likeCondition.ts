@@ -1,7 +1,7 @@
 /** What LIKE with a constant pattern says about a column of texts. */
 
-import type { Bound } from "../evaluate/bound.js";
-import { type ColumnTest, type Condition, testOf, UNKNOWN_CONDITION } from "../evaluate/condition.js";
+import type { Bound, ColumnTest, Condition } from "../evaluate/bound.js";
+import { testOf, UNKNOWN_CONDITION } from "../evaluate/condition.js";
 import { piecesOf } from "../kernels/like.js";
 import { columnOfScalars } from "../values/scalars.js";
 

@@ -1,7 +1,7 @@
 /** What a function is to binding: for given types of operands, the types it wants and the one it gives. */
 
 import type { Column } from "../../arrow/columns/column.js";
-import type { ColumnTest } from "../evaluate/condition.js";
+import type { ColumnTest } from "../evaluate/bound.js";
 import type { ValueKernel } from "../values/operands.js";
 import type { Scalar } from "../values/scalars.js";
 import { isNumeric, type ValueType } from "../values/types.js";

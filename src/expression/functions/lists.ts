@@ -3,7 +3,7 @@
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
-import type { ColumnTest } from "../evaluate/condition.js";
+import type { ColumnTest } from "../evaluate/bound.js";
 import { fixedColumn } from "../kernels/arithmetic.js";
 import { takeWhere } from "../kernels/choice.js";
 import { comparison, rowComparison } from "../kernels/compare.js";

@@ -3,7 +3,7 @@
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { InvalidInputError } from "../../errors.js";
-import type { ColumnTest } from "../evaluate/condition.js";
+import type { ColumnTest } from "../evaluate/bound.js";
 import { fixedColumn, perRow } from "../kernels/arithmetic.js";
 import { contains, endsWith, regexKernel, startsWith, textTest } from "../kernels/like.js";
 import { bitsColumn, byteLane, type ValueKernel } from "../values/operands.js";
