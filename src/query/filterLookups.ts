@@ -96,7 +96,10 @@ export class FilterLookups {
       hasStableIds: hasStableRowIds(file.manifest),
       nextRowId: file.manifest.nextRowId,
       path,
-      open: (index: UsableIndex, segment: IndexSegment) => this.#open(index, segment, observed),
+      reopen:
+        observed === null
+          ? null
+          : (index: UsableIndex, segment: IndexSegment) => this.#open(index, segment, observed),
     };
     return IndexedRows.find(use, input, source, signal);
   }

@@ -52,6 +52,7 @@ export type PlaceColumn = Extract<SystemColumn, "_rowid" | "_rowaddr" | "_rowoff
 
 export interface AskedSegment {
   readonly segment: IndexSegment;
+  readonly open: OpenIndex;
   /** The rows of all queries together are the answer. */
   readonly queries: readonly IndexQuery[];
   /** Whether the answers may hold rows that are not meant. */
@@ -216,9 +217,10 @@ async function lookupsOf(ask: Ask, input: UseInput): Promise<PricedLookup[]> {
   const options = input.optionsOf(ask);
   if (typeof options === "string") {
     if (ask.test.kind !== "in") return [];
-    const rows = ask.test.values.length;
+    const listed = ask.test.values.length;
     const lookup: Lookup = { kind: "places", ask, which: options };
     const coveredRows = input.fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
+    const rows = ask.isNegated ? Math.max(0, coveredRows - listed) : listed;
     return [{ lookup, covered: null, coveredRows, rows, cost: rows * FOUND_ROW, isExact: true }];
   }
   const queries = queriesOf(ask);
@@ -248,7 +250,7 @@ async function priceLookup(
     // Its fragments are scanned, or answered by another index.
     if (open === null || answered === null || (answered.isRough && ask.isNegated)) continue;
     isExact &&= !answered.isRough;
-    segments.push({ segment, ...answered });
+    segments.push({ segment, open, ...answered });
     cost += ASKED_SEGMENT;
     for (const query of answered.queries) {
       const estimate = open.estimate(query);

@@ -29,7 +29,8 @@ export async function* foundRows(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<FoundRows, void, undefined> {
   let scanned: DataFragment[] = [];
-  const ahead = mapAhead(fragments, (fragment) => indexed.rowsOf(source, fragment), {
+  const looked = fragments.filter((fragment) => !indexed.hasNone(fragment));
+  const ahead = mapAhead(looked, (fragment) => indexed.rowsOf(source, fragment), {
     weigh: () => 1,
     maxWeight: FRAGMENTS_AHEAD,
     ...(signal && { signal }),

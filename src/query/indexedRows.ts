@@ -38,7 +38,8 @@ interface LookupInput {
   readonly nextRowId: number;
   /** Of the manifest, for errors. */
   readonly path: string;
-  open(index: UsableIndex, segment: IndexSegment): Promise<OpenIndex | null>;
+  /** Opens a segment for this search alone, whose reads are counted; null where nobody counts. */
+  readonly reopen: ((index: UsableIndex, segment: IndexSegment) => Promise<OpenIndex | null>) | null;
 }
 
 /** Rows by their addresses, or all rows but these. */
@@ -48,14 +49,19 @@ interface Found {
   readonly isExact: boolean;
 }
 
+interface FoundIn extends Found {
+  /** The fragments in which these rows lie. */
+  readonly fragmentIds: ReadonlySet<number>;
+}
+
 const ALL: Found = { ids: RowIds.none, isComplement: true, isExact: true };
 const NONE: Found = { ids: RowIds.none, isComplement: false, isExact: true };
 
 /** The answers to what is asked, by the ids of the fragments. */
 export class IndexedRows {
-  readonly #byFragment: ReadonlyMap<number, Found>;
+  readonly #byFragment: ReadonlyMap<number, FoundIn>;
 
-  private constructor(byFragment: ReadonlyMap<number, Found>) {
+  private constructor(byFragment: ReadonlyMap<number, FoundIn>) {
     this.#byFragment = byFragment;
   }
 
@@ -75,12 +81,19 @@ export class IndexedRows {
           : await findPlaces(lookup, input, source),
       );
     }
-    const byFragment = new Map<number, Found>();
+    const byFragment = new Map<number, FoundIn>();
     for (const { fragmentIds, plan } of use.parts) {
       const found = combined(plan, answers);
-      for (const id of fragmentIds) byFragment.set(id, found);
+      const known = { ...found, fragmentIds: new Set(found.ids.highWords()) };
+      for (const id of fragmentIds) byFragment.set(id, known);
     }
     return new IndexedRows(byFragment);
+  }
+
+  /** Whether no row of a fragment has to be looked at. */
+  hasNone({ id }: DataFragment): boolean {
+    const found = this.#byFragment.get(id);
+    return found !== undefined && !found.isComplement && !found.fragmentIds.has(id);
   }
 
   async rowsOf(source: FragmentSource, fragment: DataFragment): Promise<CandidateRows> {
@@ -178,12 +191,12 @@ async function askIndex(
 /** The rows for which a test is true; with `isNegated` those as well for which it is null. */
 async function askSegment(
   index: UsableIndex,
-  { segment, queries, isRough }: AskedSegment,
+  { segment, open: known, queries, isRough }: AskedSegment,
   isNegated: boolean,
   input: LookupInput,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly ids: RowIds; readonly isExact: boolean }> {
-  const open = await input.open(index, segment);
+  const open = input.reopen === null ? known : await input.reopen(index, segment);
   if (open === null) throw new InternalError(`index ${index.name} can't be opened any more`);
   let ids = RowIds.none;
   let isExact = !isRough;

@@ -180,6 +180,9 @@ async function expectAlike(name: string, options: Options, more: object = {}): P
   const scanned = await rows(name, options, false, ["id", "s"], more);
   expect(await rows(name, options, true, ["id", "s"], more), options.filter).toEqual(scanned);
   expect(await rows(name, options, true, ["i"], more), options.filter).toHaveLength(scanned.length);
+  const count = (useScalarIndex: boolean) =>
+    namespace.countTableRows({ id: [name], predicate: options.filter, useScalarIndex });
+  expect(await count(true), options.filter).toBe(await count(false));
   return scanned.length;
 }
 
@@ -273,7 +276,11 @@ const query = fc.record({
 });
 
 async function expectFiltersAlike(name: string, more: object = {}): Promise<void> {
-  for (const filter of FILTERS) await expectAlike(name, { filter }, more);
+  const orderBy = [{ columnName: "t", ascending: false }, { columnName: "id" }];
+  for (const filter of FILTERS) {
+    await expectAlike(name, { filter }, more);
+    await expectAlike(name, { filter, limit: 7, offset: 3 }, { ...more, orderBy });
+  }
 }
 
 const FILTERS = [
