@@ -2,7 +2,7 @@
 
 import type { LogicalType } from "../arrow/types/type.js";
 import { askedValues } from "./askedValues.js";
-import { BitmapFile, writeBitmaps } from "./bitmapFile.js";
+import { BITMAP_FORM, BitmapFile, writeSets } from "./bitmapFile.js";
 import type { IndexAnswer, IndexKind, IndexQuery, OpenIndex, SearchEstimate, SearchOptions } from "./kind.js";
 import { RowIds } from "./rowIds.js";
 import { counted } from "./sortedRows.js";
@@ -26,17 +26,17 @@ export const BITMAP: IndexKind = {
   async build(rows, target) {
     const { type } = target.field;
     const sorted = target.sort(counted(rows, target), type);
-    return [await writeBitmaps(target, type, groupRows(sorted, type))];
+    return [await writeSets(target, BITMAP_FORM, type, groupRows(sorted, type))];
   },
 
   async merge(old, moves, rows, target) {
     const { type } = target.field;
     const before = old.map((index) => (index as BitmapSearch).file.groups(moves, target.signal));
     const added = groupRows(target.sort(counted(rows, target), type), type);
-    return [await writeBitmaps(target, type, mergeGroups([...before, added], type))];
+    return [await writeSets(target, BITMAP_FORM, type, mergeGroups([...before, added], type))];
   },
 
-  open: async (files, { type }) => new BitmapSearch(type, await BitmapFile.open(files, type)),
+  open: async (files, { type }) => new BitmapSearch(type, await BitmapFile.open(files, BITMAP_FORM, type)),
 };
 
 class BitmapSearch implements OpenIndex {

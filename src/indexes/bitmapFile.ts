@@ -1,12 +1,12 @@
 /**
- * A file with a set of rows for each value, as BITMAP and LABEL_LIST indexes have it:
+ * A file with a set of rows for each value:
  *
  *     bitmap_page_lookup.lance  keys     the values' type, nullable: each value once, null for the rows of null
  *                               bitmaps  binary: the set of the value's rows (rowIds.ts)
  *                               metadata: lance:index_stats, {"num_bitmaps": number of rows}
  *
- * Keys are written in order, null first; those of others may come in any order. All keys are in memory, sets are read
- * as they are needed.
+ * of BITMAP and LABEL_LIST indexes, and that of NGRAM (ngram.ts), which has other names. Keys are written in order, null
+ * first; those of others may come in any order. All keys are in memory, sets are read as they are needed.
  */
 
 import type { Column } from "../arrow/columns/column.js";
@@ -15,6 +15,7 @@ import { isValid } from "../arrow/columns/validity.js";
 import type { InputBatch } from "../arrow/exchange/input.js";
 import type { LogicalType } from "../arrow/types/type.js";
 import { breathe, goThrough } from "../async/eventLoop.js";
+import type { BitmapOrigin } from "../bytes/roaring.js";
 import { columnBytes, type DataFileWriter } from "../file/writing/writer.js";
 import type { AskedValues } from "./askedValues.js";
 import { BINARY, binaryColumn, type FileColumnType, IndexFile, writeIndexFile } from "./indexFile.js";
@@ -31,8 +32,29 @@ import {
   sortedOrder,
 } from "./valueOrder.js";
 
-const FILE_NAME = "bitmap_page_lookup.lance";
-const STATS_KEY = "lance:index_stats";
+/** How the file of a kind is laid out. */
+export interface SetFileForm {
+  readonly fileName: string;
+  /** Name of the column of values. */
+  readonly keys: string;
+  readonly sets: FileColumnType;
+  encode(rows: RowIds): Uint8Array;
+  /** @throws CorruptFileError */
+  decode(bytes: Uint8Array, origin: BitmapOrigin): RowIds;
+  /** Adds metadata and buffers once all sets are written. */
+  finish?(file: DataFileWriter, setCount: number): Promise<void> | void;
+}
+
+export const BITMAP_FORM: SetFileForm = {
+  fileName: "bitmap_page_lookup.lance",
+  keys: "keys",
+  sets: { name: "bitmaps", type: BINARY, nullable: true },
+  encode: (rows) => rows.encode(),
+  decode: (bytes, origin) => RowIds.decode(bytes, origin),
+  finish: (file, setCount) =>
+    file.addMetadata("lance:index_stats", JSON.stringify({ num_bitmaps: setCount })),
+};
+
 /** Bound on the keys, which are all in memory. */
 const MAX_KEYS = 2 ** 26;
 /** Approximate bytes of sets that are read at once. */
@@ -40,37 +62,36 @@ const ROUND_BYTES = 4 * 1024 * 1024;
 /** Sets that are read at once. */
 const ROUND_SETS = 4096;
 
-const columnsOf = (type: LogicalType): FileColumnType[] => [
-  { name: "keys", type, nullable: true },
-  { name: "bitmaps", type: BINARY, nullable: true },
+const columnsOf = ({ keys, sets }: SetFileForm, type: LogicalType): FileColumnType[] => [
+  { name: keys, type, nullable: true },
+  sets,
 ];
 
 /**
  * Writes the sets of values.
  * @param type of the values
  */
-export async function writeBitmaps(
+export async function writeSets(
   target: IndexTarget,
+  form: SetFileForm,
   type: LogicalType,
   groups: AsyncIterable<ValueGroups>,
-  beforeEnd?: (file: DataFileWriter) => Promise<void>,
 ): Promise<WrittenIndexFile> {
   let count = 0;
   const batches = async function* (): AsyncGenerator<InputBatch, void, undefined> {
     for await (const { keys, rows } of groups) {
       await breathe();
       count += rows.length;
-      yield { columns: [keys, binaryColumn(rows.map((set) => set.encode()))], rowCount: rows.length };
+      yield { columns: [keys, binaryColumn(rows.map((set) => form.encode(set)))], rowCount: rows.length };
     }
   };
-  return writeIndexFile(target, FILE_NAME, columnsOf(type), batches(), async (file) => {
-    file.addMetadata(STATS_KEY, JSON.stringify({ num_bitmaps: count }));
-    await beforeEnd?.(file);
-  });
+  const columns = columnsOf(form, type);
+  return writeIndexFile(target, form.fileName, columns, batches(), (file) => form.finish?.(file, count));
 }
 
 export class BitmapFile {
   readonly #files: IndexFiles;
+  readonly #form: SetFileForm;
   readonly file: IndexFile;
   readonly #column: Column;
   /** The keys without null, in order. */
@@ -83,6 +104,7 @@ export class BitmapFile {
 
   private constructor(
     files: IndexFiles,
+    form: SetFileForm,
     type: LogicalType,
     file: IndexFile,
     column: Column,
@@ -90,6 +112,7 @@ export class BitmapFile {
     nullRows: Uint32Array,
   ) {
     this.#files = files;
+    this.#form = form;
     this.file = file;
     this.#column = column;
     this.#keys = orderedValues(type, column);
@@ -102,10 +125,10 @@ export class BitmapFile {
    * @param type of the values
    * @throws CorruptFileError
    */
-  static async open(files: IndexFiles, type: LogicalType): Promise<BitmapFile> {
-    const file = await IndexFile.open(files, FILE_NAME, columnsOf(type));
+  static async open(files: IndexFiles, form: SetFileForm, type: LogicalType): Promise<BitmapFile> {
+    const file: IndexFile = await IndexFile.open(files, form.fileName, columnsOf(form, type));
     if (file.rowCount > MAX_KEYS) file.fail(`${file.rowCount} values`);
-    const column = await file.column("keys");
+    const column = await file.column(form.keys);
     const present: number[] = [];
     const nullRows: number[] = [];
     for (let row = 0; row < column.length; row++) {
@@ -115,14 +138,23 @@ export class BitmapFile {
     const given = Uint32Array.from(present);
     const values = nullRows.length === 0 ? column : takeColumn(column, given);
     const order = await goThrough(sortedOrder(orderedValues(type, values)));
-    if (order === null) return new BitmapFile(files, type, file, values, given, Uint32Array.from(nullRows));
+    if (order === null)
+      return new BitmapFile(files, form, type, file, values, given, Uint32Array.from(nullRows));
     const rows = order.map((index) => given[index]);
-    return new BitmapFile(files, type, file, takeColumn(values, order), rows, Uint32Array.from(nullRows));
+    return new BitmapFile(
+      files,
+      form,
+      type,
+      file,
+      takeColumn(values, order),
+      rows,
+      Uint32Array.from(nullRows),
+    );
   }
 
   /** Approximate bytes of a set in the file. */
   get setBytes(): number {
-    return this.file.rowCount === 0 ? 0 : this.file.byteLength(["bitmaps"]) / this.file.rowCount;
+    return this.file.rowCount === 0 ? 0 : this.file.byteLength([this.#form.sets.name]) / this.file.rowCount;
   }
 
   /** Rows of the file whose keys are asked for. */
@@ -172,7 +204,7 @@ export class BitmapFile {
     if (this.#nullRows.length > 0) {
       const [nulls] = moved([await this.union(this.#nullRows, signal)]);
       if (nulls.size > 0) {
-        const keys = await this.file.spans("keys", [
+        const keys = await this.file.spans(this.#form.keys, [
           { start: this.#nullRows[0], end: this.#nullRows[0] + 1 },
         ]);
         yield { keys: keys[0], rows: [nulls] };
@@ -211,13 +243,13 @@ export class BitmapFile {
     if (missing.length === 0) return sets as RowIds[];
     const order = missing.sort((a, b) => rows[a] - rows[b]);
     const wanted = Uint32Array.from(order, (index) => rows[index]);
-    const column = await this.file.take("bitmaps", wanted, signal);
+    const column = await this.file.take(this.#form.sets.name, wanted, signal);
     if (column.kind !== "variable" || column.validity !== null)
       this.file.fail("a value without a set of rows");
     const { offsets, bytes } = column;
     for (const [position, index] of order.entries()) {
       const encoded = bytes.subarray(Number(offsets[position]), Number(offsets[position + 1]));
-      const set = RowIds.decode(encoded, { path: this.file.path, byteOffset: 0 });
+      const set = this.#form.decode(encoded, { path: this.file.path, byteOffset: 0 });
       sets[index] = set;
       parts.set(prefix + rows[index], set, set.memoryWeight);
     }

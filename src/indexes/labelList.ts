@@ -13,7 +13,7 @@ import { InternalError } from "../errors.js";
 import type { TableField } from "../schema/schema.js";
 import { askedValues } from "./askedValues.js";
 import { hasBitmaps } from "./bitmap.js";
-import { BitmapFile, writeBitmaps } from "./bitmapFile.js";
+import { BITMAP_FORM, BitmapFile, type SetFileForm, writeSets } from "./bitmapFile.js";
 import { integerWords, uint64Column } from "./indexFile.js";
 import type {
   IndexAnswer,
@@ -63,7 +63,7 @@ export const LABEL_LIST: IndexKind = {
 
   async open(files, field) {
     const type = itemType(field);
-    const file = await BitmapFile.open(files, type);
+    const file = await BitmapFile.open(files, BITMAP_FORM, type);
     const number = file.file.text(NULLS_KEY);
     if (number === null) return new LabelListSearch(type, file, null);
     if (!/^\d{1,9}$/.test(number) || number === "0") file.file.fail(`${NULLS_KEY} is ${number}`);
@@ -88,11 +88,15 @@ async function write(
   const nulls = new RowIdsBuilder();
   const sorted = target.sort(itemRows(counted(rows, target), nulls), type);
   const groups = mergeGroups([...before, groupRows(sorted, type)], type);
-  const written = await writeBitmaps(target, type, groups, async (file) => {
-    const number = await file.addGlobalBuffer(nullsBefore.union(nulls.finish()).encode());
-    file.addMetadata(NULLS_KEY, String(number));
-  });
-  return [written];
+  const form: SetFileForm = {
+    ...BITMAP_FORM,
+    async finish(file, setCount) {
+      await BITMAP_FORM.finish?.(file, setCount);
+      const number = await file.addGlobalBuffer(nullsBefore.union(nulls.finish()).encode());
+      file.addMetadata(NULLS_KEY, String(number));
+    },
+  };
+  return [await writeSets(target, form, type, groups)];
 }
 
 /** A row for each item of the lists; the ids of null lists are added to `nulls`. */
