@@ -37,6 +37,8 @@ export interface ScanOptions {
   readonly offset?: number;
   readonly withRowId?: boolean;
   readonly batchSize?: number;
+  /** Whether scalar indexes find the rows of the filter. Default: where that should be quicker. */
+  readonly useScalarIndex?: boolean;
   readonly signal?: AbortSignal;
 }
 

@@ -767,6 +767,11 @@ export interface QueryTableRequest extends TableRequest {
   readonly filter?: string | FilterExpression;
   /** Values of the parameters of the filter and of expressions: `$name` in their text. */
   readonly params?: FilterParameters;
+  /**
+   * Whether scalar indexes find the rows of the filter: `false` reads all rows instead, `true` asks indexes even where
+   * reading all rows should be quicker. The rows are the same. Default: whatever should be quicker.
+   */
+  readonly useScalarIndex?: boolean;
   readonly vector?: unknown;
   /** Of a search by vector; so are the members that follow, up to `upperBound`. */
   readonly vectorColumn?: string;
@@ -903,6 +908,8 @@ export interface CountTableRowsRequest extends TableRequest {
   readonly predicate?: string | FilterExpression;
   /** Values of the parameters of the predicate: `$name` in its text. */
   readonly params?: FilterParameters;
+  /** As in {@link QueryTableRequest}. */
+  readonly useScalarIndex?: boolean;
   readonly version?: number;
   readonly branch?: string;
   readonly tag?: string;
@@ -1004,7 +1011,7 @@ export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {
 
 /** A step of a query. */
 export interface QueryPlanNode {
-  /** `Scan`, `Filter`, `ReadSelected`, `FirstRows`, `Sort`, `Take` or `Project`. */
+  /** `Scan`, `IndexSearch`, `Filter`, `ReadSelected`, `FirstRows`, `Sort`, `Take` or `Project`. */
   readonly operator: string;
   readonly detail: Readonly<Record<string, string | number | readonly string[]>>;
   /** The steps that its rows come from. */

@@ -93,12 +93,7 @@ const SHARED_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
 );
 
 /** Exports that no file uses yet. */
-const UNUSED_EXPORTS: readonly string[] = [
-  // The engine carries the indexes of others along and does not read them yet; where they lie is known and tested.
-  "table/fragments/fileLookup.ts: resolveIndexDirectory",
-  // Indexes will keep what is no column in global buffers of their files; only tests read these until then.
-  "file/container/reader.ts: readGlobalBuffer",
-];
+const UNUSED_EXPORTS: readonly string[] = [];
 
 /** Modules that touch the disk, and the packages each part alone may use. */
 const DISK_MODULES = /^(node:)?fs(\/promises)?$|^(fs-extra|proper-lockfile|graceful-fs)$/;

@@ -7,7 +7,8 @@ import type { FilterParameters } from "../namespace.js";
 import { Binder } from "./bind/bind.js";
 import { Names } from "./bind/names.js";
 import { type Expression, isExpression } from "./build.js";
-import { type Bound, stepsOf } from "./evaluate/bound.js";
+import { type Bound, type Condition, stepsOf } from "./evaluate/bound.js";
+import { conditionOf } from "./evaluate/condition.js";
 import { evaluate, selectRows } from "./evaluate/evaluate.js";
 import { parseExpression } from "./parse/parse.js";
 import type { Syntax } from "./parse/syntax.js";
@@ -22,21 +23,29 @@ export class BoundExpression {
   readonly type: ValueType;
   /** The columns that it needs, each as the segments of a path, in the order in which they are passed. */
   readonly paths: readonly (readonly string[])[];
+  /** Types of the columns that it needs, in their order. */
+  readonly inputTypes: readonly ValueType[];
   /** Number of its parts. A batch takes time in proportion to this and to its rows. */
   readonly size: number;
   readonly #node: Bound;
 
   /** @internal */
-  constructor(node: Bound, paths: readonly (readonly string[])[]) {
+  constructor(node: Bound, paths: readonly (readonly string[])[], inputTypes: readonly ValueType[]) {
     this.type = node.type;
     this.paths = paths;
     this.size = stepsOf(node);
+    this.inputTypes = inputTypes;
     this.#node = node;
   }
 
   /** The path of the column that it is, and nothing but that; null for all else. */
   get column(): readonly string[] | null {
     return this.#node.kind === "column" ? this.paths[this.#node.index] : null;
+  }
+
+  /** What it says about columns, if it is a condition; the columns by their places in {@link paths}. */
+  get condition(): Condition {
+    return conditionOf(this.#node);
   }
 
   /** Whether it is the same for all rows. */
@@ -117,7 +126,7 @@ function bound(
 ): BoundExpression {
   const names = new Names(fields);
   const binder = new Binder({ label, text: typeof input === "string" ? input : null }, names, parameters);
-  return new BoundExpression(bind(binder, syntaxOf(input, label)), names.paths);
+  return new BoundExpression(bind(binder, syntaxOf(input, label)), names.paths, names.types);
 }
 
 /** A constant, with the type that SQL gives it. */
@@ -143,7 +152,11 @@ export function bindNewColumn(
   const syntax = parseShort(text, label);
   if (!namesColumn(syntax)) return null;
   const names = new Names(fields);
-  return new BoundExpression(new Binder({ label, text }, names, {}).expression(syntax), names.paths);
+  return new BoundExpression(
+    new Binder({ label, text }, names, {}).expression(syntax),
+    names.paths,
+    names.types,
+  );
 }
 
 function parseShort(text: string, label: string): Syntax {

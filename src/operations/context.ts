@@ -20,6 +20,7 @@ import {
   TAIL_BYTES,
 } from "../file/container/reader.js";
 import type { ChunkMap } from "../file/pages/pageSlice.js";
+import type { IndexPart } from "../indexes/kind.js";
 import { ConfinedDisk } from "../io/disk/confinedDisk.js";
 import type { Disk } from "../io/disk/disk.js";
 import { HandlePool } from "../io/disk/handles.js";
@@ -32,6 +33,7 @@ import { Spelling } from "../io/names/spelling.js";
 import { Jobs } from "../jobs/jobs.js";
 import type { DirectoryNamespaceOptions } from "../namespace.js";
 import { processorCount } from "../platform/native.js";
+import type { CachedIndex } from "../query/tableIndexes.js";
 import { SharedReadAhead } from "../rows/readAhead.js";
 import { cleanUpAfterCommit } from "../table/cleanup/autoCleanup.js";
 import { LatestVersions } from "../table/versions/latestVersion.js";
@@ -50,6 +52,10 @@ const FOOTER_CACHE_BYTES = 64 * 1024 * 1024;
 const CATALOG_CACHE_BYTES = 32 * 1024 * 1024;
 /** Maximum bytes of chunk positions and page dictionaries in the cache. */
 const CHUNK_MAP_CACHE_BYTES = 64 * 1024 * 1024;
+/** Maximum bytes of open indexes in the cache: of what they keep in memory of their files. */
+const INDEX_CACHE_BYTES = 32 * 1024 * 1024;
+/** Maximum bytes of pages of indexes in the cache. */
+const INDEX_PART_CACHE_BYTES = 64 * 1024 * 1024;
 /** Bytes of memory reused for reads whose bytes are dropped at once. */
 const SCRATCH_BYTES = 4 * 1024 * 1024;
 /** Most threads for long work unless the host says otherwise. */
@@ -61,6 +67,10 @@ export interface OperationContext extends CatalogEnvironment {
   readonly handles: HandlePool;
   /** Chunk positions of pages that were read in part. */
   readonly chunkMaps: LruCache<ChunkMap>;
+  /** Indexes that queries asked; used again only while their files are the same. */
+  readonly openIndexes: LruCache<CachedIndex>;
+  /** Pages of index files. */
+  readonly indexParts: LruCache<IndexPart>;
   readonly scratch: ScratchMemory;
   /** Memory of queries whose rows are handed out batch by batch. */
   readonly streams: SharedReadAhead;
@@ -106,6 +116,8 @@ export function openContext(options: ContextOptions): OperationContext {
   const handles = new HandlePool(disk);
   const dataFiles = new LruCache<DataFileMetadata>(FOOTER_CACHE_BYTES);
   const chunkMaps = new LruCache<ChunkMap>(CHUNK_MAP_CACHE_BYTES);
+  const openIndexes = new LruCache<CachedIndex>(INDEX_CACHE_BYTES);
+  const indexParts = new LruCache<IndexPart>(INDEX_PART_CACHE_BYTES);
   const scratch = new ScratchMemory(SCRATCH_BYTES);
   /** From the cache, if the file is unchanged. */
   const knownDataFile = async (path: string): Promise<DataFileMetadata | null> => {
@@ -137,6 +149,8 @@ export function openContext(options: ContextOptions): OperationContext {
     places,
     handles,
     chunkMaps,
+    openIndexes,
+    indexParts,
     scratch,
     streams: new SharedReadAhead(),
     recentTransactions: new RecentTransactions(),
@@ -172,6 +186,8 @@ export function openContext(options: ContextOptions): OperationContext {
       context.workers.close();
       dataFiles.clear();
       chunkMaps.clear();
+      openIndexes.clear();
+      indexParts.clear();
       scratch.clear();
       await handles.close();
     },

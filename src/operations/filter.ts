@@ -6,23 +6,27 @@ import type { ExpressionInput } from "../expression/expression.js";
 import { printExpression } from "../expression/parse/print.js";
 import type { FilterParameters } from "../namespace.js";
 import { type Filter, planFilter } from "../query/filter.js";
+import type { ReaderEnvironment } from "../query/versionSource.js";
 import { decodeSchema } from "../schema/schema.js";
 import type { OpenVersion } from "../table/versions/tableAt.js";
 
 /**
  * @param label the member of the request that holds the filter
+ * @param useIndexes whether indexes are used. Default: where that should be quicker
  * @throws as {@link planFilter}
  */
 export function filterOf(
-  { file, path }: OpenVersion,
+  version: OpenVersion<ReaderEnvironment>,
   filter: unknown,
   params: unknown,
   label: string,
+  useIndexes?: boolean,
 ): Filter {
   if (typeof filter !== "string" && !isExpression(filter)) {
     throw new InvalidInputError(`${label}: must be a text or an expression`);
   }
-  return planFilter(filter, parametersOf(params), decodeSchema(file.manifest.fields, path), label);
+  const fields = decodeSchema(version.file.manifest.fields, version.path);
+  return planFilter(filter, parametersOf(params), fields, label, { version, useIndexes });
 }
 
 /** A filter that is not bound yet; undefined where there is none. */

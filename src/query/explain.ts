@@ -5,6 +5,7 @@
  *       Take: columns=[id]
  *         FirstRows: keys=[price desc nulls last], rows=10
  *           Filter: condition=price > 3
+ *             IndexSearch: query=price_idx (BTREE, range of price), answer=exact, fragments=7, expectedRows=300
  *             Scan: columns=[price], fragments=2, rows=2000
  */
 
@@ -13,6 +14,7 @@ import type { QueryPlanMetrics, QueryPlanNode } from "../namespace.js";
 import { liveRowCount } from "../table/fragments/statistics.js";
 import type { RowsPlan } from "./columnReads.js";
 import { coveredOutputs } from "./filteredRows.js";
+import { type IndexedPart, type IndexUse, lookupText } from "./indexUse.js";
 import type { QueryStage } from "./observer.js";
 import type { Order } from "./order.js";
 import { areFirst, isReadLate } from "./orderedRows.js";
@@ -21,16 +23,23 @@ import type { QueryPlan } from "./runQuery.js";
 /** What each stage of a query that was run has done. */
 export type StageMetrics = ReadonlyMap<QueryStage, QueryPlanMetrics>;
 
-/** @param metrics of a query that was run. Default: none */
-export function explainPlan(plan: QueryPlan, metrics: StageMetrics = new Map()): QueryPlanNode {
+/**
+ * @param use what indexes are asked; null for nothing
+ * @param metrics of a query that was run. Default: none
+ */
+export function explainPlan(
+  plan: QueryPlan,
+  use: IndexUse | null,
+  metrics: StageMetrics = new Map(),
+): QueryPlanNode {
   const node = (
     stage: QueryStage | null,
     operator: string,
     detail: QueryPlanNode["detail"],
-    input: QueryPlanNode | null,
+    ...inputs: readonly QueryPlanNode[]
   ): QueryPlanNode => {
     const own = stage === null ? undefined : metrics.get(stage);
-    return { operator, detail, inputs: input === null ? [] : [input], ...(own && { metrics: own }) };
+    return { operator, detail, inputs, ...(own && { metrics: own }) };
   };
   const { projection, filter, order, fragments, offset, limit } = plan;
   const bounds = {
@@ -40,20 +49,22 @@ export function explainPlan(plan: QueryPlan, metrics: StageMetrics = new Map()):
   const isTop = order !== null && areFirst(plan);
   const isLate = order !== null && (isTop || isReadLate(projection));
   const wanted = order === null ? projection : isLate ? order.ofKeys.projection : order.ofRows.projection;
-  let rows = node(
-    "scan",
-    "Scan",
-    {
-      columns: pathsOf(filter === null ? wanted : filter.projection),
-      fragments: fragments.length,
-      rows: fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0),
-      ...(filter === null && order === null && bounds),
-    },
-    null,
-  );
+  const indexed = use?.parts ?? [];
+  const scanned = fragments.filter(({ id }) => !indexed.some(({ fragmentIds }) => fragmentIds.has(id)));
+  let rows = node("scan", "Scan", {
+    columns: pathsOf(filter === null ? wanted : filter.projection),
+    fragments: scanned.length,
+    rows: scanned.reduce((sum, fragment) => sum + liveRowCount(fragment), 0),
+    ...(filter === null && order === null && bounds),
+  });
   if (filter !== null) {
     const detail = { condition: filter.text, ...(order === null && bounds) };
-    rows = node("filter", "Filter", detail, rows);
+    const searches = indexed.map((part, place) =>
+      node(place === 0 ? "index" : null, "IndexSearch", searchDetail(part)),
+    );
+    // Where indexes give candidates only, these are read as a scan reads its rows.
+    const isRead = scanned.length > 0 || !indexed.every(({ isExact }) => isExact);
+    rows = node("filter", "Filter", detail, ...searches, ...(isRead || searches.length === 0 ? [rows] : []));
     if (coveredOutputs(wanted, filter.projection) === null) {
       rows = node("select", "ReadSelected", { columns: pathsOf(wanted) }, rows);
     }
@@ -64,6 +75,15 @@ export function explainPlan(plan: QueryPlan, metrics: StageMetrics = new Map()):
     if (isLate) rows = node("take", "Take", { columns: pathsOf(projection) }, rows);
   }
   return node(null, "Project", { columns: returnedTexts(plan) }, rows);
+}
+
+function searchDetail({ plan, fragmentIds, rows, isExact }: IndexedPart): QueryPlanNode["detail"] {
+  return {
+    query: lookupText(plan),
+    answer: isExact ? "exact" : "candidates",
+    fragments: fragmentIds.size,
+    expectedRows: rows,
+  };
 }
 
 const pathsOf = ({ leaves }: RowsPlan): string[] => [...new Set(leaves.map(({ path }) => path))];

@@ -4,14 +4,19 @@
  */
 
 import { bindFilter, type ExpressionInput } from "../expression/expression.js";
+import type { DataFragment } from "../format/table.js";
 import type { FilterParameters } from "../namespace.js";
 import type { TableField } from "../schema/schema.js";
+import type { OpenVersion } from "../table/versions/tableAt.js";
 import { ColumnReads, type RowsPlan } from "./columnReads.js";
 import { type Computation, columnsFrom } from "./computedColumns.js";
+import { FilterLookups } from "./filterLookups.js";
 import type { FragmentSource } from "./fragmentColumns.js";
+import { foundRows, takenColumns } from "./indexedBatches.js";
 import { observedScan, type QueryObserver } from "./observer.js";
 import type { ScannedRows, ScanRequest } from "./scan.js";
 import { type RowNumbers, SYSTEM_FIELDS } from "./systemColumns.js";
+import type { ReaderEnvironment } from "./versionSource.js";
 
 /** Maximum rows of a batch on which expressions run. */
 const EXPRESSION_ROWS = 65_536;
@@ -28,9 +33,19 @@ export const expressionRows = (size: number): number =>
 export interface Filter extends Computation {
   /** Of the columns that the condition needs, with the addresses of rows. */
   readonly projection: RowsPlan;
+  /** How rows are found without looking at all of them; null where they can't be. */
+  readonly lookups: FilterLookups | null;
+}
+
+/** Which version a filter is for, and whether its indexes are used. */
+interface FilteredVersion {
+  readonly version: OpenVersion<ReaderEnvironment>;
+  /** Default: where that should be quicker. */
+  readonly useIndexes?: boolean;
 }
 
 /**
+ * @param of the version that is filtered; absent where rows are looked at that are not a version's
  * @param label what the caller passed the filter as, for messages
  * @throws as {@link bindFilter}
  */
@@ -39,11 +54,17 @@ export function planFilter(
   parameters: FilterParameters,
   fields: readonly TableField[],
   label: string,
+  of?: FilteredVersion,
 ): Filter {
   const expression = bindFilter(input, parameters, [...fields, ...SYSTEM_FIELDS], label);
   const reads = new ColumnReads(fields);
   const inputs = expression.paths.map((path) => reads.source(path));
-  return { expression, text: String(input), inputs, projection: { ...reads.plan(), withAddresses: true } };
+  const lookups =
+    of === undefined || of.useIndexes === false
+      ? null
+      : FilterLookups.of(of.version, expression, inputs, fields, of.useIndexes === true);
+  const projection = { ...reads.plan(), withAddresses: true };
+  return { expression, text: String(input), inputs, projection, lookups };
 }
 
 /** What rows are read of, in which order, and how far ahead. */
@@ -65,12 +86,16 @@ export async function countFiltered(source: FragmentSource, request: FilterReque
 }
 
 export interface SelectedBatch extends ScannedRows {
+  /** Whether the columns were read; rows that an index found have none. */
+  readonly isRead: boolean;
+  /** Rows that would have been looked at without an index. */
+  readonly seenRows: number;
   /** The selected rows of the batch; null for all. */
   readonly rows: Uint32Array | null;
 }
 
 /**
- * Batches of the filter's columns and addresses, with the rows that it selects: from the offset on and up to the limit,
+ * Batches of the filter's columns and addresses, if they were read, with the rows that it selects: from the offset on and up to the limit,
  * which count selected rows. Batches without such rows are left out.
  */
 export async function* selectedBatches(
@@ -82,28 +107,18 @@ export async function* selectedBatches(
     batches;
 }
 
+type SelectRequest = FilterRequest & Pick<ScanRequest, "offset" | "limit">;
+
 async function* selectFrom(
   source: FragmentSource,
-  { filter, numbers, observer, ...request }: FilterRequest & Pick<ScanRequest, "offset" | "limit">,
+  request: SelectRequest,
 ): AsyncGenerator<SelectedBatch, void, undefined> {
   let skip = request.offset;
   let left = request.limit;
   if (left <= 0) return;
-  const batches = observedScan(source, observer, {
-    fragments: request.fragments,
-    projection: { ...filter.projection, hasBlobs: false },
-    offset: 0,
-    limit: Number.POSITIVE_INFINITY,
-    batchRows: expressionRows(filter.expression.size),
-    readAhead: request.readAhead,
-    isTransient: request.isTransient,
-    memory: request.memory,
-    signal: request.signal,
-  });
-  for await (const { columns, rowCount, places } of batches) {
-    request.signal?.throwIfAborted();
-    const inputs = await columnsFrom(filter.inputs, numbers, columns);
-    let rows = filter.expression.select(inputs, rowCount);
+  for await (const batch of allSelected(source, request)) {
+    const { rowCount } = batch;
+    let { rows } = batch;
     if (skip > 0 || (rows?.length ?? rowCount) > left) {
       rows ??= Uint32Array.from({ length: rowCount }, (_, row) => row);
       const skipped = Math.min(skip, rows.length);
@@ -113,7 +128,74 @@ async function* selectFrom(
     const count = rows === null ? rowCount : rows.length;
     if (count === 0) continue;
     left -= count;
-    yield { columns, rowCount, places, rows };
+    yield { ...batch, rows };
     if (left <= 0) return;
   }
+}
+
+/** All batches with all rows that the filter selects; a batch may have none. */
+async function* allSelected(
+  source: FragmentSource,
+  request: SelectRequest,
+): AsyncGenerator<SelectedBatch, void, undefined> {
+  const { filter, fragments, observer, signal } = request;
+  const use = (await filter.lookups?.plan(fragments, request.offset + request.limit)) ?? null;
+  if (use === null || filter.lookups === null) {
+    yield* scanSelected(source, request, fragments);
+    return;
+  }
+  const search = filter.lookups.find(use, source, observer?.source("index", source) ?? null, signal);
+  const indexed = await (observer?.time("index", search) ?? search);
+  const own = observer?.source("scan", source) ?? source;
+  for await (const part of foundRows(indexed, source, fragments, signal)) {
+    if (part.kind === "scan") {
+      yield* scanSelected(source, request, part.fragments);
+      continue;
+    }
+    const { found, rows } = part;
+    const { fragment, isExact } = found;
+    const seenRows = fragment.physicalRows;
+    if (isExact) {
+      const places = { fragmentId: fragment.id, start: 0, picked: rows };
+      yield { columns: [], rowCount: rows.length, places, rows: null, isRead: false, seenRows };
+      continue;
+    }
+    const taken = takenColumns(own, filter.projection, fragment, rows, signal);
+    for await (const batch of observer?.rows("scan", taken) ?? taken) {
+      const selected = await selectIn(request, batch);
+      yield { ...batch, rows: selected, isRead: true, seenRows: (seenRows * batch.rowCount) / rows.length };
+    }
+  }
+}
+
+/** Looks at all rows of some fragments. */
+async function* scanSelected(
+  source: FragmentSource,
+  request: SelectRequest,
+  fragments: readonly DataFragment[],
+): AsyncGenerator<SelectedBatch, void, undefined> {
+  const { filter, readAhead, isTransient, memory, signal } = request;
+  const batches = observedScan(source, request.observer, {
+    fragments,
+    projection: { ...filter.projection, hasBlobs: false },
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    batchRows: expressionRows(filter.expression.size),
+    readAhead,
+    isTransient,
+    memory,
+    signal,
+  });
+  for await (const batch of batches) {
+    signal?.throwIfAborted();
+    yield { ...batch, rows: await selectIn(request, batch), isRead: true, seenRows: batch.rowCount };
+  }
+}
+
+async function selectIn(
+  { filter, numbers }: SelectRequest,
+  { columns, rowCount }: ScannedRows,
+): Promise<Uint32Array | null> {
+  const inputs = await columnsFrom(filter.inputs, numbers, columns);
+  return filter.expression.select(inputs, rowCount);
 }

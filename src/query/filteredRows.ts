@@ -42,7 +42,15 @@ export async function* filteredRows(
 ): AsyncGenerator<BatchRows, void, undefined> {
   const covered = coveredOutputs(request.projection, request.filter.projection);
   if (covered !== null) {
-    for await (const { columns, rows, rowCount } of selectedBatches(source, request)) {
+    const byId = new Map(request.fragments.map((fragment) => [fragment.id, fragment]));
+    for await (const batch of selectedBatches(source, request)) {
+      const { columns, rows, rowCount, places, seenRows } = batch;
+      if (!batch.isRead) {
+        const fragment = byId.get(places.fragmentId);
+        const found = physicalRows(places, rows, rowCount);
+        if (fragment !== undefined) yield* readRows(source, request, { fragment, rows: found, seenRows });
+        continue;
+      }
       const wanted = covered.map((output) => columns[output]);
       yield {
         columns: rows === null ? wanted : wanted.map((column) => takeColumn(column, rows)),
@@ -60,13 +68,13 @@ async function* readSelected(
   request: RowsRequest,
 ): AsyncGenerator<BatchRows, void, undefined> {
   const own = request.observer?.source("select", source) ?? source;
-  for await (const selection of selections(source, request)) {
-    const { rows, seenRows } = selection;
-    yield* isDense(rows, seenRows, request.projection)
-      ? scanSelected(own, request, selection)
-      : takeSelected(own, request.projection, selection, request.signal);
-  }
+  for await (const selection of selections(source, request)) yield* readRows(own, request, selection);
 }
+
+const readRows = (source: FragmentSource, request: RowsRequest, selection: Selection) =>
+  isDense(selection.rows, selection.seenRows, request.projection)
+    ? scanSelected(source, request, selection)
+    : takeSelected(source, request.projection, selection, request.signal);
 
 /**
  * The outputs of the filter's plan that hold those of another and the addresses; null where the filter does not read all
@@ -117,14 +125,15 @@ async function* selections(
     const fragment = byId.get(fragmentId);
     return fragment === undefined ? [] : [{ fragment, seenRows, rows: concatWords(parts) }];
   };
-  for await (const { places, rowCount, rows } of selectedBatches(source, { ...request, isTransient: true })) {
+  for await (const batch of selectedBatches(source, { ...request, isTransient: true })) {
+    const { places, rowCount, rows } = batch;
     if (places.fragmentId !== fragmentId) {
       yield* selected();
       fragmentId = places.fragmentId;
       parts = [];
       seenRows = 0;
     }
-    seenRows += rowCount;
+    seenRows += batch.seenRows;
     parts.push(physicalRows(places, rows, rowCount));
   }
   yield* selected();

@@ -12,7 +12,7 @@ import type { BatchRows } from "./scan.js";
 type Measured = { -readonly [Member in keyof QueryPlanMetrics]: QueryPlanMetrics[Member] };
 
 /** Stages in the order in which rows pass them. */
-const ORDER: readonly QueryStage[] = ["scan", "filter", "select", "order", "take"];
+const ORDER: readonly QueryStage[] = ["index", "scan", "filter", "select", "order", "take"];
 
 export class QueryMeasure implements QueryObserver {
   readonly #disk: Disk;
@@ -34,6 +34,16 @@ export class QueryMeasure implements QueryObserver {
     return { ...source, handles };
   }
 
+  async time<Result>(stage: QueryStage, work: Promise<Result>): Promise<Result> {
+    const measured = this.#stage(stage);
+    const start = performance.now();
+    try {
+      return await work;
+    } finally {
+      measured.milliseconds += performance.now() - start;
+    }
+  }
+
   async *rows<Rows extends BatchRows>(
     stage: QueryStage,
     rows: AsyncIterable<Rows>,
@@ -50,7 +60,7 @@ export class QueryMeasure implements QueryObserver {
         const rowCount = count(value);
         const bytes = value.columns.reduce((sum, column) => sum + columnBytes(column), 0);
         measured.rows += rowCount;
-        measured.bytes += Math.round((bytes * rowCount) / value.rowCount);
+        if (value.rowCount > 0) measured.bytes += Math.round((bytes * rowCount) / value.rowCount);
         measured.batches++;
         yield value;
       }
@@ -67,8 +77,10 @@ export class QueryMeasure implements QueryObserver {
     for (const stage of ORDER) {
       const measured = this.#stages.get(stage);
       if (measured === undefined) continue;
-      const milliseconds = Math.max(0, measured.milliseconds - before);
-      before = Math.max(before, measured.milliseconds);
+      // Rows of indexes and rows that are read come side by side; what follows has both for inputs.
+      const own = stage === "scan" ? measured.milliseconds : measured.milliseconds - before;
+      const milliseconds = Math.max(0, own);
+      before = stage === "scan" ? before + own : Math.max(before, measured.milliseconds);
       finished.set(stage, { ...measured, milliseconds });
     }
     return finished;

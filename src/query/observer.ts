@@ -4,14 +4,16 @@ import type { FragmentSource } from "./fragmentColumns.js";
 import { type BatchRows, type ScannedRows, type ScanRequest, scanColumns } from "./scan.js";
 
 /**
- * Stages of a query: reading all rows, filtering them, reading the other columns of those that were selected, sorting, and
+ * Stages of a query: asking indexes, reading all other rows, filtering them, reading the other columns of those that were selected, sorting, and
  * reading the other columns of those that were sorted.
  */
-export type QueryStage = "scan" | "filter" | "select" | "order" | "take";
+export type QueryStage = "index" | "scan" | "filter" | "select" | "order" | "take";
 
 export interface QueryObserver {
   /** The same source; its reads count as those of the stage. */
   source(stage: QueryStage, source: FragmentSource): FragmentSource;
+  /** The same work, whose time counts as that of the stage. */
+  time<Result>(stage: QueryStage, work: Promise<Result>): Promise<Result>;
   /** The same rows, watched as they leave the stage. */
   rows<Rows extends BatchRows>(
     stage: QueryStage,

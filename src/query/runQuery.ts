@@ -32,6 +32,10 @@ export interface QueryPlan {
   readonly limit: number;
 }
 
+/** Most rows that the filter of a query has to find. */
+export const mostFiltered = ({ order, offset, limit }: QueryPlan): number =>
+  order === null ? offset + limit : Number.POSITIVE_INFINITY;
+
 /** How a query is run. */
 export interface QueryOptions extends SortOptions {
   /** Maximum rows of a batch. */

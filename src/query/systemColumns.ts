@@ -184,24 +184,13 @@ export class RowNumbers {
   }
 
   #decode(fragment: DataFragment, which: SystemColumn): ValueRuns {
-    const { id, physicalRows } = fragment;
+    const { physicalRows } = fragment;
+    if (which === "_rowid") return rowIdsOf(fragment, this.#path);
     const isExternal =
-      which === "_rowid"
-        ? fragment.externalRowIds
-        : which === "_row_created_at_version"
-          ? fragment.externalCreatedAtVersions
-          : fragment.externalLastUpdatedAtVersions;
-    if (isExternal !== undefined) {
-      throw new UnsupportedError(
-        `fragment ${id}: row ids and versions in files of their own are not supported by this release`,
-      );
-    }
-    if (which === "_rowid") {
-      if (fragment.inlineRowIds !== undefined) {
-        return decodeRowIds(fragment.inlineRowIds, physicalRows, this.#path);
-      }
-      throw new CorruptFileError(this.#path, 0, `fragment ${id} has no row ids, and the table's are stable`);
-    }
+      which === "_row_created_at_version"
+        ? fragment.externalCreatedAtVersions
+        : fragment.externalLastUpdatedAtVersions;
+    if (isExternal !== undefined) throw inOwnFile(fragment);
     const bytes =
       which === "_row_created_at_version"
         ? fragment.inlineCreatedAtVersions
@@ -210,6 +199,23 @@ export class RowNumbers {
     return { step: 0, values: [UNKNOWN_ROW_VERSION], counts: [physicalRows] };
   }
 }
+
+/**
+ * The stable ids of the rows of a fragment.
+ * @param path of the manifest, for errors
+ * @throws CorruptFileError where the manifest does not say what it has to
+ */
+export function rowIdsOf(fragment: DataFragment, path: string): ValueRuns {
+  const { id, physicalRows, inlineRowIds, externalRowIds } = fragment;
+  if (externalRowIds !== undefined) throw inOwnFile(fragment);
+  if (inlineRowIds !== undefined) return decodeRowIds(inlineRowIds, physicalRows, path);
+  throw new CorruptFileError(path, 0, `fragment ${id} has no row ids, and the table's are stable`);
+}
+
+const inOwnFile = ({ id }: DataFragment): UnsupportedError =>
+  new UnsupportedError(
+    `fragment ${id}: row ids and versions in files of their own are not supported by this release`,
+  );
 
 /** The words of row addresses: the physical row, and the fragment's id. */
 export function addressWords({ values }: FixedColumn): Uint32Array {

@@ -6,10 +6,12 @@ import { readDeletions } from "../table/fragments/deletions.js";
 import { resolveDataFile } from "../table/fragments/fileLookup.js";
 import type { OpenVersion, TableEnvironment } from "../table/versions/tableAt.js";
 import type { FragmentSource } from "./fragmentColumns.js";
+import type { IndexEnvironment } from "./tableIndexes.js";
 
 /** The dependencies of what reads rows of tables. */
 export interface ReaderEnvironment
   extends TableEnvironment,
+    Pick<IndexEnvironment, "openIndexes" | "indexParts">,
     Pick<FragmentSource, "handles" | "chunkMaps" | "scratch" | "openDataFile"> {
   /** The same as `openDataFile`, for files that are read once and not kept in memory. */
   readonly openDataFileOnce: FragmentSource["openDataFile"];

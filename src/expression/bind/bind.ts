@@ -7,9 +7,24 @@
  * how the reference does it.
  */
 
+import type { Column } from "../../arrow/columns/column.js";
 import { isDate, isUint8Array } from "../../bytes/tag.js";
 import type { FilterParameters, FilterValue } from "../../namespace.js";
-import { type Bound, type ColumnReference, type Constant, logic, nullOf } from "../evaluate/bound.js";
+import {
+  type Bound,
+  type ColumnReference,
+  type Condition,
+  type Constant,
+  logic,
+  nullOf,
+} from "../evaluate/bound.js";
+import {
+  conditionOf,
+  notCondition,
+  testOf,
+  UNKNOWN_CONDITION,
+  withCondition,
+} from "../evaluate/condition.js";
 import { arrayElement } from "../functions/lists.js";
 import { member } from "../functions/structs.js";
 import { likeEachKernel, likeKernel } from "../kernels/like.js";
@@ -35,6 +50,7 @@ import { compared, distinctness } from "./comparisons.js";
 import { computed, negated } from "./computed.js";
 import { numberConstant, scalarConstant } from "./constants.js";
 import { listed, literalList } from "./inList.js";
+import { likeCondition } from "./likeCondition.js";
 import type { Names } from "./names.js";
 import { BoundNodes } from "./nodes.js";
 import { namedType } from "./typeNames.js";
@@ -118,7 +134,7 @@ export class Binder {
         return negated(this.#nodes, node, this.#bind(node.operand));
       case "not": {
         const operand = this.#nodes.condition(this.#bind(node.operand), node.operand);
-        return this.#nodes.call(node, [operand], BOOL, not);
+        return this.#not(node, operand);
       }
       case "arithmetic":
         return computed(this.#nodes, node, [this.#bind(node.left), this.#bind(node.right)], isDirect);
@@ -139,7 +155,7 @@ export class Binder {
         const low = compared(this.#nodes, node, ">=", operand, this.#bind(node.low), isDirect);
         const high = compared(this.#nodes, node, "<=", operand, this.#bind(node.high), isDirect);
         const both = this.#nodes.folded(logic("and", [low, high]));
-        return node.isNegated ? this.#nodes.call(node, [both], BOOL, not) : both;
+        return node.isNegated ? this.#not(node, both) : both;
       }
       case "like":
         return this.#like(node);
@@ -149,7 +165,8 @@ export class Binder {
           return this.#nodes.nullTest(operand, node.isNegated);
         }
         const condition = this.#nodes.condition(operand, node.operand);
-        return this.#nodes.call(node, [condition], BOOL, isTruth(node.what, node.isNegated), false);
+        const truth = this.#nodes.call(node, [condition], BOOL, isTruth(node.what, node.isNegated), false);
+        return withCondition(truth, truthCondition(conditionOf(condition), node));
       }
       case "cast":
         return this.#casts(node);
@@ -215,12 +232,12 @@ export class Binder {
   #logic(node: Logic, isDirect: boolean): Bound {
     const operands: Bound[] = [];
     const inLists = node.kind === "or" ? this.#lists(node, isDirect, operands) : null;
-    const equalities = new Map<ColumnReference, Constant[]>();
+    const equalities = new Map<ColumnReference, Column[]>();
     for (const operand of node.operands) {
       if (inLists?.has(operand)) continue;
       const bound = this.#nodes.condition(this.#bind(operand, isDirect), operand);
-      const equality = node.kind === "or" && bound.kind === "call" ? bound.equality : undefined;
-      if (equality === undefined) {
+      const equality = node.kind === "or" ? equalityOf(bound) : null;
+      if (equality === null) {
         operands.push(bound);
         continue;
       }
@@ -235,9 +252,10 @@ export class Binder {
       if (values.length < FEW_EQUALITIES) continue;
       const items = columnOfScalars(
         column.type,
-        values.map((value) => scalarOf(value.column, value.type)),
+        values.map((value) => scalarOf(value, column.type)),
       );
-      operands.push(this.#nodes.call(node, [column], BOOL, membership(items, column.type, false, false)));
+      const found = this.#nodes.call(node, [column], BOOL, membership(items, column.type, false, false));
+      operands.push(withCondition(found, testOf(column, { kind: "in", values: items })));
     }
     return this.#nodes.folded(logic(node.kind, operands));
   }
@@ -285,7 +303,15 @@ export class Binder {
     const text = scalarOf(pattern.column, pattern.type);
     if (text === null) return nullOf(BOOL);
     const kernel = likeKernel(text as string, escaping ?? "\\", ignoresCase, isNegated);
-    return this.#nodes.call(node, [operand], BOOL, kernel);
+    const like = this.#nodes.call(node, [operand], BOOL, kernel);
+    if (ignoresCase) return like;
+    const condition = likeCondition(operand, text as string, escaping ?? "\\");
+    return withCondition(like, isNegated ? notCondition(condition) : condition);
+  }
+
+  #not(node: Syntax, operand: Bound): Bound {
+    const negation = this.#nodes.call(node, [operand], BOOL, not);
+    return withCondition(negation, notCondition(conditionOf(operand)));
   }
 
   #text(bound: Bound, node: Syntax): Bound {
@@ -328,6 +354,19 @@ export class Binder {
       otherwise: this.#nodes.cast(otherwise, type, false, node),
     });
   }
+}
+
+/** The column and the value that a condition compares for equality; null for all else. */
+function equalityOf(bound: Bound): readonly [ColumnReference, Column] | null {
+  if (bound.kind !== "call" || bound.condition?.kind !== "test") return null;
+  const { column, test } = bound.condition;
+  return test.kind === "in" && test.values.length === 1 ? [column, test.values] : null;
+}
+
+/** What IS [NOT] TRUE and FALSE of a condition say. */
+function truthCondition(of: Condition, { what, isNegated }: Extract<Syntax, { kind: "is" }>): Condition {
+  if (isNegated || of.kind === "unknown" || (what !== "true" && what !== "false")) return UNKNOWN_CONDITION;
+  return { kind: "only", part: what === "true" ? of : notCondition(of) };
 }
 
 /** Calls of one operand inside each other. */

@@ -3,6 +3,7 @@
 import { type Bound, type Constant, constantOf, nullOf } from "../evaluate/bound.js";
 import { COMPARED_TEXT_FUNCTIONS } from "../functions/comparedTexts.js";
 import { DIGEST_FUNCTIONS } from "../functions/digests.js";
+import { testOf, withCondition } from "../evaluate/condition.js";
 import type { FunctionDefinition } from "../functions/form.js";
 import { FORMATTED_TIME_FUNCTIONS } from "../functions/formattedTimes.js";
 import { LIST_FUNCTIONS } from "../functions/lists.js";
@@ -111,7 +112,11 @@ export function applied(
   const { type, kernel, isStrict = true, isVolatile, nullKernel } = form;
   const wanted = form.operands;
   const cast = operands.map((operand, index) => nodes.cast(operand, wanted[index], false, node));
-  return nodes.call(node, cast, type, kernel, isStrict, { isVolatile, nullKernel });
+  const call = nodes.call(node, cast, type, kernel, isStrict, { isVolatile, nullKernel });
+  const [first, ...others] = cast;
+  if (form.test === undefined || !others.every((operand) => operand.kind === "constant")) return call;
+  const test = form.test(others.map(({ column }) => column));
+  return test === null ? call : withCondition(call, testOf(first, test));
 }
 
 /** A function whose operands and result have one type. */

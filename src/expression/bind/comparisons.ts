@@ -3,14 +3,17 @@
  * comparison stands directly in the filter, or in AND and OR of it, and is refused if the column has no such value.
  */
 
+import type { Column } from "../../arrow/columns/column.js";
 import {
   type Bound,
   type ColumnReference,
+  type Condition,
   type Constant,
   constantOf,
   isNull,
   logic,
 } from "../evaluate/bound.js";
+import { notCondition, testOf, withCondition } from "../evaluate/condition.js";
 import { comparison } from "../kernels/compare.js";
 import { not } from "../kernels/logic.js";
 import type { ComparisonOperator } from "../parse/syntax.js";
@@ -31,10 +34,43 @@ export function compared(
 ): Bound {
   const [one, other] = comparable(nodes, node, left, right, isDirect);
   const bound = nodes.call(node, [one, other], BOOL, comparison(operator, one.type));
-  if (operator !== "=" || bound.kind !== "call") return bound;
-  if (one.kind === "column" && other.kind === "constant") return { ...bound, equality: [one, other] };
-  if (other.kind === "column" && one.kind === "constant") return { ...bound, equality: [other, one] };
+  if (other.kind === "constant") return withCondition(bound, comparedWith(one, operator, other.column));
+  if (one.kind === "constant") return withCondition(bound, comparedWith(other, TURNED[operator], one.column));
   return bound;
+}
+
+/** What a comparison means whose sides are exchanged. */
+const TURNED: Readonly<Record<ComparisonOperator, ComparisonOperator>> = {
+  "=": "=",
+  "!=": "!=",
+  "<": ">",
+  "<=": ">=",
+  ">": "<",
+  ">=": "<=",
+};
+
+/** @param value is not null */
+function comparedWith(operand: Bound, operator: ComparisonOperator, value: Column): Condition {
+  switch (operator) {
+    case "=":
+      return testOf(operand, { kind: "in", values: value });
+    case "!=":
+      return notCondition(testOf(operand, { kind: "in", values: value }));
+    case "<":
+    case "<=":
+      return testOf(operand, {
+        kind: "range",
+        lower: null,
+        upper: { value, isInclusive: operator === "<=" },
+      });
+    case ">":
+    case ">=":
+      return testOf(operand, {
+        kind: "range",
+        lower: { value, isInclusive: operator === ">=" },
+        upper: null,
+      });
+  }
 }
 
 /** IS [NOT] DISTINCT FROM. */

@@ -1,8 +1,17 @@
 /** IN: lists of constants are looked up in a table, all others are compared one by one. */
 
 import type { Column } from "../../arrow/columns/column.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { isValid } from "../../arrow/columns/validity.js";
 import type { IntegerType } from "../../arrow/types/type.js";
-import { type Bound, type Constant, logic, nullOf } from "../evaluate/bound.js";
+import { type Bound, type Condition, type Constant, logic, nullOf } from "../evaluate/bound.js";
+import {
+  conditionOf,
+  notCondition,
+  testOf,
+  UNKNOWN_CONDITION,
+  withCondition,
+} from "../evaluate/condition.js";
 import { comparison } from "../kernels/compare.js";
 import { not } from "../kernels/logic.js";
 import { membership } from "../kernels/membership.js";
@@ -47,12 +56,29 @@ export function listed(
   }
   const equal = items.map((item) => nodes.call(node, [subject, item], BOOL, comparison("=", type)));
   const any = nodes.folded(logic("or", equal));
-  return node.isNegated ? nodes.call(node, [any], BOOL, not) : any;
+  return node.isNegated
+    ? withCondition(nodes.call(node, [any], BOOL, not), notCondition(conditionOf(any)))
+    : any;
 }
 
 function member(nodes: BoundNodes, node: In, subject: Bound, items: Column, hasNull: boolean): Bound {
   const { type } = subject;
-  return nodes.call(node, [subject], BOOL, membership(items, type, hasNull, node.isNegated));
+  const bound = nodes.call(node, [subject], BOOL, membership(items, type, hasNull, node.isNegated));
+  return withCondition(bound, memberCondition(subject, items, hasNull, node.isNegated));
+}
+
+function memberCondition(subject: Bound, items: Column, hasNull: boolean, isNegated: boolean): Condition {
+  if (!hasNull) {
+    const found = testOf(subject, { kind: "in", values: items });
+    return isNegated ? notCondition(found) : found;
+  }
+  // Beside a null, what is not found is neither in the list nor not in it.
+  const there = Uint32Array.from({ length: items.length }, (_, row) => row).filter((row) =>
+    isValid(items.validity, row),
+  );
+  if (isNegated || there.length === 0) return UNKNOWN_CONDITION;
+  const found = testOf(subject, { kind: "in", values: takeColumn(items, there) });
+  return found.kind === "unknown" ? found : { kind: "only", part: found };
 }
 
 /** The list where it holds literals only that are values of a column: long lists are quick then. */

@@ -18,6 +18,8 @@ export class Names {
   readonly #known = new Map<string, ColumnReference>();
   /** The needed columns as paths, in order. */
   readonly paths: (readonly string[])[] = [];
+  /** Their types. */
+  readonly types: ValueType[] = [];
 
   constructor(fields: readonly TypedField[]) {
     this.#fields = fields;
@@ -53,6 +55,7 @@ export class Names {
     let reference = this.#known.get(key);
     if (reference === undefined) {
       const index = this.paths.push(path) - 1;
+      this.types.push(type);
       reference = { kind: "column", type, index, isTop: path.length === 1 };
       this.#known.set(key, reference);
     }

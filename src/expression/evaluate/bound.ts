@@ -33,9 +33,44 @@ export interface BoundCall {
   readonly isVolatile?: boolean;
   /** A quicker kernel whose result is null in the same rows. Conditions may be such calls, and hold where they are not null. */
   readonly nullKernel?: ValueKernel;
-  /** Where the call tells whether a column equals a constant: which. */
-  readonly equality?: readonly [ColumnReference, Constant];
+  /** Of a boolean call that says something about a column: what. */
+  readonly condition?: Condition;
 }
+
+/**
+ * A test of the values of a column; it is null for those that are null. Values are columns of the type of the column, or
+ * of its items for `hasAny` and `hasAll`. They hold at least one value and no nulls. Floats are compared as in
+ * kernels/compare: both zeros are equal, and NaN comes after all numbers.
+ */
+export type ColumnTest =
+  /** The value is one of some. */
+  | { readonly kind: "in"; readonly values: Column }
+  /** The value lies between bounds; null for no bound. */
+  | { readonly kind: "range"; readonly lower: RangeBound | null; readonly upper: RangeBound | null }
+  | { readonly kind: "startsWith"; readonly prefix: string }
+  | { readonly kind: "contains"; readonly text: string }
+  /** A list has any, or all, of some items. */
+  | { readonly kind: "hasAny" | "hasAll"; readonly values: Column };
+
+export interface RangeBound {
+  /** One value. */
+  readonly value: Column;
+  readonly isInclusive: boolean;
+}
+
+/** When a condition is true, false and null. */
+export type Condition =
+  | { readonly kind: "and" | "or"; readonly parts: readonly Condition[] }
+  | { readonly kind: "not"; readonly part: Condition }
+  /** True for the rows for which the part is true. Which of the others are false, and which null, is not known. */
+  | { readonly kind: "only"; readonly part: Condition }
+  /** As `only`, but not for all of those rows. */
+  | { readonly kind: "within"; readonly part: Condition }
+  | { readonly kind: "test"; readonly column: ColumnReference; readonly test: ColumnTest }
+  | { readonly kind: "isNull"; readonly column: ColumnReference }
+  | { readonly kind: "constant"; readonly value: boolean | null }
+  /** Known only once it is computed. */
+  | { readonly kind: "unknown" };
 
 export interface BoundLogic {
   readonly kind: "and" | "or";

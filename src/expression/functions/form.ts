@@ -1,5 +1,7 @@
 /** What a function is to binding: for given types of operands, the types it wants and the one it gives. */
 
+import type { Column } from "../../arrow/columns/column.js";
+import type { ColumnTest } from "../evaluate/bound.js";
 import type { ValueKernel } from "../values/operands.js";
 import type { Scalar } from "../values/scalars.js";
 import { isNumeric, type ValueType } from "../values/types.js";
@@ -15,6 +17,12 @@ export interface FunctionForm {
   readonly isVolatile?: boolean;
   /** A quicker kernel whose result is null in the same rows, for those who ask for no more. */
   readonly nullKernel?: ValueKernel;
+  /**
+   * What the call says of its first operand where the others are constants.
+   * @param others the constants, cast and not null
+   * @returns null for nothing
+   */
+  readonly test?: (others: readonly Column[]) => ColumnTest | null;
 }
 
 /**

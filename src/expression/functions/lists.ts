@@ -1,7 +1,9 @@
 /** Functions of lists. Positions count from 1, and from the end where they are negative. */
 
-import type { Validity } from "../../arrow/columns/column.js";
+import type { Column, Validity } from "../../arrow/columns/column.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
+import type { ColumnTest } from "../evaluate/bound.js";
 import { fixedColumn } from "../kernels/arithmetic.js";
 import { takeWhere } from "../kernels/choice.js";
 import { comparison, rowComparison } from "../kernels/compare.js";
@@ -11,6 +13,7 @@ import { listLane, scalarReader } from "../values/scalars.js";
 import { BOOL, INT64, type ListValueType, UINT64, type ValueType } from "../values/types.js";
 import {
   type FunctionDefinition,
+  type FunctionForm,
   type Functions,
   integerOperands,
   operandCount,
@@ -80,13 +83,25 @@ const arrayHas: FunctionDefinition = (types, constants) => {
     }
     return bitsColumn(found, length, valid);
   };
-  return { operands: [list, item], type: BOOL, kernel };
+  return {
+    operands: [list, item],
+    type: BOOL,
+    kernel,
+    test: ([values]) => ({ kind: "hasAny", values }),
+  };
 };
+
+/** What the items of a constant list are to a list that has any, or all, of them. */
+function itemsTest(kind: "hasAny" | "hasAll", list: Column): ColumnTest | null {
+  const { items, offsets } = listLane({ column: list, step: 0 });
+  const values = sliceColumn(items, offsets[0], offsets[1] - offsets[0]);
+  return values.length === 0 || (values.validity?.nullCount ?? 0) > 0 ? null : { kind, values };
+}
 
 /** Both lists have items of one type; the form says of which. */
 function withLists(
   types: readonly ValueType[],
-  make: (list: ListValueType) => { readonly type: ValueType; readonly kernel: ValueKernel },
+  make: (list: ListValueType) => Pick<FunctionForm, "kernel" | "test"> & { readonly type: ValueType },
 ): ReturnType<FunctionDefinition> {
   if (types.length !== 2) return operandCount(2);
   const [list, other] = types;
@@ -130,6 +145,7 @@ const arrayHasAny: FunctionDefinition = (types, constants) =>
       }
       return bitsColumn(found, length, valid);
     },
+    test: ([list]) => itemsTest("hasAny", list),
   }));
 
 const arrayHasAll: FunctionDefinition = (types) =>
@@ -155,6 +171,7 @@ const arrayHasAll: FunctionDefinition = (types) =>
       }
       return bitsColumn(found, length, valid);
     },
+    test: ([list]) => itemsTest("hasAll", list),
   }));
 
 const arrayLength: FunctionDefinition = (types, constants) => {

@@ -3,6 +3,7 @@
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { InvalidInputError } from "../../errors.js";
+import type { ColumnTest } from "../evaluate/bound.js";
 import { fixedColumn, perRow } from "../kernels/arithmetic.js";
 import { contains, endsWith, regexKernel, startsWith, textTest } from "../kernels/like.js";
 import { bitsColumn, byteLane, type ValueKernel } from "../values/operands.js";
@@ -102,6 +103,7 @@ export function rowKernel(
 function tested(
   quick: (wanted: string) => (bytes: Uint8Array, start: number, end: number) => boolean,
   slow: (text: string, wanted: string) => boolean,
+  test: (wanted: string) => ColumnTest | null = () => null,
 ): FunctionDefinition {
   return (types, constants) => {
     if (types.length !== 2) return operandCount(2);
@@ -111,7 +113,12 @@ function tested(
       typeof wanted === "string"
         ? textTest(quick(wanted), false)
         : rowKernel([STRING, STRING], BOOL, ([text, other]) => slow(text as string, other as string));
-    return { operands: [STRING, STRING], type: BOOL, kernel };
+    return {
+      operands: [STRING, STRING],
+      type: BOOL,
+      kernel,
+      test: () => (typeof wanted === "string" ? test(wanted) : null),
+    };
   };
 }
 
@@ -331,9 +338,17 @@ export const TEXT_FUNCTIONS: Functions = {
     return String.fromCodePoint(value);
   }),
   to_hex: signature("i", 1, STRING, ([value]) => BigInt.asUintN(64, value as bigint).toString(16)),
-  starts_with: tested(startsWith, (text, wanted) => text.startsWith(wanted)),
+  starts_with: tested(
+    startsWith,
+    (text, wanted) => text.startsWith(wanted),
+    (prefix) => ({ kind: "startsWith", prefix }),
+  ),
   ends_with: tested(endsWith, (text, wanted) => text.endsWith(wanted)),
-  contains: tested(contains, (text, wanted) => text.includes(wanted)),
+  contains: tested(
+    contains,
+    (text, wanted) => text.includes(wanted),
+    (text) => ({ kind: "contains", text }),
+  ),
   concat,
   concat_ws: concatWithSeparator,
   regexp_like: regexpLike,

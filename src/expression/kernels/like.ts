@@ -104,7 +104,8 @@ function likeTest(pattern: string, escaping: string, ignoresCase: boolean): Fits
   return (bytes, start, end) => automaton.matches(bytes, start, end);
 }
 
-function piecesOf(pattern: string, escaping: string): Piece[] {
+/** The parts of a pattern of LIKE: texts, and wildcards for one character and for any number of them. */
+export function piecesOf(pattern: string, escaping: string): Piece[] {
   const pieces: Piece[] = [];
   const characters = Array.from(pattern);
   for (let index = 0; index < characters.length; index++) {

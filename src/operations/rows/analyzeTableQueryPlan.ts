@@ -3,7 +3,7 @@
 import type { AnalyzeTableQueryPlanRequest } from "../../namespace.js";
 import { explainPlan } from "../../query/explain.js";
 import { QueryMeasure } from "../../query/measure.js";
-import { runQuery } from "../../query/runQuery.js";
+import { mostFiltered, runQuery } from "../../query/runQuery.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { planQuery } from "./plannedQuery.js";
@@ -16,8 +16,9 @@ export async function analyzeTableQueryPlan(
 ): Promise<string> {
   const format = planFormat(request.format);
   const { snapshot, plan, source, numbers, options } = await planQuery(context, request, access);
+  const use = (await plan.filter?.lookups?.plan(plan.fragments, mostFiltered(plan))) ?? null;
   const measure = new QueryMeasure(snapshot.at.disk);
   const run = { ...options, readAhead: context.streams.open(), observer: measure };
   for await (const _ of runQuery(source, plan, numbers, run)) request.signal?.throwIfAborted();
-  return planText(explainPlan(plan, await measure.finish()), format, true);
+  return planText(explainPlan(plan, use, await measure.finish()), format, true);
 }

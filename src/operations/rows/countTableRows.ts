@@ -9,6 +9,7 @@ import { refuseBufferedRows } from "../../table/versions/bufferedRows.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { filterOf } from "../filter.js";
+import { optionalBoolean } from "../request.js";
 import { openSnapshot } from "../snapshot.js";
 
 export async function countTableRows(
@@ -17,6 +18,7 @@ export async function countTableRows(
   access: Access,
 ): Promise<number> {
   const { predicate, signal } = request;
+  const useIndexes = optionalBoolean(request.useScalarIndex, "useScalarIndex");
   const snapshot = await openSnapshot(context, request, access);
   if (snapshot === null) return 0;
   await refuseBufferedRows(snapshot);
@@ -25,7 +27,7 @@ export async function countTableRows(
     const source = versionSource(snapshot);
     return countFiltered(source, {
       fragments: manifest.fragments,
-      filter: filterOf(snapshot, predicate, request.params, "predicate"),
+      filter: filterOf(snapshot, predicate, request.params, "predicate", useIndexes),
       numbers: new RowNumbers(source, manifest, snapshot.path),
       readAhead: context.streams.open(),
       signal,

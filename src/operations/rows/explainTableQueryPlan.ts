@@ -3,6 +3,7 @@
 import { InvalidInputError } from "../../errors.js";
 import type { ExplainTableQueryPlanRequest } from "../../namespace.js";
 import { explainPlan } from "../../query/explain.js";
+import { mostFiltered } from "../../query/runQuery.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalBoolean } from "../request.js";
@@ -19,5 +20,6 @@ export async function explainTableQueryPlan(
   const isVerbose = optionalBoolean(verbose, "verbose") ?? false;
   const shape = planFormat(format);
   const { plan } = await planQuery(context, { ...query, ...table }, access);
-  return planText(explainPlan(plan), shape, isVerbose);
+  const use = (await plan.filter?.lookups?.plan(plan.fragments, mostFiltered(plan))) ?? null;
+  return planText(explainPlan(plan, use), shape, isVerbose);
 }

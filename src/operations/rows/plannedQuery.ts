@@ -51,6 +51,7 @@ export async function planQuery(
   const batchSize = optionalCount(request.batchSize, "batchSize", 1);
   const withRowId = optionalBoolean(request.withRowId, "withRowId") ?? false;
   const batchBytes = optionalCount(request.batchBytes, "batchBytes", 1);
+  const useIndexes = optionalBoolean(request.useScalarIndex, "useScalarIndex");
   const maxColumns = optionalCount(request.maxColumns, "maxColumns", 1);
   const snapshot = await requireSnapshot(context, request, access);
   refuseNotYet(request);
@@ -66,7 +67,9 @@ export async function planQuery(
     fragments: manifest.fragments,
     projection,
     filter:
-      filter === undefined || filter === null ? null : filterOf(snapshot, filter, request.params, "filter"),
+      filter === undefined || filter === null
+        ? null
+        : filterOf(snapshot, filter, request.params, "filter", useIndexes),
     order: planOrder(request.orderBy, fields, reads),
     offset,
     limit: limit ?? Number.POSITIVE_INFINITY,

@@ -91,6 +91,7 @@ type HostMember =
   | "memory"
   | "batchSize"
   | "batchBytes"
+  | "useScalarIndex"
   | "maxColumns"
   | "onProgress";
 

@@ -25,7 +25,7 @@ interface Deletion extends RowChange {
  */
 export function deleteMatching(
   target: ChangeTarget<ReaderEnvironment>,
-  filterOn: (base: OpenVersion) => Filter,
+  filterOn: (base: OpenVersion<ReaderEnvironment>) => Filter,
   predicate: string,
   signal?: AbortSignal,
 ): Promise<CommittedRowChange<Deletion>> {

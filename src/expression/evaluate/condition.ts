@@ -1,0 +1,50 @@
+/**
+ * What conditions say about the values of single columns. Those who have other ways to find such rows need not compute
+ * the condition for every row.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { isValid } from "../../arrow/columns/validity.js";
+import type { Bound, ColumnTest, Condition } from "./bound.js";
+
+export const UNKNOWN_CONDITION: Condition = { kind: "unknown" };
+
+/** What a boolean expression says about columns. */
+export function conditionOf(node: Bound): Condition {
+  switch (node.kind) {
+    case "constant":
+      return { kind: "constant", value: truthOfConstant(node.column) };
+    case "column":
+      return testOf(node, { kind: "in", values: TRUE });
+    case "call":
+      return node.condition ?? UNKNOWN_CONDITION;
+    case "and":
+    case "or":
+      return { kind: node.kind, parts: node.operands.map(conditionOf) };
+    case "nullTest": {
+      if (node.operand.kind !== "column") return UNKNOWN_CONDITION;
+      const isNull: Condition = { kind: "isNull", column: node.operand };
+      return node.isNegated ? { kind: "not", part: isNull } : isNull;
+    }
+    case "case":
+      return UNKNOWN_CONDITION;
+  }
+}
+
+const TRUE: Column = { kind: "bits", length: 1, validity: null, bits: Uint8Array.of(1), bitOffset: 0 };
+
+function truthOfConstant(column: Column): boolean | null {
+  if (column.kind !== "bits" || !isValid(column.validity, 0)) return null;
+  return isValid({ bytes: column.bits, bitOffset: column.bitOffset, nullCount: 1 }, 0);
+}
+
+/** The test of an operand, where that is a column. */
+export const testOf = (operand: Bound, test: ColumnTest): Condition =>
+  operand.kind === "column" ? { kind: "test", column: operand, test } : UNKNOWN_CONDITION;
+
+export const notCondition = (part: Condition): Condition =>
+  part.kind === "unknown" ? part : { kind: "not", part };
+
+/** A call with what it says about columns; nothing else is changed. */
+export const withCondition = (node: Bound, condition: Condition): Bound =>
+  node.kind === "call" && condition.kind !== "unknown" ? { ...node, condition } : node;
