@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire, syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { Float64, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { makeVector, Table, Utf8, vectorFromArray } from "apache-arrow";
 
 const require = createRequire(import.meta.url);
 const threads = require("node:worker_threads");
@@ -28,13 +28,13 @@ const FORMS = {
 };
 const { DirectoryNamespace } = await FORMS[form]();
 
-const ROWS = 8000;
+/** Enough for threads to be asked. */
+const ROWS = 120_000;
+const numbers = (seed) =>
+  makeVector(Float64Array.from({ length: ROWS }, (_, row) => Math.sin(seed * ROWS + row)));
 const rows = (seed) =>
   new Table({
-    n: vectorFromArray(
-      Array.from({ length: ROWS }, (_, row) => Math.sin(seed * ROWS + row)),
-      new Float64(),
-    ),
+    ...Object.fromEntries([0, 1, 2, 3].map((column) => [`n${column}`, numbers(seed + 100 * column)])),
     text: vectorFromArray(
       Array.from({ length: ROWS }, (_, row) => (row % 7 === 0 ? null : `row ${row} of ${seed}`)),
       new Utf8(),
