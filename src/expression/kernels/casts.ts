@@ -3,11 +3,11 @@
  * the cast is tried. Numbers are cast in loops over typed arrays, all else value by value.
  */
 
-import { isValid } from "../../arrow/columns/validity.js";
+import { bothValid, isValid } from "../../arrow/columns/validity.js";
 import type { DecimalType } from "../../arrow/types/type.js";
 import { isUint8Array } from "../../bytes/tag.js";
 import { InvalidInputError } from "../../errors.js";
-import { numbersOf, type ValueKernel } from "../values/operands.js";
+import { numbersOf, plainColumn, type ValueKernel } from "../values/operands.js";
 import { columnOfScalars, isWide, listLane, nullsOf, type Scalar, scalarReader } from "../values/scalars.js";
 import {
   areSame,
@@ -35,6 +35,7 @@ import {
 export function castKernel(from: ValueType, to: ValueType, isTry: boolean): ValueKernel | null {
   if (areSame(from, to)) return ([{ column }]) => column;
   if (from.kind === "list" && to.kind === "list") return listCast(from, to, isTry);
+  if (from.kind === "struct" && to.kind === "struct") return structCast(from, to, isTry);
   const quick = quickCast(from, to);
   if (quick !== null) return quick;
   const convert = conversion(from, to);
@@ -74,6 +75,35 @@ function listCast(
     const cast = items([{ column: lane.items, step: 1 }], lane.items.length, lane.items.validity);
     const offsets = Int32Array.from(lane.offsets);
     return { kind: "list", length: column.length, validity: column.validity, offsets, items: cast };
+  };
+}
+
+/** Members are told by their names, in whatever order; both structs have the same. */
+function structCast(
+  from: Extract<ValueType, { kind: "struct" }>,
+  to: Extract<ValueType, { kind: "struct" }>,
+  isTry: boolean,
+): ValueKernel | null {
+  if (from.members.length !== to.members.length) return null;
+  const casts: { readonly source: number; readonly cast: ValueKernel }[] = [];
+  for (const { name, type } of to.members) {
+    const source = from.members.findIndex((member) => member.name === name);
+    if (source < 0) return null;
+    const own = from.members[source].type;
+    const cast: ValueKernel | null =
+      own.kind === "null" ? (_, length) => nullsOf(type, length) : castKernel(own, type, isTry);
+    if (cast === null) return null;
+    casts.push({ source, cast });
+  }
+  return ([{ column }]) => {
+    if (column.kind !== "struct") return nullsOf(to, column.length);
+    const { length, validity } = column;
+    const children = casts.map(({ source, cast }) => {
+      const child = plainColumn(column.children[source]);
+      const known = child.kind === "null" ? null : bothValid(child.validity, validity, length);
+      return cast([{ column: child, step: 1 }], length, known);
+    });
+    return { kind: "struct", length, validity, children };
   };
 }
 
