@@ -94,8 +94,6 @@ const SHARED_NAMES: Readonly<Record<string, string>> = Object.fromEntries(
 
 /** Exports that no file uses yet. */
 const UNUSED_EXPORTS: readonly string[] = [
-  // The engine carries the indexes of others along and does not read them yet; where they lie is known and tested.
-  "table/fragments/fileLookup.ts: resolveIndexDirectory",
   // Indexes will keep what is no column in global buffers of their files; only tests read these until then.
   "file/container/reader.ts: readGlobalBuffer",
 ];
