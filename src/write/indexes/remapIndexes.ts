@@ -22,7 +22,7 @@ export interface RemappedIndexes {
  * The kind by which a segment is written anew when fragments that it covers are merged; null where it can't be, or needn't
  * because it knows its rows by stable ids.
  */
-export function remappedKind(segment: IndexMetadata, hasStableIds: boolean): IndexKind | null {
+function remappedKind(segment: IndexMetadata, hasStableIds: boolean): IndexKind | null {
   const kind = writableKind(segment);
   return kind === null || (hasStableIds && !kind.knowsPlaces) ? null : kind;
 }

@@ -316,7 +316,10 @@ describe("Create an index", () => {
       { index_name: "v_idx", columns: ["v"], status: "SUCCEEDED", index_type: "BTREE" },
     ]);
     await wire.done(`/v1/table/${table}/index/n/drop`, {});
-    expect(await wire.post(`/v1/table/${table}/index/n/stats`, {})).toMatchObject({ status: 404, json: { code: 6 } });
+    expect(await wire.post(`/v1/table/${table}/index/n/stats`, {})).toMatchObject({
+      status: 404,
+      json: { code: 6 },
+    });
   });
   sentence("an invalid or unresolved column path returns InvalidInput or TableColumnNotFound", async () => {
     const table = await wire.table(nestedRows());
