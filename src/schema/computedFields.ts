@@ -84,7 +84,9 @@ export function declarationOf({ name, metadata }: DeclaredField): ColumnDeclarat
 }
 
 const malformed = (name: string, key: string): InvalidInputError =>
-  new InvalidInputError(`column ${JSON.stringify(name)}: its metadata has no ${key} that this release understands`);
+  new InvalidInputError(
+    `column ${JSON.stringify(name)}: its metadata has no ${key} that this release understands`,
+  );
 
 function pathList(name: string, metadata: ReadonlyMap<string, string>, key: string): readonly string[] {
   const text = metadata.get(key);

@@ -42,9 +42,7 @@ export function registerFunctions(given: unknown): ReadonlyMap<string, Registere
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     throw new InvalidInputError("functions: must be an object with a function for each name");
   }
-  return new Map(
-    Object.entries(given).map(([name, each]) => [name, register(name, each as UserFunction)]),
-  );
+  return new Map(Object.entries(given).map(([name, each]) => [name, register(name, each as UserFunction)]));
 }
 
 function register(name: string, given: UserFunction): RegisteredFunction {
@@ -62,7 +60,9 @@ function register(name: string, given: UserFunction): RegisteredFunction {
     throw new InvalidInputError(`${label}.nullable: must be true or false`);
   }
   if (retries !== undefined && !(Number.isSafeInteger(retries) && retries >= 0 && retries <= MAX_RETRIES)) {
-    throw new InvalidInputError(`${label}.retries: must be an integer from 0 to ${MAX_RETRIES}, not ${retries}`);
+    throw new InvalidInputError(
+      `${label}.retries: must be an integer from 0 to ${MAX_RETRIES}, not ${retries}`,
+    );
   }
   const paths = inputPaths(inputs, `${label}.inputs`);
   const { field, type } = outputField(output, `${label}.output`);
@@ -97,7 +97,8 @@ function inputPaths(inputs: unknown, label: string): string[] {
     throw new InvalidInputError(`${label}: must be a list of at least one path`);
   }
   const paths = inputs.map((input: unknown, index) => {
-    if (typeof input !== "string") throw new InvalidInputError(`${label}[${index}]: must be the path of a field`);
+    if (typeof input !== "string")
+      throw new InvalidInputError(`${label}[${index}]: must be the path of a field`);
     return formatFieldPath(parseFieldPath(input));
   });
   if (new Set(paths).size < paths.length) throw new InvalidInputError(`${label}: names a field twice`);

@@ -26,7 +26,7 @@ import { encodeDictionary } from "../columns/dictionaries.js";
 import { validityFrom } from "../columns/validity.js";
 import { layoutOf } from "../types/layouts.js";
 import { unscaledOf } from "./decimalText.js";
-import { type ValuePlace, refuse } from "./faults.js";
+import { refuse, type ValuePlace } from "./faults.js";
 
 /**
  * The column of a field.
@@ -256,7 +256,12 @@ function daysOf(value: unknown): unknown {
 /** Dates of any realm. */
 const isDate = (value: unknown): value is Date => Object.prototype.toString.call(value) === "[object Date]";
 
-function floats(values: readonly unknown[], type: DataType, byteWidth: number, place: ValuePlace): Uint8Array {
+function floats(
+  values: readonly unknown[],
+  type: DataType,
+  byteWidth: number,
+  place: ValuePlace,
+): Uint8Array {
   const { length } = values;
   const floats =
     byteWidth === 8
@@ -273,7 +278,12 @@ function floats(values: readonly unknown[], type: DataType, byteWidth: number, p
   return bytesOf(floats);
 }
 
-function decimals(values: readonly unknown[], type: DataType, byteWidth: number, place: ValuePlace): Uint8Array {
+function decimals(
+  values: readonly unknown[],
+  type: DataType,
+  byteWidth: number,
+  place: ValuePlace,
+): Uint8Array {
   const { scale = 0, precision = 0 } = type as unknown as NumericType;
   const bytes = new Uint8Array(values.length * byteWidth);
   const words = new BigUint64Array(bytes.buffer);
@@ -342,7 +352,12 @@ function variableColumn(
   return { kind: "variable", length, validity, offsets, bytes };
 }
 
-function texts(values: readonly unknown[], type: DataType, ends: Float64Array, place: ValuePlace): Uint8Array {
+function texts(
+  values: readonly unknown[],
+  type: DataType,
+  ends: Float64Array,
+  place: ValuePlace,
+): Uint8Array {
   let bytes = new Uint8Array(Math.max(64, values.length * 16));
   let end = 0;
   for (let index = 0; index < values.length; index++) {
@@ -366,7 +381,12 @@ function grown(bytes: Uint8Array, needed: number, used: number): Uint8Array<Arra
   return larger;
 }
 
-function binaries(values: readonly unknown[], type: DataType, ends: Float64Array, place: ValuePlace): Uint8Array {
+function binaries(
+  values: readonly unknown[],
+  type: DataType,
+  ends: Float64Array,
+  place: ValuePlace,
+): Uint8Array {
   const pieces: (Uint8Array | null)[] = new Array(values.length).fill(null);
   let end = 0;
   for (let index = 0; index < values.length; index++) {

@@ -54,7 +54,8 @@ function checkedColumn(
     return { name, type, metadata: new Map(Object.entries(metadata ?? {})) };
   }
   if (metadata !== undefined) throw new InvalidInputError(`${member}.metadata: goes with dataType only`);
-  if (rule === "expression") return { name, expression: requireString(given.expression, `${member}.expression`) };
+  if (rule === "expression")
+    return { name, expression: requireString(given.expression, `${member}.expression`) };
   if (rule === "computed") return { name, computed: requireString(given.computed, `${member}.computed`) };
   return { name, ...checkedVirtual(given.virtualColumn, `${member}.virtualColumn`, functions) };
 }

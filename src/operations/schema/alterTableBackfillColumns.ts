@@ -2,10 +2,7 @@
 
 import { InvalidInputError, TableVersionNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import type {
-  AlterTableBackfillColumnsRequest,
-  AlterTableBackfillColumnsResponse,
-} from "../../namespace.js";
+import type { AlterTableBackfillColumnsRequest, AlterTableBackfillColumnsResponse } from "../../namespace.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import { findVersion } from "../../table/versions/versions.js";
 import { type BackfillSettings, backfillColumn } from "../../write/backfill/backfillColumn.js";
@@ -52,14 +49,18 @@ export async function alterTableBackfillColumns(
     unit: "rows",
   } as const;
   return context.jobs.start(
-    { ...spec, run: async (control) => ({ ...(await backfillColumn(table, asked, settings, key, control)) }) },
+    {
+      ...spec,
+      run: async (control) => ({ ...(await backfillColumn(table, asked, settings, key, control)) }),
+    },
     request.signal,
   );
 }
 
 function settingsOf(request: AlterTableBackfillColumnsRequest): BackfillSettings {
   const most = bounded(request.maxCheckpointSize, "maxCheckpointSize", MAX_BATCH_ROWS);
-  const rows = bounded(request.checkpointSize, "checkpointSize", MAX_BATCH_ROWS) ?? most ?? DEFAULT_BATCH_ROWS;
+  const rows =
+    bounded(request.checkpointSize, "checkpointSize", MAX_BATCH_ROWS) ?? most ?? DEFAULT_BATCH_ROWS;
   const cap = Math.min(most ?? rows, rows);
   const least = bounded(request.minCheckpointSize, "minCheckpointSize", MAX_BATCH_ROWS) ?? 1;
   if (least > cap) {

@@ -35,7 +35,13 @@ export async function describeComputedColumns(
     const registered = context.functions.get(udfName);
     const isRegistered =
       registered !== undefined && (udfVersion === undefined || udfVersion === registered.version);
-    columns.push({ ...state, kind: "function", udfName, ...(udfVersion !== undefined && { udfVersion }), isRegistered });
+    columns.push({
+      ...state,
+      kind: "function",
+      udfName,
+      ...(udfVersion !== undefined && { udfVersion }),
+      isRegistered,
+    });
   }
   return { columns };
 }

@@ -346,7 +346,9 @@ function checkCreateIndex(mine: OperationOf<"createIndex">, other: Operation): C
       return retryableIf(intersect(indexedFields(mine.value.newIndices), replacedFields(other.value)));
     case "update":
       // Empty unless it gave columns other values in place.
-      return retryableIf(intersect(indexedFields(mine.value.newIndices), new Set(other.value.fieldsModified)));
+      return retryableIf(
+        intersect(indexedFields(mine.value.newIndices), new Set(other.value.fieldsModified)),
+      );
     default:
       return "ok";
   }

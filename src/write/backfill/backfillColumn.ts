@@ -6,9 +6,9 @@
  * committed, which tells whether a fragment was filled by this work although its values may be null.
  */
 
+import { Limit, mapAhead } from "../../async/parallel.js";
 import { ConcurrentModificationError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
-import { Limit, mapAhead } from "../../async/parallel.js";
 import { selectedRows } from "../../query/filteredRows.js";
 import { RowNumbers } from "../../query/systemColumns.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";

@@ -63,7 +63,9 @@ export async function commitValues(
         async (base) => {
           const changed = await changedFragments(base, ready, meantOn(base), files, signal);
           if (changed.length === 0) return null;
-          const names = changed.map(({ before, after }) => [before.id, newFiles(before, after)[0].path] as const);
+          const names = changed.map(
+            ({ before, after }) => [before.id, newFiles(before, after)[0].path] as const,
+          );
           await announce(new Map(names));
           return { transaction: transactionOf(base, changed), done: changed.map(({ before }) => before.id) };
         },
@@ -134,7 +136,9 @@ function transactionOf({ file }: OpenLatest, changed: readonly ChangedFragment[]
   if (replaced.every((group) => group !== null)) {
     return newTransaction(version, "dataReplacement", DataReplacement.create({ replacements: replaced }));
   }
-  const fieldIds = changed.flatMap(({ before, after }) => newFiles(before, after).flatMap(({ fields }) => fields));
+  const fieldIds = changed.flatMap(({ before, after }) =>
+    newFiles(before, after).flatMap(({ fields }) => fields),
+  );
   const update = Update.create({
     updatedFragments: changed.map(({ after }) => after),
     fieldsModified: [...new Set(fieldIds)],
@@ -149,7 +153,9 @@ function replacement(before: DataFragment, after: DataFragment): DataReplacement
   if (newFile === undefined || others.length > 0) return null;
   const ids = new Set(newFile.fields);
   const touched = before.files.filter(({ fields }) => fields.some((id) => ids.has(id)));
-  const isSame = touched.every(({ fields }) => fields.length === ids.size && fields.every((id) => ids.has(id)));
+  const isSame = touched.every(
+    ({ fields }) => fields.length === ids.size && fields.every((id) => ids.has(id)),
+  );
   if (touched.length > 1 || !isSame) return null;
   return DataReplacementGroup.create({ fragmentId: before.id, newFile });
 }

@@ -14,7 +14,12 @@ import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { lowerBound } from "../../rows/rowPositions.js";
 import { readRows } from "../changes/readRows.js";
 import type { BatchSize } from "./batchSize.js";
-import { type CheckpointFiles, type ComputedPart, type ComputedRows, partInMemory } from "./checkpointFiles.js";
+import {
+  type CheckpointFiles,
+  type ComputedPart,
+  type ComputedRows,
+  partInMemory,
+} from "./checkpointFiles.js";
 import type { MeantBackfill } from "./meantBackfill.js";
 
 /** Bytes of computed values of one piece of work that are in memory before they are saved. */

@@ -11,8 +11,8 @@ import { breathe } from "../../async/eventLoop.js";
 import { runParallel } from "../../async/parallel.js";
 import { InternalError, messageOf } from "../../errors.js";
 import type { BatchFunction, RowFunction } from "../../namespace.js";
-import { columnOfResult } from "./functionResult.js";
 import type { RegisteredFunction } from "../userFunctions.js";
+import { columnOfResult } from "./functionResult.js";
 
 /** Milliseconds before the first repetition of a call, how much longer each further one waits, and the longest wait. */
 const FIRST_WAIT_MS = 100;
@@ -64,7 +64,9 @@ export async function callFunction(
     return columnOfResult(owner, values, rowCount, label, rowOf);
   }
   const where =
-    rowCount === 1 ? `row ${offsets[0]}` : `rows ${offsets[0]} to ${offsets[rowCount - 1]} (${rowCount} of them)`;
+    rowCount === 1
+      ? `row ${offsets[0]}`
+      : `rows ${offsets[0]} to ${offsets[rowCount - 1]} (${rowCount} of them)`;
   const result = await repeated(owner, `${label}, ${where}`, options.signal, () =>
     call.batch(columns, { rowCount, signal: options.signal } satisfies Parameters<BatchFunction["batch"]>[1]),
   );
@@ -90,7 +92,8 @@ async function callForRows(
   const call = { signal };
   const once = (index: number): unknown => {
     const values: Record<string, unknown> = {};
-    for (let input = 0; input < names.length; input++) define(values, names[input], vectors[input].get(index));
+    for (let input = 0; input < names.length; input++)
+      define(values, names[input], vectors[input].get(index));
     return row(values, call);
   };
   const labelOf = (index: number) => `function ${owner.name}, fragment ${fragmentId}, row ${offsets[index]}`;

@@ -41,7 +41,9 @@ export function columnOfResult(
     : (numbersColumn(outputType, layout, result, rowCount) ??
       valuesColumn(owner, result, rowCount, label, rowOf));
   if (column.length !== rowCount) {
-    throw new TableSchemaValidationError(`${label}: ${column.length} values were returned for ${rowCount} rows`);
+    throw new TableSchemaValidationError(
+      `${label}: ${column.length} values were returned for ${rowCount} rows`,
+    );
   }
   requireValues(owner, column, label);
   return column;
@@ -77,17 +79,14 @@ function vectorColumn(
     return column;
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
-    throw new TableSchemaValidationError(`${label}: the vector that was returned is damaged`, { cause: error });
+    throw new TableSchemaValidationError(`${label}: the vector that was returned is damaged`, {
+      cause: error,
+    });
   }
 }
 
 /** The memory of a typed array whose elements are the values, or the items of fixed-size lists; null for all else. */
-function numbersColumn(
-  type: DataType,
-  layout: Layout,
-  result: unknown,
-  rowCount: number,
-): Column | null {
+function numbersColumn(type: DataType, layout: Layout, result: unknown, rowCount: number): Column | null {
   if (!ArrayBuffer.isView(result)) return null;
   const isList = (type.typeId as Type) === Type.FixedSizeList;
   const item: DataType = isList ? type.children[0].type : type;
@@ -121,7 +120,9 @@ function valuesColumn(
   }
   const values = Array.isArray(result) ? result : Array.from(result as unknown as ArrayLike<unknown>);
   if (values.length !== rowCount) {
-    throw new TableSchemaValidationError(`${label}: ${values.length} values were returned for ${rowCount} rows`);
+    throw new TableSchemaValidationError(
+      `${label}: ${values.length} values were returned for ${rowCount} rows`,
+    );
   }
   return encodeValues(values, new ArrowField("output", outputType, true), { path: label, rowOf });
 }

@@ -13,9 +13,9 @@ import { resolveField } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { computeColumn, planComputedColumn, storedComputedField } from "../columns/computedColumns.js";
+import { functionNamed, haveSameType, type RegisteredFunction, typeInWords } from "../userFunctions.js";
 import { digestOf } from "./checkpointFiles.js";
 import { type CallOptions, callFunction, type InputRows } from "./functionCalls.js";
-import { functionNamed, haveSameType, type RegisteredFunction, typeInWords } from "../userFunctions.js";
 
 /** What is to be filled, as the caller asked for it. */
 export interface BackfillRequest {
@@ -53,7 +53,9 @@ export function meantOn({ file }: Pick<OpenVersion, "file">, request: BackfillRe
     throw new InvalidInputError(`column: ${path} is not computed: there is nothing to fill it with`);
   }
   if (chain.length > 1) {
-    throw new UnsupportedError(`column: ${path} is a part of a column; only whole columns are filled by this release`);
+    throw new UnsupportedError(
+      `column: ${path} is a part of a column; only whole columns are filled by this release`,
+    );
   }
   const { where } = request;
   const filter = planFilter(where ?? col(path).isNull(), {}, fields, "where");

@@ -24,9 +24,9 @@ import {
   type TableField,
 } from "../../schema/schema.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
-import type { RegisteredFunction } from "../userFunctions.js";
 import { fileVersionOf } from "../insert.js";
 import { checkColumnName } from "../tableColumns.js";
+import type { RegisteredFunction } from "../userFunctions.js";
 import { type ComputedColumn, planComputedColumn, storedComputedField } from "./computedColumns.js";
 
 /**
@@ -94,10 +94,7 @@ interface PlannedColumn {
   readonly isFilledLater?: boolean;
 }
 
-function newColumn(
-  column: AddedColumn,
-  present: readonly TableField[],
-): PlannedColumn {
+function newColumn(column: AddedColumn, present: readonly TableField[]): PlannedColumn {
   const { name } = column;
   const path = formatFieldPath([name]);
   if ("computed" in column) return ruledColumn(name, column.computed, present);
