@@ -317,7 +317,12 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws UnsupportedError for tables with columns that this release does not write
    * @throws ConcurrentModificationError if other writers keep changing the same fragments
    */
-  optimizeTable(request: ns.OptimizeTableRequest): Promise<ns.OptimizeTableResponse> {
+  optimizeTable(request: ns.OptimizeTableRequest & { readonly background: true }): Promise<ns.StartedJob>;
+  optimizeTable(
+    request: ns.OptimizeTableRequest & { readonly background?: false },
+  ): Promise<ns.OptimizeTableResponse>;
+  optimizeTable(request: ns.OptimizeTableRequest): Promise<ns.OptimizeTableResponse | ns.StartedJob>;
+  optimizeTable(request: ns.OptimizeTableRequest): Promise<ns.OptimizeTableResponse | ns.StartedJob> {
     return this.#run("optimizeTable", request, optimizeTable);
   }
 
@@ -330,7 +335,12 @@ export class DirectoryNamespace implements AsyncDisposable {
    * these versions are gone; the next cleanup removes the rest. On a full disk, versions whose removal must be recorded
    * first may stay.
    */
-  cleanupTable(request: ns.CleanupTableRequest): Promise<ns.CleanupTableResponse> {
+  cleanupTable(request: ns.CleanupTableRequest & { readonly background: true }): Promise<ns.StartedJob>;
+  cleanupTable(
+    request: ns.CleanupTableRequest & { readonly background?: false },
+  ): Promise<ns.CleanupTableResponse>;
+  cleanupTable(request: ns.CleanupTableRequest): Promise<ns.CleanupTableResponse | ns.StartedJob>;
+  cleanupTable(request: ns.CleanupTableRequest): Promise<ns.CleanupTableResponse | ns.StartedJob> {
     return this.#run("cleanupTable", request, cleanupTable);
   }
 

@@ -262,14 +262,14 @@ export class TableHandle {
 
   /** Merges small fragments, and rewrites fragments with many deleted rows, of the table or of the handle's branch. */
   async optimize(
-    options: ns.OptimizeSettings & { readonly signal?: AbortSignal } = {},
+    options: ns.OptimizeSettings & Pick<ns.LongWork, "onProgress"> & { readonly signal?: AbortSignal } = {},
   ): Promise<ns.OptimizeTableResponse> {
     return this.#namespace.optimizeTable({ ...this.#write(), ...options });
   }
 
   /** Removes old versions of the table, or of the handle's branch, and files that no version needs. */
   async cleanup(
-    options: ns.CleanupSettings & { readonly signal?: AbortSignal } = {},
+    options: ns.CleanupSettings & Pick<ns.LongWork, "onProgress"> & { readonly signal?: AbortSignal } = {},
   ): Promise<ns.CleanupTableResponse> {
     return this.#namespace.cleanupTable({ ...this.#write(), ...options });
   }

@@ -393,7 +393,26 @@ export interface OptimizeSettings {
   readonly materializeDeletionsThreshold?: number;
 }
 
-export interface OptimizeTableRequest extends TableRequest, OptimizeSettings {
+/** How far long work is. */
+export interface Progress {
+  readonly done: number;
+  /** Absent while it is not known. */
+  readonly total?: number;
+  readonly unit: JobUnit;
+}
+
+/** What requests for long work may have. */
+export interface LongWork {
+  /** Called whenever the work has got on. In the background: while this process runs the job. */
+  readonly onProgress?: (progress: Progress) => void;
+  /** Whether to start a job, and resolve to its id at once. Default false: the call resolves when the work is done. */
+  readonly background?: boolean;
+}
+export interface StartedJob {
+  readonly jobId: string;
+}
+
+export interface OptimizeTableRequest extends TableRequest, OptimizeSettings, LongWork {
   /** The branch whose fragments are rewritten; absent: the main branch. */
   readonly branch?: string;
 }
@@ -414,7 +433,7 @@ export interface OptimizeTableResponse {
   readonly indexedFragmentsLeft: number;
 }
 
-export interface CleanupTableRequest extends TableRequest, CleanupSettings {
+export interface CleanupTableRequest extends TableRequest, CleanupSettings, LongWork {
   /** The branch whose versions are cleaned up; absent: the main branch. */
   readonly branch?: string;
 }
@@ -1460,7 +1479,10 @@ export interface DirectoryNamespaceOptions {
      */
     readonly retries?: number;
   };
-  /** Threads for long work; 0 = the calling thread only. Has no effect in this release. */
+  /**
+   * Most threads for long work, such as compaction: they are started when they are needed and go away when idle. 0: it is
+   * done in the calling thread, in short pieces. Default: the number of processors minus one, at most 8.
+   */
   readonly workers?: number;
   /**
    * Directories outside the root, as paths or `file:` URLs, below which files of tables may lie: those that a base path

@@ -7,8 +7,9 @@ import {
   InternalError,
   InvalidInputError,
   InvalidTableStateError,
+  messageOf,
   NamespaceAlreadyExistsError,
-  type NamespaceError,
+  NamespaceError,
   NamespaceNotEmptyError,
   NamespaceNotFoundError,
   PermissionDeniedError,
@@ -29,6 +30,14 @@ import {
   UnauthenticatedError,
   UnsupportedError,
 } from "./errors.js";
+
+/** An error, as text. */
+export interface FailureRecord {
+  readonly type: ErrorType;
+  readonly message: string;
+}
+
+const MAX_MESSAGE_LENGTH = 8192;
 
 const CLASSES: Readonly<Record<ErrorType, new (message: string) => NamespaceError>> = {
   Unsupported: UnsupportedError,
@@ -61,5 +70,15 @@ const CLASSES: Readonly<Record<ErrorType, new (message: string) => NamespaceErro
 export const isErrorType = (text: unknown): text is ErrorType =>
   typeof text === "string" && Object.hasOwn(ERROR_TABLE, text);
 
-/** An error of the class that belongs to a code, for one that another process or thread has reported. */
-export const errorOfType = (type: ErrorType, message: string): NamespaceError => new CLASSES[type](message);
+/** An error of the class that belongs to a code. */
+const errorOfType = (type: ErrorType, message: string): NamespaceError => new CLASSES[type](message);
+
+/** What is told of an error. */
+export const failureOf = (error: unknown): FailureRecord => ({
+  type: error instanceof NamespaceError ? error.type : "Internal",
+  message: messageOf(error).slice(0, MAX_MESSAGE_LENGTH),
+});
+
+/** The error again. */
+export const errorOfFailure = ({ type, message }: FailureRecord): NamespaceError =>
+  errorOfType(type, message);

@@ -54,15 +54,16 @@ const ARROWS: Record<string, readonly string[]> = {
   catalog: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "rows", "table", "query", "write"],
   jobs: ["platform", "errors", "typedErrors", "async", "ident", "namespace", "io", "table"],
   // biome-ignore format: one row, one line
-  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query", "write", "catalog", "jobs"],
+  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query", "write", "catalog", "jobs", "typedErrors"],
   TableHandle: ["errors", "ident", "namespace", "DirectoryNamespace"],
   DirectoryNamespace: ["platform", "errors", "optionMembers", "namespace", "io", "operations", "TableHandle"],
+  tiltyardWorker: ["platform", "errors", "typedErrors", "async", "file"],
   rest: ["errors", "async", "memory", "ident", "optionMembers", "namespace", "DirectoryNamespace"],
   index: ["errors", "expression", "memory", "ident", "namespace", "io", "TableHandle", "DirectoryNamespace"],
 };
 
 /** Files a package user imports; everything else must be reached from one of them. */
-const ENTRY_POINTS = ["index.ts", "rest.ts"];
+const ENTRY_POINTS = ["index.ts", "rest.ts", "tiltyardWorker.ts"];
 
 /** Files that bundlers put in place of others. */
 const REPLACEMENTS = ["platform/portable.ts"];

@@ -212,7 +212,6 @@ describe("requests and answers", () => {
 });
 
 describe("operations whose engine part does not exist", () => {
-  const job = { jobId: "j", ...caller };
   const index = {
     ...{ column: "id", indexType: "BTREE", name: "n", distanceType: "l2", withPosition: true },
     ...{ baseTokenizer: "simple", language: "English", maxTokenLength: 4, lowerCase: true, stem: true },
@@ -226,13 +225,6 @@ describe("operations whose engine part does not exist", () => {
     createTableScalarIndex: async () =>
       (await ns.createTableScalarIndex({ id, column: "id", indexType: "BTREE" })).transactionId,
     listTableIndices: async () => (await ns.listTableIndices({ id, version: 1, limit: 1 })).indexes,
-    alterTransaction: async () =>
-      (await ns.alterTransaction({ id: ["x"], actions: [{ setStatusAction: { status: "Canceled" } }] }))
-        .status,
-    describeJob: () => ns.describeJob(job),
-    listJobs: () => ns.listJobs(),
-    cancelJob: () => ns.cancelJob(job),
-    waitForJob: () => ns.waitForJob({ ...job, timeoutMs: 1, onProgress: () => {} }),
     "createIndex of a handle": () => ns.table(id).createIndex("id", { indexType: "BTREE" }),
     "search of a handle by vector": () =>
       ns

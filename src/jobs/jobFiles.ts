@@ -125,7 +125,7 @@ export async function readJob(
   const look = async () => {
     // The owner first: one that ends the job writes the outcome, then lets the lock go.
     const owner = await lookAtLock(directory, lock.staleMs ?? DEFAULT_STALE_MS);
-    return { owner, outcome: await readOutcome(disk, directory) };
+    return { owner, outcome: await readJobOutcome(disk, directory) };
   };
   const [progress, cancel, { owner, outcome }] = await Promise.all([
     readProgress(disk, directory),
@@ -164,12 +164,12 @@ async function readIfSound(disk: Disk, path: string, maxBytes: number): Promise<
   }
 }
 
-export async function readProgress(disk: Disk, directory: string): Promise<JobProgress | null> {
+async function readProgress(disk: Disk, directory: string): Promise<JobProgress | null> {
   const bytes = await readIfSound(disk, join(directory, PROGRESS_NAME), MAX_PROGRESS_BYTES);
   return bytes && decodeProgress(bytes);
 }
 
-export async function readOutcome(disk: Disk, directory: string): Promise<JobOutcome | null> {
+export async function readJobOutcome(disk: Disk, directory: string): Promise<JobOutcome | null> {
   const bytes = await readIfSound(disk, join(directory, OUTCOME_NAME), MAX_OUTCOME_BYTES);
   return bytes && decodeOutcome(bytes);
 }
@@ -216,6 +216,17 @@ export async function publishJob(
   await disk.rename(unnamed, directory);
   await disk.syncDirectory(jobsDirectory(root));
   return directory;
+}
+
+/**
+ * Takes its name from a job, so that it is no job any more. The caller holds the lock of all jobs, and that of its
+ * directory.
+ * @returns the directory, which is to be removed
+ */
+export async function hideJob(disk: Disk, root: string, jobId: string): Promise<string> {
+  const hidden = join(jobsDirectory(root), temporaryName());
+  await disk.rename(jobDirectory(root, jobId), hidden);
+  return hidden;
 }
 
 /** Not synced: after a power cut the progress may be unknown. */

@@ -11,11 +11,10 @@
  * jobs are not for earlier releases.
  */
 
-import { type ErrorType, messageOf, NamespaceError } from "../errors.js";
 import type { JobKind, JobState, JobUnit } from "../namespace.js";
 import { isCount, isJsonObject } from "../table/versions/jsonValues.js";
 import { isTableIdentity, type TableIdentity } from "../table/versions/tableIdentity.js";
-import { errorOfType, isErrorType } from "../typedErrors.js";
+import { type FailureRecord, isErrorType } from "../typedErrors.js";
 import type { JsonValue } from "./job.js";
 
 /** What a job is; never changes. */
@@ -55,14 +54,7 @@ export interface JobOutcome {
   readonly result?: JsonValue;
 }
 
-/** An error, as text. */
-export interface FailureRecord {
-  readonly type: ErrorType;
-  readonly message: string;
-}
-
 const FORMAT = 1;
-const MAX_MESSAGE_LENGTH = 8192;
 const KINDS: readonly unknown[] = ["index", "backfill", "optimize", "cleanup"] satisfies JobKind[];
 const UNITS: readonly unknown[] = ["rows", "fragments", "files", "versions"] satisfies JobUnit[];
 const END_STATES: readonly unknown[] = ["Succeeded", "Failed", "Cancelled"] satisfies JobState[];
@@ -141,16 +133,6 @@ export function decodeOutcome(bytes: Uint8Array): JobOutcome | null {
     (state === "Failed" ? isFailure(error) : error === undefined);
   return isOutcome ? ({ state, finishedMs, done, total, error, result } as JobOutcome) : null;
 }
-
-/** What is kept of an error that ended a job. */
-export const failureOf = (error: unknown): FailureRecord => ({
-  type: error instanceof NamespaceError ? error.type : "Internal",
-  message: messageOf(error).slice(0, MAX_MESSAGE_LENGTH),
-});
-
-/** The error again. */
-export const errorOfFailure = ({ type, message }: FailureRecord): NamespaceError =>
-  errorOfType(type, message);
 
 const isText = (value: unknown): value is string => typeof value === "string";
 const isAmount = (value: unknown): boolean =>

@@ -13,7 +13,8 @@ import { relative, sep } from "../platform/native.js";
 import { TableReplacedError } from "../table/versions/identity.js";
 import { isSameTable, readTableIdentity } from "../table/versions/tableIdentity.js";
 import { withSteadyLock } from "../table/versions/tableLock.js";
-import { describe } from "./describe.js";
+import { errorOfFailure } from "../typedErrors.js";
+import { describeStored } from "./describeStored.js";
 import type { JobSpec } from "./job.js";
 import {
   idPrefix,
@@ -28,16 +29,21 @@ import {
   publishJob,
   readJob,
   readJobIfSound,
+  readJobOutcome,
   requestCancel,
   type StoredJob,
   writeOutcome,
 } from "./jobFiles.js";
-import { errorOfFailure, type JobOutcome, type JobProgress, type JobRecord } from "./jobRecord.js";
+import type { JobOutcome, JobProgress, JobRecord } from "./jobRecord.js";
 import { RunningJob } from "./runningJob.js";
+import { removeChosen, removeStale } from "./staleJobs.js";
 import { Turns } from "./turns.js";
 
 /** Jobs of one namespace that run at a time; others wait. */
 const MAX_RUNNING = 4;
+/** Milliseconds between two looks for stale records, and number of records from which on it is worth one. */
+const SWEEP_MS = 10 * 60 * 1000;
+const MIN_SWEPT = 64;
 /** Jobs that are read at a time. */
 const PARALLELISM = 16;
 /** Milliseconds between two looks at a job of another process; grows from the first to the second. */
@@ -45,6 +51,8 @@ const FIRST_LOOK_MS = 50;
 const MAX_LOOK_MS = 1000;
 /** Milliseconds for which a cancelled job is waited for. */
 const CANCEL_WAIT_MS = 5000;
+/** Milliseconds for which jobs that are closed are waited for. */
+const CLOSE_WAIT_MS = 5000;
 /** Milliseconds that pass at least between two calls about the progress of a job of this process. */
 const NOTICE_MS = 100;
 
@@ -59,6 +67,7 @@ export class Jobs {
   readonly #environment: JobsEnvironment;
   readonly #running = new Map<string, { readonly job: RunningJob; readonly end: Promise<void> }>();
   readonly #turns = new Turns(MAX_RUNNING);
+  #sweptMs = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
   constructor(environment: JobsEnvironment) {
@@ -77,7 +86,7 @@ export class Jobs {
     const record: JobRecord = {
       kind,
       table: [...table],
-      location: relative(root, at.mainRoot).split(sep).join("/"),
+      location: locationIn(root, at.mainRoot),
       branch: at.branch,
       key,
       identity,
@@ -96,13 +105,30 @@ export class Jobs {
         }
         if (await this.#takeOver(same, spec)) return { jobId: same.jobId };
       }
+      await this.#sweepIfDue();
       return { jobId: await this.#begin(record, spec) };
     });
   }
 
+  /** Removes records that nobody needs any more, of jobs of all tables. */
+  async sweep(signal?: AbortSignal): Promise<void> {
+    await this.#withRecords(() => removeStale(this.#environment), signal);
+  }
+
+  /**
+   * Removes the records of a table that was dropped. A job that still runs finds that out by itself, and keeps its
+   * record.
+   * @param directory of the table
+   */
+  async forgetTable(directory: string, signal?: AbortSignal): Promise<void> {
+    const location = locationIn(this.#environment.root, directory);
+    const remove = () => removeChosen(this.#environment, ({ record }) => record.location === location);
+    await this.#withRecords(remove, signal);
+  }
+
   /** @throws TransactionNotFoundError where there is no such job */
   async describe(jobId: string): Promise<Job> {
-    return describe(await this.#find(jobId));
+    return describeStored(await this.#find(jobId));
   }
 
   /** Those started last come first. */
@@ -113,7 +139,7 @@ export class Jobs {
     const found = await mapParallel(ids, PARALLELISM, read, signal);
     const stored = found.filter((job) => job !== null);
     stored.sort((a, b) => b.record.createdMs - a.record.createdMs || (a.jobId < b.jobId ? -1 : 1));
-    return stored.map(describe).filter((job) => state === undefined || job.state === state);
+    return stored.map(describeStored).filter((job) => state === undefined || job.state === state);
   }
 
   /**
@@ -126,7 +152,7 @@ export class Jobs {
     for (let lookMs = FIRST_LOOK_MS; ; lookMs = Math.min(lookMs * 1.5, MAX_LOOK_MS)) {
       signal?.throwIfAborted();
       const stored = await this.#find(jobId);
-      const job = describe(stored);
+      const job = describeStored(stored);
       const text = JSON.stringify([job.state, job.done, job.total]);
       if (text !== told) onProgress?.(job);
       told = text;
@@ -145,15 +171,16 @@ export class Jobs {
   async cancel(jobId: string, signal?: AbortSignal): Promise<Job> {
     const { disk, root } = this.#environment;
     const stored = await this.#find(jobId);
-    if (stored.outcome !== null) return describe(stored);
+    if (stored.outcome !== null) return describeStored(stored);
     this.#running.get(jobId)?.job.cancel("cancelled");
-    if (!(await requestCancel(disk, jobDirectory(root, jobId)))) return describe(await this.#find(jobId));
+    if (!(await requestCancel(disk, jobDirectory(root, jobId))))
+      return describeStored(await this.#find(jobId));
     if (stored.owner !== "held") await this.#endAbandoned(stored, { state: "Cancelled" });
     try {
       return await this.wait({ jobId, timeoutMs: CANCEL_WAIT_MS, signal });
     } catch (error) {
       signal?.throwIfAborted();
-      const job = describe(await this.#find(jobId));
+      const job = describeStored(await this.#find(jobId));
       if (job.state !== "Failed") throw error;
       return job;
     }
@@ -167,10 +194,36 @@ export class Jobs {
     this.#isClosed = true;
     const running = [...this.#running.values()];
     if (how === "cancel") for (const { job } of running) job.cancel("closed");
-    await Promise.all(running.map(({ end }) => end));
+    const ends = Promise.all(running.map(({ end }) => end));
+    if (how === "wait") {
+      await ends;
+      return;
+    }
+    // Work that takes no notice goes on, as calls in progress do.
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CLOSE_WAIT_MS);
+    });
+    await Promise.race([ends, late]);
+    clearTimeout(timer);
   }
 
   // ----------------------------------------------------------------------------------------------- starting
+
+  /** Does work on records under the lock of all jobs, where there are any. */
+  async #withRecords(work: () => Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+    const { disk, root } = this.#environment;
+    if ((await listJobIds(disk, root)).length === 0) return;
+    await withSteadyLock(jobsDirectory(root), { ...jobLock(this.#environment), signal }, work);
+  }
+
+  async #sweepIfDue(): Promise<void> {
+    const { disk, root } = this.#environment;
+    if (performance.now() - this.#sweptMs < SWEEP_MS) return;
+    if ((await listJobIds(disk, root)).length < MIN_SWEPT) return;
+    this.#sweptMs = performance.now();
+    await removeStale(this.#environment);
+  }
 
   async #unendedLike(record: JobRecord): Promise<StoredJob[]> {
     const { disk, root } = this.#environment;
@@ -224,11 +277,16 @@ export class Jobs {
     }
     const directory = jobDirectory(root, jobId);
     let isEnded = false;
-    await this.#own(directory, async () => {
-      // It may have ended since it was read.
-      isEnded = (await readJob({ ...this.#environment, disk }, jobId))?.outcome !== null;
-      return isEnded ? null : { jobId, record, spec, progress: withoutEnd(progress), directory };
-    });
+    try {
+      await this.#own(directory, async () => {
+        // It may have ended since it was read.
+        isEnded = (await readJobOutcome(disk, directory)) !== null;
+        return isEnded ? null : { jobId, record, spec, progress: withoutEnd(progress), directory };
+      });
+    } catch (error) {
+      // Its process was merely slow, and holds the lock again.
+      if (this.#isClosed || !(error instanceof ServiceUnavailableError)) throw error;
+    }
     return !isEnded;
   }
 
@@ -336,12 +394,15 @@ interface JobToRun {
   readonly progress: JobProgress | null;
 }
 
+const locationIn = (root: string, directory: string): string =>
+  relative(root, directory).split(sep).join("/");
+
 const hasEnded = (state: JobState): boolean => state !== "Queued" && state !== "Running";
 
 const failureOfJob = (stored: StoredJob): Error => {
   const error = stored.outcome?.error;
   return error === undefined
-    ? new ServiceUnavailableError(describe(stored).error?.message ?? "the job failed")
+    ? new ServiceUnavailableError(describeStored(stored).error?.message ?? "the job failed")
     : errorOfFailure(error);
 };
 

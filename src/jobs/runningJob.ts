@@ -8,6 +8,7 @@ import type { Disk } from "../io/disk/disk.js";
 import type { LockLease } from "../io/lock/lease.js";
 import { TableReplacedError } from "../table/versions/identity.js";
 import { isSameTable } from "../table/versions/tableIdentity.js";
+import { failureOf } from "../typedErrors.js";
 import type { JobControl, JobSpec, JsonValue } from "./job.js";
 import {
   isCancelRequested,
@@ -17,7 +18,7 @@ import {
   writeOutcome,
   writeProgress,
 } from "./jobFiles.js";
-import { failureOf, type JobOutcome, type JobProgress, type JobRecord } from "./jobRecord.js";
+import type { JobOutcome, JobProgress, JobRecord } from "./jobRecord.js";
 import { ProgressMeter } from "./progressMeter.js";
 
 /** Milliseconds between two looks, and between two writes of the progress. */
@@ -26,7 +27,7 @@ const BEAT_MS = 1000;
 const TABLE_BEATS = 10;
 
 /** The job was cancelled, or the namespace that ran it closed. */
-export class JobCancelledError extends ServiceUnavailableError {
+class JobCancelledError extends ServiceUnavailableError {
   readonly why: "cancelled" | "closed";
 
   constructor(why: "cancelled" | "closed") {
@@ -173,7 +174,9 @@ export class RunningJob {
 
   /** Runs a step that fails where the job is not this process's any more; the rest of the work then ends, too. */
   async #owning(step: () => Promise<void>): Promise<void> {
-    this.#abort.signal.throwIfAborted();
+    const { signal } = this.#abort;
+    // Work that is cancelled may still end what it has begun, and keep how far it came.
+    if (signal.aborted && !(signal.reason instanceof JobCancelledError)) throw signal.reason;
     try {
       await step();
     } catch (error) {

@@ -4,11 +4,13 @@
  * and open files.
  */
 
+import { WorkerPool } from "../async/workerPool.js";
 import { unfinishedBatches } from "../catalog/batches/batchSettlement.js";
 import { hasVersionsIn } from "../catalog/listing.js";
 import { CatalogCache, type CatalogEnvironment } from "../catalog/rows/catalogTable.js";
 import { OldVersions } from "../catalog/rows/oldVersions.js";
 import { RootNames } from "../catalog/rows/rootNames.js";
+import { InternalError, messageOf } from "../errors.js";
 import type { FileVersion } from "../file/container/page.js";
 import {
   type DataFileMetadata,
@@ -29,6 +31,7 @@ import { ScratchMemory } from "../io/memory/scratch.js";
 import { Spelling } from "../io/names/spelling.js";
 import { Jobs } from "../jobs/jobs.js";
 import type { DirectoryNamespaceOptions } from "../namespace.js";
+import { processorCount } from "../platform/native.js";
 import { SharedReadAhead } from "../rows/readAhead.js";
 import { cleanUpAfterCommit } from "../table/cleanup/autoCleanup.js";
 import { LatestVersions } from "../table/versions/latestVersion.js";
@@ -36,6 +39,7 @@ import { ManifestCache } from "../table/versions/manifestCache.js";
 import type { NamingScheme } from "../table/versions/paths.js";
 import { fenceOffTable } from "../table/versions/tableLock.js";
 import { type RegisteredFunction, registerFunctions } from "../write/userFunctions.js";
+import { errorOfFailure, type FailureRecord, isErrorType } from "../typedErrors.js";
 import { RecentTransactions } from "./recentTransactions.js";
 
 /** Maximum bytes of decoded manifests in the cache. */
@@ -48,6 +52,8 @@ const CATALOG_CACHE_BYTES = 32 * 1024 * 1024;
 const CHUNK_MAP_CACHE_BYTES = 64 * 1024 * 1024;
 /** Bytes of memory reused for reads whose bytes are dropped at once. */
 const SCRATCH_BYTES = 4 * 1024 * 1024;
+/** Most threads for long work unless the host says otherwise. */
+const MAX_DEFAULT_WORKERS = 8;
 
 export interface OperationContext extends CatalogEnvironment {
   /** Where files may be. */
@@ -62,6 +68,7 @@ export interface OperationContext extends CatalogEnvironment {
   readonly jobs: Jobs;
   /** That the host registered, by name. */
   readonly functions: ReadonlyMap<string, RegisteredFunction>;
+  readonly workers: WorkerPool;
   /** File version of new tables. */
   readonly newTableVersion: FileVersion;
   /** Manifest names of new tables. */
@@ -80,6 +87,16 @@ export interface OperationContext extends CatalogEnvironment {
 /** Options of the namespace, with absolute directories, and for tests another implementation of the disk. */
 export interface ContextOptions extends DirectoryNamespaceOptions {
   readonly disk?: Disk;
+}
+
+/** One processor is left to the host. */
+const defaultWorkers = (): number => Math.max(0, Math.min(processorCount() - 1, MAX_DEFAULT_WORKERS));
+
+/** The error that a thread has reported, or that ended it. */
+function errorOfThread(failure: unknown): Error {
+  const { type, message } = failure as Partial<FailureRecord>;
+  if (isErrorType(type) && typeof message === "string") return errorOfFailure({ type, message });
+  return new InternalError(`a thread ended while it worked: ${messageOf(failure)}`, { cause: failure });
 }
 
 export function openContext(options: ContextOptions): OperationContext {
@@ -124,6 +141,7 @@ export function openContext(options: ContextOptions): OperationContext {
     streams: new SharedReadAhead(),
     recentTransactions: new RecentTransactions(),
     functions: registerFunctions(options.functions),
+    workers: new WorkerPool({ size: options.workers ?? defaultWorkers(), errorOf: errorOfThread }),
     jobs: new Jobs({ root: options.root, disk, lock }),
     lock,
     mayUseBase: (path) => places.isAllowedBase(path),
@@ -151,6 +169,7 @@ export function openContext(options: ContextOptions): OperationContext {
     },
     openDataFileOnce: async (path, isScanned) => (await knownDataFile(path)) ?? readDataFile(path, isScanned),
     async close() {
+      context.workers.close();
       dataFiles.clear();
       chunkMaps.clear();
       scratch.clear();

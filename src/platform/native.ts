@@ -5,8 +5,11 @@
  */
 
 import { isAscii as nativeIsAscii, isUtf8 as nativeIsUtf8 } from "node:buffer";
+import { availableParallelism } from "node:os";
 import path from "node:path";
+import { parentPort, Worker } from "node:worker_threads";
 import * as zlib from "node:zlib";
+import type { Thread } from "./thread.js";
 
 /** Paths of the platform. */
 export const { basename, dirname, isAbsolute, join, relative, resolve, sep } = path;
@@ -36,3 +39,58 @@ export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Ar
           params: level === null ? undefined : { [zlib.constants.ZSTD_c_compressionLevel]: level },
         })
     : null;
+
+/** Processors that the process may use. */
+export const processorCount = (): number => availableParallelism();
+
+/** Name of the script of the threads, without its extension. */
+const SCRIPT = "tiltyardWorker";
+
+/**
+ * The script of the package's threads, beside the module that this one is part of: the bundles have it under one name,
+ * and so have the modules that they are made of. Null where this module is run as TypeScript, from which no thread can
+ * be started, or is part of somebody else's bundle in a form that has no URL.
+ */
+function threadScript(): URL | null {
+  const own: string | undefined = import.meta.url;
+  if (own === undefined || own === "" || own.endsWith(".ts")) return null;
+  if (own.endsWith("/platform/native.js")) return new URL(`../${SCRIPT}.js`, own);
+  return new URL(`./${SCRIPT}.${own.endsWith(".cjs") ? "cjs" : "js"}`, own);
+}
+
+/** Starts a thread of the package; null where there can be none. That the script is missing is told by `onEnd`. */
+export function startThread(
+  onMessage: (message: unknown) => void,
+  onEnd: (reason: unknown) => void,
+): Thread | null {
+  const script = threadScript();
+  if (script === null) return null;
+  // Options of the host's own command line, such as loaders, are not for this script.
+  const worker = new Worker(script, { execArgv: [], name: "tiltyard" });
+  worker.on("message", onMessage);
+  worker.on("messageerror", onEnd);
+  worker.on("error", onEnd);
+  worker.on("exit", (code) => onEnd(new Error(`the thread ended with code ${code}`)));
+  return {
+    post: (message) => worker.postMessage(message),
+    keepsAlive: (isBusy) => (isBusy ? worker.ref() : worker.unref()),
+    end: () => void worker.terminate(),
+  };
+}
+
+/** In a thread: sends what is to be said at first, then answers each message. */
+export function answerMessages(
+  greeting: unknown,
+  answer: (message: unknown) => { readonly reply: unknown; readonly moved: readonly ArrayBuffer[] },
+): void {
+  parentPort?.postMessage(greeting);
+  parentPort?.on("message", (message: unknown) => {
+    const { reply, moved } = answer(message);
+    try {
+      parentPort?.postMessage(reply, moved);
+    } catch {
+      // Some of the memory can't be moved, such as that of WebAssembly: it is copied.
+      parentPort?.postMessage(reply);
+    }
+  });
+}

@@ -1,6 +1,7 @@
 /** The exports of native.ts for runtimes that are not Node.js, such as browsers. Paths have forward slashes. */
 
 import * as paths from "pathe";
+import type { Thread } from "./thread.js";
 
 export const { basename, dirname, isAbsolute, join, relative, resolve } = paths;
 
@@ -40,3 +41,15 @@ export function isUtf8(bytes: Uint8Array): boolean {
 export const nativeCrc32: ((bytes: Uint8Array, seed: number) => number) | null = null;
 
 export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Array) | null = null;
+
+export const processorCount = (): number => 1;
+
+export const startThread = (
+  _onMessage: (message: unknown) => void,
+  _onEnd: (reason: unknown) => void,
+): Thread | null => null;
+
+export const answerMessages = (
+  _greeting: unknown,
+  _answer: (message: unknown) => { readonly reply: unknown; readonly moved: readonly ArrayBuffer[] },
+): void => undefined;

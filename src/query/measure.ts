@@ -1,6 +1,6 @@
 /** Measures the stages of a query while it runs. */
 
-import { columnBytes } from "../file/writing/writer.js";
+import { columnBytes } from "../file/writing/heldColumns.js";
 import { countedReads } from "../io/disk/countedReads.js";
 import type { Disk } from "../io/disk/disk.js";
 import { HandlePool } from "../io/disk/handles.js";

@@ -5,7 +5,7 @@ import { concatColumns } from "../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { breathe } from "../async/eventLoop.js";
-import { columnBytes } from "../file/writing/writer.js";
+import { columnBytes } from "../file/writing/heldColumns.js";
 import type { BatchRows } from "./scan.js";
 import { compareRows, type KeyOrder, type SortKeys, sortKeys } from "./sortKeys.js";
 

@@ -3,7 +3,7 @@
 import type { RecordBatch } from "apache-arrow";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { makeBatch } from "../arrow/exchange/batch.js";
-import { columnBytes } from "../file/writing/writer.js";
+import { columnBytes } from "../file/writing/heldColumns.js";
 import type { DataFragment } from "../format/table.js";
 import type { MemoryShare } from "../memory.js";
 import { rowsOfBatch } from "../rows/batchSize.js";

@@ -7,7 +7,7 @@ import type { Column } from "../arrow/columns/column.js";
 import { concatColumns } from "../arrow/columns/concatColumns.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { breathe, goThrough } from "../async/eventLoop.js";
-import { columnBytes } from "../file/writing/writer.js";
+import { columnBytes } from "../file/writing/heldColumns.js";
 import { mergeRuns } from "./mergeRuns.js";
 import type { BatchRows } from "./scan.js";
 import { type KeyOrder, sortedRows, sortKeys } from "./sortKeys.js";

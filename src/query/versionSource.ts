@@ -1,5 +1,6 @@
 /** A version's fragments as a source of rows: finds the files that its manifest names. */
 
+import type { WorkerPool } from "../async/workerPool.js";
 import { isReadableVersion, unsupportedFileVersion } from "../file/container/container.js";
 import { readDeletions } from "../table/fragments/deletions.js";
 import { resolveDataFile } from "../table/fragments/fileLookup.js";
@@ -12,6 +13,8 @@ export interface ReaderEnvironment
     Pick<FragmentSource, "handles" | "chunkMaps" | "scratch" | "openDataFile"> {
   /** The same as `openDataFile`, for files that are read once and not kept in memory. */
   readonly openDataFileOnce: FragmentSource["openDataFile"];
+  /** Threads for long work; absent where it is done in line. */
+  readonly workers?: WorkerPool;
 }
 
 /**

@@ -10,7 +10,7 @@ import { breathe } from "../async/eventLoop.js";
 import type { DataPage } from "../file/container/reader.js";
 import { decodePage } from "../file/pages/decodePage.js";
 import type { EncodedRows } from "../file/pages/pageRows.js";
-import { columnBytes } from "../file/writing/writer.js";
+import { columnBytes } from "../file/writing/heldColumns.js";
 import type { MemoryShare } from "../memory.js";
 import { HeldBlocks, leastRowBytes, rowsOfBatch } from "./batchSize.js";
 import { assembleOutputs, type LeafPlan } from "./leafPlan.js";

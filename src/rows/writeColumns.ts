@@ -6,8 +6,10 @@
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import type { InputBatch } from "../arrow/exchange/input.js";
 import { breathe } from "../async/eventLoop.js";
+import type { WorkerPool } from "../async/workerPool.js";
 import type { FileColumn, FileVersion } from "../file/container/page.js";
-import { columnBytes, DataFileWriter, MAX_BARE_FILE_ROWS, MAX_FILE_ROWS } from "../file/writing/writer.js";
+import { columnBytes } from "../file/writing/heldColumns.js";
+import { DataFileWriter, MAX_BARE_FILE_ROWS, MAX_FILE_ROWS } from "../file/writing/writer.js";
 import type { Disk } from "../io/disk/disk.js";
 import { encodeFileSchema } from "../schema/schema.js";
 import { type ColumnPlan, checkVersion } from "./columnPlan.js";
@@ -16,6 +18,8 @@ import { withHeaderColumns } from "./headerColumns.js";
 
 export interface WriteOptions extends ConversionBounds {
   readonly version: FileVersion;
+  /** Threads that encode pages. Default: pages are encoded in line. */
+  readonly pool?: WorkerPool;
   readonly signal?: AbortSignal;
 }
 
@@ -59,12 +63,12 @@ export async function writeColumns(
   batches: AsyncIterable<InputBatch>,
   options: SingleFileOptions,
 ): Promise<WrittenFile> {
-  const { version, memory, signal, beforeEnd } = options;
+  const { version, memory, pool, signal, beforeEnd } = options;
   checkVersion(plan, version);
   const stored = physicalPlan(plan, version);
   const columns = stored.columns.map(({ target }) => target);
   const schema = { fields: encodeFileSchema(plan.fields), metadata: new Map() };
-  const file = await DataFileWriter.create(disk, path, columns, schema, version, memory);
+  const file = await DataFileWriter.create(disk, path, columns, schema, version, { memory, pool });
   try {
     for await (const batch of batches) {
       signal?.throwIfAborted();

@@ -58,7 +58,7 @@ export async function writeRows(
   input: ArrowInput,
   options: WriteRowsOptions,
 ): Promise<WrittenRows> {
-  const { version, descriptor, memory, within } = options;
+  const { version, descriptor, memory, pool, within } = options;
   const directory = dataDirectory(tableRoot);
   const hasSideFiles = plan.columns.some(({ target }) => target.blobs?.kind === "bySize");
   const isMade = options.base?.fragments.some(hasFileHere) === true;
@@ -70,7 +70,8 @@ export async function writeRows(
     for (let attempt = 1; ; attempt++) {
       try {
         if ((names.length === 1 && !isMade) || attempt > 1) await disk.makeDirectory(directory, within);
-        return await DataFileWriter.create(disk, join(directory, name), columns, descriptor, version, memory);
+        const path = join(directory, name);
+        return await DataFileWriter.create(disk, path, columns, descriptor, version, { memory, pool });
       } catch (error) {
         // A failing writer has just removed the directory because it was empty, or is removing it.
         const code = codeOf(error);

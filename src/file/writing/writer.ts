@@ -6,11 +6,11 @@
  * else copies, so a few bytes of a narrow column never keep a large batch alive.
  */
 
-import type { Column, ListColumn, VariableColumn } from "../../arrow/columns/column.js";
-import { areNarrow } from "../../arrow/columns/offsets.js";
+import type { Column } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { leafColumn, mapLeaf, withLeaf } from "../../arrow/columns/spine.js";
 import { breathe } from "../../async/eventLoop.js";
+import type { WorkerPool } from "../../async/workerPool.js";
 import { crc32 } from "../../bytes/crc32.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InternalError } from "../../errors.js";
@@ -22,12 +22,18 @@ import { DESCRIPTOR_LAYOUT, DESCRIPTOR_ROW_LAYOUT } from "../blobs/blobDescripto
 import { compressionOptions } from "../compression/compressionOptions.js";
 import { encodeTail, type PageRecord } from "../container/container.js";
 import { FileAppender } from "../container/fileAppender.js";
-import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
-import { encodeBlobs } from "../pages/blobPages.js";
-import { encodePages } from "../pages/encodePage.js";
+import type { FileColumn, FileVersion } from "../container/page.js";
 import type { DictionaryValues } from "../structural/dictionary.js";
-import { encodeNestedPage } from "../v20/nestedArrays.js";
 import { BlobWriter } from "./blobWriter.js";
+import { columnBytes, holdColumn, itemsWithin, spanOf, valueBytes } from "./heldColumns.js";
+import {
+  ENCODE_PAGES,
+  encodePageInput,
+  forThreads,
+  isForThreads,
+  type PageInput,
+  type PageOutput,
+} from "./pageEncoding.js";
 
 /** Rows of a data file; beyond these the caller starts another file. */
 export const MAX_FILE_ROWS = 1_048_576;
@@ -45,13 +51,10 @@ const MIN_PAGE_BYTES = PAGE_BYTES / 2;
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 /** Bytes that may wait in all columns together where memory is short. */
 const MIN_WAITING_BYTES = 128 * 1024;
+/** Bytes of values that a file has before threads are asked: to start one takes as long as to encode some of these. */
+const IN_LINE_BYTES = 16 * 1024 * 1024;
 /** Name of this use of memory. */
 const WAITING = "waiting";
-/** Memory of the objects around a batch's rows; matters where batches have few rows. */
-const PART_OVERHEAD_BYTES = 512;
-
-const NO_METADATA: ReadonlyMap<string, string> = new Map();
-
 /** Rows of one column that wait to become a page. */
 interface WaitingRows {
   parts: Column[];
@@ -60,6 +63,13 @@ interface WaitingRows {
   byteCount: number;
   /** Upper bound of the memory they keep alive. */
   heldBytes: number;
+}
+
+export interface WriterOptions {
+  /** Share of memory that holds the waiting rows. */
+  readonly memory?: MemoryShare;
+  /** Threads that encode pages. Default: pages are encoded in line. */
+  readonly pool?: WorkerPool;
 }
 
 export class DataFileWriter {
@@ -78,6 +88,11 @@ export class DataFileWriter {
   readonly #globalBuffers: ByteRange[] = [];
   readonly #globalChecksums: number[] = [];
   readonly #memory: MemoryShare | undefined;
+  readonly #pool: WorkerPool | undefined;
+  /** Pages that threads encode, in the order in which they are appended. */
+  #encoding: { readonly index: number; readonly output: Promise<PageOutput> }[] = [];
+  /** Bytes of the values of all pages so far. */
+  #cutBytes = 0;
   #rowCount = 0;
 
   private constructor(
@@ -87,9 +102,10 @@ export class DataFileWriter {
     columns: readonly FileColumn[],
     schema: Schema,
     version: FileVersion,
-    memory: MemoryShare | undefined,
+    { memory, pool }: WriterOptions,
   ) {
     this.#memory = memory;
+    this.#pool = pool;
     this.#disk = disk;
     this.#path = path;
     this.#file = file;
@@ -107,7 +123,6 @@ export class DataFileWriter {
    * Creates the file, whose name must be free.
    * @param columns the physical columns, in the order they get in the file
    * @param schema content of the file's schema descriptor; only stand-alone readers of the file look at it
-   * @param memory share of memory that holds the waiting rows
    * @throws InvalidInputError where a column's metadata asks for an encoding that doesn't exist; no file is made
    */
   static async create(
@@ -116,11 +131,11 @@ export class DataFileWriter {
     columns: readonly FileColumn[],
     schema: Schema,
     version: FileVersion,
-    memory?: MemoryShare,
+    options: WriterOptions = {},
   ): Promise<DataFileWriter> {
     if (version !== "2.0") for (const column of columns) compressionOptions(column.metadata, column.path);
     const file = await FileAppender.create(disk, path);
-    return new DataFileWriter(disk, path, file, columns, schema, version, memory);
+    return new DataFileWriter(disk, path, file, columns, schema, version, options);
   }
 
   /**
@@ -192,6 +207,7 @@ export class DataFileWriter {
    */
   async finish(): Promise<{ byteLength: number; rowCount: number }> {
     for (const index of this.#columns.keys()) await this.#writePages(index);
+    await this.#appendPages(0);
     this.#memory?.note(WAITING, 0);
     await this.#blobs.finish();
     const blobChecksums = this.#blobs.writeChecksums();
@@ -279,35 +295,51 @@ export class DataFileWriter {
     if (rowCount > 0) await this.#writePage(index, parts, rowCount);
   }
 
+  /**
+   * Encodes rows as a page, or several, and appends them behind those that were cut before. Where there are threads, they
+   * encode some pages ahead; the file is the same.
+   */
   async #writePage(index: number, parts: readonly Column[], rowCount: number): Promise<void> {
-    for (const page of this.#encode(this.#columns[index], parts, rowCount)) {
+    const input: PageInput = { column: this.#columns[index], parts, rowCount, version: this.#version };
+    const ahead = this.#pool?.size ?? 0;
+    const byteCount = valueBytes(parts);
+    this.#cutBytes += byteCount;
+    if (ahead === 0 || this.#cutBytes < IN_LINE_BYTES || !isForThreads(input, byteCount)) {
+      await this.#appendPages(0);
+      await this.#append({ index, output: encodePageInput(input) });
+      return;
+    }
+    const output = (this.#pool as WorkerPool).run(ENCODE_PAGES, forThreads(input));
+    // A failure is thrown where the page is appended.
+    output.catch(() => undefined);
+    this.#encoding.push({ index, output });
+    await breathe();
+    await this.#appendPages(ahead + 1);
+  }
+
+  /** Appends pages that are being encoded, the first ones first, until no more than some are left. */
+  async #appendPages(left: number): Promise<void> {
+    while (this.#encoding.length > left) {
+      const first = this.#encoding.shift();
+      if (first !== undefined) await this.#append({ index: first.index, output: await first.output });
+    }
+  }
+
+  async #append({ index, output }: { readonly index: number; readonly output: PageOutput }): Promise<void> {
+    for (const [number, page] of output.pages.entries()) {
       const buffers: ByteRange[] = [];
       for (const pieces of page.buffers) {
         const byteOffset = this.#file.position;
-        let checksum = 0;
-        for (const piece of pieces) {
-          checksum = crc32(piece, checksum);
-          this.#file.append(piece);
-        }
+        for (const piece of pieces) this.#file.append(piece);
         buffers.push({ byteOffset, length: this.#file.position - byteOffset });
-        this.#checksums[index].push(checksum);
         this.#file.pad();
       }
+      this.#checksums[index].push(...output.checksums[number]);
       this.#pages[index].push({ buffers, rowCount: page.rowCount, layout: page.encoding });
       await this.#file.relieve();
       // A batch may be many pages.
       await breathe();
     }
-  }
-
-  #encode(column: FileColumn, parts: readonly Column[], rowCount: number): EncodedPage[] {
-    const version = this.#version;
-    const { layout, nullable, path, blobs } = column;
-    if (blobs?.kind === "inFile") return [encodeBlobs(column, parts, rowCount, version)];
-    // The metadata of a blob field is meant for the values; descriptors are never compressed.
-    const metadata = blobs === undefined ? column.metadata : NO_METADATA;
-    if (version === "2.0") return [encodeNestedPage(column, parts, rowCount)];
-    return encodePages(layout, parts, rowCount, { version, nullable, path, metadata });
   }
 }
 
@@ -358,43 +390,6 @@ function sameRuns(a: Uint8Array, b: Uint8Array): boolean {
   return true;
 }
 
-/** Bytes of a column's values and offsets, without its dictionary. */
-export function columnBytes(column: Column): number {
-  const validity = column.validity === null ? 0 : column.length >>> 3;
-  switch (column.kind) {
-    case "fixed":
-      return validity + column.length * column.byteWidth;
-    case "bits":
-      return validity + (column.length >>> 3);
-    case "variable":
-      return validity + column.length * column.offsets.BYTES_PER_ELEMENT + spanOf(column, 0, column.length);
-    case "fixedSizeList":
-    case "sizedList":
-      return validity + columnBytes(column.items);
-    case "dictionary":
-      return validity + columnBytes(column.indices);
-    case "list":
-      return validity + column.length * column.offsets.BYTES_PER_ELEMENT + columnBytes(itemsWithin(column));
-    case "struct":
-    case "packedStruct":
-      return (column.children as readonly Column[]).reduce(
-        (sum, child) => sum + columnBytes(child),
-        validity,
-      );
-    case "null":
-      return 0;
-  }
-}
-
-const spanOf = (column: VariableColumn, start: number, end: number): number =>
-  Number(column.offsets[end]) - Number(column.offsets[start]);
-
-/** The items of the lists from `start` to `end`. */
-function itemsWithin({ offsets, items, length }: ListColumn, start = 0, end = length): Column {
-  const first = Number(offsets[start]);
-  return sliceColumn(items, first, Number(offsets[end]) - first);
-}
-
 /** Number of rows from `start` on whose bytes stay within `byteCount`. */
 function rowsWithin(column: Column, start: number, byteCount: number): number {
   const rest = column.length - start;
@@ -417,77 +412,4 @@ function rowsWithin(column: Column, start: number, byteCount: number): number {
     else high = middle - 1;
   }
   return low;
-}
-
-/** A column to keep, and an upper bound of the memory it keeps alive. */
-function holdColumn(column: Column): { column: Column; byteCount: number } {
-  let byteCount = PART_OVERHEAD_BYTES;
-  const hold = (bytes: Uint8Array): Uint8Array => {
-    if (bytes.length >= bytes.buffer.byteLength / 2) {
-      byteCount += bytes.buffer.byteLength;
-      return bytes;
-    }
-    byteCount += bytes.length;
-    return bytes.slice();
-  };
-  const visit = <C extends Column>(source: C): C => {
-    const validity =
-      source.validity === null
-        ? null
-        : {
-            ...source.validity,
-            bytes: hold(
-              source.validity.bytes.subarray(0, (source.validity.bitOffset + source.length + 7) >>> 3),
-            ),
-          };
-    switch (source.kind) {
-      case "fixed":
-        return { ...source, validity, values: hold(source.values) };
-      case "bits":
-        return {
-          ...source,
-          validity,
-          bits: hold(source.bits.subarray(0, (source.bitOffset + source.length + 7) >>> 3)),
-        };
-      case "variable":
-        byteCount += (source.length + 1) * source.offsets.BYTES_PER_ELEMENT;
-        return { ...source, validity, ...holdVariable(source, hold) };
-      case "fixedSizeList":
-      case "sizedList":
-        return { ...source, validity, items: visit<Column>(source.items) };
-      case "dictionary":
-        // The dictionary itself is not copied: it is compared with the next batch's and shared by all its batches.
-        byteCount += columnBytes(source.dictionary);
-        return { ...source, validity, indices: visit(source.indices) };
-      case "null":
-        return source;
-      case "list": {
-        byteCount += (source.length + 1) * source.offsets.BYTES_PER_ELEMENT;
-        const offsets = offsetsFrom(source, Number(source.offsets[0]));
-        return { ...source, validity, offsets, items: visit(itemsWithin(source)) };
-      }
-      case "struct":
-      case "packedStruct":
-        return { ...source, validity, children: (source.children as readonly Column[]).map(visit) };
-    }
-  };
-  return { column: visit(column), byteCount };
-}
-
-function holdVariable(
-  column: VariableColumn,
-  hold: (bytes: Uint8Array) => Uint8Array,
-): Pick<VariableColumn, "offsets" | "bytes"> {
-  const first = Number(column.offsets[0]);
-  const kept = hold(column.bytes.subarray(first, Number(column.offsets[column.length])));
-  return { offsets: offsetsFrom(column, first), bytes: kept };
-}
-
-/** A copy of a column's offsets, counted from `first`. */
-function offsetsFrom(column: VariableColumn | ListColumn, first: number): Int32Array | BigInt64Array {
-  const offsets = column.offsets.slice(0, column.length + 1);
-  if (first === 0) return offsets;
-  if (areNarrow(offsets)) for (let index = 0; index < offsets.length; index++) offsets[index] -= first;
-  else for (let index = 0; index < offsets.length; index++) offsets[index] -= BigInt(first);
-  return offsets;
 }

@@ -3,7 +3,7 @@
 import type { Job, JobRequest } from "../../namespace.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
-import { findJob } from "./jobAccess.js";
+import { findJob } from "../jobAccess.js";
 
 export const describeJob = (context: OperationContext, request: JobRequest, access: Access): Promise<Job> =>
   findJob(context, request.jobId, "describeJob", access);

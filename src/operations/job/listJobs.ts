@@ -3,8 +3,8 @@
 import type { Job, JobState, ListJobsRequest, ListJobsResponse } from "../../namespace.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
+import { isVisible } from "../jobAccess.js";
 import { optionalId, parseChoice, requireTableId } from "../request.js";
-import { isVisible } from "./jobAccess.js";
 
 const STATES: readonly JobState[] = ["Queued", "Running", "Succeeded", "Failed", "Cancelled"];
 

@@ -3,8 +3,8 @@
 import type { Job, WaitForJobRequest } from "../../namespace.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
+import { findJob } from "../jobAccess.js";
 import { optionalCallback, optionalCount } from "../request.js";
-import { findJob } from "./jobAccess.js";
 
 export async function waitForJob(
   context: OperationContext,

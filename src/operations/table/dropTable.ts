@@ -3,7 +3,7 @@
 import { hide, isDeregistered } from "../../catalog/places/markers.js";
 import { discardDirectory, sweepDropped, takeAway } from "../../catalog/places/removal.js";
 import { isNamed, isUnshared } from "../../catalog/places/sharedPlaces.js";
-import { requireTable } from "../../catalog/places/tables.js";
+import { type FoundTable, requireTable } from "../../catalog/places/tables.js";
 import type { Catalog } from "../../catalog/rows/catalogRows.js";
 import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { objectIdOf } from "../../catalog/rows/objects.js";
@@ -41,6 +41,7 @@ export async function dropTable(
     };
     const { properties } = await removeRootTable(context, table, vanish, request.signal);
     await sweepDropped(context);
+    await forgetJobs(context, table);
     return { id, location: directory, properties };
   }
   const { properties, ownsDirectory } = await removeTableRow(context, table, request.signal);
@@ -56,5 +57,10 @@ export async function dropTable(
     });
   }
   await sweepDropped(context);
+  if (ownsDirectory) await forgetJobs(context, table);
   return { id, location: directory, properties };
 }
+
+/** The table is gone by now; records that can't be removed are stale some day. */
+const forgetJobs = ({ jobs }: OperationContext, { directory }: FoundTable): Promise<void> =>
+  jobs.forgetTable(directory).catch(() => undefined);

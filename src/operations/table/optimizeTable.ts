@@ -3,22 +3,38 @@
 import { InvalidInputError } from "../../errors.js";
 import { MAX_FILE_ROWS } from "../../file/writing/writer.js";
 import type { DataFragment } from "../../format/table.js";
-import type { OptimizeTableRequest, OptimizeTableResponse } from "../../namespace.js";
+import type { OptimizeTableRequest, OptimizeTableResponse, StartedJob } from "../../namespace.js";
 import { compactFragments } from "../../write/compaction/compactFragments.js";
 import type { CompactionSettings } from "../../write/compaction/compactionPlan.js";
 import type { OperationContext } from "../context.js";
+import { doLongWork, longWorkOptions, type WorkControl } from "../longWork.js";
 import { optionalBoolean, optionalCount, optionalFraction } from "../request.js";
-import { openWritable } from "../snapshot.js";
+import { openWritable, type WritableTable } from "../snapshot.js";
 
 const DEFAULT_MAX_DELETED_SHARE = 0.1;
 
 export async function optimizeTable(
   context: OperationContext,
   request: OptimizeTableRequest,
-): Promise<OptimizeTableResponse> {
+): Promise<OptimizeTableResponse | StartedJob> {
   const settings = settingsOf(request);
+  const options = longWorkOptions(request);
   const table = await openWritable(context, request);
-  const compacted = await compactFragments(table, settings, request.signal);
+  return doLongWork(context, request, options, {
+    kind: "optimize",
+    unit: "rows",
+    table,
+    parameters: { ...settings },
+    work: (control) => optimize(table, settings, control),
+  });
+}
+
+async function optimize(
+  table: WritableTable,
+  settings: CompactionSettings,
+  control: WorkControl,
+): Promise<OptimizeTableResponse> {
+  const compacted = await compactFragments(table, settings, control);
   const { version, transactionId, groups, indexedFragments } = compacted;
   const removed = groups.flatMap(({ oldFragments }) => oldFragments);
   const added = groups.flatMap(({ newFragments }) => newFragments);

@@ -4,9 +4,9 @@ import { ConcurrentModificationError, InvalidInputError, UnsupportedError } from
 import type { AlterTransactionRequest, AlterTransactionResponse } from "../../namespace.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
-import { describeAsTransaction, findJobOf } from "../job/jobAccess.js";
+import { findCommitted } from "../findCommitted.js";
+import { describeAsTransaction, findJobOf } from "../jobAccess.js";
 import { optionalId, parseChoice, requireObjects } from "../request.js";
-import { describeTransaction } from "./describeTransaction.js";
 
 const STATUSES = ["Queued", "Running", "Succeeded", "Failed", "Canceled"] as const;
 const ACTIONS: readonly string[] = ["setStatusAction", "setPropertyAction", "unsetPropertyAction"];
@@ -17,10 +17,11 @@ export async function alterTransaction(
   access: Access,
 ): Promise<AlterTransactionResponse> {
   const statuses = statusesOf(request.actions);
-  const job = await findJobOf(context, optionalId(request.id), "alterTransaction", access);
+  const path = optionalId(request.id);
+  const job = await findJobOf(context, path, "alterTransaction", access);
   if (job === null) {
     // Reports what there is none of, and what the caller may not see.
-    await describeTransaction(context, request, access);
+    await findCommitted(context, path, "alterTransaction", access, request.signal);
     throw new UnsupportedError("actions: the transaction is committed: it does not change any more");
   }
   for (const status of statuses) {

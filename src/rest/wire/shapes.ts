@@ -100,6 +100,7 @@ export const indexRecord = z.object({
   index_details: text.optional(),
 });
 
+export const startedJob = text.optional().describe("Of work in the background; then nothing else is told");
 /** Milliseconds that a request may wait. Longer waits are several requests: proxies end connections that are silent. */
 export const waitMs = z.int().min(0).max(60_000).default(30_000).describe("Milliseconds; at most 60,000");
 

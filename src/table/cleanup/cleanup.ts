@@ -28,7 +28,7 @@ import { breathe } from "../../async/eventLoop.js";
 import { ConcurrentModificationError, InvalidTableStateError } from "../../errors.js";
 import type { FileStat } from "../../io/disk/disk.js";
 import { codeOf, isDiskFull } from "../../io/disk/errno.js";
-import { LeaseLostError, type LockLease } from "../../io/lock/lease.js";
+import { LeaseLostError, type LockLease, UNSHARED_LEASE } from "../../io/lock/lease.js";
 import { type LockOptions, withLock } from "../../io/lock/lock.js";
 import { OverruledError } from "../../io/publish.js";
 import { timestampMillis } from "../commit/apply.js";
@@ -67,6 +67,10 @@ export interface CleanupOptions extends RetentionPolicy {
   readonly retiredOnly?: boolean;
   /** Milliseconds to wait for the table's lock. */
   readonly waitMs?: number;
+  /** Rejects where the caller may not remove anything any more; called before each step that can't be undone. */
+  readonly hold?: () => Promise<void>;
+  /** Told how many versions were read so far, and of how many. */
+  readonly progress?: (done: number, total: number) => void;
   /** Checked until the first version is removed; from then on the cleanup is completed. */
   readonly signal?: AbortSignal;
 }
@@ -124,7 +128,11 @@ async function cleanUpOnce(at: TableAt, options: CleanupOptions, removed: Remove
   let isLocked = false;
   const removeUnder = (...leases: LockLease[]) => {
     isLocked = true;
-    return removeOnce(cleanup, leases);
+    const { hold } = options;
+    return removeOnce(
+      cleanup,
+      hold === undefined ? leases : [...leases, { ...UNSHARED_LEASE, confirm: hold }],
+    );
   };
   // The main branch's lock is taken first, as for all changes of what refs point at.
   const remove = () =>
@@ -221,9 +229,11 @@ class Cleanup {
     // The latest has no successor yet.
     let followedMs = Number.POSITIVE_INFINITY;
     let newerCount = entries.length;
+    let readCount = 0;
     const newerCounts = new Map(entries.map(({ version }) => [version, --newerCount]));
     await this.#manifests.forEach(entries.toReversed(), async (image, entry) => {
       this.#options.signal?.throwIfAborted();
+      this.#options.progress?.(++readCount, entries.length);
       const { version, path } = entry;
       const { head } = image.file;
       checkReaderFlags(head, path);

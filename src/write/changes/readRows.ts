@@ -3,7 +3,7 @@
  * and the others left out; where they are few, only these. Batches are bounded in rows and in bytes.
  */
 
-import { columnBytes } from "../../file/writing/writer.js";
+import { columnBytes } from "../../file/writing/heldColumns.js";
 import { isDense, type Selection } from "../../query/filteredRows.js";
 import { type FragmentSource, openFragment } from "../../query/fragmentColumns.js";
 import type { Projection } from "../../query/projection.js";

@@ -66,36 +66,56 @@ interface Plan {
   readonly indexedFragments: number;
 }
 
+/** How a compaction is watched and ended. */
+export interface CompactionOptions {
+  /** Ends the work; ignored once the first version is committed. */
+  readonly signal?: AbortSignal;
+  /** Told how many rows were copied so far, and of how many. */
+  readonly progress?: (done: number, total: number) => void;
+  /** Rejects where the caller may not commit any more; called right before each commit. */
+  readonly hold?: () => Promise<void>;
+}
+
 /**
- * @param signal ends the work; ignored once the first version is committed
  * @throws UnsupportedError for columns, or a data format, that this build does not write
  * @throws ConcurrentModificationError where other writers keep changing the fragments
  */
 export async function compactFragments(
   target: ChangeTarget<ReaderEnvironment>,
   settings: CompactionSettings,
-  signal?: AbortSignal,
+  { signal, progress, hold }: CompactionOptions = {},
 ): Promise<CompactionResult> {
   let isBegun = false;
   const signalNow = () => (isBegun ? undefined : signal);
-  const copies = new FragmentCopies(target.at, signalNow);
+  let copiedRows = 0;
+  let totalRows = 0;
+  const copies = new FragmentCopies(target.at, signalNow, (rowCount) => {
+    copiedRows += rowCount;
+    progress?.(copiedRows, totalRows);
+  });
   const plans: Plan[] = [];
+  const verify = async (): Promise<void> => {
+    await copies.requireInPlace();
+    await hold?.();
+  };
   const propose = async (
     base: OpenLatest<ReaderEnvironment>,
   ): Promise<{ transaction: Transaction; groups: readonly ReplacedGroup[] } | null> => {
     const copied = await whileThere(base, async () => {
       const plan = await planOn(base, settings, signalNow);
       plans.push(plan);
+      copiedRows = 0;
+      totalRows = plan.groups.reduce((sum, { rowCounts }) => rowCounts.reduce((a, b) => a + b, sum), 0);
+      progress?.(0, totalRows);
       await copies.retain(plan.groups);
       return copyGroups(base, plan.groups, copies);
     });
     if (copied.length === 0) return null;
-    const groups = await withIds(base, copied, copies, signalNow);
+    const groups = await withIds(base, copied, verify, signalNow);
     isBegun ||= groups.some(({ newFragments }) => newFragments.length > 0);
     const rewrite = Rewrite.create({ groups: groups.map((group) => RewriteGroup.create(group)) });
     return { transaction: newTransaction(base.version, "rewrite", rewrite), groups };
   };
-  const verify = () => copies.requireInPlace();
   const options = {
     verify,
     // A getter, because it is read again at each step.
@@ -180,7 +200,7 @@ async function copyGroups(
 async function withIds(
   base: OpenLatest,
   groups: readonly ReplacedGroup[],
-  copies: FragmentCopies,
+  verify: () => Promise<void>,
   signalNow: () => AbortSignal | undefined,
 ): Promise<ReplacedGroup[]> {
   const count = groups.reduce((sum, { newFragments }) => sum + newFragments.length, 0);
@@ -190,8 +210,7 @@ async function withIds(
     "reserveFragments",
     ReserveFragments.create({ numFragments: count }),
   );
-  // Ensures that no ids of another table under the same name are reserved.
-  const verify = () => copies.requireInPlace();
+  // What is verified ensures that no ids of another table under the same name are reserved.
   const options = { signal: signalNow(), verify };
   const { file } = await commitTransaction(base, reservation, options);
   let nextId = (file.manifest.maxFragmentId ?? 0) + 1 - count;

@@ -50,15 +50,22 @@ interface Copy {
 export class FragmentCopies {
   readonly #at: VersionsAt;
   readonly #signalNow: () => AbortSignal | undefined;
+  readonly #copied: (rowCount: number) => void;
   #copies: Copy[] = [];
 
   /**
    * @param at the table or branch
    * @param signalNow returns the signal that ends the work; called for each group
+   * @param copied called with the number of rows whenever some were copied, or need not be copied again
    */
-  constructor(at: VersionsAt, signalNow: () => AbortSignal | undefined) {
+  constructor(
+    at: VersionsAt,
+    signalNow: () => AbortSignal | undefined,
+    copied: (rowCount: number) => void = () => undefined,
+  ) {
     this.#at = at;
     this.#signalNow = signalNow;
+    this.#copied = copied;
   }
 
   /**
@@ -71,6 +78,8 @@ export class FragmentCopies {
     if (copy === undefined) {
       copy = await this.#write(base, group);
       this.#copies.push(copy);
+    } else {
+      for (const rowCount of group.rowCounts) this.#copied(rowCount);
     }
     return copy.fragments;
   }
@@ -97,6 +106,7 @@ export class FragmentCopies {
         readAhead: STREAMED,
         signal,
       }),
+      this.#copied,
     );
     const files: WrittenRows[] = [];
     const fragments: DataFragment[] = [];
@@ -111,6 +121,7 @@ export class FragmentCopies {
           version,
           descriptor: { fields: encodeFileSchema(schema), metadata: manifest.schemaMetadata },
           within: root,
+          pool: base.at.environment.workers,
           signal,
         });
         files.push(written);
@@ -182,11 +193,14 @@ const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
 /** Cuts a stream of batches into pieces of given numbers of rows. */
 class RowFeed {
   readonly #batches: AsyncIterator<BatchRows>;
+  readonly #taken: (rowCount: number) => void;
   /** The part of the current batch that no piece has taken. */
   #rest: BatchRows | null = null;
 
-  constructor(batches: AsyncIterable<BatchRows>) {
+  /** @param taken called with the number of rows of each piece of a batch, when the next one is asked for */
+  constructor(batches: AsyncIterable<BatchRows>, taken: (rowCount: number) => void) {
     this.#batches = batches[Symbol.asyncIterator]();
+    this.#taken = taken;
   }
 
   async *take(rowCount: number): AsyncGenerator<InputBatch, void, undefined> {
@@ -197,6 +211,7 @@ class RowFeed {
       if (count < batch.rowCount) this.#rest = part(batch, count, batch.rowCount - count);
       left -= count;
       yield part(batch, 0, count);
+      this.#taken(count);
     }
   }
 

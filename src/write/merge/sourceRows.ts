@@ -15,7 +15,7 @@ import type { ArrowInput, InputBounds } from "../../arrow/exchange/input.js";
 import { breathe } from "../../async/eventLoop.js";
 import { concatWords } from "../../bytes/concatWords.js";
 import { UnsupportedError } from "../../errors.js";
-import { columnBytes } from "../../file/writing/writer.js";
+import { columnBytes } from "../../file/writing/heldColumns.js";
 import type { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { type Projection, resolveProjection } from "../../query/projection.js";

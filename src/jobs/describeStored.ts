@@ -2,15 +2,15 @@
 
 import { ERROR_TABLE } from "../errors.js";
 import type { Job, JobState } from "../namespace.js";
+import type { FailureRecord } from "../typedErrors.js";
 import type { StoredJob } from "./jobFiles.js";
-import type { FailureRecord } from "./jobRecord.js";
 
 const ABANDONED: FailureRecord = {
   type: "ServiceUnavailable",
   message: "the process that ran the job ended; asking for the same work again goes on with it",
 };
 
-export function describe(stored: StoredJob): Job {
+export function describeStored(stored: StoredJob): Job {
   const { jobId, record, progress, outcome } = stored;
   const { kind, table, branch, unit, createdMs } = record;
   const state = stateOf(stored);

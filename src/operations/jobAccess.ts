@@ -3,13 +3,13 @@
  * table, and about its branch, too.
  */
 
-import { TransactionNotFoundError } from "../../errors.js";
-import { formatIdentifier } from "../../ident.js";
-import { isJobId } from "../../jobs/jobFiles.js";
-import type { DescribeTransactionResponse, Job } from "../../namespace.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
-import { requireString } from "../request.js";
+import { TransactionNotFoundError } from "../errors.js";
+import { formatIdentifier } from "../ident.js";
+import { isJobId } from "../jobs/jobFiles.js";
+import type { DescribeTransactionResponse, Job } from "../namespace.js";
+import type { Access } from "./access.js";
+import type { OperationContext } from "./context.js";
+import { requireString } from "./request.js";
 
 /**
  * The job that a request names.
@@ -41,8 +41,8 @@ export async function findJobOf(
   access: Access,
 ): Promise<Job | null> {
   const table = path.slice(0, -1);
-  const id = path[path.length - 1];
-  const job = id === undefined ? null : await findJob(context, id, operation, access).catch(absent);
+  const id = path[path.length - 1]?.toLowerCase();
+  const job = isJobId(id) ? await findJob(context, id, operation, access).catch(absent) : null;
   const isNamed = table.length === 0 || formatIdentifier(table) === formatIdentifier(job?.table ?? []);
   return isNamed ? job : null;
 }

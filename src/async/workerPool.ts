@@ -1,0 +1,221 @@
+/**
+ * Threads that do pure work: a task takes plain data and gives plain data, and needs nothing else. They are started when
+ * they are first needed, go away when nothing was asked of them for some seconds, and keep the process alive only while
+ * they work.
+ *
+ * Threads run one script, which lies beside the module that starts them (platform/native): in the bundles of the package,
+ * ES modules and CommonJS, and among the modules that tsc wrote. Where there is none, the work is done in line, in this
+ * thread: with `workers: 0`, where the package is run as TypeScript (as test runners do), where a program's own bundler
+ * has moved it, in browsers, and where the host lets no thread be started. The results are the same.
+ *
+ * Input is not handed over: what is large in it lies in shared memory (bytes/sharedCopy), which costs no copy when it is
+ * sent, and is still there when a thread could not be started. Output is moved.
+ */
+
+import { startThread } from "../platform/native.js";
+import type { Thread } from "../platform/thread.js";
+
+/** The first message of a thread: that it runs the script of this release. */
+export const GREETING = "tiltyard threads 1";
+
+/** Work that a thread can do; the script of the threads knows it by its name. */
+export interface Task<Input, Output> {
+  readonly name: string;
+  run(input: Input): Output;
+  /** The memory of an output that nobody else uses, which is moved instead of copied. */
+  memoryOf(output: Output): readonly ArrayBuffer[];
+}
+
+/** What is asked of a thread. */
+export interface TaskOrder {
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** What a thread answers. */
+export type Reply = { readonly output: unknown } | { readonly failure: unknown };
+
+export interface WorkerPoolOptions {
+  /** Most threads. */
+  readonly size: number;
+  /** Milliseconds without work after which a thread goes away. */
+  readonly idleMs?: number;
+  /** The error that a failure of a thread stands for. */
+  readonly errorOf: (failure: unknown) => unknown;
+}
+
+const IDLE_MS = 5000;
+
+interface Job {
+  readonly order: TaskOrder;
+  readonly inLine: () => unknown;
+  readonly resolve: (output: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Member {
+  readonly thread: Thread;
+  /** Whether it has said that it runs the right script. */
+  isReady: boolean;
+  job: Job | null;
+  idle: ReturnType<typeof setTimeout> | null;
+}
+
+export class WorkerPool {
+  readonly #size: number;
+  readonly #idleMs: number;
+  readonly #errorOf: WorkerPoolOptions["errorOf"];
+  readonly #members = new Set<Member>();
+  readonly #waiting: Job[] = [];
+  /** Whether threads can be started; found out by the first. */
+  #canStart = true;
+
+  constructor({ size, idleMs = IDLE_MS, errorOf }: WorkerPoolOptions) {
+    this.#size = size;
+    this.#idleMs = idleMs;
+    this.#errorOf = errorOf;
+  }
+
+  /** Most threads that work at a time; 0 where the work is done in line. */
+  get size(): number {
+    return this.#canStart ? this.#size : 0;
+  }
+
+  /** Threads there are at the moment. */
+  get threadCount(): number {
+    return this.#members.size;
+  }
+
+  /** Does a task. Rejects with what it throws; with an error of this thread where the other one dies. */
+  run<Input, Output>(task: Task<Input, Output>, input: Input): Promise<Output> {
+    const inLine = () => task.run(input);
+    if (this.size === 0) return new Promise((resolve) => resolve(inLine()));
+    return new Promise<Output>((resolve, reject) => {
+      const order = { name: task.name, input };
+      this.#waiting.push({ order, inLine, resolve: resolve as Job["resolve"], reject });
+      this.#assign();
+    });
+  }
+
+  /** Ends the threads. What is under way, or comes later, is done in line. */
+  close(): void {
+    this.#canStart = false;
+    for (const member of [...this.#members]) {
+      const { job } = member;
+      this.#remove(member);
+      if (job !== null) this.#waiting.unshift(job);
+    }
+    this.#doInLine();
+  }
+
+  #assign(): void {
+    while (this.#waiting.length > 0) {
+      const member = this.#idleMember() ?? this.#start();
+      if (member === null) {
+        if (!this.#canStart) this.#doInLine();
+        return;
+      }
+      const job = this.#waiting.shift();
+      if (job !== undefined) this.#give(member, job);
+    }
+  }
+
+  #idleMember(): Member | null {
+    for (const member of this.#members) if (member.job === null) return member;
+    return null;
+  }
+
+  #start(): Member | null {
+    if (!this.#canStart || this.#members.size >= this.#size) return null;
+    let thread: Thread | null = null;
+    try {
+      thread = startThread(
+        (message) => member !== null && this.#receive(member, message),
+        (reason) => member !== null && this.#lose(member, reason),
+      );
+    } catch {
+      // The host forbids threads, or has no room for one.
+    }
+    if (thread === null) {
+      if (this.#members.size === 0) this.#canStart = false;
+      return null;
+    }
+    const member: Member | null = { thread, isReady: false, job: null, idle: null };
+    this.#members.add(member);
+    return member;
+  }
+
+  #give(member: Member, job: Job): void {
+    if (member.idle !== null) clearTimeout(member.idle);
+    member.idle = null;
+    member.job = job;
+    member.thread.keepsAlive(true);
+    try {
+      member.thread.post(job.order);
+    } catch {
+      // Something in it can't be sent to a thread.
+      member.job = null;
+      this.#rest(member);
+      settleInLine(job);
+    }
+  }
+
+  #receive(member: Member, message: unknown): void {
+    if (!member.isReady) {
+      member.isReady = message === GREETING;
+      if (!member.isReady)
+        this.#lose(member, new Error("another script was found in place of the threads' own"));
+      return;
+    }
+    const { job } = member;
+    member.job = null;
+    this.#rest(member);
+    const reply = message as Reply;
+    if (job !== null) {
+      if ("failure" in reply) job.reject(this.#errorOf(reply.failure));
+      else job.resolve(reply.output);
+    }
+    this.#assign();
+  }
+
+  #rest(member: Member): void {
+    member.thread.keepsAlive(false);
+    const idle = setTimeout(() => this.#remove(member), this.#idleMs);
+    // Nobody has to wait for it.
+    (idle as { unref?: () => void }).unref?.();
+    member.idle = idle;
+  }
+
+  /** A thread has ended by itself. One that never began shows that there can be none. */
+  #lose(member: Member, reason: unknown): void {
+    if (!this.#members.has(member)) return;
+    const { job, isReady } = member;
+    this.#remove(member);
+    if (!isReady) this.#canStart = false;
+    if (job !== null) {
+      if (isReady) job.reject(this.#errorOf(reason));
+      else settleInLine(job);
+    }
+    this.#assign();
+  }
+
+  #remove(member: Member): void {
+    if (member.idle !== null) clearTimeout(member.idle);
+    member.idle = null;
+    member.job = null;
+    this.#members.delete(member);
+    member.thread.end();
+  }
+
+  #doInLine(): void {
+    for (const job of this.#waiting.splice(0)) settleInLine(job);
+  }
+}
+
+function settleInLine({ inLine, resolve, reject }: Job): void {
+  try {
+    resolve(inLine());
+  } catch (error) {
+    reject(error);
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Copies of plain data whose typed arrays lie in one piece of shared memory: sent to another thread, they cost no further
+ * copy.
+ */
+
+type View = Exclude<ArrayBufferView, DataView> & { readonly length: number };
+type ViewConstructor = new (buffer: SharedArrayBuffer, byteOffset: number, length: number) => View;
+
+/** Typed arrays begin at multiples of this. */
+const ALIGNMENT = 8;
+
+const alignUp = (byteOffset: number): number => (byteOffset + ALIGNMENT - 1) & -ALIGNMENT;
+const isView = (value: unknown): value is View => ArrayBuffer.isView(value) && !(value instanceof DataView);
+
+/** What occurs twice in the data occurs twice in the copy, as one object. */
+export function sharedCopy<Value>(value: Value): Value {
+  const views = new Map<View, number>();
+  let byteLength = 0;
+  const measure = (part: unknown): void => {
+    if (typeof part !== "object" || part === null || views.has(part as View)) return;
+    if (isView(part)) {
+      views.set(part, byteLength);
+      byteLength = alignUp(byteLength + part.byteLength);
+    } else if (part instanceof Map) {
+      for (const entry of part.values()) measure(entry);
+    } else {
+      for (const member of Object.values(part)) measure(member);
+    }
+  };
+  measure(value);
+  const memory = new SharedArrayBuffer(byteLength);
+  const bytes = new Uint8Array(memory);
+  const copies = new Map<object, unknown>();
+  const copy = (part: unknown): unknown => {
+    if (typeof part !== "object" || part === null) return part;
+    const known = copies.get(part);
+    if (known !== undefined) return known;
+    const made = isView(part)
+      ? moved(part, views.get(part) ?? 0)
+      : part instanceof Map
+        ? new Map([...part].map(([key, entry]) => [key, copy(entry)]))
+        : Array.isArray(part)
+          ? part.map(copy)
+          : Object.fromEntries(Object.entries(part).map(([name, member]) => [name, copy(member)]));
+    copies.set(part, made);
+    return made;
+  };
+  const moved = (view: View, byteOffset: number): View => {
+    bytes.set(new Uint8Array(view.buffer, view.byteOffset, view.byteLength), byteOffset);
+    // A subclass, such as Node's Buffer, is not meant.
+    const kind = (view instanceof Uint8Array ? Uint8Array : view.constructor) as unknown as ViewConstructor;
+    return new kind(memory, byteOffset, view.length);
+  };
+  return copy(value) as Value;
+}

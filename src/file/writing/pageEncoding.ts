@@ -1,0 +1,82 @@
+/** Rows of a column to pages with their checksums: pure, so that a thread can do it. */
+
+import type { Column } from "../../arrow/columns/column.js";
+import type { Task } from "../../async/workerPool.js";
+import { crc32 } from "../../bytes/crc32.js";
+import { sharedCopy } from "../../bytes/sharedCopy.js";
+import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
+import { encodeBlobs } from "../pages/blobPages.js";
+import { encodePages } from "../pages/encodePage.js";
+import { encodeNestedPage } from "../v20/nestedArrays.js";
+import { trimmedColumn } from "./heldColumns.js";
+
+export interface PageInput {
+  readonly column: FileColumn;
+  readonly parts: readonly Column[];
+  readonly rowCount: number;
+  readonly version: FileVersion;
+}
+
+export interface PageOutput {
+  readonly pages: readonly EncodedPage[];
+  /** Of each page's buffers. */
+  readonly checksums: readonly (readonly number[])[];
+}
+
+/** Values of fewer bytes are encoded before a thread would have them. */
+const MIN_THREAD_BYTES = 64 * 1024;
+const NO_METADATA: ReadonlyMap<string, string> = new Map();
+
+export function encodePageInput(input: PageInput): PageOutput {
+  const pages = encode(input);
+  const checksums = pages.map(({ buffers }) =>
+    buffers.map((pieces) => pieces.reduce((checksum, piece) => crc32(piece, checksum), 0)),
+  );
+  return { pages, checksums };
+}
+
+function encode({ column, parts, rowCount, version }: PageInput): EncodedPage[] {
+  const { layout, nullable, path, blobs } = column;
+  if (blobs?.kind === "inFile") return [encodeBlobs(column, parts, rowCount, version)];
+  // The metadata of a blob field is meant for the values; descriptors are never compressed.
+  const metadata = blobs === undefined ? column.metadata : NO_METADATA;
+  if (version === "2.0") return [encodeNestedPage(column, parts, rowCount)];
+  return encodePages(layout, parts, rowCount, { version, nullable, path, metadata });
+}
+
+// ------------------------------------------------------------------------------------------------ threads
+
+/** What a thread does. */
+export const ENCODE_PAGES: Task<PageInput, PageOutput> = {
+  name: "encodePages",
+  run: (input) => withOwnMemory(encodePageInput(input)),
+  memoryOf: ({ pages }) => {
+    const memory = new Set<ArrayBuffer>();
+    for (const { buffers } of pages) {
+      for (const pieces of buffers) {
+        for (const { buffer } of pieces) if (buffer instanceof ArrayBuffer) memory.add(buffer);
+      }
+    }
+    return [...memory];
+  },
+};
+
+/** Whether it pays to have a thread encode rows. */
+export const isForThreads = ({ column }: PageInput, byteCount: number): boolean =>
+  column.blobs === undefined && byteCount >= MIN_THREAD_BYTES;
+
+/** Rows in memory that other threads see. */
+export const forThreads = (input: PageInput): PageInput =>
+  sharedCopy({ ...input, parts: input.parts.map((part) => trimmedColumn(part)) });
+
+/** Pages none of whose pieces is a small part of memory that holds something else, too. */
+function withOwnMemory({ pages, checksums }: PageOutput): PageOutput {
+  const own = (piece: Uint8Array): Uint8Array =>
+    piece.buffer instanceof SharedArrayBuffer || piece.length >= piece.buffer.byteLength / 2
+      ? piece
+      : piece.slice();
+  return {
+    pages: pages.map((page) => ({ ...page, buffers: page.buffers.map((pieces) => pieces.map(own)) })),
+    checksums,
+  };
+}

@@ -1,0 +1,8 @@
+/** A thread that does work for this one. */
+export interface Thread {
+  /** Sends a message; memory that is shared is not copied. */
+  post(message: unknown): void;
+  /** Whether the process goes on while nothing else keeps it: as long as the thread is at work. */
+  keepsAlive(isBusy: boolean): void;
+  end(): void;
+}

@@ -1,0 +1,23 @@
+/** The script of the threads (async/workerPool): does the tasks that it is asked for, one after the other. */
+
+import { GREETING, type TaskOrder, type Reply, type Task } from "./async/workerPool.js";
+import { UnsupportedError } from "./errors.js";
+import { ENCODE_PAGES } from "./file/writing/pageEncoding.js";
+import { answerMessages } from "./platform/native.js";
+import { failureOf } from "./typedErrors.js";
+
+// biome-ignore lint/suspicious/noExplicitAny: a task is given what it was asked for with
+const TASKS: ReadonlyMap<string, Task<any, any>> = new Map([[ENCODE_PAGES.name, ENCODE_PAGES]]);
+
+answerMessages(GREETING, (message) => {
+  const { name, input } = message as TaskOrder;
+  const answer = (reply: Reply, moved: readonly ArrayBuffer[] = []) => ({ reply, moved });
+  try {
+    const task = TASKS.get(name);
+    if (task === undefined) throw new UnsupportedError(`threads know no task ${name}`);
+    const output: unknown = task.run(input);
+    return answer({ output }, task.memoryOf(output));
+  } catch (error) {
+    return answer({ failure: failureOf(error) });
+  }
+});

@@ -1,0 +1,20 @@
+/** Threads encode what a compaction writes: the same bytes as in line, in every form that the package has. */
+
+import { describe, expect, it } from "vitest";
+import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+describe("compaction with threads", () => {
+  it.each(["modules", "esm", "cjs"])("writes the same bytes: %s", async (form) => {
+    const child = startProcess("poolRunner.mjs", [form, await makeTempDir(), "2"]);
+    const told = (await nextMessage(child)) as Record<string, never>;
+    expect(told.startedInLine).toBe(0);
+    expect(told.started).toBeGreaterThan(0);
+    expect(told.pooled).toEqual(told.inLine);
+    expect(told.inLine).toMatchObject({
+      fragmentsAdded: 1,
+      last: { done: 720_000, total: 720_000, unit: "rows" },
+    });
+    expect(await exitOf(child)).toBe(0);
+  });
+});

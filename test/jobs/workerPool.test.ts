@@ -1,0 +1,151 @@
+/** The pool, with threads that the test plays: when they are started, what is done where, and what ends them. */
+
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { GREETING, type Task, type TaskOrder, WorkerPool } from "../../src/async/workerPool.js";
+
+interface Played {
+  readonly received: TaskOrder[];
+  isKeeping: boolean;
+  isEnded: boolean;
+  say(message: unknown): void;
+  die(reason: unknown): void;
+}
+
+const played = vi.hoisted(() => ({ threads: [] as Played[], mode: "start" as "start" | "none" | "throw" }));
+
+vi.mock(import("../../src/platform/native.js"), async (original) => ({
+  ...(await original()),
+  startThread: (onMessage, onEnd) => {
+    if (played.mode === "none") return null;
+    if (played.mode === "throw") throw new Error("no threads here");
+    const thread: Played = {
+      received: [],
+      isKeeping: true,
+      isEnded: false,
+      say: onMessage,
+      die: onEnd,
+    };
+    played.threads.push(thread);
+    return {
+      post(message) {
+        structuredClone(message);
+        thread.received.push(message as TaskOrder);
+      },
+      keepsAlive: (isBusy) => void (thread.isKeeping = isBusy),
+      end: () => void (thread.isEnded = true),
+    };
+  },
+}));
+
+const inLine = vi.fn((input: number) => {
+  if (input < 0) throw new RangeError("negative");
+  return input * 2;
+});
+const DOUBLE: Task<number, number> = { name: "double", run: inLine, memoryOf: () => [] };
+const errorOf = (failure: unknown) => new Error(`told: ${(failure as Error).message}`);
+const open = (size: number, idleMs?: number) => new WorkerPool({ size, idleMs, errorOf });
+
+afterEach(() => {
+  played.threads.splice(0);
+  played.mode = "start";
+  inLine.mockClear();
+  vi.useRealTimers();
+});
+
+describe("a pool", () => {
+  it("of no threads does everything in line", async () => {
+    const pool = open(0);
+    expect(await pool.run(DOUBLE, 4)).toBe(8);
+    await expect(pool.run(DOUBLE, -1)).rejects.toThrow(RangeError);
+    expect([pool.size, played.threads.length]).toEqual([0, 0]);
+  });
+
+  it("starts threads as they are needed, gives each one task at a time, and keeps the order of the rest", async () => {
+    const pool = open(2);
+    const results = [1, 2, 3].map((input) => pool.run(DOUBLE, input));
+    const [first, second] = played.threads;
+    expect([first.received, second.received].map((each) => each.map(({ input }) => input))).toEqual([
+      [1],
+      [2],
+    ]);
+    for (const each of played.threads) each.say(GREETING);
+    second.say({ output: "b" });
+    expect(second.received.map(({ input }) => input)).toEqual([2, 3]);
+    second.say({ output: "c" });
+    first.say({ failure: new RangeError("one") });
+    await expect(results[0]).rejects.toThrow("told: one");
+    expect(await Promise.all(results.slice(1))).toEqual(["b", "c"]);
+    expect(played.threads.map(({ isKeeping }) => isKeeping)).toEqual([false, false]);
+    expect(inLine).not.toHaveBeenCalled();
+    expect(pool.threadCount).toBe(2);
+  });
+
+  it("lets idle threads go, and starts new ones", async () => {
+    vi.useFakeTimers();
+    const pool = open(1, 1000);
+    const one = pool.run(DOUBLE, 1);
+    played.threads[0].say(GREETING);
+    vi.advanceTimersByTime(5000);
+    expect(played.threads[0].isEnded).toBe(false);
+    played.threads[0].say({ output: 2 });
+    expect(await one).toBe(2);
+    vi.advanceTimersByTime(999);
+    expect(pool.threadCount).toBe(1);
+    vi.advanceTimersByTime(1);
+    expect([pool.threadCount, played.threads[0].isEnded]).toEqual([0, true]);
+    void pool.run(DOUBLE, 2);
+    expect(played.threads.length).toBe(2);
+  });
+
+  it.each(["none", "throw"] as const)("works in line where no thread can be started: %s", async (mode) => {
+    played.mode = mode;
+    const pool = open(2);
+    expect(await Promise.all([pool.run(DOUBLE, 1), pool.run(DOUBLE, 2)])).toEqual([2, 4]);
+    expect(pool.size).toBe(0);
+  });
+
+  it("works in line where the script is missing, or another one", async () => {
+    for (const fail of [
+      (thread: Played) => thread.die(new Error("cannot find module")),
+      (thread: Played) => thread.say("hello"),
+    ]) {
+      played.threads.splice(0);
+      const pool = open(1);
+      const results = [pool.run(DOUBLE, 1), pool.run(DOUBLE, 2)];
+      fail(played.threads[0]);
+      expect(await Promise.all(results)).toEqual([2, 4]);
+      expect(await pool.run(DOUBLE, 3)).toBe(6);
+      expect([pool.size, played.threads.length, played.threads[0].isEnded]).toEqual([0, 1, true]);
+    }
+  });
+
+  it("reports a thread that died at work, and goes on with another one", async () => {
+    const pool = open(1);
+    const [one, two] = [pool.run(DOUBLE, 1), pool.run(DOUBLE, 2)];
+    played.threads[0].say(GREETING);
+    played.threads[0].die(new Error("out of memory"));
+    await expect(one).rejects.toThrow("told: out of memory");
+    played.threads[1].say(GREETING);
+    played.threads[1].say({ output: 4 });
+    expect(await two).toBe(4);
+    // The end that follows the failure changes nothing.
+    played.threads[0].die(new Error("exit"));
+    expect(pool.threadCount).toBe(1);
+  });
+
+  it("does in line what can't be sent to a thread", async () => {
+    const pool = open(1);
+    const task: Task<() => number, number> = { name: "call", run: (input) => input(), memoryOf: () => [] };
+    expect(await pool.run(task, () => 7)).toBe(7);
+  });
+
+  it("that is closed finishes in line", async () => {
+    const pool = open(1);
+    const results = [pool.run(DOUBLE, 1), pool.run(DOUBLE, 2)];
+    played.threads[0].say(GREETING);
+    pool.close();
+    expect(await Promise.all(results)).toEqual([2, 4]);
+    expect(played.threads[0].isEnded).toBe(true);
+    expect(await pool.run(DOUBLE, 3)).toBe(6);
+  });
+});

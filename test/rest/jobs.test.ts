@@ -1,0 +1,94 @@
+/** Jobs on the wire. */
+
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Int32, Table, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { createRestHandler } from "tiltyard/rest";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { jobDirectory } from "../../src/jobs/jobFiles.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+let root: string;
+let ns: DirectoryNamespace;
+let post: (
+  path: string,
+  body?: object,
+  headers?: Record<string, string>,
+) => Promise<{ status: number; body: never }>;
+beforeEach(async () => {
+  root = await makeTempDir();
+  ns = new DirectoryNamespace({ root, durability: "none", workers: 0 });
+  const rows = new Table({ v: vectorFromArray([1, 2, 3], new Int32()) });
+  await ns.createTable({ id: ["t"] }, rows);
+  await ns.insertIntoTable({ id: ["t"] }, rows);
+  const handler = createRestHandler(ns, { auth: { anonymous: true } });
+  post = async (path, body = {}, headers = {}) => {
+    const answer = await handler(
+      new Request(`http://localhost${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify(body),
+      }),
+    );
+    return { status: answer.status, body: (await answer.json()) as never };
+  };
+});
+afterEach(() => ns.close());
+
+it("are started, waited for, described, listed and cancelled", async () => {
+  const { job_id } = (await post("/v1/table/t/optimize", { background: true })).body;
+  expect(job_id).toMatch(/^[0-9a-f-]{36}$/);
+  const ended = {
+    job_id,
+    kind: "optimize",
+    table: ["t"],
+    state: "Succeeded",
+    done: 6,
+    total: 6,
+    unit: "rows",
+  };
+  const waited = await post(`/v1/job/${job_id}/wait`, { timeout_ms: 5000 });
+  expect(waited).toMatchObject({ status: 200, body: { ...ended, created_at: expect.stringMatching(/Z$/) } });
+  expect(await post(`/v1/job/${job_id}/describe`)).toMatchObject({ status: 200, body: ended });
+  expect(await post(`/v1/job/${job_id}/cancel`)).toMatchObject({ status: 200, body: ended });
+  for (const body of [{}, { id: ["t"] }, { state: "succeeded" }]) {
+    expect(await post("/v1/job/list", body)).toMatchObject({ body: { jobs: [ended] } });
+  }
+  expect((await post("/v1/job/list", { id: ["u"] })).body).toEqual({ jobs: [] });
+  expect(await post(`/v1/transaction/${job_id}/describe`)).toMatchObject({ body: { status: "Succeeded" } });
+  const unknown = crypto.randomUUID();
+  expect(await post(`/v1/job/${unknown}/describe`)).toMatchObject({ status: 404, body: { code: 10 } });
+  expect(await post("/v1/job/..%2F..%2Ft.lance/describe")).toMatchObject({ status: 404 });
+  expect(await post(`/v1/job/${job_id}/wait`, { timeout_ms: 1e9 })).toMatchObject({ status: 400 });
+});
+
+it("are known to LanceDB's remote client in its own words", async () => {
+  const { job_id } = (await post("/v1/table/t/optimize", { background: true })).body;
+  await ns.waitForJob({ jobId: job_id });
+  const remote = { "x-lancedb-database": "db" };
+  const told = { job_id, job_state: "DONE", job_type: "optimize" };
+  expect(await post("/v1/jobs/describe", { job_id }, remote)).toMatchObject({ status: 200, body: told });
+  expect(await post("/v1/jobs/list", {}, remote)).toMatchObject({ body: { jobs: [told] } });
+  expect(await post("/v1/jobs/cancel", { job_id }, remote)).toMatchObject({ status: 200, body: told });
+});
+
+it("reveal no path and no fault of the server", async () => {
+  const { job_id } = (await post("/v1/table/t/optimize", { background: true })).body;
+  await ns.waitForJob({ jobId: job_id });
+  const directory = jobDirectory(root, job_id);
+  for (const [type, message, told] of [
+    ["Internal", `${root}/secret: EIO`, "the job failed inside the server"],
+    ["InvalidInput", `${root}/t.lance: no`, "t.lance: no"],
+  ]) {
+    await rm(join(directory, "outcome.json"));
+    const outcome = { state: "Failed", finishedMs: 1, done: 0, error: { type, message } };
+    await writeFile(join(directory, "outcome.json"), JSON.stringify(outcome));
+    expect(await post(`/v1/job/${job_id}/describe`)).toMatchObject({
+      body: { error: { type, message: told } },
+    });
+    expect(JSON.stringify((await post("/v1/job/list")).body)).not.toContain(root);
+    expect(JSON.stringify((await post(`/v1/job/${job_id}/wait`)).body)).not.toContain(root);
+  }
+  await mkdir(jobDirectory(root, crypto.randomUUID()));
+});
