@@ -55,7 +55,7 @@ const ARROWS: Record<string, readonly string[]> = {
   operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query", "write", "catalog"],
   TableHandle: ["errors", "ident", "namespace", "DirectoryNamespace"],
   DirectoryNamespace: ["platform", "errors", "optionMembers", "namespace", "io", "operations", "TableHandle"],
-  rest: ["errors", "async", "memory", "ident", "optionMembers", "namespace", "DirectoryNamespace"],
+  rest: ["errors", "async", "memory", "ident", "optionMembers", "namespace", "arrow", "DirectoryNamespace"],
   index: ["errors", "expression", "memory", "ident", "namespace", "io", "TableHandle", "DirectoryNamespace"],
 };
 
