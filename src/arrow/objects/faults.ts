@@ -1,0 +1,45 @@
+/** Says what is wrong with a value of a row, and where it stands. */
+
+import { TableSchemaValidationError } from "../../errors.js";
+
+/** Where values come from. */
+export interface Place {
+  /** Path of the column, with the names of members. */
+  readonly path: string;
+  /** Number of the row, from 0, that the value at an index belongs to. */
+  rowOf(index: number): number;
+}
+
+/** @throws TableSchemaValidationError */
+export function refuse(place: Place, index: number, value: unknown, wanted: string): never {
+  throw new TableSchemaValidationError(
+    `row ${place.rowOf(index)}, column ${place.path}: ${describeValue(value)} where ${wanted} is wanted`,
+  );
+}
+
+/** Maximum characters of a text that are shown. */
+const SHOWN = 40;
+
+/** A value in a few words. */
+export function describeValue(value: unknown): string {
+  switch (typeof value) {
+    case "string":
+      return `the text ${JSON.stringify(value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value)}`;
+    case "number":
+    case "boolean":
+      return `${value}`;
+    case "bigint":
+      return `${value}n`;
+    case "undefined":
+      return "nothing";
+    case "object":
+      break;
+    default:
+      return `a ${typeof value}`;
+  }
+  if (value === null) return "null";
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  const name = value.constructor?.name ?? "Object";
+  if (ArrayBuffer.isView(value)) return `${/^[AEIOU]/.test(name) ? "an" : "a"} ${name}`;
+  return name === "Object" ? "an object" : `an object of class ${name}`;
+}
