@@ -6,7 +6,7 @@ const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/;
  * The digits of a number, as a whole number of units of 10^-scale.
  * @returns null for a text that is no number, and for one with more digits than the precision and scale hold
  */
-export function parseDecimal(text: string, precision: number, scale: number): bigint | null {
+export function unscaledOf(text: string, precision: number, scale: number): bigint | null {
   const match = DECIMAL.exec(text.trim());
   if (match === null) return null;
   const [, sign, whole, fraction = "", exponent = "0"] = match;

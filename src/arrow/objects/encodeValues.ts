@@ -21,19 +21,18 @@ import { type DataType, type Dictionary, type Field, Type } from "apache-arrow";
 import { encodeHalfFloat } from "../../bytes/halfFloat.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InternalError } from "../../errors.js";
-import { isWellFormed } from "../../ident.js";
 import type { Column, FixedColumn, Layout, Validity, VariableColumn } from "../columns/column.js";
 import { encodeDictionary } from "../columns/dictionaries.js";
 import { validityFrom } from "../columns/validity.js";
 import { layoutOf } from "../types/layouts.js";
-import { parseDecimal } from "./decimalText.js";
-import { type Place, refuse } from "./faults.js";
+import { unscaledOf } from "./decimalText.js";
+import { refuse, type ValuePlace } from "./faults.js";
 
 /**
  * The column of a field.
  * @throws TableSchemaValidationError naming row and column, for a value that the field doesn't take; UnsupportedError
  */
-export function encodeValues(values: readonly unknown[], field: Field, place: Place): Column {
+export function encodeValues(values: readonly unknown[], field: Field, place: ValuePlace): Column {
   return encodeAs(values, field.type, layoutOf(field.type, place.path), field.nullable, place);
 }
 
@@ -42,7 +41,7 @@ function encodeAs(
   type: DataType,
   layout: Layout,
   isNullable: boolean,
-  place: Place,
+  place: ValuePlace,
 ): Column {
   const validity = validityOf(values, type, isNullable, place);
   const { length } = values;
@@ -80,7 +79,7 @@ function validityOf(
   values: readonly unknown[],
   type: DataType,
   isNullable: boolean,
-  place: Place,
+  place: ValuePlace,
 ): Validity | null {
   let bytes: Uint8Array | null = null;
   for (let index = 0; index < values.length; index++) {
@@ -93,13 +92,13 @@ function validityOf(
   return bytes && validityFrom(bytes, 0, values.length);
 }
 
-function nulls(values: readonly unknown[], type: DataType, place: Place): Column {
+function nulls(values: readonly unknown[], type: DataType, place: ValuePlace): Column {
   const index = values.findIndex((value) => !isMissing(value));
   if (index >= 0) refuse(place, index, values[index], `a value of type ${type}`);
   return { kind: "null", length: values.length, validity: null };
 }
 
-function booleans(values: readonly unknown[], type: DataType, place: Place): Uint8Array {
+function booleans(values: readonly unknown[], type: DataType, place: ValuePlace): Uint8Array {
   const bits = new Uint8Array((values.length + 7) >>> 3);
   for (let index = 0; index < values.length; index++) {
     const value = values[index];
@@ -123,7 +122,7 @@ function fixedValues(
   values: readonly unknown[],
   type: DataType,
   byteWidth: number,
-  place: Place,
+  place: ValuePlace,
 ): Uint8Array {
   const { typeId, isSigned = true, unit = 0 } = type as unknown as NumericType;
   switch (typeId) {
@@ -172,7 +171,7 @@ function smallIntegers(
   type: DataType,
   byteWidth: number,
   isSigned: boolean,
-  place: Place,
+  place: ValuePlace,
   given = values,
 ): Uint8Array {
   const integers = integersFor(byteWidth, isSigned, values.length);
@@ -198,7 +197,7 @@ function longs(
   values: readonly unknown[],
   type: DataType,
   isSigned: boolean,
-  place: Place,
+  place: ValuePlace,
   convert: (value: unknown) => number | bigint | null,
 ): Uint8Array {
   const words = new Uint32Array(2 * values.length);
@@ -257,7 +256,12 @@ function daysOf(value: unknown): unknown {
 /** Dates of any realm. */
 const isDate = (value: unknown): value is Date => Object.prototype.toString.call(value) === "[object Date]";
 
-function floats(values: readonly unknown[], type: DataType, byteWidth: number, place: Place): Uint8Array {
+function floats(
+  values: readonly unknown[],
+  type: DataType,
+  byteWidth: number,
+  place: ValuePlace,
+): Uint8Array {
   const { length } = values;
   const floats =
     byteWidth === 8
@@ -274,7 +278,12 @@ function floats(values: readonly unknown[], type: DataType, byteWidth: number, p
   return bytesOf(floats);
 }
 
-function decimals(values: readonly unknown[], type: DataType, byteWidth: number, place: Place): Uint8Array {
+function decimals(
+  values: readonly unknown[],
+  type: DataType,
+  byteWidth: number,
+  place: ValuePlace,
+): Uint8Array {
   const { scale = 0, precision = 0 } = type as unknown as NumericType;
   const bytes = new Uint8Array(values.length * byteWidth);
   const words = new BigUint64Array(bytes.buffer);
@@ -283,7 +292,7 @@ function decimals(values: readonly unknown[], type: DataType, byteWidth: number,
     const value = values[index];
     if (isMissing(value)) continue;
     const isNumeric = typeof value === "string" || typeof value === "number" || typeof value === "bigint";
-    let unscaled = isNumeric ? parseDecimal(String(value), precision, scale) : null;
+    let unscaled = isNumeric ? unscaledOf(String(value), precision, scale) : null;
     if (unscaled === null) refuse(place, index, value, `a value of type ${type}`);
     for (let word = 0; word < perValue; word++) {
       words[index * perValue + word] = BigInt.asUintN(64, unscaled);
@@ -297,7 +306,7 @@ function fixedBinaries(
   values: readonly unknown[],
   type: DataType,
   byteWidth: number,
-  place: Place,
+  place: ValuePlace,
 ): Uint8Array {
   const bytes = new Uint8Array(values.length * byteWidth);
   for (let index = 0; index < values.length; index++) {
@@ -323,13 +332,15 @@ function binaryOf(value: unknown): Uint8Array | null {
 const encoder = new TextEncoder();
 /** Bytes of UTF-8 that a UTF-16 unit takes at most. */
 const UNIT_BYTES = 3;
+/** Halves of surrogate pairs that stand alone: the encoder would put another character in their place. */
+const LONE_SURROGATE = /[\ud800-\udfff]/u;
 
 function variableColumn(
   values: readonly unknown[],
   type: DataType,
   layout: Extract<Layout, { kind: "variable" }>,
   validity: Validity | null,
-  place: Place,
+  place: ValuePlace,
 ): VariableColumn {
   const { length } = values;
   const ends = new Float64Array(length + 1);
@@ -341,13 +352,18 @@ function variableColumn(
   return { kind: "variable", length, validity, offsets, bytes };
 }
 
-function texts(values: readonly unknown[], type: DataType, ends: Float64Array, place: Place): Uint8Array {
+function texts(
+  values: readonly unknown[],
+  type: DataType,
+  ends: Float64Array,
+  place: ValuePlace,
+): Uint8Array {
   let bytes = new Uint8Array(Math.max(64, values.length * 16));
   let end = 0;
   for (let index = 0; index < values.length; index++) {
     const value = values[index];
     if (typeof value === "string") {
-      if (!isWellFormed(value)) refuse(place, index, value, "well-formed Unicode");
+      if (LONE_SURROGATE.test(value)) refuse(place, index, value, "well-formed Unicode");
       const needed = end + value.length * UNIT_BYTES;
       if (needed > bytes.length) bytes = grown(bytes, needed, end);
       end += encoder.encodeInto(value, bytes.subarray(end)).written;
@@ -365,7 +381,12 @@ function grown(bytes: Uint8Array, needed: number, used: number): Uint8Array<Arra
   return larger;
 }
 
-function binaries(values: readonly unknown[], type: DataType, ends: Float64Array, place: Place): Uint8Array {
+function binaries(
+  values: readonly unknown[],
+  type: DataType,
+  ends: Float64Array,
+  place: ValuePlace,
+): Uint8Array {
   const pieces: (Uint8Array | null)[] = new Array(values.length).fill(null);
   let end = 0;
   for (let index = 0; index < values.length; index++) {
@@ -400,7 +421,7 @@ function listColumn(
   type: DataType,
   layout: Extract<Layout, { kind: "list" }>,
   validity: Validity | null,
-  place: Place,
+  place: ValuePlace,
 ): Column {
   const [item] = type.children as Field[];
   const lists = values.map((value, index) => {
@@ -409,7 +430,7 @@ function listColumn(
     return items ?? refuse(place, index, value, `a value of type ${type}`);
   });
   const { offsets, flat, owner } = flattened(lists);
-  const inner: Place = { path: `${place.path}[]`, rowOf: (index) => place.rowOf(owner(index)) };
+  const inner: ValuePlace = { path: `${place.path}[]`, rowOf: (index) => place.rowOf(owner(index)) };
   const items = encodeAs(flat, item.type, layout.item, item.nullable, inner);
   const own = layout.offsetBits === 32 ? offsets : BigInt64Array.from(offsets, BigInt);
   return { kind: "list", length: values.length, validity, offsets: own, items };
@@ -446,7 +467,7 @@ function sizedColumn(
   type: DataType,
   layout: Extract<Layout, { kind: "fixedSizeList" | "sizedList" }>,
   validity: Validity | null,
-  place: Place,
+  place: ValuePlace,
 ): Column {
   const { dimension } = layout;
   const { length } = values;
@@ -461,7 +482,7 @@ function sizedColumn(
     }
     for (let at = 0; at < dimension; at++) flat[index * dimension + at] = items[at];
   }
-  const inner: Place = {
+  const inner: ValuePlace = {
     path: `${place.path}[]`,
     rowOf: (index) => place.rowOf(Math.floor(index / dimension)),
   };
@@ -484,7 +505,7 @@ function structColumn(
   type: DataType,
   layout: Extract<Layout, { kind: "struct" | "packedStruct" }>,
   validity: Validity | null,
-  place: Place,
+  place: ValuePlace,
 ): Column {
   const { length } = values;
   const fields = type.children as Field[];
@@ -499,7 +520,7 @@ function structColumn(
   }
   const children = fields.map((field, index) => {
     const members = values.map((value) => (isMissing(value) ? null : memberOf(value as object, field.name)));
-    const inner: Place = { path: `${place.path}.${field.name}`, rowOf: (at) => place.rowOf(at) };
+    const inner: ValuePlace = { path: `${place.path}.${field.name}`, rowOf: (at) => place.rowOf(at) };
     return encodeAs(
       members,
       field.type,
@@ -531,7 +552,7 @@ function dictionaryColumn(
   type: Dictionary,
   layout: Extract<Layout, { kind: "dictionary" }>,
   isNullable: boolean,
-  place: Place,
+  place: ValuePlace,
 ): Column {
   const plain = encodeAs(values, type.dictionary, layout.value, isNullable, place);
   const encoded = encodeDictionary(plain as VariableColumn | FixedColumn, layout.index.byteWidth);

@@ -3,7 +3,7 @@
 import { TableSchemaValidationError } from "../../errors.js";
 
 /** Where values come from. */
-export interface Place {
+export interface ValuePlace {
   /** Path of the column, with the names of members. */
   readonly path: string;
   /** Number of the row, from 0, that the value at an index belongs to. */
@@ -11,7 +11,7 @@ export interface Place {
 }
 
 /** @throws TableSchemaValidationError */
-export function refuse(place: Place, index: number, value: unknown, wanted: string): never {
+export function refuse(place: ValuePlace, index: number, value: unknown, wanted: string): never {
   throw new TableSchemaValidationError(
     `row ${place.rowOf(index)}, column ${place.path}: ${describeValue(value)} where ${wanted} is wanted`,
   );

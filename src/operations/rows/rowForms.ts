@@ -3,7 +3,7 @@
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import { toTable } from "../../arrow/exchange/batch.js";
 import { encodeIpc, ipcBytes } from "../../arrow/exchange/ipcOutput.js";
-import { rowsOfBatch } from "../../arrow/exchange/rowsOfBatch.js";
+import { objectsOfBatch } from "../../arrow/exchange/objectsOfBatch.js";
 import type { RowForms } from "../../namespace.js";
 
 /**
@@ -14,7 +14,7 @@ export function rowForms(
   batches: (isKept: boolean) => AsyncGenerator<RecordBatch, void, undefined>,
 ): RowForms {
   async function* slices(isKept: boolean): AsyncGenerator<Record<string, unknown>[], void, undefined> {
-    for await (const batch of batches(isKept)) yield* rowsOfBatch(batch);
+    for await (const batch of batches(isKept)) yield* objectsOfBatch(batch);
   }
   return {
     async toArrow(): Promise<Table> {

@@ -11,7 +11,7 @@ import { columnFromData, type ForeignData } from "./data.js";
 const MADE_VALUES = 16_384;
 
 /** The rows of a batch, some at a time. */
-export async function* rowsOfBatch(
+export async function* objectsOfBatch(
   batch: RecordBatch,
 ): AsyncGenerator<Record<string, unknown>[], void, undefined> {
   const { fields } = batch.schema;
