@@ -59,9 +59,14 @@ export interface SearchOptions extends ScanOptions {
   readonly fullTextQuery?: ns.FullTextQuery;
 }
 
-/** Rows of a scan; the query starts when the first row is asked for. */
-export interface Scan extends AsyncIterable<RecordBatch> {
-  toArrow(): Promise<Table>;
+/**
+ * Rows of a scan; the query starts when the first row is asked for, and anew with each iteration and call.
+ *
+ *     for await (const row of table.scan({ filter: "price > 10" }).rows()) console.log(row.id);
+ */
+export interface Scan extends AsyncIterable<RecordBatch>, ns.RowForms {
+  /** The Arrow schema of the rows. */
+  schema(): Promise<Schema>;
 }
 
 /** Errors that report a missing table, or a missing version, branch or tag of it. */
@@ -133,9 +138,16 @@ export class TableHandle {
       async *[Symbol.asyncIterator]() {
         yield* await query();
       },
-      async toArrow() {
-        return (await query()).toArrow();
-      },
+      schema: async () => (await query()).schema,
+      toArrow: async () => (await query()).toArrow(),
+      toArray: async () => (await query()).toArray(),
+      rows: () => ({
+        async *[Symbol.asyncIterator]() {
+          yield* (await query()).rows();
+        },
+      }),
+      toIPC: async () => (await query()).toIPC(),
+      toIPCStream: () => laterStream(async () => (await query()).toIPCStream()),
     };
   }
 
@@ -291,3 +303,20 @@ export class TableHandle {
 /** Treats null as an absent option, as requests do. */
 const withoutNulls = (at: TableHandleOptions): TableHandleOptions =>
   Object.fromEntries(Object.entries(at).filter(([, value]) => value !== null));
+
+/** A stream that is opened when its first piece is asked for. */
+function laterStream(open: () => Promise<ReadableStream<Uint8Array>>): ReadableStream<Uint8Array> {
+  let reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        reader ??= (await open()).getReader();
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: (reason) => reader?.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}

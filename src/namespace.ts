@@ -57,6 +57,10 @@ export interface TableRequest extends RequestBase {
  * file (`lance-encoding:blob-pack-file-size-threshold`, default 1 GiB).
  */
 export type RowsInput =
+  /** Plain objects, one per row. */
+  | Iterable<RowObject>
+  | AsyncIterable<RowObject>
+  | ReadableStream<RowObject>
   | Table
   | RecordBatch
   | Iterable<RecordBatch>
@@ -69,6 +73,14 @@ export type RowsInput =
   | ReadableStream<RecordBatch>
   /** A table or batch of another apache-arrow release. */
   | ForeignArrow;
+
+/**
+ * A row as a plain object: values by the names of columns. Where rows go to a table that has columns, or a `schema` is
+ * given, values are fitted to these; otherwise their types are inferred: numbers are float64, bigints int64, strings utf8,
+ * dates timestamps of milliseconds in UTC, views of bytes binary, arrays lists, objects structs. Arrays of numbers are
+ * vectors, fixed-size lists of float32, if all have one length of at least 2, or stand under the name `vector`.
+ */
+export type RowObject = Readonly<Record<string, unknown>>;
 
 /** The members that the engine reads of Arrow objects that its own apache-arrow did not make. */
 export interface ForeignArrow {
@@ -158,6 +170,11 @@ export interface CreateTableRequest extends TableRequest {
    */
   readonly stableRowIds?: boolean;
   /**
+   * The columns of rows that come as objects, of any release of apache-arrow. Columns that no row names are null.
+   * Default: the types of the values, or the columns of the table that is appended to.
+   */
+  readonly schema?: Schema | ForeignArrow["schema"];
+  /**
    * Upper bound in bytes for input that is IPC bytes: of one record batch, uncompressed; of its dictionaries together;
    * and of an IPC file that comes in pieces. Larger input is refused before it is held in memory. Default: no bound.
    */
@@ -181,6 +198,11 @@ export interface InsertIntoTableRequest extends TableRequest {
   readonly branch?: string;
   /** `Append` (default) or `Overwrite`, in any case. */
   readonly mode?: string;
+  /**
+   * The columns of rows that come as objects, of any release of apache-arrow. Columns that no row names are null.
+   * Default: the types of the values, or the columns of the table that is appended to.
+   */
+  readonly schema?: Schema | ForeignArrow["schema"];
   /**
    * Upper bound in bytes for input that is IPC bytes: of one record batch, uncompressed; of its dictionaries together;
    * and of an IPC file that comes in pieces. Larger input is refused before it is held in memory. Default: no bound.
@@ -802,10 +824,27 @@ export type FilterValue =
 /** Values of parameters, by their names without `$`. */
 export type FilterParameters = Readonly<Record<string, FilterValue>>;
 
-/** Rows of a query, to read batch by batch or all at once. Each iteration runs the query again. */
-export interface QueryResult extends AsyncIterable<RecordBatch> {
+/** Rows of a query, to read batch by batch or all at once. Each iteration, and each call, runs the query again. */
+export interface QueryResult extends AsyncIterable<RecordBatch>, RowForms {
   readonly schema: Schema;
+}
+
+/** The forms in which rows can be read. */
+export interface RowForms {
+  /** All rows as one Arrow table. */
   toArrow(): Promise<Table>;
+  /**
+   * All rows as plain objects. Integers of 64 bits are bigints; dates and timestamps are numbers of milliseconds since
+   * 1970, as apache-arrow gives them; times and durations are in their own unit; decimals are texts; bytes are
+   * Uint8Array; lists are arrays, and vectors typed arrays; structs are objects, maps are Map.
+   */
+  toArray(): Promise<Record<string, unknown>[]>;
+  /** The rows one by one, as {@link toArray} gives them; a batch of them is in memory. */
+  rows(): AsyncIterable<Record<string, unknown>>;
+  /** All rows as the bytes of an Arrow IPC stream, for any release of apache-arrow and for other programs. */
+  toIPC(): Promise<Uint8Array>;
+  /** The same as {@link toIPC}, at the pace of its reader. */
+  toIPCStream(): ReadableStream<Uint8Array>;
 }
 
 /** A list or typed array of row offsets. */

@@ -58,7 +58,7 @@ const ARROWS: Record<string, readonly string[]> = {
   TableHandle: ["errors", "ident", "namespace", "DirectoryNamespace"],
   DirectoryNamespace: ["platform", "errors", "optionMembers", "namespace", "io", "operations", "TableHandle"],
   tiltyardWorker: ["platform", "errors", "typedErrors", "async", "file"],
-  rest: ["errors", "async", "memory", "ident", "optionMembers", "namespace", "DirectoryNamespace"],
+  rest: ["errors", "async", "memory", "ident", "optionMembers", "namespace", "arrow", "DirectoryNamespace"],
   index: ["errors", "expression", "memory", "ident", "namespace", "io", "TableHandle", "DirectoryNamespace"],
 };
 

@@ -3,7 +3,9 @@
  * function returns the checked value or throws `InvalidInputError` naming the member.
  */
 
+import type { Schema } from "apache-arrow";
 import type { InputBounds } from "../arrow/exchange/input.js";
+import { adoptSchema, type ForeignSchema } from "../arrow/types/foreignTypes.js";
 import { tagOf } from "../bytes/tag.js";
 import { InvalidInputError } from "../errors.js";
 import { isWellFormed } from "../ident.js";
@@ -210,6 +212,15 @@ export function optionalProperties(value: unknown): Readonly<Record<string, stri
   for (const [key, entry] of Object.entries(properties ?? {})) length += key.length + entry.length;
   if (length <= MAX_PROPERTIES_LENGTH) return properties;
   throw new InvalidInputError(`properties: at most ${MAX_PROPERTIES_LENGTH} characters in all`);
+}
+
+/** The columns of rows that come as objects. */
+export function optionalSchema(schema: unknown): Schema | undefined {
+  if (isAbsent(schema)) return undefined;
+  if (!Array.isArray((schema as Partial<ForeignSchema>).fields)) {
+    throw new InvalidInputError("schema: must be an Arrow schema");
+  }
+  return adoptSchema(schema as ForeignSchema);
 }
 
 /**

@@ -17,7 +17,7 @@ import { type FragmentSource, openFragment } from "./fragmentColumns.js";
 import {
   type BatchRows,
   physicalRow,
-  pickRows,
+  pickScanned,
   type RowPlaces,
   type ScanRequest,
   scanColumns,
@@ -156,7 +156,7 @@ function scanSelected(
     memory: memory && ofRows(memory),
     signal,
   });
-  return pickRows(batches, rows);
+  return pickScanned(batches, rows);
 }
 
 /** A share of memory in which the uses of reading rows stand beside those of reading the filter's columns. */

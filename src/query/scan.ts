@@ -135,7 +135,7 @@ function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
  * @param batches of the fragment
  * @param wanted ascending
  */
-export async function* pickRows(
+export async function* pickScanned(
   batches: AsyncIterable<ScannedRows>,
   wanted: Uint32Array,
 ): AsyncGenerator<BatchRows, void, undefined> {

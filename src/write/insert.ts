@@ -6,6 +6,7 @@
 
 import type { Schema } from "apache-arrow";
 import { type ArrowInput, type InputBounds, openInput } from "../arrow/exchange/input.js";
+import { arrowSchemaOf } from "../arrow/types/logicalTypes.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
 import { isFileVersion, unsupportedFileVersion } from "../file/container/container.js";
 import type { FileVersion } from "../file/container/page.js";
@@ -62,6 +63,8 @@ export interface InsertOptions {
   /** Whether the directory is a new one that nobody else can know of. */
   readonly unshared?: boolean;
   readonly bounds?: InputBounds;
+  /** All columns of rows that come as objects; without it, those of the table that is appended to count. */
+  readonly schema?: Schema;
   readonly signal?: AbortSignal;
 }
 
@@ -83,7 +86,10 @@ export async function insertRows(
 ): Promise<InsertedRows | null> {
   const base = anchor.kind === "version" ? anchor.base : null;
   const version = base === null ? options.newTable.version : fileVersionOf(base.file);
-  const input = await openInput(data, options.signal, options.bounds);
+  const input = await openInput(data, options.signal, options.bounds, {
+    schema: options.schema,
+    tableSchema: () => (base === null || options.mode === "Overwrite" ? null : arrowSchemaOfTable(base.file)),
+  });
   const isNew = anchor.kind === "absent";
   let inserted: InsertedRows | null = null;
   /** Whether the table's directory goes if no table comes of it. One that was there before and empty is the caller's. */
@@ -113,6 +119,10 @@ export async function insertRows(
     if (inserted === null && isOurs) await removeEmptyRoot(at);
   }
 }
+
+/** The columns of a version, as objects are fitted to them. */
+export const arrowSchemaOfTable = ({ manifest, path }: ManifestFile): Schema =>
+  arrowSchemaOf(decodeSchema(manifest.fields, path));
 
 /**
  * Removes the directories of a table that was not created. Other writers may be creating it at this moment: their files

@@ -678,7 +678,7 @@ describe("bodies", () => {
     ["a stream cut in the schema", ipc.subarray(0, 40)],
     ["a stream cut in a batch", ipc.subarray(0, ipc.length - 30)],
     ["an object", {}],
-    ["rows as objects", [{ id: 1 }]],
+    ["rows as objects, and another thing", [{ id: 1 }, 7]],
   ];
   it.each(garbage)("%s", async (_name, data) => {
     await expectRefusal(() => namespace.insertIntoTable({ id: ["t"] }, data as Table), "InvalidInput");

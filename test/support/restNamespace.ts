@@ -11,13 +11,14 @@ import {
   RecordBatchReader,
   RecordBatchStreamWriter,
   type Schema,
-  Table,
+  type Table,
   tableToIPC,
 } from "apache-arrow";
 import { z } from "zod";
 import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
 import * as errors from "../../src/errors.js";
 import type { DirectoryNamespaceOptions, QueryResult, RowsInput } from "../../src/namespace.js";
+import { rowForms } from "../../src/operations/rows/rowForms.js";
 import type { Route } from "../../src/rest/wire/route.js";
 import { ROUTES } from "../../src/rest/wire/routes.js";
 import { TableHandle, type TableHandleOptions } from "../../src/TableHandle.js";
@@ -258,13 +259,10 @@ function queryResult(bytes: Uint8Array): QueryResult {
   reader.open();
   const { schema } = reader;
   const batches = [...reader];
-  return {
-    schema,
-    toArrow: async () => new Table(schema, batches),
-    async *[Symbol.asyncIterator]() {
-      yield* batches;
-    },
-  } as QueryResult;
+  const each = async function* () {
+    yield* batches;
+  };
+  return { schema, [Symbol.asyncIterator]: each, ...rowForms(schema, each) };
 }
 
 const problem = z.strictObject({

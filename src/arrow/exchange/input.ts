@@ -1,7 +1,8 @@
 /**
  * Converts rows as callers pass them to one form: a schema of the apache-arrow version used here, and columns batch by
- * batch. Accepts tables and record batches of any version of apache-arrow, iterables of batches, and Arrow IPC as bytes
- * or as a stream of bytes. Objects are recognised by their members, never by their class.
+ * batch. Accepts tables and record batches of any version of apache-arrow, iterables of batches, Arrow IPC as bytes
+ * or as a stream of bytes, and iterables of plain objects (arrow/objects). Arrow's objects are recognised by their
+ * members, never by their class.
  *
  * A batch is handed out only after its buffers, offsets and indices were found to be valid. One batch is held at a
  * time.
@@ -15,6 +16,8 @@ import { InvalidInputError, messageOf, NamespaceError } from "../../errors.js";
 import type { MemoryShare } from "../../memory.js";
 import type { Column, Layout } from "../columns/column.js";
 import { nullColumn } from "../columns/nullColumn.js";
+import { isRecord } from "../objects/encodeValues.js";
+import { noObjects, type ObjectBatches, type ObjectTypes, openObjects } from "../objects/objectBatches.js";
 import { adoptSchema, type ForeignSchema } from "../types/foreignTypes.js";
 import { layoutOf } from "../types/layouts.js";
 import { type LogicalField, logicalFieldOf } from "../types/logicalTypes.js";
@@ -66,25 +69,35 @@ export interface InputBounds {
 }
 
 /**
- * Opens rows that a caller passed; reads no further than the schema.
+ * Opens rows that a caller passed; reads no further than the schema, or the first rows that are objects.
  * @param signal ends the reading with its reason
- * @throws InvalidInputError for anything that is no Arrow data, UnsupportedError for types that cannot be stored;
+ * @param types what rows of objects are fitted to; without any, their types are inferred
+ * @throws InvalidInputError for anything that is no rows, UnsupportedError for types that cannot be stored;
  *   both also while batches are read, with the error of a failing iterator as `cause`
  */
 export async function openInput(
   data: unknown,
   signal?: AbortSignal,
   bounds: InputBounds = {},
+  types: ObjectTypes = {},
 ): Promise<ArrowInput> {
   signal?.throwIfAborted();
   const source = new Source(signal);
   try {
-    const { schema, batches } = await openRows(data, source, bounds);
-    return new Rows(schema, batches, source, bounds);
+    const rows = await openRows(data, source, bounds, types);
+    if ("isObjects" in rows) return new ObjectInput(rows, source, bounds);
+    if (types.schema !== undefined) {
+      throw new InvalidInputError("schema: is for rows that are objects; those of Arrow have one");
+    }
+    return new Rows(rows.schema, rows.batches, source, bounds);
   } catch (error) {
     await source.close();
     throw error;
   }
+}
+
+interface OpenedObjects extends ObjectBatches {
+  readonly isObjects: true;
 }
 
 interface OpenedRows {
@@ -96,7 +109,8 @@ async function openRows(
   data: unknown,
   source: Source,
   { maxBatchBytes, memory }: InputBounds,
-): Promise<OpenedRows> {
+  types: ObjectTypes,
+): Promise<OpenedRows | OpenedObjects> {
   if (isTable(data)) return data;
   if (isBatch(data)) return { schema: data.schema, batches: [data] };
   const bytes = asBytes(data);
@@ -104,20 +118,30 @@ async function openRows(
   const iterator = openIterator(data);
   if (iterator === null) {
     throw new InvalidInputError(
-      `rows must be an Arrow table, record batches or Arrow IPC bytes, not ${describe(data)}`,
+      `rows must be objects, an Arrow table, record batches or Arrow IPC bytes, not ${describe(data)}`,
     );
   }
   source.attach(iterator);
   const first = await source.next();
-  if (first.done === true) throw new InvalidInputError("no Arrow data: the input is empty");
+  if (first.done === true) {
+    if (types.schema !== undefined) return { isObjects: true, ...noObjects(types.schema) };
+    throw new InvalidInputError("there are no rows, and no schema: the input is empty");
+  }
   if (asBytes(first.value) !== null) {
     return openIpcStream(byteIterator(first.value, source), maxBatchBytes, memory);
   }
   if (isBatch(first.value) || isTable(first.value)) {
     return { schema: first.value.schema, batches: batchIterator(first.value, source) };
   }
+  if (isRecord(first.value)) {
+    const all = Array.isArray(data) ? data : null;
+    return {
+      isObjects: true,
+      ...(await openObjects(first.value, () => source.next(), all, types)),
+    };
+  }
   throw new InvalidInputError(
-    `rows must come as record batches or as bytes of an Arrow IPC stream, not as ${describe(first.value)}`,
+    `rows must come as objects, as record batches or as bytes of an Arrow IPC stream, not as ${describe(first.value)}`,
   );
 }
 
@@ -140,6 +164,46 @@ async function* batchIterator(first: unknown, source: Source): AsyncGenerator<Fo
     const next = await source.next();
     if (next.done === true) return;
     value = next.value;
+  }
+}
+
+/** Rows that come as objects. */
+class ObjectInput implements ArrowInput {
+  readonly schema: Schema;
+  readonly #rows: OpenedObjects;
+  readonly #source: Source;
+  readonly #maxRows: number;
+  #taken = false;
+
+  constructor(rows: OpenedObjects, source: Source, { maxRows = Number.POSITIVE_INFINITY }: InputBounds) {
+    this.schema = rows.schema;
+    this.#rows = rows;
+    this.#source = source;
+    this.#maxRows = maxRows;
+  }
+
+  get batches(): AsyncIterable<InputBatch> {
+    return { [Symbol.asyncIterator]: () => this.#read() };
+  }
+
+  close(): Promise<void> {
+    return this.#source.close();
+  }
+
+  async *#read(): AsyncGenerator<InputBatch> {
+    if (this.#taken) throw new InvalidInputError("rows can be read only once");
+    this.#taken = true;
+    let rowCount = 0;
+    try {
+      for await (const batch of this.#rows.batches) {
+        this.#source.throwIfAborted();
+        rowCount += batch.rowCount;
+        if (rowCount > this.#maxRows) throw new InvalidInputError(`more than ${this.#maxRows} rows`);
+        yield batch;
+      }
+    } finally {
+      await this.#source.close();
+    }
   }
 }
 

@@ -5,7 +5,7 @@ import type { InsertIntoTableRequest, InsertIntoTableResponse, RowsInput } from 
 import { refuseBufferedRows } from "../../table/versions/bufferedRows.js";
 import { insertRows, requireInserted } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
-import { inputBounds, parseChoice } from "../request.js";
+import { inputBounds, optionalSchema, parseChoice } from "../request.js";
 import { anchorOfOpen, openTable } from "../snapshot.js";
 
 export async function insertIntoTable(
@@ -24,6 +24,7 @@ export async function insertIntoTable(
     onCreated: mode === "Overwrite" ? "overwrite" : "append",
     beforeCreation: () => requireKnown(context, open.table),
     bounds,
+    schema: optionalSchema(request.schema),
     signal: request.signal,
   });
   const { committed, transactionId, rowCount } = requireInserted(inserted);

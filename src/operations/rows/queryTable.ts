@@ -1,7 +1,6 @@
 /** QueryTable: rows of a version, with columns, filter, order, limit and offset. */
 
-import type { RecordBatch, Table } from "apache-arrow";
-import { toTable } from "../../arrow/exchange/batch.js";
+import type { RecordBatch } from "apache-arrow";
 import { CorruptFileError, TableVersionNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { QueryResult, QueryTableRequest } from "../../namespace.js";
@@ -13,6 +12,7 @@ import { operationError } from "../failure.js";
 import { requireTableId } from "../request.js";
 import { isInPlace } from "../snapshot.js";
 import { planQuery } from "./plannedQuery.js";
+import { rowForms } from "./rowForms.js";
 
 export async function queryTable(
   context: OperationContext,
@@ -39,10 +39,6 @@ export async function queryTable(
   return {
     schema: plan.projection.schema,
     [Symbol.asyncIterator]: () => batches(context.streams.open()),
-    async toArrow(): Promise<Table> {
-      const kept: RecordBatch[] = [];
-      for await (const batch of batches(KEPT)) kept.push(batch);
-      return toTable(plan.projection.schema, kept);
-    },
+    ...rowForms(plan.projection.schema, (isKept) => batches(isKept ? KEPT : context.streams.open())),
   };
 }

@@ -21,7 +21,14 @@ import { openVersion } from "../../table/versions/openVersion.js";
 import { type OpenLatest, type TableAt, tableAt } from "../../table/versions/tableAt.js";
 import { insertRows } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
-import { inputBounds, optionalBoolean, optionalProperties, parseChoice, requireTableId } from "../request.js";
+import {
+  inputBounds,
+  optionalBoolean,
+  optionalProperties,
+  optionalSchema,
+  parseChoice,
+  requireTableId,
+} from "../request.js";
 
 export async function createTable(
   context: OperationContext,
@@ -69,6 +76,7 @@ export async function createTable(
       if (isRoot) await publishFirst(context, target, properties, signal);
     },
     bounds,
+    schema: optionalSchema(request.schema),
     signal,
   });
   const winner = async () => (mode === "ExistOk" ? await findTable(context, id) : null);

@@ -1,12 +1,7 @@
 /** Answers: JSON, and rows as an Arrow IPC stream or file that is written batch by batch as it is read. */
 
-import {
-  AsyncByteQueue,
-  type RecordBatch,
-  RecordBatchFileWriter,
-  RecordBatchStreamWriter,
-} from "apache-arrow";
-import { breathe } from "../../async/eventLoop.js";
+import type { RecordBatch } from "apache-arrow";
+import { encodeIpc } from "../../arrow/exchange/ipcOutput.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import type { MemoryShare } from "../../memory.js";
 import type { QueryResult } from "../../namespace.js";
@@ -17,13 +12,10 @@ import { Refusal } from "./problem.js";
 const MIN_GZIP_BYTES = 1024;
 /** A body of no more bytes counts as taken: it fits into the system's buffer for the client. */
 const TAKEN_BYTES = 2 ** 16;
-
 /**
  * Maximum bytes handed over at once, so that a client that takes them slowly can be told from one that takes nothing.
  */
 const PIECE_BYTES = 2 ** 18;
-/** Pieces of fewer bytes are joined, because each piece is passed on by itself. */
-const SMALL_BYTES = 2 ** 13;
 /** Name of the memory use. */
 const ANSWER = "answer";
 
@@ -75,7 +67,7 @@ export async function rowsAnswer(request: Request, result: QueryResult): Promise
   const asStream = wantsStream(request.headers, result.schema.dictionaries.size > 0);
   const batches = result[Symbol.asyncIterator]();
   const first = await batches.next();
-  const pieces = ipcPieces(result, first, batches, asStream);
+  const pieces = encodeIpc(result.schema, startingWith(first, batches), asStream);
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -97,70 +89,16 @@ export async function rowsAnswer(request: Request, result: QueryResult): Promise
   });
 }
 
-async function* ipcPieces(
-  { schema }: QueryResult,
+/** The batches, of which the first was read already. */
+async function* startingWith(
   first: IteratorResult<RecordBatch>,
-  batches: AsyncIterator<RecordBatch>,
-  asStream: boolean,
-): AsyncGenerator<Uint8Array, undefined> {
-  const sink = new Sink();
-  const writer = (asStream ? new RecordBatchStreamWriter() : new RecordBatchFileWriter()).reset(sink, schema);
-  let ended = false;
+  rest: AsyncIterator<RecordBatch>,
+): AsyncGenerator<RecordBatch, void, undefined> {
+  let next = first;
   try {
-    for (let next = first; next.done !== true; next = await batches.next()) {
-      await breathe();
-      writer.write(next.value);
-      yield* sink.take();
-    }
-    ended = true;
-    writer.finish();
-    yield* sink.take();
+    for (; next.done !== true; next = await rest.next()) yield next.value;
   } finally {
-    if (!ended) await batches.return?.();
-  }
-}
-
-function joined(pieces: readonly Uint8Array[], byteLength: number): Uint8Array {
-  const bytes = new Uint8Array(byteLength);
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
-}
-
-/** Collects what the writer writes, until it is asked for. */
-class Sink extends AsyncByteQueue {
-  #pieces: Uint8Array[] = [];
-
-  override write(piece: Uint8Array): void {
-    this.#pieces.push(piece);
-  }
-
-  /** Joins small pieces. */
-  take(): Uint8Array[] {
-    const taken: Uint8Array[] = [];
-    let small: Uint8Array[] = [];
-    let smallBytes = 0;
-    const join = () => {
-      if (small.length > 0) taken.push(small.length === 1 ? small[0] : joined(small, smallBytes));
-      small = [];
-      smallBytes = 0;
-    };
-    for (const piece of this.#pieces) {
-      if (piece.length === 0) continue;
-      if (piece.length >= SMALL_BYTES || smallBytes >= PIECE_BYTES) join();
-      if (piece.length >= SMALL_BYTES) {
-        taken.push(piece);
-      } else {
-        small.push(piece);
-        smallBytes += piece.length;
-      }
-    }
-    join();
-    this.#pieces = [];
-    return taken;
+    if (next.done !== true) await rest.return?.();
   }
 }
 

@@ -7,7 +7,7 @@ import { columnBytes } from "../../file/writing/heldColumns.js";
 import { isDense, type Selection } from "../../query/filteredRows.js";
 import { type FragmentSource, openFragment } from "../../query/fragmentColumns.js";
 import type { Projection } from "../../query/projection.js";
-import { type BatchRows, pickRows, scanColumns } from "../../query/scan.js";
+import { type BatchRows, pickScanned, scanColumns } from "../../query/scan.js";
 import { readBlobBatches } from "../../rows/blobValues.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { takeColumns } from "../../rows/takeColumns.js";
@@ -48,7 +48,7 @@ function scanSome(
     readAhead: STREAMED,
     signal,
   });
-  return pickRows(batches, rows);
+  return pickScanned(batches, rows);
 }
 
 async function* takeSome(

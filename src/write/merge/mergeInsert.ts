@@ -20,10 +20,12 @@ import { withFiles } from "../../table/commit/publication.js";
 import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import { concatRuns, pickRuns, type ValueRuns } from "../../table/fragments/rowSequences.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
+import { openVersion } from "../../table/versions/openVersion.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
 import { commitRowChange, type RowChange } from "../changes/commitRowChange.js";
 import type { DeletionMarks } from "../changes/deletionFiles.js";
 import type { WrittenRows } from "../dataFiles.js";
+import { arrowSchemaOfTable } from "../insert.js";
 import { type MergePlan, type MergeRequest, planMerge } from "./clauses.js";
 import { type FragmentRows, joinByKey, type RowPairs } from "./join.js";
 import { hasBit, setBit } from "./marks.js";
@@ -71,7 +73,12 @@ export async function mergeInsert(
   options: MergeOptions,
 ): Promise<MergedRows> {
   const { bounds, signal } = options;
-  const input = await openInput(data, signal, bounds);
+  const input = await openInput(data, signal, bounds, {
+    tableSchema: async () => {
+      const base = await openVersion(target.at, target.latest);
+      return base && arrowSchemaOfTable(base.file);
+    },
+  });
   const merge = new Merge(input, request, options);
   try {
     return await withFiles(

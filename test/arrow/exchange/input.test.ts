@@ -264,7 +264,6 @@ describe("openInput refuses", () => {
     ["a number", () => 5],
     ["a plain object", () => ({ a: [1] })],
     ["a promise", () => Promise.resolve(allTypes)],
-    ["rows as objects", () => [{ a: 1 }]],
     ["no bytes", () => new Uint8Array(0)],
     ["an empty array", () => []],
     ["an empty stream", () => pieces(new Uint8Array(0), 1)],

@@ -1,0 +1,90 @@
+/** Record batches as Arrow IPC, written as they come. */
+
+import {
+  AsyncByteQueue,
+  type RecordBatch,
+  RecordBatchFileWriter,
+  RecordBatchStreamWriter,
+  type Schema,
+} from "apache-arrow";
+import { breathe } from "../../async/eventLoop.js";
+
+/** Maximum bytes of small pieces that are joined. */
+const PIECE_BYTES = 2 ** 18;
+/** Pieces of fewer bytes are joined, because each piece is passed on by itself. */
+const SMALL_BYTES = 2 ** 13;
+
+/**
+ * The pieces of an IPC stream or file.
+ * @param asStream a file can't hold dictionaries that differ from batch to batch
+ */
+export async function* encodeIpc(
+  schema: Schema,
+  batches: AsyncIterable<RecordBatch>,
+  asStream: boolean,
+): AsyncGenerator<Uint8Array, undefined> {
+  const sink = new Sink();
+  const writer = (asStream ? new RecordBatchStreamWriter() : new RecordBatchFileWriter()).reset(sink, schema);
+  for await (const batch of batches) {
+    await breathe();
+    writer.write(batch);
+    yield* sink.take();
+  }
+  writer.finish();
+  yield* sink.take();
+}
+
+/** The bytes of an IPC stream, in one piece. */
+export async function ipcBytes(schema: Schema, batches: AsyncIterable<RecordBatch>): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = [];
+  let byteLength = 0;
+  for await (const piece of encodeIpc(schema, batches, true)) {
+    pieces.push(piece);
+    byteLength += piece.length;
+  }
+  return joined(pieces, byteLength);
+}
+
+function joined(pieces: readonly Uint8Array[], byteLength: number): Uint8Array {
+  const bytes = new Uint8Array(byteLength);
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}
+
+/** Collects what the writer writes, until it is asked for. */
+class Sink extends AsyncByteQueue {
+  #pieces: Uint8Array[] = [];
+
+  override write(piece: Uint8Array): void {
+    this.#pieces.push(piece);
+  }
+
+  /** Joins small pieces. */
+  take(): Uint8Array[] {
+    const taken: Uint8Array[] = [];
+    let small: Uint8Array[] = [];
+    let smallBytes = 0;
+    const join = () => {
+      if (small.length > 0) taken.push(small.length === 1 ? small[0] : joined(small, smallBytes));
+      small = [];
+      smallBytes = 0;
+    };
+    for (const piece of this.#pieces) {
+      if (piece.length === 0) continue;
+      if (piece.length >= SMALL_BYTES || smallBytes >= PIECE_BYTES) join();
+      if (piece.length >= SMALL_BYTES) {
+        taken.push(piece);
+      } else {
+        small.push(piece);
+        smallBytes += piece.length;
+      }
+    }
+    join();
+    this.#pieces = [];
+    return taken;
+  }
+}

@@ -1,0 +1,308 @@
+/**
+ * Columns as JavaScript values:
+ *
+ *     Int                  number; bigint for 64 bits
+ *     Float                number
+ *     Bool Utf8            boolean, string
+ *     Binary               Uint8Array
+ *     Date Timestamp       number of milliseconds since 1970, as apache-arrow gives it
+ *     Time Duration        number for 32 bits, bigint for 64, in the type's own unit
+ *     Decimal              text with all digits of the scale
+ *     List                 array
+ *     FixedSizeList        typed array for numbers none of which is null, array otherwise
+ *     Struct               object
+ *     Map                  Map
+ *     Dictionary           what its values give
+ *
+ * Null is null everywhere. Arrays and bytes are copies: they stay as they are.
+ */
+
+import { type DataType, type Dictionary, type Field, Type } from "apache-arrow";
+import { alignedBytes } from "../../bytes/aligned.js";
+import { decodeHalfFloat } from "../../bytes/halfFloat.js";
+import { InternalError } from "../../errors.js";
+import type { Column, FixedColumn, Validity, VariableColumn } from "../columns/column.js";
+import { readIndices } from "../columns/dictionaries.js";
+import { sliceColumn } from "../columns/sliceColumn.js";
+import { isSet } from "../columns/validity.js";
+import { formatDecimal } from "./decimalText.js";
+
+/** One value per row. */
+export function decodeValues(column: Column, type: DataType): unknown[] {
+  const values = decodeAll(column, type);
+  const { validity, length } = column;
+  if (validity !== null && column.kind !== "null") {
+    for (let row = 0; row < length; row++) if (!isSet(validity, row)) values[row] = null;
+  }
+  return values;
+}
+
+/** As {@link decodeValues}, with anything in place of nulls. */
+function decodeAll(column: Column, type: DataType): unknown[] {
+  const { length } = column;
+  switch (column.kind) {
+    case "null":
+      return new Array(length).fill(null);
+    case "bits": {
+      const values: boolean[] = new Array(length);
+      for (let row = 0; row < length; row++) {
+        const bit = column.bitOffset + row;
+        values[row] = ((column.bits[bit >>> 3] >>> (bit & 7)) & 1) === 1;
+      }
+      return values;
+    }
+    case "fixed":
+      return fixedValues(column, type);
+    case "variable":
+      return variableValues(column, type);
+    case "dictionary": {
+      const entries = decodeValues(column.dictionary, (type as Dictionary).dictionary);
+      return Array.from(readIndices(column), (index) => entries[index] ?? null);
+    }
+    case "list":
+      return lists(column, type);
+    case "fixedSizeList":
+    case "sizedList":
+      return sizedLists(column, type);
+    case "struct":
+    case "packedStruct": {
+      const fields = type.children as Field[];
+      const members = column.children.map((child, index) => decodeValues(child, fields[index].type));
+      return makeObjects(
+        fields.map(({ name }) => name),
+        members,
+        length,
+      );
+    }
+  }
+}
+
+/**
+ * Objects of columns of values.
+ * @param names of the columns, all different
+ */
+export function makeObjects(
+  names: readonly string[],
+  columns: readonly (readonly unknown[])[],
+  rowCount: number,
+): Record<string, unknown>[] {
+  const objects: Record<string, unknown>[] = new Array(rowCount);
+  for (let row = 0; row < rowCount; row++) objects[row] = {};
+  for (const [index, name] of names.entries()) {
+    const values = columns[index];
+    if (name === "__proto__") {
+      // Setting it would change what the object is.
+      for (let row = 0; row < rowCount; row++) {
+        Object.defineProperty(objects[row], name, {
+          value: values[row],
+          enumerable: true,
+          writable: true,
+          configurable: true,
+        });
+      }
+      continue;
+    }
+    for (let row = 0; row < rowCount; row++) objects[row][name] = values[row];
+  }
+  return objects;
+}
+
+// ------------------------------------------------------------------------------- values of a fixed width
+
+interface NumericType {
+  readonly typeId: number;
+  readonly isSigned?: boolean;
+  readonly unit?: number;
+  readonly scale?: number;
+}
+
+type NumberArray =
+  | Int8Array
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | Float32Array
+  | Float64Array
+  | BigInt64Array
+  | BigUint64Array;
+
+const DAY_MS = 86_400_000;
+
+function fixedValues(column: FixedColumn, type: DataType): unknown[] {
+  const { typeId, unit = 0, scale = 0 } = type as unknown as NumericType;
+  switch (typeId) {
+    case Type.FixedSizeBinary: {
+      const { byteWidth, values } = column;
+      return Array.from({ length: column.length }, (_, row) =>
+        values.slice(row * byteWidth, (row + 1) * byteWidth),
+      );
+    }
+    case Type.Decimal:
+      return decimals(column, scale);
+    case Type.Timestamp:
+      return moments(numbersOf(column, type) as BigInt64Array, unit);
+    case Type.Date:
+      return unit === 0
+        ? Array.from(numbersOf(column, type) as Int32Array, (days) => days * DAY_MS)
+        : Array.from(numbersOf(column, type) as BigInt64Array, Number);
+    case Type.Float:
+      if (column.byteWidth === 2) return Array.from(numbersOf(column, type) as Uint16Array, decodeHalfFloat);
+      break;
+  }
+  return Array.from(numbersOf(column, type) as ArrayLike<unknown>);
+}
+
+/** Units in a second of seconds, milliseconds, microseconds and nanoseconds; whole milliseconds stay exact. */
+function moments(values: BigInt64Array, unit: number): number[] {
+  switch (unit) {
+    case 0:
+      return Array.from(values, (value) => Number(value) * 1000);
+    case 1:
+      return Array.from(values, Number);
+    default: {
+      const perMillisecond = unit === 2 ? 1000n : 1_000_000n;
+      const divisor = Number(perMillisecond);
+      return Array.from(
+        values,
+        (value) => Number(value / perMillisecond) + Number(value % perMillisecond) / divisor,
+      );
+    }
+  }
+}
+
+function decimals({ values, byteWidth, length }: FixedColumn, scale: number): string[] {
+  const words = new BigInt64Array(alignedBytes(values, 8).slice(0, length * byteWidth).buffer);
+  const perValue = byteWidth / 8;
+  return Array.from({ length }, (_, row) => {
+    let unscaled = words[row * perValue + perValue - 1];
+    for (let word = perValue - 2; word >= 0; word--) {
+      unscaled = (unscaled << 64n) | BigInt.asUintN(64, words[row * perValue + word]);
+    }
+    return formatDecimal(unscaled, scale);
+  });
+}
+
+/** The numbers of a column, as views of its memory where that is aligned. */
+function numbersOf(column: FixedColumn, type: DataType): NumberArray {
+  const { typeId, isSigned = true } = type as unknown as NumericType;
+  const { byteWidth, length } = column;
+  const { buffer, byteOffset } = alignedBytes(column.values, byteWidth);
+  if (typeId === Type.Float) {
+    if (byteWidth === 8) return new Float64Array(buffer, byteOffset, length);
+    return byteWidth === 4
+      ? new Float32Array(buffer, byteOffset, length)
+      : new Uint16Array(buffer, byteOffset, length);
+  }
+  switch (byteWidth) {
+    case 1:
+      return isSigned
+        ? new Int8Array(buffer, byteOffset, length)
+        : new Uint8Array(buffer, byteOffset, length);
+    case 2:
+      return isSigned
+        ? new Int16Array(buffer, byteOffset, length)
+        : new Uint16Array(buffer, byteOffset, length);
+    case 4:
+      return isSigned
+        ? new Int32Array(buffer, byteOffset, length)
+        : new Uint32Array(buffer, byteOffset, length);
+    case 8:
+      return isSigned
+        ? new BigInt64Array(buffer, byteOffset, length)
+        : new BigUint64Array(buffer, byteOffset, length);
+    default:
+      throw new InternalError(`numbers of ${byteWidth} bytes`);
+  }
+}
+
+// ------------------------------------------------------------------------------- values of a variable width
+
+const decoder = new TextDecoder();
+
+function variableValues({ offsets, bytes, length }: VariableColumn, type: DataType): unknown[] {
+  const isText = type.typeId === Type.Utf8 || type.typeId === Type.LargeUtf8;
+  const values: unknown[] = new Array(length);
+  let start = Number(offsets[0]);
+  for (let row = 0; row < length; row++) {
+    const end = Number(offsets[row + 1]);
+    values[row] = isText ? textAt(bytes, start, end) : bytes.slice(start, end);
+    start = end;
+  }
+  return values;
+}
+
+/** Longest text that is decoded here: the call of the decoder costs more than it saves. */
+const SHORT_TEXT = 16;
+
+function textAt(bytes: Uint8Array, start: number, end: number): string {
+  if (end - start > SHORT_TEXT) return decoder.decode(bytes.subarray(start, end));
+  let text = "";
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at];
+    if (byte > 0x7f) return decoder.decode(bytes.subarray(start, end));
+    text += String.fromCharCode(byte);
+  }
+  return text;
+}
+
+// --------------------------------------------------------------------------------------------- nested values
+
+function lists(column: Extract<Column, { kind: "list" }>, type: DataType): unknown[] {
+  const { offsets, length } = column;
+  const [item] = type.children as Field[];
+  const isMap = type.typeId === Type.Map;
+  const first = Number(offsets[0]);
+  // The items of other slices of the column are not looked at.
+  const items = sliceColumn(column.items, first, Number(offsets[length]) - first);
+  const flat = decodeValues(items, item.type);
+  const values: unknown[] = new Array(length);
+  const names = isMap ? (item.type.children as Field[]).map(({ name }) => name) : [];
+  for (let row = 0; row < length; row++) {
+    const own = flat.slice(Number(offsets[row]) - first, Number(offsets[row + 1]) - first);
+    values[row] = isMap
+      ? new Map((own as Record<string, unknown>[]).map((entry) => [entry[names[0]], entry[names[1]]]))
+      : own;
+  }
+  return values;
+}
+
+function sizedLists(
+  column: Extract<Column, { kind: "fixedSizeList" | "sizedList" }>,
+  type: DataType,
+): unknown[] {
+  const { dimension, length } = column;
+  const items: Column = column.items;
+  const [item] = type.children as Field[];
+  const isNumeric = item.type.typeId === Type.Float || item.type.typeId === Type.Int;
+  const values: unknown[] = new Array(length);
+  if (!isNumeric || items.kind !== "fixed") {
+    const flat = decodeValues(items, item.type);
+    for (let row = 0; row < length; row++) values[row] = flat.slice(row * dimension, (row + 1) * dimension);
+    return values;
+  }
+  const numbers = itemNumbers(items, item.type);
+  const { validity } = items;
+  for (let row = 0; row < length; row++) {
+    const own = numbers.slice(row * dimension, (row + 1) * dimension);
+    const isWhole = validity === null || areSet(validity, row * dimension, dimension);
+    values[row] = isWhole
+      ? own
+      : Array.from(own as ArrayLike<unknown>, (value, index) =>
+          isSet(validity, row * dimension + index) ? value : null,
+        );
+  }
+  return values;
+}
+
+function itemNumbers(items: FixedColumn, type: DataType): NumberArray {
+  const numbers = numbersOf(items, type);
+  const isHalf = type.typeId === Type.Float && items.byteWidth === 2;
+  return isHalf ? Float32Array.from(numbers as Uint16Array, decodeHalfFloat) : numbers;
+}
+
+function areSet(validity: Validity, start: number, count: number): boolean {
+  for (let index = start; index < start + count; index++) if (!isSet(validity, index)) return false;
+  return true;
+}

@@ -1,0 +1,254 @@
+/**
+ * The schema of rows that are plain objects, where neither a table nor the caller gives one:
+ *
+ *     number          float64
+ *     bigint          int64
+ *     boolean         bool
+ *     string          utf8
+ *     Date            timestamp in milliseconds, UTC
+ *     Uint8Array      binary, as other views of bytes, and ArrayBuffer
+ *     array           list of what its items are; of numbers, and all of one length ≥ 2, or under the name `vector`:
+ *                     fixed-size list of float32
+ *     typed array     as an array, with items of its own type
+ *     object          struct
+ *
+ * A column has one type; null and undefined are null of it. All columns are nullable.
+ */
+
+import {
+  Binary,
+  Bool,
+  type DataType,
+  Field,
+  FixedSizeList,
+  Float32,
+  Float64,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  List,
+  Schema,
+  Struct,
+  TimestampMillisecond,
+  Uint16,
+  Uint32,
+  Uint64,
+  Utf8,
+} from "apache-arrow";
+import { InvalidInputError } from "../../errors.js";
+import { describeValue } from "./faults.js";
+
+/** Name under which arrays of numbers are vectors whatever their length. */
+const VECTOR = "vector";
+/** Least length of arrays that are vectors by having all the same length. */
+const MIN_DIMENSION = 2;
+/** Levels of nesting; also ends objects that hold themselves. */
+const MAX_DEPTH = 32;
+
+/**
+ * @throws InvalidInputError where the values of a column are of several types, or all null, naming row and column
+ */
+export function inferSchema(rows: readonly object[]): Schema {
+  const members = new Members("");
+  for (const [row, value] of rows.entries()) members.add(value, row, 0);
+  return new Schema(members.fields());
+}
+
+/** What the values of a column were so far. */
+type Seen =
+  | { readonly kind: "scalar"; readonly name: string; readonly type: DataType }
+  | { readonly kind: "array"; readonly items: Values; length: number | null; isNumeric: boolean }
+  | { readonly kind: "object"; readonly members: Members };
+
+/** The members of objects. */
+class Members {
+  readonly #path: string;
+  readonly #values = new Map<string, Values>();
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  add(value: object, row: number, depth: number): void {
+    for (const name of Object.keys(value)) {
+      let values = this.#values.get(name);
+      if (values === undefined) {
+        values = new Values(this.#path === "" ? name : `${this.#path}.${name}`, name);
+        this.#values.set(name, values);
+      }
+      values.add((value as Record<string, unknown>)[name], row, depth);
+    }
+  }
+
+  fields(): Field[] {
+    return [...this.#values].map(([name, values]) => new Field(name, values.type(), true));
+  }
+}
+
+/** The values of a column, of a member or of the items of lists. */
+class Values {
+  readonly #path: string;
+  readonly #name: string;
+  #seen: Seen | null = null;
+  #firstRow = 0;
+
+  constructor(path: string, name: string) {
+    this.#path = path;
+    this.#name = name;
+  }
+
+  add(value: unknown, row: number, depth: number): void {
+    if (value === null || value === undefined) return;
+    if (depth > MAX_DEPTH) {
+      throw new InvalidInputError(`row ${row}, column ${this.#path}: nested deeper than ${MAX_DEPTH} levels`);
+    }
+    const found = kindOf(value);
+    if (found === null) {
+      throw new InvalidInputError(
+        `row ${row}, column ${this.#path}: no type is known for ${describeValue(value)}; pass a schema, or leave it out`,
+      );
+    }
+    if (this.#seen === null) {
+      this.#firstRow = row;
+      this.#seen =
+        found.kind === "array"
+          ? {
+              kind: "array",
+              items: new Values(`${this.#path}[]`, ""),
+              length: found.items.length,
+              isNumeric: true,
+            }
+          : found.kind === "object"
+            ? { kind: "object", members: new Members(this.#path) }
+            : found;
+    }
+    this.#merge(this.#seen, found, value, row, depth);
+  }
+
+  #merge(seen: Seen, found: Found, value: unknown, row: number, depth: number): void {
+    if (seen.kind === "array" && found.kind === "array") {
+      if (seen.length !== found.items.length) seen.length = null;
+      addItems(seen, found, row, depth);
+    } else if (seen.kind === "object" && found.kind === "object") {
+      seen.members.add(value as object, row, depth + 1);
+    } else if (seen.kind !== "scalar" || found.kind !== "scalar" || seen.name !== found.name) {
+      throw new InvalidInputError(
+        `row ${row}, column ${this.#path}: ${describeValue(value)} in a column whose value in row ${this.#firstRow} is ${kindName(seen)}; pass a schema to say which type is meant`,
+      );
+    }
+  }
+
+  type(): DataType {
+    const seen = this.#seen;
+    if (seen === null) {
+      throw new InvalidInputError(
+        `column ${this.#path}: its type is not known, as it has no value that isn't null; pass a schema`,
+      );
+    }
+    if (seen.kind === "scalar") return seen.type;
+    if (seen.kind === "object") return new Struct(seen.members.fields());
+    const { items, length, isNumeric } = seen;
+    if (isNumeric && length !== null && (length >= MIN_DIMENSION || (this.#name === VECTOR && length > 0))) {
+      const item = items.type();
+      const type = item instanceof Float64 && !items.isTyped ? new Float32() : item;
+      return new FixedSizeList(length, new Field("item", type, true));
+    }
+    if (this.#name === VECTOR && isNumeric && length === null) {
+      throw new InvalidInputError(
+        `column ${this.#path}: its vectors have different lengths; pass a schema if they are meant to be lists`,
+      );
+    }
+    return new List(new Field("item", items.type(), true));
+  }
+
+  /** Whether the items came in typed arrays, whose type then is theirs. */
+  isTyped = false;
+
+  /** Takes the type of a typed array's items. */
+  addTyped(type: DataType, name: string, row: number, value: unknown): void {
+    this.isTyped = true;
+    this.#seen ??= { kind: "scalar", name, type };
+    this.#merge(this.#seen, { kind: "scalar", name, type }, value, row, 0);
+  }
+}
+
+type Found =
+  | { readonly kind: "scalar"; readonly name: string; readonly type: DataType }
+  | { readonly kind: "array"; readonly items: ArrayLike<unknown>; readonly typed: DataType | null }
+  | { readonly kind: "object" };
+
+function addItems(
+  seen: Extract<Seen, { kind: "array" }>,
+  { items, typed }: Extract<Found, { kind: "array" }>,
+  row: number,
+  depth: number,
+): void {
+  if (typed !== null) {
+    seen.items.addTyped(typed, `${typed}`, row, items);
+    return;
+  }
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index];
+    if (typeof item !== "number") seen.isNumeric = false;
+    seen.items.add(item, row, depth + 1);
+  }
+}
+
+const scalar = (name: string, type: DataType): Found => ({ kind: "scalar", name, type });
+
+/** Null for what no type is known of: functions, symbols, maps, and other objects that are not plain. */
+function kindOf(value: unknown): Found | null {
+  switch (typeof value) {
+    case "number":
+      return scalar("a number", new Float64());
+    case "bigint":
+      return scalar("a bigint", new Int64());
+    case "boolean":
+      return scalar("a boolean", new Bool());
+    case "string":
+      return scalar("a text", new Utf8());
+    case "object":
+      break;
+    default:
+      return null;
+  }
+  if (Array.isArray(value)) return { kind: "array", items: value, typed: null };
+  const tag = Object.prototype.toString.call(value).slice(8, -1);
+  const typed = TYPED_ARRAYS[tag];
+  if (typed !== undefined) {
+    return { kind: "array", items: value as unknown as ArrayLike<unknown>, typed: new typed() };
+  }
+  switch (tag) {
+    case "Date":
+      return scalar("a Date", new TimestampMillisecond("UTC"));
+    case "Uint8Array":
+    case "Uint8ClampedArray":
+    case "DataView":
+    case "ArrayBuffer":
+    case "SharedArrayBuffer":
+      return scalar("bytes", new Binary());
+    case "Object":
+      return typeof (value as Iterable<unknown>)[Symbol.iterator] === "function" ? null : { kind: "object" };
+    default:
+      return null;
+  }
+}
+
+/** Typed arrays of numbers, and the types of their items. Those of bytes are binary. */
+const TYPED_ARRAYS: Readonly<Record<string, (new () => DataType) | undefined>> = {
+  Int8Array: Int8,
+  Int16Array: Int16,
+  Uint16Array: Uint16,
+  Int32Array: Int32,
+  Uint32Array: Uint32,
+  Float32Array: Float32,
+  Float64Array: Float64,
+  BigInt64Array: Int64,
+  BigUint64Array: Uint64,
+};
+
+function kindName(seen: Seen): string {
+  if (seen.kind === "scalar") return seen.name;
+  return seen.kind === "array" ? "an array" : "an object";
+}

@@ -1,0 +1,54 @@
+/** The forms in which the rows of a query can be read. */
+
+import type { RecordBatch, Schema, Table } from "apache-arrow";
+import { toTable } from "../../arrow/exchange/batch.js";
+import { encodeIpc, ipcBytes } from "../../arrow/exchange/ipcOutput.js";
+import { objectsOfBatch } from "../../arrow/exchange/objectsOfBatch.js";
+import type { RowForms } from "../../namespace.js";
+
+/**
+ * @param batches runs the query; `isKept` tells that all its rows will be in memory together
+ */
+export function rowForms(
+  schema: Schema,
+  batches: (isKept: boolean) => AsyncGenerator<RecordBatch, void, undefined>,
+): RowForms {
+  async function* slices(isKept: boolean): AsyncGenerator<Record<string, unknown>[], void, undefined> {
+    for await (const batch of batches(isKept)) yield* objectsOfBatch(batch);
+  }
+  return {
+    async toArrow(): Promise<Table> {
+      const kept: RecordBatch[] = [];
+      for await (const batch of batches(true)) kept.push(batch);
+      return toTable(schema, kept);
+    },
+    async toArray() {
+      const all: Record<string, unknown>[] = [];
+      // Not by spreading: a slice may have more rows than a call may have arguments.
+      for await (const slice of slices(false)) for (const row of slice) all.push(row);
+      return all;
+    },
+    rows: () => ({
+      async *[Symbol.asyncIterator]() {
+        for await (const slice of slices(false)) yield* slice;
+      },
+    }),
+    toIPC: () => ipcBytes(schema, batches(false)),
+    toIPCStream() {
+      const pieces = encodeIpc(schema, batches(false), true);
+      return new ReadableStream<Uint8Array>(
+        {
+          async pull(controller) {
+            const { done, value } = await pieces.next();
+            if (done === true) controller.close();
+            else controller.enqueue(value);
+          },
+          async cancel() {
+            await pieces.return(undefined);
+          },
+        },
+        { highWaterMark: 0 },
+      );
+    },
+  };
+}
