@@ -1,6 +1,6 @@
 /** The script of the threads (async/workerPool): does the tasks that it is asked for, one after the other. */
 
-import { GREETING, type TaskOrder, type Reply, type Task } from "./async/workerPool.js";
+import { GREETING, type Reply, type Task, type TaskOrder } from "./async/workerPool.js";
 import { UnsupportedError } from "./errors.js";
 import { ENCODE_PAGES } from "./file/writing/pageEncoding.js";
 import { answerMessages } from "./platform/native.js";

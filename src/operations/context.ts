@@ -38,8 +38,8 @@ import { LatestVersions } from "../table/versions/latestVersion.js";
 import { ManifestCache } from "../table/versions/manifestCache.js";
 import type { NamingScheme } from "../table/versions/paths.js";
 import { fenceOffTable } from "../table/versions/tableLock.js";
-import { type RegisteredFunction, registerFunctions } from "../write/userFunctions.js";
 import { errorOfFailure, type FailureRecord, isErrorType } from "../typedErrors.js";
+import { type RegisteredFunction, registerFunctions } from "../write/userFunctions.js";
 import { RecentTransactions } from "./recentTransactions.js";
 
 /** Maximum bytes of decoded manifests in the cache. */

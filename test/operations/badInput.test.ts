@@ -495,7 +495,11 @@ describe("changes of the schema", () => {
     ["a computed column of no column", { name: "x", computed: "1 + 1" }, "InvalidInput"],
     ["a computed column of one that is not there", { name: "x", computed: "y + 1" }, "TableColumnNotFound"],
     ["a virtual column of no function", { name: "x", virtualColumn: {} }, "InvalidInput"],
-    ["a virtual column of an unknown function", { name: "x", virtualColumn: { udfName: "f" } }, "InvalidInput"],
+    [
+      "a virtual column of an unknown function",
+      { name: "x", virtualColumn: { udfName: "f" } },
+      "InvalidInput",
+    ],
     ["a type that is none", { name: "x", dataType: { type: "wat" } }, "Unsupported"],
     ["a type without a name", { name: "x", dataType: {} }, "InvalidInput"],
     ["a type without a unit", { name: "x", dataType: { type: "timestamp" } }, "InvalidInput"],
