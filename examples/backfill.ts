@@ -61,7 +61,8 @@ async function request(texts: readonly string[], signal: AbortSignal): Promise<n
   for (let attempt = 0; ; attempt++) {
     const answer = await fetch(url, { method: "POST", body: JSON.stringify({ texts }), signal });
     if (answer.ok) return (await answer.json()) as number[][];
-    if (answer.status !== 429 || attempt === MAX_ATTEMPTS) throw new Error(`the API answers ${answer.status}`);
+    if (answer.status !== 429 || attempt === MAX_ATTEMPTS)
+      throw new Error(`the API answers ${answer.status}`);
     const askedMs = Number(answer.headers.get("retry-after")) * 1000;
     const ownMs = 50 * 2 ** attempt;
     // Not all at the same moment again.
@@ -103,9 +104,15 @@ const isThere = await ns.tableExists({ id }).then(
   () => false,
 );
 if (!isThere) {
-  const texts = Array.from({ length: ROWS }, (_, row) => `Document ${row} is about the number ${row * 7919}.`);
+  const texts = Array.from(
+    { length: ROWS },
+    (_, row) => `Document ${row} is about the number ${row * 7919}.`,
+  );
   await ns.createTable({ id }, new Table({ text: vectorFromArray(texts, new Utf8()) }));
-  await ns.alterTableAddColumns({ id, newColumns: [{ name: "vector", virtualColumn: { udfName: "embedding" } }] });
+  await ns.alterTableAddColumns({
+    id,
+    newColumns: [{ name: "vector", virtualColumn: { udfName: "embedding" } }],
+  });
 }
 
 const [before] = (await ns.describeComputedColumns({ id })).columns;
@@ -125,7 +132,9 @@ process.once("SIGINT", () => {
 await ns.waitForJob({ jobId, onProgress: drawProgress });
 
 const [after] = (await ns.describeComputedColumns({ id })).columns;
-console.log(`\n${after.staleRows} rows are left. The API refused ${refusals} requests, which were made again.`);
+console.log(
+  `\n${after.staleRows} rows are left. The API refused ${refusals} requests, which were made again.`,
+);
 const first = (await ns.table("documents").scan({ limit: 1 }).toArrow()).get(0)?.toJSON();
 const numbers = [...(first?.vector as Vector<Float32>)].slice(0, 4).map((value) => value?.toFixed(3));
 console.log(`${first?.text} → ${numbers.join(", ")}, …`);

@@ -90,4 +90,7 @@ function backfill(label: string, embedding: UserFunction): BenchCase {
   };
 }
 
-export const backfillCases: readonly BenchCase[] = [backfill("in batches", byBatch), backfill("row by row", byRow)];
+export const backfillCases: readonly BenchCase[] = [
+  backfill("in batches", byBatch),
+  backfill("row by row", byRow),
+];

@@ -2,7 +2,17 @@
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Field, FixedSizeList, Float32, Int32, Int64, Table, tableFromIPC, Utf8, vectorFromArray } from "apache-arrow";
+import {
+  Field,
+  FixedSizeList,
+  Float32,
+  Int32,
+  Int64,
+  Table,
+  tableFromIPC,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
 import {
   DirectoryNamespace,
   type DirectoryNamespaceOptions,
@@ -105,11 +115,23 @@ describe("a column of a function", () => {
     await declare(ns);
     expect(await theirPairs()).toEqual(numbers(0, 300).map((n) => [n, null]));
     expect(await stale(ns)).toMatchObject({
-      ...{ column: "d", kind: "function", udfName: "double", udfVersion: "1", inputs: ["n"], isRegistered: true },
+      ...{
+        column: "d",
+        kind: "function",
+        udfName: "double",
+        udfVersion: "1",
+        inputs: ["n"],
+        isRegistered: true,
+      },
       ...{ staleRows: 300, staleFragments: [0, 1, 2] },
     });
     const job = await fill(ns);
-    expect(job).toMatchObject({ state: "Succeeded", done: 300, total: 300, result: { rows: 300, fragments: 3 } });
+    expect(job).toMatchObject({
+      state: "Succeeded",
+      done: 300,
+      total: 300,
+      result: { rows: 300, fragments: 3 },
+    });
     expect(seen.length).toBe(300);
     expect(await theirPairs()).toEqual(doubled(numbers(0, 300)));
     expect(await stale(ns)).toMatchObject({ staleRows: 0, staleFragments: [] });
@@ -128,10 +150,13 @@ describe("a column of a function", () => {
     await ns.insertIntoTable(ID, rows(300, 50));
     await ns.updateTable({ ...ID, predicate: "n = 7", updates: [["n", "1007"]] });
     await ns.updateTable({ ...ID, predicate: "n = 8", updates: [["s", "'other'"]] });
-    await ns.mergeInsertIntoTable({ ...ID, on: "s", whenMatchedUpdateAll: true }, new Table({
-      s: vectorFromArray(["row 9"], new Utf8()),
-      n: vectorFromArray([1009], new Int32()),
-    }));
+    await ns.mergeInsertIntoTable(
+      { ...ID, on: "s", whenMatchedUpdateAll: true },
+      new Table({
+        s: vectorFromArray(["row 9"], new Utf8()),
+        n: vectorFromArray([1009], new Int32()),
+      }),
+    );
     expect((await stale(ns)).staleRows).toBe(52);
     await fill(ns);
     expect(seen.sort((a, b) => a - b)).toEqual([...numbers(300, 50), 1007, 1009]);
@@ -174,7 +199,11 @@ describe("a column of a function", () => {
     expect(await theirPairs()).toEqual(doubled(numbers(0, 300)));
   });
 
-  it.each(["2.0", "2.1", "2.2"] as const)("of vectors is filled in files of %s", async (dataStorageVersion) => {
+  it.each([
+    "2.0",
+    "2.1",
+    "2.2",
+  ] as const)("of vectors is filled in files of %s", async (dataStorageVersion) => {
     const output = new FixedSizeList(4, new Field("item", new Float32(), true));
     const embed: UserFunction = {
       ...{ version: "a", inputs: ["s", "n"], output },
@@ -188,8 +217,13 @@ describe("a column of a function", () => {
     opened.push(ns);
     await makeTable(ns);
     await ns.deleteFromTable({ ...ID, predicate: "n % 7 = 2" });
-    await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "v", virtualColumn: { udfName: "embed" } }] });
-    const { jobId } = await ns.table("t").backfill("v", { checkpointSize: 13, batchCheckpointFlushIntervalSeconds: 0 });
+    await ns.alterTableAddColumns({
+      ...ID,
+      newColumns: [{ name: "v", virtualColumn: { udfName: "embed" } }],
+    });
+    const { jobId } = await ns
+      .table("t")
+      .backfill("v", { checkpointSize: 13, batchCheckpointFlushIntervalSeconds: 0 });
     await ns.waitForJob({ jobId });
     const table = tableFromIPC(await reference.readTable(root, "t"));
     expect(table.numRows).toBe(257);
@@ -227,7 +261,12 @@ describe("a column of a function", () => {
     await makeTable(ns, 5);
     await declare(ns);
     const before = (await ns.describeTable(ID)).version ?? 0;
-    await fill(ns, { checkpointSize: 30, commitGranularity: 2, minCheckpointSize: 30, maxCheckpointSize: 30 });
+    await fill(ns, {
+      checkpointSize: 30,
+      commitGranularity: 2,
+      minCheckpointSize: 30,
+      maxCheckpointSize: 30,
+    });
     expect(Math.max(...batches)).toBe(30);
     expect((await ns.describeTable(ID)).version).toBe(before + 3);
   });
@@ -245,7 +284,10 @@ describe("a column of SQL", () => {
     await ns.updateTable({ ...ID, predicate: "n = 5", updates: [["n", "6"]] });
     expect((await stale(ns)).staleRows).toBe(1);
     await fill(ns);
-    expect((await theirPairs()).filter(([n]) => n === 6)).toEqual([[6, 12], [6, 12]]);
+    expect((await theirPairs()).filter(([n]) => n === 6)).toEqual([
+      [6, 12],
+      [6, 12],
+    ]);
   });
 });
 
@@ -266,7 +308,13 @@ describe("a backfill that can't be", () => {
     await refused({ column: "" }, InvalidInputError, /column/);
     await refused({ where: "n +" }, InvalidInputError, /where/);
     await refused({ readVersion: 77 }, TableVersionNotFoundError, /77/);
-    for (const member of ["concurrency", "intraApplierConcurrency", "checkpointSize", "taskSize", "numFrags"]) {
+    for (const member of [
+      "concurrency",
+      "intraApplierConcurrency",
+      "checkpointSize",
+      "taskSize",
+      "numFrags",
+    ]) {
       await refused({ [member]: 0 }, InvalidInputError, new RegExp(member));
       await refused({ [member]: 1.5 }, InvalidInputError, new RegExp(member));
     }
@@ -274,15 +322,23 @@ describe("a backfill that can't be", () => {
     await refused({ batchCheckpointFlushIntervalSeconds: -1 }, InvalidInputError, /FlushInterval/);
     await refused({ cluster: 5 }, InvalidInputError, /cluster/);
     const other = open({});
-    await expect(other.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(/no function double; none/);
+    await expect(other.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(
+      /no function double; none/,
+    );
     const newer = open(doubling({ version: "2" }).functions);
-    await expect(newer.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(/version 1 .* version 2/);
+    await expect(newer.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(
+      /version 1 .* version 2/,
+    );
     const wider = open(doubling({ inputs: ["n", "s"] }).functions);
-    await expect(wider.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(/registered with n, s/);
+    await expect(wider.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(
+      /registered with n, s/,
+    );
     const turned = open(doubling({ output: new Utf8() }).functions);
     await expect(turned.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(/int64.*string/);
     await ns.alterTableDropColumns({ ...ID, columns: ["n"] });
-    await expect(ns.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(TableColumnNotFoundError);
+    await expect(ns.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(
+      TableColumnNotFoundError,
+    );
   });
 
   it("of a function that throws fails with the row, after retries, and keeps what was computed", async () => {
@@ -323,7 +379,11 @@ describe("a backfill that can't be", () => {
     ["a vector of another type", (given: number[]) => vectorFromArray(given, new Int32()), /int32.*int64/],
     ["nothing", () => undefined, /undefined/],
     ["a null", (given: number[]) => given.map(() => null), /null was returned/],
-    ["too many in a typed array", (given: number[]) => new BigInt64Array(given.length + 1), /values were returned/],
+    [
+      "too many in a typed array",
+      (given: number[]) => new BigInt64Array(given.length + 1),
+      /values were returned/,
+    ],
     ["another typed array", (given: number[]) => Float64Array.from(given, () => 0.5), /0.5/],
   ] as const)("of a function that returns %s fails and shows nothing", async (_, result, message) => {
     const { functions } = doubling({

@@ -1,9 +1,9 @@
 /** Calls of functions. Those that give one of their operands take any type that all operands have in common. */
 
 import { type Bound, type Constant, constantOf, nullOf } from "../evaluate/bound.js";
+import { testOf, withCondition } from "../evaluate/condition.js";
 import { COMPARED_TEXT_FUNCTIONS } from "../functions/comparedTexts.js";
 import { DIGEST_FUNCTIONS } from "../functions/digests.js";
-import { testOf, withCondition } from "../evaluate/condition.js";
 import type { FunctionDefinition } from "../functions/form.js";
 import { FORMATTED_TIME_FUNCTIONS } from "../functions/formattedTimes.js";
 import { LIST_FUNCTIONS } from "../functions/lists.js";

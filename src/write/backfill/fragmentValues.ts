@@ -5,10 +5,10 @@
  */
 
 import type { Column } from "../../arrow/columns/column.js";
+import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { breathe } from "../../async/eventLoop.js";
 import { type Limit, mapAhead } from "../../async/parallel.js";
-import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import type { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { lowerBound } from "../../rows/rowPositions.js";

@@ -407,10 +407,11 @@ describe("Trigger a column backfill", () => {
   const path = (table: string) => `/v1/table/${table}/backfill_column`;
   const virtual = async () => {
     const table = await wire.table();
-    const metadata = { virtual_column: "true", "virtual_column.udf_name": "f" };
-    await wire.done(`/v1/table/${table}/update_field_metadata`, { updates: [{ path: "v", metadata }] });
+    const new_columns = [{ name: "c", computed: "v is null" }];
+    await wire.done(`/v1/table/${table}/add_columns`, { new_columns });
     return table;
   };
+  const accepted = { status: 202, json: { job_id: uuid } };
 
   sentence("column is required, of at least one character, and a field path", async () => {
     const table = await wire.table();
@@ -420,16 +421,14 @@ describe("Trigger a column backfill", () => {
   });
   sentence("the column must be a virtual (UDF-backed) column", async () => {
     expect(await wire.post(path(await wire.table()), { column: "v" })).toMatchObject(invalid("column"));
-    expect(await wire.post(path(await virtual()), { column: "v" })).toMatchObject({
-      status: 406,
-      json: { code: 0 },
-    });
+    expect(await wire.post(path(await virtual()), { column: "c" })).toMatchObject(accepted);
   });
   sentence("where, cluster and manifest are optional texts", async () => {
     const table = await virtual();
     for (const member of ["where", "cluster", "manifest"]) {
-      expect(await wire.post(path(table), { column: "v", [member]: 1 })).toMatchObject(invalid(member));
-      expect((await wire.post(path(table), { column: "v", [member]: "x" })).status).toBe(406);
+      expect(await wire.post(path(table), { column: "c", [member]: 1 })).toMatchObject(invalid(member));
+      const text = member === "where" ? "v is null" : "x";
+      expect((await wire.post(path(table), { column: "c", [member]: text })).status).toBe(202);
     }
   });
   sentence("the tuning members are optional integers, read_version a table version", async () => {
@@ -440,11 +439,11 @@ describe("Trigger a column backfill", () => {
       ...["checkpoint_size", "commit_granularity"],
     ];
     for (const member of members) {
-      expect(await wire.post(path(table), { column: "v", [member]: "1" })).toMatchObject(invalid(member));
+      expect(await wire.post(path(table), { column: "c", [member]: "1" })).toMatchObject(invalid(member));
     }
-    const all = Object.fromEntries(members.map((member) => [member, 1]));
-    expect((await wire.post(path(table), { column: "v", ...all })).status).toBe(406);
-    expect(await wire.post(path(table), { column: "v", read_version: -1 })).toMatchObject(
+    const all = Object.fromEntries(members.map((member) => [member, member === "read_version" ? 2 : 1]));
+    expect((await wire.post(path(table), { column: "c", ...all })).status).toBe(202);
+    expect(await wire.post(path(table), { column: "c", read_version: -1 })).toMatchObject(
       invalid("read_version"),
     );
     expect(await wire.post(path(table), { column: "v", read_version: 99 })).toMatchObject({
