@@ -3,7 +3,14 @@
 import type { LogicalType } from "../arrow/types/type.js";
 import { askedValues } from "./askedValues.js";
 import { BITMAP_FORM, BitmapFile, writeSets } from "./bitmapFile.js";
-import type { IndexAnswer, IndexKind, IndexQuery, OpenIndex, SearchEstimate, SearchOptions } from "./kind.js";
+import type {
+  IndexAnswer,
+  IndexKind,
+  IndexQuery,
+  IndexSearchOptions,
+  OpenIndex,
+  SearchEstimate,
+} from "./kind.js";
 import { RowIds } from "./rowIds.js";
 import { counted } from "./sortedRows.js";
 import { groupRows, mergeGroups } from "./valueGroups.js";
@@ -72,7 +79,10 @@ class BitmapSearch implements OpenIndex {
     return { rows: Math.ceil(bytes / 2), bytes: Math.ceil(bytes) };
   }
 
-  async search(query: IndexQuery, { withNulls = false, signal }: SearchOptions = {}): Promise<IndexAnswer> {
+  async search(
+    query: IndexQuery,
+    { withNulls = false, signal }: IndexSearchOptions = {},
+  ): Promise<IndexAnswer> {
     const rows = await this.file.union(this.#rowsOf(query), signal);
     if (query.kind === "isNull") return { rows, nulls: RowIds.none, isExact: true };
     const nulls = withNulls ? await this.file.union(this.file.nullRows, signal) : null;

@@ -19,7 +19,13 @@ import { breathe, goThrough } from "../async/eventLoop.js";
 import type { BitmapOrigin } from "../bytes/roaring.js";
 import type { DataFileWriter } from "../file/writing/writer.js";
 import type { AskedValues } from "./askedValues.js";
-import { BINARY, binaryColumn, type FileColumnType, IndexFile, writeIndexFile } from "./indexFile.js";
+import {
+  BINARY_TYPE,
+  binaryColumn,
+  type FileColumnType,
+  OpenIndexFile,
+  writeIndexFile,
+} from "./indexFile.js";
 import type { IndexFiles, IndexTarget, WrittenIndexFile } from "./kind.js";
 import type { RowMoves } from "./moves.js";
 import { RowIds } from "./rowIds.js";
@@ -49,7 +55,7 @@ export interface SetFileForm {
 export const BITMAP_FORM: SetFileForm = {
   fileName: "bitmap_page_lookup.lance",
   keys: "keys",
-  sets: { name: "bitmaps", type: BINARY, nullable: true },
+  sets: { name: "bitmaps", type: BINARY_TYPE, nullable: true },
   encode: (rows) => rows.encode(),
   decode: (bytes, origin) => RowIds.decode(bytes, origin),
   finish: (file, setCount) =>
@@ -93,7 +99,7 @@ export async function writeSets(
 export class BitmapFile {
   readonly #files: IndexFiles;
   readonly #form: SetFileForm;
-  readonly file: IndexFile;
+  readonly file: OpenIndexFile;
   readonly #column: Column;
   /** The keys without null, in order. */
   readonly #keys: OrderedValues;
@@ -107,7 +113,7 @@ export class BitmapFile {
     files: IndexFiles,
     form: SetFileForm,
     type: LogicalType,
-    file: IndexFile,
+    file: OpenIndexFile,
     column: Column,
     rows: Uint32Array,
     nullRows: Uint32Array,
@@ -127,7 +133,7 @@ export class BitmapFile {
    * @throws CorruptFileError
    */
   static async open(files: IndexFiles, form: SetFileForm, type: LogicalType): Promise<BitmapFile> {
-    const file: IndexFile = await IndexFile.open(files, form.fileName, columnsOf(form, type));
+    const file: OpenIndexFile = await OpenIndexFile.open(files, form.fileName, columnsOf(form, type));
     if (file.rowCount > MAX_KEYS) file.fail(`${file.rowCount} values`);
     const column = await file.column(form.keys);
     const present: number[] = [];

@@ -20,17 +20,24 @@ import { breathe } from "../async/eventLoop.js";
 import { XxHash64 } from "../bytes/xxHash64.js";
 import { InternalError, InvalidInputError } from "../errors.js";
 import { HeldBlocks } from "../rows/batchSize.js";
-import { BINARY, BOOL, binaryColumn, type FileColumnType, IndexFile, writeIndexFile } from "./indexFile.js";
+import {
+  BINARY_TYPE,
+  BOOL_TYPE,
+  binaryColumn,
+  type FileColumnType,
+  OpenIndexFile,
+  writeIndexFile,
+} from "./indexFile.js";
 import type {
   IndexAnswer,
   IndexFiles,
   IndexKind,
   IndexQuery,
   IndexRows,
+  IndexSearchOptions,
   IndexTarget,
   OpenIndex,
   SearchEstimate,
-  SearchOptions,
   WrittenIndexFile,
 } from "./kind.js";
 import type { RowMoves } from "./moves.js";
@@ -68,8 +75,8 @@ const ROUND_ZONES = 1024;
 
 const COLUMNS: readonly FileColumnType[] = [
   ...ZONE_COLUMNS,
-  { name: "has_null", type: BOOL },
-  { name: "bloom_filter_data", type: BINARY },
+  { name: "has_null", type: BOOL_TYPE },
+  { name: "bloom_filter_data", type: BINARY_TYPE },
 ];
 
 export const BLOOMFILTER: IndexKind = {
@@ -107,7 +114,7 @@ export const BLOOMFILTER: IndexKind = {
   ],
 
   async open(files) {
-    const file: IndexFile = await IndexFile.open(files, FILE_NAME, COLUMNS);
+    const file: OpenIndexFile = await OpenIndexFile.open(files, FILE_NAME, COLUMNS);
     file.count(ROWS_KEY, ZONE_ROWS, MAX_ZONE_ROWS);
     const zones = await readZones(file);
     const nulls = await file.column("has_null");
@@ -272,11 +279,11 @@ class BloomSearch implements OpenIndex {
   readonly kind = "BLOOMFILTER";
   readonly memoryWeight: number;
   readonly #files: IndexFiles;
-  readonly #file: IndexFile;
+  readonly #file: OpenIndexFile;
   readonly #zones: readonly Zone[];
   readonly #hasNull: readonly boolean[];
 
-  constructor(files: IndexFiles, file: IndexFile, zones: readonly Zone[], hasNull: readonly boolean[]) {
+  constructor(files: IndexFiles, file: OpenIndexFile, zones: readonly Zone[], hasNull: readonly boolean[]) {
     this.#files = files;
     this.#file = file;
     this.#zones = zones;
@@ -300,7 +307,7 @@ class BloomSearch implements OpenIndex {
     return { rows: Math.ceil(rows * zoneShare), bytes: this.#file.byteLength(["bloom_filter_data"]) };
   }
 
-  async search(query: IndexQuery, { signal }: SearchOptions = {}): Promise<IndexAnswer> {
+  async search(query: IndexQuery, { signal }: IndexSearchOptions = {}): Promise<IndexAnswer> {
     let zones: Zone[];
     if (query.kind === "isNull") zones = this.#zones.filter((_, zone) => this.#hasNull[zone]);
     else if (query.kind === "in") zones = await this.#zonesWith(query.values, signal);

@@ -23,7 +23,14 @@ import { UnsupportedError } from "../errors.js";
 import type { TableField } from "../schema/schema.js";
 import { storedLayoutOf } from "../schema/storedLayout.js";
 import { BTreeSearch } from "./btreeSearch.js";
-import { type FileColumnType, IndexFile, UINT32, UINT64, uint32Column, writeIndexFile } from "./indexFile.js";
+import {
+  type FileColumnType,
+  OpenIndexFile,
+  UINT32,
+  UINT64_TYPE,
+  uint32Column,
+  writeIndexFile,
+} from "./indexFile.js";
 import type { IndexFiles, IndexKind, IndexRows, IndexTarget, OpenIndex, WrittenIndexFile } from "./kind.js";
 import { counted, mergeSorted, movedRows } from "./sortedRows.js";
 
@@ -36,7 +43,7 @@ const MAX_PAGES = 2 ** 24;
 
 const pageData = (type: LogicalType): FileColumnType[] => [
   { name: "values", type, nullable: true },
-  { name: "ids", type: UINT64 },
+  { name: "ids", type: UINT64_TYPE },
 ];
 
 const pageLookup = (type: LogicalType): FileColumnType[] => [
@@ -83,14 +90,14 @@ export const BTREE: IndexKind = {
 };
 
 async function open(files: IndexFiles, field: TableField): Promise<OpenIndex> {
-  const lookup = await IndexFile.open(files, PAGE_LOOKUP, pageLookup(field.type));
+  const lookup = await OpenIndexFile.open(files, PAGE_LOOKUP, pageLookup(field.type));
   if ((lookup.text("range_partitioned") ?? "false") !== "false") {
     throw new UnsupportedError(
       `${lookup.path}: indexes in parts by ranges are not supported by this release`,
     );
   }
   const pageRows = lookup.count("batch_size", PAGE_ROWS, MAX_PAGE_ROWS);
-  const data = await IndexFile.open(files, PAGE_DATA, pageData(field.type));
+  const data = await OpenIndexFile.open(files, PAGE_DATA, pageData(field.type));
   const pageCount = Math.ceil(data.rowCount / pageRows);
   if (lookup.rowCount !== pageCount || pageCount > MAX_PAGES) {
     lookup.fail(`${lookup.rowCount} pages for ${data.rowCount} rows, ${pageRows} a page`);

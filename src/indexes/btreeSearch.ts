@@ -7,15 +7,15 @@ import type { LogicalType } from "../arrow/types/type.js";
 import { breathe } from "../async/eventLoop.js";
 import { HeldBlocks } from "../rows/batchSize.js";
 import { type AskedValues, askedValues } from "./askedValues.js";
-import { type IndexFile, integerWords } from "./indexFile.js";
+import { integerWords, type OpenIndexFile } from "./indexFile.js";
 import type {
   IndexAnswer,
   IndexFiles,
   IndexQuery,
   IndexRows,
+  IndexSearchOptions,
   OpenIndex,
   SearchEstimate,
-  SearchOptions,
 } from "./kind.js";
 import { RowIds, RowIdsBuilder } from "./rowIds.js";
 import { compareValues, firstAfter, firstFrom, type OrderedValues, orderedValues } from "./valueOrder.js";
@@ -48,7 +48,7 @@ export class BTreeSearch implements OpenIndex {
   readonly memoryWeight: number;
   readonly #files: IndexFiles;
   readonly #type: LogicalType;
-  readonly #data: IndexFile;
+  readonly #data: OpenIndexFile;
   readonly #pageRows: number;
   /** By entry: what a page begins and ends with. */
   readonly #min: OrderedValues;
@@ -62,9 +62,9 @@ export class BTreeSearch implements OpenIndex {
   constructor(
     files: IndexFiles,
     type: LogicalType,
-    data: IndexFile,
+    data: OpenIndexFile,
     pageRows: number,
-    lookup: IndexFile,
+    lookup: OpenIndexFile,
     { min, max, nullCounts, pageNumbers }: PageColumns,
   ) {
     this.#files = files;
@@ -91,7 +91,7 @@ export class BTreeSearch implements OpenIndex {
   }
 
   /** Nulls come first: a page that begins with a value has none, and one that ends with a null has nothing else. */
-  #checkEntry(lookup: IndexFile, entry: number): void {
+  #checkEntry(lookup: OpenIndexFile, entry: number): void {
     const nullCount = this.#nullCounts[entry];
     const rowCount = this.#rowCountOf(this.#pages[entry]);
     const beginsWithNull = !isValid(this.#min.validity, entry);
@@ -140,7 +140,10 @@ export class BTreeSearch implements OpenIndex {
     return { rows: Math.ceil(wholeRows + partRows), bytes: Math.ceil(bytes) };
   }
 
-  async search(query: IndexQuery, { withNulls = false, signal }: SearchOptions = {}): Promise<IndexAnswer> {
+  async search(
+    query: IndexQuery,
+    { withNulls = false, signal }: IndexSearchOptions = {},
+  ): Promise<IndexAnswer> {
     if (query.kind === "isNull") {
       return { rows: await this.#nullRows(signal), nulls: RowIds.none, isExact: true };
     }

@@ -31,9 +31,9 @@ export interface FileColumnType {
 }
 
 export const UINT32: LogicalType = { kind: "int", bits: 32, signed: false };
-export const UINT64: LogicalType = { kind: "int", bits: 64, signed: false };
-export const BINARY: LogicalType = { kind: "binary", large: false };
-export const BOOL: LogicalType = { kind: "bool" };
+export const UINT64_TYPE: LogicalType = { kind: "int", bits: 64, signed: false };
+export const BINARY_TYPE: LogicalType = { kind: "binary", large: false };
+export const BOOL_TYPE: LogicalType = { kind: "bool" };
 
 // ------------------------------------------------------------------------------------------------- writing
 
@@ -97,7 +97,7 @@ export function binaryColumn(values: readonly Uint8Array[]): VariableColumn {
 // ------------------------------------------------------------------------------------------------- reading
 
 /** An open file of an index. */
-export class IndexFile {
+export class OpenIndexFile {
   readonly #files: IndexFiles;
   readonly #fields: readonly TableField[];
   readonly #stored: ReadonlyMap<string, { readonly plan: LeafPlan; readonly stored: OpenColumns }>;
@@ -119,7 +119,11 @@ export class IndexFile {
    * @param columns that the file has, with any nullability
    * @throws CorruptFileError where it lacks one, or one has another type
    */
-  static async open(files: IndexFiles, name: string, columns: readonly FileColumnType[]): Promise<IndexFile> {
+  static async open(
+    files: IndexFiles,
+    name: string,
+    columns: readonly FileColumnType[],
+  ): Promise<OpenIndexFile> {
     const metadata = await files.open(name);
     const { fields, file } = columnsOfFile(metadata);
     const stored = new Map<string, { readonly plan: LeafPlan; readonly stored: OpenColumns }>();
@@ -134,7 +138,7 @@ export class IndexFile {
       stored.set(column.name, { plan, stored: await openColumns([file], plan.leaves) });
       found.push(field);
     }
-    return new IndexFile(files, metadata, found, stored);
+    return new OpenIndexFile(files, metadata, found, stored);
   }
 
   get rowCount(): number {

@@ -49,7 +49,7 @@ export interface IndexAnswer {
   readonly isExact: boolean;
 }
 
-export interface SearchOptions {
+export interface IndexSearchOptions {
   /** Whether the rows for which the condition is null are wanted too, as for its negation. Default false. */
   readonly withNulls?: boolean;
   readonly signal?: AbortSignal;
@@ -76,7 +76,7 @@ export interface OpenIndex {
    * The query must be one that the index answers.
    * @throws CorruptFileError; the signal's reason
    */
-  search(query: IndexQuery, options?: SearchOptions): Promise<IndexAnswer>;
+  search(query: IndexQuery, options?: IndexSearchOptions): Promise<IndexAnswer>;
 }
 
 /** The files of one segment. */

@@ -20,10 +20,10 @@ import type {
   IndexKind,
   IndexQuery,
   IndexRows,
+  IndexSearchOptions,
   IndexTarget,
   OpenIndex,
   SearchEstimate,
-  SearchOptions,
   WrittenIndexFile,
 } from "./kind.js";
 import { RowIds, RowIdsBuilder } from "./rowIds.js";
@@ -178,7 +178,7 @@ class LabelListSearch implements OpenIndex {
     return { rows: Math.ceil(bytes / 2), bytes: Math.ceil(bytes) };
   }
 
-  async search(query: IndexQuery, { signal }: SearchOptions = {}): Promise<IndexAnswer> {
+  async search(query: IndexQuery, { signal }: IndexSearchOptions = {}): Promise<IndexAnswer> {
     if (query.kind === "isNull") {
       return { rows: this.nullLists ?? RowIds.none, nulls: RowIds.none, isExact: true };
     }

@@ -14,15 +14,15 @@ import { breathe } from "../async/eventLoop.js";
 import { InternalError } from "../errors.js";
 import { askedValues } from "./askedValues.js";
 import { BitmapFile, type SetFileForm, writeSets } from "./bitmapFile.js";
-import { BINARY, integerWords, UINT32, uint32Column, uint64Column } from "./indexFile.js";
+import { BINARY_TYPE, integerWords, UINT32, uint32Column, uint64Column } from "./indexFile.js";
 import type {
   IndexAnswer,
   IndexKind,
   IndexQuery,
   IndexRows,
+  IndexSearchOptions,
   OpenIndex,
   SearchEstimate,
-  SearchOptions,
 } from "./kind.js";
 import { RowIds } from "./rowIds.js";
 import { counted } from "./sortedRows.js";
@@ -37,7 +37,7 @@ const BATCH_PAIRS = 65_536;
 const FORM: SetFileForm = {
   fileName: "ngram_postings.lance",
   keys: "tokens",
-  sets: { name: "posting_list", type: BINARY },
+  sets: { name: "posting_list", type: BINARY_TYPE },
   encode: (rows) => rows.encodeTreemap(),
   decode: (bytes, origin) => RowIds.decodeTreemap(bytes, origin),
 };
@@ -156,7 +156,7 @@ class NgramSearch implements OpenIndex {
     return { rows: isSome ? Math.ceil(this.file.setBytes / 2) : 0, bytes: Math.ceil(bytes) };
   }
 
-  async search(query: IndexQuery, { signal }: SearchOptions = {}): Promise<IndexAnswer> {
+  async search(query: IndexQuery, { signal }: IndexSearchOptions = {}): Promise<IndexAnswer> {
     const wanted = this.#setsOf(query);
     let rows: RowIds | null = wanted.some((ofToken) => ofToken.length === 0) ? RowIds.none : null;
     for (const ofToken of wanted) {

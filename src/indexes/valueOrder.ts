@@ -30,25 +30,6 @@ export type OrderedValues = { readonly length: number; readonly validity: Validi
 
 type Numbers = Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array;
 
-/** Whether values of a type have an order here. */
-export function isOrdered({ kind }: LogicalType): boolean {
-  switch (kind) {
-    case "bool":
-    case "int":
-    case "float":
-    case "date":
-    case "time":
-    case "timestamp":
-    case "duration":
-    case "fixedSizeBinary":
-    case "string":
-    case "binary":
-      return true;
-    default:
-      return false;
-  }
-}
-
 /**
  * @param column of the type, and no dictionary
  */

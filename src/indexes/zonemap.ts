@@ -24,8 +24,8 @@ import { BTREE } from "./btree.js";
 import { isNaNAt, widenedZeros } from "./floats.js";
 import {
   type FileColumnType,
-  IndexFile,
   integerWords,
+  OpenIndexFile,
   UINT32,
   uint32Column,
   writeIndexFile,
@@ -35,10 +35,10 @@ import type {
   IndexKind,
   IndexQuery,
   IndexRows,
+  IndexSearchOptions,
   IndexTarget,
   OpenIndex,
   SearchEstimate,
-  SearchOptions,
   WrittenIndexFile,
 } from "./kind.js";
 import type { RowMoves } from "./moves.js";
@@ -94,7 +94,7 @@ export const ZONEMAP: IndexKind = {
   ],
 
   async open(files, { type }) {
-    const file = await IndexFile.open(files, FILE_NAME, columnsOf(type));
+    const file = await OpenIndexFile.open(files, FILE_NAME, columnsOf(type));
     file.count(ROWS_KEY, ZONE_ROWS, MAX_ZONE_ROWS);
     const zones = await readZones(file);
     const [min, max, nulls, nans] = await Promise.all(
@@ -205,7 +205,7 @@ class ZonemapSearch implements OpenIndex {
   readonly #max: OrderedValues;
   readonly #zoneBytes: number;
 
-  constructor(type: LogicalType, file: IndexFile, values: ZoneValues) {
+  constructor(type: LogicalType, file: OpenIndexFile, values: ZoneValues) {
     this.#type = type;
     this.#values = values;
     // Others may have taken either zero for the least or the greatest: a zone with one is taken to have both.
@@ -235,7 +235,7 @@ class ZonemapSearch implements OpenIndex {
     return { rows, bytes: Math.ceil(zones.length * this.#zoneBytes) };
   }
 
-  async search(query: IndexQuery, { signal }: SearchOptions = {}): Promise<IndexAnswer> {
+  async search(query: IndexQuery, { signal }: IndexSearchOptions = {}): Promise<IndexAnswer> {
     signal?.throwIfAborted();
     await breathe();
     return { rows: rowsOfZones(this.#zonesOf(query)), nulls: null, isExact: false };

@@ -11,7 +11,13 @@ import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { breathe } from "../async/eventLoop.js";
 import { RoaringSet } from "../bytes/roaringSet.js";
 import { InternalError, InvalidInputError } from "../errors.js";
-import { type FileColumnType, type IndexFile, integerWords, UINT64, uint64Column } from "./indexFile.js";
+import {
+  type FileColumnType,
+  integerWords,
+  type OpenIndexFile,
+  UINT64_TYPE,
+  uint64Column,
+} from "./indexFile.js";
 import type { IndexRows } from "./kind.js";
 import { RowIds } from "./rowIds.js";
 
@@ -19,7 +25,7 @@ import { RowIds } from "./rowIds.js";
 export const ZONE_ROWS = 8192;
 /** Bounds on what a parameter or a file may say. */
 export const MAX_ZONE_ROWS = 2 ** 24;
-export const MAX_ZONES = 2 ** 26;
+const MAX_ZONES = 2 ** 26;
 
 export interface Zone {
   readonly fragmentId: number;
@@ -100,9 +106,9 @@ export function zoneRowsOf(parameters: Readonly<Record<string, unknown>>, name: 
 // ------------------------------------------------------------------------------------------------- files
 
 export const ZONE_COLUMNS: readonly FileColumnType[] = [
-  { name: "fragment_id", type: UINT64 },
-  { name: "zone_start", type: UINT64 },
-  { name: "zone_length", type: UINT64 },
+  { name: "fragment_id", type: UINT64_TYPE },
+  { name: "zone_start", type: UINT64_TYPE },
+  { name: "zone_length", type: UINT64_TYPE },
 ];
 
 /** The columns of zones in a file. */
@@ -124,7 +130,7 @@ function wordsOf(numbers: readonly number[]): Uint32Array {
 }
 
 /** The zones of a file. @throws CorruptFileError for places that no row has */
-export async function readZones(file: IndexFile): Promise<Zone[]> {
+export async function readZones(file: OpenIndexFile): Promise<Zone[]> {
   if (file.rowCount > MAX_ZONES) file.fail(`${file.rowCount} zones`);
   const [fragments, starts, lengths] = await Promise.all(
     ZONE_COLUMNS.map(async ({ name }) => integerWords(await file.column(name), file.path)),

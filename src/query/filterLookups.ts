@@ -12,7 +12,7 @@ import type { FragmentSource } from "./fragmentColumns.js";
 import { IndexedRows } from "./indexedRows.js";
 import { type IndexUse, type PlaceColumn, planIndexUse } from "./indexUse.js";
 import { type Ask, type Predicate, predicateOf } from "./predicates.js";
-import { type IndexSegment, indexesOf, openSegment, type UsableIndex } from "./tableIndexes.js";
+import { type IndexSegment, indexesOf, openIndexSegment, type UsableIndex } from "./tableIndexes.js";
 import type { ReaderEnvironment } from "./versionSource.js";
 
 export class FilterLookups {
@@ -111,6 +111,6 @@ export class FilterLookups {
   ): Promise<OpenIndex | null> {
     const { environment } = this.#version.at;
     const own = observed === null ? environment : { ...environment, handles: observed.handles };
-    return openSegment(this.#version, own, index, segment, observed !== null);
+    return openIndexSegment(this.#version, own, index, segment, observed !== null);
   }
 }

@@ -121,7 +121,7 @@ function addPaths(
  * @returns null where the files are laid out in a way that this release does not read
  * @throws CorruptFileError
  */
-export async function openSegment(
+export async function openIndexSegment(
   { at, file }: Pick<OpenVersion, "at" | "file">,
   environment: IndexEnvironment,
   { kind, field }: UsableIndex,

@@ -8,7 +8,7 @@ import type { Column, ListColumn } from "../../src/arrow/columns/column.js";
 import { makeBatch, toTable } from "../../src/arrow/exchange/batch.js";
 import { arrowTypeFromLogical } from "../../src/arrow/types/logicalTypes.js";
 import { formatType } from "../../src/arrow/types/type.js";
-import { IndexFile, uint64Column } from "../../src/indexes/indexFile.js";
+import { OpenIndexFile, uint64Column } from "../../src/indexes/indexFile.js";
 import type { IndexKind } from "../../src/indexes/kind.js";
 import { kindOfName, kindOfTypeUrl } from "../../src/indexes/kinds.js";
 import { RowIds } from "../../src/indexes/rowIds.js";
@@ -189,7 +189,7 @@ async function contentOf(directory: string, name: string, isUnordered: boolean) 
   const files = filesIn(directory);
   const metadata = await files.open(name);
   const { fields } = columnsOfFile(metadata);
-  const file = await IndexFile.open(files, name, fields);
+  const file = await OpenIndexFile.open(files, name, fields);
   const columns = new Map<string, unknown[]>();
   for (const field of fields) {
     const values = bytesOfValues(await file.column(field.name));
