@@ -22,6 +22,7 @@
 
 import path from "node:path";
 import fs from "fs-extra";
+import lockfile from "proper-lockfile";
 import { lockCalls } from "../disk/callRoute.js";
 import { codeOf, isDiskFull, isMissing } from "../disk/errno.js";
 import { LeaseLostError, type LockLease } from "./lease.js";
@@ -74,8 +75,6 @@ export class HeldLock implements LockLease {
 
   /** False where another holds it. */
   async tryAcquire(): Promise<boolean> {
-    // Loaded with the first lock, because programs that only read never need it.
-    const { default: lockfile } = await import("proper-lockfile");
     try {
       this.#release = await lockfile.lock(this.#directory, {
         lockfilePath: this.#lockPath,

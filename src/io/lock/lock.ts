@@ -6,7 +6,7 @@
  * of tables.
  *
  * The lock is the directory `.tiltyard.lock` in the table's directory (heldLock.ts), made and kept fresh by
- * proper-lockfile. Taking the first lock adds that package's signal-exit handler, which releases the locks still held
+ * proper-lockfile. Importing this module adds that package's signal-exit handler, which releases the locks still held
  * when the process exits or a signal ends it. SIGKILL and power cuts leave them behind; staleLocks.ts says when a
  * lock's holder counts as dead, and how the lock is taken over.
  */
