@@ -1560,8 +1560,9 @@ export interface DirectoryNamespaceOptions {
     readonly retries?: number;
   };
   /**
-   * Most threads for long work, such as compaction: they are started when they are needed and go away when idle. 0: it is
-   * done in the calling thread, in short pieces. Default: the number of processors minus one, at most 8.
+   * Most threads for long work, such as compaction: they are started when they are needed and go away when idle. 0, the
+   * default: it is done in the calling thread, in short pieces. Threads hold pages of their own, hundreds of megabytes
+   * together, and pay where columns are large and processors idle: measure before you ask for them.
    */
   readonly workers?: number;
   /**

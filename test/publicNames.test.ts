@@ -211,21 +211,57 @@ describe("requests and answers", () => {
   });
 });
 
-describe("operations whose engine part does not exist", () => {
-  const index = {
-    ...{ column: "id", indexType: "BTREE", name: "n", distanceType: "l2", withPosition: true },
-    ...{ baseTokenizer: "simple", language: "English", maxTokenLength: 4, lowerCase: true, stem: true },
-    ...{ removeStopWords: true, asciiFolding: true },
+describe("indexes and jobs", () => {
+  const text = {
+    ...{ distanceType: "l2", withPosition: true, baseTokenizer: "simple", language: "English" },
+    ...{ maxTokenLength: 4, lowerCase: true, stem: true, removeStopWords: true, asciiFolding: true },
   };
+  it("are made, listed, described and dropped", async () => {
+    const at = { id: ["indexed"] };
+    await ns.createTable(at, rows);
+    const { transactionId, jobId } = await ns.createTableIndex({
+      ...at,
+      column: "id",
+      indexType: "BTREE",
+      name: "n",
+    });
+    expect(transactionId).toBeTypeOf("string");
+    const job = await ns.waitForJob({ jobId, timeoutMs: 60_000, onProgress: () => undefined });
+    expect(job).toMatchObject({ jobId, kind: "index", table: ["indexed"], state: "Succeeded", unit: "rows" });
+    expect((await ns.describeJob({ jobId })).state).toBe("Succeeded");
+    expect((await ns.listJobs({ ...at, state: "Succeeded" })).jobs.map((entry) => entry.jobId)).toContain(
+      jobId,
+    );
+    expect((await ns.cancelJob({ jobId })).state).toBe("Succeeded");
+    const { indexes } = await ns.listTableIndices({ ...at, version: 2, limit: 1 });
+    expect(indexes.map(({ indexName }) => indexName)).toEqual(["n"]);
+    expect((await ns.describeTableIndexStats({ ...at, indexName: "n" })).numIndexedRows).toBe(rows.numRows);
+    expect((await ns.dropTableIndex({ ...at, indexName: "n" })).transactionId).toBeTypeOf("string");
+    const table = ns.table(at.id);
+    const again = await table.createIndex("id", { indexType: "BTREE" });
+    await ns.waitForJob({ jobId: again.jobId });
+    expect((await table.indexes()).length).toBe(1);
+    await table.dropIndex("id_idx");
+    const scalar = await ns.createTableScalarIndex({ ...at, column: "id", indexType: "BTREE" });
+    await ns.waitForJob({ jobId: scalar.jobId ?? "" });
+  });
+  it("of text and of vectors are refused for now, but not for what is wrong with them", async () => {
+    const at = { id: ["words"] };
+    await ns.createTable(at, [{ w: "a", vector: [1, 2] }]);
+    const words = ns.createTableIndex({ ...at, column: "w", indexType: "FTS", ...text });
+    await expect(words).rejects.toMatchObject({ type: "Unsupported", code: 0, status: 406 });
+    const vectors = ns.createTableIndex({
+      ...at,
+      column: "vector",
+      indexType: "IVF_FLAT",
+      distanceType: "l2",
+    });
+    await expect(vectors).rejects.toMatchObject({ type: "Unsupported", code: 0, status: 406 });
+  });
+});
+
+describe("operations whose engine part does not exist", () => {
   const calls: Record<string, () => Promise<unknown>> = {
-    createTableIndex: async () => {
-      const { transactionId, jobId } = await ns.createTableIndex({ id, ...index });
-      return [transactionId, jobId];
-    },
-    createTableScalarIndex: async () =>
-      (await ns.createTableScalarIndex({ id, column: "id", indexType: "BTREE" })).transactionId,
-    listTableIndices: async () => (await ns.listTableIndices({ id, version: 1, limit: 1 })).indexes,
-    "createIndex of a handle": () => ns.table(id).createIndex("id", { indexType: "BTREE" }),
     "search of a handle by vector": () =>
       ns
         .table(id)

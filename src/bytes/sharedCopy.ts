@@ -3,6 +3,8 @@
  * copy.
  */
 
+import { isUint8Array, tagOf } from "./tag.js";
+
 type View = Exclude<ArrayBufferView, DataView> & { readonly length: number };
 type ViewConstructor = new (buffer: SharedArrayBuffer, byteOffset: number, length: number) => View;
 
@@ -10,7 +12,13 @@ type ViewConstructor = new (buffer: SharedArrayBuffer, byteOffset: number, lengt
 const ALIGNMENT = 8;
 
 const alignUp = (byteOffset: number): number => (byteOffset + ALIGNMENT - 1) & -ALIGNMENT;
-const isView = (value: unknown): value is View => ArrayBuffer.isView(value) && !(value instanceof DataView);
+const isView = (value: unknown): value is View => ArrayBuffer.isView(value) && tagOf(value) !== "DataView";
+
+/** Memory that threads share, and that is not moved to another. */
+export const isSharedMemory = (memory: ArrayBufferLike): memory is SharedArrayBuffer =>
+  tagOf(memory) === "SharedArrayBuffer";
+
+const isMap = (value: unknown): value is Map<unknown, unknown> => tagOf(value) === "Map";
 
 /** What occurs twice in the data occurs twice in the copy, as one object. */
 export function sharedCopy<Value>(value: Value): Value {
@@ -21,7 +29,7 @@ export function sharedCopy<Value>(value: Value): Value {
     if (isView(part)) {
       views.set(part, byteLength);
       byteLength = alignUp(byteLength + part.byteLength);
-    } else if (part instanceof Map) {
+    } else if (isMap(part)) {
       for (const entry of part.values()) measure(entry);
     } else {
       for (const member of Object.values(part)) measure(member);
@@ -37,7 +45,7 @@ export function sharedCopy<Value>(value: Value): Value {
     if (known !== undefined) return known;
     const made = isView(part)
       ? moved(part, views.get(part) ?? 0)
-      : part instanceof Map
+      : isMap(part)
         ? new Map([...part].map(([key, entry]) => [key, copy(entry)]))
         : Array.isArray(part)
           ? part.map(copy)
@@ -48,7 +56,7 @@ export function sharedCopy<Value>(value: Value): Value {
   const moved = (view: View, byteOffset: number): View => {
     bytes.set(new Uint8Array(view.buffer, view.byteOffset, view.byteLength), byteOffset);
     // A subclass, such as Node's Buffer, is not meant.
-    const kind = (view instanceof Uint8Array ? Uint8Array : view.constructor) as unknown as ViewConstructor;
+    const kind = (isUint8Array(view) ? Uint8Array : view.constructor) as unknown as ViewConstructor;
     return new kind(memory, byteOffset, view.length);
   };
   return copy(value) as Value;

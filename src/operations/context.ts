@@ -32,7 +32,6 @@ import { ScratchMemory } from "../io/memory/scratch.js";
 import { Spelling } from "../io/names/spelling.js";
 import { Jobs } from "../jobs/jobs.js";
 import type { DirectoryNamespaceOptions } from "../namespace.js";
-import { processorCount } from "../platform/native.js";
 import type { CachedIndex } from "../query/tableIndexes.js";
 import { SharedReadAhead } from "../rows/readAhead.js";
 import { cleanUpAfterCommit } from "../table/cleanup/autoCleanup.js";
@@ -58,8 +57,6 @@ const INDEX_CACHE_BYTES = 32 * 1024 * 1024;
 const INDEX_PART_CACHE_BYTES = 64 * 1024 * 1024;
 /** Bytes of memory reused for reads whose bytes are dropped at once. */
 const SCRATCH_BYTES = 4 * 1024 * 1024;
-/** Most threads for long work unless the host says otherwise. */
-const MAX_DEFAULT_WORKERS = 8;
 
 export interface OperationContext extends CatalogEnvironment {
   /** Where files may be. */
@@ -98,9 +95,6 @@ export interface OperationContext extends CatalogEnvironment {
 export interface ContextOptions extends DirectoryNamespaceOptions {
   readonly disk?: Disk;
 }
-
-/** One processor is left to the host. */
-const defaultWorkers = (): number => Math.max(0, Math.min(processorCount() - 1, MAX_DEFAULT_WORKERS));
 
 /** The error that a thread has reported, or that ended it. */
 function errorOfThread(failure: unknown): Error {
@@ -154,7 +148,7 @@ export function openContext(options: ContextOptions): OperationContext {
     scratch,
     streams: new SharedReadAhead(),
     recentTransactions: new RecentTransactions(),
-    workers: new WorkerPool({ size: options.workers ?? defaultWorkers(), errorOf: errorOfThread }),
+    workers: new WorkerPool({ size: options.workers ?? 0, errorOf: errorOfThread }),
     functions: registerFunctions(options.functions),
     jobs: new Jobs({ root: options.root, disk, lock }),
     lock,

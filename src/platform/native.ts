@@ -6,7 +6,6 @@
 
 import { isAscii as nativeIsAscii, isUtf8 as nativeIsUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import { availableParallelism } from "node:os";
 import path from "node:path";
 import { parentPort, Worker } from "node:worker_threads";
 import * as zlib from "node:zlib";
@@ -46,9 +45,6 @@ export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Ar
           params: level === null ? undefined : { [zlib.constants.ZSTD_c_compressionLevel]: level },
         })
     : null;
-
-/** Processors that the process may use. */
-export const processorCount = (): number => availableParallelism();
 
 /** Name of the script of the threads, without its extension. */
 const SCRIPT = "tiltyardWorker";

@@ -42,8 +42,6 @@ export const nativeCrc32: ((bytes: Uint8Array, seed: number) => number) | null =
 
 export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Array) | null = null;
 
-export const processorCount = (): number => 1;
-
 export const startThread = (
   _onMessage: (message: unknown) => void,
   _onEnd: (reason: unknown) => void,

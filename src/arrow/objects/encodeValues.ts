@@ -19,6 +19,7 @@
 
 import { type DataType, type Dictionary, type Field, Type } from "apache-arrow";
 import { encodeHalfFloat } from "../../bytes/halfFloat.js";
+import { isDate, tagOf } from "../../bytes/tag.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InternalError } from "../../errors.js";
 import type { Column, FixedColumn, Layout, Validity, VariableColumn } from "../columns/column.js";
@@ -253,9 +254,6 @@ function daysOf(value: unknown): unknown {
   return typeof milliseconds === "number" ? milliseconds / DAY_MS : value;
 }
 
-/** Dates of any realm. */
-const isDate = (value: unknown): value is Date => Object.prototype.toString.call(value) === "[object Date]";
-
 function floats(
   values: readonly unknown[],
   type: DataType,
@@ -321,10 +319,8 @@ function fixedBinaries(
 
 function binaryOf(value: unknown): Uint8Array | null {
   if (ArrayBuffer.isView(value)) return bytesOf(value);
-  const tag = Object.prototype.toString.call(value);
-  return tag === "[object ArrayBuffer]" || tag === "[object SharedArrayBuffer]"
-    ? new Uint8Array(value as ArrayBuffer)
-    : null;
+  const tag = tagOf(value);
+  return tag === "ArrayBuffer" || tag === "SharedArrayBuffer" ? new Uint8Array(value as ArrayBuffer) : null;
 }
 
 // ------------------------------------------------------------------------------- values of a variable width
@@ -410,7 +406,7 @@ function binaries(
 function itemsOf(value: unknown): ArrayLike<unknown> | null {
   if (Array.isArray(value)) return value;
   if (ArrayBuffer.isView(value)) {
-    return value instanceof DataView ? null : (value as unknown as ArrayLike<unknown>);
+    return tagOf(value) === "DataView" ? null : (value as unknown as ArrayLike<unknown>);
   }
   if (typeof value !== "object" || value === null) return null;
   return Symbol.iterator in value ? Array.from(value as Iterable<unknown>) : null;

@@ -36,6 +36,7 @@ import {
   Uint64,
   Utf8,
 } from "apache-arrow";
+import { tagOf } from "../../bytes/tag.js";
 import { InvalidInputError } from "../../errors.js";
 import { describeValue } from "./faults.js";
 
@@ -214,7 +215,7 @@ function kindOf(value: unknown): Found | null {
       return null;
   }
   if (Array.isArray(value)) return { kind: "array", items: value, typed: null };
-  const tag = Object.prototype.toString.call(value).slice(8, -1);
+  const tag = tagOf(value);
   const typed = TYPED_ARRAYS[tag];
   if (typed !== undefined) {
     return { kind: "array", items: value as unknown as ArrayLike<unknown>, typed: new typed() };

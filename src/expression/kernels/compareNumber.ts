@@ -3,6 +3,7 @@
  * comparison is added to its byte as a 0 or 1, without a branch that a processor would have to guess.
  */
 
+import { tagOf } from "../../bytes/tag.js";
 import type { LaneShape } from "../../bytes/wasm.js";
 import type { NumberLane } from "../values/operands.js";
 import { compareInKernel } from "./compareKernel.js";
@@ -65,11 +66,13 @@ function inKernel(
   );
 }
 
-function shapeOf(values: NumberLane): LaneShape | null {
-  if (values instanceof Int32Array) return "i32x4";
-  if (values instanceof Float32Array) return "f32x4";
-  return values instanceof Float64Array ? "f64x2" : null;
-}
+const SHAPES: Readonly<Record<string, LaneShape | undefined>> = {
+  Int32Array: "i32x4",
+  Float32Array: "f32x4",
+  Float64Array: "f64x2",
+};
+
+const shapeOf = (values: NumberLane): LaneShape | null => SHAPES[tagOf(values)] ?? null;
 
 function setLess(a: NumberLane, number: number, first: number, length: number, bits: Uint8Array): void {
   for (let row = first; row < length; row += 8) {

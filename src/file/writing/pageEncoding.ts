@@ -3,7 +3,7 @@
 import type { Column } from "../../arrow/columns/column.js";
 import type { Task } from "../../async/workerPool.js";
 import { crc32 } from "../../bytes/crc32.js";
-import { sharedCopy } from "../../bytes/sharedCopy.js";
+import { isSharedMemory, sharedCopy } from "../../bytes/sharedCopy.js";
 import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
 import { encodeBlobs } from "../pages/blobPages.js";
 import { encodePages } from "../pages/encodePage.js";
@@ -54,7 +54,7 @@ export const ENCODE_PAGES: Task<PageInput, PageOutput> = {
     const memory = new Set<ArrayBuffer>();
     for (const { buffers } of pages) {
       for (const pieces of buffers) {
-        for (const { buffer } of pieces) if (buffer instanceof ArrayBuffer) memory.add(buffer);
+        for (const { buffer } of pieces) if (!isSharedMemory(buffer)) memory.add(buffer);
       }
     }
     return [...memory];
@@ -72,9 +72,7 @@ export const forThreads = (input: PageInput): PageInput =>
 /** Pages none of whose pieces is a small part of memory that holds something else, too. */
 function withOwnMemory({ pages, checksums }: PageOutput): PageOutput {
   const own = (piece: Uint8Array): Uint8Array =>
-    piece.buffer instanceof SharedArrayBuffer || piece.length >= piece.buffer.byteLength / 2
-      ? piece
-      : piece.slice();
+    isSharedMemory(piece.buffer) || piece.length >= piece.buffer.byteLength / 2 ? piece : piece.slice();
   return {
     pages: pages.map((page) => ({ ...page, buffers: page.buffers.map((pieces) => pieces.map(own)) })),
     checksums,
