@@ -171,7 +171,6 @@ export class Removal {
   readonly #within: string;
   readonly #directory: string;
   readonly #isUnique: UniqueNames;
-  readonly #parentStays: boolean;
   #isMade = false;
   #count = 0;
 
@@ -179,7 +178,6 @@ export class Removal {
    * @param parent a directory that `fenceOff` is called with when the lock is taken over; it is made
    * @param within a directory above it that is there
    * @param isUnique default: no names are unique
-   * @param parentStays whether `parent` stays even if it is empty in the end. Default: it goes then
    */
   constructor(
     disk: Disk,
@@ -187,14 +185,12 @@ export class Removal {
     within: string,
     lease: Pick<LockLease, "confirm">,
     isUnique: UniqueNames = () => undefined,
-    parentStays = false,
   ) {
     this.#disk = disk;
     this.#lease = lease;
     this.#within = within;
     this.#directory = path.join(parent, temporaryName());
     this.#isUnique = isUnique;
-    this.#parentStays = parentStays;
   }
 
   /**
@@ -251,7 +247,6 @@ export class Removal {
   async finish(): Promise<void> {
     if (!this.#isMade) return;
     await this.#disk.removeTree(this.#directory).catch(() => undefined);
-    if (this.#parentStays) return;
     await this.#disk.removeEmptyDirectory(path.dirname(this.#directory)).catch(() => false);
   }
 }

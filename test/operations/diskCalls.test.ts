@@ -126,6 +126,7 @@ const CASES: readonly Case[] = [
       rename: 2,
       syncDirectory: 1,
       removeTree: 1,
+      removeEmptyDirectory: 1,
     },
   },
   {

@@ -21,6 +21,7 @@ import {
   branchRefPath,
   branchTree,
   hasUniqueNames,
+  sideDirectory,
 } from "../versions/paths.js";
 import type { RefsAt, TableAt } from "../versions/tableAt.js";
 import { lockOptions } from "../versions/tableLock.js";
@@ -62,9 +63,7 @@ export function deleteBranch(
     await refuseReferenced(at, branch, doomed, others);
     const staying = await asSpelledBy(at, branch, others);
     const remove = async () => {
-      // The branch's ref is there, so this directory is, too.
-      const parent = branchesDirectory(at.mainRoot);
-      const removal = new Removal(disk, parent, at.mainRoot, lease, hasUniqueNames, true);
+      const removal = new Removal(disk, sideDirectory(at.mainRoot), at.mainRoot, lease, hasUniqueNames);
       try {
         if (!(await removal.takeOut(branchRefPath(at.mainRoot, branch)))) throw noBranch(branch);
         await disk.syncDirectory(branchesDirectory(at.mainRoot));
