@@ -7,7 +7,20 @@ import type { Table } from "apache-arrow";
 import { InvalidInputError, ServiceUnavailableError } from "./errors.js";
 import type { Disk } from "./io/disk/disk.js";
 import { pathOfFileUrl } from "./io/names/fileUrls.js";
-import type * as ns from "./namespace.js";
+import type * as branches from "./namespace/branches.js";
+import type * as indexes from "./namespace/indexes.js";
+import type * as jobs from "./namespace/jobs.js";
+import type * as namespaces from "./namespace/namespaces.js";
+import type * as options from "./namespace/options.js";
+import type * as queries from "./namespace/queries.js";
+import type * as base from "./namespace/request.js";
+import type * as rowsOf from "./namespace/rows.js";
+import type * as schemas from "./namespace/schema.js";
+import type * as tables from "./namespace/tables.js";
+import type * as tags from "./namespace/tags.js";
+import type * as transactions from "./namespace/transactions.js";
+import type * as upkeep from "./namespace/upkeep.js";
+import type * as versions from "./namespace/versions.js";
 import { type Access, accessOf, pinRequest } from "./operations/access.js";
 import { createTableBranch } from "./operations/branch/createTableBranch.js";
 import { deleteTableBranch } from "./operations/branch/deleteTableBranch.js";
@@ -86,14 +99,14 @@ import { TableHandle, type TableHandleOptions } from "./TableHandle.js";
  */
 export class DirectoryNamespace implements AsyncDisposable {
   readonly #context: OperationContext;
-  readonly #authorize: ns.Authorize | undefined;
+  readonly #authorize: options.Authorize | undefined;
   #closed = false;
 
   /**
    * Touches no disk: the directory is made on the first write.
    * @param options `disk` replaces the access to the local file system with another implementation
    */
-  constructor(options: ns.DirectoryNamespaceOptions & { readonly disk?: Disk }) {
+  constructor(options: options.DirectoryNamespaceOptions & { readonly disk?: Disk }) {
     checkOptions(options);
     this.#authorize = options.authorize;
     const root = directoryOf(options.root, "root");
@@ -129,7 +142,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @param options `jobs`: "wait" until they have ended by themselves; "cancel" (default) ends them now, and asking for the
    *   same work later goes on with them, from their last checkpoint
    */
-  async close({ jobs = "cancel" }: ns.CloseOptions = {}): Promise<void> {
+  async close({ jobs = "cancel" }: options.CloseOptions = {}): Promise<void> {
     if (jobs !== "wait" && jobs !== "cancel") throw new InvalidInputError('jobs: must be "wait" or "cancel"');
     this.#closed = true;
     await this.#context.jobs.close(jobs);
@@ -142,17 +155,19 @@ export class DirectoryNamespace implements AsyncDisposable {
 
   // ---------------------------------------------------------------------------------------------- namespaces
 
-  createNamespace(request: ns.CreateNamespaceRequest): Promise<ns.CreateNamespaceResponse> {
+  createNamespace(request: namespaces.CreateNamespaceRequest): Promise<namespaces.CreateNamespaceResponse> {
     return this.#run("createNamespace", request, createNamespace);
   }
-  describeNamespace(request: ns.DescribeNamespaceRequest = {}): Promise<ns.DescribeNamespaceResponse> {
+  describeNamespace(
+    request: namespaces.DescribeNamespaceRequest = {},
+  ): Promise<namespaces.DescribeNamespaceResponse> {
     return this.#run("describeNamespace", request, describeNamespace);
   }
-  listNamespaces(request: ns.ListNamespacesRequest = {}): Promise<ns.ListNamespacesResponse> {
+  listNamespaces(request: namespaces.ListNamespacesRequest = {}): Promise<namespaces.ListNamespacesResponse> {
     return this.#run("listNamespaces", request, listNamespaces);
   }
   /** Resolves to undefined if the namespace exists. */
-  namespaceExists(request: ns.NamespaceExistsRequest): Promise<void> {
+  namespaceExists(request: namespaces.NamespaceExistsRequest): Promise<void> {
     return this.#run("namespaceExists", request, namespaceExists);
   }
   /**
@@ -160,25 +175,28 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws InternalError also if the namespace was dropped but files of its tables can't be removed; the message names
    *   their directory
    */
-  dropNamespace(request: ns.DropNamespaceRequest): Promise<ns.DropNamespaceResponse> {
+  dropNamespace(request: namespaces.DropNamespaceRequest): Promise<namespaces.DropNamespaceResponse> {
     return this.#run("dropNamespace", request, dropNamespace);
   }
 
   // ---------------------------------------------------------------------------------------------- tables
 
   /** Reserves a table's name without data. */
-  declareTable(request: ns.DeclareTableRequest): Promise<ns.DeclareTableResponse> {
+  declareTable(request: tables.DeclareTableRequest): Promise<tables.DeclareTableResponse> {
     return this.#run("declareTable", request, declareTable);
   }
   /** Creates a table from the given rows; their schema becomes the table's. */
-  createTable(request: ns.CreateTableRequest, data: ns.RowsInput): Promise<ns.CreateTableResponse> {
+  createTable(
+    request: tables.CreateTableRequest,
+    data: rowsOf.RowsInput,
+  ): Promise<tables.CreateTableResponse> {
     return this.#run("createTable", request, (context, checked) => createTable(context, checked, data));
   }
   /** Resolves to undefined if the table (and the requested version) exists. */
-  tableExists(request: ns.TableExistsRequest): Promise<void> {
+  tableExists(request: tables.TableExistsRequest): Promise<void> {
     return this.#run("tableExists", request, tableExists);
   }
-  describeTable(request: ns.DescribeTableRequest): Promise<ns.DescribeTableResponse> {
+  describeTable(request: tables.DescribeTableRequest): Promise<tables.DescribeTableResponse> {
     return this.#run("describeTable", request, describeTable);
   }
   /**
@@ -187,28 +205,28 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws InternalError also if a table of a child namespace was dropped but its files can't be removed; the message
    *   names their directory
    */
-  dropTable(request: ns.DropTableRequest): Promise<ns.DropTableResponse> {
+  dropTable(request: tables.DropTableRequest): Promise<tables.DropTableResponse> {
     return this.#run("dropTable", request, dropTable);
   }
-  listTables(request: ns.ListTablesRequest = {}): Promise<ns.ListTablesResponse> {
+  listTables(request: tables.ListTablesRequest = {}): Promise<tables.ListTablesResponse> {
     return this.#run("listTables", request, listTables);
   }
   /** Tables of all namespaces. */
-  listAllTables(request: ns.ListAllTablesRequest = {}): Promise<ns.ListTablesResponse> {
+  listAllTables(request: tables.ListAllTablesRequest = {}): Promise<tables.ListTablesResponse> {
     return this.#run("listAllTables", request, listAllTables);
   }
   /**
    * Gives an id to a table that lies below the root.
    * @throws InvalidInputError if no table lies there, or another table lies there, in it, or around it
    */
-  registerTable(request: ns.RegisterTableRequest): Promise<ns.RegisterTableResponse> {
+  registerTable(request: tables.RegisterTableRequest): Promise<tables.RegisterTableResponse> {
     return this.#run("registerTable", request, registerTable);
   }
   /**
    * Takes the id from a table; its data stays where it is, for `registerTable`. While a root table is deregistered,
    * nothing else gets its name.
    */
-  deregisterTable(request: ns.DeregisterTableRequest): Promise<ns.DeregisterTableResponse> {
+  deregisterTable(request: tables.DeregisterTableRequest): Promise<tables.DeregisterTableResponse> {
     return this.#run("deregisterTable", request, deregisterTable);
   }
   /**
@@ -216,14 +234,14 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws UnsupportedError if the directory would have to move and can't: the table has branches, which would lose
    *   it, or the file system doesn't move it
    */
-  renameTable(request: ns.RenameTableRequest): Promise<ns.RenameTableResponse> {
+  renameTable(request: tables.RenameTableRequest): Promise<tables.RenameTableResponse> {
     return this.#run("renameTable", request, renameTable);
   }
-  getTableStats(request: ns.GetTableStatsRequest): Promise<ns.GetTableStatsResponse> {
+  getTableStats(request: tables.GetTableStatsRequest): Promise<tables.GetTableStatsResponse> {
     return this.#run("getTableStats", request, getTableStats);
   }
   /** Commits the content of an older version as a new latest version. */
-  restoreTable(request: ns.RestoreTableRequest): Promise<ns.RestoreTableResponse> {
+  restoreTable(request: tables.RestoreTableRequest): Promise<tables.RestoreTableResponse> {
     return this.#run("restoreTable", request, restoreTable);
   }
 
@@ -231,9 +249,9 @@ export class DirectoryNamespace implements AsyncDisposable {
 
   /** Adds rows, or replaces all rows. A table that was only declared gets its first version this way. */
   insertIntoTable(
-    request: ns.InsertIntoTableRequest,
-    data: ns.RowsInput,
-  ): Promise<ns.InsertIntoTableResponse> {
+    request: rowsOf.InsertIntoTableRequest,
+    data: rowsOf.RowsInput,
+  ): Promise<rowsOf.InsertIntoTableResponse> {
     return this.#run("insertIntoTable", request, (context, checked) =>
       insertIntoTable(context, checked, data),
     );
@@ -243,7 +261,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * another writer changes the same rows meanwhile, the predicate is applied anew to what that writer left.
    * @throws ConcurrentModificationError if other writers keep changing the same fragments
    */
-  deleteFromTable(request: ns.DeleteFromTableRequest): Promise<ns.DeleteFromTableResponse> {
+  deleteFromTable(request: rowsOf.DeleteFromTableRequest): Promise<rowsOf.DeleteFromTableResponse> {
     return this.#run("deleteFromTable", request, deleteFromTable);
   }
   /**
@@ -254,7 +272,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    *   not nullable would get a null; InvalidInputError for a row for which an expression has no value
    * @throws ConcurrentModificationError if other writers keep changing the same fragments
    */
-  updateTable(request: ns.UpdateTableRequest): Promise<ns.UpdateTableResponse> {
+  updateTable(request: rowsOf.UpdateTableRequest): Promise<rowsOf.UpdateTableResponse> {
     return this.#run("updateTable", request, updateTable);
   }
   /**
@@ -267,14 +285,14 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws InvalidInputError where several of the given rows would replace the same row
    */
   mergeInsertIntoTable(
-    request: ns.MergeInsertIntoTableRequest,
-    data: ns.RowsInput,
-  ): Promise<ns.MergeInsertIntoTableResponse> {
+    request: rowsOf.MergeInsertIntoTableRequest,
+    data: rowsOf.RowsInput,
+  ): Promise<rowsOf.MergeInsertIntoTableResponse> {
     return this.#run("mergeInsertIntoTable", request, (context, checked) =>
       mergeInsertIntoTable(context, checked, data),
     );
   }
-  queryTable(request: ns.QueryTableRequest): Promise<ns.QueryResult> {
+  queryTable(request: queries.QueryTableRequest): Promise<queries.QueryResult> {
     return this.#run("queryTable", request, queryTable);
   }
   /**
@@ -282,7 +300,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * Authorised as `queryTable`.
    * @throws InvalidInputError for an offset that is no row of the version
    */
-  takeRows(request: ns.TakeRowsRequest): Promise<Table> {
+  takeRows(request: queries.TakeRowsRequest): Promise<Table> {
     return this.#run("queryTable", request, takeRows);
   }
   /**
@@ -290,18 +308,18 @@ export class DirectoryNamespace implements AsyncDisposable {
    * bytes are asked for. Authorised as `queryTable`.
    * @throws InvalidInputError for an offset that is no row of the version, and for a column that is not of blobs
    */
-  takeBlobs(request: ns.TakeBlobsRequest): Promise<(ns.LazyBlob | null)[]> {
+  takeBlobs(request: queries.TakeBlobsRequest): Promise<(queries.LazyBlob | null)[]> {
     return this.#run("queryTable", request, takeBlobs);
   }
-  countTableRows(request: ns.CountTableRowsRequest): Promise<number> {
+  countTableRows(request: queries.CountTableRowsRequest): Promise<number> {
     return this.#run("countTableRows", request, countTableRows);
   }
   /** How a query would run, as text or JSON. */
-  explainTableQueryPlan(request: ns.ExplainTableQueryPlanRequest): Promise<string> {
+  explainTableQueryPlan(request: queries.ExplainTableQueryPlanRequest): Promise<string> {
     return this.#run("explainTableQueryPlan", request, explainTableQueryPlan);
   }
   /** Runs a query, and tells what each step of it did. */
-  analyzeTableQueryPlan(request: ns.AnalyzeTableQueryPlanRequest): Promise<string> {
+  analyzeTableQueryPlan(request: queries.AnalyzeTableQueryPlanRequest): Promise<string> {
     return this.#run("analyzeTableQueryPlan", request, analyzeTableQueryPlan);
   }
 
@@ -322,12 +340,18 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws UnsupportedError for tables with columns that this release does not write
    * @throws ConcurrentModificationError if other writers keep changing the same fragments
    */
-  optimizeTable(request: ns.OptimizeTableRequest & { readonly background: true }): Promise<ns.StartedJob>;
   optimizeTable(
-    request: ns.OptimizeTableRequest & { readonly background?: false },
-  ): Promise<ns.OptimizeTableResponse>;
-  optimizeTable(request: ns.OptimizeTableRequest): Promise<ns.OptimizeTableResponse | ns.StartedJob>;
-  optimizeTable(request: ns.OptimizeTableRequest): Promise<ns.OptimizeTableResponse | ns.StartedJob> {
+    request: upkeep.OptimizeTableRequest & { readonly background: true },
+  ): Promise<upkeep.StartedJob>;
+  optimizeTable(
+    request: upkeep.OptimizeTableRequest & { readonly background?: false },
+  ): Promise<upkeep.OptimizeTableResponse>;
+  optimizeTable(
+    request: upkeep.OptimizeTableRequest,
+  ): Promise<upkeep.OptimizeTableResponse | upkeep.StartedJob>;
+  optimizeTable(
+    request: upkeep.OptimizeTableRequest,
+  ): Promise<upkeep.OptimizeTableResponse | upkeep.StartedJob> {
     return this.#run("optimizeTable", request, optimizeTable);
   }
 
@@ -340,22 +364,30 @@ export class DirectoryNamespace implements AsyncDisposable {
    * these versions are gone; the next cleanup removes the rest. On a full disk, versions whose removal must be recorded
    * first may stay.
    */
-  cleanupTable(request: ns.CleanupTableRequest & { readonly background: true }): Promise<ns.StartedJob>;
   cleanupTable(
-    request: ns.CleanupTableRequest & { readonly background?: false },
-  ): Promise<ns.CleanupTableResponse>;
-  cleanupTable(request: ns.CleanupTableRequest): Promise<ns.CleanupTableResponse | ns.StartedJob>;
-  cleanupTable(request: ns.CleanupTableRequest): Promise<ns.CleanupTableResponse | ns.StartedJob> {
+    request: upkeep.CleanupTableRequest & { readonly background: true },
+  ): Promise<upkeep.StartedJob>;
+  cleanupTable(
+    request: upkeep.CleanupTableRequest & { readonly background?: false },
+  ): Promise<upkeep.CleanupTableResponse>;
+  cleanupTable(request: upkeep.CleanupTableRequest): Promise<upkeep.CleanupTableResponse | upkeep.StartedJob>;
+  cleanupTable(
+    request: upkeep.CleanupTableRequest,
+  ): Promise<upkeep.CleanupTableResponse | upkeep.StartedJob> {
     return this.#run("cleanupTable", request, cleanupTable);
   }
 
   // ---------------------------------------------------------------------------------------------- versions
 
   /** Publishes a staged manifest under a version number that must be free. */
-  createTableVersion(request: ns.CreateTableVersionRequest): Promise<ns.CreateTableVersionResponse> {
+  createTableVersion(
+    request: versions.CreateTableVersionRequest,
+  ): Promise<versions.CreateTableVersionResponse> {
     return this.#run("createTableVersion", request, createTableVersion);
   }
-  describeTableVersion(request: ns.DescribeTableVersionRequest): Promise<ns.DescribeTableVersionResponse> {
+  describeTableVersion(
+    request: versions.DescribeTableVersionRequest,
+  ): Promise<versions.DescribeTableVersionResponse> {
     return this.#run("describeTableVersion", request, describeTableVersion);
   }
   /**
@@ -364,8 +396,8 @@ export class DirectoryNamespace implements AsyncDisposable {
    *   finishes it
    */
   batchCreateTableVersions(
-    request: ns.BatchCreateTableVersionsRequest,
-  ): Promise<ns.BatchCreateTableVersionsResponse> {
+    request: versions.BatchCreateTableVersionsRequest,
+  ): Promise<versions.BatchCreateTableVersionsResponse> {
     return this.#run("batchCreateTableVersions", request, async (context, checked, access) => {
       const entries = pinParts(checked.entries, "entries", (entry) => entry.id);
       for (const { id, branch } of entries) await access.require("createTableVersion", id, { branch });
@@ -378,8 +410,8 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws InvalidInputError if one of the versions is the latest, has a tag, or is what a branch was made from
    */
   batchDeleteTableVersions(
-    request: ns.BatchDeleteTableVersionsRequest,
-  ): Promise<ns.BatchDeleteTableVersionsResponse> {
+    request: versions.BatchDeleteTableVersionsRequest,
+  ): Promise<versions.BatchDeleteTableVersionsResponse> {
     return this.#run("batchDeleteTableVersions", request, batchDeleteTableVersions);
   }
   /**
@@ -387,7 +419,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws InternalError if the batch is decided but can't be finished now: the next operation on one of the tables
    *   finishes it
    */
-  batchCommitTables(request: ns.BatchCommitTablesRequest): Promise<ns.BatchCommitTablesResponse> {
+  batchCommitTables(request: versions.BatchCommitTablesRequest): Promise<versions.BatchCommitTablesResponse> {
     return this.#run("batchCommitTables", request, async (context, checked, access) => {
       const operations = pinOperations(checked.operations);
       for (const operation of operations) {
@@ -398,17 +430,17 @@ export class DirectoryNamespace implements AsyncDisposable {
       return batchCommitTables(context, { operations, signal: request.signal }, access);
     });
   }
-  listTableVersions(request: ns.ListTableVersionsRequest): Promise<ns.ListTableVersionsResponse> {
+  listTableVersions(request: versions.ListTableVersionsRequest): Promise<versions.ListTableVersionsResponse> {
     return this.#run("listTableVersions", request, listTableVersions);
   }
 
   // ---------------------------------------------------------------------------------------------- branches
 
   /** Starts a separate line of versions from an existing version; copies no rows. */
-  createTableBranch(request: ns.CreateTableBranchRequest): Promise<ns.CreateTableBranchResponse> {
+  createTableBranch(request: branches.CreateTableBranchRequest): Promise<branches.CreateTableBranchResponse> {
     return this.#run("createTableBranch", request, createTableBranch);
   }
-  listTableBranches(request: ns.ListTableBranchesRequest): Promise<ns.ListTableBranchesResponse> {
+  listTableBranches(request: branches.ListTableBranchesRequest): Promise<branches.ListTableBranchesResponse> {
     return this.#run("listTableBranches", request, listTableBranches);
   }
   /**
@@ -416,41 +448,43 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws InternalError also if the branch was deleted but some of its files can't be removed; they do no harm, and a
    *   later `cleanupTable` removes them
    */
-  deleteTableBranch(request: ns.DeleteTableBranchRequest): Promise<ns.DeleteTableBranchResponse> {
+  deleteTableBranch(request: branches.DeleteTableBranchRequest): Promise<branches.DeleteTableBranchResponse> {
     return this.#run("deleteTableBranch", request, deleteTableBranch);
   }
 
   // ---------------------------------------------------------------------------------------------- tags
 
   /** Gives a version a name. */
-  createTableTag(request: ns.CreateTableTagRequest): Promise<ns.CreateTableTagResponse> {
+  createTableTag(request: tags.CreateTableTagRequest): Promise<tags.CreateTableTagResponse> {
     return this.#run("createTableTag", request, createTableTag);
   }
-  listTableTags(request: ns.ListTableTagsRequest): Promise<ns.ListTableTagsResponse> {
+  listTableTags(request: tags.ListTableTagsRequest): Promise<tags.ListTableTagsResponse> {
     return this.#run("listTableTags", request, listTableTags);
   }
-  getTableTagVersion(request: ns.GetTableTagVersionRequest): Promise<ns.GetTableTagVersionResponse> {
+  getTableTagVersion(request: tags.GetTableTagVersionRequest): Promise<tags.GetTableTagVersionResponse> {
     return this.#run("getTableTagVersion", request, getTableTagVersion);
   }
   /** Moves a tag to another version. */
-  updateTableTag(request: ns.UpdateTableTagRequest): Promise<ns.UpdateTableTagResponse> {
+  updateTableTag(request: tags.UpdateTableTagRequest): Promise<tags.UpdateTableTagResponse> {
     return this.#run("updateTableTag", request, updateTableTag);
   }
   /** Deletes a tag; the version stays. */
-  deleteTableTag(request: ns.DeleteTableTagRequest): Promise<ns.DeleteTableTagResponse> {
+  deleteTableTag(request: tags.DeleteTableTagRequest): Promise<tags.DeleteTableTagResponse> {
     return this.#run("deleteTableTag", request, deleteTableTag);
   }
 
   // ---------------------------------------------------------------------------------------------- schema
 
   /** Changes the metadata of fields; always makes a version. */
-  updateFieldMetadata(request: ns.UpdateFieldMetadataRequest): Promise<ns.UpdateFieldMetadataResponse> {
+  updateFieldMetadata(
+    request: schemas.UpdateFieldMetadataRequest,
+  ): Promise<schemas.UpdateFieldMetadataResponse> {
     return this.#run("updateFieldMetadata", request, updateFieldMetadata);
   }
   /** Replaces the metadata of the schema. */
   updateTableSchemaMetadata(
-    request: ns.UpdateTableSchemaMetadataRequest,
-  ): Promise<ns.UpdateTableSchemaMetadataResponse> {
+    request: schemas.UpdateTableSchemaMetadataRequest,
+  ): Promise<schemas.UpdateTableSchemaMetadataResponse> {
     return this.#run("updateTableSchemaMetadata", request, updateTableSchemaMetadata);
   }
   /**
@@ -458,17 +492,21 @@ export class DirectoryNamespace implements AsyncDisposable {
    * `alterTableBackfillColumns` fills, by a function or an expression.
    * @throws InvalidInputError for a function that is not registered, naming those that are
    */
-  alterTableAddColumns(request: ns.AlterTableAddColumnsRequest): Promise<ns.AlterTableAddColumnsResponse> {
+  alterTableAddColumns(
+    request: schemas.AlterTableAddColumnsRequest,
+  ): Promise<schemas.AlterTableAddColumnsResponse> {
     return this.#run("alterTableAddColumns", request, alterTableAddColumns);
   }
   /** Renames columns, changes their nullability, casts them to other types. */
   alterTableAlterColumns(
-    request: ns.AlterTableAlterColumnsRequest,
-  ): Promise<ns.AlterTableAlterColumnsResponse> {
+    request: schemas.AlterTableAlterColumnsRequest,
+  ): Promise<schemas.AlterTableAlterColumnsResponse> {
     return this.#run("alterTableAlterColumns", request, alterTableAlterColumns);
   }
   /** Removes columns, or members of columns, from the schema; older versions keep them. */
-  alterTableDropColumns(request: ns.AlterTableDropColumnsRequest): Promise<ns.AlterTableDropColumnsResponse> {
+  alterTableDropColumns(
+    request: schemas.AlterTableDropColumnsRequest,
+  ): Promise<schemas.AlterTableDropColumnsResponse> {
     return this.#run("alterTableDropColumns", request, alterTableDropColumns);
   }
 
@@ -487,8 +525,8 @@ export class DirectoryNamespace implements AsyncDisposable {
    *   for one whose function is not registered as it is declared; TableVersionNotFoundError
    */
   alterTableBackfillColumns(
-    request: ns.AlterTableBackfillColumnsRequest,
-  ): Promise<ns.AlterTableBackfillColumnsResponse> {
+    request: schemas.AlterTableBackfillColumnsRequest,
+  ): Promise<schemas.AlterTableBackfillColumnsResponse> {
     return this.#run("alterTableBackfillColumns", request, alterTableBackfillColumns);
   }
   /**
@@ -496,8 +534,8 @@ export class DirectoryNamespace implements AsyncDisposable {
    * a query for `column IS NULL` tells. Beyond the spec. Authorised as `describeTable`.
    */
   describeComputedColumns(
-    request: ns.DescribeComputedColumnsRequest,
-  ): Promise<ns.DescribeComputedColumnsResponse> {
+    request: schemas.DescribeComputedColumnsRequest,
+  ): Promise<schemas.DescribeComputedColumnsResponse> {
     return this.#run("describeTable", request, describeComputedColumns);
   }
 
@@ -508,7 +546,9 @@ export class DirectoryNamespace implements AsyncDisposable {
    * its id. Authorised for the table as well.
    * @throws TransactionNotFoundError if the transaction made no version, or its version no longer exists
    */
-  describeTransaction(request: ns.DescribeTransactionRequest): Promise<ns.DescribeTransactionResponse> {
+  describeTransaction(
+    request: transactions.DescribeTransactionRequest,
+  ): Promise<transactions.DescribeTransactionResponse> {
     return this.#run("describeTransaction", request, describeTransaction);
   }
 
@@ -518,7 +558,9 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws ConcurrentModificationError if the job has ended
    * @throws TransactionNotFoundError if there is neither a job nor a transaction of that id
    */
-  alterTransaction(request: ns.AlterTransactionRequest): Promise<ns.AlterTransactionResponse> {
+  alterTransaction(
+    request: transactions.AlterTransactionRequest,
+  ): Promise<transactions.AlterTransactionResponse> {
     return this.#run("alterTransaction", request, alterTransaction);
   }
 
@@ -528,11 +570,11 @@ export class DirectoryNamespace implements AsyncDisposable {
    * What is known about a job of any process. Authorised for its table as well.
    * @throws TransactionNotFoundError if there is no such job, or its record was cleaned up
    */
-  describeJob(request: ns.JobRequest): Promise<ns.Job> {
+  describeJob(request: jobs.JobRequest): Promise<jobs.Job> {
     return this.#run("describeJob", request, describeJob);
   }
   /** Jobs that are queued or run, and those that ended lately. */
-  listJobs(request: ns.ListJobsRequest = {}): Promise<ns.ListJobsResponse> {
+  listJobs(request: jobs.ListJobsRequest = {}): Promise<jobs.ListJobsResponse> {
     return this.#run("listJobs", request, listJobs);
   }
   /**
@@ -540,14 +582,14 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @returns the job as it is then: one that has ended before stays as it was
    * @throws TransactionNotFoundError if there is no such job
    */
-  cancelJob(request: ns.JobRequest): Promise<ns.Job> {
+  cancelJob(request: jobs.JobRequest): Promise<jobs.Job> {
     return this.#run("cancelJob", request, cancelJob);
   }
   /**
    * Waits until a job has succeeded or was cancelled, or the time is over, and resolves to the job as it is then.
    * @throws the error that the job failed with; TransactionNotFoundError if there is no such job
    */
-  waitForJob(request: ns.WaitForJobRequest): Promise<ns.Job> {
+  waitForJob(request: jobs.WaitForJobRequest): Promise<jobs.Job> {
     return this.#run("waitForJob", request, waitForJob);
   }
 
@@ -564,30 +606,32 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws TableColumnNotFoundError, InvalidInputError for a column that can't have the index, naming those it can have;
    *   TableIndexAlreadyExistsError if there is one of the name; UnsupportedError for kinds that this release does not build
    */
-  createTableIndex(request: ns.CreateTableIndexRequest): Promise<ns.CreateTableIndexResponse> {
+  createTableIndex(request: indexes.CreateTableIndexRequest): Promise<indexes.CreateTableIndexResponse> {
     return this.#run("createTableIndex", request, createTableIndex);
   }
   /** The same for kinds that look up values, or words of text. */
-  createTableScalarIndex(request: ns.CreateTableIndexRequest): Promise<ns.CreateTableIndexResponse> {
+  createTableScalarIndex(
+    request: indexes.CreateTableIndexRequest,
+  ): Promise<indexes.CreateTableIndexResponse> {
     return this.#run("createTableScalarIndex", request, createTableScalarIndex);
   }
   /** The indexes of a version, by name. */
-  listTableIndices(request: ns.ListTableIndicesRequest): Promise<ns.ListTableIndicesResponse> {
+  listTableIndices(request: indexes.ListTableIndicesRequest): Promise<indexes.ListTableIndicesResponse> {
     return this.#run("listTableIndices", request, listTableIndices);
   }
   /** How much of a version an index covers. */
   describeTableIndexStats(
-    request: ns.DescribeTableIndexStatsRequest,
-  ): Promise<ns.DescribeTableIndexStatsResponse> {
+    request: indexes.DescribeTableIndexStatsRequest,
+  ): Promise<indexes.DescribeTableIndexStatsResponse> {
     return this.#run("describeTableIndexStats", request, describeTableIndexStats);
   }
   /** Removes an index from the versions to come. */
-  dropTableIndex(request: ns.DropTableIndexRequest): Promise<ns.DropTableIndexResponse> {
+  dropTableIndex(request: indexes.DropTableIndexRequest): Promise<indexes.DropTableIndexResponse> {
     return this.#run("dropTableIndex", request, dropTableIndex);
   }
 
   /** Runs every operation: checks, authorisation, and errors of one kind. */
-  async #run<Request extends ns.RequestBase, Response>(
+  async #run<Request extends base.RequestBase, Response>(
     operation: string,
     request: Request,
     body: (context: OperationContext, request: Request, access: Access) => Promise<Response> | Response,
@@ -616,7 +660,7 @@ export class DirectoryNamespace implements AsyncDisposable {
 }
 
 /** The names of all options: a misspelt option would silently mean its default. */
-const OPTION_NAMES: Readonly<Record<keyof ns.DirectoryNamespaceOptions | "disk", true>> = {
+const OPTION_NAMES: Readonly<Record<keyof options.DirectoryNamespaceOptions | "disk", true>> = {
   root: true,
   durability: true,
   authorize: true,
@@ -629,7 +673,7 @@ const OPTION_NAMES: Readonly<Record<keyof ns.DirectoryNamespaceOptions | "disk",
   disk: true,
 };
 
-function checkOptions(options: ns.DirectoryNamespaceOptions): void {
+function checkOptions(options: options.DirectoryNamespaceOptions): void {
   checkOptionMembers("options", options, Object.keys(OPTION_NAMES));
   const { root, durability, dataStorageVersion, manifestNaming, lock, authorize, workers, allowedBases } =
     options;

@@ -15,9 +15,18 @@ import {
   TableVersionNotFoundError,
 } from "./errors.js";
 import { formatIdentifier } from "./ident.js";
-import type * as ns from "./namespace.js";
+import type * as branches from "./namespace/branches.js";
+import type * as indexes from "./namespace/indexes.js";
+import type * as queries from "./namespace/queries.js";
+import type * as base from "./namespace/request.js";
+import type * as rowsOf from "./namespace/rows.js";
+import type * as schemas from "./namespace/schema.js";
+import type * as tables from "./namespace/tables.js";
+import type * as tags from "./namespace/tags.js";
+import type * as upkeep from "./namespace/upkeep.js";
+import type * as versions from "./namespace/versions.js";
 
-export interface TableHandleOptions extends Pick<ns.RequestBase, "identity" | "principal" | "context"> {
+export interface TableHandleOptions extends Pick<base.RequestBase, "identity" | "principal" | "context"> {
   readonly branch?: string;
   /** Reads see this version; writes through the handle are refused. */
   readonly version?: number;
@@ -26,13 +35,13 @@ export interface TableHandleOptions extends Pick<ns.RequestBase, "identity" | "p
 }
 
 export interface ScanOptions {
-  readonly columns?: ns.ColumnSelection;
+  readonly columns?: queries.ColumnSelection;
   /** Selects rows: SQL text, or an expression made with `col`, `lit` or `sql`. */
-  readonly filter?: string | ns.FilterExpression;
+  readonly filter?: string | queries.FilterExpression;
   /** Values of the parameters of the filter: `$name` in its text. */
-  readonly params?: ns.FilterParameters;
+  readonly params?: queries.FilterParameters;
   /** Columns to sort by; the first one has the highest priority. */
-  readonly orderBy?: ns.QueryTableRequest["orderBy"];
+  readonly orderBy?: queries.QueryTableRequest["orderBy"];
   readonly limit?: number;
   readonly offset?: number;
   readonly withRowId?: boolean;
@@ -44,13 +53,13 @@ export interface ScanOptions {
 
 export interface UpdateOptions {
   /** Selects the rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all. */
-  readonly where?: string | ns.FilterExpression;
+  readonly where?: string | queries.FilterExpression;
   /** Values by the names of top-level columns. */
   readonly values?: Readonly<Record<string, unknown>>;
   /** SQL expressions by the paths of columns. */
   readonly valuesSql?: Readonly<Record<string, string>>;
   /** Values of the parameters of `where` and the expressions: `$name` in their text. */
-  readonly params?: ns.FilterParameters;
+  readonly params?: queries.FilterParameters;
   readonly signal?: AbortSignal;
 }
 
@@ -58,7 +67,7 @@ export interface SearchOptions extends ScanOptions {
   readonly vector?: unknown;
   /** Words to search for in all indexed text columns. */
   readonly text?: string;
-  readonly fullTextQuery?: ns.FullTextQuery;
+  readonly fullTextQuery?: queries.FullTextQuery;
 }
 
 /**
@@ -66,7 +75,7 @@ export interface SearchOptions extends ScanOptions {
  *
  *     for await (const row of table.scan({ filter: "price > 10" }).rows()) console.log(row.id);
  */
-export interface Scan extends AsyncIterable<RecordBatch>, ns.RowForms {
+export interface Scan extends AsyncIterable<RecordBatch>, queries.RowForms {
   /** The Arrow schema of the rows. */
   schema(): Promise<Schema>;
 }
@@ -86,7 +95,7 @@ export class TableHandle {
   readonly #namespace: DirectoryNamespace;
   readonly #at: Pick<TableHandleOptions, "branch" | "version" | "tag">;
   /** The table and the caller of every call. */
-  readonly #call: Pick<ns.TableRequest, "id" | "identity" | "principal" | "context">;
+  readonly #call: Pick<base.TableRequest, "id" | "identity" | "principal" | "context">;
 
   /** @internal */
   constructor(namespace: DirectoryNamespace, id: readonly string[], at: TableHandleOptions) {
@@ -128,9 +137,9 @@ export class TableHandle {
 
   /** Appends rows, or replaces all rows with mode `Overwrite`. */
   async insert(
-    data: ns.RowsInput,
+    data: rowsOf.RowsInput,
     options: { readonly mode?: string; readonly signal?: AbortSignal } = {},
-  ): Promise<ns.InsertIntoTableResponse> {
+  ): Promise<rowsOf.InsertIntoTableResponse> {
     return this.#namespace.insertIntoTable({ ...this.#write(), ...options }, data);
   }
 
@@ -158,7 +167,7 @@ export class TableHandle {
    * from 0; deleted rows are not counted. Reads little more than those rows.
    * @throws InvalidInputError for an offset that is no row of the version
    */
-  take(rowOffsets: ns.RowOffsets, columns?: ns.ColumnSelection): Promise<Table> {
+  take(rowOffsets: queries.RowOffsets, columns?: queries.ColumnSelection): Promise<Table> {
     return this.#namespace.takeRows({ ...this.#read(), rowOffsets, columns });
   }
 
@@ -167,7 +176,7 @@ export class TableHandle {
    * read only when all or some of its bytes are asked for.
    * @throws InvalidInputError for an offset that is no row of the version, and for a column that is not of blobs
    */
-  takeBlobs(column: string, rowOffsets: ns.RowOffsets): Promise<(ns.LazyBlob | null)[]> {
+  takeBlobs(column: string, rowOffsets: queries.RowOffsets): Promise<(queries.LazyBlob | null)[]> {
     return this.#namespace.takeBlobs({ ...this.#read(), column, rowOffsets });
   }
 
@@ -175,7 +184,7 @@ export class TableHandle {
    * The number of rows, or of those that a filter selects.
    * @param params values of the parameters of the filter: `$name` in its text
    */
-  countRows(filter?: string | ns.FilterExpression, params?: ns.FilterParameters): Promise<number> {
+  countRows(filter?: string | queries.FilterExpression, params?: queries.FilterParameters): Promise<number> {
     return this.#namespace.countTableRows({ ...this.#read(), predicate: filter, params });
   }
 
@@ -184,9 +193,9 @@ export class TableHandle {
    * @param params values of the parameters of the predicate: `$name` in its text
    */
   async delete(
-    predicate: string | ns.FilterExpression,
-    params?: ns.FilterParameters,
-  ): Promise<ns.DeleteFromTableResponse> {
+    predicate: string | queries.FilterExpression,
+    params?: queries.FilterParameters,
+  ): Promise<rowsOf.DeleteFromTableResponse> {
     return this.#namespace.deleteFromTable({ ...this.#write(), predicate, params });
   }
 
@@ -196,7 +205,13 @@ export class TableHandle {
    *
    *     await table.update({ where: "id = 7", values: { name: "x" }, valuesSql: { count: "count + 1" } });
    */
-  async update({ where, values, valuesSql, params, signal }: UpdateOptions): Promise<ns.UpdateTableResponse> {
+  async update({
+    where,
+    values,
+    valuesSql,
+    params,
+    signal,
+  }: UpdateOptions): Promise<rowsOf.UpdateTableResponse> {
     const updates = Object.entries(valuesSql ?? {});
     const request = { ...this.#write(), updates, values, predicate: where, params, signal };
     return this.#namespace.updateTable(request);
@@ -209,9 +224,9 @@ export class TableHandle {
    */
   async mergeInsert(
     on: string | readonly string[],
-    data: ns.RowsInput,
-    options: Omit<ns.MergeInsertIntoTableRequest, keyof ns.TableRequest | "on" | "branch"> = {},
-  ): Promise<ns.MergeInsertIntoTableResponse> {
+    data: rowsOf.RowsInput,
+    options: Omit<rowsOf.MergeInsertIntoTableRequest, keyof base.TableRequest | "on" | "branch"> = {},
+  ): Promise<rowsOf.MergeInsertIntoTableResponse> {
     return this.#namespace.mergeInsertIntoTable({ ...this.#write(), on, ...options }, data);
   }
 
@@ -224,17 +239,17 @@ export class TableHandle {
   /** Starts a job that builds an index; `ns.waitForJob` waits for it. */
   async createIndex(
     column: string,
-    options: Omit<ns.CreateTableIndexRequest, keyof ns.TableRequest | "column" | "branch"> = {},
-  ): Promise<ns.CreateTableIndexResponse> {
+    options: Omit<indexes.CreateTableIndexRequest, keyof base.TableRequest | "column" | "branch"> = {},
+  ): Promise<indexes.CreateTableIndexResponse> {
     return this.#namespace.createTableIndex({ ...this.#write(), column, ...options });
   }
 
   /** All indexes, by name. */
-  async indexes(): Promise<readonly ns.TableIndex[]> {
+  async indexes(): Promise<readonly indexes.TableIndex[]> {
     return (await this.#namespace.listTableIndices(this.#read())).indexes;
   }
 
-  async dropIndex(name: string): Promise<ns.DropTableIndexResponse> {
+  async dropIndex(name: string): Promise<indexes.DropTableIndexResponse> {
     return this.#namespace.dropTableIndex({ ...this.#write(), indexName: name });
   }
 
@@ -244,24 +259,24 @@ export class TableHandle {
    */
   async backfill(
     column: string,
-    options: Omit<ns.AlterTableBackfillColumnsRequest, keyof ns.TableRequest | "column" | "branch"> & {
+    options: Omit<schemas.AlterTableBackfillColumnsRequest, keyof base.TableRequest | "column" | "branch"> & {
       readonly signal?: AbortSignal;
     } = {},
-  ): Promise<ns.AlterTableBackfillColumnsResponse> {
+  ): Promise<schemas.AlterTableBackfillColumnsResponse> {
     return this.#namespace.alterTableBackfillColumns({ ...this.#write(), column, ...options });
   }
 
   /** The computed columns, and how far each is filled. */
-  async computedColumns(): Promise<readonly ns.ComputedColumnState[]> {
+  async computedColumns(): Promise<readonly schemas.ComputedColumnState[]> {
     return (await this.#namespace.describeComputedColumns(this.#read())).columns;
   }
 
-  stats(): Promise<ns.GetTableStatsResponse> {
+  stats(): Promise<tables.GetTableStatsResponse> {
     return this.#namespace.getTableStats(this.#read());
   }
 
   /** All versions of the handle's branch, oldest first; for a handle on a tag, of the branch that the tag is on. */
-  async versions(): Promise<readonly ns.TableVersion[]> {
+  async versions(): Promise<readonly versions.TableVersion[]> {
     const { branch, tag } = this.#at;
     const at =
       tag === undefined ? branch : (await this.#namespace.getTableTagVersion({ ...this.#call, tag })).branch;
@@ -270,31 +285,33 @@ export class TableHandle {
   }
 
   /** Commits the content of an older version as the new latest one. */
-  async restore(version: number): Promise<ns.RestoreTableResponse> {
+  async restore(version: number): Promise<tables.RestoreTableResponse> {
     return this.#namespace.restoreTable({ ...this.#write(), version });
   }
 
   /** All branches of the table except main, by name. */
-  async branches(): Promise<Readonly<Record<string, ns.BranchContents>>> {
+  async branches(): Promise<Readonly<Record<string, branches.BranchContents>>> {
     return (await this.#namespace.listTableBranches(this.#call)).branches;
   }
 
   /** All tags of the table by name, including those of its branches. */
-  async tags(): Promise<Readonly<Record<string, ns.TagContents>>> {
+  async tags(): Promise<Readonly<Record<string, tags.TagContents>>> {
     return (await this.#namespace.listTableTags(this.#call)).tags;
   }
 
   /** Merges small fragments, and rewrites fragments with many deleted rows, of the table or of the handle's branch. */
   async optimize(
-    options: ns.OptimizeSettings & Pick<ns.LongWork, "onProgress"> & { readonly signal?: AbortSignal } = {},
-  ): Promise<ns.OptimizeTableResponse> {
+    options: upkeep.OptimizeSettings &
+      Pick<upkeep.LongWork, "onProgress"> & { readonly signal?: AbortSignal } = {},
+  ): Promise<upkeep.OptimizeTableResponse> {
     return this.#namespace.optimizeTable({ ...this.#write(), ...options });
   }
 
   /** Removes old versions of the table, or of the handle's branch, and files that no version needs. */
   async cleanup(
-    options: ns.CleanupSettings & Pick<ns.LongWork, "onProgress"> & { readonly signal?: AbortSignal } = {},
-  ): Promise<ns.CleanupTableResponse> {
+    options: upkeep.CleanupSettings &
+      Pick<upkeep.LongWork, "onProgress"> & { readonly signal?: AbortSignal } = {},
+  ): Promise<upkeep.CleanupTableResponse> {
     return this.#namespace.cleanupTable({ ...this.#write(), ...options });
   }
 

@@ -10,7 +10,20 @@ export { col, Expression, lit, sql } from "./expression/build.js";
 export { formatFieldPath, formatIdentifier, parseFieldPath, parseIdentifier } from "./ident.js";
 export type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./io/disk/disk.js";
 export type { MemoryShare } from "./memory.js";
-export type * from "./namespace.js";
+export type * from "./namespace/branches.js";
+export type * from "./namespace/indexes.js";
+export type * from "./namespace/jobs.js";
+export type * from "./namespace/namespaces.js";
+export type * from "./namespace/options.js";
+export type * from "./namespace/queries.js";
+export type * from "./namespace/request.js";
+export type * from "./namespace/rows.js";
+export type * from "./namespace/schema.js";
+export type * from "./namespace/tables.js";
+export type * from "./namespace/tags.js";
+export type * from "./namespace/transactions.js";
+export type * from "./namespace/upkeep.js";
+export type * from "./namespace/versions.js";
 export {
   type Scan,
   type ScanOptions,

@@ -4,7 +4,7 @@
  * @module tiltyard/rest
  */
 
-export type { Principal } from "./namespace.js";
+export type { Principal } from "./namespace/request.js";
 export type { ApiKeyOptions } from "./rest/auth/apiKeys.js";
 export type { AuthOptions, PrincipalLookup } from "./rest/auth/auth.js";
 export type { BearerOptions } from "./rest/auth/bearer.js";

@@ -2,7 +2,7 @@
 
 import { TableAlreadyExistsError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
-import type { Properties } from "../namespace.js";
+import type { Properties } from "../namespace/request.js";
 import { reserve } from "./places/markers.js";
 import type { TableLocation } from "./places/tables.js";
 import type { CatalogEnvironment } from "./rows/catalogTable.js";

@@ -9,7 +9,7 @@ import {
   TableAlreadyExistsError,
 } from "../errors.js";
 import { checkNamespaceName, formatIdentifier, isRootTableName } from "../ident.js";
-import type { Properties } from "../namespace.js";
+import type { Properties } from "../namespace/request.js";
 import { clearPlace } from "./places/leftovers.js";
 import { directoryOfRow } from "./places/locations.js";
 import { isDeregistered } from "./places/markers.js";

@@ -4,7 +4,7 @@ import { InvalidInputError, TableAlreadyExistsError, TableNotFoundError } from "
 import { formatIdentifier } from "../ident.js";
 import type { Disk } from "../io/disk/disk.js";
 import { codeOf } from "../io/disk/errno.js";
-import type { Properties } from "../namespace.js";
+import type { Properties } from "../namespace/request.js";
 import { join, sep } from "../platform/native.js";
 import { findLatestVersion } from "../table/versions/latestVersion.js";
 import { formerIdsOf, noteFormerId } from "./places/formerIds.js";

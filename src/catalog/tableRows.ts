@@ -3,7 +3,7 @@
 import { ConcurrentModificationError, TableAlreadyExistsError, TableNotFoundError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
 import { PublishUncertainError } from "../io/publish.js";
-import type { Properties } from "../namespace.js";
+import type { Properties } from "../namespace/request.js";
 import { claimPlace, refuseNeighbours } from "./places/placement.js";
 import { discardDirectory, sweepDropped } from "./places/removal.js";
 import { isUnshared } from "./places/sharedPlaces.js";

@@ -8,7 +8,7 @@
 
 import { InvalidInputError } from "../errors.js";
 import { parseFieldPath } from "../ident.js";
-import type { FilterValue } from "../namespace.js";
+import type { FilterValue } from "../namespace/queries.js";
 import { parseExpression } from "./parse/parse.js";
 import { printExpression } from "./parse/print.js";
 import { type ArithmeticOperator, type ComparisonOperator, NOWHERE, type Syntax } from "./parse/syntax.js";

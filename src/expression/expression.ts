@@ -3,7 +3,7 @@
 import type { Column } from "../arrow/columns/column.js";
 import { isUint8Array } from "../bytes/tag.js";
 import { InvalidInputError, UnsupportedError } from "../errors.js";
-import type { FilterParameters } from "../namespace.js";
+import type { FilterParameters } from "../namespace/queries.js";
 import { Binder } from "./bind/bind.js";
 import { Names } from "./bind/names.js";
 import { type Expression, isExpression } from "./build.js";

@@ -1,7 +1,7 @@
 /** What is told of a job. */
 
 import { ERROR_TABLE } from "../errors.js";
-import type { Job, JobState } from "../namespace.js";
+import type { Job, JobState } from "../namespace/jobs.js";
 import type { FailureRecord } from "../typedErrors.js";
 import type { StoredJob } from "./jobFiles.js";
 

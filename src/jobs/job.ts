@@ -1,6 +1,6 @@
 /** What a job is, for those who start one. */
 
-import type { JobKind, JobUnit } from "../namespace.js";
+import type { JobKind, JobUnit } from "../namespace/jobs.js";
 import type { TableAt } from "../table/versions/tableAt.js";
 
 /** What JSON can hold. */

@@ -11,7 +11,7 @@
  * jobs are not for earlier releases.
  */
 
-import type { JobKind, JobState, JobUnit } from "../namespace.js";
+import type { JobKind, JobState, JobUnit } from "../namespace/jobs.js";
 import { isCount, isJsonObject } from "../table/versions/jsonValues.js";
 import { isTableIdentity, type TableIdentity } from "../table/versions/tableIdentity.js";
 import { type FailureRecord, isErrorType } from "../typedErrors.js";

@@ -8,7 +8,7 @@ import { mapParallel } from "../async/parallel.js";
 import { ServiceUnavailableError, TransactionNotFoundError } from "../errors.js";
 import type { LockLease } from "../io/lock/lease.js";
 import { withLock } from "../io/lock/lock.js";
-import type { Job, JobState } from "../namespace.js";
+import type { Job, JobState } from "../namespace/jobs.js";
 import { relative, sep } from "../platform/native.js";
 import { TableReplacedError } from "../table/versions/identity.js";
 import { isSameTable, readTableIdentity } from "../table/versions/tableIdentity.js";

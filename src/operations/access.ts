@@ -14,7 +14,8 @@ import {
   TableTagNotFoundError,
   TableVersionNotFoundError,
 } from "../errors.js";
-import type { Authorize, AuthorizeCall, RequestBase } from "../namespace.js";
+import type { Authorize, AuthorizeCall } from "../namespace/options.js";
+import type { RequestBase } from "../namespace/request.js";
 import { isMainBranch } from "../table/refs/refs.js";
 
 /** What a question is about besides operation and id. */

@@ -31,7 +31,7 @@ import { LruCache } from "../io/memory/cache.js";
 import { ScratchMemory } from "../io/memory/scratch.js";
 import { Spelling } from "../io/names/spelling.js";
 import { Jobs } from "../jobs/jobs.js";
-import type { DirectoryNamespaceOptions } from "../namespace.js";
+import type { DirectoryNamespaceOptions } from "../namespace/options.js";
 import type { CachedIndex } from "../query/tableIndexes.js";
 import { SharedReadAhead } from "../rows/readAhead.js";
 import { cleanUpAfterCommit } from "../table/cleanup/autoCleanup.js";

@@ -4,7 +4,7 @@ import { InvalidInputError } from "../errors.js";
 import { isExpression } from "../expression/build.js";
 import type { ExpressionInput } from "../expression/expression.js";
 import { printExpression } from "../expression/parse/print.js";
-import type { FilterParameters } from "../namespace.js";
+import type { FilterParameters } from "../namespace/queries.js";
 import { type Filter, planFilter } from "../query/filter.js";
 import type { ReaderEnvironment } from "../query/versionSource.js";
 import { decodeSchema } from "../schema/schema.js";

@@ -6,7 +6,8 @@
 import { TransactionNotFoundError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
 import { isJobId } from "../jobs/jobFiles.js";
-import type { DescribeTransactionResponse, Job } from "../namespace.js";
+import type { Job } from "../namespace/jobs.js";
+import type { DescribeTransactionResponse } from "../namespace/transactions.js";
 import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
 import { requireString } from "./request.js";

@@ -1,7 +1,9 @@
 /** Work that may take long: done in the call, or as a job; with progress either way. */
 
 import type { JobControl, JobSpec, JsonValue } from "../jobs/job.js";
-import type { JobKind, JobUnit, LongWork, RequestBase, StartedJob } from "../namespace.js";
+import type { JobKind, JobUnit } from "../namespace/jobs.js";
+import type { RequestBase } from "../namespace/request.js";
+import type { LongWork, StartedJob } from "../namespace/upkeep.js";
 import type { OperationContext } from "./context.js";
 import { optionalBoolean, optionalCallback } from "./request.js";
 import type { OpenTable } from "./snapshot.js";

@@ -4,7 +4,7 @@
  */
 
 import { InvalidInputError } from "../errors.js";
-import type { BatchCommitOperation } from "../namespace.js";
+import type { BatchCommitOperation } from "../namespace/versions.js";
 import { boundedParts, requireList, requireTableId } from "./request.js";
 
 type Pinned<Part> = Part & { readonly id: readonly string[]; readonly branch?: string };

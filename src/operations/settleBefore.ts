@@ -14,7 +14,8 @@
 import type { BatchScope } from "../catalog/batches/batchScope.js";
 import { type SettleOptions, settleBatches } from "../catalog/batches/batchSettlement.js";
 import { directoryAt } from "../catalog/places/locations.js";
-import type * as ns from "../namespace.js";
+import type * as base from "../namespace/request.js";
+import type * as tables from "../namespace/tables.js";
 import type { OperationContext } from "./context.js";
 
 type Tolerance = SettleOptions["tolerate"];
@@ -36,7 +37,7 @@ export async function settleBefore(
   context: OperationContext,
   operation: string,
   id: readonly string[],
-  request: ns.RequestBase,
+  request: base.RequestBase,
 ): Promise<void> {
   const { signal } = request;
   const scope = scopeOf(context, operation, id, request);
@@ -54,7 +55,7 @@ function scopeOf(
   { root }: OperationContext,
   operation: string,
   id: readonly string[],
-  request: ns.RequestBase,
+  request: base.RequestBase,
 ): BatchScope | null {
   switch (operation) {
     case "describeNamespace":
@@ -73,12 +74,12 @@ function scopeOf(
     case "alterTransaction":
       return id.length > 1 ? { kind: "tables", ids: [id.slice(0, -1)] } : { kind: "everything" };
     case "renameTable": {
-      const { newTableName, newNamespaceId } = request as Partial<ns.RenameTableRequest>;
+      const { newTableName, newNamespaceId } = request as Partial<tables.RenameTableRequest>;
       const target: unknown = [...asPath(newNamespaceId ?? id.slice(0, -1)), newTableName];
       return { kind: "tables", ids: [id, asPath(target)] };
     }
     case "registerTable": {
-      const { location } = request as Partial<ns.RegisterTableRequest>;
+      const { location } = request as Partial<tables.RegisterTableRequest>;
       const directories = typeof location === "string" ? [directoryAt(root, location)] : [];
       return { kind: "tables", ids: [id], directories };
     }

@@ -10,7 +10,7 @@
  */
 
 import { formatFieldPath } from "../ident.js";
-import type { QueryPlanMetrics, QueryPlanNode } from "../namespace.js";
+import type { QueryPlanMetrics, QueryPlanNode } from "../namespace/queries.js";
 import { liveRowCount } from "../table/fragments/statistics.js";
 import type { RowsPlan } from "./columnReads.js";
 import { coveredOutputs } from "./filteredRows.js";

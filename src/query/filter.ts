@@ -5,7 +5,7 @@
 
 import { bindFilter, type ExpressionInput } from "../expression/expression.js";
 import type { DataFragment } from "../format/table.js";
-import type { FilterParameters } from "../namespace.js";
+import type { FilterParameters } from "../namespace/queries.js";
 import type { TableField } from "../schema/schema.js";
 import type { OpenVersion } from "../table/versions/tableAt.js";
 import { ColumnReads, type RowsPlan } from "./columnReads.js";

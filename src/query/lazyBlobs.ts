@@ -5,7 +5,7 @@ import { CorruptFileError, InvalidInputError, UnsupportedError } from "../errors
 import type { BlobLocation } from "../file/blobs/blobDescriptors.js";
 import type { DataFileMetadata } from "../file/container/reader.js";
 import type { HandlePool } from "../io/disk/handles.js";
-import type { LazyBlob } from "../namespace.js";
+import type { LazyBlob } from "../namespace/queries.js";
 import { type BlobSource, locationsOf, verifyBlobs } from "../rows/blobValues.js";
 
 /** Makes objects that read blobs later, from the descriptors of one column. */

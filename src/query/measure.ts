@@ -4,7 +4,7 @@ import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { countedReads } from "../io/disk/countedReads.js";
 import type { Disk } from "../io/disk/disk.js";
 import { HandlePool } from "../io/disk/handles.js";
-import type { QueryPlanMetrics } from "../namespace.js";
+import type { QueryPlanMetrics } from "../namespace/queries.js";
 import type { FragmentSource } from "./fragmentColumns.js";
 import type { QueryObserver, QueryStage } from "./observer.js";
 import type { BatchRows } from "./scan.js";

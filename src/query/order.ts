@@ -3,7 +3,7 @@
 import { InvalidInputError, UnsupportedError } from "../errors.js";
 import { typeName, UINT64, valueTypeOfField } from "../expression/values/types.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
-import type { QueryTableRequest } from "../namespace.js";
+import type { QueryTableRequest } from "../namespace/queries.js";
 import type { TableField } from "../schema/schema.js";
 import { ColumnReads, type ColumnSource, type RowsPlan } from "./columnReads.js";
 import { isSortable, type KeyOrder } from "./sortKeys.js";

@@ -13,7 +13,7 @@ import { InvalidInputError, TableColumnNotFoundError } from "../errors.js";
 import { type Expression, isExpression } from "../expression/build.js";
 import { bindExpression } from "../expression/expression.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
-import type { ColumnSelection, FilterParameters } from "../namespace.js";
+import type { ColumnSelection, FilterParameters } from "../namespace/queries.js";
 import { type FieldChain, planLeaves } from "../rows/leafPlan.js";
 import type { TableField } from "../schema/schema.js";
 import { ColumnReads, type ColumnSource, type RowsPlan } from "./columnReads.js";

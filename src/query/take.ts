@@ -14,7 +14,7 @@ import { makeBatch, toTable } from "../arrow/exchange/batch.js";
 import { mapParallel } from "../async/parallel.js";
 import { InternalError, InvalidInputError } from "../errors.js";
 import type { DataFragment } from "../format/table.js";
-import type { LazyBlob } from "../namespace.js";
+import type { LazyBlob } from "../namespace/queries.js";
 import { type DescribedRows, readBlobs } from "../rows/blobValues.js";
 import { takeColumns } from "../rows/takeColumns.js";
 import { liveRowCount } from "../table/fragments/statistics.js";

@@ -6,7 +6,7 @@
 
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
 import { InvalidInputError } from "../errors.js";
-import type { Principal } from "../namespace.js";
+import type { Principal } from "../namespace/request.js";
 import { checkOptionMembers } from "../optionMembers.js";
 import type { AuthOptions } from "./auth/auth.js";
 import { type Dialect, FORM_DIALECT, INTERFACE_DIALECT, isFormClient } from "./dialects/dialect.js";

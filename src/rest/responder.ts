@@ -7,7 +7,8 @@
 
 import { Limit } from "../async/parallel.js";
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
-import type { Principal, QueryResult } from "../namespace.js";
+import type { QueryResult } from "../namespace/queries.js";
+import type { Principal } from "../namespace/request.js";
 import { Authenticator, type AuthOptions } from "./auth/auth.js";
 import type { Dialect } from "./dialects/dialect.js";
 import { Admission, type Ticket } from "./http/admission.js";

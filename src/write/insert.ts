@@ -11,7 +11,7 @@ import { ConcurrentModificationError, InternalError, UnsupportedError } from "..
 import { isFileVersion, unsupportedFileVersion } from "../file/container/container.js";
 import type { FileVersion } from "../file/container/page.js";
 import { Append, type DataFragment, Overwrite } from "../format/table.js";
-import type { RowsInput } from "../namespace.js";
+import type { RowsInput } from "../namespace/rows.js";
 import { type ColumnPlan, checkVersion } from "../rows/columnPlan.js";
 import { resolveField } from "../schema/fieldPaths.js";
 import { decodeSchema, encodeFileSchema, encodeSchema } from "../schema/schema.js";

@@ -7,7 +7,7 @@ import { formatType, isSameType } from "../arrow/types/type.js";
 import type { ForeignType } from "../arrow/types/typeParameters.js";
 import { InvalidInputError, UnsupportedError } from "../errors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
-import type { BatchFunction, RowFunction, UserFunction } from "../namespace.js";
+import type { BatchFunction, RowFunction, UserFunction } from "../namespace/options.js";
 
 /** A registered function, as the columns that it computes need it. */
 export interface RegisteredFunction {

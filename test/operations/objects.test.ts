@@ -32,7 +32,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../src/errors.js";
-import type { RowObject } from "../../src/namespace.js";
+import type { RowObject } from "../../src/namespace/request.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 

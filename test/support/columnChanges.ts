@@ -26,7 +26,10 @@ import type { DirectoryNamespace } from "tiltyard";
 import { expect } from "vitest";
 import type { Manifest } from "../../src/format/table.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import type { AlterTableAddColumnsRequest, AlterTableAlterColumnsRequest } from "../../src/namespace.js";
+import type {
+  AlterTableAddColumnsRequest,
+  AlterTableAlterColumnsRequest,
+} from "../../src/namespace/schema.js";
 import { branchRoot } from "../../src/table/refs/refs.js";
 import { findLatestVersion } from "../../src/table/versions/latestVersion.js";
 import { readManifestFile } from "../../src/table/versions/manifest.js";

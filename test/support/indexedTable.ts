@@ -5,7 +5,7 @@ import { tableFromIPC } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
 import { connect, type Table as ReferenceTable } from "tiltyard-reference/session.js";
 import { expect } from "vitest";
-import type { CreateTableIndexRequest } from "../../src/namespace.js";
+import type { CreateTableIndexRequest } from "../../src/namespace/indexes.js";
 import { reference } from "./reference.js";
 
 /** Builds an index and waits until it is there. */

@@ -17,7 +17,9 @@ import {
 import { z } from "zod";
 import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
 import * as errors from "../../src/errors.js";
-import type { DirectoryNamespaceOptions, QueryResult, RowsInput } from "../../src/namespace.js";
+import type { DirectoryNamespaceOptions } from "../../src/namespace/options.js";
+import type { QueryResult } from "../../src/namespace/queries.js";
+import type { RowsInput } from "../../src/namespace/rows.js";
 import { rowForms } from "../../src/operations/rows/rowForms.js";
 import type { Route } from "../../src/rest/wire/route.js";
 import { ROUTES } from "../../src/rest/wire/routes.js";

@@ -15,7 +15,7 @@
 
 import { NamespaceError } from "../../errors.js";
 import { UUID_FORM } from "../../ident.js";
-import type { Properties } from "../../namespace.js";
+import type { Properties } from "../../namespace/request.js";
 import { checkBranchName } from "../../table/refs/refs.js";
 import { isCount, isJsonObject, isStringMap } from "../../table/versions/jsonValues.js";
 import type { NamingScheme } from "../../table/versions/paths.js";

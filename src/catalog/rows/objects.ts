@@ -5,7 +5,7 @@
 
 import { CorruptFileError, InvalidInputError, NamespaceNotFoundError } from "../../errors.js";
 import { checkObjectName, DEFAULT_DELIMITER, formatIdentifier } from "../../ident.js";
-import type { Properties } from "../../namespace.js";
+import type { Properties } from "../../namespace/request.js";
 import type { Catalog, CatalogRow } from "./catalogRows.js";
 
 /**

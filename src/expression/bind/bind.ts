@@ -9,7 +9,7 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isDate, isUint8Array } from "../../bytes/tag.js";
-import type { FilterParameters, FilterValue } from "../../namespace.js";
+import type { FilterParameters, FilterValue } from "../../namespace/queries.js";
 import {
   type Bound,
   type ColumnReference,

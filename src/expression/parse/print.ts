@@ -2,7 +2,7 @@
 
 import { isDate, isUint8Array } from "../../bytes/tag.js";
 import { InvalidInputError } from "../../errors.js";
-import type { FilterValue } from "../../namespace.js";
+import type { FilterValue } from "../../namespace/queries.js";
 import type { Syntax, TypeName } from "./syntax.js";
 
 /** Every operand that is more than a name or literal stands in parentheses. */

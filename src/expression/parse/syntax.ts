@@ -4,7 +4,7 @@
  * a program built have none.
  */
 
-import type { FilterValue } from "../../namespace.js";
+import type { FilterValue } from "../../namespace/queries.js";
 
 /** Position of a node that comes from no text. */
 export const NOWHERE = -1;

@@ -2,7 +2,7 @@
 
 import { InvalidInputError, InvalidTableStateError, TableTagNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import type { CreateTableBranchRequest, CreateTableBranchResponse } from "../../namespace.js";
+import type { CreateTableBranchRequest, CreateTableBranchResponse } from "../../namespace/branches.js";
 import { type BranchSource, createBranch } from "../../table/commit/branchCreation.js";
 import { checkNewBranchName } from "../../table/refs/branches.js";
 import { checkTagName } from "../../table/refs/refs.js";

@@ -1,6 +1,6 @@
 /** DeleteTableBranch: removes a branch that nothing refers to, with all its versions. */
 
-import type { DeleteTableBranchRequest, DeleteTableBranchResponse } from "../../namespace.js";
+import type { DeleteTableBranchRequest, DeleteTableBranchResponse } from "../../namespace/branches.js";
 import { deleteBranch } from "../../table/refs/branchRemoval.js";
 import { checkBranchName } from "../../table/refs/refs.js";
 import type { OperationContext } from "../context.js";

@@ -1,6 +1,10 @@
 /** ListTableBranches: the branches of a table except main, page by page. */
 
-import type { BranchContents, ListTableBranchesRequest, ListTableBranchesResponse } from "../../namespace.js";
+import type {
+  BranchContents,
+  ListTableBranchesRequest,
+  ListTableBranchesResponse,
+} from "../../namespace/branches.js";
 import { listBranches, readBranch } from "../../table/refs/branches.js";
 import type { OperationContext } from "../context.js";
 import { readRefPage } from "../refPage.js";

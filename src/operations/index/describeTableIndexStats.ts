@@ -1,6 +1,9 @@
 /** DescribeTableIndexStats: how much of a version an index covers. */
 
-import type { DescribeTableIndexStatsRequest, DescribeTableIndexStatsResponse } from "../../namespace.js";
+import type {
+  DescribeTableIndexStatsRequest,
+  DescribeTableIndexStatsResponse,
+} from "../../namespace/indexes.js";
 import { countIndexedRows } from "../../table/commit/namedIndexes.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";

@@ -1,7 +1,7 @@
 /** DropTableIndex: removes an index from the versions to come. Its files stay until no version needs them. */
 
 import { CreateIndex, type Transaction } from "../../format/table.js";
-import type { DropTableIndexRequest, DropTableIndexResponse } from "../../namespace.js";
+import type { DropTableIndexRequest, DropTableIndexResponse } from "../../namespace/indexes.js";
 import { commitPlanned } from "../../table/commit/commit.js";
 import { newTransaction } from "../../table/commit/transaction.js";
 import type { OperationContext } from "../context.js";

@@ -2,7 +2,7 @@
 
 import { InvalidInputError } from "../../errors.js";
 import { isWellFormed } from "../../ident.js";
-import type { CreateTableIndexRequest } from "../../namespace.js";
+import type { CreateTableIndexRequest } from "../../namespace/indexes.js";
 import { isSystemIndex } from "../../table/fragments/statistics.js";
 import { SCALAR_KINDS, TEXT_KINDS, VECTOR_KINDS } from "../../write/indexes/kindNames.js";
 import { optionalBoolean, optionalCount, optionalString, requireString } from "../request.js";

@@ -2,7 +2,11 @@
 
 import { pageOf } from "../../catalog/listing.js";
 import { compareNames } from "../../catalog/rows/catalogRows.js";
-import type { ListTableIndicesRequest, ListTableIndicesResponse, TableIndex } from "../../namespace.js";
+import type {
+  ListTableIndicesRequest,
+  ListTableIndicesResponse,
+  TableIndex,
+} from "../../namespace/indexes.js";
 import { countIndexedRows, type NamedIndex, namedIndexes } from "../../table/commit/namedIndexes.js";
 import { INDEX_ID_BYTES } from "../../table/fragments/fileLookup.js";
 import { indexDirectoryName } from "../../table/versions/paths.js";

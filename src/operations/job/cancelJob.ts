@@ -1,6 +1,6 @@
 /** CancelJob: ends a job before it is done; beyond the spec. */
 
-import type { Job, JobRequest } from "../../namespace.js";
+import type { Job, JobRequest } from "../../namespace/jobs.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { findJob } from "../jobAccess.js";

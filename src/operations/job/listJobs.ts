@@ -1,6 +1,6 @@
 /** ListJobs: the jobs of a table, or of all tables that the caller may see; beyond the spec. */
 
-import type { Job, JobState, ListJobsRequest, ListJobsResponse } from "../../namespace.js";
+import type { Job, JobState, ListJobsRequest, ListJobsResponse } from "../../namespace/jobs.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { isVisible } from "../jobAccess.js";

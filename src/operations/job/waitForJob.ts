@@ -1,6 +1,6 @@
 /** WaitForJob: waits until a job has ended, and tells of its progress meanwhile; beyond the spec. */
 
-import type { Job, WaitForJobRequest } from "../../namespace.js";
+import type { Job, WaitForJobRequest } from "../../namespace/jobs.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { findJob } from "../jobAccess.js";

@@ -1,7 +1,7 @@
 /** CreateNamespace: creates a child namespace; `Overwrite` only replaces an empty one. */
 
 import { addNamespace, type CreationMode } from "../../catalog/namespaces.js";
-import type { CreateNamespaceRequest, CreateNamespaceResponse } from "../../namespace.js";
+import type { CreateNamespaceRequest, CreateNamespaceResponse } from "../../namespace/namespaces.js";
 import type { OperationContext } from "../context.js";
 import { optionalId, optionalProperties, parseChoice } from "../request.js";
 

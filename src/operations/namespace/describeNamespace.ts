@@ -2,7 +2,7 @@
 
 import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { decodeProperties, findNamespace, requireNamespace } from "../../catalog/rows/objects.js";
-import type { DescribeNamespaceRequest, DescribeNamespaceResponse } from "../../namespace.js";
+import type { DescribeNamespaceRequest, DescribeNamespaceResponse } from "../../namespace/namespaces.js";
 import type { OperationContext } from "../context.js";
 import { optionalId } from "../request.js";
 

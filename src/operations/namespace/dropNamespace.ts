@@ -2,7 +2,7 @@
 
 import { removeNamespace } from "../../catalog/namespaces.js";
 import { InvalidInputError } from "../../errors.js";
-import type { DropNamespaceRequest, DropNamespaceResponse } from "../../namespace.js";
+import type { DropNamespaceRequest, DropNamespaceResponse } from "../../namespace/namespaces.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalId, parseChoice } from "../request.js";

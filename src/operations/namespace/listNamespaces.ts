@@ -3,7 +3,7 @@
 import { pageOf, pageOfExisting } from "../../catalog/listing.js";
 import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { objectIdOf, requireNamespace } from "../../catalog/rows/objects.js";
-import type { ListNamespacesRequest, ListNamespacesResponse } from "../../namespace.js";
+import type { ListNamespacesRequest, ListNamespacesResponse } from "../../namespace/namespaces.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalId, optionalPage } from "../request.js";

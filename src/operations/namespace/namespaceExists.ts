@@ -2,7 +2,7 @@
 
 import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { requireNamespace } from "../../catalog/rows/objects.js";
-import type { NamespaceExistsRequest } from "../../namespace.js";
+import type { NamespaceExistsRequest } from "../../namespace/namespaces.js";
 import type { OperationContext } from "../context.js";
 import { optionalId } from "../request.js";
 

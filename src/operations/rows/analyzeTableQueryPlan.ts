@@ -1,6 +1,6 @@
 /** AnalyzeTableQueryPlan: runs a query, drops its rows, and tells what each step of it did. */
 
-import type { AnalyzeTableQueryPlanRequest } from "../../namespace.js";
+import type { AnalyzeTableQueryPlanRequest } from "../../namespace/queries.js";
 import { explainPlan } from "../../query/explain.js";
 import { QueryMeasure } from "../../query/measure.js";
 import { mostFiltered, runQuery } from "../../query/runQuery.js";

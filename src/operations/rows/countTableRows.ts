@@ -1,6 +1,6 @@
 /** CountTableRows: live rows of a version, from its manifest alone, or those that a predicate selects. */
 
-import type { CountTableRowsRequest } from "../../namespace.js";
+import type { CountTableRowsRequest } from "../../namespace/queries.js";
 import { countFiltered } from "../../query/filter.js";
 import { RowNumbers } from "../../query/systemColumns.js";
 import { versionSource } from "../../query/versionSource.js";

@@ -1,6 +1,6 @@
 /** DeleteFromTable: deletes the rows that a predicate selects. Makes a version even where it selects none. */
 
-import type { DeleteFromTableRequest, DeleteFromTableResponse } from "../../namespace.js";
+import type { DeleteFromTableRequest, DeleteFromTableResponse } from "../../namespace/rows.js";
 import { deleteMatching } from "../../write/changes/deleteMatching.js";
 import type { OperationContext } from "../context.js";
 import { filterOf, textOfFilter } from "../filter.js";

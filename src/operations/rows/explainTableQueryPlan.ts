@@ -1,7 +1,7 @@
 /** ExplainTableQueryPlan: how a query would run. */
 
 import { InvalidInputError } from "../../errors.js";
-import type { ExplainTableQueryPlanRequest } from "../../namespace.js";
+import type { ExplainTableQueryPlanRequest } from "../../namespace/queries.js";
 import { explainPlan } from "../../query/explain.js";
 import { mostFiltered } from "../../query/runQuery.js";
 import type { Access } from "../access.js";

@@ -1,7 +1,7 @@
 /** InsertIntoTable: adds rows or replaces all; gives a table that was only declared its first version. */
 
 import { requireKnown } from "../../catalog/places/tables.js";
-import type { InsertIntoTableRequest, InsertIntoTableResponse, RowsInput } from "../../namespace.js";
+import type { InsertIntoTableRequest, InsertIntoTableResponse, RowsInput } from "../../namespace/rows.js";
 import { refuseBufferedRows } from "../../table/versions/bufferedRows.js";
 import { insertRows, requireInserted } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";

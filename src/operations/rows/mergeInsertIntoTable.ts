@@ -16,7 +16,7 @@ import type {
   MergeInsertIntoTableRequest,
   MergeInsertIntoTableResponse,
   RowsInput,
-} from "../../namespace.js";
+} from "../../namespace/rows.js";
 import { insertRows } from "../../write/insert.js";
 import type { MergeRequest } from "../../write/merge/clauses.js";
 import { mergeInsert } from "../../write/merge/mergeInsert.js";

@@ -1,6 +1,6 @@
 /** Plans of queries in the form that a request asks for. */
 
-import type { QueryPlanNode } from "../../namespace.js";
+import type { QueryPlanNode } from "../../namespace/queries.js";
 import { formatPlan } from "../../query/explain.js";
 import { parseChoice } from "../request.js";
 

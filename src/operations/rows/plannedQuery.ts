@@ -3,7 +3,7 @@
 import { InvalidInputError, PermissionDeniedError, UnsupportedError } from "../../errors.js";
 import { isUnwritable } from "../../io/disk/errno.js";
 import { TemporaryFile } from "../../io/temporaryFile.js";
-import type { QueryTableRequest } from "../../namespace.js";
+import type { QueryTableRequest } from "../../namespace/queries.js";
 import { ColumnReads } from "../../query/columnReads.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { planOrder } from "../../query/order.js";

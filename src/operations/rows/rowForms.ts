@@ -4,7 +4,7 @@ import type { RecordBatch, Schema, Table } from "apache-arrow";
 import { toTable } from "../../arrow/exchange/batch.js";
 import { encodeIpc, ipcBytes } from "../../arrow/exchange/ipcOutput.js";
 import { objectsOfBatch } from "../../arrow/exchange/objectsOfBatch.js";
-import type { RowForms } from "../../namespace.js";
+import type { RowForms } from "../../namespace/queries.js";
 
 /**
  * @param batches runs the query; `isKept` tells that all its rows will be in memory together

@@ -1,7 +1,7 @@
 /** Blobs of some rows, to be read later and in parts; beyond the spec. */
 
 import { InvalidInputError } from "../../errors.js";
-import type { LazyBlob, TakeBlobsRequest } from "../../namespace.js";
+import type { LazyBlob, TakeBlobsRequest } from "../../namespace/queries.js";
 import { resolveProjection } from "../../query/projection.js";
 import { openBlobsAt } from "../../query/take.js";
 import { versionSource } from "../../query/versionSource.js";

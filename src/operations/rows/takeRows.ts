@@ -1,7 +1,7 @@
 /** Rows of a version by their offsets; a query by position, which the spec has no operation for. */
 
 import type { Table } from "apache-arrow";
-import type { TakeRowsRequest } from "../../namespace.js";
+import type { TakeRowsRequest } from "../../namespace/queries.js";
 import { resolveProjection } from "../../query/projection.js";
 import { RowNumbers } from "../../query/systemColumns.js";
 import { readRowsAt } from "../../query/take.js";

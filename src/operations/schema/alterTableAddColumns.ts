@@ -6,7 +6,7 @@
 import { typeFromJson } from "../../arrow/types/schemaJson.js";
 import { InvalidInputError } from "../../errors.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
-import type { AlterTableAddColumnsRequest, AlterTableAddColumnsResponse } from "../../namespace.js";
+import type { AlterTableAddColumnsRequest, AlterTableAddColumnsResponse } from "../../namespace/schema.js";
 import type { AddedColumn } from "../../write/columns/addColumns.js";
 import { addColumns } from "../../write/columns/changeColumns.js";
 import { functionNamed, type RegisteredFunction } from "../../write/userFunctions.js";

@@ -2,7 +2,10 @@
 
 import { typeFromJson } from "../../arrow/types/schemaJson.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
-import type { AlterTableAlterColumnsRequest, AlterTableAlterColumnsResponse } from "../../namespace.js";
+import type {
+  AlterTableAlterColumnsRequest,
+  AlterTableAlterColumnsResponse,
+} from "../../namespace/schema.js";
 import type { ParsedAlteration } from "../../write/columns/alterColumns.js";
 import { alterColumns } from "../../write/columns/changeColumns.js";
 import type { OperationContext } from "../context.js";

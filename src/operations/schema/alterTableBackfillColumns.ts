@@ -2,7 +2,10 @@
 
 import { InvalidInputError, TableVersionNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import type { AlterTableBackfillColumnsRequest, AlterTableBackfillColumnsResponse } from "../../namespace.js";
+import type {
+  AlterTableBackfillColumnsRequest,
+  AlterTableBackfillColumnsResponse,
+} from "../../namespace/schema.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import { findVersion } from "../../table/versions/versions.js";
 import { type BackfillSettings, backfillColumn } from "../../write/backfill/backfillColumn.js";

@@ -1,6 +1,6 @@
 /** AlterTableDropColumns: removes columns, or members of columns, from the schema; their files stay. */
 
-import type { AlterTableDropColumnsRequest, AlterTableDropColumnsResponse } from "../../namespace.js";
+import type { AlterTableDropColumnsRequest, AlterTableDropColumnsResponse } from "../../namespace/schema.js";
 import { dropColumns } from "../../write/columns/changeColumns.js";
 import type { OperationContext } from "../context.js";
 import { requireStrings } from "../request.js";

@@ -5,7 +5,7 @@ import type {
   ComputedColumnState,
   DescribeComputedColumnsRequest,
   DescribeComputedColumnsResponse,
-} from "../../namespace.js";
+} from "../../namespace/schema.js";
 import { declarationOf } from "../../schema/computedFields.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { staleRowsOf } from "../../write/backfill/staleRows.js";

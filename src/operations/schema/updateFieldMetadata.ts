@@ -1,6 +1,6 @@
 /** UpdateFieldMetadata: merges into, or replaces, the metadata of fields; all the changes or none. */
 
-import type { UpdateFieldMetadataRequest, UpdateFieldMetadataResponse } from "../../namespace.js";
+import type { UpdateFieldMetadataRequest, UpdateFieldMetadataResponse } from "../../namespace/schema.js";
 import { commitPlanned } from "../../table/commit/commit.js";
 import { type MetadataChange, planFieldMetadata } from "../../write/columns/fieldMetadata.js";
 import type { OperationContext } from "../context.js";

@@ -1,6 +1,9 @@
 /** UpdateTableSchemaMetadata: replaces all metadata of the schema. */
 
-import type { UpdateTableSchemaMetadataRequest, UpdateTableSchemaMetadataResponse } from "../../namespace.js";
+import type {
+  UpdateTableSchemaMetadataRequest,
+  UpdateTableSchemaMetadataResponse,
+} from "../../namespace/schema.js";
 import { commitPlanned } from "../../table/commit/commit.js";
 import { planSchemaMetadata } from "../../write/columns/fieldMetadata.js";
 import type { OperationContext } from "../context.js";

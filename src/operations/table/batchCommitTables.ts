@@ -17,7 +17,7 @@ import type {
   BatchCommitResult,
   BatchCommitTablesRequest,
   BatchCommitTablesResponse,
-} from "../../namespace.js";
+} from "../../namespace/versions.js";
 import { readTableIdentity } from "../../table/versions/tableIdentity.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";

@@ -4,7 +4,7 @@ import { forgetOutcomes } from "../../catalog/batches/batchJournal.js";
 import { sweepCreations } from "../../catalog/places/leftovers.js";
 import { InvalidTableStateError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import type { CleanupTableRequest, CleanupTableResponse, StartedJob } from "../../namespace.js";
+import type { CleanupTableRequest, CleanupTableResponse, StartedJob } from "../../namespace/upkeep.js";
 import { type CleanupOptions, cleanUpVersions } from "../../table/cleanup/cleanup.js";
 import type { OperationContext } from "../context.js";
 import { doLongWork, longWorkOptions } from "../longWork.js";

@@ -5,7 +5,7 @@ import { planPlace } from "../../catalog/places/placement.js";
 import { findTable } from "../../catalog/places/tables.js";
 import { TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import type { DeclareTableRequest, DeclareTableResponse } from "../../namespace.js";
+import type { DeclareTableRequest, DeclareTableResponse } from "../../namespace/tables.js";
 import type { OperationContext } from "../context.js";
 import { optionalProperties, optionalString, requireTableId } from "../request.js";
 import { checkWantedPlace } from "./wantedPlace.js";

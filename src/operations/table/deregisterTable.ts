@@ -1,7 +1,7 @@
 /** DeregisterTable: takes a table's id from it; its data stays. */
 
 import { detachTable } from "../../catalog/registration.js";
-import type { DeregisterTableRequest, DeregisterTableResponse } from "../../namespace.js";
+import type { DeregisterTableRequest, DeregisterTableResponse } from "../../namespace/tables.js";
 import type { OperationContext } from "../context.js";
 import { requireTableId } from "../request.js";
 

@@ -13,7 +13,7 @@ import { InternalError, messageOf } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { FileStat } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
-import type { DropTableRequest, DropTableResponse } from "../../namespace.js";
+import type { DropTableRequest, DropTableResponse } from "../../namespace/tables.js";
 import type { OperationContext } from "../context.js";
 import { requireTableId } from "../request.js";
 

@@ -1,7 +1,7 @@
 /** GetTableStats: sizes and row counts of a version, from its manifest alone. */
 
 import { Manifest } from "../../format/table.js";
-import type { GetTableStatsRequest, GetTableStatsResponse } from "../../namespace.js";
+import type { GetTableStatsRequest, GetTableStatsResponse } from "../../namespace/tables.js";
 import { tableStatistics } from "../../table/fragments/statistics.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";

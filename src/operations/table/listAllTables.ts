@@ -1,7 +1,7 @@
 /** ListAllTables: identifiers of the tables in all namespaces, page by page. */
 
 import { listAllTableNames } from "../../catalog/listing.js";
-import type { ListAllTablesRequest, ListTablesResponse } from "../../namespace.js";
+import type { ListAllTablesRequest, ListTablesResponse } from "../../namespace/tables.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalBoolean, optionalPage } from "../request.js";

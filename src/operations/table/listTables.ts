@@ -1,7 +1,7 @@
 /** ListTables: names of the tables in a namespace, page by page. */
 
 import { listTableNames } from "../../catalog/listing.js";
-import type { ListTablesRequest, ListTablesResponse } from "../../namespace.js";
+import type { ListTablesRequest, ListTablesResponse } from "../../namespace/tables.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalBoolean, optionalId, optionalPage } from "../request.js";

@@ -3,7 +3,7 @@
 import { InvalidInputError } from "../../errors.js";
 import { MAX_FILE_ROWS } from "../../file/writing/writer.js";
 import type { DataFragment } from "../../format/table.js";
-import type { OptimizeTableRequest, OptimizeTableResponse, StartedJob } from "../../namespace.js";
+import type { OptimizeTableRequest, OptimizeTableResponse, StartedJob } from "../../namespace/upkeep.js";
 import { compactFragments } from "../../write/compaction/compactFragments.js";
 import type { CompactionSettings } from "../../write/compaction/compactionPlan.js";
 import { foldIndexes } from "../../write/indexes/foldIndexes.js";

@@ -2,7 +2,7 @@
 
 import { attachTable } from "../../catalog/registration.js";
 import { InvalidInputError } from "../../errors.js";
-import type { RegisterTableRequest, RegisterTableResponse } from "../../namespace.js";
+import type { RegisterTableRequest, RegisterTableResponse } from "../../namespace/tables.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalProperties, optionalString, parseChoice, requireTableId } from "../request.js";

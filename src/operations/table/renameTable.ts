@@ -3,7 +3,7 @@
 import { requireTable } from "../../catalog/places/tables.js";
 import { relocateTable } from "../../catalog/relocation.js";
 import { InvalidInputError } from "../../errors.js";
-import type { RenameTableRequest, RenameTableResponse } from "../../namespace.js";
+import type { RenameTableRequest, RenameTableResponse } from "../../namespace/tables.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalId, optionalString, requireTableId } from "../request.js";

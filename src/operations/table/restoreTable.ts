@@ -3,7 +3,7 @@
 import { TableVersionNotFoundError } from "../../errors.js";
 import { Restore } from "../../format/table.js";
 import { formatIdentifier } from "../../ident.js";
-import type { RestoreTableRequest, RestoreTableResponse } from "../../namespace.js";
+import type { RestoreTableRequest, RestoreTableResponse } from "../../namespace/tables.js";
 import { commitTransaction } from "../../table/commit/commit.js";
 import { newTransaction } from "../../table/commit/transaction.js";
 import { openVersion } from "../../table/versions/openVersion.js";

@@ -1,6 +1,6 @@
 /** TableExists: DescribeTable without an answer. */
 
-import type { TableExistsRequest } from "../../namespace.js";
+import type { TableExistsRequest } from "../../namespace/tables.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalString, optionalVersion } from "../request.js";

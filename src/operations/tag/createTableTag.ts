@@ -1,6 +1,6 @@
 /** CreateTableTag: names a version with a new tag. */
 
-import type { CreateTableTagRequest, CreateTableTagResponse } from "../../namespace.js";
+import type { CreateTableTagRequest, CreateTableTagResponse } from "../../namespace/tags.js";
 import { checkTagName } from "../../table/refs/refs.js";
 import { createTag } from "../../table/refs/tags.js";
 import type { OperationContext } from "../context.js";

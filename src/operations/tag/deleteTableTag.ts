@@ -1,6 +1,6 @@
 /** DeleteTableTag: deletes a tag; the version it named stays. */
 
-import type { DeleteTableTagRequest, DeleteTableTagResponse } from "../../namespace.js";
+import type { DeleteTableTagRequest, DeleteTableTagResponse } from "../../namespace/tags.js";
 import { checkTagName } from "../../table/refs/refs.js";
 import { branchOfTag, deleteTag } from "../../table/refs/tags.js";
 import type { Access } from "../access.js";

@@ -2,7 +2,7 @@
 
 import { TableTagNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import type { GetTableTagVersionRequest, GetTableTagVersionResponse } from "../../namespace.js";
+import type { GetTableTagVersionRequest, GetTableTagVersionResponse } from "../../namespace/tags.js";
 import { checkTagName } from "../../table/refs/refs.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";

@@ -1,6 +1,6 @@
 /** ListTableTags: the tags of a table, those of its branches included, page by page. */
 
-import type { ListTableTagsRequest, ListTableTagsResponse, TagContents } from "../../namespace.js";
+import type { ListTableTagsRequest, ListTableTagsResponse, TagContents } from "../../namespace/tags.js";
 import { listTags, readTag } from "../../table/refs/tags.js";
 import type { OperationContext } from "../context.js";
 import { readRefPage } from "../refPage.js";

@@ -1,6 +1,6 @@
 /** UpdateTableTag: moves a tag to another version. */
 
-import type { UpdateTableTagRequest, UpdateTableTagResponse } from "../../namespace.js";
+import type { UpdateTableTagRequest, UpdateTableTagResponse } from "../../namespace/tags.js";
 import { checkTagName } from "../../table/refs/refs.js";
 import { branchOfTag, updateTag } from "../../table/refs/tags.js";
 import type { Access } from "../access.js";

@@ -1,7 +1,7 @@
 /** AlterTransaction: cancels a job. A transaction that is committed is part of its version, and does not change any more. */
 
 import { ConcurrentModificationError, InvalidInputError, UnsupportedError } from "../../errors.js";
-import type { AlterTransactionRequest, AlterTransactionResponse } from "../../namespace.js";
+import type { AlterTransactionRequest, AlterTransactionResponse } from "../../namespace/transactions.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { findCommitted } from "../findCommitted.js";

@@ -1,7 +1,10 @@
 /** DescribeTransaction: which version a transaction made, and how; or how far a job is. */
 
 import { formatIdentifier } from "../../ident.js";
-import type { DescribeTransactionRequest, DescribeTransactionResponse } from "../../namespace.js";
+import type {
+  DescribeTransactionRequest,
+  DescribeTransactionResponse,
+} from "../../namespace/transactions.js";
 import { timestampMillis } from "../../table/commit/apply.js";
 import { operationOf } from "../../table/commit/transaction.js";
 import type { CommittedTransaction } from "../../table/commit/transactionLookup.js";

@@ -2,7 +2,7 @@
 
 import type { CreateVersionStep } from "../../catalog/batches/journalFormat.js";
 import { InvalidInputError } from "../../errors.js";
-import type { CreateTableVersionRequest, TableVersion } from "../../namespace.js";
+import type { CreateTableVersionRequest, TableVersion } from "../../namespace/versions.js";
 import { timestampMillis } from "../../table/commit/apply.js";
 import { checkStagedContent } from "../../table/staging/stagedContent.js";
 import { removeStaged } from "../../table/staging/stagedPlace.js";

@@ -1,7 +1,10 @@
 /** BatchCreateTableVersions: versions of several tables, all of them or none. */
 
 import { commitBatch } from "../../catalog/batches/batches.js";
-import type { BatchCreateTableVersionsRequest, BatchCreateTableVersionsResponse } from "../../namespace.js";
+import type {
+  BatchCreateTableVersionsRequest,
+  BatchCreateTableVersionsResponse,
+} from "../../namespace/versions.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import {

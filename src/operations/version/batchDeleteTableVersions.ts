@@ -2,7 +2,10 @@
 
 import { commitBatch } from "../../catalog/batches/batches.js";
 import type { DeleteVersionsStep } from "../../catalog/batches/journalFormat.js";
-import type { BatchDeleteTableVersionsRequest, BatchDeleteTableVersionsResponse } from "../../namespace.js";
+import type {
+  BatchDeleteTableVersionsRequest,
+  BatchDeleteTableVersionsResponse,
+} from "../../namespace/versions.js";
 import type { OperationContext } from "../context.js";
 import { requireTableId } from "../request.js";
 import { finishRemovals, openRemovalPart, planRemovals, removalRoots } from "./removal.js";

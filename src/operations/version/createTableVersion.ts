@@ -1,6 +1,6 @@
 /** CreateTableVersion: publishes a staged manifest as a version, if the number is free. */
 
-import type { CreateTableVersionRequest, CreateTableVersionResponse } from "../../namespace.js";
+import type { CreateTableVersionRequest, CreateTableVersionResponse } from "../../namespace/versions.js";
 import { isMainBranch } from "../../table/refs/refs.js";
 import { publishStagedVersion } from "../../table/staging/stagedVersion.js";
 import type { Access } from "../access.js";

@@ -2,7 +2,7 @@
 
 import { TableVersionNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import type { DescribeTableVersionRequest, DescribeTableVersionResponse } from "../../namespace.js";
+import type { DescribeTableVersionRequest, DescribeTableVersionResponse } from "../../namespace/versions.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalVersion, requireTableId } from "../request.js";

@@ -2,7 +2,7 @@
 
 import { mapParallel } from "../../async/parallel.js";
 import { InvalidInputError } from "../../errors.js";
-import type { ListTableVersionsRequest, ListTableVersionsResponse } from "../../namespace.js";
+import type { ListTableVersionsRequest, ListTableVersionsResponse } from "../../namespace/versions.js";
 import { listVersions } from "../../table/versions/versions.js";
 import type { OperationContext } from "../context.js";
 import { optionalBoolean, optionalCount, optionalString } from "../request.js";

@@ -2,7 +2,7 @@
 
 import type { DeleteVersionsStep } from "../../catalog/batches/journalFormat.js";
 import { InvalidInputError } from "../../errors.js";
-import type { BatchDeleteTableVersionsRequest } from "../../namespace.js";
+import type { BatchDeleteTableVersionsRequest } from "../../namespace/versions.js";
 import { clearRetired } from "../../table/cleanup/cleanup.js";
 import { planVersionRemoval, type VersionInterval } from "../../table/cleanup/versionRemoval.js";
 import { requireAnchor, type TableAnchor } from "../../table/versions/identity.js";

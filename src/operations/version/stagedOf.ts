@@ -1,7 +1,7 @@
 /** The staged version that a request describes. */
 
 import { InvalidInputError } from "../../errors.js";
-import type { CreateTableVersionRequest } from "../../namespace.js";
+import type { CreateTableVersionRequest } from "../../namespace/versions.js";
 import type { StagedVersion } from "../../table/staging/stagedVersion.js";
 import type { Access } from "../access.js";
 import {

@@ -1,6 +1,6 @@
 /** Builds the record of a version that the version operations return. */
 
-import type { TableVersion } from "../../namespace.js";
+import type { TableVersion } from "../../namespace/versions.js";
 import { timestampMillis } from "../../table/commit/apply.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import { readManifestAt } from "../../table/versions/openVersion.js";

@@ -2,7 +2,7 @@
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { InvalidInputError } from "../../errors.js";
-import type { Principal } from "../../namespace.js";
+import type { Principal } from "../../namespace/request.js";
 
 /** Accepted keys, or a function that looks a key up and returns null for an invalid one. */
 export type ApiKeyOptions =

@@ -7,7 +7,7 @@
 
 import { untilAborted } from "../../async/abort.js";
 import { InternalError, InvalidInputError, NamespaceError } from "../../errors.js";
-import type { Identity, Principal } from "../../namespace.js";
+import type { Identity, Principal } from "../../namespace/request.js";
 import { checkOptionMembers } from "../../optionMembers.js";
 import { Refusal } from "../wire/problem.js";
 import { type ApiKeyOptions, createApiKeyCheck } from "./apiKeys.js";

@@ -5,7 +5,7 @@
 
 import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyResult, jwtVerify } from "jose";
 import { InvalidInputError } from "../../errors.js";
-import type { Principal } from "../../namespace.js";
+import type { Principal } from "../../namespace/request.js";
 import { checkOptionMembers } from "../../optionMembers.js";
 import { Refusal } from "../wire/problem.js";
 import { publishedKeys } from "./publishedKeys.js";

@@ -4,7 +4,7 @@
  */
 
 import type { DirectoryNamespace } from "../../DirectoryNamespace.js";
-import type { RowsInput } from "../../namespace.js";
+import type { RowsInput } from "../../namespace/rows.js";
 import { withoutSecrets } from "../wire/jobs.js";
 import type { Route } from "../wire/route.js";
 import { ROUTES } from "../wire/routes.js";

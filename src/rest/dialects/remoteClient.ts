@@ -29,13 +29,9 @@ import {
   TableTagAlreadyExistsError,
   TableTagNotFoundError,
 } from "../../errors.js";
-import type {
-  DescribeTableResponse,
-  DescribeTableVersionResponse,
-  JsonField,
-  JsonSchema,
-  UpdateTableResponse,
-} from "../../namespace.js";
+import type { UpdateTableResponse } from "../../namespace/rows.js";
+import type { DescribeTableResponse, JsonField, JsonSchema } from "../../namespace/tables.js";
+import type { DescribeTableVersionResponse } from "../../namespace/versions.js";
 import { Refusal } from "../wire/problem.js";
 import type { Route } from "../wire/route.js";
 import { ROUTES } from "../wire/routes.js";

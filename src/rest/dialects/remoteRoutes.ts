@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { InvalidTableStateError, TableIndexNotFoundError, UnsupportedError } from "../../errors.js";
-import type { Job, JobState, ListJobsResponse } from "../../namespace.js";
+import type { Job, JobState, ListJobsResponse } from "../../namespace/jobs.js";
 import { makeRoute, POST, type Route, type RouteOptions, tablePath } from "../wire/route.js";
 import * as shape from "../wire/shapes.js";
 import { callEngine, type EngineCall } from "./dialect.js";

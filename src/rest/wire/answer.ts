@@ -4,7 +4,7 @@ import type { RecordBatch } from "apache-arrow";
 import { encodeIpc } from "../../arrow/exchange/ipcOutput.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import type { MemoryShare } from "../../memory.js";
-import type { QueryResult } from "../../namespace.js";
+import type { QueryResult } from "../../namespace/queries.js";
 import { ARROW_FILE, ARROW_STREAM, takesGzip, wantsStream } from "./negotiation.js";
 import { Refusal } from "./problem.js";
 

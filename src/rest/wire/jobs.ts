@@ -2,7 +2,7 @@
 
 import type { DirectoryNamespace } from "../../DirectoryNamespace.js";
 import type { ErrorType } from "../../errors.js";
-import type { Job, ListJobsResponse } from "../../namespace.js";
+import type { Job, ListJobsResponse } from "../../namespace/jobs.js";
 import { failureText } from "./problem.js";
 import type { OperationName } from "./route.js";
 

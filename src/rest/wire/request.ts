@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { DEFAULT_DELIMITER, parseIdentifier } from "../../ident.js";
-import type { Identity } from "../../namespace.js";
+import type { Identity } from "../../namespace/request.js";
 import { Refusal } from "./problem.js";
 import type { Route } from "./route.js";
 import { identity } from "./shapes.js";

@@ -18,7 +18,7 @@ import { InternalError, InvalidInputError, UnsupportedError } from "../../errors
 import { type BoundExpression, bindAssigned, type ExpressionInput } from "../../expression/expression.js";
 import { STRING, type ValueType, valueTypeOfField } from "../../expression/values/types.js";
 import { formatFieldPath } from "../../ident.js";
-import type { FilterParameters } from "../../namespace.js";
+import type { FilterParameters } from "../../namespace/queries.js";
 import { outdatedFields } from "../../schema/computedFields.js";
 import { resolveField } from "../../schema/fieldPaths.js";
 import { storageOf, type TableField } from "../../schema/schema.js";

@@ -6,7 +6,7 @@
 import { InvalidInputError, TableColumnNotFoundError, TableSchemaValidationError } from "../../errors.js";
 import { type BoundExpression, bindFilter, type ExpressionInput } from "../../expression/expression.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
-import type { FilterParameters } from "../../namespace.js";
+import type { FilterParameters } from "../../namespace/queries.js";
 import { fieldFinder, resolveField } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
 import { type KeyForm, keyFormOf } from "./keyColumns.js";

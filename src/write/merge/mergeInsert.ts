@@ -12,7 +12,7 @@ import { mapParallel } from "../../async/parallel.js";
 import { countOnes } from "../../bytes/bits.js";
 import { ConcurrentModificationError, InternalError } from "../../errors.js";
 import { Field } from "../../format/file.js";
-import type { RowsInput } from "../../namespace.js";
+import type { RowsInput } from "../../namespace/rows.js";
 import type { ReaderEnvironment } from "../../query/versionSource.js";
 import { decodeSchema, encodeSchema, type TableField } from "../../schema/schema.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";

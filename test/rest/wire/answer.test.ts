@@ -2,7 +2,7 @@
 
 import { Field, Int32, type RecordBatch, Schema, Table, vectorFromArray } from "apache-arrow";
 import { describe, expect, it } from "vitest";
-import type { QueryResult } from "../../../src/namespace.js";
+import type { QueryResult } from "../../../src/namespace/queries.js";
 import { jsonAnswer, rowsAnswer, whenSent } from "../../../src/rest/wire/answer.js";
 
 const request = new Request("http://localhost/");

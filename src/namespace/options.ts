@@ -1,0 +1,131 @@
+/** Options of a namespace. */
+
+import type { DataType, Vector } from "apache-arrow";
+import type { Identity, Principal } from "./request.js";
+
+/** How a namespace is closed. */
+export interface CloseOptions {
+  /** What becomes of the jobs that this instance runs. Default: `cancel`. */
+  readonly jobs?: "wait" | "cancel";
+}
+
+/**
+ * A function that computes the values of a column, row by row or for many rows at once; it runs on the caller's thread,
+ * while `alterTableBackfillColumns` fills the column. Either kind may be async:
+ *
+ *     functions: {
+ *       words: { version: "1", inputs: ["text"], output: new Int32(), row: ({ text }) => String(text).split(" ").length },
+ *     }
+ */
+export type UserFunction = RowFunction | BatchFunction;
+
+interface FunctionDeclaration {
+  /** Told apart from the versions that other programs may have registered; kept with the column. Not empty. */
+  readonly version: string;
+  /** Paths of the fields that it is handed, at least one. */
+  readonly inputs: readonly string[];
+  /** Type of the values: one of apache-arrow, of whichever copy of it. Dictionaries are not supported. */
+  readonly output: DataType;
+  /** False: it fails where a value is null. A null counts as not computed yet. Default: true. */
+  readonly nullable?: boolean;
+  /**
+   * How often a call that failed is made again: after 100 milliseconds, then after four times as long each time, up to 30
+   * seconds. Default: 2.
+   */
+  readonly retries?: number;
+}
+
+/** Computes one row at a time. */
+export interface RowFunction extends FunctionDeclaration {
+  /**
+   * @param values of the inputs, by their paths, as apache-arrow gives them: int64 as bigint, null for null
+   * @returns the row's value, as rows of objects have it
+   */
+  row(values: Readonly<Record<string, unknown>>, call: FunctionCall): unknown;
+  readonly batch?: undefined;
+}
+
+/** Computes many rows at a time. */
+export interface BatchFunction extends FunctionDeclaration {
+  /**
+   * @param columns the inputs, by their paths; only to be read
+   * @returns `rowCount` values: a vector of the output's type, a typed array, or an array of values as rows of objects have
+   *   them. For fixed-size lists of numbers also a typed array of all items, one list after the other
+   */
+  batch(columns: Readonly<Record<string, Vector>>, call: BatchCall): unknown;
+  readonly row?: undefined;
+}
+
+export interface FunctionCall {
+  /** Aborts when the result is not wanted any more: the job was cancelled, or another call failed for good. */
+  readonly signal: AbortSignal;
+}
+export interface BatchCall extends FunctionCall {
+  readonly rowCount: number;
+}
+
+/**
+ * Called before every operation, for every object that the operation reads, makes, moves or removes. Throwing denies
+ * the call. `docs/security.md` has the table of all questions.
+ *
+ * Any error that is not one of the engine's denies with a PermissionDeniedError (403), which keeps the error as its
+ * cause and does not reveal its text. The engine's own errors pass through with their text and status: a
+ * TableNotFoundError hides that the table exists, a ServiceUnavailableError says that nobody can decide at the moment.
+ *
+ * Listings leave out objects that are denied or reported as not found; any other of the engine's errors fails them.
+ */
+export type Authorize = (call: AuthorizeCall) => void | Promise<void>;
+export interface AuthorizeCall {
+  readonly operation: string;
+  readonly id: readonly string[];
+  /** The branch that the call names, if it is not the main one. */
+  readonly branch?: string;
+  /**
+   * For `registerTable`: the directory below the root that the table is to have. For `createTableVersion`, asked about
+   * the root: the absolute path of a directory outside the root that a table's first version names as a base.
+   */
+  readonly location?: string;
+  /** As the caller gave it, unverified. */
+  readonly identity?: Identity;
+  readonly principal?: Principal;
+  readonly context?: Readonly<Record<string, string>>;
+}
+
+export interface DirectoryNamespaceOptions {
+  /** Directory of the namespace, as a path or a `file:` URL; made on the first write. */
+  readonly root: string;
+  /**
+   * `fsync` (default): an acknowledged change survives a power cut. `none`: it survives only the end of the process.
+   */
+  readonly durability?: "fsync" | "none";
+  readonly authorize?: Authorize;
+  /** Functions of computed columns, by name. */
+  readonly functions?: Readonly<Record<string, UserFunction>>;
+  readonly lock?: {
+    /** Milliseconds without renewal after which a writer's lock is taken over; ≥ 2000, default 10,000. */
+    readonly staleMs?: number;
+    /**
+     * Attempts to take a lock after the first. Default: as many as fit into the wait, 60 seconds for most operations.
+     */
+    readonly retries?: number;
+  };
+  /**
+   * Most threads for long work, such as compaction: they are started when they are needed and go away when idle. 0, the
+   * default: it is done in the calling thread, in short pieces. Threads hold pages of their own, hundreds of megabytes
+   * together, and pay where columns are large and processors idle: measure before you ask for them.
+   */
+  readonly workers?: number;
+  /**
+   * Directories outside the root, as paths or `file:` URLs, below which files of tables may lie: those that a base path
+   * in a manifest, or a symbolic link in the root, leads to. Any other place outside the root is refused with a
+   * PermissionDeniedError. Default: none.
+   */
+  readonly allowedBases?: readonly string[];
+  /**
+   * File version of new tables; default 2.2, the only one with maps, fixed-size lists of structs and blobs of version
+   * 2. Blobs of the key `lance-encoding:blob` need 2.0 or 2.1.
+   */
+  readonly dataStorageVersion?: "2.0" | "2.1" | "2.2";
+  /** Manifest names of new tables; default V2. */
+  readonly manifestNaming?: "V1" | "V2";
+}

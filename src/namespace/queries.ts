@@ -1,0 +1,243 @@
+/** Requests and responses of the operations that read rows. */
+
+import type { RecordBatch, Schema, Table } from "apache-arrow";
+import type { MemoryShare } from "../memory.js";
+import type { TableRequest } from "./request.js";
+
+/**
+ * Which columns a query returns: a list of them, or an object with a name for each.
+ *
+ * A text in a list is the path of a column, which is returned under that text, or `*` for all columns of the table. A
+ * text under a name may also be an SQL expression, and an expression made with `col`, `lit` or `sql` may stand in either.
+ * Every row also has the columns `_rowid`, `_rowaddr`, `_rowoffset`, `_row_created_at_version` and
+ * `_row_last_updated_at_version`.
+ *
+ *     ["id", "address.city", "_rowid"]
+ *     { columnAliases: { city: "address.city", total: "price * amount", short: sql`substr(title, 1, 20)` } }
+ */
+export type ColumnSelection =
+  | readonly (string | FilterExpression)[]
+  | {
+      readonly columnNames?: readonly (string | FilterExpression)[];
+      readonly columnAliases?: Readonly<Record<string, string | FilterExpression>>;
+    };
+
+export interface QueryTableRequest extends TableRequest {
+  readonly columns?: ColumnSelection;
+  /** Maximum number of rows, ≥ 1. */
+  readonly limit?: number;
+  /** The spec's name for the limit, ≥ 0. */
+  readonly k?: number;
+  /** Rows to skip, ≥ 0. */
+  readonly offset?: number;
+  readonly version?: number;
+  readonly branch?: string;
+  readonly tag?: string;
+  readonly withRowId?: boolean;
+  /** Maximum rows per batch; absent: as the data lies on disk. */
+  readonly batchSize?: number;
+  /**
+   * Maximum number of columns that `columns` may name; a table with more fields allows as many as it has. Default: no
+   * bound.
+   */
+  readonly maxColumns?: number;
+  /** Approximate bytes per batch; absent: as the data lies on disk. */
+  readonly batchBytes?: number;
+  /** Memory bound that rows count against until the next rows are asked for, shared with other work. */
+  readonly memory?: MemoryShare;
+  /** Selects rows: SQL text, or an expression. */
+  readonly filter?: string | FilterExpression;
+  /** Values of the parameters of the filter and of expressions: `$name` in their text. */
+  readonly params?: FilterParameters;
+  /**
+   * Whether scalar indexes find the rows of the filter: `false` reads all rows instead, `true` asks indexes even where
+   * reading all rows should be quicker. The rows are the same. Default: whatever should be quicker.
+   */
+  readonly useScalarIndex?: boolean;
+  readonly vector?: unknown;
+  /** Of a search by vector; so are the members that follow, up to `upperBound`. */
+  readonly vectorColumn?: string;
+  readonly distanceType?: string;
+  /** Partitions of an index to look into. */
+  readonly nprobes?: number;
+  /** Rows that are compared exactly, as a multiple of the limit. */
+  readonly refineFactor?: number;
+  /** Candidates to keep while a graph is searched. */
+  readonly ef?: number;
+  /** Whether the filter comes before the search. Default true. */
+  readonly prefilter?: boolean;
+  readonly bypassVectorIndex?: boolean;
+  /** Only indexed rows are searched. */
+  readonly fastSearch?: boolean;
+  /** Least distance, inclusive. */
+  readonly lowerBound?: number;
+  /** Distances are below this. */
+  readonly upperBound?: number;
+  readonly fullTextQuery?: FullTextQuery;
+  /**
+   * Columns to sort by; the first one has the highest priority, and rows with equal values keep the order in which they
+   * lie on disk. Text is sorted by its bytes, floats in the total order of IEEE 754, so NaN comes after all other numbers.
+   * Lists and structs can't be sorted by. Without a limit, large results are sorted in files in the table's directory.
+   */
+  readonly orderBy?: readonly OrderByColumn[];
+}
+
+/** One of the columns that a result is sorted by. */
+export interface OrderByColumn {
+  /** Path of the column, which need not be among those that are returned. */
+  readonly columnName: string;
+  /** Default true. */
+  readonly ascending?: boolean;
+  /** Whether nulls come before values, ascending or not. Default false. */
+  readonly nullsFirst?: boolean;
+}
+
+/** An expression made with `col`, `lit` and `sql`. */
+export interface FilterExpression {
+  readonly syntax: object;
+  /** The expression as SQL text. */
+  toString(): string;
+}
+
+/** A value in a filter. Whole numbers are integers; a `Date` is a timestamp. */
+export type FilterValue =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Date
+  | Uint8Array
+  | readonly FilterValue[];
+
+/** Values of parameters, by their names without `$`. */
+export type FilterParameters = Readonly<Record<string, FilterValue>>;
+
+/** The forms in which rows can be read. */
+export interface RowForms {
+  /** All rows as one Arrow table. */
+  toArrow(): Promise<Table>;
+  /**
+   * All rows as plain objects. Integers of 64 bits are bigints; dates and timestamps are numbers of milliseconds since
+   * 1970, as apache-arrow gives them; times and durations are in their own unit; decimals are texts; bytes are
+   * Uint8Array; lists are arrays, and vectors typed arrays; structs are objects, maps are Map.
+   */
+  toArray(): Promise<Record<string, unknown>[]>;
+  /** The rows one by one, as {@link toArray} gives them; a batch of them is in memory. */
+  rows(): AsyncIterable<Record<string, unknown>>;
+  /** All rows as the bytes of an Arrow IPC stream, for any release of apache-arrow and for other programs. */
+  toIPC(): Promise<Uint8Array>;
+  /** The same as {@link toIPC}, at the pace of its reader. */
+  toIPCStream(): ReadableStream<Uint8Array>;
+}
+
+/** Rows of a query, to read batch by batch or all at once. Each iteration, and each call, runs the query again. */
+export interface QueryResult extends AsyncIterable<RecordBatch>, RowForms {
+  readonly schema: Schema;
+}
+
+/** A list or typed array of row offsets. */
+export type RowOffsets =
+  | readonly number[]
+  | Uint8Array
+  | Uint16Array
+  | Uint32Array
+  | Int32Array
+  | Float64Array;
+
+export interface TakeRowsRequest extends TableRequest {
+  /** Integers from 0 to the number of live rows, exclusive; in any order, with repeats. */
+  readonly rowOffsets: RowOffsets;
+  readonly columns?: ColumnSelection;
+  readonly version?: number;
+  readonly branch?: string;
+  readonly tag?: string;
+}
+
+export interface TakeBlobsRequest extends TableRequest {
+  /**
+   * Path of a blob column, which may be in structs but not in a list: a large_binary whose field has the key
+   * `lance-encoding:blob`, or structs of the extension `lance.blob.v2`.
+   */
+  readonly column: string;
+  /** As in {@link TakeRowsRequest}. */
+  readonly rowOffsets: RowOffsets;
+  readonly version?: number;
+  readonly branch?: string;
+  readonly tag?: string;
+}
+
+/**
+ * An unread value of a blob column. It stays readable as long as its file exists: until the table is dropped, or the
+ * value's version is cleaned up.
+ */
+export interface LazyBlob {
+  /** Bytes, as recorded in the table; 0 if the table does not record them. */
+  readonly size: number;
+  /** URI of a blob outside the table, which is not read; null for all other blobs. */
+  readonly uri: string | null;
+  /**
+   * Reads these bytes and no others.
+   * @param offset first byte; there is nothing to read at or after the end of the value. Default 0
+   * @param length maximum number of bytes. Default: all that follow
+   * @throws CorruptFileError if the file is gone or too short, UnsupportedError for a blob outside the table
+   */
+  read(offset?: number, length?: number): Promise<Uint8Array>;
+}
+
+export interface CountTableRowsRequest extends TableRequest {
+  /** Selects the rows to count: SQL text, or an expression. Default: all. */
+  readonly predicate?: string | FilterExpression;
+  /** Values of the parameters of the predicate: `$name` in its text. */
+  readonly params?: FilterParameters;
+  /** As in {@link QueryTableRequest}. */
+  readonly useScalarIndex?: boolean;
+  readonly version?: number;
+  readonly branch?: string;
+  readonly tag?: string;
+}
+
+/** Full-text search of a query; not supported by this release. */
+export interface FullTextQuery {
+  readonly stringQuery?: { readonly query: string; readonly columns?: readonly string[] };
+  readonly structuredQuery?: unknown;
+}
+
+/** Not supported by this release, like the next. */
+export interface ExplainTableQueryPlanRequest extends TableRequest {
+  readonly query: Omit<QueryTableRequest, keyof TableRequest>;
+  /** Whether long lists and conditions are shown whole. Default false. */
+  readonly verbose?: boolean;
+  readonly branch?: string;
+  /** `Text` (default): a line for each node. `Json`: the text of a {@link QueryPlanNode}. */
+  readonly format?: string;
+}
+export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {
+  /** As in {@link ExplainTableQueryPlanRequest}. */
+  readonly format?: string;
+}
+
+/** A step of a query. */
+export interface QueryPlanNode {
+  /** `Scan`, `IndexSearch`, `Filter`, `ReadSelected`, `FirstRows`, `Sort`, `Take` or `Project`. */
+  readonly operator: string;
+  readonly detail: Readonly<Record<string, string | number | readonly string[]>>;
+  /** The steps that its rows come from. */
+  readonly inputs: readonly QueryPlanNode[];
+  /** What it did; absent where the query was not run, and where nothing is measured. */
+  readonly metrics?: QueryPlanMetrics;
+}
+
+/** What a step of a query did. */
+export interface QueryPlanMetrics {
+  /** Rows that it gave. */
+  readonly rows: number;
+  readonly batches: number;
+  /** Bytes of these rows in memory. */
+  readonly bytes: number;
+  /** Reads of files, without those of footers and of what is cached. */
+  readonly reads: number;
+  readonly bytesRead: number;
+  /** Its own time, without that of its inputs. */
+  readonly milliseconds: number;
+}

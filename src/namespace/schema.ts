@@ -1,0 +1,199 @@
+/** Requests and responses of the operations on columns and metadata. */
+
+import type { DataType } from "apache-arrow";
+import type { TableRequest } from "./request.js";
+import type { JsonType } from "./tables.js";
+
+/** What to change about the metadata of one field. */
+export interface FieldMetadataUpdate {
+  /** Path of the field; segments with a dot are in backticks. */
+  readonly path: string;
+  /** Keys to set; null deletes a key. */
+  readonly metadata: Readonly<Record<string, string | null>>;
+  /** True: the field keeps no other keys. Default false: the keys are merged into its metadata. */
+  readonly replace?: boolean;
+}
+export interface UpdateFieldMetadataRequest extends TableRequest {
+  /** Applied in order, all or none. */
+  readonly updates: readonly FieldMetadataUpdate[];
+  readonly branch?: string;
+}
+export interface UpdateFieldMetadataResponse {
+  readonly transactionId?: string;
+  /** The new version. */
+  readonly version: number;
+  /** All metadata that the named fields now have, by their canonical paths. */
+  readonly fields: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+export interface UpdateTableSchemaMetadataRequest extends TableRequest {
+  /** Replaces all metadata of the schema. */
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly branch?: string;
+}
+export interface UpdateTableSchemaMetadataResponse {
+  readonly transactionId?: string;
+  readonly version: number;
+  /** The schema's metadata after the change. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/**
+ * A type: in the namespace spec's JSON form, as a type name of the spec or of table schemas, or as an apache-arrow
+ * type.
+ */
+export type ColumnType = JsonType | string | DataType;
+
+/** A column to add: either with an expression, or with a type and null in all rows. */
+export interface NewColumn {
+  readonly name: string;
+  /** SQL over the other columns of a row, or a constant: `lower(name)`, `price * 1.19`, `CAST(NULL AS DOUBLE)`. */
+  readonly expression?: string;
+  /** Type of a column that is null in all rows. */
+  readonly dataType?: ColumnType;
+  /** With `dataType`: metadata of the field. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /**
+   * SQL over the other columns of a row, kept as the rule of the column: it is null in all rows, new ones included, until
+   * `alterTableBackfillColumns` computes them.
+   */
+  readonly computed?: string;
+  /** The registered function whose values the column has. It is null in all rows until it is backfilled. */
+  readonly virtualColumn?: VirtualColumn;
+}
+
+/**
+ * Which function computes a column. What is given besides `udfName` must be as the function is registered. Members that
+ * describe how other engines run it (`image`, `udf`, `udfBackend`, `manifest`, `manifestChecksum`) are ignored.
+ */
+export interface VirtualColumn {
+  /** Name under which the function is registered, see the option `functions`. */
+  readonly udfName: string;
+  readonly udfVersion?: string;
+  readonly inputColumns?: readonly string[];
+  /** Metadata of the field, beside that which declares it. */
+  readonly fieldMetadata?: Readonly<Record<string, string>>;
+}
+export interface AlterTableAddColumnsRequest extends TableRequest {
+  readonly newColumns: readonly NewColumn[];
+  readonly branch?: string;
+}
+export interface AlterTableAddColumnsResponse {
+  readonly transactionId?: string;
+  readonly version: number;
+}
+
+/** What to change about one field; needs at least one member besides `path`. */
+export interface ColumnAlteration {
+  readonly path: string;
+  /** The new name; not a path. */
+  readonly rename?: string;
+  readonly nullable?: boolean;
+  /**
+   * The new type; the rows are rewritten. `schema/cast.ts` says which types can be cast to which. The call fails if a
+   * value has no exact equivalent in the new type (floats may be rounded). Not for a column with an index.
+   */
+  readonly dataType?: ColumnType;
+  /** Not supported by this release. */
+  readonly virtualColumn?: unknown;
+}
+export interface AlterTableAlterColumnsRequest extends TableRequest {
+  /** Applied all or none. The paths are those of the version before. */
+  readonly alterations: readonly ColumnAlteration[];
+  readonly branch?: string;
+}
+export interface AlterTableAlterColumnsResponse {
+  readonly transactionId?: string;
+  readonly version: number;
+}
+
+export interface AlterTableDropColumnsRequest extends TableRequest {
+  /** Paths. A struct that loses its last member is dropped too, and so is an index on a dropped column. */
+  readonly columns: readonly string[];
+  readonly branch?: string;
+}
+export interface AlterTableDropColumnsResponse {
+  readonly transactionId?: string;
+  readonly version: number;
+}
+
+/**
+ * Which rows of a computed column to fill, and how. All numbers are whole. What is chosen besides `column`, `branch`,
+ * `where`, `readVersion` and `numFrags` changes only how the work is cut, not what is filled.
+ */
+export interface AlterTableBackfillColumnsRequest extends TableRequest {
+  /** Path of a column that was added with `virtualColumn` or `computed`. */
+  readonly column: string;
+  readonly branch?: string;
+  /**
+   * SQL that selects the rows to compute, filled or not: `true` computes all of them anew. Default: the rows in which the
+   * column is null.
+   */
+  readonly where?: string;
+  /** Pieces of work, see `taskSize`, that are under way at a time; 1 to 1024. Default: 1. */
+  readonly concurrency?: number;
+  /**
+   * Calls of the function that are under way at a time in one piece of work, of an async function; 1 to 1024. Default: 1.
+   */
+  readonly intraApplierConcurrency?: number;
+  /** Rows that a function is handed at a time, at most; 1 to 16,384. Default: 1024, or `maxCheckpointSize`. */
+  readonly checkpointSize?: number;
+  /**
+   * Rows that a function is handed at least, as long as there are so many. Where a call takes more than ten seconds, the
+   * next ones get half as many rows, but not less; they get twice as many again where one takes less than a quarter of
+   * that. At most `maxCheckpointSize`. Default: 1.
+   */
+  readonly minCheckpointSize?: number;
+  /** Rows that a function is handed at most, however quick it is. Capped at `checkpointSize`, which is the default. */
+  readonly maxCheckpointSize?: number;
+  /**
+   * Seconds for which computed values may be in memory only; those that are older are written to the table's directory
+   * when a call ends, and are not computed again after a crash. 0: after each call. Default: 5.
+   */
+  readonly batchCheckpointFlushIntervalSeconds?: number;
+  /**
+   * Version whose rows are filled; rows that are in fragments added later are not. Default: the latest. Fragments that
+   * were rewritten since are filled as they are now.
+   */
+  readonly readVersion?: number;
+  /** Rows of one piece of work. Default: a whole fragment. */
+  readonly taskSize?: number;
+  /** Fragments in which rows are filled, at most. Default: all. */
+  readonly numFrags?: number;
+  /** Fragments that are committed together, at most: each commit makes a version. Default: 16. */
+  readonly commitGranularity?: number;
+  /** Ignored: there is no cluster. */
+  readonly cluster?: string;
+  /** Ignored: functions run in this process. */
+  readonly manifest?: string;
+}
+export interface AlterTableBackfillColumnsResponse {
+  readonly jobId: string;
+}
+
+export interface DescribeComputedColumnsRequest extends TableRequest {
+  readonly branch?: string;
+  readonly version?: number;
+  readonly tag?: string;
+}
+export interface DescribeComputedColumnsResponse {
+  readonly columns: readonly ComputedColumnState[];
+}
+/** A computed column, and how far it is filled. */
+export interface ComputedColumnState {
+  readonly column: string;
+  readonly kind: "function" | "sql";
+  /** Of a function. */
+  readonly udfName?: string;
+  /** Of a function; absent where another engine declared the column. */
+  readonly udfVersion?: string;
+  /** Of SQL. */
+  readonly expression?: string;
+  readonly inputs: readonly string[];
+  /** Of a function: whether one of that name and version is registered in this process. */
+  readonly isRegistered?: boolean;
+  /** Rows without a value. Their number counts those whose value is null for good, too. */
+  readonly staleRows: number;
+  /** Ids of the fragments that have such rows, ascending. */
+  readonly staleFragments: readonly number[];
+}
