@@ -145,7 +145,7 @@ export class TableHandle {
   /** Appends rows, or replaces all rows with mode `Overwrite`. */
   async insert(
     data: rowsOf.RowsInput,
-    options: { readonly mode?: string; readonly signal?: AbortSignal } = {},
+    options: Pick<rowsOf.InsertIntoTableRequest, "mode" | "onProgress" | "signal"> = {},
   ): Promise<rowsOf.InsertIntoTableResponse> {
     return this.#namespace.insertIntoTable({ ...this.#write(), ...options }, data);
   }

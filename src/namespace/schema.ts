@@ -140,7 +140,7 @@ export interface AlterTableBackfillColumnsRequest extends TableRequest, WithProg
   /** Rows that a function is handed at a time, at most; 1 to 16,384. Default: 1024, or `maxCheckpointSize`. */
   readonly checkpointSize?: number;
   /**
-   * Rows that a function is handed at least, as long as there are so many. Where a call takes more than ten seconds, the
+   * Rows that a function is handed at least, as long as its piece of work has so many. Where a call takes more than ten seconds, the
    * next ones get half as many rows, but not less; they get twice as many again where one takes less than a quarter of
    * that. At most `maxCheckpointSize`. Default: 1.
    */
@@ -153,8 +153,9 @@ export interface AlterTableBackfillColumnsRequest extends TableRequest, WithProg
    */
   readonly batchCheckpointFlushIntervalSeconds?: number;
   /**
-   * Version whose rows are filled; rows that are in fragments added later are not. Default: the latest. Fragments that
-   * were rewritten since are filled as they are now.
+   * Version whose rows are filled, as they are now: rows that were appended later are not, unless they were merged with
+   * others since, or the version that added them was cleaned up. It must have the column. Default: the latest version
+   * when the job is started.
    */
   readonly readVersion?: number;
   /** Rows of one piece of work. Default: a whole fragment. */
