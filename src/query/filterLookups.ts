@@ -72,6 +72,7 @@ export class FilterLookups {
     return planIndexUse({
       predicate: this.#predicate,
       fragments,
+      hasStableIds: hasStableRowIds(this.#version.file.manifest),
       types: this.#expression.inputTypes,
       wantedRows,
       isForced: this.#isForced,

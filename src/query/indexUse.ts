@@ -37,6 +37,12 @@ const PARALLELISM = 8;
 /** Kinds whose answers may hold further rows, so that nothing is known of a negation. */
 const ROUGH_KINDS: ReadonlySet<string> = new Set(["ZONEMAP", "BLOOMFILTER", "NGRAM"]);
 
+/**
+ * Kinds whose answers may hold rows that were changed meanwhile, in tables with stable row ids: the reference, where it
+ * merges such an index, leaves the changed rows among the values that they had.
+ */
+const ROUGH_KINDS_OF_STABLE_IDS: ReadonlySet<string> = new Set(["LABEL_LIST"]);
+
 /** How a test is answered. */
 export type Lookup =
   | {
@@ -121,6 +127,7 @@ const TEST_NAMES: Readonly<Record<Ask["test"]["kind"], string>> = {
 interface UseInput {
   readonly predicate: Predicate;
   readonly fragments: readonly DataFragment[];
+  readonly hasStableIds: boolean;
   /** Types of the columns that the filter reads. */
   readonly types: readonly ValueType[];
   /** Most rows that are wanted. */
@@ -226,12 +233,15 @@ async function lookupsOf(ask: Ask, input: UseInput): Promise<PricedLookup[]> {
   const queries = queriesOf(ask);
   const found: PricedLookup[] = [];
   for (const index of options) {
-    if (ask.isNegated && ROUGH_KINDS.has(index.kind.name)) continue;
+    if (ask.isNegated && isRough(index, input)) continue;
     const priced = await priceLookup(ask, index, queries, input);
     if (priced !== null) found.push(priced);
   }
   return found;
 }
+
+const isRough = ({ kind }: UsableIndex, { hasStableIds }: UseInput): boolean =>
+  ROUGH_KINDS.has(kind.name) || (hasStableIds && ROUGH_KINDS_OF_STABLE_IDS.has(kind.name));
 
 async function priceLookup(
   ask: Ask,
@@ -243,14 +253,15 @@ async function priceLookup(
   const covered = new Set<number>();
   let rows = 0;
   let cost = 0;
-  let isExact = !ROUGH_KINDS.has(index.kind.name);
+  const areRough = isRough(index, input);
+  let isExact = !areRough;
   for (const segment of index.segments) {
     const open = await input.open(index, segment);
     const answered = open && answeredQueries(open, queries);
     // Its fragments are scanned, or answered by another index.
     if (open === null || answered === null || (answered.isRough && ask.isNegated)) continue;
     isExact &&= !answered.isRough;
-    segments.push({ segment, open, ...answered });
+    segments.push({ segment, open, queries: answered.queries, isRough: areRough || answered.isRough });
     cost += ASKED_SEGMENT;
     for (const query of answered.queries) {
       const estimate = open.estimate(query);

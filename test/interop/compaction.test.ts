@@ -142,6 +142,7 @@ describe.each(titled)("a table of $title", (making) => {
       version: 8,
       ...compaction,
       indexedFragmentsLeft: 0,
+      indexesUpdated: 0,
     });
     compareTables(before, await rowsHere(mine));
     compareTables(before, await rowsThere(mine));
@@ -207,6 +208,7 @@ it("makes no version where there is nothing to do", async () => {
     filesRemoved: 0,
     filesAdded: 0,
     indexedFragmentsLeft: 0,
+    indexesUpdated: 0,
   });
   expect((await reference.optimizeTable(root, name)).compaction.fragmentsRemoved).toBe(0);
   await reference.deleteRows(root, name, "v = 10");

@@ -37,7 +37,7 @@ async function optimize(
 ): Promise<OptimizeTableResponse> {
   const compacted = await compactFragments(table, settings, control);
   const { transactionId, groups, indexedFragments } = compacted;
-  const folded = await foldIndexes(table, control);
+  const folded = await fold(table, transactionId !== null, control);
   const removed = groups.flatMap(({ oldFragments }) => oldFragments);
   const added = groups.flatMap(({ newFragments }) => newFragments);
   return {
@@ -52,6 +52,18 @@ async function optimize(
     indexedFragmentsLeft: indexedFragments,
     indexesUpdated: folded?.names.length ?? 0,
   };
+}
+
+/** Brings the indexes up to date. A published compaction stands: whoever calls off from then on goes without this. */
+async function fold(table: WritableTable, isCompacted: boolean, control: WorkControl) {
+  const isCalledOff = () => isCompacted && control.signal?.aborted === true;
+  if (isCalledOff()) return null;
+  try {
+    return await foldIndexes(table, control);
+  } catch (error) {
+    if (!isCalledOff()) throw error;
+    return null;
+  }
 }
 
 function settingsOf(request: OptimizeTableRequest): CompactionSettings {
