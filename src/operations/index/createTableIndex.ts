@@ -3,10 +3,10 @@
  * there when the job has succeeded.
  */
 
-import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import { InvalidInputError, TableIndexAlreadyExistsError, UnsupportedError } from "../../errors.js";
 import type { IndexKind } from "../../indexes/kind.js";
 import { kindOfName } from "../../indexes/kinds.js";
-import type { JobControl, JsonValue } from "../../jobs/job.js";
+import type { JobControl, JobSpec, JsonValue } from "../../jobs/job.js";
 import type { CreateTableIndexRequest, CreateTableIndexResponse } from "../../namespace/indexes.js";
 import { type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";
 import { decodeSchema } from "../../schema/schema.js";
@@ -50,7 +50,7 @@ async function startBuild(
   const kind = buildableKind(asked, resolveField(fields, asked.column));
   const { column, replaces, parameters } = asked;
   const definition: IndexDefinition = { column, kind, name: asked.name, replaces, parameters };
-  const plan = planIndex(base.file, definition);
+  const plan = planIndex(base.file, { ...definition, replaces: true });
   const named = { ...definition, name: plan.name };
   const told: JsonValue = {
     column: plan.column.path,
@@ -59,18 +59,23 @@ async function startBuild(
     ...(replaces && { replace: true }),
     ...parameters,
   };
-  const { jobId } = await context.jobs.start(
-    {
-      kind: "index",
-      table: table.table.id,
-      at: table.at,
-      key: JSON.stringify(told),
-      parameters: told,
-      unit: "rows",
-      run: (control) => runBuild(table, named, toldControl(control, tell)),
-    },
-    request.signal,
-  );
+  const spec: JobSpec = {
+    kind: "index",
+    table: table.table.id,
+    at: table.at,
+    key: JSON.stringify(told),
+    parameters: told,
+    unit: "rows",
+    run: (control) => runBuild(table, named, toldControl(control, tell)),
+  };
+  if (plan.replaced !== null && !replaces) {
+    // The job that has just made it may still run, or its process may have died before it could say so.
+    const begun = await context.jobs.resume(spec, request.signal);
+    if (begun === null)
+      throw new TableIndexAlreadyExistsError(`name: there is an index ${plan.name} already`);
+    return { transactionId: begun.jobId, jobId: begun.jobId };
+  }
+  const { jobId } = await context.jobs.start(spec, request.signal);
   return { transactionId: jobId, jobId };
 }
 

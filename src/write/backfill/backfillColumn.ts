@@ -94,8 +94,6 @@ export async function backfillColumn(
     return await work.run();
   } catch (error) {
     abort(error);
-    // Where the table is gone, or is another one, that is why files were missing.
-    if (!control.signal.aborted) await control.hold();
     throw error;
   }
 }

@@ -50,7 +50,7 @@ const batches = (
       return given.map((each) => BigInt(each) * 2n);
     },
     ...change,
-  }) as UserFunction;
+  }) as unknown as UserFunction;
 
 async function makeTable(ns: DirectoryNamespace, sizes: readonly number[]): Promise<void> {
   let from = 0;
@@ -352,7 +352,7 @@ describe("the signal of a call", () => {
         }),
     );
 
-  it.each(["cancelled", "closed", "dropped"])("aborts where the job is %s", async (how) => {
+  it.each(["cancelled", "closed"])("aborts where the job is %s", async (how) => {
     let begun = () => {};
     const isBegun = new Promise<void>((resolve) => {
       begun = resolve;
@@ -363,11 +363,7 @@ describe("the signal of a call", () => {
     const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "d" });
     await isBegun;
     if (how === "cancelled") await ns.cancelJob({ jobId });
-    else if (how === "closed") await ns.close();
-    else {
-      await ns.dropTable(ID);
-      await expect(ns.waitForJob({ jobId })).rejects.toMatchObject({ type: "ConcurrentModification" });
-    }
+    else await ns.close();
     expect(aborted.length).toBe(1);
   });
 
