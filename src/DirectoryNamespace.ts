@@ -518,9 +518,10 @@ export class DirectoryNamespace implements AsyncDisposable {
    *     const { jobId } = await ns.alterTableBackfillColumns({ id, column: "vector" });
    *     await ns.waitForJob({ jobId, onProgress: ({ done, total }) => {} });
    *
-   * Rows may be appended, changed and deleted meanwhile. What a job has computed is not computed again by one that is asked
-   * for the same later, after a crash or a failure. A function that keeps failing fails the job with an InternalError that
-   * names the rows; results of another length or type than declared fail it with a TableSchemaValidationError.
+   * Rows may be appended, changed and deleted meanwhile. What was computed is not computed again where the job goes on after
+   * a crash, nor where the same is asked for after a failure; then, `where` decides anew about what was committed. A
+   * function that keeps failing fails the job with an InternalError that names the rows; results of another length or type
+   * than declared fail it with a TableSchemaValidationError.
    * @throws TableColumnNotFoundError for a column or an input that is not there; InvalidInputError for a plain column, and
    *   for one whose function is not registered as it is declared; TableVersionNotFoundError
    */
