@@ -17,6 +17,7 @@ import {
 import { formatIdentifier } from "./ident.js";
 import type * as branches from "./namespace/branches.js";
 import type * as indexes from "./namespace/indexes.js";
+import type * as jobs from "./namespace/jobs.js";
 import type * as queries from "./namespace/queries.js";
 import type * as base from "./namespace/request.js";
 import type * as rowsOf from "./namespace/rows.js";
@@ -79,6 +80,12 @@ export interface Scan extends AsyncIterable<RecordBatch>, queries.RowForms {
   /** The Arrow schema of the rows. */
   schema(): Promise<Schema>;
 }
+
+/** The members of a request that are not given in another way. */
+type OptionsOf<Request, Given extends keyof Request> = Omit<
+  Request,
+  Given | Exclude<keyof base.RequestBase, "signal">
+>;
 
 /** Errors that report a missing table, or a missing version, branch or tag of it. */
 const ABSENCES = [
@@ -266,7 +273,35 @@ export class TableHandle {
     return this.#namespace.alterTableBackfillColumns({ ...this.#write(), column, ...options });
   }
 
-  /** The computed columns, and how far each is filled. */
+  /**
+   * The jobs of the table and of its branches, those started last first.
+   *
+   *     const { jobId } = await table.backfill("vector");
+   *     await table.waitForJob(jobId, { onProgress: ({ done, total }) => console.log(done, total) });
+   */
+  async listJobs(options: OptionsOf<jobs.ListJobsRequest, never> = {}): Promise<readonly jobs.Job[]> {
+    return (await this.#namespace.listJobs({ ...this.#call, ...options })).jobs;
+  }
+
+  /** What is known about a job, by its id. */
+  describeJob(jobId: string, options: OptionsOf<jobs.JobRequest, "jobId"> = {}): Promise<jobs.Job> {
+    return this.#namespace.describeJob({ ...this.#call, ...options, jobId });
+  }
+
+  /**
+   * Waits until a job has succeeded or was cancelled, or the time is over; resolves to the job as it is then.
+   * @throws the error that the job failed with
+   */
+  waitForJob(jobId: string, options: OptionsOf<jobs.WaitForJobRequest, "jobId"> = {}): Promise<jobs.Job> {
+    return this.#namespace.waitForJob({ ...this.#call, ...options, jobId });
+  }
+
+  /** Cancels a job, whichever process runs it; what it has committed stays. Resolves to the job as it is then. */
+  cancelJob(jobId: string, options: OptionsOf<jobs.JobRequest, "jobId"> = {}): Promise<jobs.Job> {
+    return this.#namespace.cancelJob({ ...this.#call, ...options, jobId });
+  }
+
+  /** The computed columns, how far each is filled, and which fragments have rows without a value. */
   async computedColumns(): Promise<readonly schemas.ComputedColumnState[]> {
     return (await this.#namespace.describeComputedColumns(this.#read())).columns;
   }

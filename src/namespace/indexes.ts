@@ -1,12 +1,13 @@
 /** Requests and responses of the operations on indexes. */
 
 import type { TableRequest } from "./request.js";
+import type { WithProgress } from "./upkeep.js";
 
 /**
  * An index on one column. Indexes of kinds for text (`FTS`, `FM`) and for vectors (`IVF_…`) are not built by this release;
  * the members that are about them are checked all the same, and mean nothing for other kinds.
  */
-export interface CreateTableIndexRequest extends TableRequest {
+export interface CreateTableIndexRequest extends TableRequest, WithProgress {
   /** Path of the column; members of structs as in `a.b`. */
   readonly column: string;
   /**

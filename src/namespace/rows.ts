@@ -4,6 +4,7 @@ import type { RecordBatch, Schema, Table } from "apache-arrow";
 import type { MemoryShare } from "../memory.js";
 import type { FilterExpression, FilterParameters } from "./queries.js";
 import type { Properties, RowObject, TableRequest } from "./request.js";
+import type { WithProgress } from "./upkeep.js";
 
 /**
  * Rows as users hand them in: see the README's section on input.
@@ -38,7 +39,7 @@ export interface ForeignArrow {
   readonly schema: { readonly fields: readonly unknown[] };
 }
 
-export interface InsertIntoTableRequest extends TableRequest {
+export interface InsertIntoTableRequest extends TableRequest, WithProgress {
   readonly branch?: string;
   /** `Append` (default) or `Overwrite`, in any case. */
   readonly mode?: string;
@@ -64,7 +65,7 @@ export interface InsertIntoTableResponse {
 }
 
 /** Columns and their new values: at least one, each at most once. */
-export interface UpdateTableRequest extends TableRequest {
+export interface UpdateTableRequest extends TableRequest, WithProgress {
   /** Paths of columns, each with an SQL expression over the values before the update: `[["n", "n + 1"]]`. */
   readonly updates?: readonly (readonly [path: string, expression: string])[];
   /**
@@ -86,7 +87,7 @@ export interface UpdateTableResponse {
   readonly properties?: Properties;
 }
 
-export interface DeleteFromTableRequest extends TableRequest {
+export interface DeleteFromTableRequest extends TableRequest, WithProgress {
   /** Selects the rows to delete: SQL text, or an expression. `true` selects all. */
   readonly predicate: string | FilterExpression;
   /** Values of the parameters of the predicate: `$name` in its text. */
@@ -103,7 +104,7 @@ export interface DeleteFromTableResponse {
  * What becomes of rows by their key; at least one of the three clauses is wanted. Keys are the same as in SQL: one with
  * a null in it is the same as no other.
  */
-export interface MergeInsertIntoTableRequest extends TableRequest {
+export interface MergeInsertIntoTableRequest extends TableRequest, WithProgress {
   /** Paths of the columns of the key. */
   readonly on: string | readonly string[];
   readonly branch?: string;

@@ -3,6 +3,7 @@
 import type { DataType } from "apache-arrow";
 import type { TableRequest } from "./request.js";
 import type { JsonType } from "./tables.js";
+import type { WithProgress } from "./upkeep.js";
 
 /** What to change about the metadata of one field. */
 export interface FieldMetadataUpdate {
@@ -74,7 +75,7 @@ export interface VirtualColumn {
   /** Metadata of the field, beside that which declares it. */
   readonly fieldMetadata?: Readonly<Record<string, string>>;
 }
-export interface AlterTableAddColumnsRequest extends TableRequest {
+export interface AlterTableAddColumnsRequest extends TableRequest, WithProgress {
   readonly newColumns: readonly NewColumn[];
   readonly branch?: string;
 }
@@ -97,7 +98,7 @@ export interface ColumnAlteration {
   /** Not supported by this release. */
   readonly virtualColumn?: unknown;
 }
-export interface AlterTableAlterColumnsRequest extends TableRequest {
+export interface AlterTableAlterColumnsRequest extends TableRequest, WithProgress {
   /** Applied all or none. The paths are those of the version before. */
   readonly alterations: readonly ColumnAlteration[];
   readonly branch?: string;
@@ -121,7 +122,7 @@ export interface AlterTableDropColumnsResponse {
  * Which rows of a computed column to fill, and how. All numbers are whole. What is chosen besides `column`, `branch`,
  * `where`, `readVersion` and `numFrags` changes only how the work is cut, not what is filled.
  */
-export interface AlterTableBackfillColumnsRequest extends TableRequest {
+export interface AlterTableBackfillColumnsRequest extends TableRequest, WithProgress {
   /** Path of a column that was added with `virtualColumn` or `computed`. */
   readonly column: string;
   readonly branch?: string;
@@ -192,8 +193,11 @@ export interface ComputedColumnState {
   readonly inputs: readonly string[];
   /** Of a function: whether one of that name and version is registered in this process. */
   readonly isRegistered?: boolean;
-  /** Rows without a value. Their number counts those whose value is null for good, too. */
+  /**
+   * Rows without a value: those that were added since, or of which `updateTable` or `mergeInsertIntoTable` changed an
+   * input. Rows whose value was computed and is null count, too. A query for `column IS NULL` tells which rows they are.
+   */
   readonly staleRows: number;
-  /** Ids of the fragments that have such rows, ascending. */
+  /** Ids of the fragments that have such rows, ascending: the upper 32 bits of the rows' `_rowaddr`. */
   readonly staleFragments: readonly number[];
 }

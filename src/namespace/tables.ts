@@ -4,6 +4,7 @@ import type { Schema } from "apache-arrow";
 import type { MemoryShare } from "../memory.js";
 import type { Properties, RequestBase, TableRequest } from "./request.js";
 import type { ForeignArrow } from "./rows.js";
+import type { WithProgress } from "./upkeep.js";
 
 export interface DeclareTableRequest extends TableRequest {
   /** If given, must be the location that the namespace would choose. */
@@ -22,7 +23,7 @@ export interface DeclareTableResponse {
   readonly managedVersioning: boolean;
 }
 
-export interface CreateTableRequest extends TableRequest {
+export interface CreateTableRequest extends TableRequest, WithProgress {
   /** `Create` (default) fails if the table exists, `ExistOk` leaves it as it is, `Overwrite` replaces its content. */
   readonly mode?: string;
   readonly properties?: Properties;

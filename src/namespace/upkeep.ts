@@ -45,10 +45,17 @@ export interface Progress {
   readonly unit: JobUnit;
 }
 
-/** What requests for long work may have. */
-export interface LongWork {
-  /** Called whenever the work has got on. In the background: while this process runs the job. */
+/** What requests for work that may take longer than a moment have. */
+export interface WithProgress {
+  /**
+   * Called whenever the work has got on. Of a job: as long as this process runs it; `waitForJob` also tells of jobs that
+   * another one runs. An error that it throws ends the work, and is the work's.
+   */
   readonly onProgress?: (progress: Progress) => void;
+}
+
+/** What requests for long work may have. */
+export interface LongWork extends WithProgress {
   /** Whether to start a job, and resolve to its id at once. Default false: the call resolves when the work is done. */
   readonly background?: boolean;
 }

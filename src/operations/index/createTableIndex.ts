@@ -16,6 +16,7 @@ import { type IndexDefinition, planIndex, requireKind } from "../../write/indexe
 import { textRefusal, vectorRefusal } from "../../write/indexes/kindNames.js";
 import { resumeBuild } from "../../write/indexes/resumeBuild.js";
 import type { OperationContext } from "../context.js";
+import { rowProgress, toldControl } from "../longWork.js";
 import { openWritable, type WritableTable } from "../snapshot.js";
 import { type AskedIndex, type AskedKind, checkVectorSettings, readIndexRequest } from "./indexRequest.js";
 
@@ -39,6 +40,7 @@ async function startBuild(
   request: CreateTableIndexRequest,
   asked: AskedIndex,
 ): Promise<CreateTableIndexResponse> {
+  const tell = rowProgress(request);
   const table = await openWritable(context, request);
   const open = await openVersion(table.at, table.latest);
   // Only a version that is being removed is not there; then there is a newer one.
@@ -65,7 +67,7 @@ async function startBuild(
       key: JSON.stringify(told),
       parameters: told,
       unit: "rows",
-      run: (control) => runBuild(table, named, control),
+      run: (control) => runBuild(table, named, toldControl(control, tell)),
     },
     request.signal,
   );
