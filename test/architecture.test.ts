@@ -23,8 +23,10 @@ const ARROWS: Record<string, readonly string[]> = {
   memory: [],
   async: ["platform", "memory"],
   ident: ["errors"],
-  optionMembers: ["errors"],
+  nearestName: [],
+  optionMembers: ["errors", "nearestName"],
   namespace: ["memory"],
+  requestMembers: ["errors", "optionMembers", "namespace"],
   bytes: ["platform", "errors", "async"],
   io: ["errors", "async"],
   arrow: ["platform", "errors", "async", "memory", "bytes"],
@@ -56,12 +58,24 @@ const ARROWS: Record<string, readonly string[]> = {
   catalog: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "rows", "table", "query", "write"],
   jobs: ["platform", "errors", "typedErrors", "async", "ident", "namespace", "io", "table"],
   // biome-ignore format: one row, one line
-  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query", "write", "catalog", "jobs", "typedErrors", "indexes"],
-  TableHandle: ["errors", "ident", "namespace", "DirectoryNamespace"],
-  DirectoryNamespace: ["platform", "errors", "optionMembers", "namespace", "io", "operations", "TableHandle"],
+  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query", "write", "catalog", "jobs", "typedErrors", "indexes", "optionMembers"],
+  handle: ["errors", "optionMembers", "namespace", "requestMembers"],
+  TableHandle: ["errors", "ident", "optionMembers", "namespace", "handle", "DirectoryNamespace"],
+  // biome-ignore format: one row, one line
+  DirectoryNamespace: ["platform", "errors", "optionMembers", "namespace", "requestMembers", "io", "operations", "handle", "TableHandle"],
   tiltyardWorker: ["platform", "errors", "typedErrors", "async", "file"],
   rest: ["errors", "async", "memory", "ident", "optionMembers", "namespace", "arrow", "DirectoryNamespace"],
-  index: ["errors", "expression", "memory", "ident", "namespace", "io", "TableHandle", "DirectoryNamespace"],
+  index: [
+    "errors",
+    "expression",
+    "memory",
+    "ident",
+    "namespace",
+    "io",
+    "handle",
+    "TableHandle",
+    "DirectoryNamespace",
+  ],
 };
 
 /** Files a package user imports; everything else must be reached from one of them. */

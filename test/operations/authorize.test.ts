@@ -67,7 +67,7 @@ it("who authorises cannot send the call elsewhere", async () => {
 it("members of a request may be inherited", async () => {
   class Request {
     readonly id = ["secret"];
-    get mode(): string {
+    get mode(): "overwrite" {
       return "overwrite";
     }
   }
