@@ -15,11 +15,11 @@ import {
   TableVersionNotFoundError,
 } from "./errors.js";
 import {
-  type CallOptions,
   checkedOptions,
   HANDLE_OPTIONS,
   type OptionsOf,
   type SearchOptions,
+  type SignalOptions,
   type TableHandleOptions,
   type UpdateOptions,
   withoutNulls,
@@ -95,7 +95,7 @@ export class TableHandle<Row extends object = AnyRow> {
   // ---------------------------------------------------------------------------------------------- the table
 
   /** Whether the table exists, and the version, branch or tag of this handle. */
-  async exists(options?: CallOptions): Promise<boolean> {
+  async exists(options?: SignalOptions): Promise<boolean> {
     const { signal } = checkedOptions("exists", options, SIGNAL);
     try {
       await this.#namespace.tableExists({ ...this.#read(), signal });
@@ -113,13 +113,13 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /** The Arrow schema of the version. */
-  async schema(options?: CallOptions): Promise<Schema> {
+  async schema(options?: SignalOptions): Promise<Schema> {
     const { signal } = checkedOptions("schema", options, SIGNAL);
     return (await this.#namespace.queryTable({ ...this.#read(), signal })).schema;
   }
 
   /** The number of the version that reads see. */
-  async version(options?: CallOptions): Promise<number> {
+  async version(options?: SignalOptions): Promise<number> {
     const { version } = await this.describe(checkedOptions("version", options, SIGNAL));
     if (version !== undefined) return version;
     throw new InvalidTableStateError(
@@ -145,7 +145,7 @@ export class TableHandle<Row extends object = AnyRow> {
    * @param to a name in the same namespace, or a whole id: an array, or a text with `$`
    * @returns a handle under the new name
    */
-  async rename(to: base.ObjectId, options?: CallOptions): Promise<TableHandle<Row>> {
+  async rename(to: base.ObjectId, options?: SignalOptions): Promise<TableHandle<Row>> {
     const { signal } = checkedOptions("rename", options, SIGNAL);
     const path = typeof to === "string" ? parseIdentifier(to) : to;
     if (!Array.isArray(path) || path.length === 0) {
@@ -159,13 +159,13 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /** Removes the table with all its versions. */
-  async drop(options?: CallOptions): Promise<tables.DropTableResponse> {
+  async drop(options?: SignalOptions): Promise<tables.DropTableResponse> {
     const { signal } = checkedOptions("drop", options, SIGNAL);
     return this.#namespace.dropTable({ ...this.#whole("drop"), signal });
   }
 
   /** How many rows, fragments and bytes the version has. */
-  async stats(options?: CallOptions): Promise<tables.GetTableStatsResponse> {
+  async stats(options?: SignalOptions): Promise<tables.GetTableStatsResponse> {
     const { signal } = checkedOptions("stats", options, SIGNAL);
     return this.#namespace.getTableStats({ ...this.#read(), signal });
   }
@@ -238,7 +238,7 @@ export class TableHandle<Row extends object = AnyRow> {
   async take(
     rowOffsets: queries.RowOffsets,
     columns?: queries.ColumnSelection,
-    options?: CallOptions,
+    options?: SignalOptions,
   ): Promise<Table> {
     const { signal } = checkedOptions("take", options, SIGNAL);
     return this.#namespace.takeRows({ ...this.#read(), rowOffsets, columns, signal });
@@ -252,7 +252,7 @@ export class TableHandle<Row extends object = AnyRow> {
   async takeBlobs(
     column: string,
     rowOffsets: queries.RowOffsets,
-    options?: CallOptions,
+    options?: SignalOptions,
   ): Promise<(queries.LazyBlob | null)[]> {
     const { signal } = checkedOptions("takeBlobs", options, SIGNAL);
     return this.#namespace.takeBlobs({ ...this.#read(), column, rowOffsets, signal });
@@ -265,7 +265,7 @@ export class TableHandle<Row extends object = AnyRow> {
   async countRows(
     filter?: string | queries.FilterExpression,
     params?: queries.FilterParameters,
-    options?: CallOptions,
+    options?: SignalOptions,
   ): Promise<number> {
     const { signal } = checkedOptions("countRows", options, SIGNAL);
     refuseOptions("countRows", filter, "filter");
@@ -279,7 +279,7 @@ export class TableHandle<Row extends object = AnyRow> {
   async delete(
     predicate: string | queries.FilterExpression,
     params?: queries.FilterParameters,
-    options?: CallOptions,
+    options?: SignalOptions,
   ): Promise<rowsOf.DeleteFromTableResponse> {
     const more = checkedOptions("delete", options, "deleteFromTable", ["predicate", "params"]);
     refuseOptions("delete", predicate, "predicate");
@@ -313,6 +313,9 @@ export class TableHandle<Row extends object = AnyRow> {
     options?: OptionsOf<rowsOf.MergeInsertIntoTableRequest, "on">,
   ): Promise<rowsOf.MergeInsertIntoTableResponse> {
     const more = checkedOptions("mergeInsert", options, "mergeInsertIntoTable", ["on"]);
+    if (data === undefined) {
+      throw new InvalidInputError("rows: undefined; write mergeInsert(on, rows, options)");
+    }
     return this.#namespace.mergeInsertIntoTable({ ...more, ...this.#write(), on }, data);
   }
 
@@ -341,7 +344,7 @@ export class TableHandle<Row extends object = AnyRow> {
   /** Removes columns, or members of columns, by their paths; older versions keep them. */
   async dropColumns(
     paths: string | readonly string[],
-    options?: CallOptions,
+    options?: SignalOptions,
   ): Promise<schemas.AlterTableDropColumnsResponse> {
     const { signal } = checkedOptions("dropColumns", options, SIGNAL);
     const columns = typeof paths === "string" ? [paths] : paths;
@@ -361,7 +364,7 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /** The computed columns, how far each is filled, and which fragments have rows without a value. */
-  async computedColumns(options?: CallOptions): Promise<readonly schemas.ComputedColumnState[]> {
+  async computedColumns(options?: SignalOptions): Promise<readonly schemas.ComputedColumnState[]> {
     const { signal } = checkedOptions("computedColumns", options, SIGNAL);
     return (await this.#namespace.describeComputedColumns({ ...this.#read(), signal })).columns;
   }
@@ -369,14 +372,14 @@ export class TableHandle<Row extends object = AnyRow> {
   // ---------------------------------------------------------------------------------------------- metadata
 
   /** The metadata of the schema. */
-  async metadata(options?: CallOptions): Promise<Readonly<Record<string, string>>> {
+  async metadata(options?: SignalOptions): Promise<Readonly<Record<string, string>>> {
     return (await this.describe(checkedOptions("metadata", options, SIGNAL))).metadata ?? {};
   }
 
   /** Replaces the metadata of the schema. */
   async updateMetadata(
     metadata: Readonly<Record<string, string>>,
-    options?: CallOptions,
+    options?: SignalOptions,
   ): Promise<schemas.UpdateTableSchemaMetadataResponse> {
     const { signal } = checkedOptions("updateMetadata", options, SIGNAL);
     return this.#namespace.updateTableSchemaMetadata({ ...this.#write(), metadata, signal });
@@ -385,7 +388,7 @@ export class TableHandle<Row extends object = AnyRow> {
   /** Changes the metadata of fields; all the changes or none. */
   async updateFieldMetadata(
     updates: schemas.FieldMetadataUpdate | readonly schemas.FieldMetadataUpdate[],
-    options?: CallOptions,
+    options?: SignalOptions,
   ): Promise<schemas.UpdateFieldMetadataResponse> {
     const { signal } = checkedOptions("updateFieldMetadata", options, SIGNAL);
     return this.#namespace.updateFieldMetadata({ ...this.#write(), updates: listed(updates), signal });
@@ -403,21 +406,21 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /** All indexes of the version, by name. */
-  async indexes(options?: CallOptions): Promise<readonly indexes.TableIndex[]> {
+  async indexes(options?: SignalOptions): Promise<readonly indexes.TableIndex[]> {
     const { signal } = checkedOptions("indexes", options, SIGNAL);
     const at = await this.#untagged(signal);
     return (await this.#namespace.listTableIndices({ ...this.#call, ...at, signal })).indexes;
   }
 
   /** How much of the version an index covers. */
-  async indexStats(name: string, options?: CallOptions): Promise<indexes.DescribeTableIndexStatsResponse> {
+  async indexStats(name: string, options?: SignalOptions): Promise<indexes.DescribeTableIndexStatsResponse> {
     const { signal } = checkedOptions("indexStats", options, SIGNAL);
     const at = await this.#untagged(signal);
     return this.#namespace.describeTableIndexStats({ ...this.#call, ...at, indexName: name, signal });
   }
 
   /** Removes an index from the versions to come. */
-  async dropIndex(name: string, options?: CallOptions): Promise<indexes.DropTableIndexResponse> {
+  async dropIndex(name: string, options?: SignalOptions): Promise<indexes.DropTableIndexResponse> {
     const { signal } = checkedOptions("dropIndex", options, SIGNAL);
     return this.#namespace.dropTableIndex({ ...this.#write(), indexName: name, signal });
   }
@@ -434,7 +437,7 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /** What is known about a job, by its id. */
-  async describeJob(jobId: string, options?: CallOptions): Promise<jobs.Job> {
+  async describeJob(jobId: string, options?: SignalOptions): Promise<jobs.Job> {
     const { signal } = checkedOptions("describeJob", options, SIGNAL);
     return this.#namespace.describeJob({ ...this.#call, jobId, signal });
   }
@@ -449,7 +452,7 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /** Cancels a job, whichever process runs it; what it has committed stays. Resolves to the job as it is then. */
-  async cancelJob(jobId: string, options?: CallOptions): Promise<jobs.Job> {
+  async cancelJob(jobId: string, options?: SignalOptions): Promise<jobs.Job> {
     const { signal } = checkedOptions("cancelJob", options, SIGNAL);
     return this.#namespace.cancelJob({ ...this.#call, jobId, signal });
   }
@@ -457,20 +460,20 @@ export class TableHandle<Row extends object = AnyRow> {
   // ---------------------------------------------------------------------------------------------- versions, refs
 
   /** All versions of the handle's branch, oldest first; for a handle on a tag, of the branch that the tag is on. */
-  async versions(options?: CallOptions): Promise<readonly versions.TableVersion[]> {
+  async versions(options?: SignalOptions): Promise<readonly versions.TableVersion[]> {
     const { signal } = checkedOptions("versions", options, SIGNAL);
     const { branch } = await this.#untagged(signal);
     return (await this.#namespace.listTableVersions({ ...this.#call, branch, signal })).versions;
   }
 
   /** Commits the content of an older version as the new latest one. */
-  async restore(version: number, options?: CallOptions): Promise<tables.RestoreTableResponse> {
+  async restore(version: number, options?: SignalOptions): Promise<tables.RestoreTableResponse> {
     const { signal } = checkedOptions("restore", options, SIGNAL);
     return this.#namespace.restoreTable({ ...this.#write(), version, signal });
   }
 
   /** All branches of the table except main, by name. */
-  async branches(options?: CallOptions): Promise<Readonly<Record<string, branches.BranchContents>>> {
+  async branches(options?: SignalOptions): Promise<Readonly<Record<string, branches.BranchContents>>> {
     const { signal } = checkedOptions("branches", options, SIGNAL);
     return (await this.#namespace.listTableBranches({ ...this.#call, signal })).branches;
   }
@@ -483,7 +486,7 @@ export class TableHandle<Row extends object = AnyRow> {
   async createBranch(
     name: string,
     from?: number | Pick<TableHandleOptions, "branch" | "version" | "tag">,
-    options?: CallOptions,
+    options?: SignalOptions,
   ): Promise<TableHandle<Row>> {
     const { signal } = checkedOptions("createBranch", options, SIGNAL);
     const source = from === undefined || from === null ? this.#at : this.#sourceOf(from);
@@ -495,13 +498,13 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /** Removes a branch, with all its versions, that no other branch and no tag refers to. */
-  async deleteBranch(name: string, options?: CallOptions): Promise<branches.DeleteTableBranchResponse> {
+  async deleteBranch(name: string, options?: SignalOptions): Promise<branches.DeleteTableBranchResponse> {
     const { signal } = checkedOptions("deleteBranch", options, SIGNAL);
     return this.#namespace.deleteTableBranch({ ...this.#call, name, signal });
   }
 
   /** All tags of the table by name, including those of its branches. */
-  async tags(options?: CallOptions): Promise<Readonly<Record<string, tags.TagContents>>> {
+  async tags(options?: SignalOptions): Promise<Readonly<Record<string, tags.TagContents>>> {
     const { signal } = checkedOptions("tags", options, SIGNAL);
     return (await this.#namespace.listTableTags({ ...this.#call, signal })).tags;
   }
@@ -513,7 +516,7 @@ export class TableHandle<Row extends object = AnyRow> {
   async createTag(
     tag: string,
     version?: number,
-    options?: CallOptions,
+    options?: SignalOptions,
   ): Promise<tags.CreateTableTagResponse> {
     const { signal } = checkedOptions("createTag", options, SIGNAL);
     return this.#namespace.createTableTag({ ...(await this.#target(version, signal)), tag, signal });
@@ -526,14 +529,14 @@ export class TableHandle<Row extends object = AnyRow> {
   async updateTag(
     tag: string,
     version?: number,
-    options?: CallOptions,
+    options?: SignalOptions,
   ): Promise<tags.UpdateTableTagResponse> {
     const { signal } = checkedOptions("updateTag", options, SIGNAL);
     return this.#namespace.updateTableTag({ ...(await this.#target(version, signal)), tag, signal });
   }
 
   /** Deletes a tag; the version stays. */
-  async deleteTag(tag: string, options?: CallOptions): Promise<tags.DeleteTableTagResponse> {
+  async deleteTag(tag: string, options?: SignalOptions): Promise<tags.DeleteTableTagResponse> {
     const { signal } = checkedOptions("deleteTag", options, SIGNAL);
     return this.#namespace.deleteTableTag({ ...this.#call, tag, signal });
   }

@@ -8,8 +8,8 @@ export { DirectoryNamespace } from "./DirectoryNamespace.js";
 export * from "./errors.js";
 export { col, Expression, lit, sql } from "./expression/build.js";
 export type {
-  CallOptions,
   SearchOptions,
+  SignalOptions,
   TableHandleOptions,
   UpdateOptions,
 } from "./handle/handleOptions.js";

@@ -57,13 +57,24 @@ export function nearestName(given: string, names: readonly string[]): string | u
     const known = group.find((word) => names.includes(word));
     if (known !== undefined) return known;
   }
-  let nearest: string | undefined;
-  let least = allowedChanges(plain.length) + 1;
-  for (const name of names) {
-    const changes = changesBetween(plain, fold(name), least);
-    if (changes < least) [nearest, least] = [name, changes];
-  }
-  return nearest;
+  return nearestNames(given, names)[0];
+}
+
+/** The names that are spelled nearly like a given one, the nearest first. */
+export function nearestNames(given: string, names: readonly string[]): string[] {
+  const plain = fold(given);
+  const most = allowedChanges(plain.length);
+  return names
+    .map((name) => ({ name, changes: changesBetween(plain, fold(name), most + 1) }))
+    .filter(({ changes }) => changes <= most)
+    .sort((one, other) => one.changes - other.changes)
+    .map(({ name }) => name);
+}
+
+/** What a message says of the names that are spelled nearly like a given one; nothing where none is. */
+export function nearestHint(given: string, names: readonly string[]): string {
+  const [nearest] = nearestNames(given, names);
+  return nearest === undefined ? "" : `; did you mean ${nearest}?`;
 }
 
 /** Without what tells camelCase from snake_case. */

@@ -45,7 +45,7 @@ export const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !isPromise(value);
 
 /** Whether somebody forgot to await a value. */
-export const isPromise = (value: unknown): boolean =>
+const isPromise = (value: unknown): boolean =>
   typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 
 /** What a value is, in a few words for a message. */

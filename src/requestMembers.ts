@@ -288,6 +288,13 @@ export const requestMembers = (method: keyof Requests): readonly string[] => [
   ...Object.keys(REQUESTS[method]),
 ];
 
+/** Members that mean nothing: what started a job may be handed on as it was answered. */
+const ANSWERED: Partial<Record<keyof Requests, Rules>> = {
+  describeJob: { transactionId: value },
+  cancelJob: { transactionId: value },
+  waitForJob: { transactionId: value },
+};
+
 /** Methods whose rows are an argument of their own, and what callers take for a member that holds these. */
 const TAKE_ROWS: ReadonlySet<string> = new Set(["createTable", "insertIntoTable", "mergeInsertIntoTable"]);
 const ROWS: ReadonlySet<string> = new Set(["data", "rows", "records"]);
@@ -312,16 +319,19 @@ export function checkRequestMembers(method: keyof Requests, request: unknown): v
       );
     }
   }
-  checkAgainst({ ...BASE, ...REQUESTS[method] }, request, "", `member of ${method}`);
+  const rules: Rules = { ...BASE, ...REQUESTS[method], ...ANSWERED[method] };
+  checkAgainst(rules, request, "", `member of ${method}`);
 }
 
 function checkAgainst(rules: Rules, given: object, prefix: string, noun: string): void {
-  for (const [member, held] of Object.entries(given)) {
-    if (held === undefined) continue;
+  for (const member of Object.keys(given)) {
     const rule = Object.hasOwn(rules, member) ? rules[member] : undefined;
+    // Values are read where they are used, and only there: what is authorised is what is done.
+    if (rule === "value") continue;
+    const held: unknown = (given as Readonly<Record<string, unknown>>)[member];
+    if (held === undefined) continue;
     const label = prefix + member;
     if (rule === undefined) throw unknownMember(label, member, Object.keys(rules), noun);
-    if (rule === "value") continue;
     // What is no object, or no list, the operation refuses.
     if (!rule.isList && isObject(held)) checkAgainst(rule.members, held, `${label}.`, `member of ${label}`);
     if (!rule.isList || !Array.isArray(held)) continue;

@@ -31,8 +31,8 @@ const ARROWS: Record<string, readonly string[]> = {
   io: ["errors", "async"],
   arrow: ["platform", "errors", "async", "memory", "bytes"],
   format: ["errors", "bytes"],
-  schema: ["errors", "ident", "bytes", "arrow", "format"],
-  expression: ["platform", "errors", "ident", "namespace", "bytes", "arrow"],
+  schema: ["errors", "ident", "nearestName", "bytes", "arrow", "format"],
+  expression: ["platform", "errors", "ident", "nearestName", "namespace", "bytes", "arrow"],
   file: ["platform", "errors", "async", "memory", "bytes", "io", "arrow", "format"],
   rows: [
     "platform",
@@ -51,7 +51,7 @@ const ARROWS: Record<string, readonly string[]> = {
   indexes: ["platform", "errors", "async", "bytes", "io", "arrow", "schema", "file", "rows"],
   table: ["platform", "errors", "async", "bytes", "io", "arrow", "format", "schema", "file"],
   // biome-ignore format: one row, one line
-  query: ["errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table"],
+  query: ["errors", "async", "memory", "ident", "nearestName", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table"],
   // biome-ignore format: one row, one line
   write: ["platform", "errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table", "query"],
   // biome-ignore format: one row, one line

@@ -16,12 +16,12 @@ export interface TableHandleOptions extends Pick<RequestBase, "identity" | "prin
 }
 
 /** What every call of a handle may have. */
-export interface CallOptions {
+export interface SignalOptions {
   /** Aborting it ends the call; changes that were not committed by then are dropped. */
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface UpdateOptions extends CallOptions {
+export interface UpdateOptions extends SignalOptions {
   /** Selects the rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all. */
   readonly where?: string | queries.FilterExpression | undefined;
   /** Values by the names of top-level columns. */
