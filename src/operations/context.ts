@@ -93,7 +93,9 @@ export interface OperationContext extends CatalogEnvironment {
 }
 
 /** Options of the namespace, with absolute directories, and for tests another implementation of the disk. */
-export interface ContextOptions extends DirectoryNamespaceOptions {
+export interface ContextOptions extends Omit<DirectoryNamespaceOptions, "root" | "allowedBases"> {
+  readonly root: string;
+  readonly allowedBases?: readonly string[];
   readonly disk?: Disk;
 }
 
