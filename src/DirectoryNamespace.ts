@@ -96,6 +96,12 @@ import { TableHandle, type TableHandleOptions } from "./TableHandle.js";
  * A hierarchy of namespaces with versioned Lance tables, in one directory of the local file system. Any number of
  * instances, in any number of processes, may share a directory. Every method rejects with a {@link NamespaceError}; a
  * rejected call has changed nothing, except where the method's own documentation says so.
+ *
+ * @example
+ * await using ns = new DirectoryNamespace({ root: "./data" });
+ * await ns.createTable({ id: ["trees"] }, [{ id: 1, name: "ash" }]);
+ * await ns.insertIntoTable({ id: ["trees"] }, [{ id: 2, name: "elm" }]);
+ * console.log(await ns.countTableRows({ id: ["trees"], predicate: "name LIKE 'e%'" })); // 1
  */
 export class DirectoryNamespace implements AsyncDisposable {
   readonly #context: OperationContext;
@@ -149,20 +155,33 @@ export class DirectoryNamespace implements AsyncDisposable {
     await this.#context.close();
   }
 
+  /** The same as {@link close}, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
   // ---------------------------------------------------------------------------------------------- namespaces
 
+  /**
+   * Makes a namespace.
+   * @throws NamespaceAlreadyExistsError, NamespaceNotFoundError for the one above it
+   */
   createNamespace(request: namespaces.CreateNamespaceRequest): Promise<namespaces.CreateNamespaceResponse> {
     return this.#run("createNamespace", request, createNamespace);
   }
+  /**
+   * Properties of a namespace.
+   * @throws NamespaceNotFoundError
+   */
   describeNamespace(
     request: namespaces.DescribeNamespaceRequest = {},
   ): Promise<namespaces.DescribeNamespaceResponse> {
     return this.#run("describeNamespace", request, describeNamespace);
   }
+  /**
+   * Names of the namespaces directly in one, in pages.
+   * @throws NamespaceNotFoundError
+   */
   listNamespaces(request: namespaces.ListNamespacesRequest = {}): Promise<namespaces.ListNamespacesResponse> {
     return this.#run("listNamespaces", request, listNamespaces);
   }
@@ -196,6 +215,10 @@ export class DirectoryNamespace implements AsyncDisposable {
   tableExists(request: tables.TableExistsRequest): Promise<void> {
     return this.#run("tableExists", request, tableExists);
   }
+  /**
+   * Where a table lies, its version, schema and properties.
+   * @throws TableNotFoundError, TableVersionNotFoundError
+   */
   describeTable(request: tables.DescribeTableRequest): Promise<tables.DescribeTableResponse> {
     return this.#run("describeTable", request, describeTable);
   }
@@ -208,6 +231,10 @@ export class DirectoryNamespace implements AsyncDisposable {
   dropTable(request: tables.DropTableRequest): Promise<tables.DropTableResponse> {
     return this.#run("dropTable", request, dropTable);
   }
+  /**
+   * Names of the tables directly in a namespace, in pages.
+   * @throws NamespaceNotFoundError
+   */
   listTables(request: tables.ListTablesRequest = {}): Promise<tables.ListTablesResponse> {
     return this.#run("listTables", request, listTables);
   }
@@ -237,6 +264,10 @@ export class DirectoryNamespace implements AsyncDisposable {
   renameTable(request: tables.RenameTableRequest): Promise<tables.RenameTableResponse> {
     return this.#run("renameTable", request, renameTable);
   }
+  /**
+   * Counts of rows, bytes, fragments and indexes.
+   * @throws TableNotFoundError
+   */
   getTableStats(request: tables.GetTableStatsRequest): Promise<tables.GetTableStatsResponse> {
     return this.#run("getTableStats", request, getTableStats);
   }
@@ -292,6 +323,10 @@ export class DirectoryNamespace implements AsyncDisposable {
       mergeInsertIntoTable(context, checked, data),
     );
   }
+  /**
+   * Rows of a table. They are read when they are asked for, and anew each time.
+   * @throws InvalidInputError for a filter or a column that can not be understood
+   */
   queryTable(request: queries.QueryTableRequest): Promise<queries.QueryResult> {
     return this.#run("queryTable", request, queryTable);
   }
@@ -311,6 +346,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   takeBlobs(request: queries.TakeBlobsRequest): Promise<(queries.LazyBlob | null)[]> {
     return this.#run("queryTable", request, takeBlobs);
   }
+  /** The number of rows, or of those that a predicate selects. */
   countTableRows(request: queries.CountTableRowsRequest): Promise<number> {
     return this.#run("countTableRows", request, countTableRows);
   }
@@ -385,6 +421,10 @@ export class DirectoryNamespace implements AsyncDisposable {
   ): Promise<versions.CreateTableVersionResponse> {
     return this.#run("createTableVersion", request, createTableVersion);
   }
+  /**
+   * Number, time and manifest of a version.
+   * @throws TableVersionNotFoundError
+   */
   describeTableVersion(
     request: versions.DescribeTableVersionRequest,
   ): Promise<versions.DescribeTableVersionResponse> {
@@ -430,6 +470,7 @@ export class DirectoryNamespace implements AsyncDisposable {
       return batchCommitTables(context, { operations, signal: request.signal }, access);
     });
   }
+  /** The versions of a table or a branch, in pages. */
   listTableVersions(request: versions.ListTableVersionsRequest): Promise<versions.ListTableVersionsResponse> {
     return this.#run("listTableVersions", request, listTableVersions);
   }
@@ -440,6 +481,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   createTableBranch(request: branches.CreateTableBranchRequest): Promise<branches.CreateTableBranchResponse> {
     return this.#run("createTableBranch", request, createTableBranch);
   }
+  /** The branches of a table, in pages; main is not among them. */
   listTableBranches(request: branches.ListTableBranchesRequest): Promise<branches.ListTableBranchesResponse> {
     return this.#run("listTableBranches", request, listTableBranches);
   }
@@ -458,9 +500,14 @@ export class DirectoryNamespace implements AsyncDisposable {
   createTableTag(request: tags.CreateTableTagRequest): Promise<tags.CreateTableTagResponse> {
     return this.#run("createTableTag", request, createTableTag);
   }
+  /** The tags of a table and of its branches, in pages. */
   listTableTags(request: tags.ListTableTagsRequest): Promise<tags.ListTableTagsResponse> {
     return this.#run("listTableTags", request, listTableTags);
   }
+  /**
+   * The version that a tag names.
+   * @throws TableTagNotFoundError
+   */
   getTableTagVersion(request: tags.GetTableTagVersionRequest): Promise<tags.GetTableTagVersionResponse> {
     return this.#run("getTableTagVersion", request, getTableTagVersion);
   }

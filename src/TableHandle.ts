@@ -26,7 +26,9 @@ import type * as tags from "./namespace/tags.js";
 import type * as upkeep from "./namespace/upkeep.js";
 import type * as versions from "./namespace/versions.js";
 
+/** Which version of a table a handle reads, and who calls. */
 export interface TableHandleOptions extends Pick<base.RequestBase, "identity" | "principal" | "context"> {
+  /** The branch; absent: main. */
   readonly branch?: string;
   /** Reads see this version; writes through the handle are refused. */
   readonly version?: number;
@@ -34,7 +36,9 @@ export interface TableHandleOptions extends Pick<base.RequestBase, "identity" | 
   readonly tag?: string;
 }
 
+/** Which rows and columns to read, and in which order. */
 export interface ScanOptions {
+  /** Which columns the rows have. Default: all columns of the table. */
   readonly columns?: queries.ColumnSelection;
   /** Selects rows: SQL text, or an expression made with `col`, `lit` or `sql`. */
   readonly filter?: string | queries.FilterExpression;
@@ -42,15 +46,21 @@ export interface ScanOptions {
   readonly params?: queries.FilterParameters;
   /** Columns to sort by; the first one has the highest priority. */
   readonly orderBy?: queries.QueryTableRequest["orderBy"];
+  /** Maximum number of rows, ≥ 1. Default: all. */
   readonly limit?: number;
+  /** Rows to skip, ≥ 0. Default 0. */
   readonly offset?: number;
+  /** Whether the rows also have the column `_rowid`. Default false. */
   readonly withRowId?: boolean;
+  /** Maximum rows per batch; absent: as the data lies on disk. */
   readonly batchSize?: number;
   /** Whether scalar indexes find the rows of the filter. Default: where that should be quicker. */
   readonly useScalarIndex?: boolean;
+  /** Aborting it ends the operation; what was not committed by then is dropped. */
   readonly signal?: AbortSignal;
 }
 
+/** Which rows to update, and how. */
 export interface UpdateOptions {
   /** Selects the rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all. */
   readonly where?: string | queries.FilterExpression;
@@ -60,13 +70,17 @@ export interface UpdateOptions {
   readonly valuesSql?: Readonly<Record<string, string>>;
   /** Values of the parameters of `where` and the expressions: `$name` in their text. */
   readonly params?: queries.FilterParameters;
+  /** Aborting it ends the operation; what was not committed by then is dropped. */
   readonly signal?: AbortSignal;
 }
 
+/** A search by vector or by text, beside the options of a scan. */
 export interface SearchOptions extends ScanOptions {
+  /** The vector to search for. */
   readonly vector?: unknown;
   /** Words to search for in all indexed text columns. */
   readonly text?: string;
+  /** The search by text in full, instead of `text`. */
   readonly fullTextQuery?: queries.FullTextQuery;
 }
 
@@ -89,8 +103,16 @@ const ABSENCES = [
   TableVersionNotFoundError,
 ];
 
-/** One table of a {@link DirectoryNamespace}; made by `ns.table(id)`. */
+/**
+ * One table of a {@link DirectoryNamespace}; made by `ns.table(id)`.
+ *
+ * @example
+ * const trees = ns.table("trees");
+ * await trees.insert([{ id: 3, name: "oak" }]);
+ * for await (const { name } of trees.scan({ filter: "id > 2" }).rows()) console.log(name); // oak
+ */
 export class TableHandle {
+  /** Path of the table: its namespaces, then its name. */
   readonly id: readonly string[];
   readonly #namespace: DirectoryNamespace;
   readonly #at: Pick<TableHandleOptions, "branch" | "version" | "tag">;
@@ -143,6 +165,7 @@ export class TableHandle {
     return this.#namespace.insertIntoTable({ ...this.#write(), ...options }, data);
   }
 
+  /** Rows of the table, to be read batch by batch or all at once. */
   scan(options: ScanOptions = {}): Scan {
     const query = () => this.#namespace.queryTable({ ...options, ...this.#read() });
     return {
@@ -249,6 +272,10 @@ export class TableHandle {
     return (await this.#namespace.listTableIndices(this.#read())).indexes;
   }
 
+  /**
+   * Drops an index.
+   * @throws TableIndexNotFoundError
+   */
   async dropIndex(name: string): Promise<indexes.DropTableIndexResponse> {
     return this.#namespace.dropTableIndex({ ...this.#write(), indexName: name });
   }
@@ -271,6 +298,7 @@ export class TableHandle {
     return (await this.#namespace.describeComputedColumns(this.#read())).columns;
   }
 
+  /** Counts of rows, bytes, fragments and indexes. */
   stats(): Promise<tables.GetTableStatsResponse> {
     return this.#namespace.getTableStats(this.#read());
   }

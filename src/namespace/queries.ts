@@ -18,11 +18,15 @@ import type { TableRequest } from "./request.js";
 export type ColumnSelection =
   | readonly (string | FilterExpression)[]
   | {
+      /** Paths of columns; excludes `columnAliases`. */
       readonly columnNames?: readonly (string | FilterExpression)[];
+      /** Paths or expressions, by the names that their columns get; excludes `columnNames`. */
       readonly columnAliases?: Readonly<Record<string, string | FilterExpression>>;
     };
 
+/** Which rows and columns of a table to return, and in which order. */
 export interface QueryTableRequest extends TableRequest {
+  /** Which columns the rows have. Default: all columns of the table. */
   readonly columns?: ColumnSelection;
   /** Maximum number of rows, ≥ 1. */
   readonly limit?: number;
@@ -30,9 +34,13 @@ export interface QueryTableRequest extends TableRequest {
   readonly k?: number;
   /** Rows to skip, ≥ 0. */
   readonly offset?: number;
+  /** The version to read; absent: the latest. */
   readonly version?: number;
+  /** The branch; absent: main. */
   readonly branch?: string;
+  /** The tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string;
+  /** Whether the rows also have the column `_rowid`. Default false. */
   readonly withRowId?: boolean;
   /** Maximum rows per batch; absent: as the data lies on disk. */
   readonly batchSize?: number;
@@ -54,9 +62,11 @@ export interface QueryTableRequest extends TableRequest {
    * reading all rows should be quicker. The rows are the same. Default: whatever should be quicker.
    */
   readonly useScalarIndex?: boolean;
+  /** Of a search by vector: the vector. Not supported by this release. */
   readonly vector?: unknown;
   /** Of a search by vector; so are the members that follow, up to `upperBound`. */
   readonly vectorColumn?: string;
+  /** `l2`, `cosine`, `dot` or `hamming`. Default: that of the index, or `l2`. */
   readonly distanceType?: string;
   /** Partitions of an index to look into. */
   readonly nprobes?: number;
@@ -66,6 +76,7 @@ export interface QueryTableRequest extends TableRequest {
   readonly ef?: number;
   /** Whether the filter comes before the search. Default true. */
   readonly prefilter?: boolean;
+  /** Whether all rows are compared, rather than those that an index finds. Default false. */
   readonly bypassVectorIndex?: boolean;
   /** Only indexed rows are searched. */
   readonly fastSearch?: boolean;
@@ -73,6 +84,7 @@ export interface QueryTableRequest extends TableRequest {
   readonly lowerBound?: number;
   /** Distances are below this. */
   readonly upperBound?: number;
+  /** Words or a structured query to search for. Not supported by this release. */
   readonly fullTextQuery?: FullTextQuery;
   /**
    * Columns to sort by; the first one has the highest priority, and rows with equal values keep the order in which they
@@ -94,6 +106,7 @@ export interface OrderByColumn {
 
 /** An expression made with `col`, `lit` and `sql`. */
 export interface FilterExpression {
+  /** What the expression is made of. */
   readonly syntax: object;
   /** The expression as SQL text. */
   toString(): string;
@@ -133,6 +146,7 @@ export interface RowForms {
 
 /** Rows of a query, to read batch by batch or all at once. Each iteration, and each call, runs the query again. */
 export interface QueryResult extends AsyncIterable<RecordBatch>, RowForms {
+  /** The Arrow schema of the rows. */
   readonly schema: Schema;
 }
 
@@ -145,15 +159,21 @@ export type RowOffsets =
   | Int32Array
   | Float64Array;
 
+/** Which rows to take, by their offsets. */
 export interface TakeRowsRequest extends TableRequest {
   /** Integers from 0 to the number of live rows, exclusive; in any order, with repeats. */
   readonly rowOffsets: RowOffsets;
+  /** Which columns the rows have. Default: all columns of the table. */
   readonly columns?: ColumnSelection;
+  /** The version to read; absent: the latest. */
   readonly version?: number;
+  /** The branch; absent: main. */
   readonly branch?: string;
+  /** The tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string;
 }
 
+/** Which values of a blob column to take, by the offsets of their rows. */
 export interface TakeBlobsRequest extends TableRequest {
   /**
    * Path of a blob column, which may be in structs but not in a list: a large_binary whose field has the key
@@ -162,8 +182,11 @@ export interface TakeBlobsRequest extends TableRequest {
   readonly column: string;
   /** As in {@link TakeRowsRequest}. */
   readonly rowOffsets: RowOffsets;
+  /** The version to read; absent: the latest. */
   readonly version?: number;
+  /** The branch; absent: main. */
   readonly branch?: string;
+  /** The tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string;
 }
 
@@ -185,6 +208,7 @@ export interface LazyBlob {
   read(offset?: number, length?: number): Promise<Uint8Array>;
 }
 
+/** Which rows of a table to count. */
 export interface CountTableRowsRequest extends TableRequest {
   /** Selects the rows to count: SQL text, or an expression. Default: all. */
   readonly predicate?: string | FilterExpression;
@@ -192,26 +216,39 @@ export interface CountTableRowsRequest extends TableRequest {
   readonly params?: FilterParameters;
   /** As in {@link QueryTableRequest}. */
   readonly useScalarIndex?: boolean;
+  /** The version to read; absent: the latest. */
   readonly version?: number;
+  /** The branch; absent: main. */
   readonly branch?: string;
+  /** The tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string;
 }
 
 /** Full-text search of a query; not supported by this release. */
 export interface FullTextQuery {
-  readonly stringQuery?: { readonly query: string; readonly columns?: readonly string[] };
+  /** Words, and the columns to search. */
+  readonly stringQuery?: {
+    /** The words. */
+    readonly query: string;
+    /** Paths of columns. Default: all that are indexed. */
+    readonly columns?: readonly string[];
+  };
+  /** A query as a tree, in the shape that the namespace spec gives it. */
   readonly structuredQuery?: unknown;
 }
 
 /** Not supported by this release, like the next. */
 export interface ExplainTableQueryPlanRequest extends TableRequest {
+  /** The query to explain. */
   readonly query: Omit<QueryTableRequest, keyof TableRequest>;
   /** Whether long lists and conditions are shown whole. Default false. */
   readonly verbose?: boolean;
+  /** The branch; absent: main. */
   readonly branch?: string;
   /** `Text` (default): a line for each node. `Json`: the text of a {@link QueryPlanNode}. */
   readonly format?: string;
 }
+/** The query to run and to measure. */
 export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {
   /** As in {@link ExplainTableQueryPlanRequest}. */
   readonly format?: string;
@@ -221,6 +258,7 @@ export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {
 export interface QueryPlanNode {
   /** `Scan`, `IndexSearch`, `Filter`, `ReadSelected`, `FirstRows`, `Sort`, `Take` or `Project`. */
   readonly operator: string;
+  /** What the step was told to do: columns, conditions, numbers. */
   readonly detail: Readonly<Record<string, string | number | readonly string[]>>;
   /** The steps that its rows come from. */
   readonly inputs: readonly QueryPlanNode[];
@@ -232,11 +270,13 @@ export interface QueryPlanNode {
 export interface QueryPlanMetrics {
   /** Rows that it gave. */
   readonly rows: number;
+  /** Batches that it gave. */
   readonly batches: number;
   /** Bytes of these rows in memory. */
   readonly bytes: number;
   /** Reads of files, without those of footers and of what is cached. */
   readonly reads: number;
+  /** Bytes of these reads. */
   readonly bytesRead: number;
   /** Its own time, without that of its inputs. */
   readonly milliseconds: number;

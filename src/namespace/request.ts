@@ -5,7 +5,9 @@
 
 /** The caller, as given in the request; the REST handler fills this from headers. */
 export interface Identity {
+  /** An API key. */
   readonly apiKey?: string;
+  /** A bearer token. */
   readonly authToken?: string;
 }
 
@@ -29,6 +31,7 @@ export interface RequestBase {
   readonly identity?: Identity;
   /** Set by the code that verified the identity: the REST handler, or the program itself. */
   readonly principal?: Principal;
+  /** Whatever the caller sends along, for `authorize`. The engine gives it no meaning. */
   readonly context?: Readonly<Record<string, string>>;
   /** Path of the object: namespaces, then the name. */
   readonly id?: readonly string[];
@@ -39,7 +42,9 @@ export interface RequestBase {
   readonly signal?: AbortSignal;
 }
 
+/** Members that every request about a table has. */
 export interface TableRequest extends RequestBase {
+  /** Path of the table: its namespaces, then its name. */
   readonly id: readonly string[];
 }
 

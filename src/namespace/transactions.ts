@@ -2,6 +2,7 @@
 
 import type { Properties, RequestBase } from "./request.js";
 
+/** Which transaction, or job, to describe. */
 export interface DescribeTransactionRequest extends RequestBase {
   /**
    * The path of the table, followed by the id that an operation returned. With the id alone, the engine searches the
@@ -10,6 +11,7 @@ export interface DescribeTransactionRequest extends RequestBase {
    */
   readonly id: readonly string[];
 }
+/** What is known of a transaction or a job. */
 export interface DescribeTransactionResponse {
   /** `Succeeded` for a transaction; of a job, also `Queued`, `Running`, `Failed`, `Canceled`. */
   readonly status: string;
@@ -24,18 +26,37 @@ export interface DescribeTransactionResponse {
 
 /** The one change that there is: a job's status, to `Canceled`. */
 export interface AlterTransactionRequest extends RequestBase {
+  /** The job's id, alone or after the path of its table. */
   readonly id: readonly string[];
+  /** What to change; exactly one `setStatusAction` to `Canceled` is supported. */
   readonly actions: readonly {
-    readonly setStatusAction?: { readonly status?: string };
+    /** Sets the status. */
+    readonly setStatusAction?: {
+      /** `Canceled`. */
+      readonly status?: string;
+    };
+    /** Not supported. */
     readonly setPropertyAction?: {
+      /** Name of the property. */
       readonly key?: string;
+      /** Its value. */
       readonly value?: string;
+      /** What happens if there is one. */
       readonly mode?: string;
     };
-    readonly unsetPropertyAction?: { readonly key?: string; readonly mode?: string };
+    /** Not supported. */
+    readonly unsetPropertyAction?: {
+      /** Name of the property. */
+      readonly key?: string;
+      /** What happens if there is none. */
+      readonly mode?: string;
+    };
   }[];
 }
+/** What `alterTransaction` resolves to. */
 export interface AlterTransactionResponse {
+  /** The status after the change. */
   readonly status: string;
+  /** As {@link DescribeTransactionResponse} has them. */
   readonly properties?: Properties;
 }
