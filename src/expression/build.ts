@@ -85,7 +85,10 @@ export class Expression {
     });
   }
 
-  /** @param escaping one character that makes a wildcard mean itself. Default: the backslash */
+  /**
+   * Whether a text matches a pattern, in which `%` stands for any characters and `_` for one.
+   * @param escaping one character that makes a wildcard mean itself. Default: the backslash
+   */
   like(pattern: Operable, escaping: string | null = null): Expression {
     return this.#like(pattern, escaping, false);
   }
@@ -140,7 +143,10 @@ export class Expression {
     return this.#computed("/", other);
   }
 
-  /** @param type as SQL names it: `INT`, `DECIMAL(10, 2)` */
+  /**
+   * The value as another type.
+   * @param type as SQL names it: `INT`, `DECIMAL(10, 2)`
+   */
   cast(type: string): Expression {
     const parsed = parseExpression(`CAST(NULL AS ${type})`, "type");
     if (parsed.kind !== "cast") throw new InvalidInputError(`type: ${type} is none`);

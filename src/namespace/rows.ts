@@ -6,7 +6,7 @@ import type { FilterExpression, FilterParameters } from "./queries.js";
 import type { Properties, RowObject, TableRequest } from "./request.js";
 
 /**
- * Rows as users hand them in: see the README's section on input.
+ * Rows as users hand them in: `docs/recipes/objects.md` and `streams.md` show the forms.
  *
  * Values of a blob column of version 2, a field of the extension `lance.blob.v2`, come as structs of `data`
  * (large_binary) and `uri` (utf8). When appended to a table that has the column, they may also be plain large_binary or
