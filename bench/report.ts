@@ -179,7 +179,7 @@ function formatLine(label: string, cells: readonly string[]): string {
   return label.padEnd(20) + cells.map((cell, i) => cell.padStart(widths[i])).join("");
 }
 
-/** The README's table: of all cases but those that compare the engine with itself. */
+/** The table of docs/benchmarks.md: of all cases but those that compare the engine with itself. */
 export function formatMarkdown(report: Report): string {
   const cases = report.cases.filter(({ area }) => area !== "ablation");
   const rows = cases.map((figures) => {

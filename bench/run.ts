@@ -5,7 +5,7 @@
  *   -- --small            small parameters: shows that the cases run, not how fast
  *   -- --json [file]      figures as JSON, to the file, or to the terminal in place of the table
  *   -- --svg              a chart per area under bench/results/
- *   -- --readme           the table into README.md, between its markers
+ *   -- --docs             the table into docs/benchmarks.md, between its markers
  *
  * TILTYARD_BENCH_DIR: where tables are made (default: the system's temporary directory).
  */
@@ -33,7 +33,7 @@ import {
 const CHILD = fileURLToPath(new URL("./child.js", import.meta.url));
 /** The checkout; this file runs as build/bench/run.js. */
 const CHECKOUT = fileURLToPath(new URL("../../", import.meta.url));
-const README_MARKERS = /(<!-- bench:start -->\n)[\s\S]*?(<!-- bench:end -->)/;
+const DOCS_MARKERS = /(<!-- bench:start -->\n)[\s\S]*?(<!-- bench:end -->)/;
 
 interface Options {
   only: string[];
@@ -41,11 +41,11 @@ interface Options {
   /** A file, or "-" for the terminal. */
   json: string | null;
   svg: boolean;
-  readme: boolean;
+  docs: boolean;
 }
 
 function parseOptions(args: readonly string[]): Options {
-  const options: Options = { only: [], size: "large", json: null, svg: false, readme: false };
+  const options: Options = { only: [], size: "large", json: null, svg: false, docs: false };
   const rest = args.flatMap((arg) => {
     const [, flag, value] = /^(--[a-z]+)=(.*)$/s.exec(arg) ?? [];
     return flag === undefined ? [arg] : [flag, value];
@@ -54,12 +54,12 @@ function parseOptions(args: readonly string[]): Options {
     const value = rest[0]?.startsWith("--") ? undefined : rest[0];
     if (arg === "--small") options.size = "small";
     else if (arg === "--svg") options.svg = true;
-    else if (arg === "--readme") options.readme = true;
+    else if (arg === "--docs") options.docs = true;
     else if (arg === "--json") options.json = value === undefined ? "-" : (rest.shift() as string);
     else if (arg === "--only" && value !== undefined) options.only.push(rest.shift() as string);
     else throw new Error(`bench: don't know what to do with ${JSON.stringify(arg)}`);
   }
-  if (options.size === "small" && (options.svg || options.readme)) {
+  if (options.size === "small" && (options.svg || options.docs)) {
     throw new Error("bench: figures of small parameters are not for publishing");
   }
   return options;
@@ -161,13 +161,13 @@ if (options.svg) {
     print(`bench/results/${area}.svg`);
   }
 }
-if (options.readme) {
-  const path = `${CHECKOUT}README.md`;
-  const readme = readFileSync(path, "utf8");
-  if (!README_MARKERS.test(readme)) throw new Error("bench: README.md has lost its markers");
+if (options.docs) {
+  const path = `${CHECKOUT}docs/benchmarks.md`;
+  const page = readFileSync(path, "utf8");
+  if (!DOCS_MARKERS.test(page)) throw new Error("bench: docs/benchmarks.md has lost its markers");
   writeFileSync(
     path,
-    readme.replace(README_MARKERS, (_, start, end) => `${start}\n${formatMarkdown(report)}\n\n${end}`),
+    page.replace(DOCS_MARKERS, (_, start, end) => `${start}\n${formatMarkdown(report)}\n\n${end}`),
   );
-  print("README.md: table written");
+  print("docs/benchmarks.md: table written");
 }

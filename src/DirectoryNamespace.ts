@@ -100,6 +100,12 @@ import { TableHandle } from "./TableHandle.js";
  * A hierarchy of namespaces with versioned Lance tables, in one directory of the local file system. Any number of
  * instances, in any number of processes, may share a directory. Every method rejects with a {@link NamespaceError}; a
  * rejected call has changed nothing, except where the method's own documentation says so.
+ *
+ * @example
+ * await using ns = new DirectoryNamespace({ root: "./data" });
+ * await ns.createTable({ id: ["trees"] }, [{ id: 1, name: "ash" }]);
+ * await ns.insertIntoTable({ id: ["trees"] }, [{ id: 2, name: "elm" }]);
+ * console.log(await ns.countTableRows({ id: ["trees"], predicate: "name LIKE 'e%'" })); // 1
  */
 export class DirectoryNamespace implements AsyncDisposable {
   readonly #context: OperationContext;
@@ -165,20 +171,33 @@ export class DirectoryNamespace implements AsyncDisposable {
     await this.#context.close();
   }
 
+  /** The same as {@link close}, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
   // ---------------------------------------------------------------------------------------------- namespaces
 
+  /**
+   * Makes a namespace.
+   * @throws NamespaceAlreadyExistsError, NamespaceNotFoundError for the one above it
+   */
   createNamespace(request: namespaces.CreateNamespaceRequest): Promise<namespaces.CreateNamespaceResponse> {
     return this.#run("createNamespace", request, createNamespace);
   }
+  /**
+   * Properties of a namespace.
+   * @throws NamespaceNotFoundError
+   */
   describeNamespace(
     request: namespaces.DescribeNamespaceRequest = {},
   ): Promise<namespaces.DescribeNamespaceResponse> {
     return this.#run("describeNamespace", request, describeNamespace);
   }
+  /**
+   * Names of the namespaces directly in one, in pages.
+   * @throws NamespaceNotFoundError
+   */
   listNamespaces(request: namespaces.ListNamespacesRequest = {}): Promise<namespaces.ListNamespacesResponse> {
     return this.#run("listNamespaces", request, listNamespaces);
   }
@@ -212,6 +231,10 @@ export class DirectoryNamespace implements AsyncDisposable {
   tableExists(request: tables.TableExistsRequest): Promise<void> {
     return this.#run("tableExists", request, tableExists);
   }
+  /**
+   * Where a table lies, its version, schema and properties.
+   * @throws TableNotFoundError, TableVersionNotFoundError
+   */
   describeTable(request: tables.DescribeTableRequest): Promise<tables.DescribeTableResponse> {
     return this.#run("describeTable", request, describeTable);
   }
@@ -224,6 +247,10 @@ export class DirectoryNamespace implements AsyncDisposable {
   dropTable(request: tables.DropTableRequest): Promise<tables.DropTableResponse> {
     return this.#run("dropTable", request, dropTable);
   }
+  /**
+   * Names of the tables directly in a namespace, in pages.
+   * @throws NamespaceNotFoundError
+   */
   listTables(request: tables.ListTablesRequest = {}): Promise<tables.ListTablesResponse> {
     return this.#run("listTables", request, listTables);
   }
@@ -253,6 +280,10 @@ export class DirectoryNamespace implements AsyncDisposable {
   renameTable(request: tables.RenameTableRequest): Promise<tables.RenameTableResponse> {
     return this.#run("renameTable", request, renameTable);
   }
+  /**
+   * Counts of rows, bytes, fragments and indexes.
+   * @throws TableNotFoundError
+   */
   getTableStats(request: tables.GetTableStatsRequest): Promise<tables.GetTableStatsResponse> {
     return this.#run("getTableStats", request, getTableStats);
   }
@@ -308,6 +339,10 @@ export class DirectoryNamespace implements AsyncDisposable {
       mergeInsertIntoTable(context, checked, data),
     );
   }
+  /**
+   * Rows of a table. They are read when they are asked for, and anew each time.
+   * @throws InvalidInputError for a filter or a column that can not be understood
+   */
   queryTable(request: queries.QueryTableRequest): Promise<queries.QueryResult> {
     return this.#run("queryTable", request, queryTable);
   }
@@ -327,6 +362,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   takeBlobs(request: queries.TakeBlobsRequest): Promise<(queries.LazyBlob | null)[]> {
     return this.#run("takeBlobs", request, takeBlobs, "queryTable");
   }
+  /** The number of rows, or of those that a predicate selects. */
   countTableRows(request: queries.CountTableRowsRequest): Promise<number> {
     return this.#run("countTableRows", request, countTableRows);
   }
@@ -359,12 +395,57 @@ export class DirectoryNamespace implements AsyncDisposable {
   optimizeTable(
     request: upkeep.OptimizeTableRequest & { readonly background: true },
   ): Promise<upkeep.StartedJob>;
+  /**
+   * Merges small fragments, and rewrites fragments with many deleted rows without these. The rows stay the same, but
+   * their order may change: merged fragments come after the others. Old versions keep their files until a cleanup.
+   *
+   * Indexes are written anew where their rows move, and rows that they do not cover are merged into them. Those of kinds
+   * that this release does not write (for words and for vectors) stay as they are, and so do the fragments that they cover,
+   * except in tables with stable row ids.
+   *
+   * Merging fragments makes two versions, the first of which only reserves ids; bringing indexes up to date makes one more.
+   * The signal counts until the first version is
+   * committed: an aborted call that rejects has changed nothing. If the call fails between the two for another reason,
+   * the first version stays, with the same rows.
+   * @throws UnsupportedError for tables with columns that this release does not write
+   * @throws ConcurrentModificationError if other writers keep changing the same fragments
+   */
   optimizeTable(
     request: upkeep.OptimizeTableRequest & { readonly background?: false },
   ): Promise<upkeep.OptimizeTableResponse>;
+  /**
+   * Merges small fragments, and rewrites fragments with many deleted rows without these. The rows stay the same, but
+   * their order may change: merged fragments come after the others. Old versions keep their files until a cleanup.
+   *
+   * Indexes are written anew where their rows move, and rows that they do not cover are merged into them. Those of kinds
+   * that this release does not write (for words and for vectors) stay as they are, and so do the fragments that they cover,
+   * except in tables with stable row ids.
+   *
+   * Merging fragments makes two versions, the first of which only reserves ids; bringing indexes up to date makes one more.
+   * The signal counts until the first version is
+   * committed: an aborted call that rejects has changed nothing. If the call fails between the two for another reason,
+   * the first version stays, with the same rows.
+   * @throws UnsupportedError for tables with columns that this release does not write
+   * @throws ConcurrentModificationError if other writers keep changing the same fragments
+   */
   optimizeTable(
     request: upkeep.OptimizeTableRequest,
   ): Promise<upkeep.OptimizeTableResponse | upkeep.StartedJob>;
+  /**
+   * Merges small fragments, and rewrites fragments with many deleted rows without these. The rows stay the same, but
+   * their order may change: merged fragments come after the others. Old versions keep their files until a cleanup.
+   *
+   * Indexes are written anew where their rows move, and rows that they do not cover are merged into them. Those of kinds
+   * that this release does not write (for words and for vectors) stay as they are, and so do the fragments that they cover,
+   * except in tables with stable row ids.
+   *
+   * Merging fragments makes two versions, the first of which only reserves ids; bringing indexes up to date makes one more.
+   * The signal counts until the first version is
+   * committed: an aborted call that rejects has changed nothing. If the call fails between the two for another reason,
+   * the first version stays, with the same rows.
+   * @throws UnsupportedError for tables with columns that this release does not write
+   * @throws ConcurrentModificationError if other writers keep changing the same fragments
+   */
   optimizeTable(
     request: upkeep.OptimizeTableRequest,
   ): Promise<upkeep.OptimizeTableResponse | upkeep.StartedJob> {
@@ -383,10 +464,37 @@ export class DirectoryNamespace implements AsyncDisposable {
   cleanupTable(
     request: upkeep.CleanupTableRequest & { readonly background: true },
   ): Promise<upkeep.StartedJob>;
+  /**
+   * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also removes
+   * leftovers in the namespace from table creations that died a week ago or earlier.
+   *
+   * The signal counts until the first version is removed: an aborted call that rejects has removed only files that no
+   * version refers to. If the disk fails while files of removed versions are being removed, the call rejects although
+   * these versions are gone; the next cleanup removes the rest. On a full disk, versions whose removal must be recorded
+   * first may stay.
+   */
   cleanupTable(
     request: upkeep.CleanupTableRequest & { readonly background?: false },
   ): Promise<upkeep.CleanupTableResponse>;
+  /**
+   * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also removes
+   * leftovers in the namespace from table creations that died a week ago or earlier.
+   *
+   * The signal counts until the first version is removed: an aborted call that rejects has removed only files that no
+   * version refers to. If the disk fails while files of removed versions are being removed, the call rejects although
+   * these versions are gone; the next cleanup removes the rest. On a full disk, versions whose removal must be recorded
+   * first may stay.
+   */
   cleanupTable(request: upkeep.CleanupTableRequest): Promise<upkeep.CleanupTableResponse | upkeep.StartedJob>;
+  /**
+   * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also removes
+   * leftovers in the namespace from table creations that died a week ago or earlier.
+   *
+   * The signal counts until the first version is removed: an aborted call that rejects has removed only files that no
+   * version refers to. If the disk fails while files of removed versions are being removed, the call rejects although
+   * these versions are gone; the next cleanup removes the rest. On a full disk, versions whose removal must be recorded
+   * first may stay.
+   */
   cleanupTable(
     request: upkeep.CleanupTableRequest,
   ): Promise<upkeep.CleanupTableResponse | upkeep.StartedJob> {
@@ -401,6 +509,10 @@ export class DirectoryNamespace implements AsyncDisposable {
   ): Promise<versions.CreateTableVersionResponse> {
     return this.#run("createTableVersion", request, createTableVersion);
   }
+  /**
+   * Number, time and manifest of a version.
+   * @throws TableVersionNotFoundError
+   */
   describeTableVersion(
     request: versions.DescribeTableVersionRequest,
   ): Promise<versions.DescribeTableVersionResponse> {
@@ -446,6 +558,7 @@ export class DirectoryNamespace implements AsyncDisposable {
       return batchCommitTables(context, { operations, signal: request.signal }, access);
     });
   }
+  /** The versions of a table or a branch, in pages. */
   listTableVersions(request: versions.ListTableVersionsRequest): Promise<versions.ListTableVersionsResponse> {
     return this.#run("listTableVersions", request, listTableVersions);
   }
@@ -456,6 +569,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   createTableBranch(request: branches.CreateTableBranchRequest): Promise<branches.CreateTableBranchResponse> {
     return this.#run("createTableBranch", request, createTableBranch);
   }
+  /** The branches of a table, in pages; main is not among them. */
   listTableBranches(request: branches.ListTableBranchesRequest): Promise<branches.ListTableBranchesResponse> {
     return this.#run("listTableBranches", request, listTableBranches);
   }
@@ -474,9 +588,14 @@ export class DirectoryNamespace implements AsyncDisposable {
   createTableTag(request: tags.CreateTableTagRequest): Promise<tags.CreateTableTagResponse> {
     return this.#run("createTableTag", request, createTableTag);
   }
+  /** The tags of a table and of its branches, in pages. */
   listTableTags(request: tags.ListTableTagsRequest): Promise<tags.ListTableTagsResponse> {
     return this.#run("listTableTags", request, listTableTags);
   }
+  /**
+   * The version that a tag names.
+   * @throws TableTagNotFoundError
+   */
   getTableTagVersion(request: tags.GetTableTagVersionRequest): Promise<tags.GetTableTagVersionResponse> {
     return this.#run("getTableTagVersion", request, getTableTagVersion);
   }

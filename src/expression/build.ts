@@ -16,7 +16,13 @@ import { type ArithmeticOperator, type ComparisonOperator, NOWHERE, type Syntax 
 /** What may stand where an operand is expected: an expression, or a value. */
 export type Operable = Expression | FilterValue;
 
-/** An expression that a program made. It never changes; every method gives another. */
+/**
+ * An expression that a program made. It never changes; every method gives another.
+ *
+ * @example
+ * const cheap = col("price").lt(10).and(col("name").like("a%"));
+ * await ns.queryTable({ id: ["orders"], filter: cheap });
+ */
 export class Expression {
   /** What the expression is made of. */
   readonly syntax: Syntax;
@@ -26,34 +32,42 @@ export class Expression {
     this.syntax = syntax;
   }
 
+  /** Whether the values are equal; null where one is null, as with all comparisons. */
   eq(other: Operable): Expression {
     return this.#compared("=", other);
   }
 
+  /** Whether the values differ. */
   ne(other: Operable): Expression {
     return this.#compared("!=", other);
   }
 
+  /** Whether the value is less. */
   lt(other: Operable): Expression {
     return this.#compared("<", other);
   }
 
+  /** Whether the value is less, or equal. */
   lte(other: Operable): Expression {
     return this.#compared("<=", other);
   }
 
+  /** Whether the value is greater. */
   gt(other: Operable): Expression {
     return this.#compared(">", other);
   }
 
+  /** Whether the value is greater, or equal. */
   gte(other: Operable): Expression {
     return this.#compared(">=", other);
   }
 
+  /** Whether the value is one of these. */
   in(values: readonly Operable[]): Expression {
     return this.#in(values, false);
   }
 
+  /** Whether the value is none of these. */
   notIn(values: readonly Operable[]): Expression {
     return this.#in(values, true);
   }
@@ -71,7 +85,10 @@ export class Expression {
     });
   }
 
-  /** @param escaping one character that makes a wildcard mean itself. Default: the backslash */
+  /**
+   * Whether a text matches a pattern, in which `%` stands for any characters and `_` for one.
+   * @param escaping one character that makes a wildcard mean itself. Default: the backslash
+   */
   like(pattern: Operable, escaping: string | null = null): Expression {
     return this.#like(pattern, escaping, false);
   }
@@ -81,43 +98,55 @@ export class Expression {
     return this.#like(pattern, escaping, true);
   }
 
+  /** Whether the value is null. */
   isNull(): Expression {
     return make({ kind: "is", isNegated: false, what: "null", operand: this.syntax, at: NOWHERE });
   }
 
+  /** Whether the value is not null. */
   isNotNull(): Expression {
     return make({ kind: "is", isNegated: true, what: "null", operand: this.syntax, at: NOWHERE });
   }
 
+  /** Whether both are true. */
   and(...others: readonly Operable[]): Expression {
     return make({ kind: "and", operands: [this.syntax, ...others.map(syntaxOf)], at: NOWHERE });
   }
 
+  /** Whether one is true, or both. */
   or(...others: readonly Operable[]): Expression {
     return make({ kind: "or", operands: [this.syntax, ...others.map(syntaxOf)], at: NOWHERE });
   }
 
+  /** The opposite. */
   not(): Expression {
     return make({ kind: "not", operand: this.syntax, at: NOWHERE });
   }
 
+  /** The sum. */
   plus(other: Operable): Expression {
     return this.#computed("+", other);
   }
 
+  /** The difference. */
   minus(other: Operable): Expression {
     return this.#computed("-", other);
   }
 
+  /** The product. */
   times(other: Operable): Expression {
     return this.#computed("*", other);
   }
 
+  /** The quotient. */
   over(other: Operable): Expression {
     return this.#computed("/", other);
   }
 
-  /** @param type as SQL names it: `INT`, `DECIMAL(10, 2)` */
+  /**
+   * The value as another type.
+   * @param type as SQL names it: `INT`, `DECIMAL(10, 2)`
+   */
   cast(type: string): Expression {
     const parsed = parseExpression(`CAST(NULL AS ${type})`, "type");
     if (parsed.kind !== "cast") throw new InvalidInputError(`type: ${type} is none`);

@@ -29,12 +29,20 @@ type RowOf<Row, Name> = [Name] extends [string]
       : { [Each in Name]: ValueUnder<Row, Each> }
   : AnyRow;
 
+/** A selection by names alone. */
+interface AliasedOnly<Aliases> {
+  /** What each column is, by its name. */
+  readonly columnAliases: Aliases;
+  /** Not given. */
+  readonly columnNames?: undefined;
+}
+
 /** Rows of a query: those of the table, or of the columns that are selected where these are literals. */
 export type SelectedRow<Row, Columns> = [Columns] extends [undefined]
   ? Row
   : [Columns] extends [readonly (infer Name)[]]
     ? RowOf<Row, Name>
-    : [Columns] extends [{ readonly columnAliases: infer Aliases; readonly columnNames?: undefined }]
+    : [Columns] extends [AliasedOnly<infer Aliases>]
       ? { -readonly [Name in keyof Aliases]: ValueUnder<Row, Aliases[Name]> }
       : AnyRow;
 

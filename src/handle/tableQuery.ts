@@ -23,6 +23,12 @@ export interface QueryRunner {
 /** A column to sort by: its path, or with a direction. */
 export type SortColumn = string | queries.OrderByColumn;
 
+/** The column that {@link TableQuery.withRowId} adds. */
+export interface RowId {
+  /** Id of the row. */
+  _rowid: bigint;
+}
+
 /**
  * A query of one table, made by `table.query()`. Each step gives a new query, and leaves the one that it was asked of as
  * it is. Like a scan, it runs when it is read, and anew each time:
@@ -102,7 +108,7 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
   }
 
   /** Adds the column `_rowid`. */
-  withRowId(): TableQuery<Row, Selected & { _rowid: bigint }> {
+  withRowId(): TableQuery<Row, Selected & RowId> {
     return this.#with({ withRowId: true });
   }
 

@@ -16,12 +16,14 @@ export interface BranchContents {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
+/** Request of `listTableBranches`. */
 export interface ListTableBranchesRequest extends TableRequest {
   /** Token of the previous page. */
   readonly pageToken?: string | undefined;
   /** Inclusive upper bound of the branches returned, > 0. */
   readonly limit?: number | undefined;
 }
+/** What `listTableBranches` resolves to. */
 export interface ListTableBranchesResponse {
   /** By name; names in ascending order of their bytes. The main branch is not included. */
   readonly branches: Readonly<Record<string, BranchContents>>;
@@ -29,6 +31,7 @@ export interface ListTableBranchesResponse {
   readonly pageToken?: string;
 }
 
+/** Request of `createTableBranch`. */
 export interface CreateTableBranchRequest extends TableRequest {
   /** Parts made of letters, digits, '.', '-' and '_', joined by '/'. */
   readonly name: string;
@@ -39,13 +42,19 @@ export interface CreateTableBranchRequest extends TableRequest {
   /** Excludes `fromBranch` and `fromVersion`. */
   readonly fromTag?: string | undefined;
 }
+/** What `createTableBranch` resolves to. */
 export interface CreateTableBranchResponse {
+  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
   readonly transactionId?: string;
 }
 
+/** Request of `deleteTableBranch`. */
 export interface DeleteTableBranchRequest extends TableRequest {
+  /** Name of the branch. Branches and tags that refer to it must be gone. */
   readonly name: string;
 }
+/** What `deleteTableBranch` resolves to. */
 export interface DeleteTableBranchResponse {
+  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
   readonly transactionId?: string;
 }

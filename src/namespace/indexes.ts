@@ -40,6 +40,7 @@ export interface CreateTableIndexRequest extends TableRequest, WithProgress {
    * underscores. Default: `BTREE`, or `IVF_PQ` for vectors.
    */
   readonly indexType?: IndexType | Lowercase<IndexType> | undefined;
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
   /**
    * Default: `<path>_idx`, with a number after it where an index on another column, or of another kind, has that name.
@@ -51,45 +52,76 @@ export interface CreateTableIndexRequest extends TableRequest, WithProgress {
   readonly rowsPerZone?: number | undefined;
   /** Of vectors: `l2` (default), `cosine`, `dot` or `hamming`. */
   readonly distanceType?: DistanceType | undefined;
+  /** Of `FTS`: whether positions of words are kept, which searches for phrases need. */
   readonly withPosition?: boolean | undefined;
+  /** Of `FTS`: what cuts texts into words. */
   readonly baseTokenizer?: string | undefined;
+  /** Of `FTS`: the language of stop words and of stemming. */
   readonly language?: string | undefined;
+  /** Of `FTS`: words with more characters are left out. */
   readonly maxTokenLength?: number | undefined;
+  /** Of `FTS`: whether words are found in any case. */
   readonly lowerCase?: boolean | undefined;
+  /** Of `FTS`: whether words are reduced to their stems. */
   readonly stem?: boolean | undefined;
+  /** Of `FTS`: whether frequent words of the language are left out. */
   readonly removeStopWords?: boolean | undefined;
+  /** Of `FTS`: whether letters lose their accents. */
   readonly asciiFolding?: boolean | undefined;
+  /** Of `FTS` with n-grams: characters of the shortest ones. */
   readonly minNgramLength?: number | undefined;
+  /** Of `FTS` with n-grams: characters of the longest ones. */
   readonly maxNgramLength?: number | undefined;
+  /** Of `FTS` with n-grams: whether only beginnings of words are kept. */
   readonly prefixOnly?: boolean | undefined;
   /** 128 or 256. */
   readonly blockSize?: number | undefined;
+  /** Of vectors: number of partitions. */
   readonly numPartitions?: number | undefined;
+  /** Of `IVF_PQ` and `IVF_HNSW_PQ`: parts into which a vector is cut. */
   readonly numSubVectors?: number | undefined;
+  /** Of vectors: bits that stand for a part of a vector, or for a dimension of it. */
   readonly numBits?: number | undefined;
+  /** Of vectors: rows per partition that training looks at. */
   readonly sampleRate?: number | undefined;
+  /** Of vectors: most rounds of training. */
   readonly maxIterations?: number | undefined;
+  /** Of vectors: rows that a partition should have, where `numPartitions` is not given. */
   readonly targetPartitionSize?: number | undefined;
+  /** Of `IVF_HNSW_…`: neighbours that a node of the graph keeps. */
   readonly m?: number | undefined;
+  /** Of `IVF_HNSW_…`: candidates to keep while the graph is built. */
   readonly efConstruction?: number | undefined;
 }
+/** What `createTableIndex` resolves to. */
 export interface CreateTableIndexResponse {
   /** The same as `jobId`: `describeTransaction` tells how far it is. */
   readonly transactionId: string;
+  /** Names the job for `describeJob`, `waitForJob` and `cancelJob`. */
   readonly jobId: string;
 }
 
+/** Request of `listTableIndices`. */
 export interface ListTableIndicesRequest extends TableRequest {
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
+  /** The version to read; absent: the latest. */
   readonly version?: number | undefined;
+  /** Token of the previous page. */
   readonly pageToken?: string | undefined;
+  /** Inclusive upper bound of what is returned, > 0. */
   readonly limit?: number | undefined;
 }
+/** What `listTableIndices` resolves to. */
 export interface ListTableIndicesResponse {
+  /** Ordered by name. */
   readonly indexes: readonly TableIndex[];
+  /** Absent on the last page. */
   readonly pageToken?: string;
 }
+/** An index of a version, as {@link ListTableIndicesResponse} lists it. */
 export interface TableIndex {
+  /** Name of the index. */
   readonly indexName: string;
   /** Of its first segment. */
   readonly indexUuid: string;
@@ -99,40 +131,58 @@ export interface TableIndex {
   readonly status: string;
   /** As in {@link CreateTableIndexRequest}, in upper case; `UNKNOWN` for a type that this release does not know. */
   readonly indexType?: string;
+  /** Name of the message that describes the index in the manifest. */
   readonly typeUrl?: string;
   /** Rows, deleted ones left out, that a query finds by the index; all others it looks at. */
   readonly numIndexedRows?: number;
+  /** Rows that no segment of the index covers: a query looks at each of them. */
   readonly numUnindexedRows?: number;
   /** Bytes of its files; absent where the version does not record them. */
   readonly sizeBytes?: number;
+  /** Number of segments, each of which covers some of the fragments. */
   readonly numSegments?: number;
   /** RFC 3339. */
   readonly createdAt?: string;
+  /** Version of the format of its files. */
   readonly indexVersion?: number;
   /** JSON text. */
   readonly indexDetails?: string;
 }
 
+/** Request of `describeTableIndexStats`. */
 export interface DescribeTableIndexStatsRequest extends TableRequest {
+  /** Name of the index. */
   readonly indexName: string;
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
+  /** The version to read; absent: the latest. */
   readonly version?: number | undefined;
 }
+/** What `describeTableIndexStats` resolves to. */
 export interface DescribeTableIndexStatsResponse {
   /** Of an index on vectors. */
   readonly distanceType?: string;
+  /** As in {@link CreateTableIndexRequest}, in upper case. */
   readonly indexType?: string;
+  /** Rows that the index covers, deleted ones left out. */
   readonly numIndexedRows?: number;
+  /** Rows that it does not cover. */
   readonly numUnindexedRows?: number;
   /** Segments. */
   readonly numIndices?: number;
 }
 
+/** Request of `dropTableIndex`. */
 export interface DropTableIndexRequest extends TableRequest {
+  /** Name of the index. */
   readonly indexName: string;
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
 }
+/** What `dropTableIndex` resolves to. */
 export interface DropTableIndexResponse {
+  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
   readonly transactionId: string;
+  /** The new version, which has no such index. */
   readonly version: number;
 }

@@ -2,6 +2,7 @@
 
 import type { ObjectId, RequestBase } from "./request.js";
 
+/** What a job does: builds an index, fills a computed column, compacts fragments, or removes old versions. */
 export type JobKind = "index" | "backfill" | "optimize" | "cleanup";
 /**
  * `Queued`: waits until other jobs of its process have ended. `Cancelled`: by `cancelJob`, or because the namespace was
@@ -11,15 +12,19 @@ export type JobState = "Queued" | "Running" | "Succeeded" | "Failed" | "Cancelle
 /** What the progress of a job is counted in. */
 export type JobUnit = "rows" | "fragments" | "files" | "versions";
 
+/** Names a job. */
 export interface JobRequest extends RequestBase {
+  /** The id that the operation returned which started the job. */
   readonly jobId: string;
 }
+/** Which jobs `listJobs` lists. */
 export interface ListJobsRequest extends RequestBase {
   /** Of a table: only its jobs. Default: those of all tables. */
   readonly id?: ObjectId | undefined;
   /** Default: any. */
   readonly state?: JobState | undefined;
 }
+/** Which job `waitForJob` waits for, and how long. */
 export interface WaitForJobRequest extends JobRequest {
   /** Milliseconds after which the call resolves to the job as it is then. Default: no limit. */
   readonly timeoutMs?: number | undefined;
@@ -28,25 +33,31 @@ export interface WaitForJobRequest extends JobRequest {
 }
 /** What is known about a job. Times are RFC 3339. */
 export interface Job {
+  /** Its id: a UUID. */
   readonly jobId: string;
+  /** What it does. */
   readonly kind: JobKind;
   /** Id that the table had when the job was started. */
   readonly table: readonly string[];
   /** Absent: main. */
   readonly branch?: string;
+  /** How far it is, and how it ended. */
   readonly state: JobState;
   /** Units done, those of earlier runs that it went on from included. */
   readonly done: number;
   /** Absent while it is not known. */
   readonly total?: number;
+  /** What `done` and `total` count. */
   readonly unit: JobUnit;
   /** Units per second of late; absent while it is not known. */
   readonly rate?: number;
   /** When it will end at this rate. */
   readonly estimatedEnd?: string;
+  /** When it was asked for. */
   readonly createdAt: string;
   /** When it was started first; absent while it is queued. */
   readonly startedAt?: string;
+  /** When it ended; absent before that. */
   readonly finishedAt?: string;
   /**
    * Whether its process ended, or its namespace was closed, before it did: asking for the same work again goes on with
@@ -60,10 +71,14 @@ export interface Job {
 }
 /** An error that a job failed with: its code in the table of errors, the name of that code, and the message. */
 export interface JobError {
+  /** Numeric code of the error, as in the table of errors. */
   readonly code: number;
+  /** Name of the code, e.g. `"InvalidInput"`. */
   readonly type: string;
+  /** What went wrong. */
   readonly message: string;
 }
+/** Jobs, as `listJobs` gives them. */
 export interface ListJobsResponse {
   /** Those started last come first. */
   readonly jobs: readonly Job[];

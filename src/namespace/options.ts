@@ -42,6 +42,7 @@ export interface RowFunction extends FunctionDeclaration {
    * @returns the row's value, as rows of objects have it
    */
   row(values: Readonly<Record<string, unknown>>, call: FunctionCall): unknown;
+  /** Absent: a function is called either by row or by batch. */
   readonly batch?: undefined;
 }
 
@@ -53,14 +54,18 @@ export interface BatchFunction extends FunctionDeclaration {
    *   them. For fixed-size lists of numbers also a typed array of all items, one list after the other
    */
   batch(columns: Readonly<Record<string, Vector>>, call: BatchCall): unknown;
+  /** Absent: a function is called either by row or by batch. */
   readonly row?: undefined;
 }
 
+/** What a function is handed along with the values. */
 export interface FunctionCall {
   /** Aborts when the result is not wanted any more: the job was cancelled, or another call failed for good. */
   readonly signal: AbortSignal;
 }
+/** What a function is handed along with the columns. */
 export interface BatchCall extends FunctionCall {
+  /** Number of rows, which each of the columns has and the result must have. */
   readonly rowCount: number;
 }
 
@@ -75,8 +80,11 @@ export interface BatchCall extends FunctionCall {
  * Listings leave out objects that are denied or reported as not found; any other of the engine's errors fails them.
  */
 export type Authorize = (call: AuthorizeCall) => void | Promise<void>;
+/** What `authorize` is asked. */
 export interface AuthorizeCall {
+  /** Name of the operation, e.g. `"insertIntoTable"`. */
   readonly operation: string;
+  /** Path of the object; empty for the root namespace. */
   readonly id: readonly string[];
   /** The branch that the call names, if it is not the main one. */
   readonly branch?: string;
@@ -87,10 +95,13 @@ export interface AuthorizeCall {
   readonly location?: string;
   /** As the caller gave it, unverified. */
   readonly identity?: Identity;
+  /** The caller, once verified: set by the REST handler, or by the program itself. */
   readonly principal?: Principal;
+  /** Whatever the caller sends along, for `authorize`. The engine gives it no meaning. */
   readonly context?: Readonly<Record<string, string>>;
 }
 
+/** Options of a {@link DirectoryNamespace}: `root` is wanted, all others have defaults. */
 export interface DirectoryNamespaceOptions {
   /** Directory of the namespace, as a path or a `file:` URL; made on the first write. */
   readonly root: string | URL;
@@ -98,9 +109,11 @@ export interface DirectoryNamespaceOptions {
    * `fsync` (default): an acknowledged change survives a power cut. `none`: it survives only the end of the process.
    */
   readonly durability?: "fsync" | "none" | undefined;
+  /** Called before every operation; throwing denies it. Default: everything is allowed. */
   readonly authorize?: Authorize | undefined;
   /** Functions of computed columns, by name. */
   readonly functions?: Readonly<Record<string, UserFunction>> | undefined;
+  /** How locks of tables are taken. */
   readonly lock?:
     | {
         /** Milliseconds without renewal after which a writer's lock is taken over; ≥ 2000, default 10,000. */

@@ -19,11 +19,15 @@ import type { AnyCase, TableRequest } from "./request.js";
 export type ColumnSelection =
   | readonly (string | FilterExpression)[]
   | {
+      /** Paths of columns; excludes `columnAliases`. */
       readonly columnNames?: readonly (string | FilterExpression)[] | undefined;
+      /** Paths or expressions, by the names that their columns get; excludes `columnNames`. */
       readonly columnAliases?: Readonly<Record<string, string | FilterExpression>> | undefined;
     };
 
+/** Which rows and columns of a table to return, and in which order. */
 export interface QueryTableRequest extends TableRequest {
+  /** Which columns the rows have. Default: all columns of the table. */
   readonly columns?: ColumnSelection | undefined;
   /** Maximum number of rows, ≥ 1. */
   readonly limit?: number | undefined;
@@ -31,9 +35,13 @@ export interface QueryTableRequest extends TableRequest {
   readonly k?: number | undefined;
   /** Rows to skip, ≥ 0. */
   readonly offset?: number | undefined;
+  /** The version to read; absent: the latest. */
   readonly version?: number | undefined;
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
+  /** The tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string | undefined;
+  /** Whether the rows also have the column `_rowid`. Default false. */
   readonly withRowId?: boolean | undefined;
   /** Maximum rows per batch; absent: as the data lies on disk. */
   readonly batchSize?: number | undefined;
@@ -55,9 +63,11 @@ export interface QueryTableRequest extends TableRequest {
    * reading all rows should be quicker. The rows are the same. Default: whatever should be quicker.
    */
   readonly useScalarIndex?: boolean | undefined;
+  /** Of a search by vector: the vector. Not supported by this release. */
   readonly vector?: unknown | undefined;
   /** Of a search by vector; so are the members that follow, up to `upperBound`. */
   readonly vectorColumn?: string | undefined;
+  /** `l2`, `cosine`, `dot` or `hamming`. Default: that of the index, or `l2`. */
   readonly distanceType?: DistanceType | undefined;
   /** Partitions of an index to look into. */
   readonly nprobes?: number | undefined;
@@ -67,6 +77,7 @@ export interface QueryTableRequest extends TableRequest {
   readonly ef?: number | undefined;
   /** Whether the filter comes before the search. Default true. */
   readonly prefilter?: boolean | undefined;
+  /** Whether all rows are compared, rather than those that an index finds. Default false. */
   readonly bypassVectorIndex?: boolean | undefined;
   /** Only indexed rows are searched. */
   readonly fastSearch?: boolean | undefined;
@@ -74,6 +85,7 @@ export interface QueryTableRequest extends TableRequest {
   readonly lowerBound?: number | undefined;
   /** Distances are below this. */
   readonly upperBound?: number | undefined;
+  /** Words or a structured query to search for. Not supported by this release. */
   readonly fullTextQuery?: FullTextQuery | undefined;
   /**
    * Columns to sort by; the first one has the highest priority, and rows with equal values keep the order in which they
@@ -95,6 +107,7 @@ export interface OrderByColumn {
 
 /** An expression made with `col`, `lit` and `sql`. */
 export interface FilterExpression {
+  /** What the expression is made of. */
   readonly syntax: object;
   /** The expression as SQL text. */
   toString(): string;
@@ -136,6 +149,7 @@ export interface RowForms<Row extends object = Record<string, unknown>> {
 export interface QueryResult<Row extends object = Record<string, unknown>>
   extends AsyncIterable<RecordBatch>,
     RowForms<Row> {
+  /** The Arrow schema of the rows. */
   readonly schema: Schema;
 }
 
@@ -148,15 +162,21 @@ export type RowOffsets =
   | Int32Array
   | Float64Array;
 
+/** Which rows to take, by their offsets. */
 export interface TakeRowsRequest extends TableRequest {
   /** Integers from 0 to the number of live rows, exclusive; in any order, with repeats. */
   readonly rowOffsets: RowOffsets;
+  /** Which columns the rows have. Default: all columns of the table. */
   readonly columns?: ColumnSelection | undefined;
+  /** The version to read; absent: the latest. */
   readonly version?: number | undefined;
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
+  /** The tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string | undefined;
 }
 
+/** Which values of a blob column to take, by the offsets of their rows. */
 export interface TakeBlobsRequest extends TableRequest {
   /**
    * Path of a blob column, which may be in structs but not in a list: a large_binary whose field has the key
@@ -165,8 +185,11 @@ export interface TakeBlobsRequest extends TableRequest {
   readonly column: string;
   /** As in {@link TakeRowsRequest}. */
   readonly rowOffsets: RowOffsets;
+  /** The version to read; absent: the latest. */
   readonly version?: number | undefined;
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
+  /** The tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string | undefined;
 }
 
@@ -188,6 +211,7 @@ export interface LazyBlob {
   read(offset?: number, length?: number): Promise<Uint8Array>;
 }
 
+/** Which rows of a table to count. */
 export interface CountTableRowsRequest extends TableRequest {
   /** Selects the rows to count: SQL text, or an expression. Default: all. */
   readonly predicate?: string | FilterExpression | undefined;
@@ -195,26 +219,41 @@ export interface CountTableRowsRequest extends TableRequest {
   readonly params?: FilterParameters | undefined;
   /** As in {@link QueryTableRequest}. */
   readonly useScalarIndex?: boolean | undefined;
+  /** The version to read; absent: the latest. */
   readonly version?: number | undefined;
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
+  /** The tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string | undefined;
 }
 
 /** Full-text search of a query; not supported by this release. */
 export interface FullTextQuery {
-  readonly stringQuery?: { readonly query: string; readonly columns?: readonly string[] } | undefined;
+  /** Words, and the columns to search. */
+  readonly stringQuery?:
+    | {
+        /** The words. */
+        readonly query: string;
+        /** Paths of columns. Default: all that are indexed. */
+        readonly columns?: readonly string[];
+      }
+    | undefined;
+  /** A query as a tree, in the shape that the namespace spec gives it. */
   readonly structuredQuery?: unknown | undefined;
 }
 
 /** Not supported by this release, like the next. */
 export interface ExplainTableQueryPlanRequest extends TableRequest {
+  /** The query to explain. */
   readonly query: Omit<QueryTableRequest, keyof TableRequest>;
   /** Whether long lists and conditions are shown whole. Default false. */
   readonly verbose?: boolean | undefined;
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
   /** `Text` (default): a line for each node. `Json`: the text of a {@link QueryPlanNode}. */
   readonly format?: AnyCase<"Text" | "Json"> | undefined;
 }
+/** The query to run and to measure. */
 export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {
   /** As in {@link ExplainTableQueryPlanRequest}. */
   readonly format?: AnyCase<"Text" | "Json"> | undefined;
@@ -224,6 +263,7 @@ export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {
 export interface QueryPlanNode {
   /** `Scan`, `IndexSearch`, `Filter`, `ReadSelected`, `FirstRows`, `Sort`, `Take` or `Project`. */
   readonly operator: string;
+  /** What the step was told to do: columns, conditions, numbers. */
   readonly detail: Readonly<Record<string, string | number | readonly string[]>>;
   /** The steps that its rows come from. */
   readonly inputs: readonly QueryPlanNode[];
@@ -235,11 +275,13 @@ export interface QueryPlanNode {
 export interface QueryPlanMetrics {
   /** Rows that it gave. */
   readonly rows: number;
+  /** Batches that it gave. */
   readonly batches: number;
   /** Bytes of these rows in memory. */
   readonly bytes: number;
   /** Reads of files, without those of footers and of what is cached. */
   readonly reads: number;
+  /** Bytes of these reads. */
   readonly bytesRead: number;
   /** Its own time, without that of its inputs. */
   readonly milliseconds: number;

@@ -5,7 +5,9 @@
 
 /** The caller, as given in the request; the REST handler fills this from headers. */
 export interface Identity {
+  /** An API key. */
   readonly apiKey?: string | undefined;
+  /** A bearer token. */
   readonly authToken?: string | undefined;
 }
 
@@ -49,6 +51,7 @@ export interface RequestBase {
   readonly identity?: Identity | undefined;
   /** Set by the code that verified the identity: the REST handler, or the program itself. */
   readonly principal?: Principal | undefined;
+  /** Whatever the caller sends along, for `authorize`. The engine gives it no meaning. */
   readonly context?: Readonly<Record<string, string>> | undefined;
   /** The object that the request is about. */
   readonly id?: ObjectId | undefined;
@@ -59,7 +62,9 @@ export interface RequestBase {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Members that every request about a table has. */
 export interface TableRequest extends RequestBase {
+  /** Path of the table: its namespaces, then its name. */
   readonly id: ObjectId;
 }
 

@@ -36,10 +36,15 @@ export type RowsInput =
 
 /** The members that the engine reads of Arrow objects that its own apache-arrow did not make. */
 export interface ForeignArrow {
-  readonly schema: { readonly fields: readonly unknown[] };
+  /** The Arrow schema. */
+  readonly schema: {
+    /** Its fields. */ readonly fields: readonly unknown[];
+  };
 }
 
+/** Where rows are inserted, and how. */
 export interface InsertIntoTableRequest extends TableRequest, WithProgress {
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
   /** `Append` (default) or `Overwrite`, in any case. */
   readonly mode?: AnyCase<"Append" | "Overwrite"> | undefined;
@@ -58,9 +63,13 @@ export interface InsertIntoTableRequest extends TableRequest, WithProgress {
   /** Memory bound that the rows count against on their way, shared with other work. */
   readonly memory?: MemoryShare | undefined;
 }
+/** What `insertIntoTable` resolves to. */
 export interface InsertIntoTableResponse {
+  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
   readonly transactionId: string;
+  /** The new version. */
   readonly version: number;
+  /** Rows inserted. */
   readonly numInsertedRows: number;
 }
 
@@ -77,26 +86,39 @@ export interface UpdateTableRequest extends TableRequest, WithProgress {
   readonly predicate?: string | FilterExpression | undefined;
   /** Values of the parameters of the predicate and the expressions: `$name` in their text. */
   readonly params?: FilterParameters | undefined;
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
+  /** Properties for users of the object; the engine gives them no meaning. */
   readonly properties?: Properties | undefined;
 }
+/** What `updateTable` resolves to. */
 export interface UpdateTableResponse {
+  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
   readonly transactionId?: string;
+  /** The version after the update; the one before if no row was selected. */
   readonly version: number;
+  /** Rows updated. */
   readonly updatedRows: number;
+  /** Properties for users of the object; the engine gives them no meaning. */
   readonly properties?: Properties;
 }
 
+/** Which rows to delete. */
 export interface DeleteFromTableRequest extends TableRequest, WithProgress {
   /** Selects the rows to delete: SQL text, or an expression. `true` selects all. */
   readonly predicate: string | FilterExpression;
   /** Values of the parameters of the predicate: `$name` in its text. */
   readonly params?: FilterParameters | undefined;
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
 }
+/** What `deleteFromTable` resolves to. */
 export interface DeleteFromTableResponse {
+  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
   readonly transactionId?: string;
+  /** The version after the deletion; the one before if no row was selected. */
   readonly version: number;
+  /** Rows deleted. */
   readonly numDeletedRows: number;
 }
 
@@ -107,6 +129,7 @@ export interface DeleteFromTableResponse {
 export interface MergeInsertIntoTableRequest extends TableRequest, WithProgress {
   /** Paths of the columns of the key. */
   readonly on: string | readonly string[];
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
   /** Rows of the table whose key one of the given rows has get its values. Columns that it lacks stay as they are. */
   readonly whenMatchedUpdateAll?: boolean | undefined;
@@ -126,13 +149,20 @@ export interface MergeInsertIntoTableRequest extends TableRequest, WithProgress 
   readonly useIndex?: boolean | undefined;
   /** As of {@link InsertIntoTableRequest}; so are the next two. */
   readonly maxBatchBytes?: number | undefined;
+  /** Maximum number of rows in the input. Default: no bound. */
   readonly maxRows?: number | undefined;
+  /** Memory bound that the rows count against on their way, shared with other work. */
   readonly memory?: MemoryShare | undefined;
 }
+/** What `mergeInsertIntoTable` resolves to. */
 export interface MergeInsertIntoTableResponse {
+  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
   readonly transactionId?: string;
+  /** The version after the merge. */
   readonly version: number;
+  /** Rows of the table that got new values. */
   readonly numUpdatedRows: number;
+  /** Rows that were added. */
   readonly numInsertedRows: number;
   /** Rows that the given rows lack; not those that were updated. */
   readonly numDeletedRows: number;

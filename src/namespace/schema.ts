@@ -14,12 +14,16 @@ export interface FieldMetadataUpdate {
   /** True: the field keeps no other keys. Default false: the keys are merged into its metadata. */
   readonly replace?: boolean | undefined;
 }
+/** Which metadata of fields to change. */
 export interface UpdateFieldMetadataRequest extends TableRequest {
   /** Applied in order, all or none. */
   readonly updates: readonly FieldMetadataUpdate[];
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
 }
+/** What `updateFieldMetadata` resolves to. */
 export interface UpdateFieldMetadataResponse {
+  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
   readonly transactionId?: string;
   /** The new version. */
   readonly version: number;
@@ -27,13 +31,18 @@ export interface UpdateFieldMetadataResponse {
   readonly fields: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
+/** The new metadata of the schema. */
 export interface UpdateTableSchemaMetadataRequest extends TableRequest {
   /** Replaces all metadata of the schema. */
   readonly metadata: Readonly<Record<string, string>>;
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
 }
+/** What `updateTableSchemaMetadata` resolves to. */
 export interface UpdateTableSchemaMetadataResponse {
+  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
   readonly transactionId?: string;
+  /** The new version. */
   readonly version: number;
   /** The schema's metadata after the change. */
   readonly metadata: Readonly<Record<string, string>>;
@@ -47,6 +56,7 @@ export type ColumnType = JsonType | string | DataType;
 
 /** A column to add: either with an expression, or with a type and null in all rows. */
 export interface NewColumn {
+  /** Name of the column; not a path. */
   readonly name: string;
   /** SQL over the other columns of a row, or a constant: `lower(name)`, `price * 1.19`, `CAST(NULL AS DOUBLE)`. */
   readonly expression?: string | undefined;
@@ -70,25 +80,35 @@ export interface NewColumn {
 export interface VirtualColumn {
   /** Name under which the function is registered, see the option `functions`. */
   readonly udfName: string;
+  /** Version of the function. */
   readonly udfVersion?: string | undefined;
+  /** Paths of the fields that the function is handed. */
   readonly inputColumns?: readonly string[] | undefined;
   /** Metadata of the field, beside that which declares it. */
   readonly fieldMetadata?: Readonly<Record<string, string>> | undefined;
 }
+/** Columns to add. */
 export interface AlterTableAddColumnsRequest extends TableRequest, WithProgress {
+  /** At least one; all are added, or none. */
   readonly newColumns: readonly NewColumn[];
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
 }
+/** What `alterTableAddColumns` resolves to. */
 export interface AlterTableAddColumnsResponse {
+  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
   readonly transactionId?: string;
+  /** The new version. */
   readonly version: number;
 }
 
 /** What to change about one field; needs at least one member besides `path`. */
 export interface ColumnAlteration {
+  /** Path of the field. */
   readonly path: string;
   /** The new name; not a path. */
   readonly rename?: string | undefined;
+  /** Whether the field may be null; to forbid it, no row may be null. */
   readonly nullable?: boolean | undefined;
   /**
    * The new type; the rows are rewritten. `schema/cast.ts` says which types can be cast to which. The call fails if a
@@ -98,23 +118,33 @@ export interface ColumnAlteration {
   /** Not supported by this release. */
   readonly virtualColumn?: unknown | undefined;
 }
+/** Columns to rename, cast, or make nullable or not. */
 export interface AlterTableAlterColumnsRequest extends TableRequest, WithProgress {
   /** Applied all or none. The paths are those of the version before. */
   readonly alterations: readonly ColumnAlteration[];
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
 }
+/** What `alterTableAlterColumns` resolves to. */
 export interface AlterTableAlterColumnsResponse {
+  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
   readonly transactionId?: string;
+  /** The new version. */
   readonly version: number;
 }
 
+/** Columns to drop. */
 export interface AlterTableDropColumnsRequest extends TableRequest {
   /** Paths. A struct that loses its last member is dropped too, and so is an index on a dropped column. */
   readonly columns: readonly string[];
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
 }
+/** What `alterTableDropColumns` resolves to. */
 export interface AlterTableDropColumnsResponse {
+  /** Names the change for `describeTransaction`; absent if there is nothing to describe. */
   readonly transactionId?: string;
+  /** The new version. */
   readonly version: number;
 }
 
@@ -125,6 +155,7 @@ export interface AlterTableDropColumnsResponse {
 export interface AlterTableBackfillColumnsRequest extends TableRequest, WithProgress {
   /** Path of a column that was added with `virtualColumn` or `computed`. */
   readonly column: string;
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
   /**
    * SQL that selects the rows to compute, filled or not: `true` computes all of them anew. Default: the rows in which the
@@ -169,21 +200,31 @@ export interface AlterTableBackfillColumnsRequest extends TableRequest, WithProg
   /** Ignored: functions run in this process. */
   readonly manifest?: string | undefined;
 }
+/** What `alterTableBackfillColumns` resolves to. */
 export interface AlterTableBackfillColumnsResponse {
+  /** Names the job for `describeJob`, `waitForJob` and `cancelJob`. */
   readonly jobId: string;
 }
 
+/** Which version to look at. */
 export interface DescribeComputedColumnsRequest extends TableRequest {
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
+  /** The version to read; absent: the latest. */
   readonly version?: number | undefined;
+  /** The tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string | undefined;
 }
+/** What `describeComputedColumns` resolves to. */
 export interface DescribeComputedColumnsResponse {
+  /** The computed columns, in the order of the schema. */
   readonly columns: readonly ComputedColumnState[];
 }
 /** A computed column, and how far it is filled. */
 export interface ComputedColumnState {
+  /** Path of the column. */
   readonly column: string;
+  /** Whether a function or SQL computes it. */
   readonly kind: "function" | "sql";
   /** Of a function. */
   readonly udfName?: string;
@@ -191,6 +232,7 @@ export interface ComputedColumnState {
   readonly udfVersion?: string;
   /** Of SQL. */
   readonly expression?: string;
+  /** Paths of the fields that it is computed from. */
   readonly inputs: readonly string[];
   /** Of a function: whether one of that name and version is registered in this process. */
   readonly isRegistered?: boolean;

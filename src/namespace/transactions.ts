@@ -2,6 +2,7 @@
 
 import type { ObjectId, Properties, RequestBase } from "./request.js";
 
+/** Which transaction, or job, to describe. */
 export interface DescribeTransactionRequest extends RequestBase {
   /**
    * The path of the table, followed by the id that an operation returned. With the id alone, the engine searches the
@@ -10,6 +11,7 @@ export interface DescribeTransactionRequest extends RequestBase {
    */
   readonly id: ObjectId;
 }
+/** What is known of a transaction or a job. */
 export interface DescribeTransactionResponse {
   /** `Succeeded` for a transaction; of a job, also `Queued`, `Running`, `Failed`, `Canceled`. */
   readonly status: string;
@@ -24,22 +26,42 @@ export interface DescribeTransactionResponse {
 
 /** The one change that there is: a job's status, to `Canceled`. */
 export interface AlterTransactionRequest extends RequestBase {
+  /** The job's id, alone or after the path of its table. */
   readonly id: ObjectId;
+  /** What to change; exactly one `setStatusAction` to `Canceled` is supported. */
   readonly actions: readonly {
-    readonly setStatusAction?: { readonly status?: string | undefined } | undefined;
+    /** Sets the status. */
+    readonly setStatusAction?:
+      | {
+          /** `Canceled`. */ readonly status?: string | undefined;
+        }
+      | undefined;
+    /** Not supported. */
     readonly setPropertyAction?:
       | {
+          /** Name of the property. */
           readonly key?: string | undefined;
+          /** Its value. */
           readonly value?: string | undefined;
+          /** What happens if there is one. */
           readonly mode?: string | undefined;
         }
       | undefined;
+    /** Not supported. */
     readonly unsetPropertyAction?:
-      | { readonly key?: string | undefined; readonly mode?: string | undefined }
+      | {
+          /** Name of the property. */
+          readonly key?: string | undefined;
+          /** What happens if there is none. */
+          readonly mode?: string | undefined;
+        }
       | undefined;
   }[];
 }
+/** What `alterTransaction` resolves to. */
 export interface AlterTransactionResponse {
+  /** The status after the change. */
   readonly status: string;
+  /** As {@link DescribeTransactionResponse} has them. */
   readonly properties?: Properties;
 }

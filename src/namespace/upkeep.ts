@@ -39,9 +39,11 @@ export interface OptimizeSettings {
 
 /** How far long work is. */
 export interface Progress {
+  /** Units done. */
   readonly done: number;
   /** Absent while it is not known. */
   readonly total?: number;
+  /** What is counted. */
   readonly unit: JobUnit;
 }
 
@@ -59,23 +61,30 @@ export interface LongWork extends WithProgress {
   /** Whether to start a job, and resolve to its id at once. Default false: the call resolves when the work is done. */
   readonly background?: boolean | undefined;
 }
+/** What requests with `background` resolve to. */
 export interface StartedJob {
+  /** Names the job for `describeJob`, `waitForJob` and `cancelJob`. */
   readonly jobId: string;
 }
 
+/** Which fragments to compact, and how. */
 export interface OptimizeTableRequest extends TableRequest, OptimizeSettings, LongWork {
   /** The branch whose fragments are rewritten; absent: the main branch. */
   readonly branch?: string | undefined;
 }
+/** What `optimizeTable` resolves to. */
 export interface OptimizeTableResponse {
   /** Absent if there was nothing to do, and no version was made. */
   readonly transactionId?: string;
   /** The latest version. */
   readonly version: number;
+  /** Fragments that were rewritten. */
   readonly fragmentsRemoved: number;
+  /** Fragments that hold their rows now. */
   readonly fragmentsAdded: number;
   /** Data and deletion files that the version before has and this one does not; they stay until a cleanup. */
   readonly filesRemoved: number;
+  /** Data and deletion files that the new version has and the one before does not. */
   readonly filesAdded: number;
   /**
    * Fragments left as they are because an index covers them that this release can't write: its entries would no longer
@@ -86,20 +95,27 @@ export interface OptimizeTableResponse {
   readonly indexesUpdated: number;
 }
 
+/** Which versions and files to remove. */
 export interface CleanupTableRequest extends TableRequest, CleanupSettings, LongWork {
   /** The branch whose versions are cleaned up; absent: the main branch. */
   readonly branch?: string | undefined;
 }
+/** What `cleanupTable` resolves to. */
 export interface CleanupTableResponse {
   /** Bytes of all files removed, manifests included. */
   readonly bytesRemoved: number;
+  /** Number of versions removed. */
   readonly versionsRemoved: number;
   /**
    * All files except manifests of versions; includes temporary files and the like, which the counts below leave out.
    */
   readonly filesRemoved: number;
+  /** Data files among them. */
   readonly dataFilesRemoved: number;
+  /** Deletion files among them. */
   readonly deletionFilesRemoved: number;
+  /** Transaction files among them. */
   readonly transactionFilesRemoved: number;
+  /** Index files among them. */
   readonly indexFilesRemoved: number;
 }

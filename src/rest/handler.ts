@@ -24,11 +24,13 @@ import { nameMemberAsWire } from "./wire/request.js";
 export interface RequestLogEntry {
   /** As in the answer's `x-request-id`. */
   readonly requestId: string;
+  /** The HTTP method. */
   readonly method: string;
   /** Without the query. */
   readonly path: string;
   /** Absent if the path is not that of an operation. */
   readonly operation?: string;
+  /** The HTTP status of the answer. */
   readonly status: number;
   /** Milliseconds until the last byte of the answer was handed over. */
   readonly durationMs: number;
@@ -38,11 +40,13 @@ export interface RequestLogEntry {
   readonly error?: unknown;
 }
 
+/** Options of {@link createRestHandler}. Without `auth` nobody may call. */
 export interface RestHandlerOptions extends OriginOptions {
   /** Prefix of every path, for example `/lance`. Default: none. */
   readonly basePath?: string;
   /** Who may call. Absent: nobody. */
   readonly auth?: AuthOptions;
+  /** Bounds of bodies, batches, requests and memory; see {@link RestLimits} for the defaults. */
   readonly limits?: RestLimits;
   /**
    * Whether clients of the namespace spec commit through this server (`version/create`) rather than write versions into

@@ -6,6 +6,7 @@
 
 /** What a stat tells. `identity` changes whenever the file is replaced by another. */
 export interface FileStat {
+  /** Of what kind it is; links are followed. */
   readonly kind: "file" | "directory" | "other";
   /** Bytes. */
   readonly size: number;
@@ -29,13 +30,17 @@ export interface FileStat {
   readonly links: number;
 }
 
+/** An entry of a directory. */
 export interface DirectoryEntry {
+  /** Its name, without the directory. */
   readonly name: string;
+  /** Of what kind it is; of a link, of what kind its target is, and `other` where it has none. */
   readonly kind: "file" | "directory" | "other";
 }
 
 /** Pieces of a file, and where in memory each of them goes; three lists of one length. */
 export interface ReadPieces {
+  /** Offsets of the first byte of each piece in the file. */
   readonly byteOffsets: Float64Array;
   /** Bytes. */
   readonly lengths: Float64Array;
@@ -49,6 +54,7 @@ export interface ReadHandle {
   readonly path: string;
   /** Bytes in the file when it was opened. */
   readonly size: number;
+  /** As in {@link FileStat}, when it was opened. */
   readonly identity: string;
   /**
    * The bytes that were read along with the opening, up to the file's end; null from the second call on. A disk may
@@ -63,6 +69,7 @@ export interface ReadHandle {
    * bytes are read already. A disk may lack this method: `read` is called for each piece then.
    */
   readInto?(target: Uint8Array, pieces: ReadPieces): Promise<void> | undefined;
+  /** Lets go of the file; nothing else may be called afterwards. */
   close(): Promise<void>;
 }
 
@@ -72,9 +79,11 @@ export interface WriteHandle {
   write(chunks: readonly Uint8Array[]): Promise<void>;
   /** Resolves when the bytes written so far would survive a power cut (a no-op with durability "none"). */
   sync(): Promise<void>;
+  /** Lets go of the file; nothing else may be called afterwards. */
   close(): Promise<void>;
 }
 
+/** What the engine does to files. Tests put another one in place of that of Node.js. */
 export interface Disk {
   /** The whole file, or null where there is none. Fails above `maxBytes`, and as `open` does. */
   readFile(path: string, maxBytes?: number): Promise<Uint8Array | null>;

@@ -6,9 +6,11 @@ import { ERROR_TABLE, type ErrorType, NamespaceError } from "../../errors.js";
 export interface Problem {
   /** URI reference of the kind of error. */
   readonly type: string;
+  /** The name of the code, as words. */
   readonly title: string;
   /** HTTP status. */
   readonly status: number;
+  /** What went wrong with this request. */
   readonly detail: string;
   /** Path of the request. */
   readonly instance: string;
@@ -60,6 +62,7 @@ export class Refusal extends Error {
   }
 }
 
+/** What an answer tells of the request that failed. */
 export interface ProblemContext {
   /** Path of the request. */
   readonly instance: string;

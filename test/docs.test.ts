@@ -1,0 +1,67 @@
+/**
+ * What the pages of documentation print is what happens: their programs run, in a project that has the package as npm packs
+ * it, and print what their comments say. `TILTYARD_API_KEY` is set for those that ask for one.
+ */
+
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { beforeAll, expect, it } from "vitest";
+import { codeBlocks, PAGES, type Program, programsOf, readPage } from "./support/documents.js";
+import { CHECKOUT, makePackedProject } from "./support/packedProject.js";
+
+let project: string;
+
+beforeAll(async () => {
+  project = (await makePackedProject(["@lancedb/lancedb", "express", "rolldown", "vite"])).directory;
+});
+
+/** README's server listens until somebody ends it: it is asked once, at a port that is free. */
+const SERVER = /^createServer\(toNodeListener\(handler\)\)\.listen\(8080, "127\.0\.0\.1"\);$/m;
+
+function asRun({ text, output }: Program): { text: string; output: readonly string[] } {
+  if (!SERVER.test(text)) return { text, output };
+  const asked = `const server = createServer(toNodeListener(handler)).listen(0, "127.0.0.1", async () => {
+    const url = \`http://127.0.0.1:\${server.address().port}/openapi.json\`;
+    console.log((await fetch(url, { headers: { "x-api-key": process.env.TILTYARD_API_KEY } })).status);
+    process.exit(0);
+  });`;
+  return { text: text.replace(SERVER, asked), output: [...output, "200"] };
+}
+
+it.each(PAGES.flatMap(programsOf))("$name runs as printed and prints what its comments say", async (program) => {
+  const { text, output } = asRun(program);
+  expect(output.length).toBeGreaterThan(0);
+  const script = join(project, `${program.name.replaceAll(/[^\w]/g, "-")}.mjs`);
+  await writeFile(script, text);
+  const cwd = await mkdir(`${script}.d`, { recursive: true });
+  // A second run finds what the first one left: README's example may be run again.
+  for (const _ of program.name.startsWith("README") ? [1, 2] : [1]) {
+    const { stdout } = await promisify(execFile)(process.execPath, [script], {
+      cwd: cwd ?? project,
+      env: { ...process.env, TILTYARD_API_KEY: "a key", LANCEDB_LOG: "off" },
+    });
+    expect(stdout.trimEnd().split("\n")).toEqual(output);
+  }
+});
+
+it.each(PAGES)("%s has no block of code that nobody runs without a reason", (page) => {
+  const others = codeBlocks(page).filter(({ language, exempted }) => language !== "js" && exempted === null);
+  expect(others.filter(({ language }) => language !== "sh").map(({ line }) => `${page}:${line}`)).toEqual([]);
+  for (const { exempted } of codeBlocks(page)) {
+    const [, file] = /^run by (\S+)$/.exec(exempted ?? "") ?? [];
+    if (file !== undefined) expect(existsSync(join(CHECKOUT, file))).toBe(true);
+  }
+});
+
+it.each(PAGES)("%s links to files that exist, and names scripts that exist", async (page) => {
+  const text = readPage(page);
+  const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, path]) => path);
+  expect(links.filter((path) => !existsSync(join(CHECKOUT, dirname(page), path)))).toEqual([]);
+  const { scripts } = (await import("../package.json", { with: { type: "json" } })).default;
+  const named = [...text.matchAll(/npm (?:run )?([a-z:]+)/g)].map(([, name]) => name);
+  const npms = ["ci", "install", "pack", "packs"];
+  expect(named.filter((name) => !npms.includes(name) && !(name in scripts))).toEqual([]);
+});

@@ -1,0 +1,61 @@
+/**
+ * The pages of documentation, and the programs in them. A page's blocks of `js` are one program, in order; a block that
+ * imports the engine begins another. A block after a comment `<!-- not run: why -->`, or `<!-- run by <file> -->`, is left out.
+ */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { CHECKOUT } from "./packedProject.js";
+
+export interface CodeBlock {
+  readonly language: string;
+  readonly text: string;
+  /** Number of the line that it begins on. */
+  readonly line: number;
+  /** The comment right before it that says why it is not run, or who runs it; null where there is none. */
+  readonly exempted: string | null;
+}
+
+export interface Program {
+  /** The page, and the line on which it begins. */
+  readonly name: string;
+  readonly text: string;
+  /** What it prints, by its comments after `console.log(…);`: a line each, or several with ` | ` between. */
+  readonly output: readonly string[];
+}
+
+/** README.md and all pages below docs/, relative to the checkout. */
+export const PAGES: readonly string[] = [
+  "README.md",
+  ...readdirSync(join(CHECKOUT, "docs"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name.replaceAll("\\", "/")}`)
+    .sort(),
+];
+
+export const readPage = (page: string): string => readFileSync(join(CHECKOUT, page), "utf8");
+
+export function codeBlocks(page: string): CodeBlock[] {
+  const text = readPage(page);
+  return [...text.matchAll(/(?:^<!-- ((?:not run|run by)[^>]*) -->\n)?^```(\w*)\n([\s\S]*?)^```$/gm)].map(
+    ([, exempted, language, code]) => ({
+      language,
+      text: code,
+      line: text.slice(0, text.indexOf(code)).split("\n").length,
+      exempted: exempted ?? null,
+    }),
+  );
+}
+
+export function programsOf(page: string): Program[] {
+  const parts: { line: number; text: string }[] = [];
+  for (const { language, text, line, exempted } of codeBlocks(page)) {
+    if (language !== "js" || exempted !== null) continue;
+    if (parts.length === 0 || /^import \{[^}]*\bDirectoryNamespace\b/m.test(text)) parts.push({ line, text });
+    else parts[parts.length - 1].text += text;
+  }
+  return parts.map(({ line, text }) => ({ name: `${page}:${line}`, text, output: printed(text) }));
+}
+
+const printed = (text: string): string[] =>
+  [...text.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].flatMap(([, output]) => output.split(" | "));
