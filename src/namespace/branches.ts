@@ -18,9 +18,9 @@ export interface BranchContents {
 
 export interface ListTableBranchesRequest extends TableRequest {
   /** Token of the previous page. */
-  readonly pageToken?: string;
+  readonly pageToken?: string | undefined;
   /** Inclusive upper bound of the branches returned, > 0. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 export interface ListTableBranchesResponse {
   /** By name; names in ascending order of their bytes. The main branch is not included. */
@@ -33,11 +33,11 @@ export interface CreateTableBranchRequest extends TableRequest {
   /** Parts made of letters, digits, '.', '-' and '_', joined by '/'. */
   readonly name: string;
   /** Absent: the main branch. */
-  readonly fromBranch?: string;
+  readonly fromBranch?: string | undefined;
   /** Absent: the latest. */
-  readonly fromVersion?: number;
+  readonly fromVersion?: number | undefined;
   /** Excludes `fromBranch` and `fromVersion`. */
-  readonly fromTag?: string;
+  readonly fromTag?: string | undefined;
 }
 export interface CreateTableBranchResponse {
   readonly transactionId?: string;

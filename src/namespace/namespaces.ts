@@ -1,15 +1,15 @@
 /** Requests and responses of the operations on namespaces. */
 
-import type { Properties, RequestBase } from "./request.js";
+import type { AnyCase, ObjectId, Properties, RequestBase } from "./request.js";
 
 export interface CreateNamespaceRequest extends RequestBase {
-  readonly id: readonly string[];
+  readonly id: ObjectId;
   /**
    * `Create` (default) fails if the namespace exists, `ExistOk` leaves it as it is, `Overwrite` replaces it if it is
    * empty.
    */
-  readonly mode?: string;
-  readonly properties?: Properties;
+  readonly mode?: AnyCase<"Create" | "ExistOk" | "Overwrite"> | undefined;
+  readonly properties?: Properties | undefined;
 }
 export interface CreateNamespaceResponse {
   readonly transactionId?: string;
@@ -26,9 +26,9 @@ export interface NamespaceExistsRequest extends RequestBase {}
 
 export interface ListNamespacesRequest extends RequestBase {
   /** Token of the previous page. */
-  readonly pageToken?: string;
+  readonly pageToken?: string | undefined;
   /** Inclusive upper bound of the names returned, > 0. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 export interface ListNamespacesResponse {
   /** Names in ascending order of their bytes. */
@@ -38,11 +38,11 @@ export interface ListNamespacesResponse {
 }
 
 export interface DropNamespaceRequest extends RequestBase {
-  readonly id: readonly string[];
+  readonly id: ObjectId;
   /** If the namespace does not exist: `Fail` (default) or `Skip`. */
-  readonly mode?: string;
+  readonly mode?: AnyCase<"Fail" | "Skip"> | undefined;
   /** `Restrict` (default) refuses to drop a namespace that is not empty, `Cascade` drops it with everything in it. */
-  readonly behavior?: string;
+  readonly behavior?: AnyCase<"Restrict" | "Cascade"> | undefined;
 }
 export interface DropNamespaceResponse {
   /** Absent if there was nothing to drop. */

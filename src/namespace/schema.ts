@@ -3,6 +3,7 @@
 import type { DataType } from "apache-arrow";
 import type { TableRequest } from "./request.js";
 import type { JsonType } from "./tables.js";
+import type { WithProgress } from "./upkeep.js";
 
 /** What to change about the metadata of one field. */
 export interface FieldMetadataUpdate {
@@ -11,12 +12,12 @@ export interface FieldMetadataUpdate {
   /** Keys to set; null deletes a key. */
   readonly metadata: Readonly<Record<string, string | null>>;
   /** True: the field keeps no other keys. Default false: the keys are merged into its metadata. */
-  readonly replace?: boolean;
+  readonly replace?: boolean | undefined;
 }
 export interface UpdateFieldMetadataRequest extends TableRequest {
   /** Applied in order, all or none. */
   readonly updates: readonly FieldMetadataUpdate[];
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 export interface UpdateFieldMetadataResponse {
   readonly transactionId?: string;
@@ -29,7 +30,7 @@ export interface UpdateFieldMetadataResponse {
 export interface UpdateTableSchemaMetadataRequest extends TableRequest {
   /** Replaces all metadata of the schema. */
   readonly metadata: Readonly<Record<string, string>>;
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 export interface UpdateTableSchemaMetadataResponse {
   readonly transactionId?: string;
@@ -48,18 +49,18 @@ export type ColumnType = JsonType | string | DataType;
 export interface NewColumn {
   readonly name: string;
   /** SQL over the other columns of a row, or a constant: `lower(name)`, `price * 1.19`, `CAST(NULL AS DOUBLE)`. */
-  readonly expression?: string;
+  readonly expression?: string | undefined;
   /** Type of a column that is null in all rows. */
-  readonly dataType?: ColumnType;
+  readonly dataType?: ColumnType | undefined;
   /** With `dataType`: metadata of the field. */
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
   /**
    * SQL over the other columns of a row, kept as the rule of the column: it is null in all rows, new ones included, until
    * `alterTableBackfillColumns` computes them.
    */
-  readonly computed?: string;
+  readonly computed?: string | undefined;
   /** The registered function whose values the column has. It is null in all rows until it is backfilled. */
-  readonly virtualColumn?: VirtualColumn;
+  readonly virtualColumn?: VirtualColumn | undefined;
 }
 
 /**
@@ -69,14 +70,14 @@ export interface NewColumn {
 export interface VirtualColumn {
   /** Name under which the function is registered, see the option `functions`. */
   readonly udfName: string;
-  readonly udfVersion?: string;
-  readonly inputColumns?: readonly string[];
+  readonly udfVersion?: string | undefined;
+  readonly inputColumns?: readonly string[] | undefined;
   /** Metadata of the field, beside that which declares it. */
-  readonly fieldMetadata?: Readonly<Record<string, string>>;
+  readonly fieldMetadata?: Readonly<Record<string, string>> | undefined;
 }
-export interface AlterTableAddColumnsRequest extends TableRequest {
+export interface AlterTableAddColumnsRequest extends TableRequest, WithProgress {
   readonly newColumns: readonly NewColumn[];
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 export interface AlterTableAddColumnsResponse {
   readonly transactionId?: string;
@@ -87,20 +88,20 @@ export interface AlterTableAddColumnsResponse {
 export interface ColumnAlteration {
   readonly path: string;
   /** The new name; not a path. */
-  readonly rename?: string;
-  readonly nullable?: boolean;
+  readonly rename?: string | undefined;
+  readonly nullable?: boolean | undefined;
   /**
    * The new type; the rows are rewritten. `schema/cast.ts` says which types can be cast to which. The call fails if a
    * value has no exact equivalent in the new type (floats may be rounded). Not for a column with an index.
    */
-  readonly dataType?: ColumnType;
+  readonly dataType?: ColumnType | undefined;
   /** Not supported by this release. */
-  readonly virtualColumn?: unknown;
+  readonly virtualColumn?: unknown | undefined;
 }
-export interface AlterTableAlterColumnsRequest extends TableRequest {
+export interface AlterTableAlterColumnsRequest extends TableRequest, WithProgress {
   /** Applied all or none. The paths are those of the version before. */
   readonly alterations: readonly ColumnAlteration[];
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 export interface AlterTableAlterColumnsResponse {
   readonly transactionId?: string;
@@ -110,7 +111,7 @@ export interface AlterTableAlterColumnsResponse {
 export interface AlterTableDropColumnsRequest extends TableRequest {
   /** Paths. A struct that loses its last member is dropped too, and so is an index on a dropped column. */
   readonly columns: readonly string[];
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 export interface AlterTableDropColumnsResponse {
   readonly transactionId?: string;
@@ -121,60 +122,61 @@ export interface AlterTableDropColumnsResponse {
  * Which rows of a computed column to fill, and how. All numbers are whole. What is chosen besides `column`, `branch`,
  * `where`, `readVersion` and `numFrags` changes only how the work is cut, not what is filled.
  */
-export interface AlterTableBackfillColumnsRequest extends TableRequest {
+export interface AlterTableBackfillColumnsRequest extends TableRequest, WithProgress {
   /** Path of a column that was added with `virtualColumn` or `computed`. */
   readonly column: string;
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /**
    * SQL that selects the rows to compute, filled or not: `true` computes all of them anew. Default: the rows in which the
    * column is null.
    */
-  readonly where?: string;
+  readonly where?: string | undefined;
   /** Pieces of work, see `taskSize`, that are under way at a time; 1 to 1024. Default: 1. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /**
    * Calls of the function that are under way at a time in one piece of work, of an async function; 1 to 1024. Default: 1.
    */
-  readonly intraApplierConcurrency?: number;
+  readonly intraApplierConcurrency?: number | undefined;
   /** Rows that a function is handed at a time, at most; 1 to 16,384. Default: 1024, or `maxCheckpointSize`. */
-  readonly checkpointSize?: number;
+  readonly checkpointSize?: number | undefined;
   /**
-   * Rows that a function is handed at least, as long as there are so many. Where a call takes more than ten seconds, the
+   * Rows that a function is handed at least, as long as its piece of work has so many. Where a call takes more than ten seconds, the
    * next ones get half as many rows, but not less; they get twice as many again where one takes less than a quarter of
    * that. At most `maxCheckpointSize`. Default: 1.
    */
-  readonly minCheckpointSize?: number;
+  readonly minCheckpointSize?: number | undefined;
   /** Rows that a function is handed at most, however quick it is. Capped at `checkpointSize`, which is the default. */
-  readonly maxCheckpointSize?: number;
+  readonly maxCheckpointSize?: number | undefined;
   /**
    * Seconds for which computed values may be in memory only; those that are older are written to the table's directory
    * when a call ends, and are not computed again after a crash. 0: after each call. Default: 5.
    */
-  readonly batchCheckpointFlushIntervalSeconds?: number;
+  readonly batchCheckpointFlushIntervalSeconds?: number | undefined;
   /**
-   * Version whose rows are filled; rows that are in fragments added later are not. Default: the latest. Fragments that
-   * were rewritten since are filled as they are now.
+   * Version whose rows are filled, as they are now: rows that were appended later are not, unless they were merged with
+   * others since, or the version that added them was cleaned up. It must have the column. Default: the latest version
+   * when the job is started.
    */
-  readonly readVersion?: number;
+  readonly readVersion?: number | undefined;
   /** Rows of one piece of work. Default: a whole fragment. */
-  readonly taskSize?: number;
+  readonly taskSize?: number | undefined;
   /** Fragments in which rows are filled, at most. Default: all. */
-  readonly numFrags?: number;
+  readonly numFrags?: number | undefined;
   /** Fragments that are committed together, at most: each commit makes a version. Default: 16. */
-  readonly commitGranularity?: number;
+  readonly commitGranularity?: number | undefined;
   /** Ignored: there is no cluster. */
-  readonly cluster?: string;
+  readonly cluster?: string | undefined;
   /** Ignored: functions run in this process. */
-  readonly manifest?: string;
+  readonly manifest?: string | undefined;
 }
 export interface AlterTableBackfillColumnsResponse {
   readonly jobId: string;
 }
 
 export interface DescribeComputedColumnsRequest extends TableRequest {
-  readonly branch?: string;
-  readonly version?: number;
-  readonly tag?: string;
+  readonly branch?: string | undefined;
+  readonly version?: number | undefined;
+  readonly tag?: string | undefined;
 }
 export interface DescribeComputedColumnsResponse {
   readonly columns: readonly ComputedColumnState[];
@@ -192,8 +194,11 @@ export interface ComputedColumnState {
   readonly inputs: readonly string[];
   /** Of a function: whether one of that name and version is registered in this process. */
   readonly isRegistered?: boolean;
-  /** Rows without a value. Their number counts those whose value is null for good, too. */
+  /**
+   * Rows without a value: those that were added since, or of which `updateTable` or `mergeInsertIntoTable` changed an
+   * input. Rows whose value was computed and is null count, too. A query for `column IS NULL` tells which rows they are.
+   */
   readonly staleRows: number;
-  /** Ids of the fragments that have such rows, ascending. */
+  /** Ids of the fragments that have such rows, ascending: the upper 32 bits of the rows' `_rowaddr`. */
   readonly staleFragments: readonly number[];
 }

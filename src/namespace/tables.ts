@@ -2,15 +2,16 @@
 
 import type { Schema } from "apache-arrow";
 import type { MemoryShare } from "../memory.js";
-import type { Properties, RequestBase, TableRequest } from "./request.js";
+import type { AnyCase, ObjectId, Properties, RequestBase, TableRequest } from "./request.js";
 import type { ForeignArrow } from "./rows.js";
+import type { WithProgress } from "./upkeep.js";
 
 export interface DeclareTableRequest extends TableRequest {
   /** If given, must be the location that the namespace would choose. */
-  readonly location?: string;
-  readonly properties?: Properties;
+  readonly location?: string | undefined;
+  readonly properties?: Properties | undefined;
   /** There are no credentials to vend: files of the local file system need none. */
-  readonly vendCredentials?: boolean;
+  readonly vendCredentials?: boolean | undefined;
 }
 export interface DeclareTableResponse {
   readonly transactionId?: string;
@@ -22,29 +23,29 @@ export interface DeclareTableResponse {
   readonly managedVersioning: boolean;
 }
 
-export interface CreateTableRequest extends TableRequest {
+export interface CreateTableRequest extends TableRequest, WithProgress {
   /** `Create` (default) fails if the table exists, `ExistOk` leaves it as it is, `Overwrite` replaces its content. */
-  readonly mode?: string;
-  readonly properties?: Properties;
+  readonly mode?: AnyCase<"Create" | "ExistOk" | "Overwrite"> | undefined;
+  readonly properties?: Properties | undefined;
   /**
    * Whether rows of the new table keep their ids (`_rowid`) when they move, and the table records the versions that added
    * and last changed them. Decided for good when a table is created. Default false.
    */
-  readonly stableRowIds?: boolean;
+  readonly stableRowIds?: boolean | undefined;
   /**
    * The columns of rows that come as objects, of any release of apache-arrow. Columns that no row names are null.
    * Default: the types of the values, or the columns of the table that is appended to.
    */
-  readonly schema?: Schema | ForeignArrow["schema"];
+  readonly schema?: Schema | ForeignArrow["schema"] | undefined;
   /**
    * Upper bound in bytes for input that is IPC bytes: of one record batch, uncompressed; of its dictionaries together;
    * and of an IPC file that comes in pieces. Larger input is refused before it is held in memory. Default: no bound.
    */
-  readonly maxBatchBytes?: number;
+  readonly maxBatchBytes?: number | undefined;
   /** Maximum number of rows in the input. Default: no bound. */
-  readonly maxRows?: number;
+  readonly maxRows?: number | undefined;
   /** Memory bound that the rows count against on their way, shared with other work. */
-  readonly memory?: MemoryShare;
+  readonly memory?: MemoryShare | undefined;
 }
 export interface CreateTableResponse {
   readonly transactionId?: string;
@@ -57,22 +58,22 @@ export interface CreateTableResponse {
 }
 
 export interface TableExistsRequest extends TableRequest {
-  readonly version?: number;
-  readonly branch?: string;
+  readonly version?: number | undefined;
+  readonly branch?: string | undefined;
   /** Excludes `version` and `branch`. */
-  readonly tag?: string;
+  readonly tag?: string | undefined;
 }
 
 export interface DescribeTableRequest extends TableRequest {
-  readonly version?: number;
-  readonly branch?: string;
+  readonly version?: number | undefined;
+  readonly branch?: string | undefined;
   /** Excludes `version` and `branch`. */
-  readonly tag?: string;
-  readonly withTableUri?: boolean;
-  readonly loadDetailedMetadata?: boolean;
-  readonly checkDeclared?: boolean;
+  readonly tag?: string | undefined;
+  readonly withTableUri?: boolean | undefined;
+  readonly loadDetailedMetadata?: boolean | undefined;
+  readonly checkDeclared?: boolean | undefined;
   /** As in {@link DeclareTableRequest}. */
-  readonly vendCredentials?: boolean;
+  readonly vendCredentials?: boolean | undefined;
 }
 export interface DescribeTableResponse {
   readonly table: string;
@@ -124,8 +125,8 @@ export interface RegisterTableRequest extends TableRequest {
   /** Directory of the table, relative to the namespace's, with `/`. A root table's is `<name>.lance`. */
   readonly location: string;
   /** `Create` (default) fails if the table exists, `Overwrite` takes the id from it. */
-  readonly mode?: string;
-  readonly properties?: Properties;
+  readonly mode?: AnyCase<"Create" | "Overwrite"> | undefined;
+  readonly properties?: Properties | undefined;
 }
 export interface RegisterTableResponse {
   readonly transactionId?: string;
@@ -146,7 +147,7 @@ export interface DeregisterTableResponse {
 export interface RenameTableRequest extends TableRequest {
   readonly newTableName: string;
   /** Absent: the table's current namespace. Empty: the root. */
-  readonly newNamespaceId?: readonly string[];
+  readonly newNamespaceId?: readonly string[] | undefined;
 }
 export interface RenameTableResponse {
   readonly transactionId?: string;
@@ -154,19 +155,19 @@ export interface RenameTableResponse {
 
 export interface ListTablesRequest extends RequestBase {
   /** Absent or empty: the root namespace. */
-  readonly id?: readonly string[];
+  readonly id?: ObjectId | undefined;
   /** Token of the previous page. */
-  readonly pageToken?: string;
+  readonly pageToken?: string | undefined;
   /** Inclusive upper bound of the names returned, > 0. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Whether tables that are only declared are listed; default true. */
-  readonly includeDeclared?: boolean;
+  readonly includeDeclared?: boolean | undefined;
 }
 /** Lists the tables of all namespaces, regardless of the id. */
 export interface ListAllTablesRequest extends RequestBase {
-  readonly pageToken?: string;
-  readonly limit?: number;
-  readonly includeDeclared?: boolean;
+  readonly pageToken?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly includeDeclared?: boolean | undefined;
 }
 export interface ListTablesResponse {
   /** Names in ascending order of their bytes. For `listAllTables`: identifiers, their parts joined by `$`. */
@@ -176,10 +177,10 @@ export interface ListTablesResponse {
 }
 
 export interface GetTableStatsRequest extends TableRequest {
-  readonly branch?: string;
-  readonly version?: number;
+  readonly branch?: string | undefined;
+  readonly version?: number | undefined;
   /** Excludes `version` and `branch`. */
-  readonly tag?: string;
+  readonly tag?: string | undefined;
 }
 export interface GetTableStatsResponse {
   /** Bytes of data files and index files. */
@@ -208,7 +209,7 @@ export interface FragmentStats {
 export interface RestoreTableRequest extends TableRequest {
   /** The version whose content becomes the latest. */
   readonly version: number;
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 export interface RestoreTableResponse {
   readonly transactionId: string;

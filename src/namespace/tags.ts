@@ -13,9 +13,9 @@ export interface TagContents {
 
 export interface ListTableTagsRequest extends TableRequest {
   /** Token of the previous page. */
-  readonly pageToken?: string;
+  readonly pageToken?: string | undefined;
   /** Inclusive upper bound of the tags returned, > 0. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 export interface ListTableTagsResponse {
   /** By name; names in ascending order of their bytes. */
@@ -38,7 +38,7 @@ export interface CreateTableTagRequest extends TableRequest {
   readonly tag: string;
   readonly version: number;
   /** Branch that the version is on. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 export interface CreateTableTagResponse {
   readonly transactionId?: string;
@@ -49,7 +49,7 @@ export interface UpdateTableTagRequest extends TableRequest {
   /** The version that the tag is moved to. */
   readonly version: number;
   /** Branch that the version is on. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 export interface UpdateTableTagResponse {
   readonly transactionId?: string;

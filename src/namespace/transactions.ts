@@ -1,6 +1,6 @@
 /** Requests and responses of the operations on transactions. */
 
-import type { Properties, RequestBase } from "./request.js";
+import type { ObjectId, Properties, RequestBase } from "./request.js";
 
 export interface DescribeTransactionRequest extends RequestBase {
   /**
@@ -8,7 +8,7 @@ export interface DescribeTransactionRequest extends RequestBase {
    * transaction files of all tables, unless it returned this id recently. A transaction that is only in a manifest,
    * like some that clients staged, is found only if the table is given.
    */
-  readonly id: readonly string[];
+  readonly id: ObjectId;
 }
 export interface DescribeTransactionResponse {
   /** `Succeeded` for a transaction; of a job, also `Queued`, `Running`, `Failed`, `Canceled`. */
@@ -24,15 +24,19 @@ export interface DescribeTransactionResponse {
 
 /** The one change that there is: a job's status, to `Canceled`. */
 export interface AlterTransactionRequest extends RequestBase {
-  readonly id: readonly string[];
+  readonly id: ObjectId;
   readonly actions: readonly {
-    readonly setStatusAction?: { readonly status?: string };
-    readonly setPropertyAction?: {
-      readonly key?: string;
-      readonly value?: string;
-      readonly mode?: string;
-    };
-    readonly unsetPropertyAction?: { readonly key?: string; readonly mode?: string };
+    readonly setStatusAction?: { readonly status?: string | undefined } | undefined;
+    readonly setPropertyAction?:
+      | {
+          readonly key?: string | undefined;
+          readonly value?: string | undefined;
+          readonly mode?: string | undefined;
+        }
+      | undefined;
+    readonly unsetPropertyAction?:
+      | { readonly key?: string | undefined; readonly mode?: string | undefined }
+      | undefined;
   }[];
 }
 export interface AlterTransactionResponse {

@@ -1,6 +1,6 @@
 /** Requests and responses of the operations on versions. */
 
-import type { RequestBase, TableRequest } from "./request.js";
+import type { AnyCase, ObjectId, RequestBase, TableRequest } from "./request.js";
 import type {
   DeclareTableRequest,
   DeclareTableResponse,
@@ -27,19 +27,19 @@ export interface CreateTableVersionRequest extends TableRequest {
   /** Path of the staged manifest: absolute, relative to the table, or absolute without its leading slash. */
   readonly manifestPath: string;
   /** Bytes of the staged manifest; a file of another size is refused. */
-  readonly manifestSize?: number;
+  readonly manifestSize?: number | undefined;
   /** Stored and returned with the version; not compared with anything. */
-  readonly eTag?: string;
+  readonly eTag?: string | undefined;
   /** Stored and returned with the version. */
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** `V1` or `V2`; default: the table's own, V2 for a table without versions. */
-  readonly namingScheme?: string;
-  readonly branch?: string;
+  readonly namingScheme?: AnyCase<"V1" | "V2"> | undefined;
+  readonly branch?: string | undefined;
   /**
    * Treats a branch as existing even before it is registered, and without versions if it has none. Writers that let the
    * namespace publish their versions publish a branch's first version before they register the branch. Default false.
    */
-  readonly unregisteredBranch?: boolean;
+  readonly unregisteredBranch?: boolean | undefined;
 }
 export interface CreateTableVersionResponse {
   readonly transactionId?: string;
@@ -48,7 +48,7 @@ export interface CreateTableVersionResponse {
 
 /** One version of {@link BatchCreateTableVersionsRequest}. */
 export type CreateTableVersionEntry = Omit<CreateTableVersionRequest, keyof RequestBase> & {
-  readonly id: readonly string[];
+  readonly id: ObjectId;
 };
 
 export interface BatchCreateTableVersionsRequest extends RequestBase {
@@ -71,7 +71,7 @@ export interface BatchDeleteTableVersionsRequest extends TableRequest {
   /** Numbers in the ranges that have no version are ignored. */
   readonly ranges: readonly VersionRange[];
   /** Absent: the main branch. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 export interface BatchDeleteTableVersionsResponse {
   readonly transactionId?: string;
@@ -81,16 +81,16 @@ export interface BatchDeleteTableVersionsResponse {
 
 /** Versions of one table to delete as part of a batch. */
 export type DeleteTableVersionsEntry = Omit<BatchDeleteTableVersionsRequest, keyof RequestBase> & {
-  readonly id: readonly string[];
+  readonly id: ObjectId;
 };
 
 /** One part of a batch; has exactly one member. */
 export interface BatchCommitOperation {
-  readonly declareTable?: Omit<DeclareTableRequest, Exclude<keyof RequestBase, "id">>;
-  readonly createTableVersion?: CreateTableVersionEntry;
+  readonly declareTable?: Omit<DeclareTableRequest, Exclude<keyof RequestBase, "id">> | undefined;
+  readonly createTableVersion?: CreateTableVersionEntry | undefined;
   /** Applies to the table as it is before the batch. */
-  readonly deleteTableVersions?: DeleteTableVersionsEntry;
-  readonly deregisterTable?: Omit<DeregisterTableRequest, Exclude<keyof RequestBase, "id">>;
+  readonly deleteTableVersions?: DeleteTableVersionsEntry | undefined;
+  readonly deregisterTable?: Omit<DeregisterTableRequest, Exclude<keyof RequestBase, "id">> | undefined;
 }
 export interface BatchCommitTablesRequest extends RequestBase {
   readonly operations: readonly BatchCommitOperation[];
@@ -110,29 +110,29 @@ export interface BatchCommitTablesResponse {
 
 export interface DescribeTableVersionRequest extends TableRequest {
   /** Absent: the latest. */
-  readonly version?: number;
-  readonly branch?: string;
+  readonly version?: number | undefined;
+  readonly branch?: string | undefined;
   /**
    * Treats a branch as existing even before it is registered, and without versions if it has none. Writers that let the
    * namespace publish their versions publish a branch's first version before they register the branch. Default false.
    */
-  readonly unregisteredBranch?: boolean;
+  readonly unregisteredBranch?: boolean | undefined;
 }
 export interface DescribeTableVersionResponse {
   readonly version: TableVersion;
 }
 
 export interface ListTableVersionsRequest extends TableRequest {
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /**
    * Treats a branch as existing even before it is registered, and without versions if it has none. Writers that let the
    * namespace publish their versions publish a branch's first version before they register the branch. Default false.
    */
-  readonly unregisteredBranch?: boolean;
-  readonly pageToken?: string;
-  readonly limit?: number;
+  readonly unregisteredBranch?: boolean | undefined;
+  readonly pageToken?: string | undefined;
+  readonly limit?: number | undefined;
   /** Newest first; default false. */
-  readonly descending?: boolean;
+  readonly descending?: boolean | undefined;
 }
 export interface ListTableVersionsResponse {
   readonly versions: readonly TableVersion[];

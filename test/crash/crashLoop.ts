@@ -54,7 +54,7 @@ export interface Scenario {
 
 export const STRIDE = strideOf("CRASH_STRIDE", 257);
 /** The same of what is done in few calls. */
-const CALL_STRIDE = strideOf("CRASH_CALL_STRIDE", 3);
+const CALL_STRIDE = strideOf("CRASH_CALL_STRIDE", 5);
 
 /** A table of two versions. */
 export const prepared = { prepared: true, before: { version: 2, rows: [1, 2, 3] } };

@@ -29,7 +29,7 @@ import {
   Utf8,
   vectorFromArray,
 } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
+import { DirectoryNamespace, type IndexType } from "tiltyard";
 import { Index } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { IndexKindName } from "../../src/indexes/kind.js";
@@ -226,7 +226,7 @@ export function testIndexKind(kind: IndexKindName): void {
   it.each(types)("on %s is used by the reference, which merges into it", async (type) => {
     const values = VALUES[type];
     const pair = await makePair(values, false);
-    await buildIndex(namespace, { id: [pair.name], column: "v", indexType: kind });
+    await buildIndex(namespace, { id: [pair.name], column: "v", indexType: kind as IndexType });
     expect(await statsHere(pair.name)).toMatchObject({
       numIndexedRows: 162,
       numUnindexedRows: 0,
@@ -263,7 +263,8 @@ export function testIndexKind(kind: IndexKindName): void {
     const values = VALUES[types.includes("int32") ? "int32" : types[0]];
     const pair = await makePair(values, stable);
     const { name, plain } = pair;
-    if (maker === "us") await buildIndex(namespace, { id: [name], column: "v", indexType: kind });
+    if (maker === "us")
+      await buildIndex(namespace, { id: [name], column: "v", indexType: kind as IndexType });
     else await withReference(root, name, (table) => table.createIndex("v", { config: config?.() }));
     const both = async (
       here: (id: string[]) => Promise<unknown>,
