@@ -11,6 +11,7 @@ import { dirname, join } from "node:path";
 import { Int32, Table, tableFromIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
+import type { IndexKindName } from "../../src/indexes/kind.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { strideOf } from "../support/effort.js";
 import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
@@ -47,7 +48,7 @@ async function makeTable(ns: DirectoryNamespace): Promise<void> {
   await ns.insertIntoTable({ id }, rowsFrom(FRAGMENT_ROWS));
 }
 const lastRows = (ns: DirectoryNamespace) => ns.insertIntoTable({ id }, rowsFrom(2 * FRAGMENT_ROWS));
-const build = (ns: DirectoryNamespace, indexType: string) =>
+const build = (ns: DirectoryNamespace, indexType: IndexKindName) =>
   buildIndex(ns, { id, column: "v", indexType, name: "i", replace: true });
 
 const SCENARIOS: Scenario[] = [

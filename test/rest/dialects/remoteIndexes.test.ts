@@ -33,7 +33,7 @@ it("it lists and describes those that it does not know", async () => {
     ["n", "ZONEMAP"],
     ["m", "BLOOMFILTER"],
     ["text", "NGRAM"],
-  ]) {
+  ] as const) {
     await buildIndex(namespace, { id: ["t"], column, indexType });
     const stats = await table.indexStats(`${column}_idx`);
     expect(stats, indexType).toMatchObject({ numIndexedRows: 2, numUnindexedRows: 0 });
