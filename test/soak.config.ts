@@ -33,6 +33,7 @@ export default mergeConfig(
         "test/race/rowChanges.test.ts",
         "test/race/schema.test.ts",
         "test/race/upkeep.test.ts",
+        "test/write/indexes/**/*.test.ts",
         "test/write/merge/**/*.test.ts",
       ],
       testTimeout: 3_600_000,
@@ -40,6 +41,8 @@ export default mergeConfig(
       silent: false,
       env: {
         SOAK_SCALE: process.env.SOAK_SCALE ?? "2",
+        INDEX_KILLS: process.env.INDEX_KILLS ?? "60",
+        INDEX_RUNS: process.env.INDEX_RUNS ?? "60",
         MERGE_MIB: process.env.MERGE_MIB ?? "5120",
         MIXED_KILLS: process.env.MIXED_KILLS ?? "500",
         SORT_MIB: process.env.SORT_MIB ?? "5120",

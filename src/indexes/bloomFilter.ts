@@ -109,13 +109,18 @@ export const BLOOMFILTER: IndexKind = {
       rows,
       old.map((index) => index as BloomSearch),
       moves,
-      target,
+      { ...target, parameters: { ...old[0]?.parameters, ...target.parameters } },
     ),
   ],
 
   async open(files) {
     const file: OpenIndexFile = await OpenIndexFile.open(files, FILE_NAME, COLUMNS);
-    file.count(ROWS_KEY, ZONE_ROWS, MAX_ZONE_ROWS);
+    const probability = Number(file.text(PROBABILITY_KEY) ?? PROBABILITY);
+    const parameters = {
+      rowsPerZone: file.count(ROWS_KEY, ZONE_ROWS, MAX_ZONE_ROWS),
+      // Only filters that are still to be made are about it.
+      ...(probability > 0 && probability <= MAX_PROBABILITY && { [PROBABILITY_KEY]: probability }),
+    };
     const zones = await readZones(file);
     const nulls = await file.column("has_null");
     if (nulls.kind !== "bits" || nulls.validity !== null)
@@ -124,7 +129,7 @@ export const BLOOMFILTER: IndexKind = {
     const hasNull = zones.map(
       (_, zone) => ((bits[(bitOffset + zone) >>> 3] >>> ((bitOffset + zone) & 7)) & 1) === 1,
     );
-    return new BloomSearch(files, file, zones, hasNull);
+    return new BloomSearch(files, file, parameters, zones, hasNull);
   },
 };
 
@@ -198,7 +203,7 @@ async function write(
   moves: RowMoves | null,
   target: IndexTarget,
 ): Promise<WrittenIndexFile> {
-  const zoneRows = zoneRowsOf(target.parameters, ROWS_KEY);
+  const zoneRows = zoneRowsOf(target.parameters);
   const probability = probabilityOf(target.parameters);
   const batches = async function* (): AsyncGenerator<InputBatch, void, undefined> {
     for (const index of old) for await (const kept of index.kept(moves, target.signal)) yield batchOf(kept);
@@ -277,13 +282,21 @@ class Filters implements Summary {
 
 class BloomSearch implements OpenIndex {
   readonly kind = "BLOOMFILTER";
+  readonly parameters: IndexTarget["parameters"];
   readonly memoryWeight: number;
   readonly #files: IndexFiles;
   readonly #file: OpenIndexFile;
   readonly #zones: readonly Zone[];
   readonly #hasNull: readonly boolean[];
 
-  constructor(files: IndexFiles, file: OpenIndexFile, zones: readonly Zone[], hasNull: readonly boolean[]) {
+  constructor(
+    files: IndexFiles,
+    file: OpenIndexFile,
+    parameters: IndexTarget["parameters"],
+    zones: readonly Zone[],
+    hasNull: readonly boolean[],
+  ) {
+    this.parameters = parameters;
     this.#files = files;
     this.#file = file;
     this.#zones = zones;

@@ -66,6 +66,8 @@ export interface SearchEstimate {
 /** One open segment of an index. What it keeps in memory is what {@link memoryWeight} says; all else is read lazily. */
 export interface OpenIndex {
   readonly kind: IndexKindName;
+  /** What it was made with; absent for kinds that have no parameters. Merged segments, and new ones, are made likewise. */
+  readonly parameters?: IndexTarget["parameters"];
   /** Approximate bytes of memory this object holds, for caches. */
   readonly memoryWeight: number;
   /** Whether the index can answer a query. */

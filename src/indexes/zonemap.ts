@@ -89,20 +89,20 @@ export const ZONEMAP: IndexKind = {
     await write(
       rows,
       old.map((index) => (index as ZonemapSearch).kept(moves)),
-      target,
+      { ...target, parameters: { ...old[0]?.parameters, ...target.parameters } },
     ),
   ],
 
   async open(files, { type }) {
     const file = await OpenIndexFile.open(files, FILE_NAME, columnsOf(type));
-    file.count(ROWS_KEY, ZONE_ROWS, MAX_ZONE_ROWS);
+    const parameters = { rowsPerZone: file.count(ROWS_KEY, ZONE_ROWS, MAX_ZONE_ROWS) };
     const zones = await readZones(file);
     const [min, max, nulls, nans] = await Promise.all(
       ["min", "max", "null_count", "nan_count"].map((name) => file.column(name)),
     );
     const nullCounts = integerWords(nulls, file.path);
     const nanCounts = integerWords(nans, file.path);
-    return new ZonemapSearch(type, file, { zones, min, max, nullCounts, nanCounts });
+    return new ZonemapSearch(type, file, parameters, { zones, min, max, nullCounts, nanCounts });
   },
 };
 
@@ -111,7 +111,7 @@ async function write(
   before: readonly ZoneValues[],
   target: IndexTarget,
 ): Promise<WrittenIndexFile> {
-  const zoneRows = zoneRowsOf(target.parameters, ROWS_KEY);
+  const zoneRows = zoneRowsOf(target.parameters);
   const extremes = new Extremes(target.field);
   const parts = summarise(counted(rows, target), zoneRows, extremes);
   while ((await parts.next()).done !== true);
@@ -197,6 +197,7 @@ class Extremes implements Summary {
 
 class ZonemapSearch implements OpenIndex {
   readonly kind = "ZONEMAP";
+  readonly parameters: IndexTarget["parameters"];
   readonly memoryWeight: number;
   readonly #type: LogicalType;
   readonly #values: ZoneValues;
@@ -205,7 +206,13 @@ class ZonemapSearch implements OpenIndex {
   readonly #max: OrderedValues;
   readonly #zoneBytes: number;
 
-  constructor(type: LogicalType, file: OpenIndexFile, values: ZoneValues) {
+  constructor(
+    type: LogicalType,
+    file: OpenIndexFile,
+    parameters: IndexTarget["parameters"],
+    values: ZoneValues,
+  ) {
+    this.parameters = parameters;
     this.#type = type;
     this.#values = values;
     // Others may have taken either zero for the least or the greatest: a zone with one is taken to have both.

@@ -95,12 +95,12 @@ function* zoneParts({ values, places, rowCount }: IndexRows, zoneRows: number): 
   }
 }
 
-/** The number of rows of a zone that parameters ask for. @throws InvalidInputError */
-export function zoneRowsOf(parameters: Readonly<Record<string, unknown>>, name: string): number {
-  const given = parameters[name] ?? ZONE_ROWS;
+/** The number of rows of a zone that parameters ask for, as `rowsPerZone`. @throws InvalidInputError */
+export function zoneRowsOf({ rowsPerZone }: Readonly<Record<string, unknown>>): number {
+  const given = rowsPerZone ?? ZONE_ROWS;
   if (typeof given === "number" && Number.isInteger(given) && given >= 1 && given <= MAX_ZONE_ROWS)
     return given;
-  throw new InvalidInputError(`${name} is ${String(given)}, not an integer from 1 to ${MAX_ZONE_ROWS}`);
+  throw new InvalidInputError(`rowsPerZone is ${String(given)}, not an integer from 1 to ${MAX_ZONE_ROWS}`);
 }
 
 // ------------------------------------------------------------------------------------------------- files

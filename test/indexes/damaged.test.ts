@@ -32,7 +32,7 @@ describe.each(["BTREE", "BITMAP", "ZONEMAP", "BLOOMFILTER", "NGRAM"])("%s", (nam
     const values = drawValues(random, field.type, { rowCount: ROWS, nulls: 0.1, distinct: 100 });
     const ids = values.map((_, row) => BigInt(row));
     const directory = await makeTempDir();
-    const target = targetOf(directory, field, { rows_per_zone: 100, bloomfilter_item: 100 });
+    const target = targetOf(directory, field, { rowsPerZone: 100 });
     const written = await kind.build(placed(rowsOf(field.type, values, ids)), target);
     const some = values.filter((value) => value !== null).slice(0, 3);
     const value = columnOf(field.type, some.slice(0, 1));

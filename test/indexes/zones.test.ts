@@ -56,8 +56,8 @@ const SHAPES: ValueShape[] = [
 ];
 
 const CASES: [IndexKind, Record<string, unknown>][] = [
-  [ZONEMAP, { rows_per_zone: 16 }],
-  [BLOOMFILTER, { bloomfilter_item: 64, bloomfilter_probability: 0.01 }],
+  [ZONEMAP, { rowsPerZone: 16 }],
+  [BLOOMFILTER, { rowsPerZone: 64, bloomfilter_probability: 0.01 }],
 ];
 
 describe.each(

@@ -114,7 +114,7 @@ describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
     const directory = join(root, `${name}.lance`, "_indices", "01020304-0506-0708-090a-0b0c0d0e0f10");
     await mkdir(directory, { recursive: true });
     const field: TableField = { ...FIELDS[column], nullable: true, metadata: new Map(), children: [] };
-    await kind.build(indexRows(column, stableRowIds), targetOf(directory, field, { rows_per_zone: 50 }));
+    await kind.build(indexRows(column, stableRowIds), targetOf(directory, field, { rowsPerZone: 50 }));
     const index = IndexMetadata.create({
       uuid: { uuid },
       fields: [field.id],

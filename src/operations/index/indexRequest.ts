@@ -123,7 +123,7 @@ function textSettings(request: CreateTableIndexRequest): AskedIndex["text"] {
   const least = countUpTo(request, "minNgramLength", 100);
   const most = countUpTo(request, "maxNgramLength", 100);
   if (least !== undefined && most !== undefined && least > most) {
-    throw new InvalidInputError(`minNgramLength: must be at most maxNgramLength, ${most}, not ${least}`);
+    throw new InvalidInputError(`minNgramLength: must be at most the greatest length, ${most}, not ${least}`);
   }
   const blockSize = optionalCount(request.blockSize, "blockSize", 1);
   if (blockSize !== undefined && !BLOCK_SIZES.includes(blockSize)) {

@@ -15,6 +15,7 @@
  *     describe: schema in a vocabulary of its own           made from the Arrow schema
  *     tags/list: the map itself                             not wrapped
  *     update: rows_updated                                  in addition to updated_rows
+ *     index/list, stats: a type that it does not know       Unknown: it would refuse the whole answer
  *     a table that exists already                           400: the client recognises it by status and text
  *     a tag that exists already                             400: after a 409 the client would try again
  *     a missing column or tag                               400: the client takes any 404 for a missing table
@@ -29,6 +30,7 @@ import {
   TableTagAlreadyExistsError,
   TableTagNotFoundError,
 } from "../../errors.js";
+import type { DescribeTableIndexStatsResponse, ListTableIndicesResponse } from "../../namespace/indexes.js";
 import type { UpdateTableResponse } from "../../namespace/rows.js";
 import type { DescribeTableResponse, JsonField, JsonSchema } from "../../namespace/tables.js";
 import type { DescribeTableVersionResponse } from "../../namespace/versions.js";
@@ -110,6 +112,12 @@ const CALLS: Partial<Record<Route["operation"], (call: EngineCall) => Promise<un
     const updated = (await callEngine(call)) as UpdateTableResponse;
     return { ...updated, rowsUpdated: updated.updatedRows };
   },
+  async listTableIndices(call) {
+    const listed = (await callEngine(call)) as ListTableIndicesResponse;
+    return { ...listed, indexes: listed.indexes.map(withKnownType) };
+  },
+  describeTableIndexStats: async (call) =>
+    withKnownType((await callEngine(call)) as DescribeTableIndexStatsResponse),
   async restoreTable(call) {
     if (call.request.version !== LATEST) return callEngine(call);
     const { version: _, ...request } = call.request;
@@ -120,6 +128,15 @@ const CALLS: Partial<Record<Route["operation"], (call: EngineCall) => Promise<un
     return callEngine({ ...call, request: { ...request, version: latest.version.version } });
   },
 };
+
+/** Types of indexes that the client has a name for. */
+const KNOWN_TYPES = new Set([
+  ...["BTREE", "BITMAP", "LABEL_LIST", "FTS", "FM", "IVF_FLAT", "IVF_SQ", "IVF_PQ", "IVF_RQ"],
+  ...["IVF_HNSW_FLAT", "IVF_HNSW_SQ", "IVF_HNSW_PQ"],
+]);
+
+const withKnownType = <T extends { readonly indexType?: string }>(index: T): T =>
+  KNOWN_TYPES.has(index.indexType ?? "") ? index : { ...index, indexType: "Unknown" };
 
 function unquoteModes(body: Members): Members {
   for (const member of ["mode", "behavior"]) {

@@ -165,12 +165,13 @@ async function writeMerged(
   const { segments } = index;
   const options = { kind, field: column.field, signal };
   const covered = segments.length === 1 ? coverageOf(segments[0]) : null;
+  const old = await openSegment(base, segments[0], kind, column.field);
   if (covered === null || covered.size === 0) {
-    return writeSegment(base.at, options, (target) => kind.build(rowsOf(fragments), target));
+    const alike = { ...options, parameters: old.parameters };
+    return writeSegment(base.at, alike, (target) => kind.build(rowsOf(fragments), target));
   }
   const staying = fragments.filter(({ id }) => covered.has(id));
   const added = fragments.filter(({ id }) => !covered.has(id));
-  const old = await openSegment(base, segments[0], kind, column.field);
   const moves = await movesOf(base, staying);
   return writeSegment(base.at, options, (target) => kind.merge([old], moves, rowsOf(added), target));
 }

@@ -1,0 +1,185 @@
+/**
+ * The crash loop over indexes: whatever disk call fails while one is built, brought up to date or remapped, and however,
+ * the table has all its rows, what is found by the index is what is there, and a cleanup leaves the files of the
+ * indexes that there are and no others.
+ *
+ * `npm run soak` goes through more of the calls than `npm test`, each way to fail through some.
+ */
+
+import { cp, mkdir, readdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Int32, Table, tableFromIPC, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace, NamespaceError } from "tiltyard";
+import { describe, expect, it } from "vitest";
+import type { IndexKindName } from "../../src/indexes/kind.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { strideOf } from "../support/effort.js";
+import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
+import { buildIndex } from "../support/indexedTable.js";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const STRIDE = strideOf("CRASH_INDEX_STRIDE", 41);
+const id = ["t"];
+const FRAGMENTS = 3;
+const FRAGMENT_ROWS = 20;
+
+const rowsFrom = (first: number) =>
+  new Table({
+    v: vectorFromArray(
+      Array.from({ length: FRAGMENT_ROWS }, (_, row) => first + row),
+      new Int32(),
+    ),
+  });
+const valuesOf = (table: Table) =>
+  Array.from(table.getChild("v") ?? [], Number).sort((one, other) => one - other);
+const ROWS = Array.from({ length: FRAGMENTS * FRAGMENT_ROWS }, (_, row) => row);
+
+interface Scenario {
+  readonly name: string;
+  readonly prepare: (namespace: DirectoryNamespace) => Promise<unknown>;
+  readonly run: (namespace: DirectoryNamespace) => Promise<unknown>;
+  /** Whether there is an index before. */
+  readonly isIndexed: boolean;
+}
+
+async function makeTable(ns: DirectoryNamespace): Promise<void> {
+  await ns.createTable({ id }, rowsFrom(0));
+  await ns.insertIntoTable({ id }, rowsFrom(FRAGMENT_ROWS));
+}
+const lastRows = (ns: DirectoryNamespace) => ns.insertIntoTable({ id }, rowsFrom(2 * FRAGMENT_ROWS));
+const build = (ns: DirectoryNamespace, indexType: IndexKindName) =>
+  buildIndex(ns, { id, column: "v", indexType, name: "i", replace: true });
+
+const SCENARIOS: Scenario[] = [
+  {
+    name: "a build",
+    isIndexed: false,
+    prepare: async (ns) => {
+      await makeTable(ns);
+      await lastRows(ns);
+    },
+    run: (ns) => build(ns, "BTREE"),
+  },
+  {
+    name: "a build in the place of another",
+    isIndexed: true,
+    prepare: async (ns) => {
+      await makeTable(ns);
+      await lastRows(ns);
+      await build(ns, "ZONEMAP");
+    },
+    run: (ns) => build(ns, "BITMAP"),
+  },
+  {
+    name: "an optimization with an index",
+    isIndexed: true,
+    prepare: async (ns) => {
+      await makeTable(ns);
+      await build(ns, "BTREE");
+      await lastRows(ns);
+    },
+    run: (ns) => ns.optimizeTable({ id }),
+  },
+];
+
+const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }[] = [
+  { title: "a call fails", mode: "before", dead: false, powerCut: false },
+  { title: "a call reports failure after its effect", mode: "after", dead: false, powerCut: false },
+  { title: "the process dies", mode: "short", dead: true, powerCut: false },
+  { title: "the power goes before a call", mode: "before", dead: true, powerCut: true },
+  { title: "the power goes after a call", mode: "after", dead: true, powerCut: true },
+];
+
+/** All rows are there, and found: by looking at all of them, and by the index. */
+async function check(ns: DirectoryNamespace, where: string): Promise<void> {
+  const table = ns.table(id);
+  expect(valuesOf(await table.scan().toArrow()), where).toEqual(ROWS);
+  for (const [filter, expected] of [
+    ["v = 25", [25]],
+    ["v IN (3, 45, 99)", [3, 45]],
+    ["v >= 38 AND v < 42", [38, 39, 40, 41]],
+  ] as const) {
+    const found = await table.scan({ filter, useScalarIndex: true }).toArrow();
+    expect(valuesOf(found), `${where}: ${filter}`).toEqual(expected);
+  }
+}
+
+/** Directories of indexes, and all temporary files. */
+async function leftovers(root: string): Promise<{ readonly indices: number; readonly stray: string[] }> {
+  const directory = join(root, "t.lance");
+  const indices = await readdir(join(directory, "_indices")).catch(() => []);
+  const entries = await readdir(directory, { recursive: true });
+  return { indices: indices.length, stray: entries.filter((name) => /\.tmp|#\d+$/.test(name)) };
+}
+
+describe.each(SCENARIOS)("$name", ({ prepare, run, isIndexed }) => {
+  it.each(ways.map((way, index) => ({ ...way, index })))("$title", async ({
+    mode,
+    dead,
+    powerCut,
+    index,
+  }) => {
+    const base = await makeTempDir();
+    const root = join(base, "inner", "root");
+    const template = join(base, "template");
+    await mkdir(dirname(root));
+    const first = new DirectoryNamespace({ root, durability: "none" });
+    await prepare(first);
+    const old = await first.table(id).version();
+    await first.close();
+    await cp(root, template, { recursive: true });
+    const seen = new Set<boolean>();
+    for (let failing = index % STRIDE; ; failing += STRIDE) {
+      await rm(root, { recursive: true });
+      await cp(template, root, { recursive: true });
+      const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root: dirname(root) });
+      disk.failAt(failing, mode, { dead });
+      const writer = new DirectoryNamespace({ root, disk });
+      const acknowledged = await run(writer).then(
+        () => true,
+        (error: unknown) => {
+          expect(error, String(error)).toBeInstanceOf(NamespaceError);
+          return false;
+        },
+      );
+      const { tripped } = disk;
+      const where = `${failing}: ${disk.log[failing]}`;
+      await writer.close().catch((error) => {
+        if (!tripped) throw error;
+      });
+      await disk.restart();
+      if (powerCut) await disk.loseUnsynced();
+
+      const next = new DirectoryNamespace({ root, durability: "none" });
+      await check(next, where);
+      const version = await next.table(id).version();
+      if (acknowledged) expect(version, where).toBeGreaterThan(old);
+      seen.add(version > old);
+      const { indexes } = await next.listTableIndices({ id });
+      expect(indexes.length, where).toBe(isIndexed || version > old ? 1 : 0);
+      // What did not get through can be done now.
+      await build(next, "BTREE");
+      await next.optimizeTable({ id });
+      expect((await next.listTableIndices({ id })).indexes, where).toMatchObject([
+        { indexName: "i", indexType: "BTREE", numIndexedRows: ROWS.length, numUnindexedRows: 0 },
+      ]);
+      await check(next, where);
+      // Files younger than the latest version might be those of a writer who goes on.
+      await next.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });
+      expect(await leftovers(root), where).toEqual({ indices: 1, stray: [] });
+      await next.close();
+      if (!tripped || failing % (4 * STRIDE) === index % STRIDE) {
+        const rows = tableFromIPC(await reference.readTable(root, "t", { filter: "v >= 38 AND v < 42" }));
+        expect(valuesOf(rows), where).toEqual([38, 39, 40, 41]);
+      }
+      await disk.dispose();
+      if (!tripped) {
+        expect(acknowledged).toBe(true);
+        break;
+      }
+    }
+    // The loop has been on both sides of the commit.
+    expect([...seen].sort()).toEqual([false, true]);
+  });
+});

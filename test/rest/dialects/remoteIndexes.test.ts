@@ -1,0 +1,55 @@
+/** Indexes as LanceDB's remote client, `connect("db://…")`, makes, lists, describes and drops them. */
+
+import { DirectoryNamespace } from "tiltyard";
+import { type Connection, connect, Index, type Table } from "tiltyard-reference/session.js";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { buildIndex } from "../../support/indexedTable.js";
+import { type RestServer, startRestServer } from "../../support/restServer.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const KEY = "secret";
+let namespace: DirectoryNamespace;
+let server: RestServer;
+let connection: Connection;
+let table: Table;
+
+beforeEach(async () => {
+  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+  server = await startRestServer(namespace, { auth: { apiKeys: [KEY] } });
+  connection = await connect("db://tests", { apiKey: KEY, hostOverride: server.url });
+  table = await connection.createTable("t", [
+    { n: 1, m: 1, text: "one", labels: ["a"], vector: [1, 2] },
+    { n: 2, m: 1, text: "two", labels: ["a", "b"], vector: [1, 3] },
+  ]);
+});
+afterEach(async () => {
+  connection.close();
+  await server[Symbol.asyncDispose]();
+  await namespace.close();
+});
+
+it("it lists and describes those that it does not know", async () => {
+  for (const [column, indexType] of [
+    ["n", "ZONEMAP"],
+    ["m", "BLOOMFILTER"],
+    ["text", "NGRAM"],
+  ] as const) {
+    await buildIndex(namespace, { id: ["t"], column, indexType });
+    const stats = await table.indexStats(`${column}_idx`);
+    expect(stats, indexType).toMatchObject({ numIndexedRows: 2, numUnindexedRows: 0 });
+  }
+  const listed = await table.listIndices();
+  expect(listed.map(({ name }) => name).sort()).toEqual(["m_idx", "n_idx", "text_idx"]);
+});
+
+it("it is told what can't be built, and what is wrong", async () => {
+  const vector = table.createIndex("vector", { config: Index.ivfFlat() });
+  await expect(vector).rejects.toThrow(/IVF_FLAT/);
+  await expect(table.createIndex("text", { config: Index.fts() })).rejects.toThrow(/406.*FTS/s);
+  await expect(table.createIndex("n", { config: Index.labelList() })).rejects.toThrow(
+    /400.*n.*can have BTREE/s,
+  );
+  await expect(table.createIndex("none", { config: Index.btree() })).rejects.toThrow(/none/);
+  await expect(table.dropIndex("none_idx")).rejects.toThrow(/none_idx/);
+  expect(await table.listIndices()).toEqual([]);
+});
