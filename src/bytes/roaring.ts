@@ -24,7 +24,7 @@ import {
   wordsOfContainer,
   writeValues,
 } from "./bitContainers.js";
-import { type KeyedContainers, RoaringBuilder, RoaringSet } from "./roaringSet.js";
+import { type KeyedContainers, RoaringSet } from "./roaringSet.js";
 
 const COOKIE_NO_RUNS = 12346;
 const COOKIE_RUNS = 12347;
@@ -242,14 +242,57 @@ class Decoder {
  * @param values ascending, each once
  */
 export function encodeRoaring(values: Uint32Array): Uint8Array {
-  const builder = new RoaringBuilder();
-  for (const value of values) builder.add(value);
-  return encodeRoaringSet(builder.finish());
+  // Values that ascend are containers already: each is a stretch of them.
+  const starts: number[] = [];
+  let byteLength = 8;
+  for (let start = 0, end: number; start < values.length; start = end) {
+    end = endOfContainer(values, start);
+    starts.push(start);
+    byteLength += 8 + sizeOfContainer(end - start);
+  }
+  const bytes = new Uint8Array(byteLength);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, COOKIE_NO_RUNS, true);
+  view.setUint32(4, starts.length, true);
+  let position = 8 + starts.length * 8;
+  for (let index = 0; index < starts.length; index++) {
+    const start = starts[index];
+    const end = index + 1 < starts.length ? starts[index + 1] : values.length;
+    view.setUint16(8 + index * 4, values[start] >>> 16, true);
+    view.setUint16(10 + index * 4, end - start - 1, true);
+    view.setUint32(8 + starts.length * 4 + index * 4, position, true);
+    if (end - start <= MAX_ARRAY_VALUES) {
+      for (let value = start, at = position; value < end; value++, at += 2) {
+        view.setUint16(at, values[value] & 0xffff, true);
+      }
+    } else {
+      for (let value = start; value < end; value++) {
+        const low = values[value] & 0xffff;
+        bytes[position + (low >>> 3)] |= 1 << (low & 7);
+      }
+    }
+    position += sizeOfContainer(end - start);
+  }
+  return bytes;
+}
+
+const sizeOfContainer = (count: number): number => (count <= MAX_ARRAY_VALUES ? count * 2 : BITMAP_BYTES);
+
+/** Where the values end that share their high half with the one at `start`. */
+function endOfContainer(values: Uint32Array, start: number): number {
+  const key = values[start] >>> 16;
+  let [low, high] = [start + 1, Math.min(values.length, start + 65_536)];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (values[middle] >>> 16 === key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Encodes a set as a bitmap. */
 export function encodeRoaringSet({ keys, containers }: KeyedContainers): Uint8Array {
-  const sizes = containers.map(({ count }) => (count <= MAX_ARRAY_VALUES ? count * 2 : BITMAP_BYTES));
+  const sizes = containers.map(({ count }) => sizeOfContainer(count));
   let position = 8 + containers.length * 8;
   const bytes = new Uint8Array(sizes.reduce((sum, size) => sum + size, position));
   const view = new DataView(bytes.buffer);

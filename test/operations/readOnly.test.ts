@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, type QueryResult } from "tiltyard";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 import { nextMessage } from "../support/childProcess.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { dieBehindDecision, MUTATING, refusingDisk } from "../support/leftBatches.js";
@@ -105,7 +106,12 @@ describe.runIf(process.platform !== "win32")("who may not write where a namespac
   const ENTRY = fileURLToPath(new URL("../support/processes/readOnlyEngine.mjs", import.meta.url));
 
   async function setModes(directory: number, file: number): Promise<void> {
-    const entries = await readdir(root, { recursive: true, withFileTypes: true });
+    // A lock that is kept for a moment is removed meanwhile.
+    const entries = await vi.waitFor(async () => {
+      const found = await readdir(root, { recursive: true, withFileTypes: true });
+      expect(found.filter(({ name }) => name === LOCK_NAME)).toEqual([]);
+      return found;
+    }, 5000);
     for (const entry of entries) {
       await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? directory : file);
     }

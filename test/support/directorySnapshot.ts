@@ -1,8 +1,9 @@
-/** The whole of a directory as one comparable value: every path below it, with the bytes of each file. */
+/** The whole of a directory as one comparable value: every path below it but locks, with the bytes of each file. */
 
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isInLock } from "./lockEntries.js";
 
 /** Path below the directory → `dir`, or the SHA-256 of the file. */
 export async function directorySnapshot(directory: string): Promise<Record<string, string>> {
@@ -14,6 +15,7 @@ export async function directorySnapshot(directory: string): Promise<Record<strin
   for (const entry of entries) {
     const path = join(entry.parentPath, entry.name);
     const below = path.slice(directory.length + 1);
+    if (isInLock(below)) continue;
     snapshot[below] = entry.isDirectory()
       ? "dir"
       : createHash("sha256")

@@ -52,3 +52,6 @@ export async function isKeptLock(lockPath: string): Promise<boolean> {
   const entries = await readdir(lockPath).catch(() => []);
   return entries.length > 0 && entries.every(isKeptName);
 }
+
+/** Whether a path is that of a lock, or lies in one: a lock may be kept for a moment after a change. */
+export const isInLock = (entryPath: string): boolean => entryPath.split(/[/\\]/).includes(LOCK_NAME);

@@ -22,7 +22,7 @@
 
 import path from "node:path";
 import fs from "fs-extra";
-import { isMissing } from "../disk/errno.js";
+import { codeOf, isMissing } from "../disk/errno.js";
 import { LruCache } from "../memory/cache.js";
 import {
   entriesOfLock,
@@ -99,7 +99,13 @@ export async function freeUnlessHeld(
   }
   const found = await findLock(lockPath);
   if (found !== null && !isDead(found, staleMs)) return "held";
-  if (found !== null) await takeOver(directory, found, fence);
+  try {
+    if (found !== null) await takeOver(directory, found, fence);
+  } catch (error) {
+    // A kept lock of another user: only who keeps it can remove it, and does so in a moment.
+    if (found !== null && isKept(found) && isForbidden(error)) return "held";
+    throw error;
+  }
   watches.delete(lockPath);
   return found === null ? "free" : "freed";
 }
@@ -143,6 +149,8 @@ async function findLock(lockPath: string): Promise<FoundLock | null> {
   const times = entries.length === 0 ? [stats.mtimeMs] : entries.map(({ renewedMs }) => renewedMs);
   return { path: lockPath, isDirectory, entries, strangers, renewedMs: Math.max(...times) };
 }
+
+const isForbidden = (error: unknown): boolean => codeOf(error) === "EACCES" || codeOf(error) === "EPERM";
 
 /** Whether the last holder of a lock has released it. */
 const isKept = ({ entries }: FoundLock): boolean =>

@@ -219,7 +219,7 @@ export async function lockRefs<T>(
   change: (lease: LockLease) => Promise<T>,
 ): Promise<T> {
   try {
-    return await withTableLock(branchAt(at, null), { signal }, change);
+    return await withTableLock(branchAt(at, null), { signal, keep: true }, change);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
     throw new TableNotFoundError("the table was dropped by another writer", { cause: error });

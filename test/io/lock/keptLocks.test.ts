@@ -5,6 +5,7 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
+import fsExtra from "fs-extra";
 import { expect, test, vi } from "vitest";
 import { DirectoryNamespace } from "../../../src/index.js";
 import { LOCK_NAME } from "../../../src/io/lock/heldLock.js";
@@ -91,6 +92,30 @@ test("that of a process that was killed is taken at once, and nothing is fenced 
   await putInLock(directory, newKeptName().replace(/^owner-[0-9a-f]+/, "owner-0123456789ab"));
   expect(await withLock(directory, { ...KEEP, fence }, async () => "mine")).toBe("mine");
   expect(fence).not.toHaveBeenCalled();
+});
+
+test("where only its user may remove it, others wait until it is gone", async () => {
+  const directory = await makeTempDir();
+  await putInLock(directory, newKeptName());
+  const forbidden = Object.assign(new Error("EACCES: permission denied"), { code: "EACCES" });
+  const refuse = vi.fn(() => {
+    throw forbidden;
+  });
+  const spies = [
+    vi.spyOn(fsExtra, "renameSync").mockImplementation(refuse),
+    vi.spyOn(fsExtra, "rename").mockImplementation(((_: string, __: string, done: (error: Error) => void) => {
+      refuse.mock.calls.push([]);
+      done(forbidden);
+    }) as never),
+  ];
+  try {
+    const waiting = withLock(directory, KEEP, async () => "mine");
+    await vi.waitFor(() => expect(refuse.mock.calls.length).toBeGreaterThan(1));
+    await rm(lockOf(directory), { recursive: true });
+    expect(await waiting).toBe("mine");
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
 });
 
 test("a process that ends takes it along", async () => {

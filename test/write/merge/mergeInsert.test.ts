@@ -24,6 +24,7 @@ import { tableAt } from "../../../src/table/versions/tableAt.js";
 import type { MergeRequest } from "../../../src/write/merge/clauses.js";
 import { mergeInsert } from "../../../src/write/merge/mergeInsert.js";
 import { runsOf } from "../../support/effort.js";
+import { isInLock } from "../../support/lockEntries.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
 interface Row {
@@ -215,7 +216,7 @@ describe("a merge", () => {
     await namespace.createTable({ id: [name] }, tableOf([{ k: 1, s: "a", v: 1 }]));
     const upsert = { id: [name], on: "k", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true };
     const directory = `${root}/${name}.lance`;
-    const before = (await readdir(directory, { recursive: true })).sort();
+    const before = (await readdir(directory, { recursive: true })).filter((name) => !isInLock(name)).sort();
     const controller = new AbortController();
     const source = async function* (end: () => void) {
       yield tableOf([{ k: 2, s: "b", v: 2 }]).batches[0];
@@ -237,7 +238,9 @@ describe("a merge", () => {
     };
     const late = namespace.mergeInsertIntoTable({ ...upsert, timeout: "50ms" }, slow());
     await expect(late).rejects.toThrow(/timeout: the merge took longer/);
-    expect((await readdir(directory, { recursive: true })).sort()).toEqual(before);
+    expect((await readdir(directory, { recursive: true })).filter((name) => !isInLock(name)).sort()).toEqual(
+      before,
+    );
     expect(await namespace.table(name).version()).toBe(1);
   });
 
