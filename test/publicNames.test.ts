@@ -242,7 +242,12 @@ describe("handles and queries", () => {
   it("a query is put together", async () => {
     const start: tiltyard.TableQuery = ns.table(id).query({ signal });
     const columns: tiltyard.SortColumn[] = ["id", { columnName: "id", ascending: false }];
-    const query = start.where("id > $n", { n: 1 }).select(["id"]).orderBy(...columns).limit(2).offset(0);
+    const query = start
+      .where("id > $n", { n: 1 })
+      .select(["id"])
+      .orderBy(...columns)
+      .limit(2)
+      .offset(0);
     const scan: tiltyard.Scan<{ id: unknown }> = query;
     expect((await scan.toArray()).map((row) => row.id)).toEqual([2, 3]);
     const plan: tiltyard.PlanOptions = { format: "Text", verbose: true };

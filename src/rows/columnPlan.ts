@@ -8,7 +8,7 @@ import { JSONB_LAYOUT, type Layout, type ListLayout, type SizedListLayout } from
 import { type LeafPath, MISSING_CHILD, spinesOf, withLeaf } from "../arrow/columns/spine.js";
 import { layoutOf } from "../arrow/types/layouts.js";
 import { isText, jsonForm, logicalFieldOf, logicalTypeOf } from "../arrow/types/logicalTypes.js";
-import { typeInText, isSameType, type LogicalType } from "../arrow/types/type.js";
+import { isSameType, type LogicalType, typeInText } from "../arrow/types/type.js";
 import { valueTypeOf } from "../arrow/types/typeParameters.js";
 import { TableSchemaValidationError, UnsupportedError } from "../errors.js";
 import { memberBytes } from "../file/compression/packedStruct.js";

@@ -27,9 +27,9 @@ import type { LogicalField } from "../arrow/types/logicalTypes.js";
 import {
   type DictionaryType,
   type FixedSizeListType,
-  typeInText,
   isSameType,
   type LogicalType,
+  typeInText,
 } from "../arrow/types/type.js";
 import { InternalError, InvalidInputError, TableSchemaValidationError } from "../errors.js";
 import { numberCast } from "./castNumbers.js";

@@ -2,7 +2,7 @@
 
 import type { Column, FixedColumn } from "../arrow/columns/column.js";
 import { isValid } from "../arrow/columns/validity.js";
-import { typeInText, type LogicalType, type TimeUnit, timeBits } from "../arrow/types/type.js";
+import { type LogicalType, type TimeUnit, timeBits, typeInText } from "../arrow/types/type.js";
 import { alignedBytes } from "../bytes/aligned.js";
 import { decodeHalfFloat, encodeHalfFloat } from "../bytes/halfFloat.js";
 import { InternalError, TableSchemaValidationError } from "../errors.js";

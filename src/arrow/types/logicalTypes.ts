@@ -52,7 +52,7 @@ import {
 } from "apache-arrow";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { layoutOf } from "./layouts.js";
-import { typeInText, type IntegerType, type LogicalType, TIME_UNITS, timeBits } from "./type.js";
+import { type IntegerType, type LogicalType, TIME_UNITS, timeBits, typeInText } from "./type.js";
 import {
   decimalBits,
   FLOAT_BITS,

@@ -9,7 +9,7 @@
 import { Field as ArrowField, type DataType } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { EXTENSION_NAME_KEY, logicalFieldOf } from "../../arrow/types/logicalTypes.js";
-import { typeInText, isSameType } from "../../arrow/types/type.js";
+import { isSameType, typeInText } from "../../arrow/types/type.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { Field } from "../../format/file.js";
 import { formatFieldPath, isWellFormed } from "../../ident.js";

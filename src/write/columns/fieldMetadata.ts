@@ -5,7 +5,7 @@
  */
 
 import { arrowFieldFromLogical, EXTENSION_NAME_KEY, logicalFieldOf } from "../../arrow/types/logicalTypes.js";
-import { typeInText, isSameType } from "../../arrow/types/type.js";
+import { isSameType, typeInText } from "../../arrow/types/type.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import {
   FieldMetadataUpdatesEntry,

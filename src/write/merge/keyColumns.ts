@@ -9,7 +9,7 @@ import type { Column, FixedColumn, Validity, VariableColumn } from "../../arrow/
 import { decodeDictionary } from "../../arrow/columns/dictionaries.js";
 import { areNarrow, wordsOf } from "../../arrow/columns/offsets.js";
 import { bothValid } from "../../arrow/columns/validity.js";
-import { typeInText, type LogicalType } from "../../arrow/types/type.js";
+import { type LogicalType, typeInText } from "../../arrow/types/type.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { InternalError, UnsupportedError } from "../../errors.js";
 
