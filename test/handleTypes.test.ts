@@ -14,9 +14,9 @@ const PROGRAM = `
 import { DirectoryNamespace, type Scan, type SignalOptions, type TableHandleOptions } from "tiltyard";
 
 interface Order { id: number; city: string | null; price: number }
-type Same<One, Other> =
-  (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false;
-const same = <Wanted>() => <Given>(_given: Given, ..._same: Same<Wanted, Given> extends true ? [] : [never]) => {};
+type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false;
+/** Compiles where the value is of just this type. */
+const same = <Wanted,>() => <Given,>(_given: Given, ..._differs: Same<Wanted, Given> extends true ? [] : [never]) => {};
 
 export async function program(signal: AbortSignal | undefined, at: number | undefined, orders: Order[]) {
   const ns = new DirectoryNamespace({ root: new URL("file:///x"), durability: undefined, lock: { staleMs: undefined } });
