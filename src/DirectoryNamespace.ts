@@ -4,12 +4,11 @@
  */
 
 import type { Table } from "apache-arrow";
-import { InvalidInputError, ServiceUnavailableError } from "./errors.js";
+import { ServiceUnavailableError } from "./errors.js";
 import type { TableHandleOptions } from "./handle/handleOptions.js";
 import { explainOtherNames, NAMESPACE_CALLS } from "./handle/otherNames.js";
 import type { AnyRow } from "./handle/rowTypes.js";
 import type { Disk } from "./io/disk/disk.js";
-import { pathOfFileUrl } from "./io/names/fileUrls.js";
 import type * as branches from "./namespace/branches.js";
 import type * as indexes from "./namespace/indexes.js";
 import type * as jobs from "./namespace/jobs.js";
@@ -43,6 +42,7 @@ import { describeNamespace } from "./operations/namespace/describeNamespace.js";
 import { dropNamespace } from "./operations/namespace/dropNamespace.js";
 import { listNamespaces } from "./operations/namespace/listNamespaces.js";
 import { namespaceExists } from "./operations/namespace/namespaceExists.js";
+import { checkChoice, checkNamespaceOptions, directoryOf } from "./operations/namespaceOptions.js";
 import { operationOfPart, pinOperations, pinParts } from "./operations/pinParts.js";
 import { namingRefusedRoot } from "./operations/refusedRoot.js";
 import { optionalId, requireTableId } from "./operations/request.js";
@@ -91,8 +91,7 @@ import { batchDeleteTableVersions } from "./operations/version/batchDeleteTableV
 import { createTableVersion } from "./operations/version/createTableVersion.js";
 import { describeTableVersion } from "./operations/version/describeTableVersion.js";
 import { listTableVersions } from "./operations/version/listTableVersions.js";
-import { checkOptionMembers, shortly } from "./optionMembers.js";
-import { resolve } from "./platform/native.js";
+import { checkOptionMembers } from "./optionMembers.js";
 import { checkRequestMembers, type Requests } from "./requestMembers.js";
 import { TableHandle } from "./TableHandle.js";
 
@@ -121,7 +120,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @param options `disk` replaces the access to the local file system with another implementation
    */
   constructor(options: options.DirectoryNamespaceOptions & { readonly disk?: Disk }) {
-    checkOptions(options);
+    checkNamespaceOptions(options);
     this.#authorize = options.authorize;
     const root = directoryOf(options.root, "root");
     const allowedBases = options.allowedBases?.map((base) => directoryOf(base, "allowedBases"));
@@ -800,114 +799,4 @@ export class DirectoryNamespace implements AsyncDisposable {
       throw operationError(told, operation, request?.signal);
     }
   }
-}
-
-/** The names of all options: a misspelt option would silently mean its default. */
-const OPTION_NAMES: Readonly<Record<keyof options.DirectoryNamespaceOptions | "disk", true>> = {
-  root: true,
-  durability: true,
-  authorize: true,
-  functions: true,
-  lock: true,
-  workers: true,
-  allowedBases: true,
-  dataStorageVersion: true,
-  manifestNaming: true,
-  disk: true,
-};
-
-function checkOptions(options: options.DirectoryNamespaceOptions): void {
-  if (typeof options === "string") {
-    throw new InvalidInputError(
-      `options: must be an object, as in { root: ${JSON.stringify(options)} }, not a text`,
-    );
-  }
-  checkOptionMembers("options", options, Object.keys(OPTION_NAMES));
-  const { root, durability, dataStorageVersion, manifestNaming, lock, authorize, workers, allowedBases } =
-    options;
-  checkDirectory(root, "root");
-  if (allowedBases !== undefined) {
-    if (!Array.isArray(allowedBases)) {
-      throw new InvalidInputError(
-        `allowedBases: must be a list of paths of directories, not ${shortly(allowedBases)}`,
-      );
-    }
-    for (const [index, base] of allowedBases.entries()) checkDirectory(base, `allowedBases[${index}]`);
-  }
-  checkChoice(durability, "durability", ["fsync", "none"]);
-  checkChoice(dataStorageVersion, "dataStorageVersion", ["2.0", "2.1", "2.2"]);
-  checkChoice(manifestNaming, "manifestNaming", ["V1", "V2"]);
-  if (lock !== undefined) checkOptionMembers("lock", lock, ["staleMs", "retries"]);
-  if (lock?.staleMs !== undefined && !(lock.staleMs >= 2000)) {
-    throw new InvalidInputError(
-      `lock.staleMs: must be at least 2000 milliseconds, not ${shortly(lock.staleMs)}`,
-    );
-  }
-  if (lock?.retries !== undefined && !(lock.retries >= 0)) {
-    throw new InvalidInputError(
-      `lock.retries: must be a number of attempts, at least 0, not ${shortly(lock.retries)}`,
-    );
-  }
-  if (authorize !== undefined && typeof authorize !== "function") {
-    throw new InvalidInputError(`authorize: must be a function, not ${shortly(authorize)}`);
-  }
-  if (workers !== undefined && !(Number.isSafeInteger(workers) && workers >= 0)) {
-    throw new InvalidInputError(`workers: must be an integer of at least 0, not ${shortly(workers)}`);
-  }
-}
-
-function checkChoice(value: unknown, option: string, choices: readonly string[]): void {
-  if (value === undefined || choices.includes(value as string)) return;
-  const listed = choices.map((choice) => JSON.stringify(choice)).join(" or ");
-  throw new InvalidInputError(`${option}: must be ${listed}, not ${shortly(value)}`);
-}
-
-/** A path or URL as text; undefined for anything else. URLs are told by their members, as another realm has its own. */
-function placeText(given: unknown): string | undefined {
-  if (typeof given === "string") return given;
-  if (typeof given !== "object" || given === null) return undefined;
-  const { href, protocol } = given as Partial<URL>;
-  return typeof href === "string" && typeof protocol === "string" ? href : undefined;
-}
-
-/** @throws InvalidInputError for what names no directory of this machine */
-function checkDirectory(given: unknown, option: string): void {
-  const place = placeText(given);
-  const refuse = (reason: string) =>
-    new InvalidInputError(`${option}: must be the path of a directory${reason}`);
-  if (place === undefined) throw refuse(` or a file: URL, not ${shortly(given)}`);
-  if (place === "") throw refuse(", which is not empty");
-  if (place.includes("\0")) throw refuse(" without zero bytes");
-  // One letter is a drive of Windows.
-  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(place)?.[1].toLowerCase();
-  const isUrl = typeof given !== "string" || /^[^/:]+:\/\//.test(place);
-  if (isUrl && scheme !== "file") {
-    throw refuse(
-      ` on this machine, or a file: URL: ${place.slice(0, 200)} is neither. Tables in an object store can be copied here first`,
-    );
-  }
-  if (/^~(?:$|[/\\])/.test(place)) {
-    throw refuse(
-      `: ${place.slice(0, 200)} begins with a ~, which only shells resolve; os.homedir() names that directory`,
-    );
-  }
-}
-
-/**
- * @param given a path, or a `file:` URL
- * @throws InvalidInputError naming the option, for a URL of no directory on this machine
- */
-function directoryOf(given: string | URL, option: string): string {
-  const place = placeText(given) ?? "";
-  if (!/^file:/i.test(place)) return resolve(place);
-  let path: string;
-  try {
-    path = pathOfFileUrl(place);
-  } catch (cause) {
-    throw new InvalidInputError(`${option}: ${place} is not the URL of a directory on this machine`, {
-      cause,
-    });
-  }
-  if (path.includes("\0")) throw new InvalidInputError(`${option}: must be the path of a directory`);
-  return path;
 }

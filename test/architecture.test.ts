@@ -62,7 +62,7 @@ const ARROWS: Record<string, readonly string[]> = {
   handle: ["errors", "optionMembers", "namespace", "requestMembers"],
   TableHandle: ["errors", "ident", "optionMembers", "namespace", "handle", "DirectoryNamespace"],
   // biome-ignore format: one row, one line
-  DirectoryNamespace: ["platform", "errors", "optionMembers", "namespace", "requestMembers", "io", "operations", "handle", "TableHandle"],
+  DirectoryNamespace: ["errors", "optionMembers", "namespace", "requestMembers", "io", "operations", "handle", "TableHandle"],
   tiltyardWorker: ["platform", "errors", "typedErrors", "async", "file"],
   rest: ["errors", "async", "memory", "ident", "optionMembers", "namespace", "arrow", "DirectoryNamespace"],
   index: [

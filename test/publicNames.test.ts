@@ -211,6 +211,51 @@ describe("requests and answers", () => {
   });
 });
 
+describe("handles and queries", () => {
+  it("a handle does what a table can", async () => {
+    interface Numbered {
+      id: number;
+    }
+    const at: tiltyard.ObjectId = "sales$whole";
+    const options: tiltyard.TableHandleOptions = { branch: undefined };
+    const call: tiltyard.SignalOptions = { signal };
+    const table: tiltyard.TableHandle<Numbered> = ns.table<Numbered>(at, options);
+    const created: number = (await table.create(rows, { mode: "create", properties: {}, ...call })).version;
+    expect([created, (await table.describe({ withTableUri: true, ...call })).table]).toEqual([1, "whole"]);
+    await table.addColumns([{ name: "n", expression: "id * 2" }], call);
+    await table.alterColumns({ path: "n", rename: "m" }, call);
+    await table.dropColumns(["m"], call);
+    await table.updateMetadata({ a: "b" }, call);
+    await table.updateFieldMetadata([{ path: "id", metadata: { c: "d" } }], call);
+    expect(await table.metadata(call)).toEqual({ a: "b" });
+    await table.createTag("t", 1, call);
+    await table.updateTag("t", 2, call);
+    const branch: tiltyard.TableHandle<Numbered> = await table.createBranch("b", { tag: "t" }, call);
+    expect(await branch.version()).toBe(2);
+    await table.deleteTag("t", call);
+    await table.deleteBranch("b", call);
+    expect(await table.indexes(call)).toEqual([]);
+    const renamed: tiltyard.TableHandle<Numbered> = await table.rename("renamed", call);
+    const dropped: readonly string[] = (await renamed.drop(call)).id;
+    expect(dropped).toEqual(["sales", "renamed"]);
+  });
+  it("a query is put together", async () => {
+    const start: tiltyard.TableQuery = ns.table(id).query({ signal });
+    const columns: tiltyard.SortColumn[] = ["id", { columnName: "id", ascending: false }];
+    const query = start
+      .where("id > $n", { n: 1 })
+      .select(["id"])
+      .orderBy(...columns)
+      .limit(2)
+      .offset(0);
+    const scan: tiltyard.Scan<{ id: unknown }> = query;
+    expect((await scan.toArray()).map((row) => row.id)).toEqual([2, 3]);
+    const plan: tiltyard.PlanOptions = { format: "Text", verbose: true };
+    expect([await query.explain(plan), await query.analyze()]).toHaveLength(2);
+    expect(await query.withRowId().toArray()).toHaveLength(2);
+  });
+});
+
 describe("indexes and jobs", () => {
   const text = {
     ...{ distanceType: "l2", withPosition: true, baseTokenizer: "simple", language: "English" },
@@ -300,6 +345,12 @@ describe("errors", () => {
     const error = new classes[`${type}Error`]("m");
     expect(error).toBeInstanceOf(NamespaceError);
     expect(error).toMatchObject({ type, code, name: `${type}Error`, message: "m" });
+  });
+  it("an aborted call is one of an unavailable service, by another name", () => {
+    const error: tiltyard.NamespaceErrorJson = new tiltyard.AbortedError("m", { cause: "c" }).toJSON();
+    expect(error).toEqual({
+      ...{ name: "AbortError", type: "ServiceUnavailable", code: 17, status: 503, message: "m" },
+    });
   });
   it("a corrupt file tells where", () => {
     const { code, path, byteOffset } = new tiltyard.CorruptFileError("p", 3, "r");

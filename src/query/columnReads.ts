@@ -1,6 +1,6 @@
 /** Collects the columns that a query reads, each once, and says where each comes from. Pure. */
 
-import { formatType } from "../arrow/types/type.js";
+import { typeInText } from "../arrow/types/type.js";
 import { TableColumnNotFoundError, UnsupportedError } from "../errors.js";
 import { formatFieldPath } from "../ident.js";
 import { nearestHint } from "../nearestName.js";
@@ -60,7 +60,7 @@ export class ColumnReads {
       }
       if (parent !== undefined && parent.type.kind !== "struct") {
         throw new UnsupportedError(
-          `column ${path}: reading parts of a ${formatType(parent.type)} is not supported by this release`,
+          `column ${path}: reading parts of a ${typeInText(parent.type)} is not supported by this release`,
         );
       }
       chain.push(field);

@@ -8,7 +8,7 @@ import { JSONB_LAYOUT, type Layout, type ListLayout, type SizedListLayout } from
 import { type LeafPath, MISSING_CHILD, spinesOf, withLeaf } from "../arrow/columns/spine.js";
 import { layoutOf } from "../arrow/types/layouts.js";
 import { isText, jsonForm, logicalFieldOf, logicalTypeOf } from "../arrow/types/logicalTypes.js";
-import { formatType, isSameType, type LogicalType } from "../arrow/types/type.js";
+import { isSameType, type LogicalType, typeInText } from "../arrow/types/type.js";
 import { valueTypeOf } from "../arrow/types/typeParameters.js";
 import { TableSchemaValidationError, UnsupportedError } from "../errors.js";
 import { memberBytes } from "../file/compression/packedStruct.js";
@@ -265,7 +265,7 @@ const typeMismatch = (
   path: string,
 ): TableSchemaValidationError =>
   new TableSchemaValidationError(
-    `column ${path} is of type ${formatType(field.type)} in the table and of type ${formatType(incomingType)} in the rows`,
+    `column ${path} is of type ${typeInText(field.type)} in the table and of type ${typeInText(incomingType)} in the rows`,
   );
 
 /**
@@ -345,12 +345,12 @@ export function checkVersion({ fields }: ColumnPlan, version: FileVersion): void
 function checkSizedList({ name, type, metadata }: TableField, version: FileVersion): void {
   if (version !== "2.2") {
     throw new UnsupportedError(
-      `column ${name}: files of version ${version} hold no lists of type ${formatType(type)}; use version 2.2`,
+      `column ${name}: files of version ${version} hold no lists of type ${typeInText(type)}; use version 2.2`,
     );
   }
   if (asksForPacking(metadata)) {
     throw new UnsupportedError(
-      `column ${name}: a list of type ${formatType(type)} cannot be packed; its items can, where their field asks for it`,
+      `column ${name}: a list of type ${typeInText(type)} cannot be packed; its items can, where their field asks for it`,
     );
   }
 }
@@ -369,7 +369,7 @@ function checkPacked(field: TableField, version: FileVersion): void {
   for (const [index, { name, layout: member }] of layout.children.entries()) {
     if (member.kind === "fixed" || (version === "2.0" && memberBytes(member) !== null)) continue;
     throw new UnsupportedError(
-      `column ${field.name}: files of version ${version} hold no packed structs with a member ${name} of type ${formatType(field.children[index].type)}; use version 2.2`,
+      `column ${field.name}: files of version ${version} hold no packed structs with a member ${name} of type ${typeInText(field.children[index].type)}; use version 2.2`,
     );
   }
 }

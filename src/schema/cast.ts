@@ -27,9 +27,9 @@ import type { LogicalField } from "../arrow/types/logicalTypes.js";
 import {
   type DictionaryType,
   type FixedSizeListType,
-  formatType,
   isSameType,
   type LogicalType,
+  typeInText,
 } from "../arrow/types/type.js";
 import { InternalError, InvalidInputError, TableSchemaValidationError } from "../errors.js";
 import { numberCast } from "./castNumbers.js";
@@ -47,7 +47,7 @@ export function castBetween(from: LogicalField, to: LogicalField, path: string):
   const cast = fieldCast(from, to, path);
   if (cast !== null) return cast;
   throw new InvalidInputError(
-    `column ${path} of type ${formatType(from.type)} cannot be cast to type ${formatType(to.type)}`,
+    `column ${path} of type ${typeInText(from.type)} cannot be cast to type ${typeInText(to.type)}`,
   );
 }
 
@@ -147,7 +147,7 @@ function listToSized(from: LogicalField, to: FixedSizeListType, path: string): C
       const size = Number(list.offsets[row + 1]) - start;
       if (size !== dimension) {
         throw new TableSchemaValidationError(
-          `column ${path}: a list of ${size} items is none of type ${formatType(to)}`,
+          `column ${path}: a list of ${size} items is none of type ${typeInText(to)}`,
         );
       }
       for (let index = 0; index < dimension; index++) places[row * dimension + index] = start - first + index;
@@ -224,7 +224,7 @@ function dictionaryCast(from: LogicalType, to: DictionaryType, path: string): Ca
     const dictionary = encodeDictionary(plain, to.indices.bits / 8);
     if (dictionary !== null) return dictionary;
     throw new TableSchemaValidationError(
-      `column ${path}: a batch has more distinct values than indices of type ${formatType(to.indices)}`,
+      `column ${path}: a batch has more distinct values than indices of type ${typeInText(to.indices)}`,
     );
   };
 }

@@ -2,7 +2,7 @@
 
 import type { Column, FixedColumn } from "../arrow/columns/column.js";
 import { isValid } from "../arrow/columns/validity.js";
-import { formatType, type LogicalType, type TimeUnit, timeBits } from "../arrow/types/type.js";
+import { type LogicalType, type TimeUnit, timeBits, typeInText } from "../arrow/types/type.js";
 import { alignedBytes } from "../bytes/aligned.js";
 import { decodeHalfFloat, encodeHalfFloat } from "../bytes/halfFloat.js";
 import { InternalError, TableSchemaValidationError } from "../errors.js";
@@ -81,7 +81,7 @@ export function numberCast(
 ): ((column: Column) => Column) | null {
   const [from, to] = [numberTypeOf(fromType), numberTypeOf(toType)];
   if (from === null || to === null) return null;
-  const name = formatType(toType);
+  const name = typeInText(toType);
   const refuse = (value: number | bigint): never => {
     throw new TableSchemaValidationError(`column ${path}: value ${value} is none of type ${name}`);
   };

@@ -7,7 +7,7 @@
 import type { Layout, PackedMember, StructLayout } from "../arrow/columns/column.js";
 import { layoutOf } from "../arrow/types/layouts.js";
 import { arrowFieldFromLogical } from "../arrow/types/logicalTypes.js";
-import { formatType } from "../arrow/types/type.js";
+import { typeInText } from "../arrow/types/type.js";
 import { UnsupportedError } from "../errors.js";
 import { isPacked, storageOf, type TableField } from "./schema.js";
 
@@ -51,7 +51,7 @@ function packedMembers({ children }: StructLayout, field: TableField, path: stri
       return { name, nullable, layout };
     }
     throw new UnsupportedError(
-      `column ${path}: member ${name} of type ${formatType(child.type)} in a packed struct is not supported by this release`,
+      `column ${path}: member ${name} of type ${typeInText(child.type)} in a packed struct is not supported by this release`,
     );
   });
 }

@@ -52,7 +52,7 @@ import {
 } from "apache-arrow";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { layoutOf } from "./layouts.js";
-import { formatType, type IntegerType, type LogicalType, TIME_UNITS, timeBits } from "./type.js";
+import { type IntegerType, type LogicalType, TIME_UNITS, timeBits, typeInText } from "./type.js";
 import {
   decimalBits,
   FLOAT_BITS,
@@ -267,7 +267,7 @@ export function arrowTypeFromLogical(
   children: readonly Field[] = [],
 ): DataType {
   const refuse = () =>
-    new UnsupportedError(`column ${path}: type ${formatType(type)} is not supported by this release`);
+    new UnsupportedError(`column ${path}: type ${typeInText(type)} is not supported by this release`);
   const onlyChild = (): Field => {
     if (children.length !== 1) throw refuse();
     return children[0];

@@ -174,6 +174,34 @@ export function formatType(type: LogicalType): string {
   }
 }
 
+/** A type in the words of messages: with its parameters, and without the separators of stored schemas. */
+export function typeInText(type: LogicalType): string {
+  switch (type.kind) {
+    case "decimal":
+      return `decimal${type.bits}(${type.precision}, ${type.scale})`;
+    case "fixedSizeBinary":
+      return `fixed-size binary of ${type.bytes} bytes`;
+    case "date":
+      return `date${type.bits}`;
+    case "time":
+      return `time${timeBits(type.unit)} in ${type.unit}`;
+    case "timestamp":
+      return `timestamp in ${type.unit}${type.timezone === null ? "" : ` and ${type.timezone}`}`;
+    case "duration":
+      return `duration in ${type.unit}`;
+    case "bfloat16":
+      return "bfloat16";
+    case "dictionary":
+      return `dictionary of ${typeInText(type.values)}`;
+    case "fixedSizeList":
+      return `fixed-size list of ${type.size} ${typeInText(type.of)}`;
+    case "list":
+      return `${type.large ? "large " : ""}list${type.ofStructs ? " of structs" : ""}`;
+    default:
+      return formatType(type);
+  }
+}
+
 /** Whether types are the same in all parameters. Says nothing of the children of their fields. */
 export function isSameType(one: LogicalType, other: LogicalType): boolean {
   return one === other || (one.kind === other.kind && formatType(one) === formatType(other));

@@ -9,7 +9,7 @@
 import { Field as ArrowField, type DataType } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { EXTENSION_NAME_KEY, logicalFieldOf } from "../../arrow/types/logicalTypes.js";
-import { formatType, isSameType } from "../../arrow/types/type.js";
+import { isSameType, typeInText } from "../../arrow/types/type.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { Field } from "../../format/file.js";
 import { formatFieldPath, isWellFormed } from "../../ident.js";
@@ -134,7 +134,7 @@ function replacementOf({ field, path }: FieldAtPath, type: DataType): NewField |
   if (isSameField(field, wanted)) return null;
   if (storageOf(field) !== "values" || isPacked(field) || metadata.has(EXTENSION_NAME_KEY)) {
     throw new InvalidInputError(
-      `column ${path} cannot be cast to type ${formatType(wanted.type)}: its type is an extension of ${formatType(field.type)}, or its values lie in a way of their own`,
+      `column ${path} cannot be cast to type ${typeInText(wanted.type)}: its type is an extension of ${typeInText(field.type)}, or its values lie in a way of their own`,
     );
   }
   castBetween(field, wanted, path);

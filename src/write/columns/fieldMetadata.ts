@@ -5,7 +5,7 @@
  */
 
 import { arrowFieldFromLogical, EXTENSION_NAME_KEY, logicalFieldOf } from "../../arrow/types/logicalTypes.js";
-import { formatType, isSameType } from "../../arrow/types/type.js";
+import { isSameType, typeInText } from "../../arrow/types/type.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import {
   FieldMetadataUpdatesEntry,
@@ -168,7 +168,7 @@ function checkExtension(field: TableField, path: string): void {
   const { type } = logicalFieldOf(arrowFieldFromLogical(field, path), path);
   if (isSameType(type, field.type)) return;
   throw new InvalidInputError(
-    `field ${path}: ${EXTENSION_NAME_KEY} cannot be ${field.metadata.get(EXTENSION_NAME_KEY)}: the field is of type ${formatType(field.type)}, not ${formatType(type)}`,
+    `field ${path}: ${EXTENSION_NAME_KEY} cannot be ${field.metadata.get(EXTENSION_NAME_KEY)}: the field is of type ${typeInText(field.type)}, not ${typeInText(type)}`,
   );
 }
 

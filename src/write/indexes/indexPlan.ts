@@ -1,6 +1,6 @@
 /** Plans a new index on a version: which column, which name, which index it takes the place of. */
 
-import { formatType } from "../../arrow/types/type.js";
+import { typeInText } from "../../arrow/types/type.js";
 import { InvalidInputError, TableIndexAlreadyExistsError } from "../../errors.js";
 import { formatFieldPath } from "../../ident.js";
 import type { IndexKind } from "../../indexes/kind.js";
@@ -70,7 +70,7 @@ export function requireKind(
   const names = isInside || !hasPlainValues(at) ? [] : kindNamesFor(at.field);
   const choices = names.length === 0 ? "it can have no index" : `it can have ${names.join(", ")}`;
   throw new InvalidInputError(
-    `column: ${at.path}, ${formatType(at.field.type)}, can't have an index of type ${kindName}: it ${why}; ${choices}`,
+    `column: ${at.path}, ${typeInText(at.field.type)}, can't have an index of type ${kindName}: it ${why}; ${choices}`,
   );
 }
 

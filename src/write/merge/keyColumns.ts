@@ -9,7 +9,7 @@ import type { Column, FixedColumn, Validity, VariableColumn } from "../../arrow/
 import { decodeDictionary } from "../../arrow/columns/dictionaries.js";
 import { areNarrow, wordsOf } from "../../arrow/columns/offsets.js";
 import { bothValid } from "../../arrow/columns/validity.js";
-import { formatType, type LogicalType } from "../../arrow/types/type.js";
+import { type LogicalType, typeInText } from "../../arrow/types/type.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { InternalError, UnsupportedError } from "../../errors.js";
 
@@ -46,7 +46,7 @@ export function keyFormOf(type: LogicalType, path: string): KeyForm {
       return "plain";
     default:
       throw new UnsupportedError(
-        `on: column ${path} is of type ${formatType(type)}, by which rows are not matched`,
+        `on: column ${path} is of type ${typeInText(type)}, by which rows are not matched`,
       );
   }
 }
