@@ -14,6 +14,7 @@ import { processCases } from "./cases/process.js";
 import { queryCases } from "./cases/query.js";
 import { readCases } from "./cases/read.js";
 import { restCases } from "./cases/rest.js";
+import { indexCases } from "./cases/scalarIndex.js";
 import { takeCases } from "./cases/take.js";
 import { upkeepCases } from "./cases/upkeep.js";
 import { writeCases } from "./cases/write.js";
@@ -26,6 +27,7 @@ export const CASES: readonly BenchCase[] = [
   ...backfillCases,
   ...readCases,
   ...queryCases,
+  ...indexCases,
   ...eventLoopCases,
   ...takeCases,
   ...openCases,

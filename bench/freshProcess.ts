@@ -1,9 +1,9 @@
 /**
- * The program of a fresh-process case: `freshProcess.js <side> <step> <root>`. It imports one contestant only, takes the
+ * The program of a fresh-process case: `freshProcess.js <side> <step> <root> [filter]`. It imports one contestant only, takes the
  * step on table `t`, and ends. Both contestants get the rows that they append from their own apache-arrow.
  */
 
-const [side, step, root] = process.argv.slice(2);
+const [side, step, root, filter] = process.argv.slice(2);
 
 /** Rows of an append. */
 const APPENDED = 1000;
@@ -18,6 +18,7 @@ async function tiltyard(): Promise<void> {
   const table = ns.table(["t"]);
   if (step === "count") expectRows(await table.countRows());
   else if (step === "first") expectRows((await table.scan({ limit: FIRST_ROWS }).toArrow()).numRows);
+  else if (step === "query") await (await ns.queryTable({ id: ["t"], filter })).toArrow();
   else if (step === "scan") {
     let rows = 0;
     for await (const batch of table.scan()) rows += batch.numRows;
@@ -36,6 +37,7 @@ async function reference(): Promise<void> {
   const table = await connection.openTable("t");
   if (step === "count") expectRows(await table.countRows());
   else if (step === "first") expectRows((await table.query().limit(FIRST_ROWS).toArrow()).numRows);
+  else if (step === "query") await table.query().where(filter).toArrow();
   else if (step === "scan") {
     let rows = 0;
     for await (const batch of table.query()) rows += batch.numRows;
