@@ -36,11 +36,13 @@ it.each(PAGES.flatMap(programsOf))("$name runs as printed and prints what its co
   expect(output.length).toBeGreaterThan(0);
   const script = join(project, `${program.name.replaceAll(/[^\w]/g, "-")}.mjs`);
   await writeFile(script, text);
-  const cwd = await mkdir(`${script}.d`, { recursive: true });
+  // The programs of a page find what those before them left.
+  const cwd = join(project, `data of ${program.name.split(":")[0].replaceAll("/", " ")}`);
+  await mkdir(cwd, { recursive: true });
   // A second run finds what the first one left: README's example may be run again.
   for (const _ of program.name.startsWith("README") ? [1, 2] : [1]) {
     const { stdout } = await promisify(execFile)(process.execPath, [script], {
-      cwd: cwd ?? project,
+      cwd,
       env: { ...process.env, TILTYARD_API_KEY: "a key", LANCEDB_LOG: "off" },
     });
     expect(stdout.trimEnd().split("\n")).toEqual(output);
