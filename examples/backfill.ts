@@ -16,8 +16,10 @@ const ROWS = Number(process.env.BACKFILL_ROWS ?? 4000);
 const DIMENSION = 32;
 /** Texts that the API takes in one request. */
 const TEXTS_PER_REQUEST = 50;
-/** Requests that the API answers within a tenth of a second. */
-const REQUESTS_PER_WINDOW = 8;
+/** Requests that the API has under way at a time; it refuses others. */
+const REQUESTS_AT_ONCE = 2;
+/** Milliseconds that the API takes for an answer. */
+const ANSWER_MS = 20;
 const MAX_ATTEMPTS = 12;
 
 // ------------------------------------------------------------------------------------------- the stand-in
@@ -37,17 +39,17 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 let refusals = 0;
-let inWindow = 0;
-const window = setInterval(() => {
-  inWindow = 0;
-}, 100);
+let underWay = 0;
 const api = createServer(async (request, response) => {
   const body = await bodyOf(request);
-  if (++inWindow > REQUESTS_PER_WINDOW) {
+  if (underWay === REQUESTS_AT_ONCE) {
     refusals++;
-    response.writeHead(429, { "retry-after": "0.1" }).end();
+    response.writeHead(429, { "retry-after": "0.05" }).end();
     return;
   }
+  underWay++;
+  await sleep(ANSWER_MS);
+  underWay--;
   const { texts } = JSON.parse(body) as { texts: string[] };
   response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(texts.map(embed)));
 });
@@ -140,5 +142,4 @@ const numbers = [...(first?.vector as Vector<Float32>)].slice(0, 4).map((value) 
 console.log(`${first?.text} → ${numbers.join(", ")}, …`);
 
 await ns.close();
-clearInterval(window);
 api.close();

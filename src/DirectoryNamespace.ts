@@ -5,6 +5,9 @@
 
 import type { Table } from "apache-arrow";
 import { InvalidInputError, ServiceUnavailableError } from "./errors.js";
+import type { TableHandleOptions } from "./handle/handleOptions.js";
+import { explainOtherNames, NAMESPACE_CALLS } from "./handle/otherNames.js";
+import type { AnyRow } from "./handle/rowTypes.js";
 import type { Disk } from "./io/disk/disk.js";
 import { pathOfFileUrl } from "./io/names/fileUrls.js";
 import type * as branches from "./namespace/branches.js";
@@ -13,7 +16,7 @@ import type * as jobs from "./namespace/jobs.js";
 import type * as namespaces from "./namespace/namespaces.js";
 import type * as options from "./namespace/options.js";
 import type * as queries from "./namespace/queries.js";
-import type * as base from "./namespace/request.js";
+import type { ObjectId } from "./namespace/request.js";
 import type * as rowsOf from "./namespace/rows.js";
 import type * as schemas from "./namespace/schema.js";
 import type * as tables from "./namespace/tables.js";
@@ -42,7 +45,7 @@ import { listNamespaces } from "./operations/namespace/listNamespaces.js";
 import { namespaceExists } from "./operations/namespace/namespaceExists.js";
 import { operationOfPart, pinOperations, pinParts } from "./operations/pinParts.js";
 import { namingRefusedRoot } from "./operations/refusedRoot.js";
-import { optionalId } from "./operations/request.js";
+import { optionalId, requireTableId } from "./operations/request.js";
 import { analyzeTableQueryPlan } from "./operations/rows/analyzeTableQueryPlan.js";
 import { countTableRows } from "./operations/rows/countTableRows.js";
 import { deleteFromTable } from "./operations/rows/deleteFromTable.js";
@@ -88,9 +91,10 @@ import { batchDeleteTableVersions } from "./operations/version/batchDeleteTableV
 import { createTableVersion } from "./operations/version/createTableVersion.js";
 import { describeTableVersion } from "./operations/version/describeTableVersion.js";
 import { listTableVersions } from "./operations/version/listTableVersions.js";
-import { checkOptionMembers } from "./optionMembers.js";
+import { checkOptionMembers, shortly } from "./optionMembers.js";
 import { resolve } from "./platform/native.js";
-import { TableHandle, type TableHandleOptions } from "./TableHandle.js";
+import { checkRequestMembers, type Requests } from "./requestMembers.js";
+import { TableHandle } from "./TableHandle.js";
 
 /**
  * A hierarchy of namespaces with versioned Lance tables, in one directory of the local file system. Any number of
@@ -107,6 +111,10 @@ export class DirectoryNamespace implements AsyncDisposable {
   readonly #context: OperationContext;
   readonly #authorize: options.Authorize | undefined;
   #closed = false;
+
+  static {
+    explainOtherNames(DirectoryNamespace.prototype, "ns", NAMESPACE_CALLS);
+  }
 
   /**
    * Touches no disk: the directory is made on the first write.
@@ -136,9 +144,15 @@ export class DirectoryNamespace implements AsyncDisposable {
     return real === null ? [root] : [root, real];
   }
 
-  /** A handle on one table: the operations without the id. Touches no disk. */
-  table(id: readonly string[] | string, options: TableHandleOptions = {}): TableHandle {
-    return new TableHandle(this, typeof id === "string" ? [id] : id, options);
+  /**
+   * A handle on one table: the operations without the id. Touches no disk.
+   *
+   *     const orders = ns.table<{ id: number; city: string }>("sales$orders");
+   *
+   * @param id as one text, its parts joined by `$`, or as an array
+   */
+  table<Row extends object = AnyRow>(id: ObjectId, options: TableHandleOptions = {}): TableHandle<Row> {
+    return new TableHandle<Row>(this, Object.freeze([...requireTableId(id)]), options);
   }
 
   /**
@@ -148,8 +162,10 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @param options `jobs`: "wait" until they have ended by themselves; "cancel" (default) ends them now, and asking for the
    *   same work later goes on with them, from their last checkpoint
    */
-  async close({ jobs = "cancel" }: options.CloseOptions = {}): Promise<void> {
-    if (jobs !== "wait" && jobs !== "cancel") throw new InvalidInputError('jobs: must be "wait" or "cancel"');
+  async close(options: options.CloseOptions = {}): Promise<void> {
+    checkOptionMembers("options", options, ["jobs"]);
+    const { jobs = "cancel" } = options;
+    checkChoice(jobs, "jobs", ["wait", "cancel"]);
     this.#closed = true;
     await this.#context.jobs.close(jobs);
     await this.#context.close();
@@ -336,7 +352,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws InvalidInputError for an offset that is no row of the version
    */
   takeRows(request: queries.TakeRowsRequest): Promise<Table> {
-    return this.#run("queryTable", request, takeRows);
+    return this.#run("takeRows", request, takeRows, "queryTable");
   }
   /**
    * The values of a blob column at the given offsets, in the order given; null for nulls. A value is read only when its
@@ -344,7 +360,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws InvalidInputError for an offset that is no row of the version, and for a column that is not of blobs
    */
   takeBlobs(request: queries.TakeBlobsRequest): Promise<(queries.LazyBlob | null)[]> {
-    return this.#run("queryTable", request, takeBlobs);
+    return this.#run("takeBlobs", request, takeBlobs, "queryTable");
   }
   /** The number of rows, or of those that a predicate selects. */
   countTableRows(request: queries.CountTableRowsRequest): Promise<number> {
@@ -565,9 +581,10 @@ export class DirectoryNamespace implements AsyncDisposable {
    *     const { jobId } = await ns.alterTableBackfillColumns({ id, column: "vector" });
    *     await ns.waitForJob({ jobId, onProgress: ({ done, total }) => {} });
    *
-   * Rows may be appended, changed and deleted meanwhile. What a job has computed is not computed again by one that is asked
-   * for the same later, after a crash or a failure. A function that keeps failing fails the job with an InternalError that
-   * names the rows; results of another length or type than declared fail it with a TableSchemaValidationError.
+   * Rows may be appended, changed and deleted meanwhile. What was computed is not computed again where the job goes on after
+   * a crash, nor where the same is asked for after a failure; then, `where` decides anew about what was committed. A
+   * function that keeps failing fails the job with an InternalError that names the rows; results of another length or type
+   * than declared fail it with a TableSchemaValidationError.
    * @throws TableColumnNotFoundError for a column or an input that is not there; InvalidInputError for a plain column, and
    *   for one whose function is not registered as it is declared; TableVersionNotFoundError
    */
@@ -583,7 +600,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   describeComputedColumns(
     request: schemas.DescribeComputedColumnsRequest,
   ): Promise<schemas.DescribeComputedColumnsResponse> {
-    return this.#run("describeTable", request, describeComputedColumns);
+    return this.#run("describeComputedColumns", request, describeComputedColumns, "describeTable");
   }
 
   // ---------------------------------------------------------------------------------------------- transactions
@@ -677,16 +694,23 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("dropTableIndex", request, dropTableIndex);
   }
 
-  /** Runs every operation: checks, authorisation, and errors of one kind. */
-  async #run<Request extends base.RequestBase, Response>(
-    operation: string,
-    request: Request,
-    body: (context: OperationContext, request: Request, access: Access) => Promise<Response> | Response,
+  /**
+   * Runs every operation: checks, authorisation, and errors of one kind.
+   * @param operation as which the method is authorised, and which its errors name
+   */
+  async #run<Method extends keyof Requests, Response>(
+    method: Method,
+    request: Requests[Method],
+    body: (
+      context: OperationContext,
+      request: Requests[Method],
+      access: Access,
+    ) => Promise<Response> | Response,
+    operation: string = method,
   ): Promise<Response> {
     try {
       if (this.#closed) throw new ServiceUnavailableError("the namespace is closed");
-      if (typeof request !== "object" || request === null)
-        throw new InvalidInputError("a request object is needed");
+      checkRequestMembers(method, request);
       // Pin what is authorised, so that it is what is done: the caller or `authorize` may change the id in between.
       const id = Object.freeze([...optionalId(request.id)]);
       const { pinned, details } = pinRequest(operation, request, id);
@@ -721,35 +745,79 @@ const OPTION_NAMES: Readonly<Record<keyof options.DirectoryNamespaceOptions | "d
 };
 
 function checkOptions(options: options.DirectoryNamespaceOptions): void {
+  if (typeof options === "string") {
+    throw new InvalidInputError(
+      `options: must be an object, as in { root: ${JSON.stringify(options)} }, not a text`,
+    );
+  }
   checkOptionMembers("options", options, Object.keys(OPTION_NAMES));
   const { root, durability, dataStorageVersion, manifestNaming, lock, authorize, workers, allowedBases } =
     options;
-  const isPath = (value: unknown) => typeof value === "string" && value !== "" && !value.includes("\0");
-  if (!isPath(root)) throw new InvalidInputError("root: must be the path of a directory");
-  if (allowedBases !== undefined && !(Array.isArray(allowedBases) && allowedBases.every(isPath))) {
-    throw new InvalidInputError("allowedBases: must be a list of paths of directories");
+  checkDirectory(root, "root");
+  if (allowedBases !== undefined) {
+    if (!Array.isArray(allowedBases)) {
+      throw new InvalidInputError(
+        `allowedBases: must be a list of paths of directories, not ${shortly(allowedBases)}`,
+      );
+    }
+    for (const [index, base] of allowedBases.entries()) checkDirectory(base, `allowedBases[${index}]`);
   }
-  if (durability !== undefined && durability !== "fsync" && durability !== "none") {
-    throw new InvalidInputError('durability: must be "fsync" or "none"');
-  }
-  if (dataStorageVersion !== undefined && !["2.0", "2.1", "2.2"].includes(dataStorageVersion)) {
-    throw new InvalidInputError('dataStorageVersion: must be "2.0", "2.1" or "2.2"');
-  }
-  if (manifestNaming !== undefined && manifestNaming !== "V1" && manifestNaming !== "V2") {
-    throw new InvalidInputError('manifestNaming: must be "V1" or "V2"');
-  }
+  checkChoice(durability, "durability", ["fsync", "none"]);
+  checkChoice(dataStorageVersion, "dataStorageVersion", ["2.0", "2.1", "2.2"]);
+  checkChoice(manifestNaming, "manifestNaming", ["V1", "V2"]);
   if (lock !== undefined) checkOptionMembers("lock", lock, ["staleMs", "retries"]);
   if (lock?.staleMs !== undefined && !(lock.staleMs >= 2000)) {
-    throw new InvalidInputError("lock.staleMs: must be at least 2000 milliseconds");
+    throw new InvalidInputError(
+      `lock.staleMs: must be at least 2000 milliseconds, not ${shortly(lock.staleMs)}`,
+    );
   }
   if (lock?.retries !== undefined && !(lock.retries >= 0)) {
-    throw new InvalidInputError("lock.retries: must be a number of attempts, at least 0");
+    throw new InvalidInputError(
+      `lock.retries: must be a number of attempts, at least 0, not ${shortly(lock.retries)}`,
+    );
   }
   if (authorize !== undefined && typeof authorize !== "function") {
-    throw new InvalidInputError("authorize: must be a function");
+    throw new InvalidInputError(`authorize: must be a function, not ${shortly(authorize)}`);
   }
   if (workers !== undefined && !(Number.isSafeInteger(workers) && workers >= 0)) {
-    throw new InvalidInputError("workers: must be an integer of at least 0");
+    throw new InvalidInputError(`workers: must be an integer of at least 0, not ${shortly(workers)}`);
+  }
+}
+
+function checkChoice(value: unknown, option: string, choices: readonly string[]): void {
+  if (value === undefined || choices.includes(value as string)) return;
+  const listed = choices.map((choice) => JSON.stringify(choice)).join(" or ");
+  throw new InvalidInputError(`${option}: must be ${listed}, not ${shortly(value)}`);
+}
+
+/** A path or URL as text; undefined for anything else. URLs are told by their members, as another realm has its own. */
+function placeText(given: unknown): string | undefined {
+  if (typeof given === "string") return given;
+  if (typeof given !== "object" || given === null) return undefined;
+  const { href, protocol } = given as Partial<URL>;
+  return typeof href === "string" && typeof protocol === "string" ? href : undefined;
+}
+
+/** @throws InvalidInputError for what names no directory of this machine */
+function checkDirectory(given: unknown, option: string): void {
+  const place = placeText(given);
+  const refuse = (reason: string) =>
+    new InvalidInputError(`${option}: must be the path of a directory${reason}`);
+  if (place === undefined) throw refuse(` or a file: URL, not ${shortly(given)}`);
+  if (place === "") throw refuse(", which is not empty");
+  if (place.includes("\0")) throw refuse(" without zero bytes");
+  // One letter is a drive of Windows.
+  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(place)?.[1].toLowerCase();
+  const isUrl = typeof given !== "string" || /^[^/:]+:\/\//.test(place);
+  if (isUrl && scheme !== "file") {
+    throw refuse(
+      ` on this machine, or a file: URL: ${place.slice(0, 200)} is neither. Tables in an object store can be copied here first`,
+    );
+  }
+  if (/^~(?:$|[/\\])/.test(place)) {
+    throw refuse(
+      `: ${place.slice(0, 200)} begins with a ~, which only shells resolve; os.homedir() names that directory`,
+    );
   }
 }
 
@@ -757,13 +825,14 @@ function checkOptions(options: options.DirectoryNamespaceOptions): void {
  * @param given a path, or a `file:` URL
  * @throws InvalidInputError naming the option, for a URL of no directory on this machine
  */
-function directoryOf(given: string, option: string): string {
-  if (!/^file:/i.test(given)) return resolve(given);
+function directoryOf(given: string | URL, option: string): string {
+  const place = placeText(given) ?? "";
+  if (!/^file:/i.test(place)) return resolve(place);
   let path: string;
   try {
-    path = pathOfFileUrl(given);
+    path = pathOfFileUrl(place);
   } catch (cause) {
-    throw new InvalidInputError(`${option}: ${given} is not the URL of a directory on this machine`, {
+    throw new InvalidInputError(`${option}: ${place} is not the URL of a directory on this machine`, {
       cause,
     });
   }

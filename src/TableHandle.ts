@@ -3,7 +3,7 @@
  * or tag, and the caller, so it never goes stale.
  */
 
-import type { RecordBatch, Schema, Table } from "apache-arrow";
+import type { Schema, Table } from "apache-arrow";
 import type { DirectoryNamespace } from "./DirectoryNamespace.js";
 import {
   InvalidInputError,
@@ -14,9 +14,24 @@ import {
   TableTagNotFoundError,
   TableVersionNotFoundError,
 } from "./errors.js";
-import { formatIdentifier } from "./ident.js";
+import {
+  checkedOptions,
+  HANDLE_OPTIONS,
+  type OptionsOf,
+  type SearchOptions,
+  type SignalOptions,
+  type TableHandleOptions,
+  type UpdateOptions,
+  withoutNulls,
+} from "./handle/handleOptions.js";
+import { explainOtherNames, TABLE_CALLS } from "./handle/otherNames.js";
+import type { AnyRow, Selectable, SelectedRow } from "./handle/rowTypes.js";
+import { type Scan, type ScanOptions, scanOf } from "./handle/scan.js";
+import { TableQuery } from "./handle/tableQuery.js";
+import { formatIdentifier, parseIdentifier } from "./ident.js";
 import type * as branches from "./namespace/branches.js";
 import type * as indexes from "./namespace/indexes.js";
+import type * as jobs from "./namespace/jobs.js";
 import type * as queries from "./namespace/queries.js";
 import type * as base from "./namespace/request.js";
 import type * as rowsOf from "./namespace/rows.js";
@@ -25,74 +40,7 @@ import type * as tables from "./namespace/tables.js";
 import type * as tags from "./namespace/tags.js";
 import type * as upkeep from "./namespace/upkeep.js";
 import type * as versions from "./namespace/versions.js";
-
-/** Which version of a table a handle reads, and who calls. */
-export interface TableHandleOptions extends Pick<base.RequestBase, "identity" | "principal" | "context"> {
-  /** The branch; absent: main. */
-  readonly branch?: string;
-  /** Reads see this version; writes through the handle are refused. */
-  readonly version?: number;
-  /** Reads see the version the tag names; writes through the handle are refused. */
-  readonly tag?: string;
-}
-
-/** Which rows and columns to read, and in which order. */
-export interface ScanOptions {
-  /** Which columns the rows have. Default: all columns of the table. */
-  readonly columns?: queries.ColumnSelection;
-  /** Selects rows: SQL text, or an expression made with `col`, `lit` or `sql`. */
-  readonly filter?: string | queries.FilterExpression;
-  /** Values of the parameters of the filter: `$name` in its text. */
-  readonly params?: queries.FilterParameters;
-  /** Columns to sort by; the first one has the highest priority. */
-  readonly orderBy?: queries.QueryTableRequest["orderBy"];
-  /** Maximum number of rows, ≥ 1. Default: all. */
-  readonly limit?: number;
-  /** Rows to skip, ≥ 0. Default 0. */
-  readonly offset?: number;
-  /** Whether the rows also have the column `_rowid`. Default false. */
-  readonly withRowId?: boolean;
-  /** Maximum rows per batch; absent: as the data lies on disk. */
-  readonly batchSize?: number;
-  /** Whether scalar indexes find the rows of the filter. Default: where that should be quicker. */
-  readonly useScalarIndex?: boolean;
-  /** Aborting it ends the operation; what was not committed by then is dropped. */
-  readonly signal?: AbortSignal;
-}
-
-/** Which rows to update, and how. */
-export interface UpdateOptions {
-  /** Selects the rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all. */
-  readonly where?: string | queries.FilterExpression;
-  /** Values by the names of top-level columns. */
-  readonly values?: Readonly<Record<string, unknown>>;
-  /** SQL expressions by the paths of columns. */
-  readonly valuesSql?: Readonly<Record<string, string>>;
-  /** Values of the parameters of `where` and the expressions: `$name` in their text. */
-  readonly params?: queries.FilterParameters;
-  /** Aborting it ends the operation; what was not committed by then is dropped. */
-  readonly signal?: AbortSignal;
-}
-
-/** A search by vector or by text, beside the options of a scan. */
-export interface SearchOptions extends ScanOptions {
-  /** The vector to search for. */
-  readonly vector?: unknown;
-  /** Words to search for in all indexed text columns. */
-  readonly text?: string;
-  /** The search by text in full, instead of `text`. */
-  readonly fullTextQuery?: queries.FullTextQuery;
-}
-
-/**
- * Rows of a scan; the query starts when the first row is asked for, and anew with each iteration and call.
- *
- *     for await (const row of table.scan({ filter: "price > 10" }).rows()) console.log(row.id);
- */
-export interface Scan extends AsyncIterable<RecordBatch>, queries.RowForms {
-  /** The Arrow schema of the rows. */
-  schema(): Promise<Schema>;
-}
+import { checkOptionMembers, isObject, shortly } from "./optionMembers.js";
 
 /** Errors that report a missing table, or a missing version, branch or tag of it. */
 const ABSENCES = [
@@ -103,24 +51,35 @@ const ABSENCES = [
   TableVersionNotFoundError,
 ];
 
+const SIGNAL = ["signal"] as const;
+
 /**
  * One table of a {@link DirectoryNamespace}; made by `ns.table(id)`.
  *
- * @example
- * const trees = ns.table("trees");
- * await trees.insert([{ id: 3, name: "oak" }]);
- * for await (const { name } of trees.scan({ filter: "id > 2" }).rows()) console.log(name); // oak
+ *     const orders = ns.table<{ id: number; city: string }>("orders");
+ *     for await (const { city } of orders.scan({ filter: "id > 7" }).rows()) console.log(city);
+ *
+ * `Row` is what the rows are as plain objects; nothing checks that they are.
  */
-export class TableHandle {
-  /** Path of the table: its namespaces, then its name. */
+export class TableHandle<Row extends object = AnyRow> {
+  /** Names of the table's namespaces, then its own. */
   readonly id: readonly string[];
   readonly #namespace: DirectoryNamespace;
+  readonly #options: TableHandleOptions;
   readonly #at: Pick<TableHandleOptions, "branch" | "version" | "tag">;
   /** The table and the caller of every call. */
-  readonly #call: Pick<base.TableRequest, "id" | "identity" | "principal" | "context">;
+  readonly #call: { readonly id: readonly string[] } & Pick<
+    base.TableRequest,
+    "identity" | "principal" | "context"
+  >;
+
+  static {
+    explainOtherNames(TableHandle.prototype, "table", TABLE_CALLS);
+  }
 
   /** @internal */
   constructor(namespace: DirectoryNamespace, id: readonly string[], at: TableHandleOptions) {
+    checkOptionMembers("options", at, HANDLE_OPTIONS);
     const { branch, version, tag, ...caller } = withoutNulls(at);
     if (tag !== undefined && (version !== undefined || branch !== undefined)) {
       throw new InvalidInputError("tag: excludes version and branch");
@@ -128,14 +87,18 @@ export class TableHandle {
     this.#namespace = namespace;
     this.id = id;
     const { identity, principal, context } = caller;
+    this.#options = { identity, principal, context };
     this.#call = { id, identity, principal, context };
     this.#at = { branch, version, tag };
   }
 
+  // ---------------------------------------------------------------------------------------------- the table
+
   /** Whether the table exists, and the version, branch or tag of this handle. */
-  async exists(): Promise<boolean> {
+  async exists(options?: SignalOptions): Promise<boolean> {
+    const { signal } = checkedOptions("exists", options, SIGNAL);
     try {
-      await this.#namespace.tableExists(this.#read());
+      await this.#namespace.tableExists({ ...this.#read(), signal });
       return true;
     } catch (error) {
       if (ABSENCES.some((kind) => error instanceof kind)) return false;
@@ -143,46 +106,128 @@ export class TableHandle {
     }
   }
 
+  /** What is known about the table. */
+  async describe(options?: OptionsOf<tables.DescribeTableRequest>): Promise<tables.DescribeTableResponse> {
+    const more = checkedOptions("describe", options, "describeTable");
+    return this.#namespace.describeTable({ ...more, ...this.#read() });
+  }
+
   /** The Arrow schema of the version. */
-  async schema(): Promise<Schema> {
-    return (await this.#namespace.queryTable({ ...this.#read(), columns: undefined })).schema;
+  async schema(options?: SignalOptions): Promise<Schema> {
+    const { signal } = checkedOptions("schema", options, SIGNAL);
+    return (await this.#namespace.queryTable({ ...this.#read(), signal })).schema;
   }
 
   /** The number of the version that reads see. */
-  async version(): Promise<number> {
-    const { version } = await this.#namespace.describeTable(this.#read());
+  async version(options?: SignalOptions): Promise<number> {
+    const { version } = await this.describe(checkedOptions("version", options, SIGNAL));
     if (version !== undefined) return version;
     throw new InvalidTableStateError(
       `table ${formatIdentifier(this.id)} is only declared: it has no versions`,
     );
   }
 
+  /**
+   * Creates the table from rows; their schema becomes the table's.
+   *
+   *     await ns.table("orders").create([{ id: 1, city: "Oslo" }]);
+   */
+  async create(
+    data: rowsOf.RowsInput,
+    options?: OptionsOf<tables.CreateTableRequest>,
+  ): Promise<tables.CreateTableResponse> {
+    const more = checkedOptions("create", options, "createTable");
+    return this.#namespace.createTable({ ...more, ...this.#whole("create") }, data);
+  }
+
+  /**
+   * Gives the table another name. This handle goes on naming the old one.
+   * @param to a name in the same namespace, or a whole id: an array, or a text with `$`
+   * @returns a handle under the new name
+   */
+  async rename(to: base.ObjectId, options?: SignalOptions): Promise<TableHandle<Row>> {
+    const { signal } = checkedOptions("rename", options, SIGNAL);
+    const path = typeof to === "string" ? parseIdentifier(to) : to;
+    if (!Array.isArray(path) || path.length === 0) {
+      throw new InvalidInputError(`to: must be a name, or an array of names, not ${shortly(to)}`);
+    }
+    const isWhole = typeof to !== "string" || path.length > 1;
+    const id = isWhole ? path : [...this.id.slice(0, -1), ...path];
+    const target = { newTableName: id[id.length - 1], newNamespaceId: id.slice(0, -1) };
+    await this.#namespace.renameTable({ ...this.#whole("rename"), ...target, signal });
+    return new TableHandle(this.#namespace, Object.freeze([...id]), this.#options);
+  }
+
+  /** Removes the table with all its versions. */
+  async drop(options?: SignalOptions): Promise<tables.DropTableResponse> {
+    const { signal } = checkedOptions("drop", options, SIGNAL);
+    return this.#namespace.dropTable({ ...this.#whole("drop"), signal });
+  }
+
+  /** How many rows, fragments and bytes the version has. */
+  async stats(options?: SignalOptions): Promise<tables.GetTableStatsResponse> {
+    const { signal } = checkedOptions("stats", options, SIGNAL);
+    return this.#namespace.getTableStats({ ...this.#read(), signal });
+  }
+
+  // ---------------------------------------------------------------------------------------------- rows
+
   /** Appends rows, or replaces all rows with mode `Overwrite`. */
   async insert(
     data: rowsOf.RowsInput,
-    options: { readonly mode?: string; readonly signal?: AbortSignal } = {},
+    options?: OptionsOf<rowsOf.InsertIntoTableRequest>,
   ): Promise<rowsOf.InsertIntoTableResponse> {
-    return this.#namespace.insertIntoTable({ ...this.#write(), ...options }, data);
+    const more = checkedOptions("insert", options, "insertIntoTable");
+    return this.#namespace.insertIntoTable({ ...more, ...this.#write() }, data);
   }
 
-  /** Rows of the table, to be read batch by batch or all at once. */
-  scan(options: ScanOptions = {}): Scan {
-    const query = () => this.#namespace.queryTable({ ...options, ...this.#read() });
-    return {
-      async *[Symbol.asyncIterator]() {
-        yield* await query();
+  /**
+   * The rows that a query gives, to be read batch by batch, one by one, or all at once.
+   *
+   *     const rows = await table.scan({ columns: ["id", "city"], filter: "id > 7" }).toArray();
+   *
+   * @throws InvalidInputError at once for options that there are not; the rest is checked when the rows are read
+   */
+  scan<const Columns extends Selectable = undefined>(
+    options?: ScanOptions<Columns>,
+  ): Scan<SelectedRow<Row, Columns> & object> {
+    const query = checkedOptions("scan", options, "queryTable");
+    return scanOf(() => this.#namespace.queryTable({ ...query, ...this.#read() }));
+  }
+
+  /**
+   * A query that is put together step by step, and runs when it is read:
+   *
+   *     const rows = await table.query().where("id > 7").select(["id"]).orderBy("id").limit(10).toArray();
+   *
+   * @param options as those of {@link scan}, to begin with
+   */
+  query(options?: Omit<ScanOptions, "columns">): TableQuery<Row> {
+    const { columns: _, ...query } = checkedOptions<ScanOptions>("query", options, "queryTable", ["columns"]);
+    const runner: ConstructorParameters<typeof TableQuery>[0] = {
+      query: (asked) => this.#namespace.queryTable({ ...asked, ...this.#read() }),
+      explain: async (asked, given) => {
+        const more = checkedOptions("explain", given, ["format", "verbose", "signal"]);
+        const { signal, ...rest } = asked;
+        const at = this.#at;
+        return this.#namespace.explainTableQueryPlan({
+          ...{ signal, ...more, ...this.#call, branch: at.branch },
+          query: { ...rest, version: at.version, tag: at.tag },
+        });
       },
-      schema: async () => (await query()).schema,
-      toArrow: async () => (await query()).toArrow(),
-      toArray: async () => (await query()).toArray(),
-      rows: () => ({
-        async *[Symbol.asyncIterator]() {
-          yield* (await query()).rows();
-        },
-      }),
-      toIPC: async () => (await query()).toIPC(),
-      toIPCStream: () => laterStream(async () => (await query()).toIPCStream()),
+      analyze: async (asked, given) => {
+        const more = checkedOptions("analyze", given, ["format", "signal"]);
+        return this.#namespace.analyzeTableQueryPlan({ ...asked, ...more, ...this.#read() });
+      },
     };
+    return new TableQuery(runner, query);
+  }
+
+  /** Searches rows by a vector, or by words of their text. */
+  search(options: SearchOptions): Scan<Row> {
+    const { text, ...query } = checkedOptions("search", options, [...SEARCH_OPTIONS]);
+    const fullTextQuery = text === undefined ? query.fullTextQuery : { stringQuery: { query: text } };
+    return scanOf(() => this.#namespace.queryTable({ ...query, fullTextQuery, ...this.#read() }));
   }
 
   /**
@@ -190,8 +235,13 @@ export class TableHandle {
    * from 0; deleted rows are not counted. Reads little more than those rows.
    * @throws InvalidInputError for an offset that is no row of the version
    */
-  take(rowOffsets: queries.RowOffsets, columns?: queries.ColumnSelection): Promise<Table> {
-    return this.#namespace.takeRows({ ...this.#read(), rowOffsets, columns });
+  async take(
+    rowOffsets: queries.RowOffsets,
+    columns?: queries.ColumnSelection,
+    options?: SignalOptions,
+  ): Promise<Table> {
+    const { signal } = checkedOptions("take", options, SIGNAL);
+    return this.#namespace.takeRows({ ...this.#read(), rowOffsets, columns, signal });
   }
 
   /**
@@ -199,16 +249,27 @@ export class TableHandle {
    * read only when all or some of its bytes are asked for.
    * @throws InvalidInputError for an offset that is no row of the version, and for a column that is not of blobs
    */
-  takeBlobs(column: string, rowOffsets: queries.RowOffsets): Promise<(queries.LazyBlob | null)[]> {
-    return this.#namespace.takeBlobs({ ...this.#read(), column, rowOffsets });
+  async takeBlobs(
+    column: string,
+    rowOffsets: queries.RowOffsets,
+    options?: SignalOptions,
+  ): Promise<(queries.LazyBlob | null)[]> {
+    const { signal } = checkedOptions("takeBlobs", options, SIGNAL);
+    return this.#namespace.takeBlobs({ ...this.#read(), column, rowOffsets, signal });
   }
 
   /**
    * The number of rows, or of those that a filter selects.
    * @param params values of the parameters of the filter: `$name` in its text
    */
-  countRows(filter?: string | queries.FilterExpression, params?: queries.FilterParameters): Promise<number> {
-    return this.#namespace.countTableRows({ ...this.#read(), predicate: filter, params });
+  async countRows(
+    filter?: string | queries.FilterExpression,
+    params?: queries.FilterParameters,
+    options?: SignalOptions,
+  ): Promise<number> {
+    const { signal } = checkedOptions("countRows", options, SIGNAL);
+    refuseOptions("countRows", filter, "filter");
+    return this.#namespace.countTableRows({ ...this.#read(), predicate: filter, params, signal });
   }
 
   /**
@@ -218,8 +279,11 @@ export class TableHandle {
   async delete(
     predicate: string | queries.FilterExpression,
     params?: queries.FilterParameters,
+    options?: SignalOptions,
   ): Promise<rowsOf.DeleteFromTableResponse> {
-    return this.#namespace.deleteFromTable({ ...this.#write(), predicate, params });
+    const more = checkedOptions("delete", options, "deleteFromTable", ["predicate", "params"]);
+    refuseOptions("delete", predicate, "predicate");
+    return this.#namespace.deleteFromTable({ ...more, ...this.#write(), predicate, params });
   }
 
   /**
@@ -228,16 +292,14 @@ export class TableHandle {
    *
    *     await table.update({ where: "id = 7", values: { name: "x" }, valuesSql: { count: "count + 1" } });
    */
-  async update({
-    where,
-    values,
-    valuesSql,
-    params,
-    signal,
-  }: UpdateOptions): Promise<rowsOf.UpdateTableResponse> {
+  async update(options: UpdateOptions): Promise<rowsOf.UpdateTableResponse> {
+    const members = ["where", "values", "valuesSql", "params", "signal", "onProgress"];
+    const { where, values, valuesSql, params, ...more } = checkedOptions("update", options, members);
     const updates = Object.entries(valuesSql ?? {});
-    const request = { ...this.#write(), updates, values, predicate: where, params, signal };
-    return this.#namespace.updateTable(request);
+    return this.#namespace.updateTable({
+      ...{ ...more, ...this.#write() },
+      ...{ updates, values, predicate: where, params },
+    });
   }
 
   /**
@@ -248,99 +310,253 @@ export class TableHandle {
   async mergeInsert(
     on: string | readonly string[],
     data: rowsOf.RowsInput,
-    options: Omit<rowsOf.MergeInsertIntoTableRequest, keyof base.TableRequest | "on" | "branch"> = {},
+    options?: OptionsOf<rowsOf.MergeInsertIntoTableRequest, "on">,
   ): Promise<rowsOf.MergeInsertIntoTableResponse> {
-    return this.#namespace.mergeInsertIntoTable({ ...this.#write(), on, ...options }, data);
+    const more = checkedOptions("mergeInsert", options, "mergeInsertIntoTable", ["on"]);
+    if (data === undefined) {
+      throw new InvalidInputError("rows: undefined; write mergeInsert(on, rows, options)");
+    }
+    return this.#namespace.mergeInsertIntoTable({ ...more, ...this.#write(), on }, data);
   }
 
-  /** Searches rows by a vector, or by words of their text. */
-  search({ text, ...query }: SearchOptions): Scan {
-    const fullTextQuery = text === undefined ? query.fullTextQuery : { stringQuery: { query: text } };
-    return this.scan({ ...query, fullTextQuery } as ScanOptions);
+  // ---------------------------------------------------------------------------------------------- columns
+
+  /** Adds columns that are null, a constant, or what SQL computes of other columns; or that {@link backfill} fills. */
+  async addColumns(
+    columns: schemas.NewColumn | readonly schemas.NewColumn[],
+    options?: OptionsOf<schemas.AlterTableAddColumnsRequest, "newColumns">,
+  ): Promise<schemas.AlterTableAddColumnsResponse> {
+    const more = checkedOptions("addColumns", options, "alterTableAddColumns", ["newColumns"]);
+    const newColumns = listed(columns);
+    return this.#namespace.alterTableAddColumns({ ...more, ...this.#write(), newColumns });
   }
 
-  /** Starts a job that builds an index; `ns.waitForJob` waits for it. */
-  async createIndex(
-    column: string,
-    options: Omit<indexes.CreateTableIndexRequest, keyof base.TableRequest | "column" | "branch"> = {},
-  ): Promise<indexes.CreateTableIndexResponse> {
-    return this.#namespace.createTableIndex({ ...this.#write(), column, ...options });
+  /** Renames columns, changes their nullability, casts them to other types; all the changes or none. */
+  async alterColumns(
+    changes: schemas.ColumnAlteration | readonly schemas.ColumnAlteration[],
+    options?: OptionsOf<schemas.AlterTableAlterColumnsRequest, "alterations">,
+  ): Promise<schemas.AlterTableAlterColumnsResponse> {
+    const more = checkedOptions("alterColumns", options, "alterTableAlterColumns", ["alterations"]);
+    const alterations = listed(changes);
+    return this.#namespace.alterTableAlterColumns({ ...more, ...this.#write(), alterations });
   }
 
-  /** All indexes, by name. */
-  async indexes(): Promise<readonly indexes.TableIndex[]> {
-    return (await this.#namespace.listTableIndices(this.#read())).indexes;
-  }
-
-  /**
-   * Drops an index.
-   * @throws TableIndexNotFoundError
-   */
-  async dropIndex(name: string): Promise<indexes.DropTableIndexResponse> {
-    return this.#namespace.dropTableIndex({ ...this.#write(), indexName: name });
+  /** Removes columns, or members of columns, by their paths; older versions keep them. */
+  async dropColumns(
+    paths: string | readonly string[],
+    options?: SignalOptions,
+  ): Promise<schemas.AlterTableDropColumnsResponse> {
+    const { signal } = checkedOptions("dropColumns", options, SIGNAL);
+    const columns = typeof paths === "string" ? [paths] : paths;
+    return this.#namespace.alterTableDropColumns({ ...this.#write(), columns, signal });
   }
 
   /**
    * Starts to fill a computed column, see `alterTableBackfillColumns`.
-   * @returns the id of the job, for `waitForJob`
+   * @returns the id of the job, for {@link waitForJob}
    */
   async backfill(
     column: string,
-    options: Omit<schemas.AlterTableBackfillColumnsRequest, keyof base.TableRequest | "column" | "branch"> & {
-      readonly signal?: AbortSignal;
-    } = {},
+    options?: OptionsOf<schemas.AlterTableBackfillColumnsRequest, "column">,
   ): Promise<schemas.AlterTableBackfillColumnsResponse> {
-    return this.#namespace.alterTableBackfillColumns({ ...this.#write(), column, ...options });
+    const more = checkedOptions("backfill", options, "alterTableBackfillColumns", ["column"]);
+    return this.#namespace.alterTableBackfillColumns({ ...more, ...this.#write(), column });
   }
 
-  /** The computed columns, and how far each is filled. */
-  async computedColumns(): Promise<readonly schemas.ComputedColumnState[]> {
-    return (await this.#namespace.describeComputedColumns(this.#read())).columns;
+  /** The computed columns, how far each is filled, and which fragments have rows without a value. */
+  async computedColumns(options?: SignalOptions): Promise<readonly schemas.ComputedColumnState[]> {
+    const { signal } = checkedOptions("computedColumns", options, SIGNAL);
+    return (await this.#namespace.describeComputedColumns({ ...this.#read(), signal })).columns;
   }
 
-  /** Counts of rows, bytes, fragments and indexes. */
-  stats(): Promise<tables.GetTableStatsResponse> {
-    return this.#namespace.getTableStats(this.#read());
+  // ---------------------------------------------------------------------------------------------- metadata
+
+  /** The metadata of the schema. */
+  async metadata(options?: SignalOptions): Promise<Readonly<Record<string, string>>> {
+    return (await this.describe(checkedOptions("metadata", options, SIGNAL))).metadata ?? {};
   }
+
+  /** Replaces the metadata of the schema. */
+  async updateMetadata(
+    metadata: Readonly<Record<string, string>>,
+    options?: SignalOptions,
+  ): Promise<schemas.UpdateTableSchemaMetadataResponse> {
+    const { signal } = checkedOptions("updateMetadata", options, SIGNAL);
+    return this.#namespace.updateTableSchemaMetadata({ ...this.#write(), metadata, signal });
+  }
+
+  /** Changes the metadata of fields; all the changes or none. */
+  async updateFieldMetadata(
+    updates: schemas.FieldMetadataUpdate | readonly schemas.FieldMetadataUpdate[],
+    options?: SignalOptions,
+  ): Promise<schemas.UpdateFieldMetadataResponse> {
+    const { signal } = checkedOptions("updateFieldMetadata", options, SIGNAL);
+    return this.#namespace.updateFieldMetadata({ ...this.#write(), updates: listed(updates), signal });
+  }
+
+  // ---------------------------------------------------------------------------------------------- indexes, jobs
+
+  /** Starts a job that builds an index; {@link waitForJob} waits for it. */
+  async createIndex(
+    column: string,
+    options?: OptionsOf<indexes.CreateTableIndexRequest, "column">,
+  ): Promise<indexes.CreateTableIndexResponse> {
+    const more = checkedOptions("createIndex", options, "createTableIndex", ["column"]);
+    return this.#namespace.createTableIndex({ ...more, ...this.#write(), column });
+  }
+
+  /** All indexes of the version, by name. */
+  async indexes(options?: SignalOptions): Promise<readonly indexes.TableIndex[]> {
+    const { signal } = checkedOptions("indexes", options, SIGNAL);
+    const at = await this.#untagged(signal);
+    return (await this.#namespace.listTableIndices({ ...this.#call, ...at, signal })).indexes;
+  }
+
+  /** How much of the version an index covers. */
+  async indexStats(name: string, options?: SignalOptions): Promise<indexes.DescribeTableIndexStatsResponse> {
+    const { signal } = checkedOptions("indexStats", options, SIGNAL);
+    const at = await this.#untagged(signal);
+    return this.#namespace.describeTableIndexStats({ ...this.#call, ...at, indexName: name, signal });
+  }
+
+  /** Removes an index from the versions to come. */
+  async dropIndex(name: string, options?: SignalOptions): Promise<indexes.DropTableIndexResponse> {
+    const { signal } = checkedOptions("dropIndex", options, SIGNAL);
+    return this.#namespace.dropTableIndex({ ...this.#write(), indexName: name, signal });
+  }
+
+  /**
+   * The jobs of the table and of its branches, those started last first.
+   *
+   *     const { jobId } = await table.backfill("vector");
+   *     await table.waitForJob(jobId, { onProgress: ({ done, total }) => console.log(done, total) });
+   */
+  async listJobs(options?: OptionsOf<jobs.ListJobsRequest>): Promise<readonly jobs.Job[]> {
+    const more = checkedOptions("listJobs", options, "listJobs");
+    return (await this.#namespace.listJobs({ ...more, ...this.#call })).jobs;
+  }
+
+  /** What is known about a job, by its id. */
+  async describeJob(jobId: string, options?: SignalOptions): Promise<jobs.Job> {
+    const { signal } = checkedOptions("describeJob", options, SIGNAL);
+    return this.#namespace.describeJob({ ...this.#call, jobId, signal });
+  }
+
+  /**
+   * Waits until a job has succeeded or was cancelled, or the time is over; resolves to the job as it is then.
+   * @throws the error that the job failed with
+   */
+  async waitForJob(jobId: string, options?: OptionsOf<jobs.WaitForJobRequest, "jobId">): Promise<jobs.Job> {
+    const more = checkedOptions("waitForJob", options, "waitForJob", ["jobId"]);
+    return this.#namespace.waitForJob({ ...more, ...this.#call, jobId });
+  }
+
+  /** Cancels a job, whichever process runs it; what it has committed stays. Resolves to the job as it is then. */
+  async cancelJob(jobId: string, options?: SignalOptions): Promise<jobs.Job> {
+    const { signal } = checkedOptions("cancelJob", options, SIGNAL);
+    return this.#namespace.cancelJob({ ...this.#call, jobId, signal });
+  }
+
+  // ---------------------------------------------------------------------------------------------- versions, refs
 
   /** All versions of the handle's branch, oldest first; for a handle on a tag, of the branch that the tag is on. */
-  async versions(): Promise<readonly versions.TableVersion[]> {
-    const { branch, tag } = this.#at;
-    const at =
-      tag === undefined ? branch : (await this.#namespace.getTableTagVersion({ ...this.#call, tag })).branch;
-    const { versions } = await this.#namespace.listTableVersions({ ...this.#call, branch: at });
-    return versions;
+  async versions(options?: SignalOptions): Promise<readonly versions.TableVersion[]> {
+    const { signal } = checkedOptions("versions", options, SIGNAL);
+    const { branch } = await this.#untagged(signal);
+    return (await this.#namespace.listTableVersions({ ...this.#call, branch, signal })).versions;
   }
 
   /** Commits the content of an older version as the new latest one. */
-  async restore(version: number): Promise<tables.RestoreTableResponse> {
-    return this.#namespace.restoreTable({ ...this.#write(), version });
+  async restore(version: number, options?: SignalOptions): Promise<tables.RestoreTableResponse> {
+    const { signal } = checkedOptions("restore", options, SIGNAL);
+    return this.#namespace.restoreTable({ ...this.#write(), version, signal });
   }
 
   /** All branches of the table except main, by name. */
-  async branches(): Promise<Readonly<Record<string, branches.BranchContents>>> {
-    return (await this.#namespace.listTableBranches(this.#call)).branches;
+  async branches(options?: SignalOptions): Promise<Readonly<Record<string, branches.BranchContents>>> {
+    const { signal } = checkedOptions("branches", options, SIGNAL);
+    return (await this.#namespace.listTableBranches({ ...this.#call, signal })).branches;
+  }
+
+  /**
+   * Starts a branch from a version; copies no rows.
+   * @param from number of a version on the handle's branch, or where the version is. Default: the version that reads see
+   * @returns a handle on the branch
+   */
+  async createBranch(
+    name: string,
+    from?: number | Pick<TableHandleOptions, "branch" | "version" | "tag">,
+    options?: SignalOptions,
+  ): Promise<TableHandle<Row>> {
+    const { signal } = checkedOptions("createBranch", options, SIGNAL);
+    const source = from === undefined || from === null ? this.#at : this.#sourceOf(from);
+    await this.#namespace.createTableBranch({
+      ...{ ...this.#call, name, signal },
+      ...{ fromBranch: source.branch, fromVersion: source.version, fromTag: source.tag },
+    });
+    return new TableHandle(this.#namespace, this.id, { ...this.#options, branch: name });
+  }
+
+  /** Removes a branch, with all its versions, that no other branch and no tag refers to. */
+  async deleteBranch(name: string, options?: SignalOptions): Promise<branches.DeleteTableBranchResponse> {
+    const { signal } = checkedOptions("deleteBranch", options, SIGNAL);
+    return this.#namespace.deleteTableBranch({ ...this.#call, name, signal });
   }
 
   /** All tags of the table by name, including those of its branches. */
-  async tags(): Promise<Readonly<Record<string, tags.TagContents>>> {
-    return (await this.#namespace.listTableTags(this.#call)).tags;
+  async tags(options?: SignalOptions): Promise<Readonly<Record<string, tags.TagContents>>> {
+    const { signal } = checkedOptions("tags", options, SIGNAL);
+    return (await this.#namespace.listTableTags({ ...this.#call, signal })).tags;
   }
+
+  /**
+   * Gives a version of the handle's branch a name.
+   * @param version default: the one that reads see
+   */
+  async createTag(
+    tag: string,
+    version?: number,
+    options?: SignalOptions,
+  ): Promise<tags.CreateTableTagResponse> {
+    const { signal } = checkedOptions("createTag", options, SIGNAL);
+    return this.#namespace.createTableTag({ ...(await this.#target(version, signal)), tag, signal });
+  }
+
+  /**
+   * Moves a tag to another version of the handle's branch.
+   * @param version default: the one that reads see
+   */
+  async updateTag(
+    tag: string,
+    version?: number,
+    options?: SignalOptions,
+  ): Promise<tags.UpdateTableTagResponse> {
+    const { signal } = checkedOptions("updateTag", options, SIGNAL);
+    return this.#namespace.updateTableTag({ ...(await this.#target(version, signal)), tag, signal });
+  }
+
+  /** Deletes a tag; the version stays. */
+  async deleteTag(tag: string, options?: SignalOptions): Promise<tags.DeleteTableTagResponse> {
+    const { signal } = checkedOptions("deleteTag", options, SIGNAL);
+    return this.#namespace.deleteTableTag({ ...this.#call, tag, signal });
+  }
+
+  // ---------------------------------------------------------------------------------------------- upkeep
 
   /** Merges small fragments, and rewrites fragments with many deleted rows, of the table or of the handle's branch. */
   async optimize(
-    options: upkeep.OptimizeSettings &
-      Pick<upkeep.LongWork, "onProgress"> & { readonly signal?: AbortSignal } = {},
+    options?: Omit<OptionsOf<upkeep.OptimizeTableRequest>, "background">,
   ): Promise<upkeep.OptimizeTableResponse> {
-    return this.#namespace.optimizeTable({ ...this.#write(), ...options });
+    const more = checkedOptions("optimize", options, "optimizeTable", ["background"]);
+    return this.#namespace.optimizeTable({ ...more, ...this.#write(), background: false });
   }
 
   /** Removes old versions of the table, or of the handle's branch, and files that no version needs. */
   async cleanup(
-    options: upkeep.CleanupSettings &
-      Pick<upkeep.LongWork, "onProgress"> & { readonly signal?: AbortSignal } = {},
+    options?: Omit<OptionsOf<upkeep.CleanupTableRequest>, "background">,
   ): Promise<upkeep.CleanupTableResponse> {
-    return this.#namespace.cleanupTable({ ...this.#write(), ...options });
+    const more = checkedOptions("cleanup", options, "cleanupTable", ["background"]);
+    return this.#namespace.cleanupTable({ ...more, ...this.#write(), background: false });
   }
 
   #read() {
@@ -355,25 +571,59 @@ export class TableHandle {
     }
     return { ...this.#call, branch: this.#at.branch };
   }
+
+  /** For what is done to a table with all its branches. */
+  #whole(method: string) {
+    const { branch, ...call } = this.#write();
+    if (branch === undefined) return call;
+    throw new InvalidTableStateError(`${method}: a handle on a branch is not one on the whole table`);
+  }
+
+  /** The handle's branch and version, with what its tag names in place of a tag. */
+  async #untagged(signal: AbortSignal | undefined): Promise<Pick<TableHandleOptions, "branch" | "version">> {
+    const { tag, branch, version } = this.#at;
+    if (tag === undefined) return { branch, version };
+    return this.#namespace.getTableTagVersion({ ...this.#call, tag, signal });
+  }
+
+  /** The version of the handle's branch that a tag is to name. */
+  async #target(version: number | undefined, signal: AbortSignal | undefined) {
+    const at = await this.#untagged(signal);
+    const wanted = version ?? at.version ?? (await this.version({ signal }));
+    return { ...this.#call, branch: at.branch, version: wanted };
+  }
+
+  #sourceOf(from: unknown): Pick<TableHandleOptions, "branch" | "version" | "tag"> {
+    if (typeof from === "number") {
+      const { branch, tag } = this.#at;
+      if (tag === undefined) return { branch, version: from };
+      throw new InvalidInputError("from: a handle on a tag has no branch; write { branch, version }");
+    }
+    if (!isObject(from)) {
+      throw new InvalidInputError(
+        `from: must be the number of a version, { branch, version } or { tag }, not ${shortly(from)}`,
+      );
+    }
+    checkOptionMembers("from", from, ["branch", "version", "tag"]);
+    return from;
+  }
 }
 
-/** Treats null as an absent option, as requests do. */
-const withoutNulls = (at: TableHandleOptions): TableHandleOptions =>
-  Object.fromEntries(Object.entries(at).filter(([, value]) => value !== null));
+/** Options of a search beside those of a scan. */
+const SEARCH_OPTIONS = [
+  ...["columns", "filter", "params", "orderBy", "limit", "offset", "withRowId", "batchSize"],
+  ...["useScalarIndex", "signal", "vector", "text", "fullTextQuery", "vectorColumn", "k", "distanceType"],
+  ...["nprobes", "refineFactor", "ef", "prefilter", "bypassVectorIndex", "fastSearch"],
+  ...["lowerBound", "upperBound"],
+];
 
-/** A stream that is opened when its first piece is asked for. */
-function laterStream(open: () => Promise<ReadableStream<Uint8Array>>): ReadableStream<Uint8Array> {
-  let reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        reader ??= (await open()).getReader();
-        const { done, value } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: (reason) => reader?.cancel(reason),
-    },
-    { highWaterMark: 0 },
+const listed = <Entry extends object>(entries: Entry | readonly Entry[]): readonly Entry[] =>
+  Array.isArray(entries) ? entries : [entries as Entry];
+
+/** Refuses an object of options where a text or an expression stands. */
+function refuseOptions(method: string, given: unknown, what: string): void {
+  if (!isObject(given) || "syntax" in given) return;
+  throw new InvalidInputError(
+    `${what}: must be a text or an expression, as in ${method}("id > 7"), not an object`,
   );
 }

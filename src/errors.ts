@@ -87,26 +87,56 @@ export class NamespaceError extends Error {
   operation?: string;
 
   constructor(type: ErrorType, message: string, options?: { cause?: unknown }) {
-    super(message, options);
+    // A cause that is undefined would still be printed.
+    super(message, options?.cause === undefined ? undefined : { cause: options.cause });
     const row = ERROR_TABLE[type];
-    this.name = `${type}Error`;
+    if (this.name === "Error") this.name = `${type}Error`;
     this.type = type;
     this.code = row.code;
     this.status = row.status;
   }
+
+  /** What `JSON.stringify` shows: neither the stack nor the cause, which may tell of the machine. */
+  toJSON(): NamespaceErrorJson {
+    const { name, type, code, status, message, operation } = this;
+    return { name, type, code, status, message, ...(operation !== undefined && { operation }) };
+  }
 }
 
-/** Makes errors of one code. */
-interface ErrorClass {
-  new (message: string, options?: { cause?: unknown }): NamespaceError;
+/** An error as JSON. */
+export interface NamespaceErrorJson {
+  /** Name of the class. */
+  readonly name: string;
+  /** Name of the code. */
+  readonly type: ErrorType;
+  /** Numeric code. */
+  readonly code: number;
+  /** HTTP status. */
+  readonly status: number;
+  /** What went wrong. */
+  readonly message: string;
+  /** The operation that failed. */
+  readonly operation?: string;
 }
 
-const errorClass = (type: ErrorType): ErrorClass =>
-  class extends NamespaceError {
+/** A class of errors of one code. */
+type ErrorClass = new (message: string, options?: { cause?: unknown }) => NamespaceError;
+
+const errorClass = (type: ErrorType): ErrorClass => {
+  class TypedError extends NamespaceError {
     constructor(message: string, options?: { cause?: unknown }) {
       super(type, message, options);
     }
-  };
+  }
+  // On the prototype, the name is in the first line of the stack, and is not printed a second time.
+  setErrorName(TypedError, `${type}Error`);
+  return TypedError;
+};
+
+/** Gives the errors of a class their name, before the first of them is made. */
+function setErrorName(errors: { readonly prototype: Error }, name: string): void {
+  Object.defineProperty(errors.prototype, "name", { value: name, configurable: true, writable: true });
+}
 
 /**
  * An operation, a type or a value that this release does not support; the message names it. Nothing was changed.
@@ -173,6 +203,16 @@ export class TableBranchNotFoundError extends errorClass("TableBranchNotFound") 
 /** The table has a branch of that name already. Code 23, HTTP 409. */
 export class TableBranchAlreadyExistsError extends errorClass("TableBranchAlreadyExists") {}
 
+/**
+ * A call that was ended by its signal: a ServiceUnavailableError under the name that the platform gives aborts. Its cause
+ * is the signal's reason.
+ */
+export class AbortedError extends ServiceUnavailableError {
+  static {
+    setErrorName(AbortedError, "AbortError");
+  }
+}
+
 /** The message of a thrown value: of an error, from any realm, its own. */
 export function messageOf(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return String(thrown);
@@ -188,6 +228,10 @@ export function messageOf(thrown: unknown): string {
 
 /** Bytes on disk that contradict the format. */
 export class CorruptFileError extends InternalError {
+  static {
+    setErrorName(CorruptFileError, "CorruptFileError");
+  }
+
   /** The file, as the engine opened it. */
   readonly path: string;
   /** Offset of the first byte that does not fit, or of the structure that holds it. */
@@ -195,7 +239,6 @@ export class CorruptFileError extends InternalError {
 
   constructor(path: string, byteOffset: number, reason: string, options?: { cause?: unknown }) {
     super(`corrupt file ${path} at byte ${byteOffset}: ${reason}`, options);
-    this.name = "CorruptFileError";
     this.path = path;
     this.byteOffset = byteOffset;
   }

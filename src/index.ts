@@ -7,6 +7,15 @@
 export { DirectoryNamespace } from "./DirectoryNamespace.js";
 export * from "./errors.js";
 export { col, Expression, lit, sql } from "./expression/build.js";
+export type {
+  SearchOptions,
+  SignalOptions,
+  TableHandleOptions,
+  UpdateOptions,
+} from "./handle/handleOptions.js";
+export type { SelectedRow } from "./handle/rowTypes.js";
+export type { Scan, ScanOptions } from "./handle/scan.js";
+export { type PlanOptions, type SortColumn, TableQuery } from "./handle/tableQuery.js";
 export { formatFieldPath, formatIdentifier, parseFieldPath, parseIdentifier } from "./ident.js";
 export type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./io/disk/disk.js";
 export type { MemoryShare } from "./memory.js";
@@ -24,11 +33,4 @@ export type * from "./namespace/tags.js";
 export type * from "./namespace/transactions.js";
 export type * from "./namespace/upkeep.js";
 export type * from "./namespace/versions.js";
-export {
-  type Scan,
-  type ScanOptions,
-  type SearchOptions,
-  TableHandle,
-  type TableHandleOptions,
-  type UpdateOptions,
-} from "./TableHandle.js";
+export { TableHandle } from "./TableHandle.js";

@@ -23,14 +23,16 @@ const ARROWS: Record<string, readonly string[]> = {
   memory: [],
   async: ["platform", "memory"],
   ident: ["errors"],
-  optionMembers: ["errors"],
+  nearestName: [],
+  optionMembers: ["errors", "nearestName"],
   namespace: ["memory"],
+  requestMembers: ["errors", "optionMembers", "namespace"],
   bytes: ["platform", "errors", "async"],
   io: ["errors", "async"],
   arrow: ["platform", "errors", "async", "memory", "bytes"],
   format: ["errors", "bytes"],
-  schema: ["errors", "ident", "bytes", "arrow", "format"],
-  expression: ["platform", "errors", "ident", "namespace", "bytes", "arrow"],
+  schema: ["errors", "ident", "nearestName", "bytes", "arrow", "format"],
+  expression: ["platform", "errors", "ident", "nearestName", "namespace", "bytes", "arrow"],
   file: ["platform", "errors", "async", "memory", "bytes", "io", "arrow", "format"],
   rows: [
     "platform",
@@ -49,19 +51,31 @@ const ARROWS: Record<string, readonly string[]> = {
   indexes: ["platform", "errors", "async", "bytes", "io", "arrow", "schema", "file", "rows"],
   table: ["platform", "errors", "async", "bytes", "io", "arrow", "format", "schema", "file"],
   // biome-ignore format: one row, one line
-  query: ["errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table"],
+  query: ["errors", "async", "memory", "ident", "nearestName", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table"],
   // biome-ignore format: one row, one line
   write: ["platform", "errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table", "query"],
   // biome-ignore format: one row, one line
   catalog: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "rows", "table", "query", "write"],
   jobs: ["platform", "errors", "typedErrors", "async", "ident", "namespace", "io", "table"],
   // biome-ignore format: one row, one line
-  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query", "write", "catalog", "jobs", "typedErrors", "indexes"],
-  TableHandle: ["errors", "ident", "namespace", "DirectoryNamespace"],
-  DirectoryNamespace: ["platform", "errors", "optionMembers", "namespace", "io", "operations", "TableHandle"],
+  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query", "write", "catalog", "jobs", "typedErrors", "indexes", "optionMembers"],
+  handle: ["errors", "optionMembers", "namespace", "requestMembers"],
+  TableHandle: ["errors", "ident", "optionMembers", "namespace", "handle", "DirectoryNamespace"],
+  // biome-ignore format: one row, one line
+  DirectoryNamespace: ["platform", "errors", "optionMembers", "namespace", "requestMembers", "io", "operations", "handle", "TableHandle"],
   tiltyardWorker: ["platform", "errors", "typedErrors", "async", "file"],
   rest: ["errors", "async", "memory", "ident", "optionMembers", "namespace", "arrow", "DirectoryNamespace"],
-  index: ["errors", "expression", "memory", "ident", "namespace", "io", "TableHandle", "DirectoryNamespace"],
+  index: [
+    "errors",
+    "expression",
+    "memory",
+    "ident",
+    "namespace",
+    "io",
+    "handle",
+    "TableHandle",
+    "DirectoryNamespace",
+  ],
 };
 
 /** Files a package user imports; everything else must be reached from one of them. */

@@ -31,7 +31,9 @@ function asRun({ text, output }: Program): { text: string; output: readonly stri
   return { text: text.replace(SERVER, asked), output: [...output, "200"] };
 }
 
-it.each(PAGES.flatMap(programsOf))("$name runs as printed and prints what its comments say", async (program) => {
+it.each(
+  PAGES.flatMap(programsOf),
+)("$name runs as printed and prints what its comments say", async (program) => {
   const { text, output } = asRun(program);
   expect(output.length).toBeGreaterThan(0);
   const script = join(project, `${program.name.replaceAll(/[^\w]/g, "-")}.mjs`);

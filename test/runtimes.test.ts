@@ -76,7 +76,9 @@ describe("bundled", () => {
       const code = await readFile(path, "utf8");
       expect([path, /\bcreateRequire\b/.test(code)]).toEqual([path, false]);
       // In an ES module a function named `require` is one of the engine's own.
-      const calls = path.endsWith(".cjs") ? /(?<![.#$\w])(?:require|import)\(([^)\n]*)\)/g : /(?<![.#$\w])import\(([^)\n]*)\)/g;
+      const calls = path.endsWith(".cjs")
+        ? /(?<![.#$\w])(?:require|import)\(([^)\n]*)\)/g
+        : /(?<![.#$\w])import\(([^)\n]*)\)/g;
       const loaded = [...code.matchAll(calls)].map(([, what]) => what);
       expect(loaded.filter((what) => !/^"[^"]+"$/.test(what))).toEqual([]);
     }
@@ -87,7 +89,10 @@ describe("in a test runner", () => {
   it.each(["vmThreads", "threads", "forks"])("vitest with the pool %s", async (pool) => {
     const directory = await folder(`vitest ${pool}`);
     const steps = PROGRAM.replace("console.log(", "const seen = [").replace(/length\);\n/, "length];\n");
-    const [imports, body] = [steps.slice(0, steps.indexOf("const ns")), steps.slice(steps.indexOf("const ns"))];
+    const [imports, body] = [
+      steps.slice(0, steps.indexOf("const ns")),
+      steps.slice(steps.indexOf("const ns")),
+    ];
     await writeFile(
       join(directory, "rows.test.mjs"),
       `import { expect, it } from "vitest";

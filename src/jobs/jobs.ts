@@ -79,6 +79,23 @@ export class Jobs {
    * @throws TableReplacedError where the table is gone
    */
   async start(spec: JobSpec, signal?: AbortSignal): Promise<{ readonly jobId: string }> {
+    return this.#resumeOr(spec, signal, async (record) => {
+      await this.#sweepIfDue();
+      return { jobId: await this.#begin(record, spec) };
+    });
+  }
+
+  /** As {@link start}, but starts no job where there is none that has not ended; null then. */
+  resume(spec: JobSpec, signal?: AbortSignal): Promise<{ readonly jobId: string } | null> {
+    return this.#resumeOr(spec, signal, async () => null);
+  }
+
+  /** @param begin called under the lock of all jobs, where none that is the same has not ended */
+  async #resumeOr<Begun>(
+    spec: JobSpec,
+    signal: AbortSignal | undefined,
+    begin: (record: JobRecord) => Promise<Begun>,
+  ): Promise<Begun | { readonly jobId: string }> {
     const { disk, root } = this.#environment;
     const identity = await readTableIdentity(spec.at);
     if (identity === null) throw new TableReplacedError(spec.at.root);
@@ -105,8 +122,7 @@ export class Jobs {
         }
         if (await this.#takeOver(same, spec)) return { jobId: same.jobId };
       }
-      await this.#sweepIfDue();
-      return { jobId: await this.#begin(record, spec) };
+      return begin(record);
     });
   }
 

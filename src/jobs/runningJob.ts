@@ -133,7 +133,7 @@ export class RunningJob {
       const result = await spec.run(this.#control(await readCheckpoint(disk, directory)));
       return this.#ended({ state: "Succeeded", ...(result !== undefined && { result }) });
     } catch (error) {
-      const reason: unknown = signal.aborted ? signal.reason : error;
+      const reason: unknown = signal.aborted ? signal.reason : await this.#reasonOf(error);
       if (!(reason instanceof JobCancelledError))
         return this.#ended({ state: "Failed", error: failureOf(reason) });
       if (reason.why === "cancelled") return this.#ended({ state: "Cancelled" });
@@ -141,6 +141,16 @@ export class RunningJob {
       return null;
     } finally {
       endTurn?.();
+    }
+  }
+
+  /** Where the table is gone, or the job is another process's by now, that is why the work failed. */
+  async #reasonOf(error: unknown): Promise<unknown> {
+    try {
+      await this.#requireHeld();
+      return error;
+    } catch (reason) {
+      return reason instanceof NamespaceError ? reason : error;
     }
   }
 

@@ -19,9 +19,9 @@ export interface BranchContents {
 /** Request of `listTableBranches`. */
 export interface ListTableBranchesRequest extends TableRequest {
   /** Token of the previous page. */
-  readonly pageToken?: string;
+  readonly pageToken?: string | undefined;
   /** Inclusive upper bound of the branches returned, > 0. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 /** What `listTableBranches` resolves to. */
 export interface ListTableBranchesResponse {
@@ -36,11 +36,11 @@ export interface CreateTableBranchRequest extends TableRequest {
   /** Parts made of letters, digits, '.', '-' and '_', joined by '/'. */
   readonly name: string;
   /** Absent: the main branch. */
-  readonly fromBranch?: string;
+  readonly fromBranch?: string | undefined;
   /** Absent: the latest. */
-  readonly fromVersion?: number;
+  readonly fromVersion?: number | undefined;
   /** Excludes `fromBranch` and `fromVersion`. */
-  readonly fromTag?: string;
+  readonly fromTag?: string | undefined;
 }
 /** What `createTableBranch` resolves to. */
 export interface CreateTableBranchResponse {

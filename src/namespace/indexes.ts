@@ -1,12 +1,37 @@
 /** Requests and responses of the operations on indexes. */
 
 import type { TableRequest } from "./request.js";
+import type { WithProgress } from "./upkeep.js";
+
+/** A kind of index; in any case. */
+export type IndexType =
+  | "BTREE"
+  | "SCALAR"
+  | "BITMAP"
+  | "LABEL_LIST"
+  | "ZONEMAP"
+  | "BLOOMFILTER"
+  | "NGRAM"
+  | "FTS"
+  | "INVERTED"
+  | "FM"
+  | "VECTOR"
+  | "IVF_FLAT"
+  | "IVF_SQ"
+  | "IVF_PQ"
+  | "IVF_RQ"
+  | "IVF_HNSW_FLAT"
+  | "IVF_HNSW_SQ"
+  | "IVF_HNSW_PQ";
+
+/** How the distance of vectors is measured; in any case. */
+export type DistanceType = "l2" | "cosine" | "dot" | "hamming" | (string & Record<never, never>);
 
 /**
  * An index on one column. Indexes of kinds for text (`FTS`, `FM`) and for vectors (`IVF_…`) are not built by this release;
  * the members that are about them are checked all the same, and mean nothing for other kinds.
  */
-export interface CreateTableIndexRequest extends TableRequest {
+export interface CreateTableIndexRequest extends TableRequest, WithProgress {
   /** Path of the column; members of structs as in `a.b`. */
   readonly column: string;
   /**
@@ -14,59 +39,59 @@ export interface CreateTableIndexRequest extends TableRequest {
    * `IVF_PQ` (also `VECTOR`), `IVF_RQ`, `IVF_HNSW_FLAT`, `IVF_HNSW_SQ` or `IVF_HNSW_PQ`, in any case, with or without
    * underscores. Default: `BTREE`, or `IVF_PQ` for vectors.
    */
-  readonly indexType?: string;
+  readonly indexType?: IndexType | Lowercase<IndexType> | undefined;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /**
    * Default: `<path>_idx`, with a number after it where an index on another column, or of another kind, has that name.
    */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** Whether an index of that name on the same column may be replaced, rather than be in the way. Default false. */
-  readonly replace?: boolean;
+  readonly replace?: boolean | undefined;
   /** Of `ZONEMAP` and `BLOOMFILTER`: rows of a zone; 1 to 1,048,576. Default 8192. */
-  readonly rowsPerZone?: number;
+  readonly rowsPerZone?: number | undefined;
   /** Of vectors: `l2` (default), `cosine`, `dot` or `hamming`. */
-  readonly distanceType?: string;
+  readonly distanceType?: DistanceType | undefined;
   /** Of `FTS`: whether positions of words are kept, which searches for phrases need. */
-  readonly withPosition?: boolean;
+  readonly withPosition?: boolean | undefined;
   /** Of `FTS`: what cuts texts into words. */
-  readonly baseTokenizer?: string;
+  readonly baseTokenizer?: string | undefined;
   /** Of `FTS`: the language of stop words and of stemming. */
-  readonly language?: string;
+  readonly language?: string | undefined;
   /** Of `FTS`: words with more characters are left out. */
-  readonly maxTokenLength?: number;
+  readonly maxTokenLength?: number | undefined;
   /** Of `FTS`: whether words are found in any case. */
-  readonly lowerCase?: boolean;
+  readonly lowerCase?: boolean | undefined;
   /** Of `FTS`: whether words are reduced to their stems. */
-  readonly stem?: boolean;
+  readonly stem?: boolean | undefined;
   /** Of `FTS`: whether frequent words of the language are left out. */
-  readonly removeStopWords?: boolean;
+  readonly removeStopWords?: boolean | undefined;
   /** Of `FTS`: whether letters lose their accents. */
-  readonly asciiFolding?: boolean;
+  readonly asciiFolding?: boolean | undefined;
   /** Of `FTS` with n-grams: characters of the shortest ones. */
-  readonly minNgramLength?: number;
+  readonly minNgramLength?: number | undefined;
   /** Of `FTS` with n-grams: characters of the longest ones. */
-  readonly maxNgramLength?: number;
+  readonly maxNgramLength?: number | undefined;
   /** Of `FTS` with n-grams: whether only beginnings of words are kept. */
-  readonly prefixOnly?: boolean;
+  readonly prefixOnly?: boolean | undefined;
   /** 128 or 256. */
-  readonly blockSize?: number;
+  readonly blockSize?: number | undefined;
   /** Of vectors: number of partitions. */
-  readonly numPartitions?: number;
+  readonly numPartitions?: number | undefined;
   /** Of `IVF_PQ` and `IVF_HNSW_PQ`: parts into which a vector is cut. */
-  readonly numSubVectors?: number;
+  readonly numSubVectors?: number | undefined;
   /** Of vectors: bits that stand for a part of a vector, or for a dimension of it. */
-  readonly numBits?: number;
+  readonly numBits?: number | undefined;
   /** Of vectors: rows per partition that training looks at. */
-  readonly sampleRate?: number;
+  readonly sampleRate?: number | undefined;
   /** Of vectors: most rounds of training. */
-  readonly maxIterations?: number;
+  readonly maxIterations?: number | undefined;
   /** Of vectors: rows that a partition should have, where `numPartitions` is not given. */
-  readonly targetPartitionSize?: number;
+  readonly targetPartitionSize?: number | undefined;
   /** Of `IVF_HNSW_…`: neighbours that a node of the graph keeps. */
-  readonly m?: number;
+  readonly m?: number | undefined;
   /** Of `IVF_HNSW_…`: candidates to keep while the graph is built. */
-  readonly efConstruction?: number;
+  readonly efConstruction?: number | undefined;
 }
 /** What `createTableIndex` resolves to. */
 export interface CreateTableIndexResponse {
@@ -79,13 +104,13 @@ export interface CreateTableIndexResponse {
 /** Request of `listTableIndices`. */
 export interface ListTableIndicesRequest extends TableRequest {
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /** The version to read; absent: the latest. */
-  readonly version?: number;
+  readonly version?: number | undefined;
   /** Token of the previous page. */
-  readonly pageToken?: string;
+  readonly pageToken?: string | undefined;
   /** Inclusive upper bound of what is returned, > 0. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 /** What `listTableIndices` resolves to. */
 export interface ListTableIndicesResponse {
@@ -129,9 +154,9 @@ export interface DescribeTableIndexStatsRequest extends TableRequest {
   /** Name of the index. */
   readonly indexName: string;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /** The version to read; absent: the latest. */
-  readonly version?: number;
+  readonly version?: number | undefined;
 }
 /** What `describeTableIndexStats` resolves to. */
 export interface DescribeTableIndexStatsResponse {
@@ -152,7 +177,7 @@ export interface DropTableIndexRequest extends TableRequest {
   /** Name of the index. */
   readonly indexName: string;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 /** What `dropTableIndex` resolves to. */
 export interface DropTableIndexResponse {

@@ -1,6 +1,6 @@
 /** Requests and responses of the operations on jobs. */
 
-import type { RequestBase } from "./request.js";
+import type { ObjectId, RequestBase } from "./request.js";
 
 /** What a job does: builds an index, fills a computed column, compacts fragments, or removes old versions. */
 export type JobKind = "index" | "backfill" | "optimize" | "cleanup";
@@ -20,16 +20,16 @@ export interface JobRequest extends RequestBase {
 /** Which jobs `listJobs` lists. */
 export interface ListJobsRequest extends RequestBase {
   /** Of a table: only its jobs. Default: those of all tables. */
-  readonly id?: readonly string[];
+  readonly id?: ObjectId | undefined;
   /** Default: any. */
-  readonly state?: JobState;
+  readonly state?: JobState | undefined;
 }
 /** Which job `waitForJob` waits for, and how long. */
 export interface WaitForJobRequest extends JobRequest {
   /** Milliseconds after which the call resolves to the job as it is then. Default: no limit. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Called with the job when the call begins to wait, and whenever its progress or state has changed since. */
-  readonly onProgress?: (job: Job) => void;
+  readonly onProgress?: ((job: Job) => void) | undefined;
 }
 /** What is known about a job. Times are RFC 3339. */
 export interface Job {

@@ -1,18 +1,18 @@
 /** Requests and responses of the operations on namespaces. */
 
-import type { Properties, RequestBase } from "./request.js";
+import type { AnyCase, ObjectId, Properties, RequestBase } from "./request.js";
 
 /** Request of `createNamespace`. */
 export interface CreateNamespaceRequest extends RequestBase {
   /** Path of the new namespace; the one above it must exist. */
-  readonly id: readonly string[];
+  readonly id: ObjectId;
   /**
    * `Create` (default) fails if the namespace exists, `ExistOk` leaves it as it is, `Overwrite` replaces it if it is
    * empty.
    */
-  readonly mode?: string;
+  readonly mode?: AnyCase<"Create" | "ExistOk" | "Overwrite"> | undefined;
   /** Properties for users of the object; the engine gives them no meaning. */
-  readonly properties?: Properties;
+  readonly properties?: Properties | undefined;
 }
 /** What `createNamespace` resolves to. */
 export interface CreateNamespaceResponse {
@@ -36,9 +36,9 @@ export interface NamespaceExistsRequest extends RequestBase {}
 /** Request of `listNamespaces`. */
 export interface ListNamespacesRequest extends RequestBase {
   /** Token of the previous page. */
-  readonly pageToken?: string;
+  readonly pageToken?: string | undefined;
   /** Inclusive upper bound of the names returned, > 0. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 /** What `listNamespaces` resolves to. */
 export interface ListNamespacesResponse {
@@ -51,11 +51,11 @@ export interface ListNamespacesResponse {
 /** Request of `dropNamespace`. */
 export interface DropNamespaceRequest extends RequestBase {
   /** Path of the namespace. */
-  readonly id: readonly string[];
+  readonly id: ObjectId;
   /** If the namespace does not exist: `Fail` (default) or `Skip`. */
-  readonly mode?: string;
+  readonly mode?: AnyCase<"Fail" | "Skip"> | undefined;
   /** `Restrict` (default) refuses to drop a namespace that is not empty, `Cascade` drops it with everything in it. */
-  readonly behavior?: string;
+  readonly behavior?: AnyCase<"Restrict" | "Cascade"> | undefined;
 }
 /** What `dropNamespace` resolves to. */
 export interface DropNamespaceResponse {

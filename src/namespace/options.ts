@@ -6,7 +6,7 @@ import type { Identity, Principal } from "./request.js";
 /** How a namespace is closed. */
 export interface CloseOptions {
   /** What becomes of the jobs that this instance runs. Default: `cancel`. */
-  readonly jobs?: "wait" | "cancel";
+  readonly jobs?: "wait" | "cancel" | undefined;
 }
 
 /**
@@ -28,12 +28,12 @@ interface FunctionDeclaration {
   /** Type of the values: one of apache-arrow, of whichever copy of it. Dictionaries are not supported. */
   readonly output: DataType;
   /** False: it fails where a value is null. A null counts as not computed yet. Default: true. */
-  readonly nullable?: boolean;
+  readonly nullable?: boolean | undefined;
   /**
    * How often a call that failed is made again: after 100 milliseconds, then after four times as long each time, up to 30
    * seconds. Default: 2.
    */
-  readonly retries?: number;
+  readonly retries?: number | undefined;
 }
 
 /** Computes one row at a time. */
@@ -105,41 +105,43 @@ export interface AuthorizeCall {
 /** Options of a {@link DirectoryNamespace}: `root` is wanted, all others have defaults. */
 export interface DirectoryNamespaceOptions {
   /** Directory of the namespace, as a path or a `file:` URL; made on the first write. */
-  readonly root: string;
+  readonly root: string | URL;
   /**
    * `fsync` (default): an acknowledged change survives a power cut. `none`: it survives only the end of the process.
    */
-  readonly durability?: "fsync" | "none";
+  readonly durability?: "fsync" | "none" | undefined;
   /** Called before every operation; throwing denies it. Default: everything is allowed. */
-  readonly authorize?: Authorize;
+  readonly authorize?: Authorize | undefined;
   /** Functions of computed columns, by name. */
-  readonly functions?: Readonly<Record<string, UserFunction>>;
+  readonly functions?: Readonly<Record<string, UserFunction>> | undefined;
   /** How locks of tables are taken. */
-  readonly lock?: {
-    /** Milliseconds without renewal after which a writer's lock is taken over; ≥ 2000, default 10,000. */
-    readonly staleMs?: number;
-    /**
-     * Attempts to take a lock after the first. Default: as many as fit into the wait, 60 seconds for most operations.
-     */
-    readonly retries?: number;
-  };
+  readonly lock?:
+    | {
+        /** Milliseconds without renewal after which a writer's lock is taken over; ≥ 2000, default 10,000. */
+        readonly staleMs?: number | undefined;
+        /**
+         * Attempts to take a lock after the first. Default: as many as fit into the wait, 60 seconds for most operations.
+         */
+        readonly retries?: number | undefined;
+      }
+    | undefined;
   /**
    * Most threads for long work, such as compaction: they are started when they are needed and go away when idle. 0, the
    * default: it is done in the calling thread, in short pieces. Threads hold pages of their own, hundreds of megabytes
    * together, and pay where columns are large and processors idle: measure before you ask for them.
    */
-  readonly workers?: number;
+  readonly workers?: number | undefined;
   /**
    * Directories outside the root, as paths or `file:` URLs, below which files of tables may lie: those that a base path
    * in a manifest, or a symbolic link in the root, leads to. Any other place outside the root is refused with a
    * PermissionDeniedError. Default: none.
    */
-  readonly allowedBases?: readonly string[];
+  readonly allowedBases?: readonly (string | URL)[] | undefined;
   /**
    * File version of new tables; default 2.2, the only one with maps, fixed-size lists of structs and blobs of version
    * 2. Blobs of the key `lance-encoding:blob` need 2.0 or 2.1.
    */
-  readonly dataStorageVersion?: "2.0" | "2.1" | "2.2";
+  readonly dataStorageVersion?: "2.0" | "2.1" | "2.2" | undefined;
   /** Manifest names of new tables; default V2. */
-  readonly manifestNaming?: "V1" | "V2";
+  readonly manifestNaming?: "V1" | "V2" | undefined;
 }

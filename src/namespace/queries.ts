@@ -2,7 +2,8 @@
 
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import type { MemoryShare } from "../memory.js";
-import type { TableRequest } from "./request.js";
+import type { DistanceType } from "./indexes.js";
+import type { AnyCase, TableRequest } from "./request.js";
 
 /**
  * Which columns a query returns: a list of them, or an object with a name for each.
@@ -19,79 +20,79 @@ export type ColumnSelection =
   | readonly (string | FilterExpression)[]
   | {
       /** Paths of columns; excludes `columnAliases`. */
-      readonly columnNames?: readonly (string | FilterExpression)[];
+      readonly columnNames?: readonly (string | FilterExpression)[] | undefined;
       /** Paths or expressions, by the names that their columns get; excludes `columnNames`. */
-      readonly columnAliases?: Readonly<Record<string, string | FilterExpression>>;
+      readonly columnAliases?: Readonly<Record<string, string | FilterExpression>> | undefined;
     };
 
 /** Which rows and columns of a table to return, and in which order. */
 export interface QueryTableRequest extends TableRequest {
   /** Which columns the rows have. Default: all columns of the table. */
-  readonly columns?: ColumnSelection;
+  readonly columns?: ColumnSelection | undefined;
   /** Maximum number of rows, ≥ 1. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** The spec's name for the limit, ≥ 0. */
-  readonly k?: number;
+  readonly k?: number | undefined;
   /** Rows to skip, ≥ 0. */
-  readonly offset?: number;
+  readonly offset?: number | undefined;
   /** The version to read; absent: the latest. */
-  readonly version?: number;
+  readonly version?: number | undefined;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /** The tag whose version is read. Excludes `version` and `branch`. */
-  readonly tag?: string;
+  readonly tag?: string | undefined;
   /** Whether the rows also have the column `_rowid`. Default false. */
-  readonly withRowId?: boolean;
+  readonly withRowId?: boolean | undefined;
   /** Maximum rows per batch; absent: as the data lies on disk. */
-  readonly batchSize?: number;
+  readonly batchSize?: number | undefined;
   /**
    * Maximum number of columns that `columns` may name; a table with more fields allows as many as it has. Default: no
    * bound.
    */
-  readonly maxColumns?: number;
+  readonly maxColumns?: number | undefined;
   /** Approximate bytes per batch; absent: as the data lies on disk. */
-  readonly batchBytes?: number;
+  readonly batchBytes?: number | undefined;
   /** Memory bound that rows count against until the next rows are asked for, shared with other work. */
-  readonly memory?: MemoryShare;
+  readonly memory?: MemoryShare | undefined;
   /** Selects rows: SQL text, or an expression. */
-  readonly filter?: string | FilterExpression;
+  readonly filter?: string | FilterExpression | undefined;
   /** Values of the parameters of the filter and of expressions: `$name` in their text. */
-  readonly params?: FilterParameters;
+  readonly params?: FilterParameters | undefined;
   /**
    * Whether scalar indexes find the rows of the filter: `false` reads all rows instead, `true` asks indexes even where
    * reading all rows should be quicker. The rows are the same. Default: whatever should be quicker.
    */
-  readonly useScalarIndex?: boolean;
+  readonly useScalarIndex?: boolean | undefined;
   /** Of a search by vector: the vector. Not supported by this release. */
-  readonly vector?: unknown;
+  readonly vector?: unknown | undefined;
   /** Of a search by vector; so are the members that follow, up to `upperBound`. */
-  readonly vectorColumn?: string;
+  readonly vectorColumn?: string | undefined;
   /** `l2`, `cosine`, `dot` or `hamming`. Default: that of the index, or `l2`. */
-  readonly distanceType?: string;
+  readonly distanceType?: DistanceType | undefined;
   /** Partitions of an index to look into. */
-  readonly nprobes?: number;
+  readonly nprobes?: number | undefined;
   /** Rows that are compared exactly, as a multiple of the limit. */
-  readonly refineFactor?: number;
+  readonly refineFactor?: number | undefined;
   /** Candidates to keep while a graph is searched. */
-  readonly ef?: number;
+  readonly ef?: number | undefined;
   /** Whether the filter comes before the search. Default true. */
-  readonly prefilter?: boolean;
+  readonly prefilter?: boolean | undefined;
   /** Whether all rows are compared, rather than those that an index finds. Default false. */
-  readonly bypassVectorIndex?: boolean;
+  readonly bypassVectorIndex?: boolean | undefined;
   /** Only indexed rows are searched. */
-  readonly fastSearch?: boolean;
+  readonly fastSearch?: boolean | undefined;
   /** Least distance, inclusive. */
-  readonly lowerBound?: number;
+  readonly lowerBound?: number | undefined;
   /** Distances are below this. */
-  readonly upperBound?: number;
+  readonly upperBound?: number | undefined;
   /** Words or a structured query to search for. Not supported by this release. */
-  readonly fullTextQuery?: FullTextQuery;
+  readonly fullTextQuery?: FullTextQuery | undefined;
   /**
    * Columns to sort by; the first one has the highest priority, and rows with equal values keep the order in which they
    * lie on disk. Text is sorted by its bytes, floats in the total order of IEEE 754, so NaN comes after all other numbers.
    * Lists and structs can't be sorted by. Without a limit, large results are sorted in files in the table's directory.
    */
-  readonly orderBy?: readonly OrderByColumn[];
+  readonly orderBy?: readonly OrderByColumn[] | undefined;
 }
 
 /** One of the columns that a result is sorted by. */
@@ -99,9 +100,9 @@ export interface OrderByColumn {
   /** Path of the column, which need not be among those that are returned. */
   readonly columnName: string;
   /** Default true. */
-  readonly ascending?: boolean;
+  readonly ascending?: boolean | undefined;
   /** Whether nulls come before values, ascending or not. Default false. */
-  readonly nullsFirst?: boolean;
+  readonly nullsFirst?: boolean | undefined;
 }
 
 /** An expression made with `col`, `lit` and `sql`. */
@@ -127,7 +128,7 @@ export type FilterValue =
 export type FilterParameters = Readonly<Record<string, FilterValue>>;
 
 /** The forms in which rows can be read. */
-export interface RowForms {
+export interface RowForms<Row extends object = Record<string, unknown>> {
   /** All rows as one Arrow table. */
   toArrow(): Promise<Table>;
   /**
@@ -135,9 +136,9 @@ export interface RowForms {
    * 1970, as apache-arrow gives them; times and durations are in their own unit; decimals are texts; bytes are
    * Uint8Array; lists are arrays, and vectors typed arrays; structs are objects, maps are Map.
    */
-  toArray(): Promise<Record<string, unknown>[]>;
+  toArray(): Promise<Row[]>;
   /** The rows one by one, as {@link toArray} gives them; a batch of them is in memory. */
-  rows(): AsyncIterable<Record<string, unknown>>;
+  rows(): AsyncIterable<Row>;
   /** All rows as the bytes of an Arrow IPC stream, for any release of apache-arrow and for other programs. */
   toIPC(): Promise<Uint8Array>;
   /** The same as {@link toIPC}, at the pace of its reader. */
@@ -145,7 +146,9 @@ export interface RowForms {
 }
 
 /** Rows of a query, to read batch by batch or all at once. Each iteration, and each call, runs the query again. */
-export interface QueryResult extends AsyncIterable<RecordBatch>, RowForms {
+export interface QueryResult<Row extends object = Record<string, unknown>>
+  extends AsyncIterable<RecordBatch>,
+    RowForms<Row> {
   /** The Arrow schema of the rows. */
   readonly schema: Schema;
 }
@@ -164,13 +167,13 @@ export interface TakeRowsRequest extends TableRequest {
   /** Integers from 0 to the number of live rows, exclusive; in any order, with repeats. */
   readonly rowOffsets: RowOffsets;
   /** Which columns the rows have. Default: all columns of the table. */
-  readonly columns?: ColumnSelection;
+  readonly columns?: ColumnSelection | undefined;
   /** The version to read; absent: the latest. */
-  readonly version?: number;
+  readonly version?: number | undefined;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /** The tag whose version is read. Excludes `version` and `branch`. */
-  readonly tag?: string;
+  readonly tag?: string | undefined;
 }
 
 /** Which values of a blob column to take, by the offsets of their rows. */
@@ -183,11 +186,11 @@ export interface TakeBlobsRequest extends TableRequest {
   /** As in {@link TakeRowsRequest}. */
   readonly rowOffsets: RowOffsets;
   /** The version to read; absent: the latest. */
-  readonly version?: number;
+  readonly version?: number | undefined;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /** The tag whose version is read. Excludes `version` and `branch`. */
-  readonly tag?: string;
+  readonly tag?: string | undefined;
 }
 
 /**
@@ -211,30 +214,32 @@ export interface LazyBlob {
 /** Which rows of a table to count. */
 export interface CountTableRowsRequest extends TableRequest {
   /** Selects the rows to count: SQL text, or an expression. Default: all. */
-  readonly predicate?: string | FilterExpression;
+  readonly predicate?: string | FilterExpression | undefined;
   /** Values of the parameters of the predicate: `$name` in its text. */
-  readonly params?: FilterParameters;
+  readonly params?: FilterParameters | undefined;
   /** As in {@link QueryTableRequest}. */
-  readonly useScalarIndex?: boolean;
+  readonly useScalarIndex?: boolean | undefined;
   /** The version to read; absent: the latest. */
-  readonly version?: number;
+  readonly version?: number | undefined;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /** The tag whose version is read. Excludes `version` and `branch`. */
-  readonly tag?: string;
+  readonly tag?: string | undefined;
 }
 
 /** Full-text search of a query; not supported by this release. */
 export interface FullTextQuery {
   /** Words, and the columns to search. */
-  readonly stringQuery?: {
-    /** The words. */
-    readonly query: string;
-    /** Paths of columns. Default: all that are indexed. */
-    readonly columns?: readonly string[];
-  };
+  readonly stringQuery?:
+    | {
+        /** The words. */
+        readonly query: string;
+        /** Paths of columns. Default: all that are indexed. */
+        readonly columns?: readonly string[];
+      }
+    | undefined;
   /** A query as a tree, in the shape that the namespace spec gives it. */
-  readonly structuredQuery?: unknown;
+  readonly structuredQuery?: unknown | undefined;
 }
 
 /** Not supported by this release, like the next. */
@@ -242,16 +247,16 @@ export interface ExplainTableQueryPlanRequest extends TableRequest {
   /** The query to explain. */
   readonly query: Omit<QueryTableRequest, keyof TableRequest>;
   /** Whether long lists and conditions are shown whole. Default false. */
-  readonly verbose?: boolean;
+  readonly verbose?: boolean | undefined;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /** `Text` (default): a line for each node. `Json`: the text of a {@link QueryPlanNode}. */
-  readonly format?: string;
+  readonly format?: AnyCase<"Text" | "Json"> | undefined;
 }
 /** The query to run and to measure. */
 export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {
   /** As in {@link ExplainTableQueryPlanRequest}. */
-  readonly format?: string;
+  readonly format?: AnyCase<"Text" | "Json"> | undefined;
 }
 
 /** A step of a query. */

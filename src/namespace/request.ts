@@ -6,9 +6,9 @@
 /** The caller, as given in the request; the REST handler fills this from headers. */
 export interface Identity {
   /** An API key. */
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   /** A bearer token. */
-  readonly authToken?: string;
+  readonly authToken?: string | undefined;
 }
 
 /** The caller, once verified. */
@@ -22,30 +22,50 @@ export interface Principal {
   /** How the caller was verified: `apiKey`, `bearer`, `anonymous`, or the name that a lookup of the host gives. */
   readonly method: string;
   /** The claims of a verified token. */
-  readonly claims?: Readonly<Record<string, unknown>>;
+  readonly claims?: Readonly<Record<string, unknown>> | undefined;
 }
+
+/**
+ * Path of an object: the names of namespaces, then its own. As one text, its parts are joined by `$`, as `listAllTables`
+ * gives them: `"sales$orders"` is `["sales", "orders"]`.
+ */
+export type ObjectId = string | readonly string[];
+
+/** A choice in PascalCase, in any case, or in snake_case. */
+export type AnyCase<Choice extends string> =
+  | Choice
+  | Uncapitalize<Choice>
+  | Lowercase<Choice>
+  | Uppercase<Choice>
+  | SnakeCase<Choice>
+  | Uppercase<SnakeCase<Choice>>;
+
+/** `ExistOk` → `exist_ok`. */
+export type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Tail}`
+  ? `${Lowercase<Head>}${Tail extends Uncapitalize<Tail> ? "" : "_"}${SnakeCase<Tail>}`
+  : Name;
 
 /** Members that every request may have. */
 export interface RequestBase {
   /** As the caller gave it, unverified. */
-  readonly identity?: Identity;
+  readonly identity?: Identity | undefined;
   /** Set by the code that verified the identity: the REST handler, or the program itself. */
-  readonly principal?: Principal;
+  readonly principal?: Principal | undefined;
   /** Whatever the caller sends along, for `authorize`. The engine gives it no meaning. */
-  readonly context?: Readonly<Record<string, string>>;
-  /** Path of the object: namespaces, then the name. */
-  readonly id?: readonly string[];
+  readonly context?: Readonly<Record<string, string>> | undefined;
+  /** The object that the request is about. */
+  readonly id?: ObjectId | undefined;
   /**
    * Aborting it ends the operation; changes that were not committed by then are dropped. The call rejects with a
-   * ServiceUnavailableError, whose cause is the signal's reason.
+   * ServiceUnavailableError of the name `AbortError`, whose cause is the signal's reason.
    */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Members that every request about a table has. */
 export interface TableRequest extends RequestBase {
   /** Path of the table: its namespaces, then its name. */
-  readonly id: readonly string[];
+  readonly id: ObjectId;
 }
 
 /**
@@ -54,7 +74,8 @@ export interface TableRequest extends RequestBase {
  * dates timestamps of milliseconds in UTC, views of bytes binary, arrays lists, objects structs. Arrays of numbers are
  * vectors, fixed-size lists of float32, if all have one length of at least 2, or stand under the name `vector`.
  */
-export type RowObject = Readonly<Record<string, unknown>>;
+// biome-ignore lint/suspicious/noExplicitAny: objects of an interface are none of unknown members, as it has no index
+export type RowObject = Readonly<Record<string, any>>;
 
 /** Properties of a namespace or table, for its users; the engine gives them no meaning. */
 export type Properties = Readonly<Record<string, string>>;

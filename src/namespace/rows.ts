@@ -3,7 +3,8 @@
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import type { MemoryShare } from "../memory.js";
 import type { FilterExpression, FilterParameters } from "./queries.js";
-import type { Properties, RowObject, TableRequest } from "./request.js";
+import type { AnyCase, Properties, RowObject, TableRequest } from "./request.js";
+import type { WithProgress } from "./upkeep.js";
 
 /**
  * Rows as users hand them in: `docs/recipes/objects.md` and `streams.md` show the forms.
@@ -43,25 +44,25 @@ export interface ForeignArrow {
 }
 
 /** Where rows are inserted, and how. */
-export interface InsertIntoTableRequest extends TableRequest {
+export interface InsertIntoTableRequest extends TableRequest, WithProgress {
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /** `Append` (default) or `Overwrite`, in any case. */
-  readonly mode?: string;
+  readonly mode?: AnyCase<"Append" | "Overwrite"> | undefined;
   /**
    * The columns of rows that come as objects, of any release of apache-arrow. Columns that no row names are null.
    * Default: the types of the values, or the columns of the table that is appended to.
    */
-  readonly schema?: Schema | ForeignArrow["schema"];
+  readonly schema?: Schema | ForeignArrow["schema"] | undefined;
   /**
    * Upper bound in bytes for input that is IPC bytes: of one record batch, uncompressed; of its dictionaries together;
    * and of an IPC file that comes in pieces. Larger input is refused before it is held in memory. Default: no bound.
    */
-  readonly maxBatchBytes?: number;
+  readonly maxBatchBytes?: number | undefined;
   /** Maximum number of rows in the input. Default: no bound. */
-  readonly maxRows?: number;
+  readonly maxRows?: number | undefined;
   /** Memory bound that the rows count against on their way, shared with other work. */
-  readonly memory?: MemoryShare;
+  readonly memory?: MemoryShare | undefined;
 }
 /** What `insertIntoTable` resolves to. */
 export interface InsertIntoTableResponse {
@@ -74,22 +75,22 @@ export interface InsertIntoTableResponse {
 }
 
 /** Columns and their new values: at least one, each at most once. */
-export interface UpdateTableRequest extends TableRequest {
+export interface UpdateTableRequest extends TableRequest, WithProgress {
   /** Paths of columns, each with an SQL expression over the values before the update: `[["n", "n + 1"]]`. */
-  readonly updates?: readonly (readonly [path: string, expression: string])[];
+  readonly updates?: readonly (readonly [path: string, expression: string])[] | undefined;
   /**
    * Values by the names of top-level columns: numbers, bigints, booleans, strings, dates, bytes, arrays of these; null and
    * undefined set null.
    */
-  readonly values?: Readonly<Record<string, unknown>>;
+  readonly values?: Readonly<Record<string, unknown>> | undefined;
   /** Selects the rows to update: SQL text, or an expression. Default: all. */
-  readonly predicate?: string | FilterExpression;
+  readonly predicate?: string | FilterExpression | undefined;
   /** Values of the parameters of the predicate and the expressions: `$name` in their text. */
-  readonly params?: FilterParameters;
+  readonly params?: FilterParameters | undefined;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /** Properties for users of the object; the engine gives them no meaning. */
-  readonly properties?: Properties;
+  readonly properties?: Properties | undefined;
 }
 /** What `updateTable` resolves to. */
 export interface UpdateTableResponse {
@@ -104,13 +105,13 @@ export interface UpdateTableResponse {
 }
 
 /** Which rows to delete. */
-export interface DeleteFromTableRequest extends TableRequest {
+export interface DeleteFromTableRequest extends TableRequest, WithProgress {
   /** Selects the rows to delete: SQL text, or an expression. `true` selects all. */
   readonly predicate: string | FilterExpression;
   /** Values of the parameters of the predicate: `$name` in its text. */
-  readonly params?: FilterParameters;
+  readonly params?: FilterParameters | undefined;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 /** What `deleteFromTable` resolves to. */
 export interface DeleteFromTableResponse {
@@ -126,33 +127,33 @@ export interface DeleteFromTableResponse {
  * What becomes of rows by their key; at least one of the three clauses is wanted. Keys are the same as in SQL: one with
  * a null in it is the same as no other.
  */
-export interface MergeInsertIntoTableRequest extends TableRequest {
+export interface MergeInsertIntoTableRequest extends TableRequest, WithProgress {
   /** Paths of the columns of the key. */
   readonly on: string | readonly string[];
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /** Rows of the table whose key one of the given rows has get its values. Columns that it lacks stay as they are. */
-  readonly whenMatchedUpdateAll?: boolean;
+  readonly whenMatchedUpdateAll?: boolean | undefined;
   /** Which of them: a condition on `source.<column>` and `target.<column>`. The others stay as they are. */
-  readonly whenMatchedUpdateAllFilt?: string | FilterExpression;
+  readonly whenMatchedUpdateAllFilt?: string | FilterExpression | undefined;
   /** Given rows whose key no row of the table has are added. */
-  readonly whenNotMatchedInsertAll?: boolean;
+  readonly whenNotMatchedInsertAll?: boolean | undefined;
   /** Rows of the table whose key none of the given rows has are removed. */
-  readonly whenNotMatchedBySourceDelete?: boolean;
+  readonly whenNotMatchedBySourceDelete?: boolean | undefined;
   /** Which of them: a condition on the table's columns. */
-  readonly whenNotMatchedBySourceDeleteFilt?: string | FilterExpression;
+  readonly whenNotMatchedBySourceDeleteFilt?: string | FilterExpression | undefined;
   /** Values of the parameters of the conditions: `$name` in their texts. */
-  readonly params?: FilterParameters;
+  readonly params?: FilterParameters | undefined;
   /** As in `30s`: ends the merge, and leaves the table as it was, where it takes longer. Default: none. */
-  readonly timeout?: string;
+  readonly timeout?: string | undefined;
   /** There are no indexes to use. */
-  readonly useIndex?: boolean;
+  readonly useIndex?: boolean | undefined;
   /** As of {@link InsertIntoTableRequest}; so are the next two. */
-  readonly maxBatchBytes?: number;
+  readonly maxBatchBytes?: number | undefined;
   /** Maximum number of rows in the input. Default: no bound. */
-  readonly maxRows?: number;
+  readonly maxRows?: number | undefined;
   /** Memory bound that the rows count against on their way, shared with other work. */
-  readonly memory?: MemoryShare;
+  readonly memory?: MemoryShare | undefined;
 }
 /** What `mergeInsertIntoTable` resolves to. */
 export interface MergeInsertIntoTableResponse {

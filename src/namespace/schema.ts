@@ -3,6 +3,7 @@
 import type { DataType } from "apache-arrow";
 import type { TableRequest } from "./request.js";
 import type { JsonType } from "./tables.js";
+import type { WithProgress } from "./upkeep.js";
 
 /** What to change about the metadata of one field. */
 export interface FieldMetadataUpdate {
@@ -11,14 +12,14 @@ export interface FieldMetadataUpdate {
   /** Keys to set; null deletes a key. */
   readonly metadata: Readonly<Record<string, string | null>>;
   /** True: the field keeps no other keys. Default false: the keys are merged into its metadata. */
-  readonly replace?: boolean;
+  readonly replace?: boolean | undefined;
 }
 /** Which metadata of fields to change. */
 export interface UpdateFieldMetadataRequest extends TableRequest {
   /** Applied in order, all or none. */
   readonly updates: readonly FieldMetadataUpdate[];
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 /** What `updateFieldMetadata` resolves to. */
 export interface UpdateFieldMetadataResponse {
@@ -35,7 +36,7 @@ export interface UpdateTableSchemaMetadataRequest extends TableRequest {
   /** Replaces all metadata of the schema. */
   readonly metadata: Readonly<Record<string, string>>;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 /** What `updateTableSchemaMetadata` resolves to. */
 export interface UpdateTableSchemaMetadataResponse {
@@ -58,18 +59,18 @@ export interface NewColumn {
   /** Name of the column; not a path. */
   readonly name: string;
   /** SQL over the other columns of a row, or a constant: `lower(name)`, `price * 1.19`, `CAST(NULL AS DOUBLE)`. */
-  readonly expression?: string;
+  readonly expression?: string | undefined;
   /** Type of a column that is null in all rows. */
-  readonly dataType?: ColumnType;
+  readonly dataType?: ColumnType | undefined;
   /** With `dataType`: metadata of the field. */
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
   /**
    * SQL over the other columns of a row, kept as the rule of the column: it is null in all rows, new ones included, until
    * `alterTableBackfillColumns` computes them.
    */
-  readonly computed?: string;
+  readonly computed?: string | undefined;
   /** The registered function whose values the column has. It is null in all rows until it is backfilled. */
-  readonly virtualColumn?: VirtualColumn;
+  readonly virtualColumn?: VirtualColumn | undefined;
 }
 
 /**
@@ -80,18 +81,18 @@ export interface VirtualColumn {
   /** Name under which the function is registered, see the option `functions`. */
   readonly udfName: string;
   /** Version of the function. */
-  readonly udfVersion?: string;
+  readonly udfVersion?: string | undefined;
   /** Paths of the fields that the function is handed. */
-  readonly inputColumns?: readonly string[];
+  readonly inputColumns?: readonly string[] | undefined;
   /** Metadata of the field, beside that which declares it. */
-  readonly fieldMetadata?: Readonly<Record<string, string>>;
+  readonly fieldMetadata?: Readonly<Record<string, string>> | undefined;
 }
 /** Columns to add. */
-export interface AlterTableAddColumnsRequest extends TableRequest {
+export interface AlterTableAddColumnsRequest extends TableRequest, WithProgress {
   /** At least one; all are added, or none. */
   readonly newColumns: readonly NewColumn[];
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 /** What `alterTableAddColumns` resolves to. */
 export interface AlterTableAddColumnsResponse {
@@ -106,23 +107,23 @@ export interface ColumnAlteration {
   /** Path of the field. */
   readonly path: string;
   /** The new name; not a path. */
-  readonly rename?: string;
+  readonly rename?: string | undefined;
   /** Whether the field may be null; to forbid it, no row may be null. */
-  readonly nullable?: boolean;
+  readonly nullable?: boolean | undefined;
   /**
    * The new type; the rows are rewritten. `schema/cast.ts` says which types can be cast to which. The call fails if a
    * value has no exact equivalent in the new type (floats may be rounded). Not for a column with an index.
    */
-  readonly dataType?: ColumnType;
+  readonly dataType?: ColumnType | undefined;
   /** Not supported by this release. */
-  readonly virtualColumn?: unknown;
+  readonly virtualColumn?: unknown | undefined;
 }
 /** Columns to rename, cast, or make nullable or not. */
-export interface AlterTableAlterColumnsRequest extends TableRequest {
+export interface AlterTableAlterColumnsRequest extends TableRequest, WithProgress {
   /** Applied all or none. The paths are those of the version before. */
   readonly alterations: readonly ColumnAlteration[];
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 /** What `alterTableAlterColumns` resolves to. */
 export interface AlterTableAlterColumnsResponse {
@@ -137,7 +138,7 @@ export interface AlterTableDropColumnsRequest extends TableRequest {
   /** Paths. A struct that loses its last member is dropped too, and so is an index on a dropped column. */
   readonly columns: readonly string[];
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 /** What `alterTableDropColumns` resolves to. */
 export interface AlterTableDropColumnsResponse {
@@ -151,52 +152,53 @@ export interface AlterTableDropColumnsResponse {
  * Which rows of a computed column to fill, and how. All numbers are whole. What is chosen besides `column`, `branch`,
  * `where`, `readVersion` and `numFrags` changes only how the work is cut, not what is filled.
  */
-export interface AlterTableBackfillColumnsRequest extends TableRequest {
+export interface AlterTableBackfillColumnsRequest extends TableRequest, WithProgress {
   /** Path of a column that was added with `virtualColumn` or `computed`. */
   readonly column: string;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /**
    * SQL that selects the rows to compute, filled or not: `true` computes all of them anew. Default: the rows in which the
    * column is null.
    */
-  readonly where?: string;
+  readonly where?: string | undefined;
   /** Pieces of work, see `taskSize`, that are under way at a time; 1 to 1024. Default: 1. */
-  readonly concurrency?: number;
+  readonly concurrency?: number | undefined;
   /**
    * Calls of the function that are under way at a time in one piece of work, of an async function; 1 to 1024. Default: 1.
    */
-  readonly intraApplierConcurrency?: number;
+  readonly intraApplierConcurrency?: number | undefined;
   /** Rows that a function is handed at a time, at most; 1 to 16,384. Default: 1024, or `maxCheckpointSize`. */
-  readonly checkpointSize?: number;
+  readonly checkpointSize?: number | undefined;
   /**
-   * Rows that a function is handed at least, as long as there are so many. Where a call takes more than ten seconds, the
+   * Rows that a function is handed at least, as long as its piece of work has so many. Where a call takes more than ten seconds, the
    * next ones get half as many rows, but not less; they get twice as many again where one takes less than a quarter of
    * that. At most `maxCheckpointSize`. Default: 1.
    */
-  readonly minCheckpointSize?: number;
+  readonly minCheckpointSize?: number | undefined;
   /** Rows that a function is handed at most, however quick it is. Capped at `checkpointSize`, which is the default. */
-  readonly maxCheckpointSize?: number;
+  readonly maxCheckpointSize?: number | undefined;
   /**
    * Seconds for which computed values may be in memory only; those that are older are written to the table's directory
    * when a call ends, and are not computed again after a crash. 0: after each call. Default: 5.
    */
-  readonly batchCheckpointFlushIntervalSeconds?: number;
+  readonly batchCheckpointFlushIntervalSeconds?: number | undefined;
   /**
-   * Version whose rows are filled; rows that are in fragments added later are not. Default: the latest. Fragments that
-   * were rewritten since are filled as they are now.
+   * Version whose rows are filled, as they are now: rows that were appended later are not, unless they were merged with
+   * others since, or the version that added them was cleaned up. It must have the column. Default: the latest version
+   * when the job is started.
    */
-  readonly readVersion?: number;
+  readonly readVersion?: number | undefined;
   /** Rows of one piece of work. Default: a whole fragment. */
-  readonly taskSize?: number;
+  readonly taskSize?: number | undefined;
   /** Fragments in which rows are filled, at most. Default: all. */
-  readonly numFrags?: number;
+  readonly numFrags?: number | undefined;
   /** Fragments that are committed together, at most: each commit makes a version. Default: 16. */
-  readonly commitGranularity?: number;
+  readonly commitGranularity?: number | undefined;
   /** Ignored: there is no cluster. */
-  readonly cluster?: string;
+  readonly cluster?: string | undefined;
   /** Ignored: functions run in this process. */
-  readonly manifest?: string;
+  readonly manifest?: string | undefined;
 }
 /** What `alterTableBackfillColumns` resolves to. */
 export interface AlterTableBackfillColumnsResponse {
@@ -207,11 +209,11 @@ export interface AlterTableBackfillColumnsResponse {
 /** Which version to look at. */
 export interface DescribeComputedColumnsRequest extends TableRequest {
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /** The version to read; absent: the latest. */
-  readonly version?: number;
+  readonly version?: number | undefined;
   /** The tag whose version is read. Excludes `version` and `branch`. */
-  readonly tag?: string;
+  readonly tag?: string | undefined;
 }
 /** What `describeComputedColumns` resolves to. */
 export interface DescribeComputedColumnsResponse {
@@ -234,8 +236,11 @@ export interface ComputedColumnState {
   readonly inputs: readonly string[];
   /** Of a function: whether one of that name and version is registered in this process. */
   readonly isRegistered?: boolean;
-  /** Rows without a value. Their number counts those whose value is null for good, too. */
+  /**
+   * Rows without a value: those that were added since, or of which `updateTable` or `mergeInsertIntoTable` changed an
+   * input. Rows whose value was computed and is null count, too. A query for `column IS NULL` tells which rows they are.
+   */
   readonly staleRows: number;
-  /** Ids of the fragments that have such rows, ascending. */
+  /** Ids of the fragments that have such rows, ascending: the upper 32 bits of the rows' `_rowaddr`. */
   readonly staleFragments: readonly number[];
 }

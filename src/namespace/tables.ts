@@ -2,17 +2,18 @@
 
 import type { Schema } from "apache-arrow";
 import type { MemoryShare } from "../memory.js";
-import type { Properties, RequestBase, TableRequest } from "./request.js";
+import type { AnyCase, ObjectId, Properties, RequestBase, TableRequest } from "./request.js";
 import type { ForeignArrow } from "./rows.js";
+import type { WithProgress } from "./upkeep.js";
 
 /** Which name to reserve; the table has no versions until rows or a manifest come. */
 export interface DeclareTableRequest extends TableRequest {
   /** If given, must be the location that the namespace would choose. */
-  readonly location?: string;
+  readonly location?: string | undefined;
   /** Properties for users of the table; the engine gives them no meaning. */
-  readonly properties?: Properties;
+  readonly properties?: Properties | undefined;
   /** There are no credentials to vend: files of the local file system need none. */
-  readonly vendCredentials?: boolean;
+  readonly vendCredentials?: boolean | undefined;
 }
 /** What `declareTable` resolves to. */
 export interface DeclareTableResponse {
@@ -29,30 +30,30 @@ export interface DeclareTableResponse {
 }
 
 /** How to make a table from rows. */
-export interface CreateTableRequest extends TableRequest {
+export interface CreateTableRequest extends TableRequest, WithProgress {
   /** `Create` (default) fails if the table exists, `ExistOk` leaves it as it is, `Overwrite` replaces its content. */
-  readonly mode?: string;
+  readonly mode?: AnyCase<"Create" | "ExistOk" | "Overwrite"> | undefined;
   /** Properties for users of the object; the engine gives them no meaning. */
-  readonly properties?: Properties;
+  readonly properties?: Properties | undefined;
   /**
    * Whether rows of the new table keep their ids (`_rowid`) when they move, and the table records the versions that added
    * and last changed them. Decided for good when a table is created. Default false.
    */
-  readonly stableRowIds?: boolean;
+  readonly stableRowIds?: boolean | undefined;
   /**
    * The columns of rows that come as objects, of any release of apache-arrow. Columns that no row names are null.
    * Default: the types of the values, or the columns of the table that is appended to.
    */
-  readonly schema?: Schema | ForeignArrow["schema"];
+  readonly schema?: Schema | ForeignArrow["schema"] | undefined;
   /**
    * Upper bound in bytes for input that is IPC bytes: of one record batch, uncompressed; of its dictionaries together;
    * and of an IPC file that comes in pieces. Larger input is refused before it is held in memory. Default: no bound.
    */
-  readonly maxBatchBytes?: number;
+  readonly maxBatchBytes?: number | undefined;
   /** Maximum number of rows in the input. Default: no bound. */
-  readonly maxRows?: number;
+  readonly maxRows?: number | undefined;
   /** Memory bound that the rows count against on their way, shared with other work. */
-  readonly memory?: MemoryShare;
+  readonly memory?: MemoryShare | undefined;
 }
 /** What `createTable` resolves to. */
 export interface CreateTableResponse {
@@ -73,29 +74,29 @@ export interface CreateTableResponse {
 /** Asks whether a table exists, or a version, branch or tag of it. */
 export interface TableExistsRequest extends TableRequest {
   /** Asks for this version; absent: for any. */
-  readonly version?: number;
+  readonly version?: number | undefined;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /** Excludes `version` and `branch`. */
-  readonly tag?: string;
+  readonly tag?: string | undefined;
 }
 
 /** Which table, and which version of it, to describe. */
 export interface DescribeTableRequest extends TableRequest {
   /** The version to read; absent: the latest. */
-  readonly version?: number;
+  readonly version?: number | undefined;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /** Excludes `version` and `branch`. */
-  readonly tag?: string;
+  readonly tag?: string | undefined;
   /** Of no effect: the URI is always told. */
-  readonly withTableUri?: boolean;
+  readonly withTableUri?: boolean | undefined;
   /** Of no effect: everything is always told. */
-  readonly loadDetailedMetadata?: boolean;
+  readonly loadDetailedMetadata?: boolean | undefined;
   /** Of no effect: `isOnlyDeclared` is always told. */
-  readonly checkDeclared?: boolean;
+  readonly checkDeclared?: boolean | undefined;
   /** As in {@link DeclareTableRequest}. */
-  readonly vendCredentials?: boolean;
+  readonly vendCredentials?: boolean | undefined;
 }
 /** What `describeTable` resolves to. */
 export interface DescribeTableResponse {
@@ -177,9 +178,9 @@ export interface RegisterTableRequest extends TableRequest {
   /** Directory of the table, relative to the namespace's, with `/`. A root table's is `<name>.lance`. */
   readonly location: string;
   /** `Create` (default) fails if the table exists, `Overwrite` takes the id from it. */
-  readonly mode?: string;
+  readonly mode?: AnyCase<"Create" | "Overwrite"> | undefined;
   /** Properties for users of the object; the engine gives them no meaning. */
-  readonly properties?: Properties;
+  readonly properties?: Properties | undefined;
 }
 /** What `registerTable` resolves to. */
 export interface RegisterTableResponse {
@@ -210,7 +211,7 @@ export interface RenameTableRequest extends TableRequest {
   /** The new name. */
   readonly newTableName: string;
   /** Absent: the table's current namespace. Empty: the root. */
-  readonly newNamespaceId?: readonly string[];
+  readonly newNamespaceId?: readonly string[] | undefined;
 }
 /** What `renameTable` resolves to. */
 export interface RenameTableResponse {
@@ -221,22 +222,22 @@ export interface RenameTableResponse {
 /** Which namespace's tables to list. */
 export interface ListTablesRequest extends RequestBase {
   /** Absent or empty: the root namespace. */
-  readonly id?: readonly string[];
+  readonly id?: ObjectId | undefined;
   /** Token of the previous page. */
-  readonly pageToken?: string;
+  readonly pageToken?: string | undefined;
   /** Inclusive upper bound of the names returned, > 0. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Whether tables that are only declared are listed; default true. */
-  readonly includeDeclared?: boolean;
+  readonly includeDeclared?: boolean | undefined;
 }
 /** Lists the tables of all namespaces, regardless of the id. */
 export interface ListAllTablesRequest extends RequestBase {
   /** Token of the previous page. */
-  readonly pageToken?: string;
+  readonly pageToken?: string | undefined;
   /** Inclusive upper bound of what is returned, > 0. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Whether tables that are only declared are listed; default true. */
-  readonly includeDeclared?: boolean;
+  readonly includeDeclared?: boolean | undefined;
 }
 /** What `listTables` and `listAllTables` resolve to. */
 export interface ListTablesResponse {
@@ -249,11 +250,11 @@ export interface ListTablesResponse {
 /** Which version to count. */
 export interface GetTableStatsRequest extends TableRequest {
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /** The version to read; absent: the latest. */
-  readonly version?: number;
+  readonly version?: number | undefined;
   /** Excludes `version` and `branch`. */
-  readonly tag?: string;
+  readonly tag?: string | undefined;
 }
 /** What `getTableStats` resolves to. */
 export interface GetTableStatsResponse {
@@ -296,7 +297,7 @@ export interface RestoreTableRequest extends TableRequest {
   /** The version whose content becomes the latest. */
   readonly version: number;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 /** What `restoreTable` resolves to. */
 export interface RestoreTableResponse {

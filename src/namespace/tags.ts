@@ -15,9 +15,9 @@ export interface TagContents {
 /** Which tags to list. */
 export interface ListTableTagsRequest extends TableRequest {
   /** Token of the previous page. */
-  readonly pageToken?: string;
+  readonly pageToken?: string | undefined;
   /** Inclusive upper bound of the tags returned, > 0. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 /** What `listTableTags` resolves to. */
 export interface ListTableTagsResponse {
@@ -47,7 +47,7 @@ export interface CreateTableTagRequest extends TableRequest {
   /** The version to name, which must exist. */
   readonly version: number;
   /** Branch that the version is on. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 /** What `createTableTag` resolves to. */
 export interface CreateTableTagResponse {
@@ -62,7 +62,7 @@ export interface UpdateTableTagRequest extends TableRequest {
   /** The version that the tag is moved to. */
   readonly version: number;
   /** Branch that the version is on. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 /** What `updateTableTag` resolves to. */
 export interface UpdateTableTagResponse {

@@ -1,6 +1,6 @@
 /** Requests and responses of the operations on transactions. */
 
-import type { Properties, RequestBase } from "./request.js";
+import type { ObjectId, Properties, RequestBase } from "./request.js";
 
 /** Which transaction, or job, to describe. */
 export interface DescribeTransactionRequest extends RequestBase {
@@ -9,7 +9,7 @@ export interface DescribeTransactionRequest extends RequestBase {
    * transaction files of all tables, unless it returned this id recently. A transaction that is only in a manifest,
    * like some that clients staged, is found only if the table is given.
    */
-  readonly id: readonly string[];
+  readonly id: ObjectId;
 }
 /** What is known of a transaction or a job. */
 export interface DescribeTransactionResponse {
@@ -27,30 +27,36 @@ export interface DescribeTransactionResponse {
 /** The one change that there is: a job's status, to `Canceled`. */
 export interface AlterTransactionRequest extends RequestBase {
   /** The job's id, alone or after the path of its table. */
-  readonly id: readonly string[];
+  readonly id: ObjectId;
   /** What to change; exactly one `setStatusAction` to `Canceled` is supported. */
   readonly actions: readonly {
     /** Sets the status. */
-    readonly setStatusAction?: {
-      /** `Canceled`. */
-      readonly status?: string;
-    };
+    readonly setStatusAction?:
+      | {
+          /** `Canceled`. */
+          readonly status?: string | undefined;
+        }
+      | undefined;
     /** Not supported. */
-    readonly setPropertyAction?: {
-      /** Name of the property. */
-      readonly key?: string;
-      /** Its value. */
-      readonly value?: string;
-      /** What happens if there is one. */
-      readonly mode?: string;
-    };
+    readonly setPropertyAction?:
+      | {
+          /** Name of the property. */
+          readonly key?: string | undefined;
+          /** Its value. */
+          readonly value?: string | undefined;
+          /** What happens if there is one. */
+          readonly mode?: string | undefined;
+        }
+      | undefined;
     /** Not supported. */
-    readonly unsetPropertyAction?: {
-      /** Name of the property. */
-      readonly key?: string;
-      /** What happens if there is none. */
-      readonly mode?: string;
-    };
+    readonly unsetPropertyAction?:
+      | {
+          /** Name of the property. */
+          readonly key?: string | undefined;
+          /** What happens if there is none. */
+          readonly mode?: string | undefined;
+        }
+      | undefined;
   }[];
 }
 /** What `alterTransaction` resolves to. */

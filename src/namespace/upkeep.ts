@@ -9,19 +9,19 @@ export interface CleanupSettings {
    * Removes versions that were superseded at least this many milliseconds ago, so a reader of the latest version can go
    * on for at least as long; default 7 days. A query of a version that is removed while the query runs may fail.
    */
-  readonly olderThanMs?: number;
+  readonly olderThanMs?: number | undefined;
   /** Number of newest versions to keep, the latest included; default 1. */
-  readonly retainVersions?: number;
+  readonly retainVersions?: number | undefined;
   /**
    * Removes files that no version refers to at any age, rather than only from 7 days on. Use this when nobody is
    * writing to the table: commits of this engine that lose files this way fail, and those of other engines may be
    * damaged. Files younger than the oldest version that stays by age or number are kept in any case. Default false.
    */
-  readonly deleteUnverified?: boolean;
+  readonly deleteUnverified?: boolean | undefined;
   /**
    * Fails if a version that would be removed has a tag. Default false: that version stays, and the others are removed.
    */
-  readonly errorIfTagged?: boolean;
+  readonly errorIfTagged?: boolean | undefined;
 }
 
 /** Which fragments a compaction rewrites. */
@@ -30,11 +30,11 @@ export interface OptimizeSettings {
    * Fragments with fewer rows are merged with their neighbours, into fragments with at least this many rows; 1 to
    * 1,048,576, which is the default.
    */
-  readonly targetRowsPerFragment?: number;
+  readonly targetRowsPerFragment?: number | undefined;
   /** Rewrites fragments with many deleted rows without these, regardless of size; default true. */
-  readonly materializeDeletions?: boolean;
+  readonly materializeDeletions?: boolean | undefined;
   /** A fragment has many deleted rows if their share of its rows, 0 to 1, exceeds this; default 0.1. */
-  readonly materializeDeletionsThreshold?: number;
+  readonly materializeDeletionsThreshold?: number | undefined;
 }
 
 /** How far long work is. */
@@ -47,12 +47,19 @@ export interface Progress {
   readonly unit: JobUnit;
 }
 
+/** What requests for work that may take longer than a moment have. */
+export interface WithProgress {
+  /**
+   * Called whenever the work has got on. Of a job: as long as this process runs it; `waitForJob` also tells of jobs that
+   * another one runs. An error that it throws ends the work, and is the work's.
+   */
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
 /** What requests for long work may have. */
-export interface LongWork {
-  /** Called whenever the work has got on. In the background: while this process runs the job. */
-  readonly onProgress?: (progress: Progress) => void;
+export interface LongWork extends WithProgress {
   /** Whether to start a job, and resolve to its id at once. Default false: the call resolves when the work is done. */
-  readonly background?: boolean;
+  readonly background?: boolean | undefined;
 }
 /** What requests with `background` resolve to. */
 export interface StartedJob {
@@ -63,7 +70,7 @@ export interface StartedJob {
 /** Which fragments to compact, and how. */
 export interface OptimizeTableRequest extends TableRequest, OptimizeSettings, LongWork {
   /** The branch whose fragments are rewritten; absent: the main branch. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 /** What `optimizeTable` resolves to. */
 export interface OptimizeTableResponse {
@@ -91,7 +98,7 @@ export interface OptimizeTableResponse {
 /** Which versions and files to remove. */
 export interface CleanupTableRequest extends TableRequest, CleanupSettings, LongWork {
   /** The branch whose versions are cleaned up; absent: the main branch. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 /** What `cleanupTable` resolves to. */
 export interface CleanupTableResponse {

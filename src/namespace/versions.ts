@@ -1,6 +1,6 @@
 /** Requests and responses of the operations on versions. */
 
-import type { RequestBase, TableRequest } from "./request.js";
+import type { AnyCase, ObjectId, RequestBase, TableRequest } from "./request.js";
 import type {
   DeclareTableRequest,
   DeclareTableResponse,
@@ -31,20 +31,20 @@ export interface CreateTableVersionRequest extends TableRequest {
   /** Path of the staged manifest: absolute, relative to the table, or absolute without its leading slash. */
   readonly manifestPath: string;
   /** Bytes of the staged manifest; a file of another size is refused. */
-  readonly manifestSize?: number;
+  readonly manifestSize?: number | undefined;
   /** Stored and returned with the version; not compared with anything. */
-  readonly eTag?: string;
+  readonly eTag?: string | undefined;
   /** Stored and returned with the version. */
-  readonly metadata?: Readonly<Record<string, string>>;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
   /** `V1` or `V2`; default: the table's own, V2 for a table without versions. */
-  readonly namingScheme?: string;
+  readonly namingScheme?: AnyCase<"V1" | "V2"> | undefined;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /**
    * Treats a branch as existing even before it is registered, and without versions if it has none. Writers that let the
    * namespace publish their versions publish a branch's first version before they register the branch. Default false.
    */
-  readonly unregisteredBranch?: boolean;
+  readonly unregisteredBranch?: boolean | undefined;
 }
 /** What `createTableVersion` resolves to. */
 export interface CreateTableVersionResponse {
@@ -57,7 +57,7 @@ export interface CreateTableVersionResponse {
 /** One version of {@link BatchCreateTableVersionsRequest}. */
 export type CreateTableVersionEntry = Omit<CreateTableVersionRequest, keyof RequestBase> & {
   /** Path of the table. */
-  readonly id: readonly string[];
+  readonly id: ObjectId;
 };
 
 /** Versions of several tables to publish, all or none. */
@@ -86,7 +86,7 @@ export interface BatchDeleteTableVersionsRequest extends TableRequest {
   /** Numbers in the ranges that have no version are ignored. */
   readonly ranges: readonly VersionRange[];
   /** Absent: the main branch. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
 }
 /** What `batchDeleteTableVersions` resolves to. */
 export interface BatchDeleteTableVersionsResponse {
@@ -99,19 +99,19 @@ export interface BatchDeleteTableVersionsResponse {
 /** Versions of one table to delete as part of a batch. */
 export type DeleteTableVersionsEntry = Omit<BatchDeleteTableVersionsRequest, keyof RequestBase> & {
   /** Path of the table. */
-  readonly id: readonly string[];
+  readonly id: ObjectId;
 };
 
 /** One part of a batch; has exactly one member. */
 export interface BatchCommitOperation {
   /** Declares a table. */
-  readonly declareTable?: Omit<DeclareTableRequest, Exclude<keyof RequestBase, "id">>;
+  readonly declareTable?: Omit<DeclareTableRequest, Exclude<keyof RequestBase, "id">> | undefined;
   /** Publishes a staged manifest. */
-  readonly createTableVersion?: CreateTableVersionEntry;
+  readonly createTableVersion?: CreateTableVersionEntry | undefined;
   /** Applies to the table as it is before the batch. */
-  readonly deleteTableVersions?: DeleteTableVersionsEntry;
+  readonly deleteTableVersions?: DeleteTableVersionsEntry | undefined;
   /** Hides a table. */
-  readonly deregisterTable?: Omit<DeregisterTableRequest, Exclude<keyof RequestBase, "id">>;
+  readonly deregisterTable?: Omit<DeregisterTableRequest, Exclude<keyof RequestBase, "id">> | undefined;
 }
 /** Changes of several tables, all or none. */
 export interface BatchCommitTablesRequest extends RequestBase {
@@ -140,14 +140,14 @@ export interface BatchCommitTablesResponse {
 /** Which version to describe. */
 export interface DescribeTableVersionRequest extends TableRequest {
   /** Absent: the latest. */
-  readonly version?: number;
+  readonly version?: number | undefined;
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /**
    * Treats a branch as existing even before it is registered, and without versions if it has none. Writers that let the
    * namespace publish their versions publish a branch's first version before they register the branch. Default false.
    */
-  readonly unregisteredBranch?: boolean;
+  readonly unregisteredBranch?: boolean | undefined;
 }
 /** What `describeTableVersion` resolves to. */
 export interface DescribeTableVersionResponse {
@@ -158,18 +158,18 @@ export interface DescribeTableVersionResponse {
 /** Which versions to list. */
 export interface ListTableVersionsRequest extends TableRequest {
   /** The branch; absent: main. */
-  readonly branch?: string;
+  readonly branch?: string | undefined;
   /**
    * Treats a branch as existing even before it is registered, and without versions if it has none. Writers that let the
    * namespace publish their versions publish a branch's first version before they register the branch. Default false.
    */
-  readonly unregisteredBranch?: boolean;
+  readonly unregisteredBranch?: boolean | undefined;
   /** Token of the previous page. */
-  readonly pageToken?: string;
+  readonly pageToken?: string | undefined;
   /** Inclusive upper bound of the versions returned, > 0. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Newest first; default false. */
-  readonly descending?: boolean;
+  readonly descending?: boolean | undefined;
 }
 /** What `listTableVersions` resolves to. */
 export interface ListTableVersionsResponse {

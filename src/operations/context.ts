@@ -27,6 +27,7 @@ import { HandlePool } from "../io/disk/handles.js";
 import { NodeDisk } from "../io/disk/nodeDisk.js";
 import { Places } from "../io/disk/places.js";
 import { SettledDirectories } from "../io/disk/settledDirectories.js";
+import { releaseKeptLocks } from "../io/lock/keptLocks.js";
 import { LruCache } from "../io/memory/cache.js";
 import { ScratchMemory } from "../io/memory/scratch.js";
 import { Spelling } from "../io/names/spelling.js";
@@ -92,7 +93,9 @@ export interface OperationContext extends CatalogEnvironment {
 }
 
 /** Options of the namespace, with absolute directories, and for tests another implementation of the disk. */
-export interface ContextOptions extends DirectoryNamespaceOptions {
+export interface ContextOptions extends Omit<DirectoryNamespaceOptions, "root" | "allowedBases"> {
+  readonly root: string;
+  readonly allowedBases?: readonly string[];
   readonly disk?: Disk;
 }
 
@@ -184,6 +187,7 @@ export function openContext(options: ContextOptions): OperationContext {
       indexParts.clear();
       scratch.clear();
       await handles.close();
+      await releaseKeptLocks(options.root);
     },
   };
   const environment = { ...context, batches: unfinishedBatches(context) };

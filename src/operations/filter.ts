@@ -5,6 +5,7 @@ import { isExpression } from "../expression/build.js";
 import type { ExpressionInput } from "../expression/expression.js";
 import { printExpression } from "../expression/parse/print.js";
 import type { FilterParameters } from "../namespace/queries.js";
+import { shortly } from "../optionMembers.js";
 import { type Filter, planFilter } from "../query/filter.js";
 import type { ReaderEnvironment } from "../query/versionSource.js";
 import { decodeSchema } from "../schema/schema.js";
@@ -23,7 +24,7 @@ export function filterOf(
   useIndexes?: boolean,
 ): Filter {
   if (typeof filter !== "string" && !isExpression(filter)) {
-    throw new InvalidInputError(`${label}: must be a text or an expression`);
+    throw new InvalidInputError(`${label}: must be a text or an expression, not ${shortly(filter)}`);
   }
   const fields = decodeSchema(version.file.manifest.fields, version.path);
   return planFilter(filter, parametersOf(params), fields, label, { version, useIndexes });
@@ -33,7 +34,7 @@ export function filterOf(
 export function optionalFilter(filter: unknown, label: string): ExpressionInput | undefined {
   if (filter === undefined || filter === null) return undefined;
   if (typeof filter === "string" || isExpression(filter)) return filter;
-  throw new InvalidInputError(`${label}: must be a text or an expression`);
+  throw new InvalidInputError(`${label}: must be a text or an expression, not ${shortly(filter)}`);
 }
 
 /**
@@ -43,14 +44,16 @@ export function optionalFilter(filter: unknown, label: string): ExpressionInput 
 export function textOfFilter(filter: unknown, label: string): string {
   if (typeof filter === "string") return filter;
   if (isExpression(filter)) return printExpression(filter.syntax);
-  throw new InvalidInputError(`${label}: must be a text or an expression`);
+  throw new InvalidInputError(`${label}: must be a text or an expression, not ${shortly(filter)}`);
 }
 
 /** @throws InvalidInputError for what are no parameters */
 export function parametersOf(params: unknown): FilterParameters {
   if (params === undefined || params === null) return {};
   if (typeof params !== "object" || Array.isArray(params)) {
-    throw new InvalidInputError("params: must be an object with a value for each name");
+    throw new InvalidInputError(
+      `params: must be an object with a value for each name, not ${shortly(params)}`,
+    );
   }
   return params as FilterParameters;
 }

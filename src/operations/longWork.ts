@@ -3,7 +3,7 @@
 import type { JobControl, JobSpec, JsonValue } from "../jobs/job.js";
 import type { JobKind, JobUnit } from "../namespace/jobs.js";
 import type { RequestBase } from "../namespace/request.js";
-import type { LongWork, StartedJob } from "../namespace/upkeep.js";
+import type { LongWork, StartedJob, WithProgress } from "../namespace/upkeep.js";
 import type { OperationContext } from "./context.js";
 import { optionalBoolean, optionalCallback } from "./request.js";
 import type { OpenTable } from "./snapshot.js";
@@ -31,6 +31,32 @@ export function longWorkOptions(request: LongWork): LongWork {
   };
 }
 
+/** Tells how far work is. */
+export type TellProgress = (done: number, total?: number) => void;
+
+/** What tells the caller of a request how far the work is, in rows; undefined where it does not ask. */
+export function rowProgress(request: WithProgress): TellProgress | undefined {
+  const onProgress = optionalCallback(request.onProgress, "onProgress");
+  return onProgress && teller(onProgress, "rows");
+}
+
+const teller =
+  (onProgress: NonNullable<WithProgress["onProgress"]>, unit: JobUnit): TellProgress =>
+  (done, total) =>
+    onProgress({ done, ...(total !== undefined && { total }), unit });
+
+/** The control of a job that also tells the caller of its progress. */
+export const toldControl = (control: JobControl, tell: TellProgress | undefined): JobControl =>
+  tell === undefined
+    ? control
+    : {
+        ...control,
+        progress(done, total) {
+          control.progress(done, total);
+          tell(done, total);
+        },
+      };
+
 /** Does the work, or starts a job that does it. */
 export async function doLongWork<Response extends object>(
   { jobs }: OperationContext,
@@ -38,9 +64,8 @@ export async function doLongWork<Response extends object>(
   { onProgress, background = false }: LongWork,
   { kind, unit, table, parameters, work }: LongWorkOf<Response>,
 ): Promise<Response | StartedJob> {
-  const tell = (done: number, total?: number) =>
-    onProgress?.({ done, ...(total !== undefined && { total }), unit });
-  if (!background) return work({ signal, progress: tell });
+  const tell = onProgress && teller(onProgress, unit);
+  if (!background) return work({ signal, progress: tell ?? (() => undefined) });
   const spec: JobSpec = {
     kind,
     unit,
@@ -49,11 +74,8 @@ export async function doLongWork<Response extends object>(
     key: JSON.stringify(parameters),
     parameters,
     async run(control) {
-      const progress = (done: number, total?: number) => {
-        control.progress(done, total);
-        tell(done, total);
-      };
-      return (await work({ signal: control.signal, hold: control.hold, progress })) as JsonValue;
+      const { hold, progress } = toldControl(control, tell);
+      return (await work({ signal: control.signal, hold, progress })) as JsonValue;
     },
   };
   return jobs.start(spec, signal);

@@ -1,5 +1,6 @@
 /** The branch and version that a request means, as refs name them. */
 
+import type { ObjectId } from "../namespace/request.js";
 import type { RefTarget } from "../table/refs/refs.js";
 import type { TableAt } from "../table/versions/tableAt.js";
 import type { OperationContext } from "./context.js";
@@ -17,7 +18,7 @@ export interface TargetedTable {
  */
 export async function openTarget(
   context: OperationContext,
-  request: { readonly id: readonly string[]; readonly branch?: string; readonly version: number },
+  request: { readonly id: ObjectId; readonly branch?: string | undefined; readonly version: number },
 ): Promise<TargetedTable> {
   const version = requireVersion(request.version);
   const { at } = await openAtAnyVersion(context, { id: request.id, branch: request.branch });

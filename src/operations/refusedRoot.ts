@@ -4,10 +4,18 @@
  * why.
  */
 
-import { InternalError, InvalidInputError, messageOf, NamespaceError } from "../errors.js";
+import {
+  InternalError,
+  InvalidInputError,
+  messageOf,
+  NamespaceError,
+  NamespaceNotFoundError,
+  TableNotFoundError,
+} from "../errors.js";
 import type { Disk, FileStat } from "../io/disk/disk.js";
 import { codeOf } from "../io/disk/errno.js";
 import { dirname, sep } from "../platform/native.js";
+import { platformError } from "./failure.js";
 
 /** Errors that a path always fails with, and what they mean. */
 const NO_PATH: ReadonlyMap<string, string> = new Map([
@@ -25,6 +33,9 @@ type PlatformError = Pick<NodeJS.ErrnoException, "syscall" | "path">;
  * @param root absolute path of the namespace's directory
  */
 export async function namingRefusedRoot(disk: Disk, root: string, error: unknown): Promise<unknown> {
+  if (error instanceof TableNotFoundError || error instanceof NamespaceNotFoundError) {
+    return namingMissingRoot(disk, root, error);
+  }
   const failure = platformErrorIn(error);
   if (failure === null) return error;
   try {
@@ -33,6 +44,18 @@ export async function namingRefusedRoot(disk: Disk, root: string, error: unknown
     // A disk that can't be read fails in ways of its own; the first failure tells more.
     return error;
   }
+}
+
+/** Tells of an object that is not there because nothing is: a misspelt root looks like an empty one. */
+async function namingMissingRoot(disk: Disk, root: string, error: NamespaceError): Promise<NamespaceError> {
+  const stat = await disk.stat(root).catch(() => undefined);
+  if (stat === undefined || stat?.kind === "directory") return error;
+  const reason = stat === null ? "does not exist" : "is no directory";
+  const message = `${error.message}: the namespace's directory ${root} ${reason}`;
+  const { cause } = error;
+  return error instanceof TableNotFoundError
+    ? new TableNotFoundError(message, { cause })
+    : new NamespaceNotFoundError(message, { cause });
 }
 
 /** Null if the platform was not involved, or the failure comes from the caller's rows. */
@@ -53,9 +76,12 @@ async function refusedRoot(disk: Disk, root: string, failure: PlatformError): Pr
   if (reason !== undefined) return invalid(reason);
   const { syscall, path } = failure;
   if (syscall !== "mkdir" || path === undefined || !isOnTheWay(path, root)) return null;
-  return new InternalError(`the namespace's directory ${root} cannot be made: ${messageOf(failure)}`, {
-    cause: failure,
-  });
+  const what = `the namespace's directory ${root} cannot be made`;
+  const options = { cause: failure };
+  if (codeOf(failure) === "ENOENT") {
+    return new InvalidInputError(`root: ${what}: what it would lie in does not exist`, options);
+  }
+  return platformError(failure, what) ?? new InternalError(`${what}: ${messageOf(failure)}`, options);
 }
 
 const isOnTheWay = (path: string, root: string): boolean =>

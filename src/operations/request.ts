@@ -8,7 +8,8 @@ import type { InputBounds } from "../arrow/exchange/input.js";
 import { adoptSchema, type ForeignSchema } from "../arrow/types/foreignTypes.js";
 import { tagOf } from "../bytes/tag.js";
 import { InvalidInputError } from "../errors.js";
-import { isWellFormed } from "../ident.js";
+import { isWellFormed, parseIdentifier } from "../ident.js";
+import { shortly } from "../optionMembers.js";
 
 /** Maximum number of parts in one batch: each holds locks and takes space in the journal. */
 const MAX_PARTS = 10_000;
@@ -22,12 +23,17 @@ export function requireTableId(id: unknown): readonly string[] {
   return parts;
 }
 
-/** The id of any object; absent means the root namespace. */
+/** The id of any object, as an array or as one text; absent means the root namespace. */
 export function optionalId(id: unknown): readonly string[] {
   if (id === undefined || id === null) return [];
-  if (!Array.isArray(id)) throw new InvalidInputError("id: must be an array of strings");
+  if (typeof id === "string") return parseIdentifier(id);
+  if (!Array.isArray(id)) {
+    throw new InvalidInputError(`id: must be a name, or an array of names, not ${shortly(id)}`);
+  }
   for (const part of id) {
-    if (typeof part !== "string") throw new InvalidInputError("id: must be an array of strings");
+    if (typeof part !== "string") {
+      throw new InvalidInputError(`id: must be an array of names, and ${shortly(part)} is none`);
+    }
   }
   return id as string[];
 }
@@ -35,7 +41,7 @@ export function optionalId(id: unknown): readonly string[] {
 /** A version number: an integer ≥ 0 that a double holds exactly. */
 export function requireVersion(value: unknown, member = "version"): number {
   if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
-    throw new InvalidInputError(`${member}: must be an integer from 0 to 2^53 - 1, not ${show(value)}`);
+    throw new InvalidInputError(`${member}: must be an integer from 0 to 2^53 - 1, not ${shortly(value)}`);
   }
   return value;
 }
@@ -48,7 +54,7 @@ export function optionalVersion(value: unknown, member = "version"): number | un
 export function optionalCount(value: unknown, member: string, least = 0): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "number" || !Number.isSafeInteger(value) || value < least) {
-    throw new InvalidInputError(`${member}: must be an integer of at least ${least}, not ${show(value)}`);
+    throw new InvalidInputError(`${member}: must be an integer of at least ${least}, not ${shortly(value)}`);
   }
   return value;
 }
@@ -70,7 +76,7 @@ export function inputBounds(request: {
 export function optionalFraction(value: unknown, member: string): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "number" || !(value >= 0 && value <= 1)) {
-    throw new InvalidInputError(`${member}: must be a number from 0 to 1, not ${show(value)}`);
+    throw new InvalidInputError(`${member}: must be a number from 0 to 1, not ${shortly(value)}`);
   }
   return value;
 }
@@ -78,7 +84,9 @@ export function optionalFraction(value: unknown, member: string): number | undef
 /** Row offsets; a copy, so that the caller may go on using the array. */
 export function requireRowOffsets(value: unknown): Float64Array {
   const isNumbers = Array.isArray(value) || (ArrayBuffer.isView(value) && tagOf(value) !== "DataView");
-  if (!isNumbers) throw new InvalidInputError("rowOffsets: must be an array of numbers");
+  if (!isNumbers) {
+    throw new InvalidInputError(`rowOffsets: must be an array of numbers, not ${shortly(value)}`);
+  }
   const numbers = value as ArrayLike<unknown>;
   const offsets = new Float64Array(numbers.length);
   for (let index = 0; index < offsets.length; index++) {
@@ -105,7 +113,7 @@ export function optionalPage(request: { readonly pageToken?: unknown; readonly l
 export function optionalString(value: unknown, member: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string")
-    throw new InvalidInputError(`${member}: must be a string, not ${show(value)}`);
+    throw new InvalidInputError(`${member}: must be a string, not ${shortly(value)}`);
   return value;
 }
 
@@ -119,7 +127,7 @@ export function requireString(value: unknown, member: string): string {
 export function optionalBoolean(value: unknown, member: string): boolean | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "boolean")
-    throw new InvalidInputError(`${member}: must be a boolean, not ${show(value)}`);
+    throw new InvalidInputError(`${member}: must be a boolean, not ${shortly(value)}`);
   return value;
 }
 
@@ -130,17 +138,17 @@ export function optionalCallback<Callback>(
 ): Callback | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "function")
-    throw new InvalidInputError(`${member}: must be a function, not ${show(value)}`);
+    throw new InvalidInputError(`${member}: must be a function, not ${shortly(value)}`);
   return value;
 }
 
 /** A required list of objects that is not empty. */
 export function requireList<Entry>(value: readonly Entry[], member: string): readonly Entry[] {
   if (!Array.isArray(value) || value.length === 0)
-    throw new InvalidInputError(`${member}: must be a list that is not empty`);
+    throw new InvalidInputError(`${member}: must be a list that is not empty, not ${shortly(value)}`);
   for (const entry of value) {
     if (typeof entry !== "object" || entry === null)
-      throw new InvalidInputError(`${member}: must be a list of objects`);
+      throw new InvalidInputError(`${member}: must be a list of objects, and ${shortly(entry)} is none`);
   }
   return value;
 }
@@ -153,14 +161,16 @@ export function boundedParts<Part>(parts: readonly Part[], member: string): read
 
 /** A list of objects with unchecked members; possibly empty. */
 export function requireObjects(value: unknown, member: string): readonly Readonly<Record<string, unknown>>[] {
-  if (!Array.isArray(value)) throw new InvalidInputError(`${member}: must be a list of objects`);
+  if (!Array.isArray(value))
+    throw new InvalidInputError(`${member}: must be a list of objects, not ${shortly(value)}`);
   return value.length === 0 ? [] : requireList(value, member);
 }
 
 export const isAbsent = (value: unknown): value is undefined | null => value === undefined || value === null;
 
 export function requireStrings(value: unknown, member: string): readonly string[] {
-  if (!Array.isArray(value)) throw new InvalidInputError(`${member}: must be an array of strings`);
+  if (!Array.isArray(value))
+    throw new InvalidInputError(`${member}: must be an array of strings, not ${shortly(value)}`);
   return value.map((entry, index) => requireString(entry, `${member}[${index}]`));
 }
 
@@ -194,10 +204,11 @@ export function optionalStringMap(
   if (value === undefined || value === null) return undefined;
   // The entries of a Map are not members and would silently be lost.
   if (typeof value !== "object" || Symbol.iterator in value) {
-    throw new InvalidInputError(`${member}: must be an object of strings`);
+    throw new InvalidInputError(`${member}: must be an object of strings, not ${shortly(value)}`);
   }
   for (const [key, entry] of Object.entries(value)) {
-    if (typeof entry !== "string") throw new InvalidInputError(`${member}.${key}: must be a string`);
+    if (typeof entry !== "string")
+      throw new InvalidInputError(`${member}.${key}: must be a string, not ${shortly(entry)}`);
     if (!isWellFormed(key) || !isWellFormed(entry)) {
       throw new InvalidInputError(`${member}.${key}: must be well-formed Unicode`);
     }
@@ -218,7 +229,7 @@ export function optionalProperties(value: unknown): Readonly<Record<string, stri
 export function optionalSchema(schema: unknown): Schema | undefined {
   if (isAbsent(schema)) return undefined;
   if (!Array.isArray((schema as Partial<ForeignSchema>).fields)) {
-    throw new InvalidInputError("schema: must be an Arrow schema");
+    throw new InvalidInputError(`schema: must be an Arrow schema, not ${shortly(schema)}`);
   }
   return adoptSchema(schema as ForeignSchema);
 }
@@ -239,14 +250,7 @@ export function parseChoice<Choice extends string>(
     const found = choices.find((choice) => choice.toLowerCase() === wanted || snakeCase(choice) === wanted);
     if (found !== undefined) return found;
   }
-  throw new InvalidInputError(`${member}: must be one of ${choices.join(", ")}, not ${show(value)}`);
+  throw new InvalidInputError(`${member}: must be one of ${choices.join(", ")}, not ${shortly(value)}`);
 }
 
 const snakeCase = (pascal: string): string => pascal.replace(/(?<!^)([A-Z])/g, "_$1").toLowerCase();
-
-/** A short text of any value, for error messages. */
-function show(value: unknown): string {
-  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "an array" : "an object";
-  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
-  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
-}

@@ -14,9 +14,11 @@
 import type { BatchScope } from "../catalog/batches/batchScope.js";
 import { type SettleOptions, settleBatches } from "../catalog/batches/batchSettlement.js";
 import { directoryAt } from "../catalog/places/locations.js";
+import { InvalidInputError } from "../errors.js";
 import type * as base from "../namespace/request.js";
 import type * as tables from "../namespace/tables.js";
 import type { OperationContext } from "./context.js";
+import { optionalId } from "./request.js";
 
 type Tolerance = SettleOptions["tolerate"];
 
@@ -75,7 +77,7 @@ function scopeOf(
       return id.length > 1 ? { kind: "tables", ids: [id.slice(0, -1)] } : { kind: "everything" };
     case "renameTable": {
       const { newTableName, newNamespaceId } = request as Partial<tables.RenameTableRequest>;
-      const target: unknown = [...asPath(newNamespaceId ?? id.slice(0, -1)), newTableName];
+      const target: unknown[] = [...asPath(newNamespaceId ?? id.slice(0, -1)), newTableName];
       return { kind: "tables", ids: [id, asPath(target)] };
     }
     case "registerTable": {
@@ -99,5 +101,11 @@ const partIds = (parts: unknown): (readonly string[])[] =>
   Array.isArray(parts) ? parts.map((part) => asPath(part?.id)) : [];
 
 /** A value that is not a path names nothing that a batch could change; the operation reports the mistake. */
-const asPath = (value: unknown): readonly string[] =>
-  Array.isArray(value) && value.every((part) => typeof part === "string") ? value : [];
+function asPath(value: unknown): readonly string[] {
+  try {
+    return optionalId(value);
+  } catch (error) {
+    if (error instanceof InvalidInputError) return [];
+    throw error;
+  }
+}

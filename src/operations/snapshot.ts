@@ -10,6 +10,7 @@ import {
   TableVersionNotFoundError,
 } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
+import type { ObjectId } from "../namespace/request.js";
 import { checkBranchName, isMainBranch } from "../table/refs/refs.js";
 import { refuseBufferedRows } from "../table/versions/bufferedRows.js";
 import { anchorOf, declaredAnchor, type TableAnchor } from "../table/versions/identity.js";
@@ -45,12 +46,12 @@ export async function anchorOfOpen({ at, latest }: OpenTable): Promise<TableAnch
 type Snapshot = OpenVersion<OperationContext>;
 
 interface Selection {
-  readonly id?: readonly string[];
-  readonly branch?: string;
-  readonly version?: number;
-  readonly tag?: string;
+  readonly id?: ObjectId | undefined;
+  readonly branch?: string | undefined;
+  readonly version?: number | undefined;
+  readonly tag?: string | undefined;
   /** A branch counts as existing even before it is registered, possibly without versions. */
-  readonly unregisteredBranch?: boolean;
+  readonly unregisteredBranch?: boolean | undefined;
 }
 
 /**

@@ -3,6 +3,7 @@
 import { formatType } from "../arrow/types/type.js";
 import { TableColumnNotFoundError, UnsupportedError } from "../errors.js";
 import { formatFieldPath } from "../ident.js";
+import { nearestHint } from "../nearestName.js";
 import { type FieldChain, type LeafPlan, planLeaves } from "../rows/leafPlan.js";
 import { fieldFinder } from "../schema/fieldPaths.js";
 import type { TableField } from "../schema/schema.js";
@@ -48,9 +49,15 @@ export class ColumnReads {
     const chain: TableField[] = [];
     for (const segment of segments) {
       const parent = chain.at(-1);
-      const field = this.#find(parent?.children ?? this.#fields, segment);
-      if (field === undefined)
-        throw new TableColumnNotFoundError(`column ${path} is not in the table's schema`);
+      const siblings = parent?.children ?? this.#fields;
+      const field = this.#find(siblings, segment);
+      if (field === undefined) {
+        const near = nearestHint(
+          segment,
+          siblings.map(({ name }) => name),
+        );
+        throw new TableColumnNotFoundError(`column ${path} is not in the table's schema${near}`);
+      }
       if (parent !== undefined && parent.type.kind !== "struct") {
         throw new UnsupportedError(
           `column ${path}: reading parts of a ${formatType(parent.type)} is not supported by this release`,

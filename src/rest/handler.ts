@@ -7,7 +7,7 @@
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
 import { InvalidInputError } from "../errors.js";
 import type { Principal } from "../namespace/request.js";
-import { checkOptionMembers } from "../optionMembers.js";
+import { checkOptionMembers, isObject, shortly } from "../optionMembers.js";
 import type { AuthOptions } from "./auth/auth.js";
 import { type Dialect, FORM_DIALECT, INTERFACE_DIALECT, isFormClient } from "./dialects/dialect.js";
 import { managedVersions } from "./dialects/managedVersions.js";
@@ -97,6 +97,9 @@ export function createRestHandler(
   namespace: DirectoryNamespace,
   options: RestHandlerOptions = {},
 ): RestHandler {
+  if (!isObject(namespace) || typeof namespace.queryTable !== "function") {
+    throw new InvalidInputError(`namespace: must be a DirectoryNamespace, not ${shortly(namespace)}`);
+  }
   checkOptionMembers("options", options, Object.keys(OPTION_NAMES));
   const limits = checkLimits(options.limits);
   const basePath = checkBasePath(options.basePath);

@@ -5,6 +5,7 @@
 
 import { TableColumnNotFoundError } from "../errors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
+import { nearestHint } from "../nearestName.js";
 import type { TableField } from "./schema.js";
 
 /** A field, and the path to it. */
@@ -46,7 +47,11 @@ export function resolveField(fields: readonly TableField[], text: string, find =
   for (const segment of segments) {
     const field = find(siblings, segment);
     if (field === undefined) {
-      throw new TableColumnNotFoundError(`column ${path} is not in the table's schema`);
+      const near = nearestHint(
+        segment,
+        siblings.map(({ name }) => name),
+      );
+      throw new TableColumnNotFoundError(`column ${path} is not in the table's schema${near}`);
     }
     chain.push(field);
     siblings = field.children;

@@ -5,6 +5,7 @@
  */
 
 import type { Schema } from "apache-arrow";
+import { countedInput } from "../arrow/exchange/countedInput.js";
 import { type ArrowInput, type InputBounds, openInput } from "../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../arrow/types/logicalTypes.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
@@ -65,6 +66,8 @@ export interface InsertOptions {
   readonly bounds?: InputBounds;
   /** All columns of rows that come as objects; without it, those of the table that is appended to count. */
   readonly schema?: Schema;
+  /** Told how many rows were written so far. */
+  readonly onRows?: (rowCount: number) => void;
   readonly signal?: AbortSignal;
 }
 
@@ -103,7 +106,7 @@ export async function insertRows(
     for (const path of options.key ?? []) resolveField(plan.fields, path);
     const isMade = (await options.beforeRows?.()) ?? options.unshared;
     isOurs = isNew && (isMade === true || (await at.disk.list(at.root))?.length !== 0);
-    const rows = await writeRows(at.disk, at.root, plan, input, {
+    const rows = await writeRows(at.disk, at.root, plan, countedInput(input, options.onRows), {
       version,
       descriptor: { fields: encodeFileSchema(plan.fields), metadata: metadataBytes(input.schema) },
       within: isNew ? undefined : at.root,

@@ -71,7 +71,7 @@ describe("a registration", () => {
       () => rm(join(root, place), { recursive: true }),
     );
     const victim = open(paused);
-    const request = { id: ["n", name], location: place, mode: "Overwrite" };
+    const request = { id: ["n", name], location: place, mode: "Overwrite" } as const;
     await expect(victim.registerTable(request)).rejects.toThrow(/there is no table at/);
     await victim.close();
     expect(paused.interrupted).toBe(true);

@@ -93,7 +93,7 @@ async function expectWhole(root: string): Promise<void> {
   expect(pairs).toEqual(Array.from({ length: FRAGMENTS * FRAGMENT_ROWS }, (_, n) => [n, n * 2]));
 }
 
-/** Names of the files below the table that no version names, once a cleanup has been. */
+/** Names of the files of the namespace that nobody needs, once a cleanup has been. */
 async function leftovers(root: string): Promise<string[]> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.cleanupTable({ ...ID, deleteUnverified: true, olderThanMs: 0 } as never);
@@ -104,7 +104,11 @@ async function leftovers(root: string): Promise<string[]> {
   const data = names.filter((name) => name.startsWith("data/"));
   // Of each fragment a file with the rows, and one with the filled column.
   expect(data.length).toBe(2 * FRAGMENTS);
-  return names.filter((name) => /\.tmp|checkpoints/.test(name));
+  const all = await readdir(root, { recursive: true });
+  const records = all.filter((name) => /^\.tiltyard-jobs\/[^/]*$/.test(name)).map((name) => name.slice(15));
+  // One job for each table, whose record stays for a while: what it was, and how it ended.
+  expect(records.filter((name) => !name.startsWith("."))).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+  return all.filter((name) => /\.tmp|checkpoints|\.lock/.test(name));
 }
 
 describe("backfills", () => {

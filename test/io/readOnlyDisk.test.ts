@@ -52,7 +52,10 @@ it("everything is read", async () => {
     expect(await ns.countTableRows({ id, version: 1 })).toBe(500);
     expect(await ns.countTableRows({ id, tag: "first" })).toBe(500);
     expect(await ns.countTableRows({ id, branch: "side" })).toBe(499);
-    const last = await ns.table(id).scan({ orderBy: [{ columnName: "n", ascending: false }], limit: 1 }).toArray();
+    const last = await ns
+      .table(id)
+      .scan({ orderBy: [{ columnName: "n", ascending: false }], limit: 1 })
+      .toArray();
     expect(last).toEqual([{ n: 499, text: "row 499" }]);
     expect((await ns.table(id).indexes()).map(({ indexName }) => indexName)).toEqual(["n_idx"]);
     expect((await ns.describeTable({ id })).version).toBe(3);

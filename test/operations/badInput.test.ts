@@ -185,12 +185,15 @@ describe("names", () => {
 describe("modes, versions, limits", () => {
   it.each(["", "upsert", "app end", 1, {}, ["append"]])("insert mode %j", async (mode) => {
     await expectRefusal(
-      () => namespace.insertIntoTable({ id: ["t"], mode: mode as string }, asDeclared(rows)),
+      () => namespace.insertIntoTable({ id: ["t"], mode: mode as "append" }, asDeclared(rows)),
       "InvalidInput",
     );
   });
   it("create mode", async () => {
-    await expectRefusal(() => namespace.createTable({ id: ["t"], mode: "replace" }, rows), "InvalidInput");
+    await expectRefusal(
+      () => namespace.createTable({ id: ["t"], mode: "replace" as "create" }, rows),
+      "InvalidInput",
+    );
   });
   it.each([-1, 1.5, Number.NaN, Infinity, 2 ** 53, 1e300, "1", true])("version %j", async (value) => {
     const version = value as number;

@@ -25,7 +25,7 @@ describe.each(["declared", "created"])("a %s table that was deregistered", (stat
 
     await expect(namespace.insertIntoTable({ id }, rows)).rejects.toBeInstanceOf(TableNotFoundError);
     let batchesRead = 0;
-    for (const mode of ["create", "existOk", "overwrite"]) {
+    for (const mode of ["create", "existOk", "overwrite"] as const) {
       const input = (function* () {
         batchesRead++;
         yield* rows.batches;

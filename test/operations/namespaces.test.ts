@@ -61,7 +61,10 @@ describe("createNamespace", () => {
     expect(await ns.describeNamespace({ id: ["a"] })).toEqual({ properties: { l: "w" } });
     await ns.createNamespace({ id: ["a", "b"] });
     await expectRefusal(() => ns.createNamespace({ id: ["a"], mode: "Overwrite" }), "NamespaceNotEmpty");
-    await expectRefusal(() => ns.createNamespace({ id: ["a"], mode: "sometimes" }), "InvalidInput");
+    await expectRefusal(
+      () => ns.createNamespace({ id: ["a"], mode: "sometimes" as "create" }),
+      "InvalidInput",
+    );
   });
   it("refuses what it can't make", async () => {
     await expectRefusal(() => ns.createNamespace({ id: [] }), "NamespaceAlreadyExists");
@@ -235,7 +238,7 @@ describe("dropNamespace", () => {
     await expectRefusal(() => ns.dropNamespace({ id: ["a"] }), "NamespaceNotEmpty");
     await expectRefusal(() => ns.dropNamespace({ id: ["a"], behavior: "restrict" }), "NamespaceNotEmpty");
     await expectRefusal(() => ns.dropNamespace({ id: ["a"], mode: "Skip" }), "NamespaceNotEmpty");
-    await expectRefusal(() => ns.dropNamespace({ id: ["a"], behavior: "all" }), "InvalidInput");
+    await expectRefusal(() => ns.dropNamespace({ id: ["a"], behavior: "all" as "cascade" }), "InvalidInput");
     await expectRefusal(() => ns.dropNamespace({ id: [], behavior: "Cascade" }), "InvalidInput");
     expect(await ns.dropNamespace({ id: ["a"], behavior: "cascade" })).toEqual({ properties: { k: "v" } });
     expect((await ns.listNamespaces()).namespaces).toEqual(["ab"]);
@@ -388,7 +391,7 @@ describe("tables of a child namespace", () => {
     for (const [mode, type] of [
       ["Create", "TableAlreadyExists"],
       ["Overwrite", "ConcurrentModification"],
-    ]) {
+    ] as const) {
       const id = ["a", mode];
       const rows = (async function* () {
         await ns.createTable({ id }, rowsOf(9));

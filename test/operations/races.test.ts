@@ -42,7 +42,10 @@ const read = async (): Promise<number[]> =>
   Array.from((await others.table(id).scan().toArrow()).getChild("v")?.toArray() ?? []);
 
 describe.each([1, 3])("before batch %i", (before) => {
-  it.each(["append", "overwrite"])("a table made anew does not get the rows of an %s", async (mode) => {
+  it.each([
+    "append",
+    "overwrite",
+  ] as const)("a table made anew does not get the rows of an %s", async (mode) => {
     await ours.createTable({ id }, rowsOf(0));
     let made: Record<string, string> = {};
     const remake = async () => {
@@ -60,7 +63,7 @@ describe.each([1, 3])("before batch %i", (before) => {
   it.each([
     "append",
     "overwrite",
-  ])("a table that is dropped stays so, whatever an %s writes", async (mode) => {
+  ] as const)("a table that is dropped stays so, whatever an %s writes", async (mode) => {
     await ours.createTable({ id }, rowsOf(0));
     const rows = rowsAround(() => others.dropTable({ id }), before);
     await expect(ours.insertIntoTable({ id, mode }, rows)).rejects.toBeInstanceOf(TableNotFoundError);
@@ -76,7 +79,7 @@ it("a declared table that is dropped while its first rows are written stays drop
 });
 
 describe.each([1, 3])("a table that is copied, and put back from the copy, before batch %i", (before) => {
-  it.each(["append", "overwrite"])("holds all rows of an acknowledged %s, or none", async (mode) => {
+  it.each(["append", "overwrite"] as const)("holds all rows of an acknowledged %s, or none", async (mode) => {
     const { location } = await ours.createTable({ id }, rowsOf(0));
     const putBack = async () => {
       // What is written by then is in the copy, the end of the file is not.
@@ -122,7 +125,7 @@ describe("a table that another caller creates first", () => {
   it.each([
     ["append", [8, 9, 1, 2, 3]],
     ["overwrite", [1, 2, 3]],
-  ])("after it was declared is what an %s finds", async (mode, expected) => {
+  ] as const)("after it was declared is what an %s finds", async (mode, expected) => {
     await ours.declareTable({ id });
     await ours.insertIntoTable({ id, mode }, rowsAround(create, 3));
     expect(await read()).toEqual(expected);

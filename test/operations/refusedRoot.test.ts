@@ -3,7 +3,14 @@
 import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeVector, Table } from "apache-arrow";
-import { DirectoryNamespace, InternalError, InvalidInputError, type NamespaceError } from "tiltyard";
+import {
+  DirectoryNamespace,
+  InternalError,
+  InvalidInputError,
+  type NamespaceError,
+  PermissionDeniedError,
+  ServiceUnavailableError,
+} from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
@@ -92,21 +99,22 @@ describe.each(WAYS)("%s", (_name, run) => {
 
   // ENOENT is what a drive that does not exist answers on Windows, and /proc on Linux.
   it.each([
-    "EROFS",
-    "EACCES",
-    "EPERM",
-    "ENOENT",
-    "ENOSPC",
-  ])("a root that the disk refuses (%s)", async (code) => {
+    ["EROFS", PermissionDeniedError, "the file system is read-only (EROFS: mkdir"],
+    ["EACCES", PermissionDeniedError, "the file system does not let this process do that (EACCES: mkdir"],
+    ["EPERM", PermissionDeniedError, "the file system does not let this process do that (EPERM: mkdir"],
+    ["ENOENT", InvalidInputError, "what it would lie in does not exist"],
+    ["ENOSPC", ServiceUnavailableError, "there is no room left (ENOSPC: mkdir"],
+    ["EIO", InternalError, "EIO: refused, mkdir"],
+  ] as const)("a root that the disk refuses (%s)", async (code, kind, reason) => {
     const base = await makeTempDir();
     for (const refused of [join(base, "a"), join(base, "a", "ns")]) {
       const root = join(base, "a", "ns");
       await using ns = new DirectoryNamespace({ root, disk: new RefusingDisk(refused, code) });
       const error = await failureOf(run(ns));
-      expect(error).toBeInstanceOf(InternalError);
+      expect(error).toBeInstanceOf(kind);
       expect(error).toMatchObject({ cause: { code } });
-      expect((error as Error).message).toBe(
-        `the namespace's directory ${root} cannot be made: ${code}: refused, mkdir '${refused}'`,
+      expect((error as Error).message).toContain(
+        `the namespace's directory ${root} cannot be made: ${reason}`,
       );
     }
     expect(await readdir(base)).toEqual([]);

@@ -38,9 +38,10 @@ describe("request members", () => {
   });
 
   it("refuses the root namespace and non-strings as a table", () => {
-    for (const id of [[], undefined, null, "t", [1], ["a", null], {}]) {
+    for (const id of [[], undefined, null, "", "$", "t$", 7, [1], ["a", null], {}]) {
       expect(() => requireTableId(id)).toThrow(InvalidInputError);
     }
+    expect([requireTableId("t"), requireTableId("a$t")]).toEqual([["t"], ["a", "t"]]);
   });
 
   it("refuses counts below the least, and what is no count", () => {

@@ -177,14 +177,14 @@ it("ids that cannot be any are refused", async () => {
     ["t", `x${UNKNOWN}`],
     ["a/b", UNKNOWN],
     [7, UNKNOWN],
-    UNKNOWN,
+    `${UNKNOWN}$`,
   ]) {
     const refused = ns.describeTransaction({ id: id as never });
     await expect(refused, JSON.stringify(id)).rejects.toBeInstanceOf(InvalidInputError);
   }
   await expect(ns.describeTransaction({ id: ["none", UNKNOWN] })).rejects.toBeInstanceOf(TableNotFoundError);
   await ns.declareTable({ id: ["declared"] });
-  for (const id of [["declared", UNKNOWN], [UNKNOWN.toUpperCase()]]) {
+  for (const id of [["declared", UNKNOWN], [UNKNOWN.toUpperCase()], UNKNOWN, `declared$${UNKNOWN}`]) {
     await expect(ns.describeTransaction({ id })).rejects.toBeInstanceOf(TransactionNotFoundError);
   }
 });

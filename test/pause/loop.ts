@@ -192,7 +192,7 @@ class Stage {
     const note = (error: unknown): void => {
       wrong.push(String(error));
     };
-    const ns = new DirectoryNamespace({ root: this.root, durability: "none", lock: { retries: 0 } });
+    const ns = new DirectoryNamespace({ root: this.root, durability: "none", lock: { retries: 200 } });
     try {
       const state = await stateOf(ns);
       await checkReference(this.root, state).catch(note);

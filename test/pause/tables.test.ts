@@ -6,7 +6,7 @@ import { pauseLoop } from "./loop.js";
 import { CHILD_TABLE, ROOT_TABLE, rowsOf, type TableId } from "./world.js";
 
 const create =
-  (id: TableId, mode = "Create") =>
+  (id: TableId, mode: "Create" | "ExistOk" | "Overwrite" = "Create") =>
   (ns: DirectoryNamespace) =>
     ns.createTable({ id, mode }, rowsOf(20));
 const rename = (id: TableId, newId: TableId) => (ns: DirectoryNamespace) =>

@@ -1,10 +1,11 @@
 /** The directories that the pause loop works on, and what an engine sees of them. */
 
 import { readdir, utimes } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { makeVector, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { isKeptLock } from "../support/lockEntries.js";
 
 export type TableId = readonly string[];
 
@@ -165,8 +166,12 @@ async function countUnlisted(root: string, listed: ReadonlySet<string>): Promise
 /** Paths, relative to the root, of locks and temporary files, and of directories that were taken away. */
 export async function leftoversIn(root: string): Promise<string[]> {
   const names = await readdir(root, { recursive: true });
-  return names.filter((name) =>
-    /(^|[/\\])(\.tiltyard\.lock|\.tmp-[^/\\]*|\.tiltyard-dropped-[^/\\]*)$/.test(name),
+  const kept = new Set<string>();
+  for (const name of names)
+    if (basename(name) === LOCK_NAME && (await isKeptLock(join(root, name)))) kept.add(name);
+  return names.filter(
+    (name) =>
+      !kept.has(name) && /(^|[/\\])(\.tiltyard\.lock|\.tmp-[^/\\]*|\.tiltyard-dropped-[^/\\]*)$/.test(name),
   );
 }
 
@@ -189,14 +194,16 @@ export async function ageLocks(root: string): Promise<number> {
   return locks.length;
 }
 
+/** The paths of locks that are held, or that a dead process held. */
 export async function locksIn(root: string): Promise<string[]> {
   const locks: string[] = [];
   const look = async (directory: string): Promise<void> => {
     for (const entry of await readdir(directory, { withFileTypes: true }).catch(() => [])) {
       if (!entry.isDirectory()) continue;
       const path = join(directory, entry.name);
-      if (entry.name === LOCK_NAME) locks.push(path);
-      else if (!NEVER_LOCKED.has(entry.name)) await look(path);
+      if (entry.name === LOCK_NAME) {
+        if (!(await isKeptLock(path))) locks.push(path);
+      } else if (!NEVER_LOCKED.has(entry.name)) await look(path);
     }
   };
   await look(root);

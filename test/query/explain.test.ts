@@ -74,7 +74,7 @@ it("measure a query that was run", async () => {
 it("refuse what the query refuses", async () => {
   await expect(explain({ columns: ["nope"] })).rejects.toThrow(TableColumnNotFoundError);
   await expect(explain({ filter: "n +" })).rejects.toThrow(InvalidInputError);
-  await expect(namespace.explainTableQueryPlan({ id, query: {}, format: "xml" })).rejects.toThrow(
+  await expect(namespace.explainTableQueryPlan({ id, query: {}, format: "xml" as "text" })).rejects.toThrow(
     InvalidInputError,
   );
 });

@@ -92,3 +92,22 @@ it("reveal no path and no fault of the server", async () => {
   }
   await mkdir(jobDirectory(root, crypto.randomUUID()));
 });
+
+it("fill computed columns, whose state is told by version, too", async () => {
+  await post("/v1/table/t/add_columns", { new_columns: [{ name: "d", computed: "v * 2" }] });
+  const describe = (body: object) => post("/v1/table/t/computed_columns/describe", body);
+  const column = { column: "d", kind: "sql", expression: "v * 2", inputs: ["v"] };
+  const before = { ...column, stale_rows: 6, stale_fragments: [0, 1] };
+  expect(await describe({})).toEqual({ status: 200, body: { columns: [before] } });
+  const { version } = (await post("/v1/table/t/describe")).body;
+  const { job_id } = (await post("/v1/table/t/backfill_column", { column: "d" })).body;
+  expect(await post(`/v1/job/${job_id}/wait`)).toMatchObject({ body: { state: "Succeeded", done: 6 } });
+  expect((await describe({})).body).toEqual({ columns: [{ ...column, stale_rows: 0, stale_fragments: [] }] });
+  expect((await describe({ version })).body).toEqual({ columns: [before] });
+  expect(await describe({ version: 1 })).toEqual({ status: 200, body: { columns: [] } });
+  expect(await describe({ branch: "none" })).toMatchObject({ status: 404, body: { code: 22 } });
+  expect(await post("/v1/table/u/computed_columns/describe")).toMatchObject({
+    status: 404,
+    body: { code: 4 },
+  });
+});

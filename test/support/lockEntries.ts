@@ -3,7 +3,7 @@
 import { mkdir, readdir } from "node:fs/promises";
 import path from "node:path";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
-import { newOwnerName } from "../../src/io/lock/lockOwner.js";
+import { isKeptName, newOwnerName } from "../../src/io/lock/lockOwner.js";
 
 /** The parts of an owner's name. */
 export interface OwnerParts {
@@ -46,3 +46,9 @@ export const entriesOfLock = (directory: string): Promise<string[] | null> =>
     if (error.code === "ENOENT") return null;
     throw error;
   });
+
+/** Whether a lock, by its own path, is one that its last holder released and keeps for a moment: a free one. */
+export async function isKeptLock(lockPath: string): Promise<boolean> {
+  const entries = await readdir(lockPath).catch(() => []);
+  return entries.length > 0 && entries.every(isKeptName);
+}

@@ -50,7 +50,7 @@ export async function runPaused(
     if (message.stopping !== true) throw new Error(`never came to ${verb} ${path.source}`);
     const stoppedAt = performance.now();
     await untilStopped(child);
-    await ageLocks(options.root);
+    await ageLocks(String(options.root));
     await meanwhile();
     await sleep(Math.max(0, STALE_MS + 100 - (performance.now() - stoppedAt)));
     const last = nextMessage(child);

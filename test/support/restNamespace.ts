@@ -17,13 +17,14 @@ import {
 import { z } from "zod";
 import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
 import * as errors from "../../src/errors.js";
+import type { TableHandleOptions } from "../../src/handle/handleOptions.js";
 import type { DirectoryNamespaceOptions } from "../../src/namespace/options.js";
 import type { QueryResult } from "../../src/namespace/queries.js";
 import type { RowsInput } from "../../src/namespace/rows.js";
 import { rowForms } from "../../src/operations/rows/rowForms.js";
 import type { Route } from "../../src/rest/wire/route.js";
 import { ROUTES } from "../../src/rest/wire/routes.js";
-import { TableHandle, type TableHandleOptions } from "../../src/TableHandle.js";
+import { TableHandle } from "../../src/TableHandle.js";
 import type { Framework } from "./frameworks.js";
 import { type RestServer, startRestServer } from "./restServer.js";
 

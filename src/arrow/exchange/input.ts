@@ -118,7 +118,7 @@ async function openRows(
   const iterator = openIterator(data);
   if (iterator === null) {
     throw new InvalidInputError(
-      `rows must be objects, an Arrow table, record batches or Arrow IPC bytes, not ${describe(data)}`,
+      `rows must be an array of objects, an Arrow table, record batches or Arrow IPC bytes, not ${describe(data)}`,
     );
   }
   source.attach(iterator);
@@ -463,9 +463,13 @@ async function* streamIterator(stream: ReadableStream<unknown>): AsyncGenerator<
 }
 
 function describe(value: unknown): string {
-  if (value === null) return "null";
+  if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "an array";
+  if (typeof value === "string") return "a text";
   if (typeof value !== "object") return `a ${typeof value}`;
+  const { then, scan } = value as { readonly then?: unknown; readonly scan?: unknown };
+  if (typeof then === "function") return "a promise: await it first";
+  if (typeof scan === "function") return "the handle of a table: scan() gives its rows";
   const name = (value as object).constructor?.name;
   return name === undefined || name === "Object" ? "an object" : `an object of class ${name}`;
 }

@@ -5,6 +5,7 @@
 
 import { InvalidInputError, TableColumnNotFoundError } from "../../errors.js";
 import { formatFieldPath } from "../../ident.js";
+import { nearestNames } from "../../nearestName.js";
 import type { ColumnReference } from "../evaluate/bound.js";
 import { type ExpressionSource, problemText } from "../parse/problem.js";
 import type { Name } from "../parse/syntax.js";
@@ -93,33 +94,10 @@ function missing(
   const nearest = nearestNames(
     wanted,
     siblings.map((field) => field.name),
-  ).map((other) => formatFieldPath([...parents, other]));
+  )
+    .slice(0, MAX_NEAREST)
+    .map((other) => formatFieldPath([...parents, other]));
   const hint = nearest.length === 0 ? "" : `; near it: ${nearest.join(", ")}`;
   const reason = `there is no column ${formatFieldPath(path)}${hint},`;
   return new TableColumnNotFoundError(problemText(source, name.at, reason));
-}
-
-function nearestNames(wanted: string, names: readonly string[]): string[] {
-  const limit = Math.max(1, Math.floor(wanted.length / 3));
-  return names
-    .map((name) => ({ name, distance: distance(wanted.toLowerCase(), name.toLowerCase(), limit) }))
-    .filter((entry) => entry.distance <= limit)
-    .sort((a, b) => a.distance - b.distance)
-    .slice(0, MAX_NEAREST)
-    .map(({ name }) => name);
-}
-
-/** Single changes that make one text the other; more than `limit` where it is more. */
-function distance(one: string, other: string, limit: number): number {
-  if (Math.abs(one.length - other.length) > limit || one.length > 200) return limit + 1;
-  let before = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= one.length; row++) {
-    const next = [row];
-    for (let column = 1; column <= other.length; column++) {
-      const change = before[column - 1] + (one[row - 1] === other[column - 1] ? 0 : 1);
-      next.push(Math.min(change, before[column] + 1, next[column - 1] + 1));
-    }
-    before = next;
-  }
-  return before[other.length];
 }

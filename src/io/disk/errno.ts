@@ -29,3 +29,6 @@ export const isUnwritable = (error: unknown): boolean => UNWRITABLE_CODES.has(co
 
 /** There is no room for what was to be written; removing and renaming may still work. */
 export const isDiskFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT"].includes(codeOf(error) ?? "");
+
+/** The process, or the system, has as many files open as it may. */
+export const hasTooManyOpen = (error: unknown): boolean => ["EMFILE", "ENFILE"].includes(codeOf(error) ?? "");

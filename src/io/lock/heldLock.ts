@@ -12,6 +12,11 @@
  * is another's by then. A takeover renames it, so that only one of several waiters takes over, and a holder that wakes
  * up later finds its entry gone.
  *
+ * A process that changes a table again and again need not make and remove directories each time, which cost many file
+ * systems more than the change: it may keep the lock when it releases it (`keep`). That renames its entry to one that
+ * names nobody. Such a lock is free. Another process removes it; the one that kept it renames the entry again (`retake`),
+ * and whoever of them is first has it.
+ *
  * Nobody holds a directory without an owner's entry: its maker died, or was about to make the entry. A waiter may
  * remove it; the maker then fails to make the entry, and tries again.
  *
@@ -26,7 +31,7 @@ import lockfile from "proper-lockfile";
 import { lockCalls } from "../disk/callRoute.js";
 import { codeOf, isDiskFull, isMissing } from "../disk/errno.js";
 import { LeaseLostError, type LockLease } from "./lease.js";
-import { newOwnerName } from "./lockOwner.js";
+import { newKeptName, newOwnerName } from "./lockOwner.js";
 
 /** Name of the lock within a table's directory. */
 export const LOCK_NAME = ".tiltyard.lock";
@@ -35,9 +40,13 @@ type NodeDone = (error: Error | null) => void;
 
 /** One attempt to take a table's lock, then one hold of it; also the file system that proper-lockfile works on. */
 export class HeldLock implements LockLease {
-  readonly #owner = newOwnerName();
+  /** The name of the entry. */
+  #owner = newOwnerName();
   readonly #staleMs: number;
   #directory: string;
+  #wasMoved = false;
+  /** The change of the entry's name that is under way, or was the last. */
+  #renaming: Promise<boolean> = Promise.resolve(true);
   #release: (() => Promise<void>) | null = null;
   #isHeld = false;
   #lost = false;
@@ -71,6 +80,7 @@ export class HeldLock implements LockLease {
 
   movedTo(directory: string): void {
     this.#directory = directory;
+    this.#wasMoved = true;
   }
 
   /** False where another holds it. */
@@ -94,6 +104,26 @@ export class HeldLock implements LockLease {
     }
   }
 
+  /**
+   * Releases the lock so that it can be retaken.
+   * @returns false where it must be released in full
+   */
+  async keep(): Promise<boolean> {
+    if (this.#release === null || this.#wasMoved || this.compromised) return false;
+    return this.#rename(newKeptName());
+  }
+
+  /**
+   * Takes a lock again that was kept.
+   * @returns false where another process was first, or the lock must be taken as any other: it must be released then
+   */
+  async retake(staleMs: number): Promise<boolean> {
+    if (staleMs !== this.#staleMs || this.compromised || !(await this.#rename(newOwnerName()))) return false;
+    // As after making it: who was about to make an entry in a directory of this name gives way, as this one does.
+    const entries = await entriesOfLock(this.#lockPath).catch(() => []);
+    return entries.length === 1;
+  }
+
   async release(): Promise<void> {
     if (this.#release === null) return;
     try {
@@ -111,6 +141,35 @@ export class HeldLock implements LockLease {
 
   get #ownerPath(): string {
     return path.join(this.#lockPath, this.#owner);
+  }
+
+  /** Gives the entry another name; false where it is not there any more, or can't be renamed. */
+  #rename(name: string): Promise<boolean> {
+    const target = path.join(this.#lockPath, name);
+    const rename = async (): Promise<boolean> => {
+      try {
+        await renameEntry(this.#ownerPath, target);
+      } catch {
+        // The answer to the first of two requests may have been lost.
+        if ((await statOrUndefined(target).catch(() => undefined)) === undefined) return false;
+      }
+      this.#owner = name;
+      return true;
+    };
+    this.#renaming = rename();
+    return this.#renaming;
+  }
+
+  /** Makes a call on the entry, whose name may change meanwhile. */
+  async #onEntry<T>(call: (entry: string) => Promise<T>): Promise<T> {
+    const entry = this.#ownerPath;
+    try {
+      return await call(entry);
+    } catch (error) {
+      await this.#renaming;
+      if (this.#ownerPath === entry) throw error;
+      return call(this.#ownerPath);
+    }
   }
 
   async #isThere(): Promise<boolean> {
@@ -178,7 +237,7 @@ export class HeldLock implements LockLease {
         if (!this.#isHeld) return settle(Promise.resolve({ mtime: new Date() }), done);
         if (this.#release === null) return settle(Promise.resolve({ mtime: this.#setTo }), done);
         return settle(
-          statEntry(this.#ownerPath).then(() => ({ mtime: this.#setTo })),
+          this.#onEntry(statEntry).then(() => ({ mtime: this.#setTo })),
           done,
         );
       },
@@ -188,7 +247,7 @@ export class HeldLock implements LockLease {
           return settle(Promise.resolve(), done);
         }
         return settle(
-          setTimes(this.#ownerPath, modified).then(() => this.#noteRenewal(modified)),
+          this.#onEntry((entry) => setTimes(entry, modified)).then(() => this.#noteRenewal(modified)),
           done,
         );
       },

@@ -12,7 +12,8 @@
  *
  * With these a waiter on the same machine can tell that the owner is dead, instead of waiting for its lock to go stale.
  * Where anything is unknown the owner counts as alive. A name `fencing-…` has the same parts, for the process that
- * fences off a holder that was overruled (staleLocks.ts).
+ * fences off a holder that was overruled (staleLocks.ts). An owner whose pid no process can have is nobody: the lock was
+ * released, and kept for the next who takes it (heldLock.ts).
  */
 
 import { randomUUID } from "node:crypto";
@@ -25,6 +26,8 @@ import { sha256 } from "../names/sha256.js";
 export type EntryKind = "owner" | "fencing";
 
 const UNKNOWN = "0";
+/** The largest pid that a process can be asked about by; no system counts as far. */
+const NOBODY_PID = 2 ** 31 - 1;
 const HAS_PID_NAMESPACES = process.platform === "linux" || process.platform === "android";
 
 /** The parts of a name. */
@@ -46,9 +49,15 @@ export const newOwnerName = (): string => newName("owner");
 /** A name for the entry of a holder that this process is about to fence off. */
 export const newFencingName = (): string => newName("fencing");
 
-function newName(kind: EntryKind): string {
+/** A name for the entry of a lock that is kept: every process on this machine finds its owner dead. */
+export const newKeptName = (): string => newName("owner", { pid: NOBODY_PID, start: UNKNOWN });
+
+/** Whether an entry is of a lock that is kept, and so free. */
+export const isKeptName = (name: string): boolean => parseName(name)?.pid === NOBODY_PID;
+
+function newName(kind: EntryKind, instead: Partial<NamedProcess> = {}): string {
   own ??= ownRecord();
-  const { host, boot, pidNamespace, pid, start } = own;
+  const { host, boot, pidNamespace, pid, start } = { ...own, ...instead };
   // The runtime draws random bytes for many of them at once.
   const random = randomUUID().replaceAll("-", "").slice(16);
   return `${kind}-${host}-${boot}-${pidNamespace}-${pid}-${start}-${random}`;
@@ -64,6 +73,7 @@ export const entryKindOf = (name: string): EntryKind | null => parseName(name)?.
 export function isDeadProcess(name: string, renewedMs: number): boolean {
   const named = parseName(name);
   own ??= ownRecord();
+  if (named?.pid === NOBODY_PID) return true;
   if (named === null || named.host !== own.host) return false;
   if (named.boot !== own.boot) {
     // Another machine may have the same id and name. If its process runs, its lock is younger than this machine's boot.

@@ -4,6 +4,7 @@
  * - A holder on this machine whose process is gone is dead at once (lockOwner.ts).
  * - A lock directory without a holder's entry is just being made or removed, or its process died while doing so. It is
  *   removed once it has been seen like that for a moment; a process that is still making it notices, and tries again.
+ * - A lock that its last holder released, and kept for its next change, has nobody as its holder, and may be taken.
  * - Any other holder counts as dead when its entry has not changed for `staleMs` of this process's own time. Two clocks
  *   are never compared, so a lock that is dated in the future goes stale like any other. Only a lock that is old by any
  *   clock counts as dead without being watched first.
@@ -32,7 +33,7 @@ import {
   renameEntry,
   statOrUndefined,
 } from "./heldLock.js";
-import { type EntryKind, entryKindOf, isDeadProcess, newFencingName } from "./lockOwner.js";
+import { type EntryKind, entryKindOf, isDeadProcess, isKeptName, newFencingName } from "./lockOwner.js";
 
 /** Removes from a locked directory what a holder that was overruled could still publish. */
 export type Fence = (directory: string) => Promise<void>;
@@ -52,6 +53,8 @@ const MAX_WATCHED = 1024;
 /** What was seen of a lock since it last changed. */
 interface Watch {
   readonly signature: string;
+  /** The path of its first entry, or of the lock where it has none. */
+  readonly entryPath: string;
   readonly quietMs: number;
   readonly lookedMs: number;
 }
@@ -81,19 +84,24 @@ interface FoundLock {
 
 /**
  * Whether a living process holds the lock of a directory, as far as can be told; takes the lock from a dead one.
- * @returns false where the lock is free, or was a moment ago
+ * @returns "free" where there is no lock, or was none a moment ago; "freed" where it was taken from a dead process, or one
+ *   that kept it
  */
-export async function isHeldByLiving(directory: string, staleMs: number, fence: Fence): Promise<boolean> {
+export async function freeUnlessHeld(
+  directory: string,
+  staleMs: number,
+  fence: Fence,
+): Promise<"held" | "freed" | "free"> {
   const lockPath = path.join(directory, LOCK_NAME);
   const watched = watches.peek(lockPath);
   if (watched !== undefined && performance.now() - watched.lookedMs < LOOK_MS) {
-    return (await statOrUndefined(lockPath)) !== undefined;
+    if ((await statOrUndefined(watched.entryPath)) !== undefined) return "held";
   }
   const found = await findLock(lockPath);
-  if (found !== null && !isDead(found, staleMs)) return true;
+  if (found !== null && !isDead(found, staleMs)) return "held";
   if (found !== null) await takeOver(directory, found, fence);
   watches.delete(lockPath);
-  return false;
+  return found === null ? "free" : "freed";
 }
 
 /**
@@ -102,7 +110,7 @@ export async function isHeldByLiving(directory: string, staleMs: number, fence: 
  */
 export async function lookAtLock(directory: string, staleMs: number): Promise<"held" | "dead" | "free"> {
   const found = await findLock(path.join(directory, LOCK_NAME));
-  if (found === null) return "free";
+  if (found === null || isKept(found)) return "free";
   return isDead(found, staleMs) ? "dead" : "held";
 }
 
@@ -136,6 +144,10 @@ async function findLock(lockPath: string): Promise<FoundLock | null> {
   return { path: lockPath, isDirectory, entries, strangers, renewedMs: Math.max(...times) };
 }
 
+/** Whether the last holder of a lock has released it. */
+const isKept = ({ entries }: FoundLock): boolean =>
+  entries.length > 0 && entries.every(({ name }) => isKeptName(name));
+
 /** Whether all processes that a lock names are dead. One that was about to hold it may have died beside the holder. */
 function isDead(
   { path: lockPath, isDirectory, entries, strangers, renewedMs }: FoundLock,
@@ -150,7 +162,8 @@ function isDead(
     before?.signature === signature
       ? before.quietMs + Math.min(nowMs - before.lookedMs, MAX_WATCHED_STEP_MS)
       : 0;
-  watches.set(lockPath, { signature, quietMs, lookedMs: nowMs }, 1);
+  const entryPath = entries.length === 0 ? lockPath : path.join(lockPath, entries[0].name);
+  watches.set(lockPath, { signature, entryPath, quietMs, lookedMs: nowMs }, 1);
   const isEmpty = isDirectory && entries.length === 0 && strangers.length === 0;
   return quietMs >= (isEmpty ? EMPTY_MS : staleMs);
 }
@@ -174,7 +187,8 @@ async function takeOver(
     }
   }
   try {
-    if (taken.length > 0) await fence(directory);
+    // Who kept the lock had done its work by then.
+    if (taken.some(({ from }) => !isKeptName(path.basename(from)))) await fence(directory);
   } catch (error) {
     // Others, or the next call, must find the lock as it was, and not a process that seems to be fencing.
     for (const { from, to } of taken) await renameEntry(to, from).catch(() => undefined);

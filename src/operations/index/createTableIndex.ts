@@ -3,10 +3,10 @@
  * there when the job has succeeded.
  */
 
-import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import { InvalidInputError, TableIndexAlreadyExistsError, UnsupportedError } from "../../errors.js";
 import type { IndexKind } from "../../indexes/kind.js";
 import { kindOfName } from "../../indexes/kinds.js";
-import type { JobControl, JsonValue } from "../../jobs/job.js";
+import type { JobControl, JobSpec, JsonValue } from "../../jobs/job.js";
 import type { CreateTableIndexRequest, CreateTableIndexResponse } from "../../namespace/indexes.js";
 import { type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";
 import { decodeSchema } from "../../schema/schema.js";
@@ -16,6 +16,7 @@ import { type IndexDefinition, planIndex, requireKind } from "../../write/indexe
 import { textRefusal, vectorRefusal } from "../../write/indexes/kindNames.js";
 import { resumeBuild } from "../../write/indexes/resumeBuild.js";
 import type { OperationContext } from "../context.js";
+import { rowProgress, toldControl } from "../longWork.js";
 import { openWritable, type WritableTable } from "../snapshot.js";
 import { type AskedIndex, type AskedKind, checkVectorSettings, readIndexRequest } from "./indexRequest.js";
 
@@ -39,6 +40,7 @@ async function startBuild(
   request: CreateTableIndexRequest,
   asked: AskedIndex,
 ): Promise<CreateTableIndexResponse> {
+  const tell = rowProgress(request);
   const table = await openWritable(context, request);
   const open = await openVersion(table.at, table.latest);
   // Only a version that is being removed is not there; then there is a newer one.
@@ -48,7 +50,7 @@ async function startBuild(
   const kind = buildableKind(asked, resolveField(fields, asked.column));
   const { column, replaces, parameters } = asked;
   const definition: IndexDefinition = { column, kind, name: asked.name, replaces, parameters };
-  const plan = planIndex(base.file, definition);
+  const plan = planIndex(base.file, { ...definition, replaces: true });
   const named = { ...definition, name: plan.name };
   const told: JsonValue = {
     column: plan.column.path,
@@ -57,18 +59,23 @@ async function startBuild(
     ...(replaces && { replace: true }),
     ...parameters,
   };
-  const { jobId } = await context.jobs.start(
-    {
-      kind: "index",
-      table: table.table.id,
-      at: table.at,
-      key: JSON.stringify(told),
-      parameters: told,
-      unit: "rows",
-      run: (control) => runBuild(table, named, control),
-    },
-    request.signal,
-  );
+  const spec: JobSpec = {
+    kind: "index",
+    table: table.table.id,
+    at: table.at,
+    key: JSON.stringify(told),
+    parameters: told,
+    unit: "rows",
+    run: (control) => runBuild(table, named, toldControl(control, tell)),
+  };
+  if (plan.replaced !== null && !replaces) {
+    // The job that has just made it may still run, or its process may have died before it could say so.
+    const begun = await context.jobs.resume(spec, request.signal);
+    if (begun === null)
+      throw new TableIndexAlreadyExistsError(`name: there is an index ${plan.name} already`);
+    return { transactionId: begun.jobId, jobId: begun.jobId };
+  }
+  const { jobId } = await context.jobs.start(spec, request.signal);
   return { transactionId: jobId, jobId };
 }
 

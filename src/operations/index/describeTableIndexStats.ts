@@ -7,7 +7,7 @@ import type {
 import { countIndexedRows } from "../../table/commit/namedIndexes.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
-import { requireString } from "../request.js";
+import { requireString, requireTableId } from "../request.js";
 import { requireSnapshot } from "../snapshot.js";
 import { requireIndex } from "./findIndex.js";
 import { typeOfIndex } from "./recordedIndex.js";
@@ -19,7 +19,7 @@ export async function describeTableIndexStats(
 ): Promise<DescribeTableIndexStatsResponse> {
   const name = requireString(request.indexName, "indexName");
   const snapshot = await requireSnapshot(context, request, access);
-  const index = requireIndex(snapshot.file, name, request.id);
+  const index = requireIndex(snapshot.file, name, requireTableId(request.id));
   const { indexed, unindexed } = countIndexedRows(snapshot.file.manifest, index);
   return {
     ...(await typeOfIndex(snapshot, index)),

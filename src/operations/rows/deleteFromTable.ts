@@ -4,6 +4,7 @@ import type { DeleteFromTableRequest, DeleteFromTableResponse } from "../../name
 import { deleteMatching } from "../../write/changes/deleteMatching.js";
 import type { OperationContext } from "../context.js";
 import { filterOf, textOfFilter } from "../filter.js";
+import { rowProgress } from "../longWork.js";
 import { openWritable } from "../snapshot.js";
 
 export async function deleteFromTable(
@@ -12,12 +13,13 @@ export async function deleteFromTable(
 ): Promise<DeleteFromTableResponse> {
   const { predicate, params, signal } = request;
   const text = textOfFilter(predicate, "predicate");
+  const onRows = rowProgress(request);
   const table = await openWritable(context, request);
   const { committed, transactionId, change } = await deleteMatching(
     table,
     (base) => filterOf(base, predicate, params, "predicate"),
     text,
-    signal,
+    { signal, onRows },
   );
   return { transactionId, version: committed.version, numDeletedRows: change.deletedRows };
 }

@@ -5,6 +5,7 @@ import type { InsertIntoTableRequest, InsertIntoTableResponse, RowsInput } from 
 import { refuseBufferedRows } from "../../table/versions/bufferedRows.js";
 import { insertRows, requireInserted } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
+import { rowProgress } from "../longWork.js";
 import { inputBounds, optionalSchema, parseChoice } from "../request.js";
 import { anchorOfOpen, openTable } from "../snapshot.js";
 
@@ -15,6 +16,7 @@ export async function insertIntoTable(
 ): Promise<InsertIntoTableResponse> {
   const mode = parseChoice(request.mode, "mode", ["Append", "Overwrite"], "Append");
   const bounds = inputBounds(request);
+  const onRows = rowProgress(request);
   const open = await openTable(context, request);
   const anchor = await anchorOfOpen(open);
   if (anchor.kind === "version") await refuseBufferedRows(anchor.base);
@@ -24,6 +26,7 @@ export async function insertIntoTable(
     onCreated: mode === "Overwrite" ? "overwrite" : "append",
     beforeCreation: () => requireKnown(context, open.table),
     bounds,
+    onRows,
     schema: optionalSchema(request.schema),
     signal: request.signal,
   });

@@ -17,11 +17,12 @@ import type {
   MergeInsertIntoTableResponse,
   RowsInput,
 } from "../../namespace/rows.js";
-import { insertRows } from "../../write/insert.js";
+import { type InsertOptions, insertRows } from "../../write/insert.js";
 import type { MergeRequest } from "../../write/merge/clauses.js";
 import { mergeInsert } from "../../write/merge/mergeInsert.js";
 import type { OperationContext } from "../context.js";
 import { optionalFilter, parametersOf } from "../filter.js";
+import { rowProgress } from "../longWork.js";
 import {
   inputBounds,
   isAbsent,
@@ -39,13 +40,14 @@ export async function mergeInsertIntoTable(
 ): Promise<MergeInsertIntoTableResponse> {
   const merge = mergeOf(request);
   const bounds = inputBounds(request);
+  const onRows = rowProgress(request);
   const timeoutMs = parseTimeout(optionalString(request.timeout, "timeout"));
   optionalBoolean(request.useIndex, "useIndex");
   const open = await openTable(context, request);
   const writable = await writableOf(open);
   const deadline = startDeadline(timeoutMs, request.signal);
   try {
-    const options = { bounds, signal: deadline.signal };
+    const options = { bounds, onRows, signal: deadline.signal };
     if (writable === null) return await createWith(context, open, merge, data, options);
     const merged = await mergeInsert(writable, data, merge, options);
     return {
@@ -89,7 +91,7 @@ async function createWith(
   open: OpenTable,
   merge: MergeRequest,
   data: RowsInput,
-  options: { readonly bounds: ReturnType<typeof inputBounds>; readonly signal: AbortSignal | undefined },
+  options: Pick<InsertOptions, "bounds" | "onRows" | "signal">,
 ): Promise<MergeInsertIntoTableResponse> {
   const name = `table ${formatIdentifier(open.table.id)}`;
   if (!merge.insert) {

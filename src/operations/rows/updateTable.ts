@@ -10,6 +10,7 @@ import { type Assignment, planAssignments } from "../../write/changes/assignment
 import { updateMatching } from "../../write/changes/updateMatching.js";
 import type { OperationContext } from "../context.js";
 import { filterOf, parametersOf, textOfFilter } from "../filter.js";
+import { rowProgress } from "../longWork.js";
 import { requireStrings } from "../request.js";
 import { openWritable } from "../snapshot.js";
 
@@ -23,6 +24,7 @@ export async function updateTable(
   const predicate = request.predicate ?? "true";
   textOfFilter(predicate, "predicate");
   const parameters = parametersOf(params);
+  const onRows = rowProgress(request);
   const table = await openWritable(context, request);
   const { committed, transactionId, change } = await updateMatching(
     table,
@@ -30,7 +32,7 @@ export async function updateTable(
       filter: filterOf(base, predicate, parameters, "predicate"),
       assignments: planAssignments(fields, assignments, parameters),
     }),
-    signal,
+    { signal, onRows },
   );
   return {
     transactionId,

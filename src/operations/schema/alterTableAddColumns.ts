@@ -11,6 +11,7 @@ import type { AddedColumn } from "../../write/columns/addColumns.js";
 import { addColumns } from "../../write/columns/changeColumns.js";
 import { functionNamed, type RegisteredFunction } from "../../write/userFunctions.js";
 import type { OperationContext } from "../context.js";
+import { rowProgress } from "../longWork.js";
 import {
   isAbsent,
   optionalString,
@@ -28,8 +29,10 @@ export async function alterTableAddColumns(
   const added = requireObjects(request.newColumns, "newColumns").map((given, index) =>
     checkedColumn(given, `newColumns[${index}]`, context.functions),
   );
+  const { signal } = request;
+  const onRows = rowProgress(request);
   const table = await openWritable(context, request);
-  const { committed, transactionId } = await addColumns(table, added, request.signal);
+  const { committed, transactionId } = await addColumns(table, added, { signal, onRows });
   return { transactionId, version: committed.version };
 }
 

@@ -9,6 +9,7 @@ import type {
 import type { ParsedAlteration } from "../../write/columns/alterColumns.js";
 import { alterColumns } from "../../write/columns/changeColumns.js";
 import type { OperationContext } from "../context.js";
+import { rowProgress } from "../longWork.js";
 import { isAbsent, optionalBoolean, optionalString, requireObjects, requireString } from "../request.js";
 import { openWritable } from "../snapshot.js";
 
@@ -17,8 +18,10 @@ export async function alterTableAlterColumns(
   request: AlterTableAlterColumnsRequest,
 ): Promise<AlterTableAlterColumnsResponse> {
   const alterations = requireObjects(request.alterations, "alterations").map(checkedAlteration);
+  const { signal } = request;
+  const onRows = rowProgress(request);
   const table = await openWritable(context, request);
-  const { committed, transactionId } = await alterColumns(table, alterations, request.signal);
+  const { committed, transactionId } = await alterColumns(table, alterations, { signal, onRows });
   return { transactionId, version: committed.version };
 }
 

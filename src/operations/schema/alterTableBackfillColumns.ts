@@ -11,6 +11,7 @@ import { findVersion } from "../../table/versions/versions.js";
 import { type BackfillSettings, backfillColumn } from "../../write/backfill/backfillColumn.js";
 import { meantOn } from "../../write/backfill/meantBackfill.js";
 import type { OperationContext } from "../context.js";
+import { rowProgress, toldControl } from "../longWork.js";
 import { optionalCount, optionalString, optionalVersion, requireString } from "../request.js";
 import { openWritable } from "../snapshot.js";
 
@@ -28,6 +29,7 @@ export async function alterTableBackfillColumns(
   const where = optionalString(request.where, "where") ?? null;
   const settings = settingsOf(request);
   for (const ignored of ["cluster", "manifest"] as const) optionalString(request[ignored], ignored);
+  const tell = rowProgress(request);
   const table = await openWritable(context, request);
   const { at, latest } = table;
   const { readVersion } = settings;
@@ -54,7 +56,9 @@ export async function alterTableBackfillColumns(
   return context.jobs.start(
     {
       ...spec,
-      run: async (control) => ({ ...(await backfillColumn(table, asked, settings, key, control)) }),
+      run: async (control) => ({
+        ...(await backfillColumn(table, asked, settings, key, toldControl(control, tell))),
+      }),
     },
     request.signal,
   );

@@ -137,7 +137,7 @@ function refuseRepeated(operations: readonly BatchCommitOperation[]): void {
 function refuseFoldingTogether(operations: readonly BatchCommitOperation[]): void {
   const names = new Map<string, string>();
   for (const { declareTable } of operations) {
-    if (declareTable?.id?.length !== 1) continue;
+    if (!declareTable || requireTableId(declareTable.id).length !== 1) continue;
     const [name] = requireTableId(declareTable.id);
     const other = names.get(foldName(name));
     if (other !== undefined) {

@@ -22,6 +22,7 @@ import { openVersion } from "../../table/versions/openVersion.js";
 import { type OpenLatest, type TableAt, tableAt } from "../../table/versions/tableAt.js";
 import { insertRows } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
+import { rowProgress } from "../longWork.js";
 import {
   inputBounds,
   optionalBoolean,
@@ -41,6 +42,7 @@ export async function createTable(
   const properties = optionalProperties(request.properties);
   const stableRowIds = optionalBoolean(request.stableRowIds, "stableRowIds") ?? false;
   const bounds = inputBounds(request);
+  const onRows = rowProgress(request);
   const { signal } = request;
   const isRoot = id.length === 1;
   const name = formatIdentifier(id);
@@ -77,6 +79,7 @@ export async function createTable(
       if (isRoot) await publishFirst(context, target, properties, signal);
     },
     bounds,
+    onRows,
     schema: optionalSchema(request.schema),
     signal,
   });

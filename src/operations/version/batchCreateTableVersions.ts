@@ -7,6 +7,7 @@ import type {
 } from "../../namespace/versions.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
+import { requireTableId } from "../request.js";
 import {
   NO_VERSIONS,
   openVersionPart,
@@ -26,7 +27,10 @@ export async function batchCreateTableVersions(
   let planned: PlannedVersions = NO_VERSIONS;
   await commitBatch(
     context,
-    { ids: request.entries.map(({ id }) => id), tableRoots: parts.map((part) => part.at.root) },
+    {
+      ids: request.entries.map(({ id }) => requireTableId(id)),
+      tableRoots: parts.map((part) => part.at.root),
+    },
     async () => {
       planned = await planVersions(parts);
       return { steps: planned.steps, manifests: planned.sources.map((source) => source.bytes) };

@@ -388,6 +388,11 @@ export const ROUTES: readonly Route[] = [
     answer: z.object({ job_id: shape.text }),
     status: 202,
   }),
+  route("describeComputedColumns", POST, tablePath("computed_columns/describe"), {
+    summary: "List the computed columns, and which fragments have rows without a value of them",
+    body: { version: shape.version.nullish(), branch: shape.branch, tag: shape.tag },
+    answer: z.object({ columns: z.array(shape.computedColumn) }),
+  }),
   // ------------------------------------------------------------------------------------------------ indexes
   route("createTableIndex", POST, tablePath("create_index"), {
     summary: "Build an index",

@@ -281,6 +281,18 @@ export const virtualColumn = z.object({
   field_metadata: stringMap.nullish(),
 });
 
+export const computedColumn = z.object({
+  column: text.describe("Path"),
+  kind: text.describe("function or sql"),
+  udf_name: text.optional(),
+  udf_version: text.optional(),
+  expression: text.optional(),
+  inputs: z.array(text).describe("Paths"),
+  is_registered: z.boolean().optional().describe("Whether the server's program has the function"),
+  stale_rows: count.describe("Rows without a value"),
+  stale_fragments: z.array(count).describe("Ids of the fragments that have such rows, ascending"),
+});
+
 /** Numeric settings of a backfill. */
 const tuning = z.int().nullish();
 export const backfill = {

@@ -79,7 +79,7 @@ export async function commitTransaction(
       () => attempts.removeTransactionFile(),
       async () => {
         await attempts.writeAhead();
-        return withTableLock(at, { signal: options.signal }, (lease) =>
+        return withTableLock(at, { signal: options.signal, keep: true }, (lease) =>
           commitOverLatest(attempts, lease, options),
         );
       },

@@ -8,17 +8,18 @@ import { fenceOff, OverruledError } from "../../io/publish.js";
 import { branchesDirectory, sideDirectory, tagsDirectory, versionsDirectory } from "./paths.js";
 import type { TableAt, TableEnvironment } from "./tableAt.js";
 
-/** How long a lock is waited for, where that differs from what is usual. */
-export type LockWait = Pick<LockOptions, "signal" | "waitMs">;
+/** How long a lock is waited for, where that differs from what is usual, and whether it is kept. */
+export type LockWait = Pick<LockOptions, "signal" | "waitMs" | "keep">;
 
 /** The options for a lock of a table, with those of the wait that are given. */
 export const lockOptions = (
   { lock }: Pick<TableEnvironment, "lock">,
-  { signal, waitMs }: LockWait,
+  { signal, waitMs, keep }: LockWait,
 ): LockOptions => ({
   ...lock,
   signal: signal ?? lock.signal,
   waitMs: waitMs ?? lock.waitMs,
+  keep,
 });
 
 /** Most times that work is started where its lock keeps being lost. */

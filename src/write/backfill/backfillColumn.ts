@@ -1,6 +1,7 @@
 /**
  * Fills a computed column, fragment by fragment: selects the rows, computes their values and commits them, some fragments
- * at a time. Fragments that others rewrote meanwhile are done again on the latest version.
+ * at a time. Fragments that others rewrote meanwhile are done again on the latest version. Rows are always read as they
+ * are; the version whose rows are filled tells only which fragments came later.
  *
  * What survives a crash: committed fragments, the values in checkpoint files, and a note of the files that were about to be
  * committed, which tells whether a fragment was filled by this work although its values may be null.
@@ -19,7 +20,7 @@ import { TableGoneError } from "../../table/versions/identity.js";
 import { findLatestVersion } from "../../table/versions/latestVersion.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
-import { findVersion } from "../../table/versions/versions.js";
+import { AppendedFiles } from "./appendedFiles.js";
 import { BatchSize, type BatchSizeBounds } from "./batchSize.js";
 import { CheckpointFiles, CheckpointGoneError, digestOf } from "./checkpointFiles.js";
 import { commitValues, type FragmentToCommit } from "./commitValues.js";
@@ -48,7 +49,7 @@ export interface BackfillControl {
 
 /** What a later run has to know of this one. */
 export type BackfillState = {
-  /** The version whose fragments are filled. */
+  /** The version whose rows are filled. */
   readonly version: number;
   /** Ids of fragments, each with the name of the file that holds the column, or is about to. */
   readonly files: readonly (readonly [fragmentId: number, name: string])[];
@@ -60,6 +61,14 @@ export interface BackfilledColumn {
   readonly fragments: number;
   /** The last version that was committed; null where nothing was to be done. */
   readonly version: number | null;
+}
+
+/** What stays the same from one round to the next. */
+interface Filling {
+  /** The version whose rows are filled. */
+  readonly version: number;
+  readonly appended: AppendedFiles;
+  readonly checkpoints: CheckpointFiles;
 }
 
 /** Times that rewritten fragments are looked for again. */
@@ -79,11 +88,12 @@ export async function backfillColumn(
   // Ends the calls of the function that are under way when one of them has failed.
   const failed = new AbortController();
   const signal = AbortSignal.any([control.signal, failed.signal]);
-  const work = new Backfill(target, request, settings, await digestOf(job), control, signal);
+  const abort = (error: unknown) => failed.abort(error);
+  const work = new Backfill(target, request, settings, await digestOf(job), control, signal, abort);
   try {
     return await work.run();
   } catch (error) {
-    failed.abort(error);
+    abort(error);
     throw error;
   }
 }
@@ -95,11 +105,13 @@ class Backfill {
   readonly #job: string;
   readonly #control: BackfillControl;
   readonly #signal: AbortSignal;
+  readonly #onFailure: (error: unknown) => void;
   readonly #batchSize: BatchSize;
   readonly #tasks: Limit;
   /** Fragments that are filled, or about to be, and the file that then has the column. */
   readonly #files: Map<number, string>;
-  readonly #earlierVersion: number | null;
+  /** The version whose rows are filled; null: the latest one when the work begins. */
+  readonly #wantedVersion: number | null;
   #doneRows = 0;
   #totalRows = 0;
   #fragments = 0;
@@ -112,6 +124,7 @@ class Backfill {
     job: string,
     control: BackfillControl,
     signal: AbortSignal,
+    onFailure: (error: unknown) => void,
   ) {
     this.#target = target;
     this.#request = request;
@@ -119,22 +132,26 @@ class Backfill {
     this.#job = job;
     this.#control = control;
     this.#signal = signal;
+    this.#onFailure = onFailure;
     this.#batchSize = new BatchSize(settings.batch);
     this.#tasks = new Limit(settings.concurrency);
     const state = stateOf(control.checkpoint);
     this.#files = new Map(state?.files);
-    this.#earlierVersion = state?.version ?? null;
+    this.#wantedVersion = settings.readVersion ?? state?.version ?? null;
   }
 
   async run(): Promise<BackfilledColumn> {
     const { at } = this.#target;
-    let base = await this.#snapshot();
+    let base = await this.#latest();
+    const version = this.#wantedVersion ?? base.version;
+    const appended = new AppendedFiles(version);
     const { field } = meantOn(base, this.#request);
-    const checkpoints = new CheckpointFiles(at, this.#job, field);
+    const checkpoints = new CheckpointFiles(at, this.#job, field, () => this.#control.hold());
     await checkpoints.removeAll("temporary");
-    await this.#forgetUncommitted();
+    this.#forgetUncommitted(base);
     for (let round = 1; ; round++) {
-      const left = await this.#fill(base, checkpoints);
+      await appended.lookUpTo(base, this.#signal);
+      const left = await this.#fill(base, { version, appended, checkpoints });
       if (!left) break;
       if (round === MAX_ROUNDS) {
         throw new ConcurrentModificationError(`${at.root}: fragments were rewritten ${round} times in a row`);
@@ -143,18 +160,6 @@ class Backfill {
     }
     await checkpoints.removeAll("all");
     return { rows: this.#doneRows, fragments: this.#fragments, version: this.#version };
-  }
-
-  /** The version to fill: the one that was asked for, or that an earlier run began with, or else the latest. */
-  async #snapshot(): Promise<OpenVersion<ReaderEnvironment>> {
-    const wanted = this.#settings.readVersion ?? this.#earlierVersion;
-    if (wanted !== null) {
-      const entry = await findVersion(this.#target.at, wanted);
-      const open = entry && (await openVersion(this.#target.at, entry));
-      // It was there when the work was asked for; a cleanup may have removed it since.
-      if (open !== null) return open;
-    }
-    return this.#latest();
   }
 
   async #latest(): Promise<OpenVersion<ReaderEnvironment>> {
@@ -169,9 +174,7 @@ class Backfill {
   }
 
   /** Forgets files that an earlier run announced and did not commit. */
-  async #forgetUncommitted(): Promise<void> {
-    if (this.#files.size === 0) return;
-    const { file } = await this.#latest();
+  #forgetUncommitted({ file }: OpenVersion): void {
     const now = new Map(file.manifest.fragments.map((fragment) => [fragment.id, fragment]));
     for (const [id, name] of this.#files) {
       if (now.get(id)?.files.some(({ path }) => path === name) !== true) this.#files.delete(id);
@@ -180,10 +183,14 @@ class Backfill {
   }
 
   /** Fills the fragments of a version; true if some have to be done again. */
-  async #fill(base: OpenVersion<ReaderEnvironment>, checkpoints: CheckpointFiles): Promise<boolean> {
+  async #fill(
+    base: OpenVersion<ReaderEnvironment>,
+    { version, appended, checkpoints }: Filling,
+  ): Promise<boolean> {
     const { concurrency, commitFragments } = this.#settings;
     const meant = meantOn(base, this.#request);
-    const fragments = base.file.manifest.fragments.filter(({ id }) => !this.#files.has(id));
+    const isToFill = (fragment: DataFragment) => !this.#files.has(fragment.id) && !appended.has(fragment);
+    const fragments = base.file.manifest.fragments.filter(isToFill);
     this.#totalRows = this.#doneRows + fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
     const ready = mapAhead(
       fragments,
@@ -196,10 +203,10 @@ class Backfill {
       if (computed === null) continue;
       group.push(computed);
       if (group.length < commitFragments) continue;
-      isLeft = (await this.#commit(base, group)) || isLeft;
+      isLeft = (await this.#commit(version, group)) || isLeft;
       group = [];
     }
-    return (group.length > 0 && (await this.#commit(base, group))) || isLeft;
+    return (group.length > 0 && (await this.#commit(version, group))) || isLeft;
   }
 
   /** Null where no row is to be computed. */
@@ -210,7 +217,8 @@ class Backfill {
     checkpoints: CheckpointFiles,
     isOneOfMany: boolean,
   ): Promise<FragmentToCommit | null> {
-    const { concurrency, callsAtOnce, taskRows, flushMs, maxFragments, commitFragments } = this.#settings;
+    const { concurrency, callsAtOnce, taskRows, flushMs, maxFragments, commitFragments, batch } =
+      this.#settings;
     const source = versionSource(base);
     const { manifest } = base.file;
     const numbers = new RowNumbers(source, manifest, base.path);
@@ -228,6 +236,7 @@ class Backfill {
     this.#fragments++;
     const parts = await fragmentValues(source, meant, fragment, wanted, {
       batchSize: this.#batchSize,
+      leastRows: batch.least,
       taskRows,
       tasks: this.#tasks,
       tasksAtOnce: concurrency,
@@ -236,6 +245,7 @@ class Backfill {
       savesAll: isOneOfMany && commitFragments > 1,
       checkpoints,
       signal: this.#signal,
+      onFailure: this.#onFailure,
       onRows: (count) => {
         this.#doneRows += count;
         this.#control.progress(this.#doneRows, this.#totalRows);
@@ -245,7 +255,7 @@ class Backfill {
   }
 
   /** True where some of the fragments have to be done again. */
-  async #commit(base: OpenVersion<ReaderEnvironment>, group: readonly FragmentToCommit[]): Promise<boolean> {
+  async #commit(asOf: number, group: readonly FragmentToCommit[]): Promise<boolean> {
     const control = this.#control;
     let announced: ReadonlyMap<number, string> = new Map();
     const redo = (lost: readonly FragmentToCommit[]): boolean => {
@@ -259,7 +269,7 @@ class Backfill {
         announce: async (files) => {
           announced = files;
           const all = new Map([...this.#files, ...files]);
-          await control.saveCheckpoint({ version: base.version, files: [...all] });
+          await control.saveCheckpoint({ version: asOf, files: [...all] });
         },
         hold: () => control.hold(),
         signal: this.#signal,

@@ -69,21 +69,25 @@ export class CheckpointFiles {
   readonly #directory: string;
   readonly #job: string;
   readonly #value: LogicalField;
+  readonly #hold: () => Promise<void>;
 
   /**
    * @param job digest of what is computed
    * @param value field of the values, under any name
+   * @param hold called before a file is written: throws where the table is another one by now, which must get none
    */
-  constructor(at: TableAt<ReaderEnvironment>, job: string, value: LogicalField) {
+  constructor(at: TableAt<ReaderEnvironment>, job: string, value: LogicalField, hold: () => Promise<void>) {
     this.#at = at;
     this.#directory = checkpointsDirectory(at.root);
     this.#job = job;
     this.#value = value;
+    this.#hold = hold;
   }
 
   /** The part survives a power cut when this resolves. */
   async save(source: string, rows: readonly ComputedRows[]): Promise<SavedPart> {
     const { disk, root } = this.#at;
+    await this.#hold();
     await disk.makeDirectory(this.#directory, root);
     const schema = new Schema([
       new ArrowField("offset", new Uint32(), false),

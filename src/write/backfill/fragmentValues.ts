@@ -6,11 +6,13 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { breathe } from "../../async/eventLoop.js";
 import { type Limit, mapAhead } from "../../async/parallel.js";
 import type { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
+import type { BatchRows } from "../../query/scan.js";
 import { lowerBound } from "../../rows/rowPositions.js";
 import { readRows } from "../changes/readRows.js";
 import type { BatchSize } from "./batchSize.js";
@@ -27,6 +29,8 @@ const MAX_UNSAVED_BYTES = 32 * 1024 * 1024;
 
 export interface ValuesOptions {
   readonly batchSize: BatchSize;
+  /** Rows of a batch at least, while there are so many. */
+  readonly leastRows: number;
   /** Rows of a piece of work. */
   readonly taskRows: number;
   /** Bounds the pieces of work under way, of all fragments. */
@@ -40,6 +44,8 @@ export interface ValuesOptions {
   readonly savesAll: boolean;
   readonly checkpoints: CheckpointFiles;
   readonly signal: AbortSignal;
+  /** Told of an error that fails the whole work, before other calls are waited for: it is to abort the signal. */
+  readonly onFailure: (error: unknown) => void;
   /** Told of rows that have a value now. */
   readonly onRows: (count: number) => void;
 }
@@ -157,32 +163,49 @@ async function* inputBatches(
   source: FragmentSource,
   { projection }: MeantBackfill,
   { fragment, rows }: Piece,
-  { batchSize, signal }: ValuesOptions,
+  { batchSize, leastRows, signal }: ValuesOptions,
 ): AsyncGenerator<BatchToCompute, void, undefined> {
   let at = 0;
+  const batchOf = (columns: readonly Column[], count: number): BatchToCompute => {
+    at += count;
+    return { fragmentId: fragment.id, offsets: rows.slice(at - count, at), columns };
+  };
   const selection = { fragment, rows, seenRows: fragment.physicalRows };
-  for await (const { columns, rowCount } of readRows(source, projection, selection, signal)) {
+  /** Rows that were read, and are too few for a batch. */
+  let rest: BatchRows | null = null;
+  for await (const read of readRows(source, projection, selection, signal)) {
+    const batch: BatchRows = rest === null ? read : joined(rest, read);
+    const { columns, rowCount } = batch;
+    rest = null;
     for (let start = 0; start < rowCount; ) {
       const count = Math.min(batchSize.rows, rowCount - start);
-      const whole = start === 0 && count === rowCount;
-      yield {
-        fragmentId: fragment.id,
-        offsets: rows.slice(at, at + count),
-        columns: whole ? columns : columns.map((column) => sliceColumn(column, start, count)),
-      };
+      const isWhole = start === 0 && count === rowCount;
+      const cutOut = isWhole ? columns : columns.map((column) => sliceColumn(column, start, count));
+      if (count < leastRows) rest = { columns: cutOut, rowCount: count };
+      else yield batchOf(cutOut, count);
       start += count;
-      at += count;
     }
   }
+  if (rest !== null) yield batchOf(rest.columns, rest.rowCount);
 }
+
+const joined = (first: BatchRows, second: BatchRows): BatchRows => ({
+  columns: first.columns.map((column, index) => concatColumns([column, second.columns[index]])),
+  rowCount: first.rowCount + second.rowCount,
+});
 
 async function computeTimed(
   meant: MeantBackfill,
   rows: BatchToCompute,
-  { batchSize, callsAtOnce, signal }: ValuesOptions,
+  { batchSize, callsAtOnce, signal, onFailure }: ValuesOptions,
 ): Promise<ComputedRows> {
   const startMs = performance.now();
-  const column = await meant.compute(rows, { rowsAtOnce: callsAtOnce, signal });
-  batchSize.note(rows.offsets.length, performance.now() - startMs);
-  return { offsets: rows.offsets, column };
+  try {
+    const column = await meant.compute(rows, { rowsAtOnce: callsAtOnce, signal, onFailure });
+    batchSize.note(rows.offsets.length, performance.now() - startMs);
+    return { offsets: rows.offsets, column };
+  } catch (error) {
+    onFailure(error);
+    throw error;
+  }
 }

@@ -34,6 +34,8 @@ export interface CallOptions {
   /** Rows that are under way at a time, of a function that computes row by row. */
   readonly rowsAtOnce: number;
   readonly signal: AbortSignal;
+  /** Told of an error that fails the whole work, before other calls are waited for: it is to abort the signal. */
+  readonly onFailure: (error: unknown) => void;
 }
 
 /**
@@ -67,7 +69,7 @@ export async function callFunction(
     rowCount === 1
       ? `row ${offsets[0]}`
       : `rows ${offsets[0]} to ${offsets[rowCount - 1]} (${rowCount} of them)`;
-  const result = await repeated(owner, `${label}, ${where}`, options.signal, () =>
+  const result = await repeated(owner, `${label}, ${where}`, options, () =>
     call.batch(columns, { rowCount, signal: options.signal } satisfies Parameters<BatchFunction["batch"]>[1]),
   );
   return columnOfResult(owner, result, rowCount, `${label}, ${where}`, rowOf);
@@ -84,8 +86,9 @@ async function callForRows(
   row: RowFunction["row"],
   columns: Readonly<Record<string, Vector>>,
   { offsets, fragmentId }: InputRows,
-  { rowsAtOnce, signal }: CallOptions,
+  options: CallOptions,
 ): Promise<unknown[]> {
+  const { rowsAtOnce, signal } = options;
   const results = new Array<unknown>(offsets.length);
   const names = Object.keys(columns);
   const vectors = Object.values(columns);
@@ -107,7 +110,7 @@ async function callForRows(
       result = once(done);
     } catch (error) {
       const index = done;
-      results[done] = await repeated(owner, labelOf(index), signal, () => once(index), { cause: error });
+      results[done] = await repeated(owner, labelOf(index), options, () => once(index), { cause: error });
       continue;
     }
     if (isThenable(result)) {
@@ -115,7 +118,7 @@ async function callForRows(
       let begun: unknown = result;
       const one = async (place: number): Promise<void> => {
         const index = first + place;
-        results[index] = await repeated(owner, labelOf(index), signal, () => {
+        results[index] = await repeated(owner, labelOf(index), options, () => {
           const result = place === 0 && begun !== null ? begun : once(index);
           if (place === 0) begun = null;
           return result;
@@ -143,7 +146,7 @@ const isThenable = (value: unknown): value is PromiseLike<unknown> =>
 async function repeated(
   owner: RegisteredFunction,
   label: string,
-  signal: AbortSignal,
+  { signal, onFailure }: CallOptions,
   call: () => unknown,
   failure: { readonly cause: unknown } | null = null,
 ): Promise<unknown> {
@@ -160,7 +163,9 @@ async function repeated(
     }
     if (attempt === owner.retries) {
       const calls = attempt === 0 ? "" : ` ${attempt + 1} times`;
-      throw new InternalError(`${label}: failed${calls}: ${messageOf(failed.cause)}`, failed);
+      const error = new InternalError(`${label}: failed${calls}: ${messageOf(failed.cause)}`, failed);
+      onFailure(error);
+      throw error;
     }
     failed = null;
     await pause(Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * WAIT_GROWTH ** attempt), signal);

@@ -2,7 +2,7 @@
 
 import { mapAhead } from "../../async/parallel.js";
 import type { Filter } from "../../query/filter.js";
-import { selectedRows } from "../../query/filteredRows.js";
+import { type Selection, selectedRows } from "../../query/filteredRows.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { RowNumbers } from "../../query/systemColumns.js";
 import type { ReaderEnvironment } from "../../query/versionSource.js";
@@ -14,6 +14,12 @@ import type { DeletionMarks } from "./deletionFiles.js";
 
 /** Fragments in which rows are marked at the same time. */
 const FRAGMENTS_AHEAD = 8;
+
+export interface MatchOptions {
+  readonly signal?: AbortSignal;
+  /** Told of the rows that were looked at, deleted ones included. */
+  readonly onRows?: (done: number, total: number) => void;
+}
 
 interface Deletion extends RowChange {
   readonly deletedRows: number;
@@ -27,30 +33,33 @@ export function deleteMatching(
   target: ChangeTarget<ReaderEnvironment>,
   filterOn: (base: OpenVersion<ReaderEnvironment>) => Filter,
   predicate: string,
-  signal?: AbortSignal,
+  options: MatchOptions,
 ): Promise<CommittedRowChange<Deletion>> {
   return commitRowChange(
     target,
     async (base, marks, source): Promise<Deletion> => {
-      for await (const _ of markSelected(base, source, filterOn(base), marks, signal));
+      for await (const _ of markSelected(base, source, filterOn(base), marks, options));
       return { written: [], operation: { kind: "delete", predicate }, deletedRows: marks.rowCount };
     },
-    signal,
+    options.signal,
   );
 }
 
 /** Marks the rows that a filter selects, some fragments ahead of the caller, and hands them out. */
-export function markSelected(
+export async function* markSelected(
   base: OpenVersion,
   source: FragmentSource,
   filter: Filter,
   marks: DeletionMarks,
-  signal: AbortSignal | undefined,
-) {
+  { signal, onRows }: MatchOptions,
+): AsyncGenerator<Selection, void, undefined> {
   const { manifest } = base.file;
   const { fragments } = manifest;
   const numbers = new RowNumbers(source, manifest, base.path);
-  return mapAhead(
+  let total = 0;
+  const ends = new Map(fragments.map(({ id, physicalRows }) => [id, (total += physicalRows)]));
+  onRows?.(0, total);
+  const marked = mapAhead(
     selectedRows(source, { fragments, filter, numbers, readAhead: STREAMED, signal }),
     async (selection) => {
       await marks.mark(selection.fragment, selection.rows);
@@ -58,4 +67,10 @@ export function markSelected(
     },
     { weigh: () => 1, maxWeight: FRAGMENTS_AHEAD, signal },
   );
+  for await (const selection of marked) {
+    yield selection;
+    onRows?.(ends.get(selection.fragment.id) ?? 0, total);
+  }
+  // The last ones may have no row that is selected.
+  onRows?.(total, total);
 }

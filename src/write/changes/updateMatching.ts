@@ -22,7 +22,7 @@ import { writeRows } from "../dataFiles.js";
 import { fileVersionOf } from "../insert.js";
 import type { PlannedAssignment } from "./assignments.js";
 import { type CommittedRowChange, commitRowChange, type RowChange } from "./commitRowChange.js";
-import { markSelected } from "./deleteMatching.js";
+import { type MatchOptions, markSelected } from "./deleteMatching.js";
 import type { DeletionMarks } from "./deletionFiles.js";
 import { readRows } from "./readRows.js";
 
@@ -44,8 +44,9 @@ interface RowUpdate extends RowChange {
 export function updateMatching(
   target: ChangeTarget<ReaderEnvironment>,
   meantOn: (fields: readonly TableField[], base: OpenLatest<ReaderEnvironment>) => MeantUpdate,
-  signal?: AbortSignal,
+  options: MatchOptions,
 ): Promise<CommittedRowChange<RowUpdate>> {
+  const { signal } = options;
   return commitRowChange(
     target,
     async (base, marks, source): Promise<RowUpdate> => {
@@ -55,7 +56,7 @@ export function updateMatching(
       const meant = meantOn(fields, base);
       const plan = planMoved(fields, meant.assignments);
       checkVersion(plan, version);
-      const moved = new MovedRows(base, source, fields, meant, marks, signal);
+      const moved = new MovedRows(base, source, fields, meant, marks, options);
       const { root, disk } = base.at;
       const written = await writeRows(disk, root, plan, moved.input(), {
         version,
@@ -93,7 +94,7 @@ class MovedRows {
   readonly #fields: readonly TableField[];
   readonly #meant: MeantUpdate;
   readonly #marks: DeletionMarks;
-  readonly #signal: AbortSignal | undefined;
+  readonly #options: MatchOptions;
   readonly #ids: ValueRuns[] = [];
   readonly #isStable: boolean;
 
@@ -103,14 +104,14 @@ class MovedRows {
     fields: readonly TableField[],
     meant: MeantUpdate,
     marks: DeletionMarks,
-    signal: AbortSignal | undefined,
+    options: MatchOptions,
   ) {
     this.#base = base;
     this.#source = source;
     this.#fields = fields;
     this.#meant = meant;
     this.#marks = marks;
-    this.#signal = signal;
+    this.#options = options;
     this.#isStable = hasStableRowIds(base.file.manifest);
   }
 
@@ -131,10 +132,11 @@ class MovedRows {
     const source = this.#source;
     const projection = storedProjection(this.#fields);
     const { filter } = this.#meant;
-    for await (const selection of markSelected(this.#base, source, filter, this.#marks, this.#signal)) {
+    const { signal } = this.#options;
+    for await (const selection of markSelected(this.#base, source, filter, this.#marks, this.#options)) {
       const { fragment, rows } = selection;
       if (this.#isStable) this.#ids.push(pickRuns(stableIdsOf(fragment, this.#base.path), rows));
-      for await (const { columns, rowCount } of readRows(source, projection, selection, this.#signal)) {
+      for await (const { columns, rowCount } of readRows(source, projection, selection, signal)) {
         yield { columns: this.#changed(columns, rowCount), rowCount };
       }
     }

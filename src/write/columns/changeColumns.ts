@@ -47,17 +47,25 @@ export interface ChangedColumns {
   readonly transactionId: string;
 }
 
+export interface ChangeOptions {
+  readonly signal?: AbortSignal;
+  /** Told of the rows for which new values were written, of those that need some. */
+  readonly onRows?: (done: number, total: number) => void;
+}
+
 /** @throws InvalidInputError, UnsupportedError for columns the table cannot have */
 export function addColumns(
   target: Target,
   added: readonly AddedColumn[],
-  signal?: AbortSignal,
+  options: ChangeOptions,
 ): Promise<ChangedColumns> {
-  return commitColumns(target, signal, async (open, files) => {
+  const { signal } = options;
+  return commitColumns(target, options, async (open, files) => {
     const { manifest } = open.file;
     const { schema, written } = planAddedColumns(open.file, added);
     const { fragments } = manifest;
     if (written.length === 0) return { transaction: merge(open.file, schema, fragments) };
+    files.begin(fragments);
     const columns = newColumns(open, written, signal);
     const filled = await files.addTo(fragments, columns, fileVersionOf(open.file));
     return { transaction: merge(open.file, schema, filled) };
@@ -115,9 +123,10 @@ function newColumns(
 export function alterColumns(
   target: Target,
   alterations: readonly ParsedAlteration[],
-  signal?: AbortSignal,
+  options: ChangeOptions,
 ): Promise<ChangedColumns> {
-  return commitColumns(target, signal, async (open, files) => {
+  const { signal } = options;
+  return commitColumns(target, options, async (open, files) => {
     const base = open.file;
     const { schema, tightened, rewritten, newIds } = planAlteredColumns(base, alterations);
     refuseIndexed(base, schema);
@@ -141,7 +150,7 @@ export function dropColumns(
   paths: readonly string[],
   signal?: AbortSignal,
 ): Promise<ChangedColumns> {
-  return commitColumns(target, signal, async ({ file: base }, files) => {
+  return commitColumns(target, { signal }, async ({ file: base }, files) => {
     const schema = planDroppedFields(base, paths);
     const ids = new Set(schema.map((field) => field.id));
     const { fragments, version } = base.manifest;
@@ -166,11 +175,11 @@ interface ColumnsPlan {
 
 async function commitColumns(
   target: Target,
-  signal: AbortSignal | undefined,
+  { signal, onRows }: ChangeOptions,
   plan: (base: OpenVersion<ReaderEnvironment>, files: ColumnFiles) => Promise<ColumnsPlan>,
 ): Promise<ChangedColumns> {
   const { at } = target;
-  const files = new ColumnFiles(at, signal);
+  const files = new ColumnFiles(at, signal, onRows);
   let base: number | null = null;
   const verify = async () => {
     await files.requireInPlace();
@@ -275,6 +284,7 @@ async function rewrite(
     group.fragments.push(fragment);
     groups.set(key, group);
   }
+  files.begin([...groups.values()].flatMap(({ fragments }) => fragments));
   const changed: DataFragment[] = [];
   for (const { columns, fragments } of groups.values()) {
     const read = columns.map(({ from }) => from);

@@ -4,6 +4,7 @@
  * fragments are reused.
  */
 
+import { countedInput } from "../../arrow/exchange/countedInput.js";
 import type { ArrowInput, InputBatch } from "../../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../../errors.js";
@@ -32,12 +33,30 @@ export interface NewColumns {
 export class ColumnFiles {
   readonly #at: VersionsAt;
   readonly #signal: AbortSignal | undefined;
+  readonly #onRows: ((done: number, total: number) => void) | undefined;
+  #doneRows = 0;
+  #totalRows = 0;
   readonly #written = new Map<string, { readonly rows: WrittenRows; readonly files: readonly DataFile[] }>();
 
-  /** @param at the table or branch */
-  constructor(at: VersionsAt, signal: AbortSignal | undefined) {
+  /**
+   * @param at the table or branch
+   * @param onRows told of the rows that have values, of those that {@link begin} has announced
+   */
+  constructor(
+    at: VersionsAt,
+    signal: AbortSignal | undefined,
+    onRows?: (done: number, total: number) => void,
+  ) {
     this.#at = at;
     this.#signal = signal;
+    this.#onRows = onRows;
+  }
+
+  /** Announces the fragments that are about to get columns, of a plan that is made now. */
+  begin(fragments: readonly DataFragment[]): void {
+    this.#doneRows = 0;
+    this.#totalRows = fragments.reduce((sum, { physicalRows }) => sum + physicalRows, 0);
+    this.#onRows?.(0, this.#totalRows);
   }
 
   /**
@@ -54,6 +73,8 @@ export class ColumnFiles {
     for (const fragment of fragments) {
       this.#signal?.throwIfAborted();
       const own = await this.#filesFor(fragment, columns, version);
+      this.#doneRows += fragment.physicalRows;
+      this.#onRows?.(this.#doneRows, this.#totalRows);
       const moved = new Set(own.flatMap((file) => file.fields));
       const others = fragment.files.map((old) =>
         old.fields.some((id) => moved.has(id))
@@ -86,7 +107,9 @@ export class ColumnFiles {
     if (before !== undefined) return before.files;
     const { disk, root } = this.#at;
     const plan = planColumns(columns, version);
-    const rows = await writeRows(disk, root, plan, inputOf(columns, fragment), {
+    const onRows = this.#onRows;
+    const tell = onRows && ((rowCount: number) => onRows(this.#doneRows + rowCount, this.#totalRows));
+    const rows = await writeRows(disk, root, plan, countedInput(inputOf(columns, fragment), tell), {
       version,
       descriptor: { fields: encodeFileSchema(columns.fields), metadata: new Map() },
       within: root,

@@ -7,6 +7,7 @@
  * the rest is done again on that writer's version.
  */
 
+import { countedInput } from "../../arrow/exchange/countedInput.js";
 import { type ArrowInput, type InputBounds, openInput } from "../../arrow/exchange/input.js";
 import { mapParallel } from "../../async/parallel.js";
 import { countOnes } from "../../bytes/bits.js";
@@ -41,6 +42,8 @@ const MARKED_AT_ONCE = 8;
 
 export interface MergeOptions {
   readonly bounds?: InputBounds;
+  /** Told how many rows of the source were taken so far. */
+  readonly onRows?: (rowCount: number) => void;
   readonly signal?: AbortSignal;
   /** Default: 256 MiB. */
   readonly maxKeyBytes?: number;
@@ -79,7 +82,7 @@ export async function mergeInsert(
       return base && arrowSchemaOfTable(base.file);
     },
   });
-  const merge = new Merge(input, request, options);
+  const merge = new Merge(countedInput(input, options.onRows), request, options);
   try {
     return await withFiles(
       () => merge.discard(),

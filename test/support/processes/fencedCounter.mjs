@@ -20,7 +20,8 @@ disk.rename = async (from, to) => {
 const fence = (locked) => fenceOff(disk, locked);
 
 for (;;) {
-  await withLock(directory, { staleMs, fence, waitMs: 600_000 }, async (lease) => {
+  const keep = Math.random() < 0.5;
+  await withLock(directory, { staleMs, fence, keep, waitMs: 600_000 }, async (lease) => {
     const next = Number(new TextDecoder().decode(await disk.readFile(counter))) + 1;
     try {
       await replaceFile(disk, counter, new TextEncoder().encode(String(next)), { sync: false, lease });

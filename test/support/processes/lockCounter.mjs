@@ -14,7 +14,7 @@ if (rounds === 0) {
   });
 }
 for (let round = 0; round < rounds; round++) {
-  await withLock(directory, { staleMs }, async () => {
+  await withLock(directory, { staleMs, keep: round % 3 !== 0 }, async () => {
     const value = Number(readFileSync(counter, "utf8"));
     if (round % 8 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
     writeFileSync(counter, String(value + 1));

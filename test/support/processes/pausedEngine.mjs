@@ -7,6 +7,8 @@
  *                                                                         whether directories can't be renamed
  *   process → parent   { stopping: true }                                 right before it stops
  *   process → parent   { outcome: { ok: response } | { type, message }, paused }   `paused`: whether it ever did
+ *
+ * A call that starts a job is answered when the job has ended, with the job.
  */
 
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
@@ -48,7 +50,9 @@ const namespace = new DirectoryNamespace({ ...options, durability: "none", disk 
 const [method, request] = step;
 let outcome;
 try {
-  outcome = { ok: await namespace[method](request) };
+  const answer = await namespace[method](request);
+  const jobId = answer?.jobId;
+  outcome = { ok: jobId === undefined ? answer : await namespace.waitForJob({ jobId }) };
 } catch (error) {
   if (!(error instanceof NamespaceError)) throw error;
   outcome = { type: error.type, message: error.message };

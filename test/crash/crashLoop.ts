@@ -19,8 +19,8 @@ import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const ID = ["t"];
-const rowsOf = (...values: number[]): Table =>
+export const ID = ["t"];
+export const rowsOf = (...values: number[]): Table =>
   new Table(
     new RecordBatch({
       v: makeData({ type: new Int32(), data: Int32Array.from(values), length: values.length }),
@@ -36,7 +36,7 @@ const valuesOf = (table: Table): number[] => {
 /** What a table holds: its version and its rows, or that there is none. */
 type State = { version: number; rows: number[] } | null;
 
-interface Scenario {
+export interface Scenario {
   readonly name: string;
   /** Whether the table is made beforehand, with rows 1, 2 in version 1 and 1, 2, 3 in version 2. */
   readonly prepared: boolean;
@@ -52,172 +52,12 @@ interface Scenario {
   readonly stride?: number;
 }
 
-const STRIDE = strideOf("CRASH_STRIDE", 257);
+export const STRIDE = strideOf("CRASH_STRIDE", 257);
 /** The same of what is done in few calls. */
-const CALL_STRIDE = strideOf("CRASH_CALL_STRIDE", 3);
+const CALL_STRIDE = strideOf("CRASH_CALL_STRIDE", 5);
 
-/** Rows that come in two batches, and what happens before the second one. */
-async function* slowRows(values: readonly [number, number], happens: () => Promise<unknown>) {
-  yield rowsOf(values[0]).batches[0];
-  await happens();
-  yield rowsOf(values[1]).batches[0];
-}
-
-const prepared = { prepared: true, before: { version: 2, rows: [1, 2, 3] } };
-const scenarios: Scenario[] = [
-  {
-    name: "create",
-    prepared: false,
-    run: (namespace) => namespace.createTable({ id: ID }, rowsOf(7, 8)),
-    before: null,
-    after: { version: 1, rows: [7, 8] },
-  },
-  {
-    name: "append",
-    ...prepared,
-    run: (namespace) => namespace.insertIntoTable({ id: ID }, rowsOf(9)),
-    after: { version: 3, rows: [1, 2, 3, 9] },
-  },
-  {
-    name: "overwrite",
-    ...prepared,
-    run: (namespace) => namespace.insertIntoTable({ id: ID, mode: "overwrite" }, rowsOf(9)),
-    after: { version: 3, rows: [9] },
-  },
-  {
-    name: "restore",
-    ...prepared,
-    run: (namespace) => namespace.restoreTable({ id: ID, version: 1 }),
-    after: { version: 3, rows: [1, 2] },
-  },
-  {
-    name: "delete",
-    ...prepared,
-    run: (namespace) => namespace.deleteFromTable({ id: ID, predicate: "v = 2" }),
-    after: { version: 3, rows: [1, 3] },
-  },
-  {
-    name: "delete of all rows of a fragment",
-    ...prepared,
-    run: (namespace) => namespace.deleteFromTable({ id: ID, predicate: "v <= 2" }),
-    after: { version: 3, rows: [3] },
-  },
-  {
-    name: "update",
-    ...prepared,
-    run: (namespace) =>
-      namespace.updateTable({
-        id: ID,
-        predicate: "v != 2",
-        updates: [
-          ["v", "v + 10"],
-          ["s", "CAST(v + 10 AS STRING)"],
-        ],
-      }),
-    after: { version: 3, rows: [2, 11, 13] },
-  },
-  {
-    name: "merge",
-    ...prepared,
-    run: (namespace) =>
-      namespace.mergeInsertIntoTable(
-        { id: ID, on: "v", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true },
-        rowsOf(2, 3, 4),
-      ),
-    after: { version: 3, rows: [1, 2, 3, 4] },
-  },
-  {
-    name: "merge that adds some rows and deletes others",
-    ...prepared,
-    run: (namespace) =>
-      namespace.mergeInsertIntoTable(
-        { id: ID, on: "v", whenNotMatchedInsertAll: true, whenNotMatchedBySourceDelete: true },
-        rowsOf(2, 4),
-      ),
-    after: { version: 3, rows: [2, 4] },
-  },
-  {
-    name: "delete twice of one fragment, with a bitmap",
-    prepared: true,
-    setUp: async (namespace) => {
-      const many = Array.from({ length: 6000 }, (_, index) => 100 + index);
-      await namespace.insertIntoTable({ id: ID, mode: "overwrite" }, rowsOf(...many, 1, 2));
-    },
-    run: async (namespace) => {
-      await namespace.deleteFromTable({ id: ID, predicate: "v >= 101" });
-      await namespace.deleteFromTable({ id: ID, predicate: "v = 1" });
-    },
-    before: { version: 3, rows: [...Array.from({ length: 6000 }, (_, index) => 100 + index), 1, 2] },
-    between: { version: 4, rows: [100, 1, 2] },
-    after: { version: 5, rows: [100, 2] },
-    stride: STRIDE,
-  },
-  {
-    name: "createTableVersion",
-    ...prepared,
-    run: (namespace) =>
-      namespace.createTableVersion({ id: ID, version: 3, manifestPath: "staged", metadata: { by: "test" } }),
-    after: { version: 3, rows: [1, 2] },
-  },
-  {
-    name: "drop and create anew",
-    ...prepared,
-    run: async (namespace) => {
-      await namespace.dropTable({ id: ID });
-      await namespace.createTable({ id: ID }, rowsOf(7, 8));
-    },
-    between: null,
-    after: { version: 1, rows: [7, 8] },
-    stride: STRIDE,
-  },
-  {
-    name: "append to what was put back from a copy",
-    ...prepared,
-    setUp: async (namespace, disk, root) => {
-      const table = join(root, "t.lance");
-      const copy = await readTree(table);
-      // The engine knows versions by now that are not in the copy.
-      await namespace.insertIntoTable({ id: ID }, rowsOf(4));
-      expect(await stateOf(namespace)).toEqual({ version: 3, rows: [1, 2, 3, 4] });
-      await disk.removeTree(table);
-      await writeTree(disk, table, copy);
-    },
-    run: (namespace) => namespace.insertIntoTable({ id: ID }, rowsOf(9)),
-    after: { version: 3, rows: [1, 2, 3, 9] },
-    stride: STRIDE,
-  },
-  {
-    name: "append slowly, while another appends",
-    ...prepared,
-    run: (namespace, other) =>
-      namespace.insertIntoTable(
-        { id: ID },
-        slowRows([8, 9], () => other.insertIntoTable({ id: ID }, rowsOf(5))),
-      ),
-    between: { version: 3, rows: [1, 2, 3, 5] },
-    after: { version: 4, rows: [1, 2, 3, 5, 8, 9] },
-    stride: STRIDE,
-  },
-  {
-    name: "append slowly, while another drops the table and creates it anew",
-    ...prepared,
-    run: async (namespace, other) => {
-      let isMade = false;
-      const rows = slowRows([8, 9], async () => {
-        await other.dropTable({ id: ID });
-        await other.createTable({ id: ID }, rowsOf(5));
-        isMade = true;
-      });
-      const inserted = namespace.insertIntoTable({ id: ID }, rows);
-      await inserted.catch((error) => {
-        if (!isMade || !(error instanceof NamespaceError)) throw error;
-      });
-    },
-    between: null,
-    after: { version: 1, rows: [5] },
-    stride: STRIDE,
-  },
-];
+/** A table of two versions. */
+export const prepared = { prepared: true, before: { version: 2, rows: [1, 2, 3] } };
 
 const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }[] = [
   { title: "a call fails", mode: "before", dead: false, powerCut: false },
@@ -253,7 +93,7 @@ async function prepare(root: string, scenario: Scenario): Promise<FaultyDisk> {
 /** Files of a directory, by their paths in it. */
 type Tree = ReadonlyMap<string, { readonly bytes: Uint8Array; readonly modified: Date }>;
 
-async function readTree(directory: string): Promise<Tree> {
+export async function readTree(directory: string): Promise<Tree> {
   const tree = new Map<string, { bytes: Uint8Array; modified: Date }>();
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
@@ -264,7 +104,7 @@ async function readTree(directory: string): Promise<Tree> {
 }
 
 /** Writes files as they were, with the times they had; all of it durable. */
-async function writeTree(disk: Disk, directory: string, tree: Tree): Promise<void> {
+export async function writeTree(disk: Disk, directory: string, tree: Tree): Promise<void> {
   for (const [name, { bytes, modified }] of tree) {
     const path = join(directory, name);
     await disk.makeDirectory(dirname(path));
@@ -277,7 +117,7 @@ async function writeTree(disk: Disk, directory: string, tree: Tree): Promise<voi
   }
 }
 
-async function stateOf(namespace: DirectoryNamespace): Promise<State> {
+export async function stateOf(namespace: DirectoryNamespace): Promise<State> {
   try {
     const version = await namespace.table(ID).version();
     return { version, rows: valuesOf(await namespace.table(ID).scan().toArrow()) };
@@ -287,7 +127,12 @@ async function stateOf(namespace: DirectoryNamespace): Promise<State> {
   }
 }
 
-describe.each(scenarios)("$name", (scenario) => {
+/** The tests of some operations; files of their own run side by side. */
+export function testCrashes(scenarios: readonly Scenario[]): void {
+  describe.each(scenarios)("$name", testScenario);
+}
+
+function testScenario(scenario: Scenario): void {
   const stride = scenario.stride ?? CALL_STRIDE;
   it.each(ways.map((way, index) => ({ ...way, index })))("$title", async ({
     mode,
@@ -354,4 +199,4 @@ describe.each(scenarios)("$name", (scenario) => {
     expect(seenOld).toBeGreaterThan(0);
     expect(seenNew).toBeGreaterThan(0);
   });
-});
+}

@@ -1,0 +1,99 @@
+/** Options of a handle's methods: their types, and the check that nobody misspelt them. */
+
+import { InvalidInputError } from "../errors.js";
+import type * as queries from "../namespace/queries.js";
+import type { RequestBase, TableRequest } from "../namespace/request.js";
+import { isObject, shortly, unknownMember } from "../optionMembers.js";
+import { type Requests, requestMembers } from "../requestMembers.js";
+import type { ScanOptions } from "./scan.js";
+
+export interface TableHandleOptions extends Pick<RequestBase, "identity" | "principal" | "context"> {
+  readonly branch?: string | undefined;
+  /** Reads see this version; writes through the handle are refused. */
+  readonly version?: number | undefined;
+  /** Reads see the version the tag names; writes through the handle are refused. */
+  readonly tag?: string | undefined;
+}
+
+/** What every call of a handle may have. */
+export interface SignalOptions {
+  /** Aborting it ends the call; changes that were not committed by then are dropped. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface UpdateOptions extends SignalOptions {
+  /** Selects the rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all. */
+  readonly where?: string | queries.FilterExpression | undefined;
+  /** Values by the names of top-level columns. */
+  readonly values?: Readonly<Record<string, unknown>> | undefined;
+  /** SQL expressions by the paths of columns. */
+  readonly valuesSql?: Readonly<Record<string, string>> | undefined;
+  /** Values of the parameters of `where` and the expressions: `$name` in their text. */
+  readonly params?: queries.FilterParameters | undefined;
+}
+
+export interface SearchOptions extends ScanOptions {
+  readonly vector?: unknown;
+  /** Words to search for in all indexed text columns. */
+  readonly text?: string | undefined;
+  readonly fullTextQuery?: queries.FullTextQuery | undefined;
+}
+
+/** Members of requests that the handle itself decides. */
+type OfHandle = "id" | "branch" | "version" | "tag" | "identity" | "principal" | "context";
+
+/** The members of a request that are neither the handle's nor arguments of the method. */
+export type OptionsOf<Request extends TableRequest | RequestBase, Given extends keyof Request = never> = Omit<
+  Request,
+  Given | OfHandle
+>;
+
+const OF_HANDLE: Readonly<Record<OfHandle, true>> = {
+  id: true,
+  branch: true,
+  version: true,
+  tag: true,
+  identity: true,
+  principal: true,
+  context: true,
+};
+
+/**
+ * Options of a method, checked: an object of known members.
+ * @param method of the handle
+ * @param known names of members, or the method of the namespace whose request's members they are
+ * @param given members of that request that are arguments of the method
+ * @throws InvalidInputError naming the member, and the one that was meant
+ */
+export function checkedOptions<Options extends object>(
+  method: string,
+  options: Options | undefined | null,
+  known: readonly string[] | keyof Requests,
+  given: readonly string[] = [],
+): Options {
+  if (options === undefined || options === null) return {} as Options;
+  if (!isObject(options)) {
+    throw new InvalidInputError(
+      `${method}: options must be an object, as in { signal }, not ${shortly(options)}`,
+    );
+  }
+  const names = typeof known === "string" ? requestMembers(known) : known;
+  const members = names.filter((name) => !Object.hasOwn(OF_HANDLE, name) && !given.includes(name));
+  for (const [member, value] of Object.entries(options)) {
+    if (value === undefined || members.includes(member)) continue;
+    if (Object.hasOwn(OF_HANDLE, member)) {
+      throw new InvalidInputError(
+        `${member}: a handle has its own; ${member === "id" ? "ns.table(id)" : `ns.table(id, { ${member} })`} gives one with another`,
+      );
+    }
+    throw unknownMember(member, member, members, `option of ${method}`);
+  }
+  return options;
+}
+
+/** Treats null as an absent option, as requests do. */
+export const withoutNulls = (at: TableHandleOptions): TableHandleOptions =>
+  Object.fromEntries(Object.entries(at).filter(([, value]) => value !== null));
+
+/** Names of the options of a handle. */
+export const HANDLE_OPTIONS: readonly string[] = Object.keys(OF_HANDLE).filter((name) => name !== "id");

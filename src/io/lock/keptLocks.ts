@@ -1,0 +1,64 @@
+/**
+ * Locks that this thread has released but keeps for a moment (heldLock.ts), because the next change of the same table
+ * mostly follows soon. They are free for every other process meanwhile.
+ */
+
+import path from "node:path";
+import type { HeldLock } from "./heldLock.js";
+
+/** Milliseconds after which a lock that was not taken again is removed. */
+const KEPT_MS = 100;
+
+interface KeptLock {
+  readonly lock: HeldLock;
+  readonly sinceMs: number;
+}
+
+/** By the directory that is locked, kept for longest first. */
+const keptLocks = new Map<string, KeptLock>();
+let isSweepDue = false;
+
+/** Releases a lock, and keeps it where that can be. */
+export async function keepLock(directory: string, lock: HeldLock): Promise<void> {
+  if (!(await lock.keep())) return lock.release();
+  keptLocks.set(directory, { lock, sinceMs: performance.now() });
+  sweepIn(KEPT_MS);
+}
+
+/** Takes the lock that is kept of a directory; null where none is kept, or another process took it. */
+export async function retakeLock(directory: string, staleMs: number): Promise<HeldLock | null> {
+  const lock = keptLocks.get(directory)?.lock;
+  if (lock === undefined) return null;
+  keptLocks.delete(directory);
+  if (await lock.retake(staleMs)) return lock;
+  await lock.release();
+  return null;
+}
+
+/** Removes the locks that are kept in and below a directory. */
+export async function releaseKeptLocks(directory: string): Promise<void> {
+  const resolved = path.resolve(directory);
+  const isBelow = (locked: string) => locked === resolved || locked.startsWith(resolved + path.sep);
+  await Promise.all([...keptLocks.keys()].filter(isBelow).map(releaseKept));
+}
+
+function sweepIn(milliseconds: number): void {
+  if (isSweepDue) return;
+  isSweepDue = true;
+  setTimeout(() => {
+    isSweepDue = false;
+    const nowMs = performance.now();
+    for (const [directory, { sinceMs }] of keptLocks) {
+      const leftMs = sinceMs + KEPT_MS - nowMs;
+      // The others were kept later.
+      if (leftMs > 0) return sweepIn(leftMs);
+      void releaseKept(directory);
+    }
+  }, milliseconds).unref();
+}
+
+async function releaseKept(directory: string): Promise<void> {
+  const kept = keptLocks.get(directory);
+  keptLocks.delete(directory);
+  await kept?.lock.release();
+}

@@ -1,0 +1,5 @@
+/** NGRAM indexes of both engines: see support/indexInterop. */
+
+import { testIndexKind } from "../../support/indexInterop.js";
+
+testIndexKind("NGRAM");

@@ -1,0 +1,161 @@
+/** Locks that were released and kept: free for everybody, and taken again without making a directory. */
+
+import { spawnSync } from "node:child_process";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { Int32, Table, vectorFromArray } from "apache-arrow";
+import { expect, test, vi } from "vitest";
+import { DirectoryNamespace } from "../../../src/index.js";
+import { LOCK_NAME } from "../../../src/io/lock/heldLock.js";
+import { releaseKeptLocks } from "../../../src/io/lock/keptLocks.js";
+import { withLock } from "../../../src/io/lock/lock.js";
+import { newKeptName } from "../../../src/io/lock/lockOwner.js";
+import { lookAtLock } from "../../../src/io/lock/staleLocks.js";
+import { exitOf, nextMessage, startProcess } from "../../support/childProcess.js";
+import { entriesOfLock, foreignOwner, isKeptLock, ownerNamed, putInLock } from "../../support/lockEntries.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const KEEP = { keep: true, staleMs: 600_000, waitMs: 5000 };
+const LOCK_COUNTER = fileURLToPath(new URL("../../support/processes/lockCounter.mjs", import.meta.url));
+
+const lockOf = (directory: string): string => path.join(directory, LOCK_NAME);
+
+async function keepLockOf(directory: string): Promise<void> {
+  await withLock(directory, KEEP, async () => {});
+  expect(await isKeptLock(lockOf(directory))).toBe(true);
+}
+
+test("a kept lock is free, and its directory serves for the next change of the same thread", async () => {
+  const directory = await makeTempDir();
+  await keepLockOf(directory);
+  const { ino, birthtimeMs } = await stat(lockOf(directory));
+  expect(await lookAtLock(directory, 2000)).toBe("free");
+  for (let change = 0; change < 3; change++) {
+    await withLock(directory, KEEP, async (lease) => {
+      await lease.confirm();
+      expect(await lookAtLock(directory, 2000)).toBe("held");
+      expect(await entriesOfLock(directory)).toEqual([expect.stringContaining(`-${process.pid}-`)]);
+      expect(await stat(lockOf(directory))).toMatchObject({ ino, birthtimeMs });
+    });
+  }
+  expect(await isKeptLock(lockOf(directory))).toBe(true);
+  await withLock(directory, {}, async () => {});
+  expect(await entriesOfLock(directory)).toBeNull();
+});
+
+test("it is removed after a moment, and when the namespace closes", async () => {
+  const directory = await makeTempDir();
+  await keepLockOf(directory);
+  await vi.waitFor(async () => expect(await entriesOfLock(directory)).toBeNull(), 10_000);
+
+  const [inside, beside] = [path.join(directory, "a"), path.join(directory, "ab")];
+  for (const each of [inside, beside]) await mkdir(each);
+  for (const each of [beside, inside]) await keepLockOf(each);
+  await releaseKeptLocks(inside);
+  expect(await entriesOfLock(inside)).toBeNull();
+
+  const ns = new DirectoryNamespace({ root: directory, durability: "none" });
+  const rows = new Table({ v: vectorFromArray([1], new Int32()) });
+  await ns.createTable({ id: ["t"] }, rows);
+  for (let change = 0; change < 3; change++) await ns.insertIntoTable({ id: ["t"] }, rows);
+  await ns.close();
+  for (const each of [beside, path.join(directory, "t.lance")]) expect(await entriesOfLock(each)).toBeNull();
+});
+
+test("another process takes it at once, though the one that kept it does nothing any more", async () => {
+  const directory = await makeTempDir();
+  const counter = path.join(directory, "counter");
+  await writeFile(counter, "0");
+  await keepLockOf(directory);
+  // This thread stands still as long as the other process runs.
+  const { status } = spawnSync(process.execPath, [LOCK_COUNTER, directory, "5", "600000"], {
+    timeout: 30_000,
+  });
+  expect(status).toBe(0);
+  expect(await readFile(counter, "utf8")).toBe("5");
+  expect(await withLock(directory, KEEP, async () => "mine")).toBe("mine");
+});
+
+test("that of a process that was killed is taken at once, and nothing is fenced off", async () => {
+  const directory = await makeTempDir();
+  const keeper = startProcess("lockKeeper.mjs", [directory, "stand"]);
+  expect(await nextMessage(keeper)).toBe("kept");
+  keeper.kill("SIGKILL");
+  await exitOf(keeper);
+  expect(await isKeptLock(lockOf(directory))).toBe(true);
+  const fence = vi.fn(async () => undefined);
+  expect(await withLock(directory, { ...KEEP, fence }, async () => "mine")).toBe("mine");
+  // From another machine nothing can be known of a process.
+  await rm(lockOf(directory), { recursive: true, force: true });
+  await putInLock(directory, newKeptName().replace(/^owner-[0-9a-f]+/, "owner-0123456789ab"));
+  expect(await withLock(directory, { ...KEEP, fence }, async () => "mine")).toBe("mine");
+  expect(fence).not.toHaveBeenCalled();
+});
+
+test("a process that ends takes it along", async () => {
+  const directory = await makeTempDir();
+  expect(await exitOf(startProcess("lockKeeper.mjs", [directory, "end"]))).toBe(0);
+  expect(await entriesOfLock(directory)).toBeNull();
+});
+
+test("who knows nothing of kept locks finds a dead owner", () => {
+  const [, host, boot, pidNamespace, pid] = newKeptName().split("-");
+  expect([host, boot, pidNamespace]).toEqual(ownerNamed({}).split("-").slice(1, 4));
+  expect(() => process.kill(Number(pid), 0)).toThrow(expect.objectContaining({ code: "ESRCH" }));
+});
+
+test("one that another process has taken is waited for, and not kept the next time", async () => {
+  const directory = await makeTempDir();
+  await keepLockOf(directory);
+  await rm(lockOf(directory), { recursive: true });
+  const other = foreignOwner();
+  await putInLock(directory, other);
+  const order: string[] = [];
+  const waiting = withLock(directory, KEEP, async () => void order.push("mine"));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  order.push("released");
+  await rm(path.join(lockOf(directory), other), { recursive: true });
+  await waiting;
+  expect(order).toEqual(["released", "mine"]);
+  expect(await entriesOfLock(directory)).toBeNull();
+});
+
+test("an owner that was about to enter a directory of that name, and one that retakes it, both give way", async () => {
+  const directory = await makeTempDir();
+  await keepLockOf(directory);
+  const late = foreignOwner();
+  await putInLock(directory, late);
+  await expect(withLock(directory, { ...KEEP, retries: 0 }, async () => {})).rejects.toThrow(
+    "locked by another",
+  );
+  expect(await entriesOfLock(directory)).toEqual([late]);
+});
+
+test("the lock of work that failed, or of a directory that was moved, is not kept", async () => {
+  const directory = await makeTempDir();
+  const failing = withLock(directory, KEEP, async () => {
+    throw new Error("work failed");
+  });
+  await expect(failing).rejects.toThrow("work failed");
+  expect(await entriesOfLock(directory)).toBeNull();
+
+  const [from, to] = [path.join(directory, "from"), path.join(directory, "to")];
+  await mkdir(from);
+  await withLock(from, KEEP, async (lease) => {
+    await rename(from, to);
+    lease.movedTo(to);
+  });
+  expect(await entriesOfLock(to)).toBeNull();
+});
+
+test("a directory that is removed with its kept lock, and made anew, is locked anew", async () => {
+  const directory = path.join(await makeTempDir(), "t");
+  await mkdir(directory);
+  await keepLockOf(directory);
+  await rm(directory, { recursive: true });
+  await mkdir(directory);
+  await keepLockOf(directory);
+  await rm(directory, { recursive: true });
+  await expect(withLock(directory, KEEP, async () => {})).rejects.toMatchObject({ code: "ENOENT" });
+});

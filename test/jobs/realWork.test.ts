@@ -1,0 +1,259 @@
+/**
+ * Index builds, backfills and compactions as jobs: asked for by several processes at once, by one while another that had
+ * begun stands still, and while the table or branch they are about is dropped. What two do is done once, and whoever was
+ * suspended publishes nothing any more.
+ */
+
+import type { ChildProcess } from "node:child_process";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Table, tableFromIPC, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace, type Job, type UserFunction } from "tiltyard";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { jobsDirectory } from "../../src/jobs/jobFiles.js";
+import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
+import { interruptedDisk } from "../support/interruptedDisk.js";
+import { type Pause, runPaused } from "../support/pausedEngine.js";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const ID = { id: ["t"] };
+const FRAGMENTS = 3;
+const FRAGMENT_ROWS = 200;
+const ROWS = FRAGMENTS * FRAGMENT_ROWS;
+
+let root: string;
+const opened: DirectoryNamespace[] = [];
+const processes: ChildProcess[] = [];
+beforeEach(async () => {
+  root = await makeTempDir();
+});
+afterEach(async () => {
+  for (const ns of opened.splice(0)) await ns.close();
+  for (const child of processes.splice(0)) {
+    child.kill("SIGKILL");
+    await exitOf(child);
+  }
+});
+
+function open(functions: Readonly<Record<string, UserFunction>> = {}): DirectoryNamespace {
+  const ns = new DirectoryNamespace({ root, durability: "none", lock: { staleMs: 2000 }, functions });
+  opened.push(ns);
+  return ns;
+}
+
+const rows = (from: number, count: number): Table =>
+  new Table({ n: vectorFromArray(Int32Array.from({ length: count }, (_, n) => from + n)) });
+
+async function makeTable(ns: DirectoryNamespace): Promise<void> {
+  await ns.createTable(ID, rows(0, FRAGMENT_ROWS));
+  for (let part = 1; part < FRAGMENTS; part++) {
+    await ns.insertIntoTable(ID, rows(part * FRAGMENT_ROWS, FRAGMENT_ROWS));
+  }
+  await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "d", computed: "n * 2" }] });
+}
+
+/** Work that is done by jobs. */
+const works = {
+  backfill: ["alterTableBackfillColumns", { ...ID, column: "d" }],
+  index: ["createTableIndex", { ...ID, column: "n", indexType: "BTREE" }],
+  optimize: ["optimizeTable", { ...ID, background: true }],
+} as const;
+type Work = keyof typeof works;
+const WORKS = Object.keys(works) as Work[];
+
+async function start(ns: DirectoryNamespace, work: Work): Promise<string> {
+  const [method, request] = works[work];
+  return (await ns[method](request as never)).jobId as string;
+}
+
+/** Has the work done, however often a job that another process ran has to be taken over. */
+async function finish(ns: DirectoryNamespace, work: Work): Promise<Job> {
+  for (;;) {
+    const jobId = await start(ns, work);
+    try {
+      return await ns.waitForJob({ jobId });
+    } catch (error) {
+      if ((error as { type?: string }).type !== "ServiceUnavailable") throw error;
+    }
+  }
+}
+
+const latestVersion = async (): Promise<number> => (await open().describeTable(ID)).version ?? 0;
+
+/** That the work was done once, that the reference reads all rows right, and that a cleanup leaves nothing behind. */
+async function expectDone(work: Work, versionsMade: number): Promise<void> {
+  const ns = open();
+  // A compaction reserves ids first; where that is done twice, only the second ones are used.
+  if (work === "optimize") expect([2, 3]).toContain(versionsMade);
+  else expect(versionsMade).toBe(1);
+  const { indexes } = await ns.listTableIndices(ID);
+  expect(indexes.map(({ indexName }) => indexName)).toEqual(work === "index" ? ["n_idx"] : []);
+  const { fragmentStats } = await ns.getTableStats(ID);
+  expect(fragmentStats.numFragments).toBe(work === "optimize" ? 1 : FRAGMENTS);
+  await ns.cleanupTable({ ...ID, olderThanMs: 0, deleteUnverified: true });
+  const table = tableFromIPC(await reference.readTable(root, "t"));
+  const pairs = [...table].map(({ n, d }): [number, number | null] => [n, d === null ? null : Number(d)]);
+  pairs.sort(([a], [b]) => a - b);
+  const doubled = (n: number): number | null => (work === "backfill" ? n * 2 : null);
+  expect(pairs).toEqual(Array.from({ length: ROWS }, (_, n) => [n, doubled(n)]));
+  expect(await ns.countTableRows({ ...ID, predicate: "n >= 100 and n < 110" })).toBe(10);
+  const files = await readdir(join(root, "t.lance"), { recursive: true, withFileTypes: true });
+  const names = files.filter((entry) => entry.isFile()).map(({ name }) => name);
+  expect(names.filter((name) => /\.tmp|^\.tmp-/.test(name))).toEqual([]);
+  const data = files.filter((entry) => entry.isFile() && entry.parentPath.endsWith("/data"));
+  const perFragment = work === "backfill" ? 2 : 1;
+  expect(data.length).toBe(work === "optimize" ? 1 : FRAGMENTS * perFragment);
+  expect(await readdir(join(root, "t.lance", "_tiltyard", "checkpoints")).catch(() => [])).toEqual([]);
+  const indices = await readdir(join(root, "t.lance", "_indices")).catch(() => []);
+  expect(indices.length).toBe(work === "index" ? 1 : 0);
+  for (const job of await readdir(jobsDirectory(root))) {
+    expect(job).toMatch(/^[0-9a-f-]{36}$/);
+    const own = await readdir(join(jobsDirectory(root), job));
+    expect(own.filter((name) => name.startsWith("."))).toEqual([]);
+  }
+}
+
+describe("two processes that ask for the same at once", () => {
+  /** A process with the namespace open, which does calls. */
+  async function runner(): Promise<(call: readonly [string, object]) => Promise<unknown>> {
+    const child = startProcess("backfillRunner.mjs", []);
+    processes.push(child);
+    const ask = async (message: object): Promise<unknown> => {
+      const answer = nextMessage(child);
+      child.send(message);
+      const { ok, failure } = (await answer) as { ok?: unknown; failure?: object };
+      if (failure !== undefined) throw Object.assign(new Error("refused"), failure);
+      return ok;
+    };
+    await ask({ root, log: join(root, "calls.txt"), staleMs: 2000 });
+    return (call) => ask({ call });
+  }
+
+  it.each(WORKS)("have it done once: %s", async (work) => {
+    await makeTable(open());
+    const before = await latestVersion();
+    const asked = await Promise.all([runner(), runner(), runner()]);
+    const started = await Promise.allSettled(asked.map((ask) => ask(works[work])));
+    const ids = new Set<string>();
+    for (const each of started) {
+      // Whoever comes when the job has ended is told so, or finds nothing left to do.
+      if (each.status === "rejected") expect(each.reason).toMatchObject({ type: "TableIndexAlreadyExists" });
+      else ids.add((each.value as { jobId: string }).jobId);
+    }
+    expect(ids.size).toBeGreaterThan(0);
+    const ns = open();
+    for (const jobId of ids) expect(await ns.waitForJob({ jobId })).toMatchObject({ state: "Succeeded" });
+    await expectDone(work, (await latestVersion()) - before);
+  });
+});
+
+describe("a process that stands still while another does its job", () => {
+  const moments: readonly (readonly [string, Pause])[] = [
+    ["before its version", { verb: "link", path: /t\.lance.*_versions/, when: "before" }],
+    [
+      "before the version of its fragments",
+      { verb: "link", path: /_versions.*18446744073709551609/, when: "before" },
+    ],
+    ["after its version", { verb: "link", path: /t\.lance.*_versions/, when: "after" }],
+    [
+      "before it notes what it is about to commit",
+      { verb: "rename", path: /checkpoint\.json/, when: "before" },
+    ],
+    ["before it says that it is done", { verb: "link", path: /outcome\.json/, when: "before" }],
+    ["as it begins", { verb: "rename", path: /progress\.json/, when: "before" }],
+  ];
+  const cases = WORKS.flatMap((work) => moments.map(([name, pause]) => [work, name, pause] as const)).filter(
+    ([work, name, { path }]) => {
+      // A compaction has no checkpoint, and two versions. Jobs of all kinds begin and end the same way.
+      if (work === "optimize") return path.source.includes("_versions");
+      return !path.source.includes("09") && (work === "backfill" || name !== "as it begins");
+    },
+  );
+
+  it.each(cases)("publishes nothing more: %s, %s", async (work, _, pause) => {
+    await makeTable(open());
+    const before = await latestVersion();
+    let after = 0;
+    const ended = await runPaused({ root }, works[work] as never, pause, async () => {
+      expect(await finish(open(), work)).toMatchObject({ state: "Succeeded" });
+      after = await latestVersion();
+    });
+    expect(await latestVersion()).toBe(after);
+    // It learns how the job ended, or that it is not its own any more.
+    if ("type" in ended) expect(ended.type).toMatch(/^(ConcurrentModification|ServiceUnavailable)$/);
+    else expect(ended.ok).toMatchObject({ state: "Succeeded" });
+    await expectDone(work, after - before);
+  });
+});
+
+describe("a job whose table goes while it writes", () => {
+  /** Files below a directory, with their sizes; null where it is not there. */
+  async function filesOf(directory: string): Promise<string[] | null> {
+    const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => null);
+    return (
+      entries
+        ?.filter((entry) => entry.isFile())
+        .map(({ parentPath, name }) => join(parentPath, name))
+        .sort() ?? null
+    );
+  }
+
+  const branch = "b";
+  const fates = {
+    "is dropped": { at: {}, directory: "t.lance", go: (ns: DirectoryNamespace) => ns.dropTable(ID) },
+    "is dropped and made anew": {
+      ...{ at: {}, directory: "t.lance" },
+      async go(ns: DirectoryNamespace) {
+        await ns.dropTable(ID);
+        await makeTable(ns);
+      },
+    },
+    "was a branch that is deleted": {
+      ...{ at: { branch }, directory: join("t.lance", "tree", branch) },
+      go: (ns: DirectoryNamespace) => ns.deleteTableBranch({ ...ID, name: branch }),
+    },
+    "was a branch that is deleted and made anew": {
+      ...{ at: { branch }, directory: join("t.lance", "tree", branch) },
+      async go(ns: DirectoryNamespace) {
+        await ns.deleteTableBranch({ ...ID, name: branch });
+        await ns.createTableBranch({ ...ID, name: branch });
+        await ns.deleteFromTable({ ...ID, branch, predicate: "n < 100" });
+      },
+    },
+  } as const;
+  const moments: Readonly<Record<Work, RegExp>> = {
+    backfill: /data|checkpoints/,
+    index: /_indices/,
+    optimize: /data/,
+  };
+  const cases = WORKS.flatMap((work) =>
+    (Object.keys(fates) as (keyof typeof fates)[]).map((fate) => [work, fate] as const),
+  );
+
+  it.each(cases)("fails and leaves nothing: %s of one that %s", async (work, fate) => {
+    const { at, directory, go } = fates[fate];
+    const other = open();
+    await makeTable(other);
+    if ("branch" in at) await other.createTableBranch({ ...ID, name: branch });
+    let left: string[] | null = null;
+    const isMoment = (verb: string, path: string) =>
+      verb === "create" && path.includes(directory) && moments[work].test(path.slice(root.length));
+    const disk = interruptedDisk(new NodeDisk({ durability: "none" }), isMoment, async () => {
+      await go(other);
+      left = await filesOf(join(root, directory));
+    });
+    const ns = new DirectoryNamespace({ root, durability: "none", disk });
+    opened.push(ns);
+    const [method, request] = works[work];
+    const { jobId } = (await ns[method]({ ...request, ...at } as never)) as { jobId: string };
+    await expect(ns.waitForJob({ jobId })).rejects.toMatchObject({
+      type: expect.stringMatching(/^(ConcurrentModification|TableNotFound|TableBranchNotFound)$/),
+    });
+    expect(disk.interrupted).toBe(true);
+    expect(await filesOf(join(root, directory))).toEqual(left);
+    const { jobs } = await other.listJobs();
+    expect(jobs.map(({ state, isInterrupted }) => [state, isInterrupted])).toEqual([["Failed", undefined]]);
+  });
+});

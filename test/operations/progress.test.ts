@@ -1,0 +1,138 @@
+/** Every call that may take long tells how far it is, and a handle knows its table's jobs. */
+
+import { Int64, Table, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace, InvalidInputError, type Progress, TransactionNotFoundError } from "tiltyard";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { makeTempDir } from "../support/tempDir.js";
+
+const ID = { id: ["t"] };
+const ROWS = 100;
+const rows = (start = 0): Table =>
+  new Table({ v: vectorFromArray(Int32Array.from({ length: ROWS }, (_, row) => start + row)) });
+
+let ns: DirectoryNamespace;
+beforeEach(async () => {
+  ns = new DirectoryNamespace({
+    ...{ root: await makeTempDir(), durability: "none" },
+    functions: {
+      double: { version: "1", inputs: ["v"], output: new Int64(), row: ({ v }) => (v as number) * 2 },
+    },
+  });
+  await ns.createTable(ID, rows());
+  await ns.insertIntoTable(ID, rows(ROWS));
+});
+afterEach(() => ns.close());
+
+type Told = (onProgress: (progress: Progress) => void) => Promise<unknown>;
+const declare = () =>
+  ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "d", virtualColumn: { udfName: "double" } }] });
+const job = async (started: Promise<{ jobId: string }>) => ns.waitForJob(await started);
+
+/** What tells its progress, with the total that it knows, and what it has done in the end. */
+const calls: Readonly<
+  Record<string, { readonly call: Told; readonly total?: number; readonly done: number }>
+> = {
+  createTable: {
+    call: (onProgress) =>
+      ns.createTable(
+        { id: ["u"], onProgress },
+        [rows(), rows()].flatMap((each) => each.batches),
+      ),
+    done: 200,
+  },
+  insertIntoTable: { call: (onProgress) => ns.table("t").insert(rows(), { onProgress }), done: 100 },
+  mergeInsertIntoTable: {
+    call: (onProgress) =>
+      ns.mergeInsertIntoTable({ ...ID, on: "v", whenMatchedUpdateAll: true, onProgress }, rows()),
+    done: 100,
+  },
+  updateTable: {
+    call: (onProgress) =>
+      ns.updateTable({ ...ID, predicate: "v = 3", updates: [["v", "v + 1"]], onProgress }),
+    total: 200,
+    done: 200,
+  },
+  deleteFromTable: {
+    call: (onProgress) => ns.deleteFromTable({ ...ID, predicate: "v = 3", onProgress }),
+    total: 200,
+    done: 200,
+  },
+  alterTableAddColumns: {
+    call: (onProgress) =>
+      ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "w", expression: "v + 1" }], onProgress }),
+    ...{ total: 200, done: 200 },
+  },
+  alterTableAlterColumns: {
+    call: (onProgress) =>
+      ns.alterTableAlterColumns({ ...ID, alterations: [{ path: "v", dataType: "int64" }], onProgress }),
+    ...{ total: 200, done: 200 },
+  },
+  createTableIndex: {
+    call: (onProgress) => job(ns.createTableIndex({ ...ID, column: "v", indexType: "BTREE", onProgress })),
+    ...{ total: 200, done: 200 },
+  },
+  alterTableBackfillColumns: {
+    call: async (onProgress) => {
+      await declare();
+      await job(ns.alterTableBackfillColumns({ ...ID, column: "d", onProgress }));
+    },
+    ...{ total: 200, done: 200 },
+  },
+  optimizeTable: { call: (onProgress) => ns.optimizeTable({ ...ID, onProgress }), total: 200, done: 200 },
+};
+
+describe("progress", () => {
+  it.each(Object.keys(calls))("of %s rises to the end", async (name) => {
+    const { call, total, done } = calls[name];
+    const told: Progress[] = [];
+    await call((progress) => told.push(progress));
+    expect(told.length).toBeGreaterThan(0);
+    const counts = told.map((each) => each.done);
+    expect(counts).toEqual([...counts].sort((a, b) => a - b));
+    expect(told.at(-1)).toEqual({ done, ...(total !== undefined && { total }), unit: "rows" });
+  });
+
+  it.each(Object.keys(calls))("of %s goes to functions only", async (name) => {
+    const refused = calls[name].call("loud" as never);
+    await expect(refused).rejects.toThrow(InvalidInputError);
+    await expect(refused).rejects.toThrow(/onProgress: must be a function/);
+  });
+});
+
+describe("a handle", () => {
+  it("lists, describes, awaits and cancels jobs", async () => {
+    await declare();
+    await ns.createTable({ id: ["u"] }, rows());
+    const table = ns.table("t");
+    const { jobId } = await table.backfill("d");
+    const states: string[] = [];
+    const ended = await table.waitForJob(jobId, { onProgress: ({ state }) => states.push(state) });
+    expect(ended).toMatchObject({ jobId, state: "Succeeded", done: 200 });
+    expect(states.at(-1)).toBe("Succeeded");
+    expect(await table.describeJob(jobId)).toEqual(ended);
+    expect(await table.cancelJob(jobId)).toEqual(ended);
+    expect(await table.listJobs()).toEqual([ended]);
+    expect(await table.listJobs({ state: "Failed" })).toEqual([]);
+    expect(await ns.table("u").listJobs()).toEqual([]);
+    await expect(table.describeJob(crypto.randomUUID())).rejects.toThrow(TransactionNotFoundError);
+    expect(await table.computedColumns()).toEqual([
+      {
+        ...{ column: "d", kind: "function", udfName: "double", udfVersion: "1", inputs: ["v"] },
+        ...{ isRegistered: true, staleRows: 0, staleFragments: [] },
+      },
+    ]);
+  });
+
+  it("tells which fragments have rows without a value, and a query which rows they are", async () => {
+    await declare();
+    const table = ns.table("t");
+    await table.waitForJob((await table.backfill("d", { numFrags: 1 })).jobId);
+    await table.update({ where: "v = 7", valuesSql: { v: "1007" } });
+    const [{ staleRows, staleFragments }] = await table.computedColumns();
+    expect(staleRows).toBe(101);
+    const stale = await table.scan({ filter: "d IS NULL", columns: ["v", "_rowaddr"] }).toArray();
+    expect(stale.length).toBe(101);
+    const fragments = new Set(stale.map(({ _rowaddr }) => Number((_rowaddr as bigint) >> 32n)));
+    expect([...fragments].sort()).toEqual(staleFragments);
+  });
+});

@@ -1,0 +1,408 @@
+/** Each setting of a backfill means what is said of it. */
+
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Int64, Table, tableFromIPC, vectorFromArray } from "apache-arrow";
+import {
+  type AlterTableBackfillColumnsRequest,
+  DirectoryNamespace,
+  InvalidInputError,
+  type UserFunction,
+} from "tiltyard";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { BatchSize } from "../../../src/write/backfill/batchSize.js";
+import { reference } from "../../support/reference.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+type Settings = Omit<AlterTableBackfillColumnsRequest, "id" | "column">;
+
+const ID = { id: ["t"] };
+let root: string;
+const opened: DirectoryNamespace[] = [];
+beforeEach(async () => {
+  root = await makeTempDir();
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  for (const ns of opened.splice(0)) await ns.close();
+});
+
+const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, n) => from + n);
+const rows = (from: number, count: number): Table =>
+  new Table({ n: vectorFromArray(Int32Array.from({ length: count }, (_, n) => from + n)) });
+
+function open(double: UserFunction): DirectoryNamespace {
+  const ns = new DirectoryNamespace({ root, durability: "none", functions: { double } });
+  opened.push(ns);
+  return ns;
+}
+
+/** Twice the number, by batches; `call` is told of each, before it is answered. */
+const batches = (
+  call: (given: number[], signal: AbortSignal) => unknown,
+  change: object = {},
+): UserFunction =>
+  ({
+    ...{ version: "1", inputs: ["n"], output: new Int64() },
+    batch: async ({ n }: { n: Iterable<number> }, { signal }: { signal: AbortSignal }) => {
+      const given = [...n];
+      await call(given, signal);
+      return given.map((each) => BigInt(each) * 2n);
+    },
+    ...change,
+  }) as unknown as UserFunction;
+
+async function makeTable(ns: DirectoryNamespace, sizes: readonly number[]): Promise<void> {
+  let from = 0;
+  for (const size of sizes) {
+    if (from === 0) await ns.createTable(ID, rows(0, size));
+    else await ns.insertIntoTable(ID, rows(from, size));
+    from += size;
+  }
+  await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "d", virtualColumn: { udfName: "double" } }] });
+}
+
+async function fill(ns: DirectoryNamespace, settings: Settings = {}) {
+  const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "d", ...settings });
+  return ns.waitForJob({ jobId });
+}
+
+const versionOf = async (ns: DirectoryNamespace): Promise<number> =>
+  (await ns.describeTable(ID)).version ?? 0;
+
+/** The numbers whose double is there, ascending; what is there must be right. */
+async function filled(): Promise<number[]> {
+  const table = tableFromIPC(await reference.readTable(root, "t"));
+  const found: number[] = [];
+  for (const { n, d } of table) {
+    if (d === null) continue;
+    expect(Number(d)).toBe(n * 2);
+    found.push(n);
+  }
+  return found.sort((a, b) => a - b);
+}
+
+const checkpoints = (): Promise<string[]> =>
+  readdir(join(root, "t.lance", "_tiltyard", "checkpoints")).catch(() => []);
+
+/** Counts the calls under way; each waits until `wanted` of them are. */
+function gate(wanted: number) {
+  let underWay = 0;
+  let most = 0;
+  let openGate = () => {};
+  const isOpen = new Promise<void>((resolve) => {
+    openGate = resolve;
+  });
+  return {
+    most: () => most,
+    async pass(): Promise<void> {
+      most = Math.max(most, ++underWay);
+      if (underWay === wanted) openGate();
+      await isOpen;
+      // Whatever else is to begin has begun by then.
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      underWay--;
+    },
+  };
+}
+
+describe("how many calls are under way", () => {
+  it.each([
+    ["concurrency, in one fragment", [100], { concurrency: 3, taskSize: 20 }, 3],
+    ["concurrency, over fragments", [20, 20, 20, 20, 20], { concurrency: 3 }, 3],
+    ["intraApplierConcurrency", [100], { intraApplierConcurrency: 4, checkpointSize: 10 }, 4],
+    ["both", [100, 100], { concurrency: 2, intraApplierConcurrency: 3, checkpointSize: 10, taskSize: 50 }, 6],
+    ["neither", [100, 100], { checkpointSize: 10 }, 1],
+  ] as const)("is set by %s, for batches", async (_, sizes, settings, wanted) => {
+    const calls = gate(wanted);
+    const ns = open(batches(() => calls.pass()));
+    await makeTable(ns, sizes);
+    await fill(ns, settings);
+    expect(calls.most()).toBe(wanted);
+    expect(await filled()).toEqual(
+      numbers(
+        0,
+        sizes.reduce((sum, size) => sum + size, 0),
+      ),
+    );
+  });
+
+  it.each([
+    [{ intraApplierConcurrency: 4 }, 4],
+    [{ intraApplierConcurrency: 3, concurrency: 2, taskSize: 20 }, 6],
+    [{}, 1],
+  ] as const)("is set for rows by %s", async (settings, wanted) => {
+    const calls = gate(wanted);
+    const ns = open({
+      ...{ version: "1", inputs: ["n"], output: new Int64() },
+      row: async ({ n }) => {
+        await calls.pass();
+        return (n as number) * 2;
+      },
+    });
+    await makeTable(ns, [60]);
+    await fill(ns, settings);
+    expect(calls.most()).toBe(wanted);
+    expect(await filled()).toEqual(numbers(0, 60));
+  });
+});
+
+describe("how many rows a call gets", () => {
+  const sizesOf = async (rowCount: number, settings: Settings): Promise<number[]> => {
+    const sizes: number[] = [];
+    const ns = open(batches((given) => sizes.push(given.length)));
+    await makeTable(ns, [rowCount]);
+    await fill(ns, settings);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(rowCount);
+    return sizes;
+  };
+
+  it.each([
+    ["1024 by default", 2500, {}, [1024, 1024, 452]],
+    ["checkpointSize", 250, { checkpointSize: 100 }, [100, 100, 50]],
+    ["maxCheckpointSize, without the other", 250, { maxCheckpointSize: 100 }, [100, 100, 50]],
+    ["the smaller of both", 250, { checkpointSize: 200, maxCheckpointSize: 100 }, [100, 100, 50]],
+    [
+      "checkpointSize where the maximum is larger",
+      250,
+      { checkpointSize: 100, maxCheckpointSize: 200 },
+      [100, 100, 50],
+    ],
+    ["no more than a piece of work has", 100, { taskSize: 30 }, [30, 30, 30, 10]],
+    ["a piece of work in batches", 100, { taskSize: 30, checkpointSize: 20 }, [20, 10, 20, 10, 20, 10, 10]],
+  ] as const)("is %s", async (_, rowCount, settings, sizes) => {
+    expect(await sizesOf(rowCount, settings)).toEqual(sizes);
+  });
+
+  it("is at least minCheckpointSize, however the rows are stored", async () => {
+    const settings = { checkpointSize: 10_000, minCheckpointSize: 10_000 };
+    expect(await sizesOf(45_000, settings)).toEqual([10_000, 10_000, 10_000, 10_000, 5000]);
+  });
+
+  it("is halved where calls are slow and doubled where they are quick, within the bounds", () => {
+    const size = new BatchSize({ rows: 1000, least: 200, most: 1000 });
+    const sizeAfter = (rowCount: number, ms: number): number => {
+      size.note(rowCount, ms);
+      return size.rows;
+    };
+    expect(sizeAfter(1000, 9999)).toBe(1000);
+    expect(sizeAfter(1000, 10_001)).toBe(500);
+    expect(sizeAfter(500, 10_001)).toBe(250);
+    expect(sizeAfter(250, 60_000)).toBe(200);
+    expect(sizeAfter(200, 5000)).toBe(200);
+    // A last batch that is smaller says nothing.
+    expect(sizeAfter(10, 1)).toBe(200);
+    expect(sizeAfter(200, 1)).toBe(400);
+    expect(sizeAfter(400, 1)).toBe(800);
+    expect(sizeAfter(800, 1)).toBe(1000);
+  });
+});
+
+describe("when values are saved", () => {
+  /** The number of checkpoint files at each call; a call takes three seconds by the clock that is looked at. */
+  const filesAtCalls = async (settings: Settings): Promise<number[]> => {
+    let elapsedMs = 0;
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, "now").mockImplementation(() => now() + elapsedMs);
+    const counts: number[] = [];
+    const ns = open(
+      batches(async () => {
+        counts.push((await checkpoints()).length);
+        elapsedMs += 3000;
+      }),
+    );
+    await makeTable(ns, [70]);
+    await fill(ns, { checkpointSize: 10, ...settings });
+    expect(await checkpoints()).toEqual([]);
+    return counts;
+  };
+
+  it.each([
+    ["after each call", 0, [0, 1, 2, 3, 4, 5, 6]],
+    ["when they are older than five seconds, by default", undefined, [0, 0, 0, 1, 1, 1, 2]],
+    ["when they are older than asked", 4, [0, 0, 0, 1, 1, 1, 2]],
+    ["when they are older than a call took", 3, [0, 0, 1, 1, 2, 2, 3]],
+    ["not at all, where there is time", 3600, [0, 0, 0, 0, 0, 0, 0]],
+  ] as const)("is %s", async (_, batchCheckpointFlushIntervalSeconds, counts) => {
+    expect(await filesAtCalls({ batchCheckpointFlushIntervalSeconds })).toEqual(counts);
+  });
+});
+
+describe("which rows are filled", () => {
+  it("is bounded by numFrags: fragments that have nothing to fill don't count", async () => {
+    const seen: number[] = [];
+    const ns = open(batches((given) => seen.push(...given)));
+    await makeTable(ns, [10, 10, 10, 10]);
+    expect((await fill(ns, { numFrags: 1 })).result).toMatchObject({ rows: 10, fragments: 1 });
+    expect(await filled()).toEqual(numbers(0, 10));
+    expect((await fill(ns, { numFrags: 2 })).result).toMatchObject({ rows: 20, fragments: 2 });
+    expect(await filled()).toEqual(numbers(0, 30));
+    expect((await fill(ns, { numFrags: 1, where: "n >= 15" })).result).toMatchObject({ fragments: 1 });
+    expect(seen).toEqual([...numbers(0, 30), ...numbers(15, 5)]);
+  });
+
+  it.each([
+    [1, 5],
+    [2, 3],
+    [3, 2],
+    [undefined, 1],
+  ])("is committed %s fragments at a time", async (commitGranularity, versions) => {
+    const ns = open(batches(() => undefined));
+    await makeTable(ns, [10, 10, 10, 10, 10]);
+    const before = await versionOf(ns);
+    await fill(ns, { commitGranularity });
+    expect((await versionOf(ns)) - before).toBe(versions);
+    expect(await filled()).toEqual(numbers(0, 50));
+  });
+
+  it("are those of readVersion, as they are now", async () => {
+    const seen: number[] = [];
+    const ns = open(batches((given) => seen.push(...given)));
+    await makeTable(ns, [100, 100]);
+    const readVersion = await versionOf(ns);
+    await ns.insertIntoTable(ID, rows(200, 500));
+    await ns.deleteFromTable({ ...ID, predicate: "n % 2 = 1 and n < 100" });
+    await ns.updateTable({ ...ID, predicate: "n = 50", updates: [["n", "1050"]] });
+    // Rewrites the fragments that were there, and leaves the one that was added.
+    await ns.optimizeTable({ ...ID, targetRowsPerFragment: 150 });
+    const evens = numbers(0, 50)
+      .map((n) => n * 2)
+      .filter((n) => n !== 50);
+    expect(await fill(ns, { readVersion })).toMatchObject({ done: 150, total: 150 });
+    expect(await filled()).toEqual([...evens, ...numbers(100, 100), 1050]);
+    expect(seen.length).toBe(150);
+    // Merged with others, they can't be told apart any more.
+    await ns.optimizeTable(ID);
+    await fill(ns, { readVersion });
+    expect((await filled()).length).toBe(650);
+    expect(seen.length).toBe(650);
+  });
+
+  it.each([
+    undefined,
+    "true",
+  ])("are not those that are added meanwhile, where others are done again (where: %s)", async (where) => {
+    let isFirst = true;
+    const seen: number[] = [];
+    const ns = open(
+      batches(async (given) => {
+        seen.push(...given);
+        if (!isFirst) return;
+        isFirst = false;
+        await ns.insertIntoTable(ID, rows(200, 500));
+        await ns.optimizeTable({ ...ID, targetRowsPerFragment: 150 });
+      }),
+    );
+    await makeTable(ns, [100, 100]);
+    await fill(ns, { where });
+    expect(await filled()).toEqual(numbers(0, 200));
+    expect(new Set(seen).size).toBe(200);
+    await fill(ns);
+    expect(await filled()).toEqual(numbers(0, 700));
+  });
+});
+
+describe("settings that are not what they should be", () => {
+  const counts = ["concurrency", "intraApplierConcurrency", "checkpointSize", "minCheckpointSize"];
+  const sizes = ["maxCheckpointSize", "taskSize", "numFrags", "commitGranularity"];
+
+  it("are refused by name, and start nothing", async () => {
+    const ns = open(batches(() => undefined));
+    await makeTable(ns, [10]);
+    const refused = async (member: string, value: unknown): Promise<void> => {
+      const call = ns.alterTableBackfillColumns({ ...ID, column: "d", [member]: value });
+      await expect(call, `${member} ${value}`).rejects.toThrow(InvalidInputError);
+      await expect(call).rejects.toThrow(new RegExp(member));
+    };
+    for (const member of [...counts, ...sizes]) {
+      for (const value of [0, -1, 1.5, "4", Number.NaN, 2 ** 53]) await refused(member, value);
+    }
+    for (const member of counts.slice(0, 2)) await refused(member, 1025);
+    for (const member of ["checkpointSize", "minCheckpointSize", "maxCheckpointSize"]) {
+      await refused(member, 16_385);
+    }
+    for (const value of [-1, 0.5, "5"]) await refused("batchCheckpointFlushIntervalSeconds", value);
+    await refused("readVersion", -1);
+    await refused("where", 5);
+    await refused("where", "n + 1");
+    await refused("minCheckpointSize", 1025);
+    for (const member of ["cluster", "manifest"]) await refused(member, 5);
+    expect((await ns.listJobs()).jobs).toEqual([]);
+  });
+
+  it("and cluster and manifest mean nothing", async () => {
+    const ns = open(batches(() => undefined));
+    await makeTable(ns, [10]);
+    await fill(ns, { cluster: "anywhere", manifest: "m" });
+    expect(await filled()).toEqual(numbers(0, 10));
+  });
+});
+
+describe("the signal of a call", () => {
+  /** Waits until its signal aborts. */
+  const waiting = (aborted: unknown[], begun: () => void) =>
+    batches(
+      (_, signal) =>
+        new Promise((_resolve, reject) => {
+          begun();
+          signal.addEventListener("abort", () => {
+            aborted.push(signal.reason);
+            reject(signal.reason);
+          });
+        }),
+    );
+
+  it.each(["cancelled", "closed"])("aborts where the job is %s", async (how) => {
+    let begun = () => {};
+    const isBegun = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const aborted: unknown[] = [];
+    const ns = open(waiting(aborted, begun));
+    await makeTable(ns, [10]);
+    const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "d" });
+    await isBegun;
+    if (how === "cancelled") await ns.cancelJob({ jobId });
+    else await ns.close();
+    expect(aborted.length).toBe(1);
+  });
+
+  const failing: readonly [string, Settings, readonly number[]][] = [
+    ["in another fragment", { concurrency: 3 }, [10, 20]],
+    ["in another piece of work", { concurrency: 3, taskSize: 4 }, [4, 8]],
+    ["in the same piece of work", { intraApplierConcurrency: 3, checkpointSize: 4 }, [4, 8]],
+  ];
+  it.each(failing)("aborts where another call %s has failed for good", async (_, settings, others) => {
+    const aborted: number[] = [];
+    const ns = open(batches(([first], signal) => failOrWait(first, signal, aborted), { retries: 1 }));
+    await makeTable(ns, [10, 10, 10]);
+    await expect(fill(ns, settings)).rejects.toThrow(/double, fragment 0, rows 0 to .*2 times.*broken/);
+    expect(aborted.sort((a, b) => a - b)).toEqual(others);
+    expect(await filled()).toEqual([]);
+    expect(await checkpoints()).toEqual([]);
+  });
+
+  it("aborts where a row has failed for good", async () => {
+    const aborted: number[] = [];
+    const ns = open({
+      ...{ version: "1", inputs: ["n"], output: new Int64(), retries: 0 },
+      row: ({ n }, { signal }) => failOrWait(n as number, signal, aborted),
+    });
+    await makeTable(ns, [10]);
+    await expect(fill(ns, { intraApplierConcurrency: 4 })).rejects.toThrow(
+      /fragment 0, row 0: failed: broken/,
+    );
+    expect(aborted.sort((a, b) => a - b)).toEqual([1, 2, 3]);
+  });
+});
+
+/** The call that begins with 0 fails; all others wait until their signal aborts. */
+async function failOrWait(first: number, signal: AbortSignal, aborted: number[]): Promise<void> {
+  if (first === 0) throw new Error("broken");
+  await new Promise((_, reject) => {
+    signal.addEventListener("abort", () => {
+      aborted.push(first);
+      reject(signal.reason);
+    });
+  });
+}
