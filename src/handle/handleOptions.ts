@@ -7,7 +7,9 @@ import { isObject, shortly, unknownMember } from "../optionMembers.js";
 import { type Requests, requestMembers } from "../requestMembers.js";
 import type { ScanOptions } from "./scan.js";
 
+/** Which version of a table a handle reads, and who calls. */
 export interface TableHandleOptions extends Pick<RequestBase, "identity" | "principal" | "context"> {
+  /** The branch; absent: main. */
   readonly branch?: string | undefined;
   /** Reads see this version; writes through the handle are refused. */
   readonly version?: number | undefined;
@@ -21,6 +23,7 @@ export interface SignalOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Which rows to update, and how. */
 export interface UpdateOptions extends SignalOptions {
   /** Selects the rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all. */
   readonly where?: string | queries.FilterExpression | undefined;
@@ -32,10 +35,13 @@ export interface UpdateOptions extends SignalOptions {
   readonly params?: queries.FilterParameters | undefined;
 }
 
+/** A search by vector or by text, beside the options of a scan. */
 export interface SearchOptions extends ScanOptions {
+  /** The vector to search for. */
   readonly vector?: unknown;
   /** Words to search for in all indexed text columns. */
   readonly text?: string | undefined;
+  /** The search by text in full, instead of `text`. */
   readonly fullTextQuery?: queries.FullTextQuery | undefined;
 }
 

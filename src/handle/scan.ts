@@ -4,7 +4,9 @@ import type { RecordBatch, Schema } from "apache-arrow";
 import type * as queries from "../namespace/queries.js";
 import type { AnyRow, Selectable } from "./rowTypes.js";
 
+/** Which rows and columns to read, and in which order. */
 export interface ScanOptions<Columns extends Selectable = Selectable> {
+  /** Which columns the rows have. Default: all columns of the table. */
   readonly columns?: Columns | undefined;
   /** Selects rows: SQL text, or an expression made with `col`, `lit` or `sql`. */
   readonly filter?: string | queries.FilterExpression | undefined;
