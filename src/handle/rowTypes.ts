@@ -34,7 +34,14 @@ export type SelectedRow<Row, Columns> = [Columns] extends [undefined]
   ? Row
   : [Columns] extends [readonly (infer Name)[]]
     ? RowOf<Row, Name>
-    : [Columns] extends [{ readonly columnAliases: infer Aliases; readonly columnNames?: undefined }]
+    : [Columns] extends [
+          {
+            /** The columns by the names that they get. */
+            readonly columnAliases: infer Aliases;
+            /** Absent beside `columnAliases`. */
+            readonly columnNames?: undefined;
+          },
+        ]
       ? { -readonly [Name in keyof Aliases]: ValueUnder<Row, Aliases[Name]> }
       : AnyRow;
 

@@ -102,7 +102,13 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
   }
 
   /** Adds the column `_rowid`. */
-  withRowId(): TableQuery<Row, Selected & { _rowid: bigint }> {
+  withRowId(): TableQuery<
+    Row,
+    Selected & {
+      /** The id of the row. */
+      _rowid: bigint;
+    }
+  > {
     return this.#with({ withRowId: true });
   }
 
