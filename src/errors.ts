@@ -106,22 +106,16 @@ export class NamespaceError extends Error {
 /** An error as JSON. */
 export interface NamespaceErrorJson {
   /** Name of the class. */
-  /** Name of the class, or `AbortError`. */
   readonly name: string;
   /** Name of the code. */
-  /** The type, as {@link ERROR_TABLE} has it. */
   readonly type: ErrorType;
   /** Numeric code. */
-  /** Code of the type. */
   readonly code: number;
   /** HTTP status. */
-  /** HTTP status of the type. */
   readonly status: number;
   /** What went wrong. */
-  /** What is wrong. */
   readonly message: string;
   /** The operation that failed. */
-  /** The operation that failed, where it is known. */
   readonly operation?: string;
 }
 

@@ -33,7 +33,8 @@ export interface AlterTransactionRequest extends RequestBase {
     /** Sets the status. */
     readonly setStatusAction?:
       | {
-          /** `Canceled`. */ readonly status?: string | undefined;
+          /** `Canceled`. */
+          readonly status?: string | undefined;
         }
       | undefined;
     /** Not supported. */

@@ -40,7 +40,11 @@ export async function makePackedProject(modules: readonly string[]): Promise<Pac
   await rename(join(directory, "package"), join(target, "tiltyard"));
   const { dependencies } = JSON.parse(await readFile(join(CHECKOUT, "package.json"), "utf8"));
   for (const name of [...new Set([...Object.keys(dependencies), ...modules.flatMap(expand)])]) {
-    const from = join(CHECKOUT, OF_REFERENCE.includes(name) ? "test/reference/node_modules" : "node_modules", name);
+    const from = join(
+      CHECKOUT,
+      OF_REFERENCE.includes(name) ? "test/reference/node_modules" : "node_modules",
+      name,
+    );
     await mkdir(dirname(join(target, name)), { recursive: true });
     await symlink(from, join(target, name), "junction");
   }

@@ -5,7 +5,7 @@
 
 // Not the versions of fs-extra: those would wait for descriptors on their own, and idle files would not be closed to
 // make room (shortage.ts).
-import { open, readdir } from "node:fs";
+import { open, promises, readdir } from "node:fs";
 import fs from "fs-extra";
 import { onPool, shortCalls } from "./callRoute.js";
 import { isMissing } from "./errno.js";
@@ -63,20 +63,41 @@ export function writeVectors(
 }
 
 /** Syncs data and size only: what a later read needs, without a journal write for the times. */
-export const syncData = (fd: number): Promise<void> =>
-  onPool<void>((done) => fs.fdatasync(fd, (error) => done(error, undefined)));
+export const syncData = (fd: number, filePath: string): Promise<void> =>
+  onPool<void>((done) => fs.fdatasync(fd, (error) => done(error, undefined))).catch((refusal) =>
+    syncByHandle(fd, filePath, refusal),
+  );
 
-export const syncAll = (fd: number): Promise<void> =>
-  onPool<void>((done) => fs.fsync(fd, (error) => done(error, undefined)));
+export const syncAll = (fd: number, filePath: string): Promise<void> =>
+  onPool<void>((done) => fs.fsync(fd, (error) => done(error, undefined))).catch((refusal) =>
+    syncByHandle(fd, filePath, refusal),
+  );
+
+/**
+ * Where Node runs with permissions taken away, it syncs no descriptors, but files that it opened as an object. What is
+ * synced is the file, whichever way it was opened, as long as it is the same one.
+ */
+async function syncByHandle(fd: number, filePath: string, refusal: NodeJS.ErrnoException): Promise<void> {
+  if (refusal.code !== "ERR_ACCESS_DENIED") throw refusal;
+  const isDirectory = fs.fstatSync(fd).isDirectory();
+  const handle = await promises.open(filePath, process.platform === "win32" && !isDirectory ? "r+" : "r");
+  try {
+    const [ours, theirs] = [fs.fstatSync(fd, { bigint: true }), await handle.stat({ bigint: true })];
+    if (ours.ino !== theirs.ino || ours.dev !== theirs.dev) throw refusal;
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
 
 export async function withDescriptor(
   filePath: string,
   flags: number,
-  call: (fd: number) => Promise<void>,
+  call: (fd: number, filePath: string) => Promise<void>,
 ): Promise<void> {
   const fd = await openFile(filePath, flags);
   try {
-    await call(fd);
+    await call(fd, filePath);
   } finally {
     await closeFile(fd);
   }

@@ -353,7 +353,7 @@ export class NodeWriteHandle extends OpenFile implements WriteHandle {
 
   sync(): Promise<void> {
     return this.use(async (fd) => {
-      if (this.#durable) await syncData(fd);
+      if (this.#durable) await syncData(fd, this.path);
     });
   }
 }
