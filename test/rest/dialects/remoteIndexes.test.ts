@@ -28,6 +28,36 @@ afterEach(async () => {
   await namespace.close();
 });
 
+it("it makes those that it knows, and waits for them", async () => {
+  await table.createIndex("n", { config: Index.btree() });
+  await table.waitForIndex(["n_idx"], 20);
+  await table.createIndex("text", { config: Index.bitmap() });
+  await table.createIndex("labels", { config: Index.labelList() });
+  await table.waitForIndex(["n_idx", "text_idx", "labels_idx"], 20);
+  const listed = (await table.listIndices()).map(({ name, indexType, columns }) => [
+    name,
+    indexType,
+    columns,
+  ]);
+  expect(listed.sort()).toEqual([
+    ["labels_idx", "LabelList", ["labels"]],
+    ["n_idx", "BTree", ["n"]],
+    ["text_idx", "Bitmap", ["text"]],
+  ]);
+  expect(await table.indexStats("text_idx")).toMatchObject({
+    indexType: "BITMAP",
+    numIndexedRows: 2,
+    numUnindexedRows: 0,
+  });
+  expect(await table.query().where("n = 2").select(["text"]).toArray()).toMatchObject([{ text: "two" }]);
+  // It replaces what there is, unless it is told not to.
+  await table.createIndex("n", { config: Index.btree() });
+  await expect(table.createIndex("n", { config: Index.btree(), replace: false })).rejects.toThrow(/n_idx/);
+  await table.dropIndex("text_idx");
+  expect((await table.listIndices()).map(({ name }) => name).sort()).toEqual(["labels_idx", "n_idx"]);
+  expect(await table.indexStats("text_idx")).toBeUndefined();
+});
+
 it("it lists and describes those that it does not know", async () => {
   for (const [column, indexType] of [
     ["n", "ZONEMAP"],

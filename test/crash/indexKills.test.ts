@@ -1,0 +1,119 @@
+/**
+ * A process that builds an index, or brings one up to date, is killed at random moments, and another goes on: the table
+ * is at its old version or its new one, what is found by the index is what is there, and no file is left behind.
+ * `npm run soak` kills more often.
+ */
+
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { expect, it } from "vitest";
+import { Drawing } from "../support/drawing.js";
+import { runsOf } from "../support/effort.js";
+import type { EngineOutcome } from "../support/engineWorker.js";
+import { KillableEngine } from "../support/killableEngine.js";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const KILLS = runsOf("INDEX_KILLS", 6);
+/** Kills of processes that work on one table. */
+const KILLS_OF_TABLE = 4;
+const MAX_DELAY_MS = 150;
+const ROWS = 20_000;
+const KINDS = ["BTREE", "BITMAP", "ZONEMAP", "BLOOMFILTER"] as const;
+const id = ["t"];
+
+const rowsFrom = (first: number) =>
+  new Table({
+    v: vectorFromArray(Int32Array.from({ length: ROWS }, (_, row) => first + ((row * 7919) % ROWS))),
+  });
+const valuesOf = (table: Table) =>
+  Array.from(table.getChild("v") ?? [], Number).sort((one, other) => one - other);
+
+/** What the index finds. */
+async function check(root: string, rowCount: number, where: string): Promise<void> {
+  await using ns = new DirectoryNamespace({ root, durability: "none" });
+  const table = ns.table(id);
+  expect(await table.countRows(), where).toBe(rowCount);
+  for (const value of [0, 777, rowCount - 1, rowCount]) {
+    const found = await table.scan({ filter: `v = ${value}`, useScalarIndex: true }).toArrow();
+    expect(valuesOf(found), where).toEqual(value < rowCount ? [value] : []);
+  }
+  const found = await table.scan({ filter: "v >= 19990 AND v < 20010", useScalarIndex: true }).toArrow();
+  expect(found.numRows, where).toBe(rowCount > ROWS ? 20 : 10);
+  for (const { numIndexedRows = 0, numUnindexedRows = 0 } of (await ns.listTableIndices({ id })).indexes) {
+    expect(numIndexedRows + numUnindexedRows, where).toBe(rowCount);
+  }
+}
+
+it(`index builds are gone on with after ${KILLS} kills`, async () => {
+  const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+  const drawing = new Drawing(seed);
+  let kills = 0;
+  let underWay = 0;
+  for (let turn = 0; kills < KILLS; turn++) {
+    const root = await makeTempDir();
+    const options = { root, durability: "none" } as const;
+    const begin = new DirectoryNamespace(options);
+    let rowCount = ROWS;
+    await begin.createTable({ id }, rowsFrom(0));
+    await begin.close();
+    let engine = new KillableEngine(options);
+    await engine.ready;
+    /** Kills the process a while after it began; whether it was done by then. */
+    const interrupt = async (work: Promise<EngineOutcome | null>): Promise<void> => {
+      await sleep(drawing.number(MAX_DELAY_MS));
+      engine.kill();
+      if ((await work) === null) underWay++;
+      await engine.gone();
+      kills++;
+      engine = new KillableEngine(options);
+      await engine.ready;
+    };
+    const ok = (outcome: EngineOutcome | null): unknown => {
+      if (outcome === null || !("ok" in outcome)) throw new Error(JSON.stringify(outcome));
+      return outcome.ok;
+    };
+    const indexType = KINDS[turn % KINDS.length];
+    const request = { id, column: "v", indexType, name: "i", replace: true };
+    const build = async (): Promise<EngineOutcome | null> => {
+      const started = await engine.call(["createTableIndex", request]);
+      if (started === null || !("ok" in started)) return started;
+      return engine.call(["waitForJob", { jobId: (started.ok as { jobId: string }).jobId }]);
+    };
+    for (let kill = 0; kill < KILLS_OF_TABLE && kills < KILLS; kill++) {
+      const where = `seed ${seed}, ${indexType}, kill ${kills}`;
+      if (kill % 2 === 0) {
+        await interrupt(build());
+        await check(root, rowCount, where);
+        ok(await build());
+      } else {
+        if (rowCount === ROWS) {
+          ok(await engine.call(["insertIntoTable", { id }, tableToIPC(rowsFrom(ROWS))]));
+          rowCount += ROWS;
+        } else ok(await build());
+        await interrupt(engine.call(["optimizeTable", { id }]));
+        await check(root, rowCount, where);
+        ok(await engine.call(["optimizeTable", { id }]));
+      }
+      await check(root, rowCount, where);
+    }
+    engine.kill();
+    await engine.gone();
+    await using ns = new DirectoryNamespace(options);
+    await ns.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });
+    await check(root, rowCount, `seed ${seed}, cleaned up`);
+    const { indexes } = await ns.listTableIndices({ id });
+    expect(indexes).toMatchObject([{ indexName: "i", indexType, numUnindexedRows: 0, numSegments: 1 }]);
+    const directory = join(root, "t.lance");
+    expect(await readdir(join(directory, "_indices"))).toEqual([indexes[0].indexUuid]);
+    const names = await readdir(directory, { recursive: true });
+    expect(names.filter((name) => /\.tmp|#\d+$/.test(name))).toEqual([]);
+    const seen = tableFromIPC(await reference.readTable(root, "t", { filter: "v >= 19990 AND v < 19995" }));
+    expect(valuesOf(seen)).toEqual([19_990, 19_991, 19_992, 19_993, 19_994]);
+  }
+  // Some of them were in the middle of their work.
+  expect(underWay).toBeGreaterThan(0);
+});
