@@ -10,6 +10,8 @@ const id = ROOT_TABLE;
 const stage = (version: number) => (root: string) => stageDoubled(join(root, "t.lance"), version);
 const addColumn = (table: TableId) => (ns: DirectoryNamespace) =>
   ns.alterTableAddColumns({ id: table, newColumns: [{ name: "n", expression: "7" }] });
+/** A staged version has the rows once more, and counts as one that appends: a change need not see what is appended. */
+const without = ["delete rows", "update rows", "merge rows"];
 const FIRST_TWO = [{ startVersion: 1, endVersion: 3 }];
 
 pauseLoop([
@@ -22,18 +24,21 @@ pauseLoop([
   {
     name: "publish a version",
     world: [[id, "table"]],
+    without,
     prepare: stage(4),
     run: (ns, manifestPath) => ns.createTableVersion({ id, version: 4, manifestPath }),
   },
   {
     name: "publish a version after a gap",
     world: [[id, "table"]],
+    without,
     prepare: stage(6),
     run: (ns, manifestPath) => ns.createTableVersion({ id, version: 6, manifestPath }),
   },
   {
     name: "batch",
     world: [[id, "table"]],
+    without,
     prepare: stage(4),
     run: (ns, manifestPath) =>
       ns.batchCommitTables({
