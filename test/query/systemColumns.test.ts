@@ -69,7 +69,7 @@ describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
     expect(await ours({ columns: ALL })).toEqual(await theirs());
     await namespace.insertIntoTable({ id: ["t"] }, rowsFrom(100, 5));
     expect(await ours({ columns: ALL })).toEqual(await theirs());
-    await namespace.optimizeTable({ id: ["t"], maxRowsPerFragment: 1000 } as { id: string[] });
+    await namespace.optimizeTable({ id: ["t"], targetRowsPerFragment: 1000 });
     expect(await ours({ columns: ALL })).toEqual(await theirs());
   });
 

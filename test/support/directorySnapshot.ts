@@ -7,22 +7,27 @@ import { isInLock } from "./lockEntries.js";
 
 /** Path below the directory → `dir`, or the SHA-256 of the file. */
 export async function directorySnapshot(directory: string): Promise<Record<string, string>> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch((error) => {
-    if (error.code === "ENOENT") return [];
+  const snapshot: Record<string, string> = {};
+  await addEntries(directory, "", snapshot);
+  return Object.fromEntries(Object.entries(snapshot).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Looks into no lock: one that is kept for a moment may go meanwhile. */
+async function addEntries(directory: string, below: string, snapshot: Record<string, string>): Promise<void> {
+  const entries = await readdir(join(directory, below), { withFileTypes: true }).catch((error) => {
+    if (error.code === "ENOENT" && below === "") return [];
     throw error;
   });
-  const snapshot: Record<string, string> = {};
   for (const entry of entries) {
-    const path = join(entry.parentPath, entry.name);
-    const below = path.slice(directory.length + 1);
-    if (isInLock(below)) continue;
-    snapshot[below] = entry.isDirectory()
+    const path = join(below, entry.name);
+    if (isInLock(path)) continue;
+    snapshot[path] = entry.isDirectory()
       ? "dir"
       : createHash("sha256")
-          .update(await readFile(path))
+          .update(await readFile(join(directory, path)))
           .digest("hex");
+    if (entry.isDirectory()) await addEntries(directory, path, snapshot);
   }
-  return snapshot;
 }
 
 /** The same of a namespace's root, without its catalog: tables and what is left of them. */

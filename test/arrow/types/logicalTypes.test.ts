@@ -125,16 +125,16 @@ describe("logical type strings", () => {
   });
 
   it.each([
-    ["fixed_size_list:float:99999999999", "fixed_size_list:float:99999999999 is not supported"],
+    ["fixed_size_list:float:99999999999", "type fixed-size list of 99999999999 float is not supported"],
     ["fixed_size_list:blob:99999999999", "type blob is not supported"],
-    ["fixed_size_list:fixed_size_list:float:0:2", "type fixed_size_list:float:0 is not supported"],
-    ["fixed_size_binary:2147483648", "type fixed_size_binary:2147483648 is not supported"],
+    ["fixed_size_list:fixed_size_list:float:0:2", "type fixed-size list of 0 float is not supported"],
+    ["fixed_size_binary:2147483648", "type fixed-size binary of 2147483648 bytes is not supported"],
     ["decimal:128:999:-5", "type decimal:128:999:-5 is not supported"],
     ["decimal:128:0:0", "no decimal of 128 bits has precision 0"],
     ["decimal:128:5:-129", "no decimal has scale -129"],
     ["dict:decimal:256:77:0:int8:false", "no decimal of 256 bits has precision 77"],
     ["dict:json:int8:false", "type json is not supported"],
-    ["lance.bfloat16", "type lance.bfloat16 is not supported"],
+    ["lance.bfloat16", "type bfloat16 is not supported"],
     [`${"fixed_size_list:".repeat(100_000)}int8${":1".repeat(100_000)}`, "is not supported"],
     [`timestamp:us:${"x".repeat(100_000)}:`, "is not supported"],
   ])("refuses hostile texts with a telling message (%#)", (text, message) => {
