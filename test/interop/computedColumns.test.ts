@@ -15,12 +15,13 @@ import {
   UnsupportedError,
 } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runsOf } from "../support/effort.js";
 import { filterTable, valueTexts } from "../support/filterTexts.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 /** Expressions on each table. */
-const EXPRESSIONS = 150;
+const EXPRESSIONS = runsOf("COMPUTED_COLUMNS", 150);
 
 let root: string;
 let namespace: DirectoryNamespace;

@@ -8,13 +8,14 @@ import fc from "fast-check";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { type Connection, connect, type Table } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runsOf } from "../support/effort.js";
 import { filterTable, filterTexts } from "../support/filterTexts.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 /** Tables, and filters on each. */
 const TABLES = 4;
-const FILTERS = 800;
+const FILTERS = runsOf("FILTERS", 800);
 const ROWS = 150;
 
 let root: string;

@@ -8,11 +8,12 @@ import fc from "fast-check";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { type Connection, connect, type Table } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runsOf } from "../support/effort.js";
 import { columnTexts, filterTable, filterTexts } from "../support/filterTexts.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const QUERIES = 300;
+const QUERIES = runsOf("ORDERED_QUERIES", 300);
 
 let root: string;
 let namespace: DirectoryNamespace;

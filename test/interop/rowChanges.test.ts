@@ -23,6 +23,7 @@ import {
 import fc from "fast-check";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runsOf } from "../support/effort.js";
 import { filterTable, filterTexts } from "../support/filterTexts.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -220,7 +221,7 @@ describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
           compareTables(await reference.readTable(root, theirs), await ns.table(name).scan().toArrow());
         }
       }),
-      { numRuns: 25, seed: 11 },
+      { numRuns: runsOf("ROW_CHANGE_RUNS", 20), seed: 11 },
     );
   }, 300_000);
 });

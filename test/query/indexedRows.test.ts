@@ -30,6 +30,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { IndexMetadata } from "../../src/format/table.js";
 import { withCoverage } from "../../src/table/commit/indexCoverage.js";
 import { changeIndexes } from "../support/changeIndexes.js";
+import { runsOf } from "../support/effort.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -386,7 +387,7 @@ describe.each([
       fc.asyncProperty(query, async (options) => {
         selected += await expectAlike(name, options);
       }),
-      { numRuns: 150 },
+      { numRuns: runsOf("INDEXED_QUERIES", 150) },
     );
     expect(selected).toBeGreaterThan(0);
   });
