@@ -12,6 +12,7 @@
 
 import type { Column, FixedColumn } from "../arrow/columns/column.js";
 import { isSet } from "../arrow/columns/validity.js";
+import { atOnce } from "../async/eventLoop.js";
 import { InternalError } from "../errors.js";
 import { type ByteLane, byteLane, plainColumn } from "../expression/values/operands.js";
 import type { ValueType } from "../expression/values/types.js";
@@ -29,13 +30,15 @@ export function isSortable(type: ValueType): boolean {
 
 /** Bytes of text in the words of a key. */
 const PREFIX_BYTES = 8;
+export const PREFIX_WORDS = PREFIX_BYTES / 4;
 /** Ranks beside nulls, which are first or last. */
 const NULL_FIRST = 0;
-const VALUE = 1;
+/** Rank of a value that is not null. */
+export const VALUE = 1;
 const NULL_LAST = 2;
 
 /** The values of one key for some rows. */
-interface KeyLane {
+export interface KeyLane {
   /** Words of a row. */
   readonly stride: number;
   readonly words: Uint32Array;
@@ -53,15 +56,23 @@ export interface SortKeys {
 }
 
 /** @param columns one for each key */
-export function sortKeys(
+export const sortKeys = (
   orders: readonly KeyOrder[],
   columns: readonly Column[],
   rowCount: number,
-): SortKeys {
-  return {
-    lanes: orders.map((order, index) => laneOf(order, plainColumn(columns[index]), rowCount)),
-    rowCount,
-  };
+): SortKeys => atOnce(makeSortKeys(orders, columns, rowCount));
+
+/** The same for any number of rows: yields now and then, for whoever shares the thread. */
+export function* makeSortKeys(
+  orders: readonly KeyOrder[],
+  columns: readonly Column[],
+  rowCount: number,
+): Generator<void, SortKeys> {
+  const lanes: KeyLane[] = [];
+  for (const [index, order] of orders.entries()) {
+    lanes.push(yield* laneOf(order, plainColumn(columns[index]), rowCount));
+  }
+  return { lanes, rowCount };
 }
 
 /** Below 0 where row `i` of `a` comes before row `j` of `b`, above 0 where it comes after; 0 where their keys are equal. */
@@ -100,92 +111,75 @@ function compareBytes(one: ByteLane, i: number, other: ByteLane, j: number): num
   return oneLength - otherLength;
 }
 
-/**
- * The rows in the order of their keys; rows of equal keys stay in theirs. Yields now and then, for whoever shares the
- * thread.
- */
-export function* sortedRows(keys: SortKeys): Generator<void, Uint32Array> {
-  const { rowCount } = keys;
-  let rows = Uint32Array.from({ length: rowCount }, (_, row) => row);
-  for (let start = 0; start < rowCount; start += INSERTED_ROWS) {
-    insertionSort(keys, rows, start, Math.min(start + INSERTED_ROWS, rowCount));
-    if (start % YIELD_ROWS === 0) yield;
-  }
-  let merged = new Uint32Array(rowCount);
-  for (let width = INSERTED_ROWS; width < rowCount; width *= 2) {
-    for (let start = 0; start < rowCount; start += 2 * width) {
-      const middle = Math.min(start + width, rowCount);
-      const end = Math.min(middle + width, rowCount);
-      let left = start;
-      let right = middle;
-      for (let at = start; at < end; at++) {
-        const fromLeft =
-          right >= end || (left < middle && compareRows(keys, rows[left], keys, rows[right]) <= 0);
-        merged[at] = fromLeft ? rows[left++] : rows[right++];
-        if (at % YIELD_ROWS === 0) yield;
-      }
-    }
-    [rows, merged] = [merged, rows];
-  }
-  return rows;
-}
-
-/** Rows that are sorted by insertion. */
-const INSERTED_ROWS = 16;
-/** Rows after which the sort yields. */
-const YIELD_ROWS = 16_384;
-
-function insertionSort(keys: SortKeys, rows: Uint32Array, start: number, end: number): void {
-  for (let next = start + 1; next < end; next++) {
-    const row = rows[next];
-    let at = next;
-    while (at > start && compareRows(keys, rows[at - 1], keys, row) > 0) {
-      rows[at] = rows[at - 1];
-      at--;
-    }
-    rows[at] = row;
-  }
-}
-
 // ------------------------------------------------------------------------------------------------- lanes
 
-function laneOf(order: KeyOrder, column: Column, rowCount: number): KeyLane {
+/** Rows after which work on lanes yields. */
+const STEP_ROWS = 65_536;
+
+function* laneOf(order: KeyOrder, column: Column, rowCount: number): Generator<void, KeyLane> {
   const { ascending } = order;
-  const words = wordsOf(column, order.type, rowCount);
-  if (!ascending) for (let at = 0; at < words.length; at++) words[at] = ~words[at];
+  const { stride, fill } = wordsOf(column, order.type);
+  const words = new Uint32Array(stride * rowCount);
+  for (let start = 0; start < rowCount && stride > 0; start += STEP_ROWS) {
+    const end = Math.min(start + STEP_ROWS, rowCount);
+    fill(words, start, end);
+    if (!ascending) for (let at = stride * start; at < stride * end; at++) words[at] = ~words[at];
+    yield;
+  }
   return {
-    stride: rowCount === 0 ? 0 : words.length / rowCount,
+    stride,
     words,
-    ranks: ranksOf(column, order, rowCount),
+    ranks: yield* ranksOf(column, order, rowCount),
     bytes: column.kind === "variable" ? byteLane({ column, step: 1 }) : null,
     ascending,
   };
 }
 
-function ranksOf(column: Column, { nullsFirst }: KeyOrder, rowCount: number): Uint8Array | null {
+function* ranksOf(
+  column: Column,
+  { nullsFirst }: KeyOrder,
+  rowCount: number,
+): Generator<void, Uint8Array | null> {
   const ofNulls = nullsFirst ? NULL_FIRST : NULL_LAST;
   if (column.kind === "null") return new Uint8Array(rowCount).fill(ofNulls);
   const { validity } = column;
   if (validity === null) return null;
   const ranks = new Uint8Array(rowCount);
-  for (let row = 0; row < rowCount; row++) ranks[row] = isSet(validity, row) ? VALUE : ofNulls;
+  for (let row = 0; row < rowCount; row++) {
+    ranks[row] = isSet(validity, row) ? VALUE : ofNulls;
+    if (row % STEP_ROWS === 0) yield;
+  }
   return ranks;
 }
 
-function wordsOf(column: Column, type: ValueType, rowCount: number): Uint32Array {
+/** How values become words: the number of words of a row, and what puts those of some rows in their places. */
+interface WordForm {
+  readonly stride: number;
+  fill(words: Uint32Array, start: number, end: number): void;
+}
+
+function wordsOf(column: Column, type: ValueType): WordForm {
   switch (column.kind) {
     case "null":
-      return new Uint32Array(0);
+      return { stride: 0, fill: () => undefined };
     case "bits": {
-      const words = new Uint32Array(rowCount);
       const { bits, bitOffset } = column;
-      for (let row = 0; row < rowCount; row++) {
-        words[row] = (bits[(bitOffset + row) >>> 3] >>> ((bitOffset + row) & 7)) & 1;
-      }
-      return words;
+      return {
+        stride: 1,
+        fill(words, start, end) {
+          for (let row = start; row < end; row++) {
+            words[row] = (bits[(bitOffset + row) >>> 3] >>> ((bitOffset + row) & 7)) & 1;
+          }
+        },
+      };
     }
-    case "variable":
-      return prefixWords(byteLane({ column, step: 1 }), rowCount);
+    case "variable": {
+      const lane = byteLane({ column, step: 1 });
+      return {
+        stride: PREFIX_WORDS,
+        fill: (words, start, end) => fillPrefixes(words, lane, 0, start, end),
+      };
+    }
     case "fixed":
       return type.kind === "fixedSizeBinary" ? byteWords(column) : numberWords(column, type);
     default:
@@ -193,63 +187,72 @@ function wordsOf(column: Column, type: ValueType, rowCount: number): Uint32Array
   }
 }
 
-function prefixWords({ bytes, offsets }: ByteLane, rowCount: number): Uint32Array {
-  const words = new Uint32Array(2 * rowCount);
-  for (let row = 0; row < rowCount; row++) {
-    const start = offsets[row];
+/**
+ * Puts 8 bytes of each value in two words, and 0 behind the end of a value.
+ * @param skipped bytes of each value that come before them
+ */
+export function fillPrefixes(
+  words: Uint32Array,
+  { bytes, offsets }: ByteLane,
+  skipped: number,
+  firstRow: number,
+  endRow: number,
+): void {
+  for (let row = firstRow; row < endRow; row++) {
+    const start = offsets[row] + skipped;
     const count = Math.min(offsets[row + 1] - start, PREFIX_BYTES);
     for (let at = 0; at < count; at++) {
       words[2 * row + (at >>> 2)] |= bytes[start + at] << (24 - 8 * (at & 3));
     }
   }
-  return words;
 }
 
-function byteWords({ values, byteWidth, length }: FixedColumn): Uint32Array {
+function byteWords({ values, byteWidth }: FixedColumn): WordForm {
   const stride = (byteWidth + 3) >>> 2;
-  const words = new Uint32Array(stride * length);
-  for (let row = 0; row < length; row++) {
-    for (let at = 0; at < byteWidth; at++) {
-      words[stride * row + (at >>> 2)] |= values[row * byteWidth + at] << (24 - 8 * (at & 3));
-    }
-  }
-  return words;
+  return {
+    stride,
+    fill(words, start, end) {
+      for (let row = start; row < end; row++) {
+        for (let at = 0; at < byteWidth; at++) {
+          words[stride * row + (at >>> 2)] |= values[row * byteWidth + at] << (24 - 8 * (at & 3));
+        }
+      }
+    },
+  };
 }
 
 const SIGN = 0x8000_0000;
 
-function numberWords({ values, byteWidth, length }: FixedColumn, type: ValueType): Uint32Array {
+function numberWords({ values, byteWidth }: FixedColumn, type: ValueType): WordForm {
   const view = new DataView(values.buffer, values.byteOffset, values.byteLength);
   const isFloat = type.kind === "float";
   const isSigned = !isFloat && (type.kind !== "int" || type.signed);
   if (byteWidth < 4) {
-    const words = new Uint32Array(length);
     const signBit = byteWidth === 1 ? 0x80 : 0x8000;
-    for (let row = 0; row < length; row++) {
-      const word = byteWidth === 1 ? values[row] : view.getUint16(2 * row, true);
-      words[row] = isFloat
-        ? word & signBit
-          ? ~word & 0xffff
-          : word | signBit
-        : isSigned
-          ? word ^ signBit
-          : word;
-    }
-    return words;
+    return {
+      stride: 1,
+      fill(words, start, end) {
+        for (let row = start; row < end; row++) {
+          const word = byteWidth === 1 ? values[row] : view.getUint16(2 * row, true);
+          if (isFloat) words[row] = word & signBit ? ~word & 0xffff : word | signBit;
+          else words[row] = isSigned ? word ^ signBit : word;
+        }
+      },
+    };
   }
   const stride = byteWidth >>> 2;
-  const words = new Uint32Array(stride * length);
-  for (let row = 0; row < length; row++) {
-    for (let word = 0; word < stride; word++) {
-      words[stride * row + word] = view.getUint32(byteWidth * row + 4 * (stride - 1 - word), true);
-    }
-  }
-  if (isSigned) for (let at = 0; at < words.length; at += stride) words[at] ^= SIGN;
-  if (isFloat) {
-    for (let at = 0; at < words.length; at += stride) {
-      if (words[at] >= SIGN) for (let word = 0; word < stride; word++) words[at + word] = ~words[at + word];
-      else words[at] |= SIGN;
-    }
-  }
-  return words;
+  return {
+    stride,
+    fill(words, start, end) {
+      for (let row = start; row < end; row++) {
+        const at = stride * row;
+        for (let word = 0; word < stride; word++) {
+          words[at + word] = view.getUint32(byteWidth * row + 4 * (stride - 1 - word), true);
+        }
+        if (isSigned) words[at] ^= SIGN;
+        else if (isFloat && words[at] < SIGN) words[at] |= SIGN;
+        else if (isFloat) for (let word = 0; word < stride; word++) words[at + word] = ~words[at + word];
+      }
+    },
+  };
 }

@@ -9,8 +9,9 @@ import { concatColumns } from "../arrow/columns/concatColumns.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { breathe, goThrough } from "../async/eventLoop.js";
 import { mergeRuns } from "./mergeRuns.js";
+import { orderOfRows } from "./orderOfRows.js";
 import type { BatchRows } from "./scan.js";
-import { type KeyOrder, sortedRows, sortKeys } from "./sortKeys.js";
+import { type KeyOrder, makeSortKeys } from "./sortKeys.js";
 import { type MakeSpillFile, Run, type SpillFile } from "./spill.js";
 
 /** Bytes of rows that are sorted at once, by default. */
@@ -79,12 +80,9 @@ async function* sortedBatches(
     columns.push(concatColumns(batches.map((batch) => batch.columns[index])));
     await breathe();
   }
-  const keys = sortKeys(
-    orders,
-    keyPlaces.map((place) => columns[place]),
-    rowCount,
-  );
-  const order = await goThrough(sortedRows(keys));
+  const places = keyPlaces.map((place) => columns[place]);
+  const keys = await goThrough(makeSortKeys(orders, places, rowCount));
+  const order = await goThrough(orderOfRows(keys));
   const rowBytes = columns.reduce((sum, column) => sum + columnBytes(column), 0) / rowCount;
   const blockRows = Math.max(1, Math.min(65_536, Math.floor(BLOCK_BYTES / Math.max(rowBytes, 1))));
   const end = Math.min(rowCount, limit);

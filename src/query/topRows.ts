@@ -8,7 +8,8 @@ import { concatColumns } from "../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { goThrough } from "../async/eventLoop.js";
-import { compareRows, type KeyOrder, type SortKeys, sortedRows, sortKeys } from "./sortKeys.js";
+import { orderOfRows } from "./orderOfRows.js";
+import { compareRows, type KeyOrder, type SortKeys, sortKeys } from "./sortKeys.js";
 
 /** Minimum rows that are kept before they are sorted. */
 const MIN_KEPT_ROWS = 4096;
@@ -73,7 +74,7 @@ export class TopRows {
   async #cut(): Promise<void> {
     const columns = this.#parts[0].map((_, index) => concatColumns(this.#parts.map((part) => part[index])));
     const keys = sortKeys(this.#orders, columns, this.#keptRows);
-    const rows = (await goThrough(sortedRows(keys))).slice(0, this.#count);
+    const rows = (await goThrough(orderOfRows(keys))).slice(0, this.#count);
     this.#parts = [columns.map((column) => takeColumn(column, rows))];
     this.#keptRows = rows.length;
     if (rows.length < this.#count) return;

@@ -10,7 +10,7 @@ import type { Column, FixedColumn } from "../../src/arrow/columns/column.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { TemporaryFile } from "../../src/io/temporaryFile.js";
 import type { BatchRows } from "../../src/query/scan.js";
-import { type KeyOrder, sortedRows, sortKeys } from "../../src/query/sortKeys.js";
+import type { KeyOrder } from "../../src/query/sortKeys.js";
 import { sortRows } from "../../src/query/sortRows.js";
 import { filterTable } from "../support/filterTexts.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -190,24 +190,6 @@ describe("beyond the memory that it may take", () => {
     await expect(sortRows(failing(), request).next()).rejects.toThrow("no more");
     expect(await readdir(root)).toEqual([]);
   });
-});
-
-it("sorts stably", () => {
-  const values = Int32Array.from({ length: 5000 }, (_, row) => (row * 31) % 10);
-  const column: FixedColumn = {
-    kind: "fixed",
-    length: values.length,
-    validity: null,
-    byteWidth: 4,
-    values: new Uint8Array(values.buffer),
-  };
-  const type = { kind: "int", bits: 32, signed: true } as const;
-  const keys = sortKeys([{ type, ascending: false, nullsFirst: false }], [column], values.length);
-  const steps = sortedRows(keys);
-  let step = steps.next();
-  while (step.done !== true) step = steps.next();
-  const wanted = Array.from(values.keys()).sort((a, b) => values[b] - values[a] || a - b);
-  expect(Array.from(step.value)).toEqual(wanted);
 });
 
 describe("refuses", () => {
