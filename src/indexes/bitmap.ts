@@ -3,6 +3,7 @@
 import type { LogicalType } from "../arrow/types/type.js";
 import { askedValues } from "./askedValues.js";
 import { BITMAP_FORM, BitmapFile, writeSets } from "./bitmapFile.js";
+import { groupByValue } from "./groupByValue.js";
 import type {
   IndexAnswer,
   IndexKind,
@@ -13,7 +14,7 @@ import type {
 } from "./kind.js";
 import { RowIds } from "./rowIds.js";
 import { counted } from "./sortedRows.js";
-import { groupRows, mergeGroups } from "./valueGroups.js";
+import { mergeGroups } from "./valueGroups.js";
 
 /** Whether an index may have a set of rows for each value of a type. */
 export function hasBitmaps({ kind }: LogicalType): boolean {
@@ -32,14 +33,14 @@ export const BITMAP: IndexKind = {
 
   async build(rows, target) {
     const { type } = target.field;
-    const sorted = target.sort(counted(rows, target), type);
-    return [await writeSets(target, BITMAP_FORM, type, groupRows(sorted, type))];
+    const groups = groupByValue(counted(rows, target), type, target.sort);
+    return [await writeSets(target, BITMAP_FORM, type, groups)];
   },
 
   async merge(old, moves, rows, target) {
     const { type } = target.field;
     const before = old.map((index) => (index as BitmapSearch).file.groups(moves, target.signal));
-    const added = groupRows(target.sort(counted(rows, target), type), type);
+    const added = groupByValue(counted(rows, target), type, target.sort);
     return [await writeSets(target, BITMAP_FORM, type, mergeGroups([...before, added], type))];
   },
 

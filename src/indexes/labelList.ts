@@ -14,6 +14,7 @@ import type { TableField } from "../schema/schema.js";
 import { askedValues } from "./askedValues.js";
 import { hasBitmaps } from "./bitmap.js";
 import { BITMAP_FORM, BitmapFile, type SetFileForm, writeSets } from "./bitmapFile.js";
+import { groupByValue } from "./groupByValue.js";
 import { integerWords, uint64Column } from "./indexFile.js";
 import type {
   IndexAnswer,
@@ -28,7 +29,7 @@ import type {
 } from "./kind.js";
 import { RowIds, RowIdsBuilder } from "./rowIds.js";
 import { counted } from "./sortedRows.js";
-import { groupRows, mergeGroups, type ValueGroups } from "./valueGroups.js";
+import { mergeGroups, type ValueGroups } from "./valueGroups.js";
 
 const NULLS_KEY = "lance:label_list_nulls";
 
@@ -86,8 +87,8 @@ async function write(
 ): Promise<readonly WrittenIndexFile[]> {
   const type = itemType(target.field);
   const nulls = new RowIdsBuilder();
-  const sorted = target.sort(itemRows(counted(rows, target), nulls), type);
-  const groups = mergeGroups([...before, groupRows(sorted, type)], type);
+  const added = groupByValue(itemRows(counted(rows, target), nulls), type, target.sort);
+  const groups = mergeGroups([...before, added], type);
   const form: SetFileForm = {
     ...BITMAP_FORM,
     async finish(file, setCount) {
