@@ -202,10 +202,17 @@ const ofVersions = (id: TableId): Rival[] => [
 /** Copies a table's directory; the name of the copy tells where it goes. */
 async function putAside(root: string, id: TableId): Promise<string> {
   const location = await locationOf(root, id);
-  const copy = `${root}-aside`;
-  await rm(copy, { recursive: true, force: true });
-  await cp(location, join(copy, location.slice(root.length)), { recursive: true, preserveTimestamps: true });
-  return location;
+  const copy = join(`${root}-aside`, location.slice(root.length));
+  for (let attempt = 1; ; attempt++) {
+    await rm(`${root}-aside`, { recursive: true, force: true });
+    try {
+      await cp(location, copy, { recursive: true, preserveTimestamps: true });
+      return location;
+    } catch (error) {
+      // A lock that was kept went while it was copied.
+      if ((error as { code?: string }).code !== "ENOENT" || attempt === 5) throw error;
+    }
+  }
 }
 
 async function putBack({ root, prepared }: Scene): Promise<void> {

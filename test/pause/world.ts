@@ -2,6 +2,7 @@
 
 import { readdir, utimes } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { makeVector, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
@@ -163,8 +164,21 @@ async function countUnlisted(root: string, listed: ReadonlySet<string>): Promise
 
 // ------------------------------------------------------------------------------------------ what is left behind
 
+/** Milliseconds in which another process removes a lock that it kept. */
+const REMOVED_MS = 500;
+
 /** Paths, relative to the root, of locks and temporary files, and of directories that were taken away. */
 export async function leftoversIn(root: string): Promise<string[]> {
+  const untilMs = performance.now() + REMOVED_MS;
+  for (;;) {
+    const leftovers = await leftoversNow(root);
+    // Between the two steps that remove a lock, it is none that is kept.
+    if (leftovers.length === 0 || performance.now() > untilMs) return leftovers;
+    await sleep(50);
+  }
+}
+
+async function leftoversNow(root: string): Promise<string[]> {
   const names = await readdir(root, { recursive: true });
   const kept = new Set<string>();
   for (const name of names)
