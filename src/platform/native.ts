@@ -1,14 +1,15 @@
 /**
  * Functions that Node.js has natively, and other runtimes have in another form or not at all. All code outside `io/`
- * and the Node side of `rest/` takes them from here. Bundlers for browsers replace this file with portable.ts, as
- * `browser` in package.json says: both export the same names.
+ * and the Node side of `rest/` takes them from here. What is bundled for browsers has portable.ts in place of this file:
+ * both export the same names.
  */
 
 import { isAscii as nativeIsAscii, isUtf8 as nativeIsUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { parentPort, Worker } from "node:worker_threads";
-import * as zlib from "node:zlib";
+// As one object: of a namespace, bundlers make imports of the functions by name, and not every release has all of them.
+import zlib from "node:zlib";
 import type { Thread } from "./thread.js";
 
 /** Paths of the platform. */
