@@ -58,8 +58,10 @@ const SCRIPT = "tiltyardWorker";
 function threadScript(): URL | null {
   const own: string | undefined = import.meta.url;
   if (own === undefined || own === "" || own.endsWith(".ts")) return null;
-  if (own.endsWith("/platform/native.js")) return new URL(`../${SCRIPT}.js`, own);
-  return new URL(`./${SCRIPT}.${own.endsWith(".cjs") ? "cjs" : "js"}`, own);
+  // Not by `new URL(path, own)`: bundlers take such a path for a file that they have to find.
+  const directory = own.slice(0, own.lastIndexOf("/"));
+  if (own.endsWith("/platform/native.js")) return new URL(`${directory}/../${SCRIPT}.js`);
+  return new URL(`${directory}/${SCRIPT}.${own.endsWith(".cjs") ? "cjs" : "js"}`);
 }
 
 /** Starts a thread of the package; null where there can be none. That the script is missing is told by `onEnd`. */

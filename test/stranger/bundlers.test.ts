@@ -1,56 +1,15 @@
-/** Bundlers of the registry take the package as it is, and their bundles run where no module can be found. */
+/**
+ * Bundlers of the registry take the package as it is, and their bundles run where no module can be found. esbuild has a file
+ * of its own; rolldown and vite: `test/runtimes.test.ts`, `test/docs.test.ts`.
+ */
 
-import { realpath, rename, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import {
-  commandOf,
-  folderOf,
-  makeRegistryProject,
-  needRegistry,
-  type RegistryProject,
-} from "../support/registryProject.js";
+import { printedAlone, withEntries } from "../support/bundledPrograms.js";
+import { makeRegistryProject, needRegistry } from "../support/registryProject.js";
 import { printedBy } from "../support/runFiles.js";
-import {
-  PROGRAM_IMPORTS,
-  PROGRAM_MAIN,
-  PROGRAM_PRINTS,
-  PROGRAM_REQUIRES,
-} from "../support/strangersProgram.js";
-import { makeTempDir } from "../support/tempDir.js";
-
-/** What the bundle of a folder prints, far from any module. */
-async function printedAlone(directory: string, file: string): Promise<string> {
-  const alone = await realpath(await makeTempDir());
-  await rename(join(directory, file), join(alone, file));
-  return printedBy(process.execPath, [join(alone, file)], alone);
-}
-
-async function withEntries(project: RegistryProject, name: string): Promise<string> {
-  const directory = await folderOf(project, name);
-  await writeFile(join(directory, "app.mjs"), PROGRAM_IMPORTS + PROGRAM_MAIN);
-  await writeFile(join(directory, "app.cjs"), PROGRAM_REQUIRES + PROGRAM_MAIN);
-  return directory;
-}
-
-describe("esbuild", () => {
-  it("bundles import and require, as either kind of module", async (context) => {
-    await needRegistry(context);
-    const project = await makeRegistryProject(["esbuild"]);
-    const esbuild = commandOf(project, "esbuild/bin/esbuild");
-    for (const [format, from] of [
-      ["esm", "app.mjs"],
-      ["cjs", "app.mjs"],
-      ["cjs", "app.cjs"],
-    ]) {
-      const directory = await withEntries(project, `${format} of ${from}`);
-      const output = format === "esm" ? "bundle.mjs" : "bundle.cjs";
-      const options = ["--bundle", "--platform=node", `--format=${format}`, "--log-level=error"];
-      await printedBy(esbuild, [join(directory, from), ...options, `--outfile=${output}`], directory);
-      expect([format, from, await printedAlone(directory, output)]).toEqual([format, from, PROGRAM_PRINTS]);
-    }
-  });
-});
+import { PROGRAM_PRINTS } from "../support/strangersProgram.js";
 
 describe("rollup", () => {
   it("bundles as either kind of module, with its plugins for Node", async (context) => {

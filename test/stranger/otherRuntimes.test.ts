@@ -6,12 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandOf, folderOf, makeRegistryProject, needRegistry } from "../support/registryProject.js";
 import { printedBy } from "../support/runFiles.js";
-import {
-  PROGRAM,
-  PROGRAM_MAIN,
-  PROGRAM_PRINTS,
-  PROGRAM_REQUIRES,
-} from "../support/strangersProgram.js";
+import { PROGRAM, PROGRAM_MAIN, PROGRAM_PRINTS, PROGRAM_REQUIRES } from "../support/strangersProgram.js";
 
 /** @param serve an expression that serves `handler` and gives a port, and a statement that ends it */
 const served = (serve: string, end: string) => `import { DirectoryNamespace } from "tiltyard";

@@ -39,10 +39,13 @@ function whyUnreachable(): Promise<string | null> {
     const { stdout } = await run("npm", ["config", "get", "registry"], { cwd: CHECKOUT, shell: SHELL });
     const registry = stdout.trim();
     try {
-      const { status } = await fetch(new URL("is-number", registry.endsWith("/") ? registry : `${registry}/`), {
-        method: "HEAD",
-        signal: AbortSignal.timeout(PATIENCE_MS),
-      });
+      const { status } = await fetch(
+        new URL("is-number", registry.endsWith("/") ? registry : `${registry}/`),
+        {
+          method: "HEAD",
+          signal: AbortSignal.timeout(PATIENCE_MS),
+        },
+      );
       return status < 400 ? null : `${registry} answers ${status}`;
     } catch (error) {
       const { message, cause } = error as Error;
