@@ -1,28 +1,32 @@
 /**
  * Bundles the modules that tsc wrote into the package's entry points: one file each, one for what they share, and one for
- * what is loaded with the first lock; as ES modules and as CommonJS. Small dependencies are included, because finding
- * hundreds of files takes longer than running them. apache-arrow is not, because tables are exchanged in its classes;
- * nor are hono and zod, which only `tiltyard/rest` needs.
+ * what is loaded with the first lock; as ES modules and as CommonJS. Small packages are included, because finding
+ * hundreds of files takes longer than running them, and because jose has ES modules only, which CommonJS can't load
+ * everywhere. apache-arrow is not, because tables are exchanged in its classes; nor are hono and zod, which only
+ * `tiltyard/rest` needs.
  */
 
-import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { dirname, join } from "node:path";
 import { defineConfig } from "rolldown";
 
 const DIST = "dist";
-/** Dependencies that are included. jose has ES modules only, which CommonJS can't load everywhere. */
-const INSIDE = ["@bufbuild/protobuf", "fs-extra", "jose", "proper-lockfile"];
 
+// What an earlier build left would be packed, too.
+for (const kind of ["esm", "cjs"]) await rm(join(DIST, kind), { recursive: true, force: true });
+
+/** What else the source imports is among the development dependencies, and included. */
 const { dependencies } = JSON.parse(await readFile("package.json", "utf8"));
-const outside = Object.keys(dependencies).filter((name) => !INSIDE.includes(name));
+const outside = Object.keys(dependencies);
 
 const output = (format, extension) => ({
   format,
   dir: join(DIST, format),
   entryFileNames: `[name].${extension}`,
   chunkFileNames: `shared.${extension}`,
-  sourcemap: true,
+  // A map is as large as its module. Those of CommonJS would say the same.
+  sourcemap: format === "esm",
   comments: { legal: true, annotation: true, jsdoc: false },
 });
 
@@ -48,19 +52,42 @@ const licences = {
   },
 };
 
-/** Copies the declarations to a directory whose modules are CommonJS: compilers take them for those of `require`. */
-const commonJsTypes = {
-  name: "common-js-types",
-  async writeBundle() {
-    const target = join(DIST, "cjs", "types");
-    const skipped = [join(DIST, "cjs"), join(DIST, "esm")];
-    for (const entry of await readdir(DIST, { recursive: true, withFileTypes: true })) {
-      if (!entry.name.endsWith(".d.ts") || skipped.some((each) => entry.parentPath.startsWith(each))) continue;
-      const file = join(target, entry.parentPath.slice(DIST.length), entry.name);
-      await mkdir(dirname(file), { recursive: true });
-      await copyFile(join(entry.parentPath, entry.name), file);
+const ENTRIES = ["index", "rest"];
+
+/** The declarations that those of the entry points lead to, relative to the directory of all. */
+async function publicDeclarations() {
+  const found = new Map();
+  const visit = async (path) => {
+    if (found.has(path)) return;
+    const text = await readFile(join(DIST, path), "utf8");
+    found.set(path, text);
+    for (const [, specifier] of text.matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]+)\.js"/g)) {
+      await visit(join(dirname(path), `${specifier}.d.ts`));
     }
-    await writeFile(join(target, "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
+  };
+  for (const name of ENTRIES) await visit(`${name}.d.ts`);
+  return found;
+}
+
+/**
+ * Writes the public declarations beside the modules of a kind: compilers take them for those of `import` or of `require` by
+ * the nearest package.json. Their maps lead to the sources.
+ */
+const types = {
+  name: "types",
+  async writeBundle({ format, dir }) {
+    const target = join(dir, "types");
+    await rm(target, { recursive: true, force: true });
+    for (const [path, text] of await publicDeclarations()) {
+      const file = join(target, path);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, text);
+      const map = JSON.parse(await readFile(join(DIST, `${path}.map`), "utf8"));
+      const sources = map.sources.map((source) => join("../..", source).replaceAll("\\", "/"));
+      await writeFile(`${file}.map`, JSON.stringify({ ...map, sources }));
+    }
+    const type = format === "cjs" ? "commonjs" : "module";
+    await writeFile(join(target, "package.json"), `${JSON.stringify({ type })}\n`);
   },
 };
 
@@ -124,6 +151,6 @@ const bundle = (names, plugins) => ({
 
 /** The script of the threads is a bundle by itself: it needs little of the others, and starts sooner. */
 export default defineConfig([
-  bundle(["index", "rest"], [licences, commonJsTypes]),
+  bundle(ENTRIES, [licences, types]),
   bundle(["tiltyardWorker"], []),
 ]);

@@ -41,6 +41,17 @@ const SHARING = [
   "write",
 ].map((folder) => `test/${folder}/**/*.test.ts`);
 
+/** They install hundreds of megabytes, or are slow: `npm run soak` has them. */
+const SOAK_ONLY = [
+  "bundlers",
+  "electron",
+  "next",
+  "otherRuntimes",
+  "packageChecks",
+  "testRunners",
+  "typeScripts",
+].map((name) => `test/stranger/${name}.test.ts`);
+
 const PATIENCE_MS = 600_000;
 const WATCHED = process.env.CI === undefined;
 const SUMMARY = "./test/support/summaryReporter.ts";
@@ -83,7 +94,7 @@ export default defineConfig({
     projects: [
       project("sharing", { include: SHARING, exclude: NOT_SHARING, isolate: false }),
       project("alone beside them", { include: NOT_SHARING }),
-      project("alone", { include: TESTS, exclude: [...configDefaults.exclude, ...SHARING] }),
+      project("alone", { include: TESTS, exclude: [...configDefaults.exclude, ...SHARING, ...SOAK_ONLY] }),
     ],
   },
 });

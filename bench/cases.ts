@@ -9,6 +9,7 @@ import { changeCases } from "./cases/change.js";
 import { commitCases } from "./cases/commit.js";
 import { eventLoopCases } from "./cases/eventLoop.js";
 import { mergeCases } from "./cases/merge.js";
+import { objectCases } from "./cases/objects.js";
 import { openCases } from "./cases/open.js";
 import { processCases } from "./cases/process.js";
 import { queryCases } from "./cases/query.js";
@@ -26,6 +27,7 @@ export const CASES: readonly BenchCase[] = [
   ...upkeepCases,
   ...backfillCases,
   ...readCases,
+  ...objectCases,
   ...queryCases,
   ...indexCases,
   ...eventLoopCases,

@@ -306,9 +306,10 @@ const ROWS: ReadonlySet<string> = new Set(["data", "rows", "records"]);
 export function checkRequestMembers(method: keyof Requests, request: unknown): void {
   if (!isObject(request)) {
     const shown = typeof request === "string" ? JSON.stringify(request.slice(0, 80)) : '"t"';
+    const member = Object.hasOwn(REQUESTS[method], "jobId") ? "jobId" : "id";
     const more = TAKE_ROWS.has(method) ? ", rows" : "";
     throw new InvalidInputError(
-      `${method}: a request object is needed, as in ${method}({ id: ${shown} }${more}), not ${shortly(request)}`,
+      `${method}: a request object is needed, as in ${method}({ ${member}: ${shown} }${more}), not ${shortly(request)}`,
     );
   }
   if (TAKE_ROWS.has(method)) {
@@ -321,7 +322,17 @@ export function checkRequestMembers(method: keyof Requests, request: unknown): v
   }
   const rules: Rules = { ...BASE, ...REQUESTS[method], ...ANSWERED[method] };
   checkAgainst(rules, request, "", `member of ${method}`);
+  const { signal } = request as { readonly signal?: unknown };
+  if (signal !== undefined && signal !== null && !isSignal(signal)) {
+    throw new InvalidInputError(`signal: must be an AbortSignal, not ${shortly(signal)}`);
+  }
 }
+
+/** Whether it can be asked and listened to as a signal, of whichever realm. */
+const isSignal = (value: unknown): boolean =>
+  isObject(value) &&
+  typeof (value as unknown as Partial<AbortSignal>).throwIfAborted === "function" &&
+  typeof (value as unknown as Partial<AbortSignal>).addEventListener === "function";
 
 function checkAgainst(rules: Rules, given: object, prefix: string, noun: string): void {
   for (const member of Object.keys(given)) {

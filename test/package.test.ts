@@ -1,7 +1,7 @@
 /** The package as others get it: what is in it, and that both kinds of modules, and their types, are there. */
 
 import { execFile } from "node:child_process";
-import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -91,6 +91,46 @@ describe("the package", () => {
         (error: { stdout: string }) => error.stdout,
       ),
     ).toBe("");
+  });
+
+  it("takes no more than 30 MB with all that it depends on", async () => {
+    const { stdout } = await run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+      cwd: CHECKOUT,
+      shell: process.platform === "win32",
+    });
+    const lock = JSON.parse(await readFile(join(CHECKOUT, "package-lock.json"), "utf8"));
+    const names = new Set<string>();
+    const visit = (name: string): void => {
+      if (names.has(name)) return;
+      names.add(name);
+      for (const each of Object.keys(lock.packages[`node_modules/${name}`]?.dependencies ?? {})) visit(each);
+    };
+    for (const name of Object.keys(lock.packages[""].dependencies)) visit(name);
+    let bytes: number = JSON.parse(stdout)[0].unpackedSize;
+    for (const name of names) {
+      const directory = join(CHECKOUT, "node_modules", name);
+      for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+        // A package's own dependencies are counted by their names.
+        if (entry.parentPath.slice(directory.length).includes("node_modules") || !entry.isFile()) continue;
+        bytes += (await stat(join(entry.parentPath, entry.name))).size;
+      }
+    }
+    expect(names.size).toBeLessThan(12);
+    expect(bytes).toBeLessThan(30e6);
+  });
+
+  it("imports what it depends on, and nothing else that is not Node's", async () => {
+    const { dependencies } = JSON.parse(await readFile(join(CHECKOUT, "package.json"), "utf8"));
+    for (const kind of ["esm", "cjs"]) {
+      const directory = join(CHECKOUT, "dist", kind);
+      for (const name of (await readdir(directory)).filter((each) => /\.c?js$/.test(each))) {
+        const code = await readFile(join(directory, name), "utf8");
+        const forms = kind === "esm" ? /^(?:import|export)\b[^;]*?\bfrom "([^"]+)";|^import "([^"]+)";/gm : /\brequire\("([^"]+)"\)/g;
+        const imported = [...code.matchAll(forms)].map((match) => match[1] ?? match[2]);
+        const foreign = imported.filter((each) => !each.startsWith("node:") && !each.startsWith("."));
+        expect(foreign.filter((each) => !(each.split("/")[0] in dependencies))).toEqual([]);
+      }
+    }
   });
 
   it("holds what its exports name, and no more than is needed", async () => {

@@ -52,10 +52,17 @@ it("has ways into frameworks that work as printed", async () => {
   }
 });
 
-it("lists the runtime dependencies, each with a reason", () => {
+it("lists the runtime dependencies, each with a reason: those that are installed, and those that are built in", () => {
   const [, section] = /^## Runtime dependencies\n([\s\S]*?)^## /m.exec(readme) ?? [];
-  const rows = [...section.matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(([, name]) => name);
-  expect(rows.sort()).toEqual(Object.keys(manifest.dependencies).sort());
+  const rows = [...section.matchAll(/^\| `([^`]+)` \| (installed|built in) \| .+ \|$/gm)];
+  const named = (where: string) => rows.filter((row) => row[2] === where).map(([, name]) => name);
+  expect(named("installed").sort()).toEqual(Object.keys(manifest.dependencies).sort());
+  // The bundles name the packages that are in them.
+  const licences = readFileSync(join(CHECKOUT, "dist/third-party-licences.txt"), "utf8");
+  for (const name of named("built in")) {
+    expect(Object.keys(manifest.devDependencies)).toContain(name);
+    expect(licences).toMatch(new RegExp(`^${name} \\d`, "m"));
+  }
 });
 
 it("keeps the markers that the benchmarks write between", () => {

@@ -1,6 +1,7 @@
 /**
  * The package as npm packs it, where programs run that are not plain scripts: in test runners, bundled, with permissions
- * taken away. `docs/runtimes.md` is the table of what this and other tests show.
+ * taken away. `docs/runtimes.md` is the table of what this and other tests show; those of `test/stranger` install from npm
+ * what they run it in.
  */
 
 import { execFile } from "node:child_process";
@@ -12,6 +13,7 @@ import { promisify } from "node:util";
 import { type OutputOptions, rolldown } from "rolldown";
 import { beforeAll, describe, expect, it } from "vitest";
 import { makePackedProject } from "./support/packedProject.js";
+import { PROGRAM, PROGRAM_PRINTS as PRINTED } from "./support/strangersProgram.js";
 import { makeTempDir } from "./support/tempDir.js";
 
 const run = promisify(execFile);
@@ -20,21 +22,6 @@ let project: string;
 beforeAll(async () => {
   project = await realpath((await makePackedProject(["rolldown", "vite", "vitest"])).directory);
 });
-
-/** Makes a table, fills it, asks it; prints what it counts. Its data lies in the folder that it runs in. */
-const PROGRAM = `import * as arrow from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
-import { createRestHandler } from "tiltyard/rest";
-
-const ns = new DirectoryNamespace({ root: process.cwd() + "/tables" });
-await ns.createTable({ id: ["t"] }, [{ id: 1, at: new Date(0), text: "a" }]);
-await ns.insertIntoTable({ id: ["t"] }, arrow.tableFromArrays({ id: Float64Array.of(2, 3) }));
-const handler = createRestHandler(ns, { auth: { anonymous: true } });
-const { status } = await handler(new Request("http://localhost/v1/table/t/count_rows", { method: "POST" }));
-console.log(status, await ns.table("t").countRows("id > 1"), (await ns.table("t").scan().toArray()).length);
-await ns.close();
-`;
-const PRINTED = "200 2 3";
 
 async function folder(name: string): Promise<string> {
   const path = join(project, name);

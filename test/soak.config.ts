@@ -1,5 +1,6 @@
 /**
- * The property tests of `npm test` for longer: the same files, more runs and more of all cases. Half an hour on two cores;
+ * The property tests of `npm test` for longer: the same files, more runs and more of all cases; and the tests that install
+ * much from npm. Half an hour on two cores;
  * `SOAK_SCALE=100 npm run soak` goes through nearly all that there is, and takes a night.
  */
 import { defineConfig, mergeConfig } from "vitest/config";
@@ -33,6 +34,7 @@ export default mergeConfig(
         "test/race/rowChanges.test.ts",
         "test/race/schema.test.ts",
         "test/race/upkeep.test.ts",
+        "test/stranger/**/*.test.ts",
         "test/write/indexes/**/*.test.ts",
         "test/write/merge/**/*.test.ts",
       ],

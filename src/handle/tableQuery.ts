@@ -86,6 +86,13 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
   orderBy(...columns: (SortColumn | readonly SortColumn[])[]): TableQuery<Row, Selected> {
     const named = columns.flat().map((column, index): queries.OrderByColumn => {
       if (typeof column !== "string") return column;
+      const [, path, direction] = /^(\S+)\s+(asc|desc)$/i.exec(column) ?? [];
+      if (direction !== undefined) {
+        const ascending = /^asc/i.test(direction);
+        throw new InvalidInputError(
+          `orderBy: a direction is a member of its own, as in { columnName: ${shortly(path)}, ascending: ${ascending} }`,
+        );
+      }
       if (index > 0 && /^(asc|desc)(ending)?$/i.test(column)) {
         const ascending = /^asc/i.test(column);
         throw new InvalidInputError(

@@ -19,7 +19,8 @@ const MAX_PROPERTIES_LENGTH = 2 ** 19;
 /** The id of a table: at least one part. The catalog decides whether the name is legal. */
 export function requireTableId(id: unknown): readonly string[] {
   const parts = optionalId(id);
-  if (parts.length === 0) throw new InvalidInputError("id: the root namespace is not a table");
+  if (parts.length === 0)
+    throw new InvalidInputError('id: names no table; write id: "t", or ["namespace", "t"]');
   return parts;
 }
 

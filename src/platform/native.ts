@@ -1,14 +1,15 @@
 /**
  * Functions that Node.js has natively, and other runtimes have in another form or not at all. All code outside `io/`
- * and the Node side of `rest/` takes them from here. Bundlers for browsers replace this file with portable.ts, as
- * `browser` in package.json says: both export the same names.
+ * and the Node side of `rest/` takes them from here. What is bundled for browsers has portable.ts in place of this file:
+ * both export the same names.
  */
 
 import { isAscii as nativeIsAscii, isUtf8 as nativeIsUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { parentPort, Worker } from "node:worker_threads";
-import * as zlib from "node:zlib";
+// As one object: of a namespace, bundlers make imports of the functions by name, and not every release has all of them.
+import zlib from "node:zlib";
 import type { Thread } from "./thread.js";
 
 /** Paths of the platform. */
@@ -57,8 +58,10 @@ const SCRIPT = "tiltyardWorker";
 function threadScript(): URL | null {
   const own: string | undefined = import.meta.url;
   if (own === undefined || own === "" || own.endsWith(".ts")) return null;
-  if (own.endsWith("/platform/native.js")) return new URL(`../${SCRIPT}.js`, own);
-  return new URL(`./${SCRIPT}.${own.endsWith(".cjs") ? "cjs" : "js"}`, own);
+  // Not by `new URL(path, own)`: bundlers take such a path for a file that they have to find.
+  const directory = own.slice(0, own.lastIndexOf("/"));
+  if (own.endsWith("/platform/native.js")) return new URL(`${directory}/../${SCRIPT}.js`);
+  return new URL(`${directory}/${SCRIPT}.${own.endsWith(".cjs") ? "cjs" : "js"}`);
 }
 
 /** Starts a thread of the package; null where there can be none. That the script is missing is told by `onEnd`. */

@@ -56,7 +56,12 @@ export class ColumnReads {
           segment,
           siblings.map(({ name }) => name),
         );
-        throw new TableColumnNotFoundError(`column ${path} is not in the table's schema${near}`);
+        // What is computed has no name of its own.
+        const computed =
+          near === "" && /[()+*/]/.test(segment)
+            ? "; { columnAliases: { name: expression } } computes one"
+            : "";
+        throw new TableColumnNotFoundError(`column ${path} is not in the table's schema${near}${computed}`);
       }
       if (parent !== undefined && parent.type.kind !== "struct") {
         throw new UnsupportedError(

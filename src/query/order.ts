@@ -40,7 +40,8 @@ export function planOrder(
   reads: ColumnReads,
 ): Order | null {
   if (orderBy === undefined || orderBy === null) return null;
-  if (!Array.isArray(orderBy)) throw new InvalidInputError("orderBy: must be a list");
+  if (!Array.isArray(orderBy))
+    throw new InvalidInputError(`orderBy: must be a list, as in [{ columnName: "id", ascending: false }]`);
   if (orderBy.length === 0) return null;
   const keys = (orderBy as readonly unknown[]).map((key, index) => planKey(key, index, fields));
   const readWith = (own: ColumnReads): SortedRead => {
@@ -52,7 +53,9 @@ export function planOrder(
 
 function planKey(key: unknown, index: number, fields: readonly TableField[]): OrderKey {
   const label = `orderBy[${index}]`;
-  if (typeof key !== "object" || key === null) throw new InvalidInputError(`${label}: must be an object`);
+  if (typeof key !== "object" || key === null) {
+    throw new InvalidInputError(`${label}: must be an object, as in { columnName: "id", ascending: false }`);
+  }
   const { columnName, ascending, nullsFirst } = key as Readonly<Record<string, unknown>>;
   if (typeof columnName !== "string") throw new InvalidInputError(`${label}.columnName: must be a text`);
   const isAscending = flag(ascending, `${label}.ascending`, true);

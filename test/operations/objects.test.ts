@@ -140,6 +140,15 @@ describe("types are inferred", () => {
   });
 });
 
+describe("no rows", () => {
+  it("may be inserted into a table that is there, and change none", async () => {
+    await ns.createTable({ id: ["t"] }, [{ a: 1 }]);
+    expect(await ns.insertIntoTable({ id: ["t"] }, [])).toMatchObject({ numInsertedRows: 0 });
+    expect(await ns.table("t").scan().toArray()).toEqual([{ a: 1 }]);
+    await expect(ns.insertIntoTable({ id: ["t"], mode: "Overwrite" }, [])).rejects.toThrow("there are no rows");
+  });
+});
+
 describe("rows are fitted", () => {
   const entries = new Struct<{ key: Utf8; value: Int32 }>([
     new Field("key", new Utf8(), false),

@@ -1,6 +1,7 @@
 /**
  * The read path runs where there is no Node.js: bundled for a browser, in a context that has what browsers have and nothing
- * of Node's, it reads tables of the reference over HTTP ranges. The built modules are bundled, with `browser` of package.json.
+ * of Node's, it reads tables of the reference over HTTP ranges. The built modules are bundled, with `platform/portable` in
+ * place of `platform/native`.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -18,6 +19,9 @@ import type { Golden } from "../support/goldenTables.js";
 
 const GOLDEN = fileURLToPath(new URL("../golden", import.meta.url));
 const ENTRY = fileURLToPath(new URL("publishedTable.mjs", import.meta.url));
+const [NATIVE, PORTABLE] = ["native", "portable"].map((name) =>
+  fileURLToPath(new URL(`../../dist/platform/${name}.js`, import.meta.url)),
+);
 /** The latest version of each is its first. */
 const MANIFEST = "_versions/18446744073709551614.manifest";
 
@@ -66,7 +70,12 @@ async function serveFiles(root: string): Promise<Server> {
 beforeAll(async () => {
   server = await serveFiles(GOLDEN);
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const build = await rolldown({ input: ENTRY, platform: "browser", logLevel: "silent" });
+  const build = await rolldown({
+    input: ENTRY,
+    platform: "browser",
+    logLevel: "silent",
+    plugins: [{ name: "portable", load: (id) => (id === NATIVE ? readFileSync(PORTABLE, "utf8") : null) }],
+  });
   const { output } = await build.generate({ format: "iife", name: "published" });
   await build.close();
   bundle = output[0].code;

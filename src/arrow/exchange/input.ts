@@ -124,7 +124,8 @@ async function openRows(
   source.attach(iterator);
   const first = await source.next();
   if (first.done === true) {
-    if (types.schema !== undefined) return { isObjects: true, ...noObjects(types.schema) };
+    const schema = types.schema ?? (await types.tableSchema?.()) ?? null;
+    if (schema !== null) return { isObjects: true, ...noObjects(schema) };
     throw new InvalidInputError("there are no rows, and no schema: the input is empty");
   }
   if (asBytes(first.value) !== null) {
@@ -471,5 +472,7 @@ function describe(value: unknown): string {
   if (typeof then === "function") return "a promise: await it first";
   if (typeof scan === "function") return "the handle of a table: scan() gives its rows";
   const name = (value as object).constructor?.name;
-  return name === undefined || name === "Object" ? "an object" : `an object of class ${name}`;
+  return name === undefined || name === "Object"
+    ? "an object; write [row] for a single row"
+    : `an object of class ${name}`;
 }

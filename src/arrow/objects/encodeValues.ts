@@ -28,6 +28,7 @@ import { validityFrom } from "../columns/validity.js";
 import { layoutOf } from "../types/layouts.js";
 import { unscaledOf } from "./decimalText.js";
 import { refuse, type ValuePlace } from "./faults.js";
+import { vectorItems } from "./vectorItems.js";
 
 /**
  * The column of a field.
@@ -468,6 +469,19 @@ function sizedColumn(
   const { dimension } = layout;
   const { length } = values;
   const [item] = type.children as Field[];
+  if (layout.kind === "fixedSizeList") {
+    const numbers = vectorItems(values, item.type, dimension);
+    if (numbers !== null) {
+      const items: FixedColumn = {
+        kind: "fixed",
+        length: numbers.length,
+        validity: null,
+        byteWidth: numbers.BYTES_PER_ELEMENT,
+        values: bytesOf(numbers),
+      };
+      return { kind: "fixedSizeList", length, validity, dimension, items };
+    }
+  }
   const flat: unknown[] = new Array(length * dimension).fill(null);
   for (let index = 0; index < length; index++) {
     const value = values[index];

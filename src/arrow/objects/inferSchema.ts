@@ -36,6 +36,7 @@ import {
   Uint64,
   Utf8,
 } from "apache-arrow";
+import { breathe } from "../../async/eventLoop.js";
 import { tagOf } from "../../bytes/tag.js";
 import { InvalidInputError } from "../../errors.js";
 import { describeValue } from "./faults.js";
@@ -46,13 +47,19 @@ const VECTOR = "vector";
 const MIN_DIMENSION = 2;
 /** Levels of nesting; also ends objects that hold themselves. */
 const MAX_DEPTH = 32;
+/** Rows that are looked at before other work on the thread has its turn. */
+const ROWS_AT_ONCE = 256;
 
 /**
  * @throws InvalidInputError where the values of a column are of several types, or all null, naming row and column
  */
-export function inferSchema(rows: readonly object[]): Schema {
+export async function inferSchema(rows: Iterable<object>): Promise<Schema> {
   const members = new Members("");
-  for (const [row, value] of rows.entries()) members.add(value, row, 0);
+  let row = 0;
+  for (const value of rows) {
+    if (row % ROWS_AT_ONCE === 0) await breathe();
+    members.add(value, row++, 0);
+  }
   return new Schema(members.fields());
 }
 
@@ -163,6 +170,11 @@ class Values {
     return new List(new Field("item", items.type(), true));
   }
 
+  /** Whether numbers, and nothing else, were seen. */
+  get isNumber(): boolean {
+    return this.#seen === NUMBER;
+  }
+
   /** Whether the items came in typed arrays, whose type then is theirs. */
   isTyped = false;
 
@@ -191,24 +203,33 @@ function addItems(
   }
   for (let index = 0; index < items.length; index++) {
     const item = items[index];
+    // Vectors have many items, of which one more number tells nothing.
+    if (typeof item === "number" && seen.items.isNumber) continue;
     if (typeof item !== "number") seen.isNumeric = false;
     seen.items.add(item, row, depth + 1);
   }
 }
 
-const scalar = (name: string, type: DataType): Found => ({ kind: "scalar", name, type });
+const scalar = (name: string, type: DataType) => ({ kind: "scalar", name, type }) as const;
+
+const NUMBER = scalar("a number", new Float64());
+const BIGINT = scalar("a bigint", new Int64());
+const BOOLEAN = scalar("a boolean", new Bool());
+const TEXT = scalar("a text", new Utf8());
+const DATE = scalar("a Date", new TimestampMillisecond("UTC"));
+const BYTES = scalar("bytes", new Binary());
 
 /** Null for what no type is known of: functions, symbols, maps, and other objects that are not plain. */
 function kindOf(value: unknown): Found | null {
   switch (typeof value) {
     case "number":
-      return scalar("a number", new Float64());
+      return NUMBER;
     case "bigint":
-      return scalar("a bigint", new Int64());
+      return BIGINT;
     case "boolean":
-      return scalar("a boolean", new Bool());
+      return BOOLEAN;
     case "string":
-      return scalar("a text", new Utf8());
+      return TEXT;
     case "object":
       break;
     default:
@@ -222,13 +243,13 @@ function kindOf(value: unknown): Found | null {
   }
   switch (tag) {
     case "Date":
-      return scalar("a Date", new TimestampMillisecond("UTC"));
+      return DATE;
     case "Uint8Array":
     case "Uint8ClampedArray":
     case "DataView":
     case "ArrayBuffer":
     case "SharedArrayBuffer":
-      return scalar("bytes", new Binary());
+      return BYTES;
     case "Object":
       return typeof (value as Iterable<unknown>)[Symbol.iterator] === "function" ? null : { kind: "object" };
     default:

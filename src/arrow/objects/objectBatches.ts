@@ -1,6 +1,6 @@
 /** Rows that are plain objects, as batches of columns. */
 
-import { type Field, Schema } from "apache-arrow";
+import { type DataType, type Field, Schema } from "apache-arrow";
 import { breathe } from "../../async/eventLoop.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../errors.js";
 import type { Column } from "../columns/column.js";
@@ -8,8 +8,12 @@ import { encodeValues, isRecord, memberOf } from "./encodeValues.js";
 import { describeValue } from "./faults.js";
 import { inferSchema } from "./inferSchema.js";
 
-/** Rows of a batch. */
+/** Most rows of a batch. */
 const BATCH_ROWS = 8192;
+/** Most items of lists of a fixed size in a batch: encoding more at once would hold the thread for too long. */
+const BATCH_ITEMS = 2 ** 20;
+/** Rows that are looked at before other work on the thread has its turn. */
+const ROWS_AT_ONCE = 1024;
 
 /** What rows of objects are fitted to, instead of what their values look like. */
 export interface ObjectTypes {
@@ -43,7 +47,7 @@ export async function openObjects(
 ): Promise<ObjectBatches> {
   const rows = new ObjectRows([first], next);
   const head = await rows.take();
-  const seen = all === null ? head : all.map((row, index) => requireRow(row, index));
+  const seen = all === null ? head : checkedRows(all);
   const schema = types.schema ?? (await schemaOf(seen, types));
   if (schema.fields.length === 0) throw new InvalidInputError("the rows have no members: there is no column");
   return { schema, batches: encodeRows(schema, head, rows) };
@@ -59,28 +63,44 @@ export const noObjects = (schema: Schema): ObjectBatches => ({
   ),
 });
 
-async function schemaOf(rows: readonly object[], { tableSchema }: ObjectTypes): Promise<Schema> {
+async function schemaOf(rows: Iterable<object>, { tableSchema }: ObjectTypes): Promise<Schema> {
   const ofTable = (await tableSchema?.()) ?? null;
   return ofTable === null ? inferSchema(rows) : namedBy(rows, ofTable);
 }
 
 async function* encodeRows(schema: Schema, head: readonly object[], rows: ObjectRows) {
   const known = new Set(schema.fields.map(({ name }) => name));
+  const atOnce = rowsOfBatch(schema);
   let firstRow = 0;
-  for (let batch = head; batch.length > 0; batch = await rows.take()) {
-    await breathe();
-    for (const [index, row] of batch.entries()) checkMembers(row, known, firstRow + index, schema);
-    const start = firstRow;
-    const columns: Column[] = [];
-    for (const field of schema.fields) {
-      const { name } = field;
-      const values = batch.map((row) => memberOf(row, name));
-      columns.push(encodeValues(values, field, { path: name, rowOf: (index) => start + index }));
+  for (let taken = head; taken.length > 0; taken = await rows.take()) {
+    for (let at = 0; at < taken.length; at += atOnce) {
+      const batch = taken.length <= atOnce ? taken : taken.slice(at, at + atOnce);
       await breathe();
+      for (const [index, row] of batch.entries()) checkMembers(row, known, firstRow + index, schema);
+      const start = firstRow;
+      const columns: Column[] = [];
+      for (const field of schema.fields) {
+        const { name } = field;
+        const values = batch.map((row) => memberOf(row, name));
+        columns.push(encodeValues(values, field, { path: name, rowOf: (index) => start + index }));
+        await breathe();
+      }
+      yield { columns, rowCount: batch.length };
+      firstRow += batch.length;
     }
-    yield { columns, rowCount: batch.length };
-    firstRow += batch.length;
   }
+}
+
+function rowsOfBatch({ fields }: Schema): number {
+  const items = Math.max(1, ...fields.map(({ type }) => itemsOfRow(type)));
+  return Math.max(1, Math.min(BATCH_ROWS, Math.floor(BATCH_ITEMS / items)));
+}
+
+/** Items that a value of a type has by its type alone. */
+function itemsOfRow(type: DataType): number {
+  const { listSize, children } = type as { listSize?: number; children?: readonly Field[] };
+  const inner = (children ?? []).reduce((sum, field) => sum + itemsOfRow(field.type), 0);
+  return Math.max(1, inner) * (listSize ?? 1);
 }
 
 class ObjectRows {
@@ -107,17 +127,23 @@ class ObjectRows {
   }
 }
 
+function* checkedRows(rows: readonly unknown[]): Generator<object, void> {
+  for (let index = 0; index < rows.length; index++) yield requireRow(rows[index], index);
+}
+
 function requireRow(row: unknown, index: number): object {
   if (isRecord(row)) return row;
   throw new InvalidInputError(`row ${index}: ${describeValue(row)} where an object is wanted`);
 }
 
 /** The columns of a table that rows name. */
-function namedBy(rows: readonly object[], schema: Schema): Schema {
+async function namedBy(rows: Iterable<object>, schema: Schema): Promise<Schema> {
   const known = new Set(schema.fields.map(({ name }) => name));
   const named = new Set<string>();
-  for (const [index, row] of rows.entries()) {
-    checkMembers(row, known, index, schema);
+  let index = 0;
+  for (const row of rows) {
+    if (index % ROWS_AT_ONCE === 0) await breathe();
+    checkMembers(row, known, index++, schema);
     for (const name of Object.keys(row)) named.add(name);
   }
   return new Schema(schema.fields.filter(({ name }) => named.has(name)));

@@ -139,7 +139,11 @@ export function literalBeside(
     (comparedType(type, wanted) === null ||
       type.kind === "int" ||
       (type.kind === "string" && wanted.kind !== "string"));
-  if (isRefused) throw nodes.invalid(node, `${shownScalar(value)} is no value of type ${typeName(wanted)}`);
+  if (isRefused) {
+    const isMoment = type.kind === "string" && wanted.kind === "timestamp";
+    const hint = isMoment ? `; a moment is written timestamp '${shownScalar(value)}'` : "";
+    throw nodes.invalid(node, `${shownScalar(value)} is no value of type ${typeName(wanted)}${hint}`);
+  }
   return null;
 }
 

@@ -97,7 +97,10 @@ function missing(
   )
     .slice(0, MAX_NEAREST)
     .map((other) => formatFieldPath([...parents, other]));
-  const hint = nearest.length === 0 ? "" : `; near it: ${nearest.join(", ")}`;
+  // SQL's double quotes are for names; who comes from JavaScript means a text.
+  const isQuoted = source.text?.[name.at] === '"';
+  const meant = isQuoted ? `; a text is written '${wanted}'` : "";
+  const hint = nearest.length === 0 ? meant : `; near it: ${nearest.join(", ")}`;
   const reason = `there is no column ${formatFieldPath(path)}${hint},`;
   return new TableColumnNotFoundError(problemText(source, name.at, reason));
 }

@@ -7,6 +7,7 @@ import { POST, route, tablePath } from "../../../src/rest/wire/route.js";
 import { RouteFinder } from "../../../src/rest/wire/routeFinder.js";
 import { ROUTES } from "../../../src/rest/wire/routes.js";
 import * as shape from "../../../src/rest/wire/shapes.js";
+import { readPage } from "../../support/documents.js";
 import { get, post, type RestServer, startRestServer } from "../../support/restServer.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
@@ -24,6 +25,12 @@ afterAll(async () => {
 });
 
 describe("routes", () => {
+  it("are listed in docs/http.md, as they are", () => {
+    const page = readPage("docs/http.md");
+    const listed = [...page.matchAll(/^\| `(\w+)` \| `([A-Z]+) ([^`]+)` \|$/gm)].map((row) => row.slice(1));
+    expect(listed).toEqual(ROUTES.map(({ operation, methods, path }) => [operation, methods[0], path]));
+  });
+
   it("name operations that the class has, each once", () => {
     const names = ROUTES.map(({ operation }) => operation);
     expect(new Set(names).size).toBe(names.length);

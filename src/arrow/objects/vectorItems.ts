@@ -1,0 +1,42 @@
+/** Vectors of floats, from arrays of numbers: what most of the values of a table with embeddings are. */
+
+import { type DataType, Precision, Type } from "apache-arrow";
+
+/**
+ * The items of vectors of float32 or float64, written in place: there are many of them. Null where a value is neither
+ * missing nor an array of so many numbers: then it is looked at in full, and refused by name.
+ */
+export function vectorItems(
+  values: readonly unknown[],
+  type: DataType,
+  dimension: number,
+): Float32Array | Float64Array | null {
+  const byteWidth = floatWidth(type);
+  if (byteWidth === null) return null;
+  const total = values.length * dimension;
+  const numbers = byteWidth === 8 ? new Float64Array(total) : new Float32Array(total);
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index];
+    if (value === null || value === undefined) continue;
+    const start = index * dimension;
+    if (value instanceof Float32Array || value instanceof Float64Array) {
+      if (value.length !== dimension) return null;
+      numbers.set(value, start);
+      continue;
+    }
+    if (!Array.isArray(value) || value.length !== dimension) return null;
+    for (let at = 0; at < dimension; at++) {
+      const number: unknown = value[at];
+      if (typeof number !== "number") return null;
+      numbers[start + at] = number;
+    }
+  }
+  return numbers;
+}
+
+/** Bytes of a float of 32 or 64 bits; null for other types. */
+function floatWidth(type: DataType): number | null {
+  const { typeId, precision } = type as unknown as { typeId: number; precision?: number };
+  if (typeId !== Type.Float || precision === undefined || precision === Precision.HALF) return null;
+  return precision === Precision.SINGLE ? 4 : 8;
+}

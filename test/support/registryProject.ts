@@ -1,0 +1,107 @@
+/**
+ * A project of a stranger who installs from npm's registry: the package as npm packs it, and others beside it, by a real
+ * `npm install` below a temporary directory. Where the registry can't be reached, the tests that want it are skipped, and
+ * say so.
+ */
+
+import { execFile } from "node:child_process";
+import { mkdir, realpath, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { TestContext } from "vitest";
+import { CHECKOUT } from "./packedProject.js";
+import { makeTempDir } from "./tempDir.js";
+
+const run = promisify(execFile);
+const SHELL = process.platform === "win32";
+const PATIENCE_MS = 15_000;
+
+let packed: Promise<string> | null = null;
+let reachable: Promise<string | null> | null = null;
+
+/** The file that `npm pack` makes of the checkout; made once. */
+export function packedFile(): Promise<string> {
+  packed ??= (async () => {
+    const directory = await realpath(await makeTempDir());
+    const { stdout } = await run(
+      "npm",
+      ["pack", "--json", "--ignore-scripts", "--pack-destination", directory],
+      { cwd: CHECKOUT, shell: SHELL, maxBuffer: 2 ** 26 },
+    );
+    return join(directory, JSON.parse(stdout)[0].filename);
+  })();
+  return packed;
+}
+
+/** Why the registry can't be reached; null where it can. */
+function whyUnreachable(): Promise<string | null> {
+  reachable ??= (async () => {
+    const { stdout } = await run("npm", ["config", "get", "registry"], { cwd: CHECKOUT, shell: SHELL });
+    const registry = stdout.trim();
+    try {
+      const { status } = await fetch(
+        new URL("is-number", registry.endsWith("/") ? registry : `${registry}/`),
+        {
+          method: "HEAD",
+          signal: AbortSignal.timeout(PATIENCE_MS),
+        },
+      );
+      return status < 400 ? null : `${registry} answers ${status}`;
+    } catch (error) {
+      const { message, cause } = error as Error;
+      return `${registry} can't be reached: ${cause instanceof Error ? cause.message : message}`;
+    }
+  })();
+  return reachable;
+}
+
+/**
+ * Skips the test unless the registry can be reached. `TILTYARD_REGISTRY=required` makes it fail instead, so that a run
+ * that is to show something shows it.
+ */
+export async function needRegistry(context: TestContext): Promise<void> {
+  const why = await whyUnreachable();
+  if (why === null) return;
+  if (process.env["TILTYARD_REGISTRY"] === "required") throw new Error(why);
+  context.skip(`not shown here: the test installs from npm, and ${why}`);
+}
+
+export interface RegistryProject {
+  readonly directory: string;
+  /** Milliseconds that npm took. */
+  readonly installMs: number;
+}
+
+/**
+ * @param packages besides the package itself, as npm takes them: `esbuild@0.25`
+ * @param type of the modules of the project
+ */
+export async function makeRegistryProject(
+  packages: readonly string[],
+  type: "module" | "commonjs" = "module",
+): Promise<RegistryProject> {
+  const file = await packedFile();
+  const directory = await realpath(await makeTempDir());
+  await writeFile(join(directory, "package.json"), JSON.stringify({ name: "stranger", private: true, type }));
+  const start = performance.now();
+  const options = ["--no-audit", "--no-fund", "--loglevel=error", "--prefer-offline"];
+  await run("npm", ["install", ...options, file, ...packages], {
+    cwd: directory,
+    shell: SHELL,
+    maxBuffer: 2 ** 26,
+    env: { ...process.env, npm_config_update_notifier: "false" },
+  });
+  return { directory, installMs: performance.now() - start };
+}
+
+/** A folder of the project, which finds its packages. */
+export async function folderOf({ directory }: RegistryProject, name: string): Promise<string> {
+  const path = join(directory, name);
+  await mkdir(path, { recursive: true });
+  return path;
+}
+
+/** The file that a package has for a command. */
+export function commandOf({ directory }: RegistryProject, path: string): string {
+  return join(directory, "node_modules", path);
+}

@@ -1,0 +1,29 @@
+/** Programs of tests, run as processes of their own. */
+
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+/** Characters of a failing program's output that are worth reading: a bundle's line may be as long as the bundle. */
+const TOLD = 2000;
+
+/** @returns what the program printed on its standard output, trimmed */
+export async function printedBy(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<string> {
+  try {
+    const { stdout } = await promisify(execFile)(command, [...args], {
+      cwd,
+      maxBuffer: 2 ** 26,
+      env: { ...process.env, CI: "1", NO_COLOR: "1", VITEST: undefined, VITEST_POOL_ID: undefined, ...env },
+    });
+    return stdout.trim();
+  } catch (error) {
+    const { stdout = "", stderr = "", message } = error as Error & { stdout?: string; stderr?: string };
+    const lines = `${stdout}\n${stderr}`.split("\n").map((line) => line.slice(0, 200));
+    const told = lines.join("\n").trim();
+    throw new Error(`${message.slice(0, 200)}\n${told.slice(0, TOLD)}\n…\n${told.slice(-TOLD)}`);
+  }
+}

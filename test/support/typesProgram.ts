@@ -1,0 +1,58 @@
+/** A program that uses the types of handles as others would; it compiles, and expects errors where there are to be some. */
+
+export const TYPES_PROGRAM = `
+import { DirectoryNamespace, type Scan, type SignalOptions, type TableHandleOptions } from "tiltyard";
+
+interface Order { id: number; city: string | null; price: number }
+type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false;
+/** Compiles where the value is of just this type. */
+const same = <Wanted,>() => <Given,>(_given: Given, ..._differs: Same<Wanted, Given> extends true ? [] : [never]) => {};
+
+export async function program(signal: AbortSignal | undefined, at: number | undefined, orders: Order[]) {
+  const ns = new DirectoryNamespace({ root: new URL("file:///x"), durability: undefined, lock: { staleMs: undefined } });
+  const options: TableHandleOptions = { branch: undefined, version: at };
+  const table = ns.table<Order>("orders", options);
+
+  // Absent members may be undefined, and objects of interfaces are rows.
+  const call: SignalOptions = { signal };
+  await table.insert(orders, { mode: "Overwrite", signal });
+  await table.create(orders, { ...call, schema: undefined });
+  await ns.createTable({ id: "orders", signal, mode: "exist_ok", properties: undefined }, orders);
+  await ns.queryTable({ id: ["a", "b"], signal, version: at, limit: undefined, filter: undefined });
+  await table.mergeInsert("id", orders, { whenMatchedUpdateAll: true, timeout: undefined });
+  await table.createIndex("id", { indexType: "btree", name: undefined });
+  await ns.listTables({ pageToken: (await ns.listTables()).pageToken });
+
+  // Rows are what the handle says, or what is selected of them.
+  same<Order[]>()(await table.scan().toArray());
+  same<Order[]>()(await table.scan({ filter: "id > 7", signal }).toArray());
+  same<{ id: number; city: string | null }[]>()(await table.scan({ columns: ["id", "city"] }).toArray());
+  same<{ id: number; _rowid: bigint; "a.b": unknown }[]>()(
+    await table.scan({ columns: ["id", "_rowid", "a.b"] }).toArray(),
+  );
+  same<{ town: string | null; gross: unknown }[]>()(
+    await table.scan({ columns: { columnAliases: { town: "city", gross: "price * 2" } } }).toArray(),
+  );
+  const names: string[] = ["id"];
+  same<Record<string, unknown>[]>()(await table.scan({ columns: names }).toArray());
+  for await (const row of table.scan({ columns: ["price"] }).rows()) same<number>()(row.price);
+  same<Record<string, unknown>[]>()(await ns.table("orders").scan().toArray());
+
+  const query = table.query({ signal }).where("id > 7").orderBy("id").limit(3);
+  same<Order[]>()(await query.toArray());
+  same<{ price: number }[]>()(await query.select(["price"]).offset(1).toArray());
+  const scan: Scan<Order> = query;
+
+  // @ts-expect-error there is no such option
+  table.scan({ where: "id > 7" });
+  // @ts-expect-error there is no such mode
+  await table.insert(orders, { mode: "replace" });
+  // @ts-expect-error there is no such kind
+  await table.createIndex("id", { indexType: "hash" });
+  // @ts-expect-error a promise is no namespace's id
+  ns.table(Promise.resolve("orders"));
+  // @ts-expect-error that is what other libraries call it
+  await table.add(orders);
+  return scan;
+}
+`;
