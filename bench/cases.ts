@@ -17,6 +17,7 @@ import { restCases } from "./cases/rest.js";
 import { indexCases } from "./cases/scalarIndex.js";
 import { takeCases } from "./cases/take.js";
 import { upkeepCases } from "./cases/upkeep.js";
+import { vectorSearchCases } from "./cases/vectorSearch.js";
 import { writeCases } from "./cases/write.js";
 
 export const CASES: readonly BenchCase[] = [
@@ -28,6 +29,7 @@ export const CASES: readonly BenchCase[] = [
   ...readCases,
   ...queryCases,
   ...indexCases,
+  ...vectorSearchCases,
   ...eventLoopCases,
   ...takeCases,
   ...openCases,
