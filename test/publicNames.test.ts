@@ -307,11 +307,6 @@ describe("indexes and jobs", () => {
 
 describe("operations whose engine part does not exist", () => {
   const calls: Record<string, () => Promise<unknown>> = {
-    "search of a handle by vector": () =>
-      ns
-        .table(id)
-        .search({ vector: [1, 2] })
-        .toArrow(),
     "search of a handle by text": () => ns.table(id).search({ text: "hello", limit: 3 }).toArrow(),
   };
   it.each(Object.entries(calls))("%s", async (_name, call) => {

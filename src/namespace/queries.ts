@@ -298,7 +298,7 @@ export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {
 
 /** A step of a query. */
 export interface QueryPlanNode {
-  /** `Scan`, `IndexSearch`, `Filter`, `ReadSelected`, `NearestRows`, `FirstRows`, `Sort`, `Take` or `Project`. */
+  /** `Scan`, `IndexSearch`, `Filter`, `ReadSelected`, `VectorIndexSearch`, `NearestRows`, `FirstRows`, `Sort`, `Take` or `Project`. */
   readonly operator: string;
   /** What the step was told to do: columns, conditions, numbers. */
   readonly detail: Readonly<Record<string, string | number | readonly string[]>>;

@@ -72,7 +72,9 @@ export function explainPlan(
     }
   }
   if (search !== null) {
-    rows = node("search", "NearestRows", { ...nearestDetail(search), rows: offset + limit }, rows);
+    const byIndex = vectorIndexNode(search, plan);
+    const inputs = byIndex === null ? [rows] : byIndex.isAll ? [byIndex.node] : [byIndex.node, rows];
+    rows = node("search", "NearestRows", { ...nearestDetail(search), rows: offset + limit }, ...inputs);
     const { postfilter } = search;
     if (postfilter !== null) {
       const filtered = { condition: postfilter.text, ...bounds };
@@ -94,6 +96,29 @@ function searchDetail({ plan, fragmentIds, rows, isExact }: IndexedPart): QueryP
     fragments: fragmentIds.size,
     expectedRows: rows,
   };
+}
+
+/** What is asked of an index, and whether it covers all fragments that are searched. */
+function vectorIndexNode(
+  { index, asked, column }: VectorSearch,
+  { fragments, filter }: QueryPlan,
+): { readonly node: QueryPlanNode; readonly isAll: boolean } | null {
+  if (index === null) return null;
+  const covered = new Set(index.segments.flatMap(({ covered: own }) => [...own]));
+  const { leastProbes, mostProbes, refineFactor, isIndexedOnly } = asked;
+  const detail = {
+    index: index.name,
+    column: formatFieldPath(column.path),
+    kind: [...new Set(index.segments.map(({ open }) => open.kind))].join(),
+    distanceType: index.metric,
+    fragments: covered.size,
+    ...(leastProbes !== undefined && { minimumNprobes: leastProbes }),
+    ...(mostProbes !== undefined && { maximumNprobes: mostProbes }),
+    ...(refineFactor !== undefined && { refineFactor }),
+    ...(filter !== null && { condition: filter.text }),
+  };
+  const isAll = isIndexedOnly || fragments.every(({ id }) => covered.has(id));
+  return { node: { operator: "VectorIndexSearch", detail, inputs: [] }, isAll };
 }
 
 function nearestDetail({ column, metric, queries, ...search }: VectorSearch): QueryPlanNode["detail"] {

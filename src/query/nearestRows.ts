@@ -46,7 +46,7 @@ export async function* nearestRows(
   most: number,
 ): AsyncGenerator<NearRows, void, undefined> {
   if (most > MAX_NEAREST) yield* allByDistance(source, request, most);
-  else if (most > 0) yield* fewNearest(source, request, most);
+  else yield* fewNearest(source, request, most);
 }
 
 /** Number of the results that the vectors of a search have. */
@@ -59,8 +59,23 @@ async function* fewNearest(
 ): AsyncGenerator<NearRows, void, undefined> {
   const { search } = request;
   const nearest = Array.from({ length: resultCount(search) }, () => new NearestRows(most));
+  await offerRows(source, request, nearest);
+  for (const [query, own] of nearest.entries()) yield { query, rows: own.finish() };
+}
+
+/**
+ * Compares all rows, or those that the filter selects, and offers them to what keeps the nearest ones of each vector.
+ * @param batches of other rows to compare
+ */
+export async function offerRows(
+  source: FragmentSource,
+  request: SearchRequest,
+  nearest: readonly NearestRows[],
+  batches: AsyncIterable<BatchRows> | Iterable<BatchRows> = vectorsOf(source, request),
+): Promise<void> {
+  const { search } = request;
   const { lowerBound, upperBound } = search;
-  for await (const { columns } of vectorsOf(source, request)) {
+  for await (const { columns } of batches) {
     const words = addressWords(addressesAmong(columns));
     await measureDistances(search, columns[0], (query, firstRow, distances) => {
       const own = nearest[query];
@@ -74,7 +89,6 @@ async function* fewNearest(
       }
     });
   }
-  for (const [query, own] of nearest.entries()) yield { query, rows: own.finish() };
 }
 
 const BY_DISTANCE: readonly KeyOrder[] = [

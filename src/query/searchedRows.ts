@@ -5,11 +5,13 @@
 
 import type { Column, FixedColumn } from "../arrow/columns/column.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
+import { MAX_NEAREST } from "../indexes/vector/nearestRows.js";
 import type { RowsPlan } from "./columnReads.js";
 import { columnsFrom } from "./computedColumns.js";
 import type { Filter } from "./filter.js";
 import { DISTANCE, type FoundColumn } from "./foundColumns.js";
 import type { FragmentSource } from "./fragmentColumns.js";
+import { nearestByIndex } from "./indexedNearest.js";
 import { distanceColumn, type NearRows, nearestRows, type SearchRequest } from "./nearestRows.js";
 import type { BatchRows } from "./scan.js";
 import { readRowsAtAddresses } from "./take.js";
@@ -63,7 +65,11 @@ async function* foundBatches(
   let query = -1;
   let skip = 0;
   let left = 0;
-  for await (const near of nearestRows(source, request, offset + limit)) {
+  const most = offset + limit;
+  const { index, asked } = search;
+  const isAsked = index !== null && most * (asked.refineFactor ?? 1) <= MAX_NEAREST;
+  const found = isAsked ? nearestByIndex(source, request, index, most) : nearestRows(source, request, most);
+  for await (const near of found) {
     if (near.query !== query) {
       query = near.query;
       skip = offset;

@@ -1,9 +1,10 @@
-/** Plans searches by vector: which column is searched, by which metric, for what. Pure. */
+/** Plans searches by vector: which column is searched, by which metric and index, for what. */
 
 import { typeInText } from "../arrow/types/type.js";
 import { InvalidInputError } from "../errors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
 import { type QueryVector, queryVector } from "../indexes/vector/distance.js";
+import type { IvfIndex } from "../indexes/vector/ivfIndex.js";
 import {
   defaultMetric,
   isMetricOf,
@@ -62,22 +63,41 @@ export interface VectorSearch {
   readonly upperBound: number;
   /** Applied to the rows that were found; null for none. */
   readonly postfilter: Filter | null;
-  /** What was asked for, for indexes. */
+  /** What was asked for. */
   readonly asked: AskedSearch;
+  /** What finds the rows; null where all are compared. */
+  readonly index: VectorIndex | null;
+}
+
+/** An index on vectors, as searches ask it. */
+export interface VectorIndex {
+  readonly name: string;
+  readonly metric: Metric;
+  /** Of the manifest, for errors. */
+  readonly path: string;
+  readonly segments: readonly {
+    /** Ids of the fragments that it covers. */
+    readonly covered: ReadonlySet<number>;
+    readonly open: IvfIndex;
+  }[];
 }
 
 /**
+ * @param indexOf the index to ask about a column, by a metric; null for whatever the index has
  * @throws InvalidInputError for a column without vectors, vectors of another dimension, and metrics that don't fit;
  *   TableColumnNotFoundError
  */
-export function planVectorSearch(
+export async function planVectorSearch(
   fields: readonly TableField[],
   asked: AskedSearch,
-): Omit<VectorSearch, "postfilter"> {
+  indexOf: (column: VectorColumn, metric: Metric | null) => Promise<VectorIndex | null>,
+): Promise<Omit<VectorSearch, "postfilter">> {
   const column = asked.column === undefined ? onlyColumn(fields, asked) : columnAt(fields, asked.column);
   const name = formatFieldPath(column.path);
   const { item, dimension, isMulti } = column;
-  const metric = metricOf(asked.distanceType, item, name);
+  const wanted = metricOf(asked.distanceType, item, name);
+  const index = asked.usesIndex && !isMulti ? await indexOf(column, wanted) : null;
+  const metric = wanted ?? index?.metric ?? defaultMetric(item);
   if (isMulti && metric === "hamming") {
     throw new InvalidInputError(
       `distanceType: hamming does not go with ${name}, whose rows have several vectors`,
@@ -109,6 +129,7 @@ export function planVectorSearch(
     lowerBound: asked.lowerBound ?? Number.NEGATIVE_INFINITY,
     upperBound: asked.upperBound ?? Number.POSITIVE_INFINITY,
     asked,
+    index,
   };
 }
 
@@ -126,8 +147,9 @@ function checkedQuery(item: VectorItem, vector: Float64Array, label: string, col
   return query;
 }
 
-function metricOf(asked: string | undefined, item: VectorItem, column: string): Metric {
-  if (asked === undefined) return defaultMetric(item);
+/** Null where none is named. */
+function metricOf(asked: string | undefined, item: VectorItem, column: string): Metric | null {
+  if (asked === undefined) return null;
   const metric = METRIC_NAMES.find((name) => name === asked.toLowerCase());
   if (metric === undefined) {
     throw new InvalidInputError(
@@ -173,7 +195,7 @@ function vectorColumns(fields: readonly TableField[], parents: readonly string[]
 }
 
 /** Null for a column without vectors. */
-export function vectorColumn(path: readonly string[], field: TableField): VectorColumn | null {
+function vectorColumn(path: readonly string[], field: TableField): VectorColumn | null {
   const { type } = field;
   const own = type.kind === "fixedSizeList" ? type : field.children[0]?.type;
   const isMulti = type.kind === "list";

@@ -11,7 +11,7 @@
 
 import { alignedBytes } from "../../bytes/aligned.js";
 import { sumsInKernel } from "./distanceKernel.js";
-import { encodeVector, ITEM_BYTES, type Metric, numbersOf, type VectorItem } from "./metric.js";
+import { encodeVector, ITEM_BYTES, type Metric, numbersIn, type VectorItem } from "./metric.js";
 
 /** A vector whose distance to others is asked for. */
 export interface QueryVector {
@@ -24,7 +24,7 @@ export interface QueryVector {
 
 /** @param values of the query; they are rounded to what vectors of such values can hold */
 export function queryVector(item: VectorItem, values: Float64Array): QueryVector {
-  const numbers = numbersOf(item, encodeVector(item, values));
+  const numbers = numbersIn(item, encodeVector(item, values));
   let squares = 0;
   for (let index = 0; index < numbers.length; index++) squares += numbers[index] * numbers[index];
   return { bytes: new Uint8Array(numbers.buffer), numbers, norm: Math.sqrt(squares) };
@@ -54,7 +54,7 @@ export function fillDistances(
       finish(metric, queries[query].norm, sums, count, distances[query], firstRow),
   );
   if (isDone) return;
-  const numbers = numbersOf(item, alignedBytes(values, ITEM_BYTES[item]));
+  const numbers = numbersIn(item, alignedBytes(values, ITEM_BYTES[item]));
   const sums = new Float64Array(2 * rowCount);
   for (const [index, query] of queries.entries()) {
     addUp(metric, query.numbers, numbers, sums, rowCount);

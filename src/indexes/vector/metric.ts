@@ -46,7 +46,7 @@ export function encodeVector(item: VectorItem, values: Float64Array): Uint8Array
 }
 
 /** The numbers of vectors, in a form that is quick to read. @param bytes of whole values, aligned to them */
-export function numbersOf(item: VectorItem, bytes: Uint8Array): Float32Array | Float64Array | Uint8Array {
+export function numbersIn(item: VectorItem, bytes: Uint8Array): Float32Array | Float64Array | Uint8Array {
   const { buffer, byteOffset, byteLength } = bytes;
   switch (item) {
     case "float16":

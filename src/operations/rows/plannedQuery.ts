@@ -11,6 +11,7 @@ import { selectColumns } from "../../query/projection.js";
 import type { QueryOptions, QueryPlan } from "../../query/runQuery.js";
 import type { SpillFile } from "../../query/spill.js";
 import { RowNumbers } from "../../query/systemColumns.js";
+import { vectorIndexOf } from "../../query/vectorIndexes.js";
 import { planVectorSearch } from "../../query/vectorSearch.js";
 import { versionSource } from "../../query/versionSource.js";
 import { decodeSchema } from "../../schema/schema.js";
@@ -67,7 +68,10 @@ export async function planQuery(
   const metadata = schemaMetadataOf(manifest);
   const parameters = parametersOf(request.params);
   const selection = { withRowId, maxColumns, parameters };
-  const planned = search === null ? null : planVectorSearch(fields, search);
+  const planned =
+    search === null
+      ? null
+      : await planVectorSearch(fields, search, (column, metric) => vectorIndexOf(snapshot, column, metric));
   if (planned !== null && (request.orderBy?.length ?? 0) > 0) {
     throw new UnsupportedError(
       "orderBy: rows that a search by vector found come in the order of their distance",
