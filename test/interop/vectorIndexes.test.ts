@@ -79,7 +79,9 @@ const isKept = ({ id }: TestRow): boolean => id % 9 !== 2;
 
 describe.each(["l2", "cosine", "dot"] as const)("by %s", (metric) => {
   describe.each(Object.keys(KINDS) as Kind[])("%s of the reference", (kind) => {
-    it.each(kind === "IVF_PQ_4" ? [true] : [false, true])("finds what it finds itself (stable row ids: %s)", async (stable) => {
+    it.each(
+      kind === "IVF_PQ_4" ? [true] : [false, true],
+    )("finds what it finds itself (stable row ids: %s)", async (stable) => {
       const name = `${kind}_${metric}_${stable}`;
       const { table, rows } = await prepare(name, kind, metric, stable);
       const query = { vector: vectorOf(rows[5]), columns: ["id"] };

@@ -20,8 +20,8 @@ import { type Codes, openCodes } from "./codes.js";
 import { METRIC_NAMES, type Metric, type VectorItem, vectorItemOf } from "./metric.js";
 import { jsonMembers, type TensorNumbers, tensorValues } from "./tensors.js";
 
-const INDEX_FILE = "index.idx";
-const AUXILIARY_FILE = "auxiliary.idx";
+export const INDEX_FILE = "index.idx";
+export const AUXILIARY_FILE = "auxiliary.idx";
 export const ROW_ID_COLUMN = "_rowid";
 
 /** Bound on what a file may say. */
