@@ -18,6 +18,7 @@ import { restCases } from "./cases/rest.js";
 import { indexCases } from "./cases/scalarIndex.js";
 import { takeCases } from "./cases/take.js";
 import { upkeepCases } from "./cases/upkeep.js";
+import { vectorSearchCases } from "./cases/vectorSearch.js";
 import { writeCases } from "./cases/write.js";
 
 export const CASES: readonly BenchCase[] = [
@@ -30,6 +31,7 @@ export const CASES: readonly BenchCase[] = [
   ...objectCases,
   ...queryCases,
   ...indexCases,
+  ...vectorSearchCases,
   ...eventLoopCases,
   ...takeCases,
   ...openCases,

@@ -22,6 +22,7 @@ import {
   type SignalOptions,
   type TableHandleOptions,
   type UpdateOptions,
+  VECTOR_OPTIONS,
   withoutNulls,
 } from "./handle/handleOptions.js";
 import { explainOtherNames, TABLE_CALLS } from "./handle/otherNames.js";
@@ -609,12 +610,11 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 }
 
-/** Options of a search beside those of a scan. */
+/** Options of a search. */
 const SEARCH_OPTIONS = [
   ...["columns", "filter", "params", "orderBy", "limit", "offset", "withRowId", "batchSize"],
-  ...["useScalarIndex", "signal", "vector", "text", "fullTextQuery", "vectorColumn", "k", "distanceType"],
-  ...["nprobes", "refineFactor", "ef", "prefilter", "bypassVectorIndex", "fastSearch"],
-  ...["lowerBound", "upperBound"],
+  ...["useScalarIndex", "signal", "vector", "text", "fullTextQuery"],
+  ...VECTOR_OPTIONS,
 ];
 
 const listed = <Entry extends object>(entries: Entry | readonly Entry[]): readonly Entry[] =>

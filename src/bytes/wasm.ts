@@ -17,6 +17,8 @@ export interface KernelSource {
   /** Names of the parameters in their order. They and the locals are 32 bits wide. */
   readonly parameters: readonly string[];
   readonly locals: readonly string[];
+  /** Locals of 16 bytes. Default: none. */
+  readonly vectors?: readonly string[];
   /** Size of the memory in pages of 64 KiB. */
   readonly pages: number;
   /** @param local returns the number of a local */
@@ -65,9 +67,16 @@ export class KernelUse<Made> {
 }
 
 const I32 = 0x7f;
+const V128 = 0x7b;
 
-function encodeModule({ parameters, locals, pages, body }: KernelSource): Uint8Array<ArrayBuffer> {
-  const names = [...parameters, ...locals];
+function encodeModule({
+  parameters,
+  locals,
+  vectors = [],
+  pages,
+  body,
+}: KernelSource): Uint8Array<ArrayBuffer> {
+  const names = [...parameters, ...locals, ...vectors];
   const local = (name: string): number => {
     const index = names.indexOf(name);
     if (index < 0) throw new RangeError(`a kernel without local ${name}`);
@@ -78,7 +87,8 @@ function encodeModule({ parameters, locals, pages, body }: KernelSource): Uint8A
     return [id, unsigned(bytes.length), bytes];
   };
   const name = (text: string): Code => [text.length, [...text].map((letter) => letter.charCodeAt(0))];
-  const code = flatten([[1, unsigned(locals.length), I32], body(local), 0x0b]);
+  const declared = [2, unsigned(locals.length), I32, unsigned(vectors.length), V128];
+  const code = flatten([declared, body(local), 0x0b]);
   return Uint8Array.from(
     flatten([
       [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
@@ -168,6 +178,19 @@ export const vectorStore = (address: Code, value: Code, offset = 0): Code => [
   0,
   unsigned(offset),
 ];
+/** The first 8 bytes are loaded, the others are 0. */
+export const vectorLoadHalf = (address: Code, offset = 0): Code => [
+  address,
+  vector(0x5d),
+  0,
+  unsigned(offset),
+];
+/** @param bytes 16 of them */
+export const vectorConstant = (bytes: readonly number[]): Code => [vector(0x0c), bytes];
+/** Of 4 words of 32 bits. */
+export const vectorOfWords = (word: number): Code =>
+  vectorConstant(Array.from({ length: 16 }, (_, byte) => (word >>> (8 * (byte & 3))) & 0xff));
+export const vectorXor = (left: Code, right: Code): Code => [left, right, vector(0x51)];
 export const vectorAnd = (left: Code, right: Code): Code => [left, right, vector(0x4e)];
 export const vectorOr = (left: Code, right: Code): Code => [left, right, vector(0x50)];
 export const vectorShiftLeft = (shape: VectorShape, value: Code, amount: Code): Code => [
@@ -197,6 +220,46 @@ export const laneBits = (
   left: Code,
   right: Code,
 ): Code => [left, right, vector(LANES[shape][relation]), vector(LANES[shape].bits)];
+
+/** How 16 bytes are divided into numbers that are added and multiplied. */
+export type NumberShape = "i32x4" | "f32x4" | "f64x2";
+const ARITHMETIC: Record<NumberShape, Readonly<Record<"add" | "subtract" | "multiply", number>>> = {
+  i32x4: { add: 0xae, subtract: 0xb1, multiply: 0xb5 },
+  f32x4: { add: 0xe4, subtract: 0xe5, multiply: 0xe6 },
+  f64x2: { add: 0xf0, subtract: 0xf1, multiply: 0xf2 },
+};
+/** Lane by lane. */
+export const laneNumbers = (
+  shape: NumberShape,
+  operation: "add" | "subtract" | "multiply",
+  left: Code,
+  right: Code,
+): Code => [left, right, vector(ARITHMETIC[shape][operation])];
+/** Lanes that are all ones where the float of `left` is not below that of `right`, else 0. */
+export const floatsAtLeast = (left: Code, right: Code): Code => [left, right, vector(0x46)];
+/** The low 4 words of 16 bits as 4 of 32 bits. */
+export const widenWords = (value: Code): Code => [value, vector(0xa9)];
+/** Number of bits that are set, in each group of 4 bytes. */
+export const countBits = (value: Code): Code => [value, vector(0x62), vector(0x7d), vector(0x7f)];
+/** The lanes of a vector added up, as a 64-bit float; those of integers are not below 0. */
+export const sumOfLanes = (shape: NumberShape, local: number): Code => {
+  const lane = (index: number): Code => [get(local), vector(LANE[shape].extract), index];
+  const all = Array.from({ length: shape === "f64x2" ? 2 : 4 }, (_, index) => lane(index));
+  const sum = all.reduce((left, right) => [left, right, LANE[shape].add]);
+  return [sum, LANE[shape].widen];
+};
+const LANE: Record<NumberShape, { readonly extract: number; readonly add: number; readonly widen: Code }> = {
+  i32x4: { extract: 0x1b, add: 0x6a, widen: 0xb8 },
+  f32x4: { extract: 0x1f, add: 0x92, widen: 0xbb },
+  f64x2: { extract: 0x21, add: 0xa0, widen: [] },
+};
+export const storeFloat64 = (address: Code, value: Code, offset = 0): Code => [
+  address,
+  value,
+  0x39,
+  0,
+  unsigned(offset),
+];
 
 const NOTHING = 0x40;
 /** Leaving a block goes on behind it; leaving a loop begins it again. Depth 0 is the inner-most block or loop. */

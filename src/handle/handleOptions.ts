@@ -36,14 +36,21 @@ export interface UpdateOptions extends SignalOptions {
 }
 
 /** A search by vector or by text, beside the options of a scan. */
-export interface SearchOptions extends ScanOptions {
-  /** The vector to search for. */
-  readonly vector?: unknown;
+export interface SearchOptions extends ScanOptions, queries.VectorSearchOptions {
+  /** The vector to search for, or several. */
+  readonly vector?: queries.SearchVector | undefined;
   /** Words to search for in all indexed text columns. */
   readonly text?: string | undefined;
   /** The search by text in full, instead of `text`. */
   readonly fullTextQuery?: queries.FullTextQuery | undefined;
 }
+
+/** Names of the options of a search by vector. */
+export const VECTOR_OPTIONS: readonly (keyof queries.VectorSearchOptions)[] = [
+  ...(["vectorColumn", "k", "distanceType", "nprobes", "minimumNprobes", "maximumNprobes"] as const),
+  ...(["refineFactor", "ef", "prefilter", "bypassVectorIndex", "fastSearch"] as const),
+  ...(["lowerBound", "upperBound"] as const),
+];
 
 /** Members of requests that the handle itself decides. */
 type OfHandle = "id" | "branch" | "version" | "tag" | "identity" | "principal" | "context";

@@ -4,7 +4,8 @@ import type { RecordBatch, Schema, Table } from "apache-arrow";
 import { InvalidInputError } from "../errors.js";
 import type * as queries from "../namespace/queries.js";
 import { isObject, shortly } from "../optionMembers.js";
-import type { AnyRow, Selectable, SelectedRow } from "./rowTypes.js";
+import { checkedOptions, VECTOR_OPTIONS } from "./handleOptions.js";
+import type { AnyRow, SelectedRow } from "./rowTypes.js";
 import { type Scan, type ScanOptions, scanOf } from "./scan.js";
 
 /** How a plan is shown. */
@@ -13,15 +14,26 @@ export interface PlanOptions extends Pick<queries.ExplainTableQueryPlanRequest, 
   readonly verbose?: boolean | undefined;
 }
 
+/** What a query is put together of. */
+interface QueryOptions extends ScanOptions, queries.VectorSearchOptions {
+  readonly vector?: queries.SearchVector | undefined;
+}
+
 /** What runs the queries of a table. */
 export interface QueryRunner {
-  query(options: ScanOptions): Promise<queries.QueryResult>;
-  explain(query: ScanOptions, options: PlanOptions): Promise<string>;
-  analyze(query: ScanOptions, options: Omit<PlanOptions, "verbose">): Promise<string>;
+  query(options: QueryOptions): Promise<queries.QueryResult>;
+  explain(query: QueryOptions, options: PlanOptions): Promise<string>;
+  analyze(query: QueryOptions, options: Omit<PlanOptions, "verbose">): Promise<string>;
 }
 
 /** A column to sort by: its path, or with a direction. */
 export type SortColumn = string | queries.OrderByColumn;
+
+/** The column that {@link TableQuery.nearestTo} adds. */
+export interface Distance {
+  /** How far the row is from the vector. */
+  _distance: number;
+}
 
 /** The column that {@link TableQuery.withRowId} adds. */
 export interface RowId {
@@ -40,11 +52,11 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
   implements Scan<Selected>
 {
   readonly #runner: QueryRunner;
-  readonly #options: ScanOptions;
+  readonly #options: QueryOptions;
   readonly #rows: Scan<Selected>;
 
   /** @internal */
-  constructor(runner: QueryRunner, options: ScanOptions) {
+  constructor(runner: QueryRunner, options: QueryOptions) {
     this.#runner = runner;
     this.#options = Object.freeze({ ...options });
     this.#rows = scanOf(() => runner.query(this.#options));
@@ -114,6 +126,24 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
     return this.#with({ offset: count });
   }
 
+  /**
+   * Finds the rows nearest to a vector, the nearest first, with the column `_distance`: 10 of them unless `limit` or `k`
+   * says otherwise.
+   *
+   *     await table.query().nearestTo([0.1, 0.2]).where("price < 10").limit(3).toArray()
+   *
+   * @param vector its numbers, or several vectors
+   */
+  nearestTo(
+    vector: queries.SearchVector,
+    options: queries.VectorSearchOptions = {},
+  ): TableQuery<Row, Selected & Distance> {
+    if (vector === undefined || vector === null) {
+      throw new InvalidInputError(`nearestTo: must be given a vector, not ${shortly(vector)}`);
+    }
+    return this.#with({ ...checkedOptions("nearestTo", options, VECTOR_OPTIONS), vector });
+  }
+
   /** Adds the column `_rowid`. */
   withRowId(): TableQuery<Row, Selected & RowId> {
     return this.#with({ withRowId: true });
@@ -164,7 +194,7 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
     return this.#rows.toIPCStream();
   }
 
-  #with<Other extends object>(options: ScanOptions<Selectable>): TableQuery<Row, Other> {
+  #with<Other extends object>(options: QueryOptions): TableQuery<Row, Other> {
     return new TableQuery<Row, Other>(this.#runner, { ...this.#options, ...options });
   }
 }

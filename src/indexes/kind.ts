@@ -14,6 +14,9 @@ import type { TableField } from "../schema/schema.js";
 import type { RowMoves } from "./moves.js";
 import type { RowIds } from "./rowIds.js";
 
+/** Kinds of indexes on vectors that are built. */
+export type VectorKindName = "IVF_FLAT" | "IVF_PQ" | "IVF_SQ";
+
 export type IndexKindName = "BTREE" | "BITMAP" | "LABEL_LIST" | "ZONEMAP" | "BLOOMFILTER" | "NGRAM";
 
 /**
@@ -106,6 +109,8 @@ export interface IndexRows {
   readonly ids: Column;
   /** Where the rows lie, for kinds that know zones; absent where rows were sorted. */
   readonly places?: RowZone;
+  /** What the index stores besides, of rows that it sorts; absent for nothing. */
+  readonly codes?: Column;
   readonly rowCount: number;
 }
 
@@ -130,6 +135,8 @@ export interface IndexTarget {
    */
   sort(rows: AsyncIterable<IndexRows>, type: LogicalType): AsyncIterable<IndexRows>;
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** Approximate number of rows of the input. */
+  readonly rowCount: number;
   /** Called now and then with the number of rows of the input that were taken in. */
   progress?(doneRows: number): void;
   readonly signal?: AbortSignal;
@@ -140,14 +147,13 @@ export interface WrittenIndexFile {
   readonly byteLength: number;
 }
 
-export interface IndexKind {
-  readonly name: IndexKindName;
+/** A kind of index that can be built. */
+export interface BuildableKind {
+  readonly name: IndexKindName | VectorKindName;
   /** What the manifest has as the type of the index's details, whose value is empty. */
   readonly typeUrl: string;
   /** Version of the format that is written. */
   readonly indexVersion: number;
-  /** Highest version of the format that can be opened. */
-  readonly maxIndexVersion: number;
   /**
    * Whether answers, and what the index keeps, are addresses of rows even in tables with stable row ids, because it
    * knows fragments and offsets instead of ids. A merge then keeps what is known of fragments that stay
@@ -159,9 +165,16 @@ export interface IndexKind {
   refusal(field: TableField): string | null;
   /**
    * Writes the files of a segment. They survive a power cut, once their names do.
-   * @param rows in the order in which they lie in the table
+   * @param rows in the order in which they lie in the table; they may be gone through several times
    */
   build(rows: AsyncIterable<IndexRows>, target: IndexTarget): Promise<readonly WrittenIndexFile[]>;
+}
+
+/** A kind of index that looks up values. It can also be merged and remapped. */
+export interface IndexKind extends BuildableKind {
+  readonly name: IndexKindName;
+  /** Highest version of the format that can be opened. */
+  readonly maxIndexVersion: number;
   /**
    * Makes one new segment of old ones and of further rows.
    * @param moves null where all rows of the old segments are where they were

@@ -11,6 +11,9 @@ import { ZONEMAP } from "./zonemap.js";
 /** The kind of a name; null for one that this release does not know. */
 export const kindOfName = (name: string): IndexKind | null => KINDS.get(name as IndexKindName) ?? null;
 
+/** Whether the types of the details of two indexes are the same. */
+export const isSameTypeUrl = (one: string, other: string): boolean => messageName(one) === messageName(other);
+
 /**
  * The kind that a manifest means by the type of an index's details; null for one that this release does not know.
  * Only what follows the last slash counts.

@@ -28,8 +28,9 @@ export type IndexType =
 export type DistanceType = "l2" | "cosine" | "dot" | "hamming" | (string & Record<never, never>);
 
 /**
- * An index on one column. Indexes of kinds for text (`FTS`, `FM`) and for vectors (`IVF_…`) are not built by this release;
- * the members that are about them are checked all the same, and mean nothing for other kinds.
+ * An index on one column. Indexes of kinds for text (`FTS`, `FM`), and for vectors of kinds other than `IVF_FLAT`, `IVF_PQ` and
+ * `IVF_SQ`, are not built by this release; the members that are about them are checked all the same, and mean nothing for
+ * other kinds.
  */
 export interface CreateTableIndexRequest extends TableRequest, WithProgress {
   /** Path of the column; members of structs as in `a.b`. */

@@ -25,8 +25,61 @@ export type ColumnSelection =
       readonly columnAliases?: Readonly<Record<string, string | FilterExpression>> | undefined;
     };
 
+/** A vector: its numbers in an array or a typed array. */
+export type VectorNumbers = ArrayLike<number>;
+
+/**
+ * The vector to search for, or several: for each of them its nearest rows are found, and told apart by the column
+ * `query_index`. In a column whose rows have several vectors each, several make one search.
+ */
+export type SearchVector =
+  | VectorNumbers
+  | readonly VectorNumbers[]
+  | {
+      /** One vector; excludes `multiVector`. */
+      readonly singleVector?: VectorNumbers | undefined;
+      /** Several vectors. */
+      readonly multiVector?: readonly VectorNumbers[] | undefined;
+    };
+
+/** How the rows nearest to a vector are searched. */
+export interface VectorSearchOptions {
+  /** Path of the column. Default: the only column of vectors that the table has. */
+  readonly vectorColumn?: string | undefined;
+  /** How many rows are found, ≥ 1; the same as `limit`. Default 10. */
+  readonly k?: number | undefined;
+  /**
+   * `l2` (squared), `cosine` (1 - the cosine), `dot` (1 - the dot product) or `hamming` (bits that differ, of vectors of
+   * uint8). Default: `l2`, and `hamming` for vectors of uint8.
+   */
+  readonly distanceType?: DistanceType | undefined;
+  /** Partitions of an index to look into: the least and the greatest number at once. Default 20. */
+  readonly nprobes?: number | undefined;
+  /** Partitions of an index to look into at least. Excludes `nprobes`. */
+  readonly minimumNprobes?: number | undefined;
+  /** Partitions to look into at most, where fewer give too few rows. Excludes `nprobes`; 0 for all. */
+  readonly maximumNprobes?: number | undefined;
+  /** Rows of an index whose distances are computed exactly, as a multiple of those that are wanted. Default: none. */
+  readonly refineFactor?: number | undefined;
+  /** Candidates to keep while a graph is searched. */
+  readonly ef?: number | undefined;
+  /**
+   * Whether the filter selects the rows to search. Otherwise it is applied to those that were found, of which fewer than
+   * wanted may be left, and may name `_distance`. Default true.
+   */
+  readonly prefilter?: boolean | undefined;
+  /** Whether all rows are compared, rather than those that an index finds. Default false. */
+  readonly bypassVectorIndex?: boolean | undefined;
+  /** Whether rows that no index covers are left out, where there is an index. Default false. */
+  readonly fastSearch?: boolean | undefined;
+  /** Least distance, inclusive. */
+  readonly lowerBound?: number | undefined;
+  /** Distances are below this. */
+  readonly upperBound?: number | undefined;
+}
+
 /** Which rows and columns of a table to return, and in which order. */
-export interface QueryTableRequest extends TableRequest {
+export interface QueryTableRequest extends TableRequest, Omit<VectorSearchOptions, "k"> {
   /** Which columns the rows have. Default: all columns of the table. */
   readonly columns?: ColumnSelection | undefined;
   /** Maximum number of rows, ≥ 1. */
@@ -63,28 +116,12 @@ export interface QueryTableRequest extends TableRequest {
    * reading all rows should be quicker. The rows are the same. Default: whatever should be quicker.
    */
   readonly useScalarIndex?: boolean | undefined;
-  /** Of a search by vector: the vector. Not supported by this release. */
-  readonly vector?: unknown | undefined;
-  /** Of a search by vector; so are the members that follow, up to `upperBound`. */
-  readonly vectorColumn?: string | undefined;
-  /** `l2`, `cosine`, `dot` or `hamming`. Default: that of the index, or `l2`. */
-  readonly distanceType?: DistanceType | undefined;
-  /** Partitions of an index to look into. */
-  readonly nprobes?: number | undefined;
-  /** Rows that are compared exactly, as a multiple of the limit. */
-  readonly refineFactor?: number | undefined;
-  /** Candidates to keep while a graph is searched. */
-  readonly ef?: number | undefined;
-  /** Whether the filter comes before the search. Default true. */
-  readonly prefilter?: boolean | undefined;
-  /** Whether all rows are compared, rather than those that an index finds. Default false. */
-  readonly bypassVectorIndex?: boolean | undefined;
-  /** Only indexed rows are searched. */
-  readonly fastSearch?: boolean | undefined;
-  /** Least distance, inclusive. */
-  readonly lowerBound?: number | undefined;
-  /** Distances are below this. */
-  readonly upperBound?: number | undefined;
+  /**
+   * Searches for the rows that are nearest to a vector, the nearest first, and returns their distance as `_distance`, of
+   * float32. Rows without a vector, and those whose distance is no number, are not found. The other members of a search
+   * mean nothing without this one.
+   */
+  readonly vector?: SearchVector | undefined;
   /** Words or a structured query to search for. Not supported by this release. */
   readonly fullTextQuery?: FullTextQuery | undefined;
   /**
@@ -261,7 +298,7 @@ export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {
 
 /** A step of a query. */
 export interface QueryPlanNode {
-  /** `Scan`, `IndexSearch`, `Filter`, `ReadSelected`, `FirstRows`, `Sort`, `Take` or `Project`. */
+  /** `Scan`, `IndexSearch`, `Filter`, `ReadSelected`, `VectorIndexSearch`, `NearestRows`, `FirstRows`, `Sort`, `Take` or `Project`. */
   readonly operator: string;
   /** What the step was told to do: columns, conditions, numbers. */
   readonly detail: Readonly<Record<string, string | number | readonly string[]>>;

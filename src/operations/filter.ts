@@ -7,8 +7,9 @@ import { printExpression } from "../expression/parse/print.js";
 import type { FilterParameters } from "../namespace/queries.js";
 import { shortly } from "../optionMembers.js";
 import { type Filter, planFilter } from "../query/filter.js";
+import type { FoundColumn } from "../query/foundColumns.js";
 import type { ReaderEnvironment } from "../query/versionSource.js";
-import { decodeSchema } from "../schema/schema.js";
+import { decodeSchema, type TableField } from "../schema/schema.js";
 import type { OpenVersion } from "../table/versions/tableAt.js";
 
 /**
@@ -23,18 +24,32 @@ export function filterOf(
   label: string,
   useIndexes?: boolean,
 ): Filter {
-  if (typeof filter !== "string" && !isExpression(filter)) {
-    throw new InvalidInputError(`${label}: must be a text or an expression, not ${shortly(filter)}`);
-  }
   const fields = decodeSchema(version.file.manifest.fields, version.path);
-  return planFilter(filter, parametersOf(params), fields, label, { version, useIndexes });
+  const input = requireFilter(filter, label);
+  return planFilter(input, parametersOf(params), fields, label, { version, useIndexes });
+}
+
+/**
+ * A filter of rows that a search found.
+ * @param found the columns that the search adds
+ * @throws as {@link planFilter}
+ */
+export const postfilterOf = (
+  fields: readonly TableField[],
+  filter: unknown,
+  parameters: FilterParameters,
+  label: string,
+  found: readonly FoundColumn[],
+): Filter => planFilter(requireFilter(filter, label), parameters, fields, label, undefined, found);
+
+function requireFilter(filter: unknown, label: string): ExpressionInput {
+  if (typeof filter === "string" || isExpression(filter)) return filter;
+  throw new InvalidInputError(`${label}: must be a text or an expression, not ${shortly(filter)}`);
 }
 
 /** A filter that is not bound yet; undefined where there is none. */
 export function optionalFilter(filter: unknown, label: string): ExpressionInput | undefined {
-  if (filter === undefined || filter === null) return undefined;
-  if (typeof filter === "string" || isExpression(filter)) return filter;
-  throw new InvalidInputError(`${label}: must be a text or an expression, not ${shortly(filter)}`);
+  return filter === undefined || filter === null ? undefined : requireFilter(filter, label);
 }
 
 /**

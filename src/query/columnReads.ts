@@ -2,17 +2,21 @@
 
 import { typeInText } from "../arrow/types/type.js";
 import { TableColumnNotFoundError, UnsupportedError } from "../errors.js";
+import type { TypedField } from "../expression/values/types.js";
 import { formatFieldPath } from "../ident.js";
 import { nearestHint } from "../nearestName.js";
 import { type FieldChain, type LeafPlan, planLeaves } from "../rows/leafPlan.js";
 import { fieldFinder } from "../schema/fieldPaths.js";
 import type { TableField } from "../schema/schema.js";
-import { type SystemColumn, systemColumn } from "./systemColumns.js";
+import type { FoundColumn } from "./foundColumns.js";
+import { SYSTEM_FIELDS, type SystemColumn, systemColumn } from "./systemColumns.js";
 
-/** Where a column comes from: from what is read, as one of its outputs, or from the places of the rows. */
+/** Where a column comes from: from what is read, as one of its outputs, from the places of the rows, or from a search. */
 export type ColumnSource =
   | { readonly kind: "stored"; readonly output: number }
-  | { readonly kind: "system"; readonly which: SystemColumn };
+  | { readonly kind: "system"; readonly which: SystemColumn }
+  /** Counted from the addresses, which are the last column, backwards. */
+  | { readonly kind: "found"; readonly column: FoundColumn; readonly beforeAddresses: number };
 
 /** What is read of each row. */
 export interface RowsPlan extends LeafPlan {
@@ -27,19 +31,36 @@ export class ColumnReads {
   readonly #find = fieldFinder();
   readonly #chains: FieldChain[] = [];
   readonly #outputs = new Map<string, number>();
+  /** Columns that the search adds to each row, after the outputs and before the addresses. */
+  readonly found: readonly FoundColumn[];
 
-  constructor(fields: readonly TableField[]) {
+  constructor(fields: readonly TableField[], found: readonly FoundColumn[] = []) {
     this.#fields = fields;
+    this.found = found;
+  }
+
+  /** What expressions may name. */
+  get bindable(): readonly TypedField[] {
+    return [...this.#fields, ...SYSTEM_FIELDS, ...this.found];
+  }
+
+  /** The names of columns that are none of the system's. */
+  get named(): readonly { readonly name: string }[] {
+    return [...this.#fields, ...this.found];
   }
 
   /**
-   * The source of the column at an exact path. A column of the table comes before the system column of its name.
+   * The source of the column at an exact path. A column of the table comes before any other column of its name.
    * @throws TableColumnNotFoundError; UnsupportedError for a part of what is no struct
    */
   source(segments: readonly string[]): ColumnSource {
     const which = segments.length === 1 ? systemColumn(segments[0]) : undefined;
     if (which !== undefined && this.#find(this.#fields, which) === undefined)
       return { kind: "system", which };
+    const place = segments.length === 1 ? this.found.findIndex(({ name }) => name === segments[0]) : -1;
+    if (place >= 0 && this.#find(this.#fields, segments[0]) === undefined) {
+      return { kind: "found", column: this.found[place], beforeAddresses: this.found.length - place };
+    }
     return { kind: "stored", output: this.#output(this.chain(segments)) };
   }
 
@@ -54,7 +75,7 @@ export class ColumnReads {
       if (field === undefined) {
         const near = nearestHint(
           segment,
-          siblings.map(({ name }) => name),
+          (parent === undefined ? this.named : siblings).map(({ name }) => name),
         );
         // What is computed has no name of its own.
         const computed =

@@ -16,9 +16,9 @@ export interface Computation {
   readonly inputs: readonly ColumnSource[];
 }
 
-/** Whether the addresses of rows are needed to make the columns. */
+/** Whether the addresses of rows, and what a search found with them, are needed to make the columns. */
 export const needAddresses = (sources: Iterable<ColumnSource>): boolean =>
-  [...sources].some(({ kind }) => kind === "system");
+  [...sources].some(({ kind }) => kind !== "stored");
 
 /**
  * Columns of some rows.
@@ -31,11 +31,9 @@ export async function columnsFrom(
 ): Promise<Column[]> {
   const made: Column[] = [];
   for (const source of sources) {
-    made.push(
-      source.kind === "stored"
-        ? columns[source.output]
-        : await numbers.column(source.which, addressesAmong(columns) satisfies FixedColumn),
-    );
+    if (source.kind === "stored") made.push(columns[source.output]);
+    else if (source.kind === "found") made.push(columns[columns.length - 1 - source.beforeAddresses]);
+    else made.push(await numbers.column(source.which, addressesAmong(columns) satisfies FixedColumn));
   }
   return made;
 }

@@ -19,6 +19,7 @@ import type { QueryStage } from "./observer.js";
 import type { Order } from "./order.js";
 import { areFirst, isReadLate } from "./orderedRows.js";
 import type { QueryPlan } from "./runQuery.js";
+import type { VectorSearch } from "./vectorSearch.js";
 
 /** What each stage of a query that was run has done. */
 export type StageMetrics = ReadonlyMap<QueryStage, QueryPlanMetrics>;
@@ -41,24 +42,25 @@ export function explainPlan(
     const own = stage === null ? undefined : metrics.get(stage);
     return { operator, detail, inputs, ...(own && { metrics: own }) };
   };
-  const { projection, filter, order, fragments, offset, limit } = plan;
+  const { projection, search, filter, order, fragments, offset, limit } = plan;
   const bounds = {
     ...(offset > 0 && { skip: offset }),
     ...(limit !== Number.POSITIVE_INFINITY && { limit }),
   };
   const isTop = order !== null && areFirst(plan);
   const isLate = order !== null && (isTop || isReadLate(projection));
-  const wanted = order === null ? projection : isLate ? order.ofKeys.projection : order.ofRows.projection;
+  const isSorted = search !== null || order !== null;
+  const wanted = search?.read ?? (isLate ? order.ofKeys : order?.ofRows)?.projection ?? projection;
   const indexed = use?.parts ?? [];
   const scanned = fragments.filter(({ id }) => !indexed.some(({ fragmentIds }) => fragmentIds.has(id)));
   let rows = node("scan", "Scan", {
     columns: pathsOf(filter === null ? wanted : filter.projection),
     fragments: scanned.length,
     rows: scanned.reduce((sum, fragment) => sum + liveRowCount(fragment), 0),
-    ...(filter === null && order === null && bounds),
+    ...(filter === null && !isSorted && bounds),
   });
   if (filter !== null) {
-    const detail = { condition: filter.text, ...(order === null && bounds) };
+    const detail = { condition: filter.text, ...(!isSorted && bounds) };
     const searches = indexed.map((part, place) =>
       node(place === 0 ? "index" : null, "IndexSearch", searchDetail(part)),
     );
@@ -69,7 +71,17 @@ export function explainPlan(
       rows = node("select", "ReadSelected", { columns: pathsOf(wanted) }, rows);
     }
   }
-  if (order !== null) {
+  if (search !== null) {
+    const byIndex = vectorIndexNode(search, plan);
+    const inputs = byIndex === null ? [rows] : byIndex.isAll ? [byIndex.node] : [byIndex.node, rows];
+    rows = node("search", "NearestRows", { ...nearestDetail(search), rows: offset + limit }, ...inputs);
+    const { postfilter } = search;
+    if (postfilter !== null) {
+      const filtered = { condition: postfilter.text, ...bounds };
+      rows = node("filter", "Filter", filtered, rows);
+    }
+    rows = node("take", "Take", { columns: pathsOf(projection), ...(postfilter === null && bounds) }, rows);
+  } else if (order !== null) {
     const detail = { keys: keysOf(order), ...bounds };
     rows = node("order", isTop ? "FirstRows" : "Sort", detail, rows);
     if (isLate) rows = node("take", "Take", { columns: pathsOf(projection) }, rows);
@@ -83,6 +95,40 @@ function searchDetail({ plan, fragmentIds, rows, isExact }: IndexedPart): QueryP
     answer: isExact ? "exact" : "candidates",
     fragments: fragmentIds.size,
     expectedRows: rows,
+  };
+}
+
+/** What is asked of an index, and whether it covers all fragments that are searched. */
+function vectorIndexNode(
+  { index, asked, column }: VectorSearch,
+  { fragments, filter }: QueryPlan,
+): { readonly node: QueryPlanNode; readonly isAll: boolean } | null {
+  if (index === null) return null;
+  const covered = new Set(index.segments.flatMap(({ covered: own }) => [...own]));
+  const { leastProbes, mostProbes, refineFactor, isIndexedOnly } = asked;
+  const detail = {
+    index: index.name,
+    column: formatFieldPath(column.path),
+    kind: [...new Set(index.segments.map(({ open }) => open.kind))].join(),
+    distanceType: index.metric,
+    fragments: covered.size,
+    ...(leastProbes !== undefined && { minimumNprobes: leastProbes }),
+    ...(mostProbes !== undefined && { maximumNprobes: mostProbes }),
+    ...(refineFactor !== undefined && { refineFactor }),
+    ...(filter !== null && { condition: filter.text }),
+  };
+  const isAll = isIndexedOnly || fragments.every(({ id }) => covered.has(id));
+  return { node: { operator: "VectorIndexSearch", detail, inputs: [] }, isAll };
+}
+
+function nearestDetail({ column, metric, queries, ...search }: VectorSearch): QueryPlanNode["detail"] {
+  const { lowerBound, upperBound } = search;
+  return {
+    column: formatFieldPath(column.path),
+    distanceType: metric,
+    vectors: queries.length,
+    ...(lowerBound !== Number.NEGATIVE_INFINITY && { lowerBound }),
+    ...(upperBound !== Number.POSITIVE_INFINITY && { upperBound }),
   };
 }
 

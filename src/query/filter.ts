@@ -11,11 +11,12 @@ import type { OpenVersion } from "../table/versions/tableAt.js";
 import { ColumnReads, type RowsPlan } from "./columnReads.js";
 import { type Computation, columnsFrom } from "./computedColumns.js";
 import { FilterLookups } from "./filterLookups.js";
+import type { FoundColumn } from "./foundColumns.js";
 import type { FragmentSource } from "./fragmentColumns.js";
 import { foundRows, takenColumns } from "./indexedBatches.js";
 import { observedScan, type QueryObserver } from "./observer.js";
 import type { ScannedRows, ScanRequest } from "./scan.js";
-import { type RowNumbers, SYSTEM_FIELDS } from "./systemColumns.js";
+import type { RowNumbers } from "./systemColumns.js";
 import type { ReaderEnvironment } from "./versionSource.js";
 
 /** Maximum rows of a batch on which expressions run. */
@@ -45,8 +46,9 @@ interface FilteredVersion {
 }
 
 /**
- * @param of the version that is filtered; absent where rows are looked at that are not a version's
  * @param label what the caller passed the filter as, for messages
+ * @param of the version that is filtered; absent where rows are looked at that are not a version's
+ * @param found columns of the search whose rows are filtered. Default: none
  * @throws as {@link bindFilter}
  */
 export function planFilter(
@@ -55,9 +57,10 @@ export function planFilter(
   fields: readonly TableField[],
   label: string,
   of?: FilteredVersion,
+  found: readonly FoundColumn[] = [],
 ): Filter {
-  const expression = bindFilter(input, parameters, [...fields, ...SYSTEM_FIELDS], label);
-  const reads = new ColumnReads(fields);
+  const reads = new ColumnReads(fields, found);
+  const expression = bindFilter(input, parameters, reads.bindable, label);
   const inputs = expression.paths.map((path) => reads.source(path));
   const lookups =
     of === undefined || of.useIndexes === false

@@ -55,7 +55,7 @@ export class FilterLookups {
     const indexes = indexesOf(version.file, fields);
     const options = inputs.map((input, place): readonly UsableIndex[] | PlaceColumn => {
       if (input.kind === "stored") return indexes.get(formatFieldPath(expression.paths[place])) ?? [];
-      const { which } = input;
+      const which = input.kind === "system" ? input.which : null;
       return which === "_rowid" || which === "_rowaddr" || which === "_rowoffset" ? which : [];
     });
     if (options.every((option) => option.length === 0)) return null;

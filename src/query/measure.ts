@@ -12,7 +12,7 @@ import type { BatchRows } from "./scan.js";
 type Measured = { -readonly [Member in keyof QueryPlanMetrics]: QueryPlanMetrics[Member] };
 
 /** Stages in the order in which rows pass them. */
-const ORDER: readonly QueryStage[] = ["index", "scan", "filter", "select", "order", "take"];
+const ORDER: readonly QueryStage[] = ["index", "scan", "filter", "select", "search", "order", "take"];
 
 export class QueryMeasure implements QueryObserver {
   readonly #disk: Disk;

@@ -4,10 +4,10 @@ import type { FragmentSource } from "./fragmentColumns.js";
 import { type BatchRows, type ScannedRows, type ScanRequest, scanColumns } from "./scan.js";
 
 /**
- * Stages of a query: asking indexes, reading all other rows, filtering them, reading the other columns of those that were selected, sorting, and
- * reading the other columns of those that were sorted.
+ * Stages of a query: asking indexes, reading all other rows, filtering them, reading the other columns of those that were
+ * selected, searching among them by vector, sorting, and reading the other columns of what was found or sorted.
  */
-export type QueryStage = "index" | "scan" | "filter" | "select" | "order" | "take";
+export type QueryStage = "index" | "scan" | "filter" | "select" | "search" | "order" | "take";
 
 export interface QueryObserver {
   /** The same source; its reads count as those of the stage. */

@@ -62,7 +62,7 @@ function planKey(key: unknown, index: number, fields: readonly TableField[]): Or
   const path = spelledPath(parseFieldPath(columnName), fields, label);
   const reads = new ColumnReads(fields);
   const source = reads.source(path);
-  const chain = source.kind === "system" ? null : reads.chain(path);
+  const chain = source.kind === "stored" ? reads.chain(path) : null;
   const type = chain === null ? UINT64 : valueTypeOfField(chain[chain.length - 1]);
   if (!isSortable(type)) {
     throw new UnsupportedError(

@@ -18,13 +18,8 @@ import { type FieldChain, planLeaves } from "../rows/leafPlan.js";
 import type { TableField } from "../schema/schema.js";
 import { ColumnReads, type ColumnSource, type RowsPlan } from "./columnReads.js";
 import { type Computation, columnsFrom, compute, computedField, needAddresses } from "./computedColumns.js";
-import {
-  type RowNumbers,
-  SYSTEM_FIELDS,
-  type SystemColumn,
-  spelledPath,
-  systemField,
-} from "./systemColumns.js";
+import { type FoundColumn, foundField, QUERY_INDEX } from "./foundColumns.js";
+import { type RowNumbers, type SystemColumn, spelledPath, systemField } from "./systemColumns.js";
 
 const ROW_ID: SystemColumn = "_rowid";
 /** Stands for all columns of the table in a list of names. */
@@ -65,10 +60,14 @@ export function selectColumns(
   if (wanted.length > maxColumns && wanted.length > countFields(fields)) {
     throw new InvalidInputError(`columns: ${wanted.length} are named; at most ${maxColumns} are returned`);
   }
-  const resolver = new Resolver(fields, reads, parameters);
+  const resolver = new Resolver(reads, parameters);
   const names = new Set<string>();
   const returned: ReturnedColumn[] = [];
   const arrowFields: ArrowField[] = [];
+  const foundIn = (column: FoundColumn): [ReturnedColumn, ArrowField] => [
+    reads.source([column.name]),
+    foundField(column, column.name),
+  ];
   const add = (column: ReturnedColumn, field: ArrowField) => {
     if (names.has(field.name)) {
       throw new InvalidInputError(`columns: ${formatFieldPath([field.name])} appears twice`);
@@ -77,10 +76,14 @@ export function selectColumns(
     returned.push(column);
     arrowFields.push(field);
   };
-  for (const { what, name } of wanted) {
-    const { column, field } = name === null ? resolver.named(what) : resolver.aliased(what, name);
-    add(column, field);
-  }
+  const resolved = wanted.map(({ what, name }) =>
+    name === null ? resolver.named(what) : resolver.aliased(what, name),
+  );
+  const named = new Set(resolved.map(({ field }) => field.name));
+  const unnamed = reads.found.filter(({ name }) => !named.has(name));
+  for (const each of unnamed) if (each === QUERY_INDEX) add(...foundIn(each));
+  for (const { column, field } of resolved) add(column, field);
+  for (const each of unnamed) if (each !== QUERY_INDEX) add(...foundIn(each));
   if (withRowId && !names.has(ROW_ID)) add({ kind: "system", which: ROW_ID }, systemField(ROW_ID));
   const sources = returned.flatMap((column) => (column.kind === "computed" ? column.inputs : [column]));
   return {
@@ -180,12 +183,10 @@ interface ResolvedColumn {
 }
 
 class Resolver {
-  readonly #fields: readonly TableField[];
   readonly #reads: ColumnReads;
   readonly #parameters: FilterParameters;
 
-  constructor(fields: readonly TableField[], reads: ColumnReads, parameters: FilterParameters) {
-    this.#fields = fields;
+  constructor(reads: ColumnReads, parameters: FilterParameters) {
     this.#reads = reads;
     this.#parameters = parameters;
   }
@@ -193,7 +194,7 @@ class Resolver {
   /** A column under its own name. */
   named(what: string | Expression): ResolvedColumn {
     if (typeof what !== "string") return this.#bound(what, what.toString());
-    const segments = spelledPath(parseFieldPath(what), this.#fields, "columns");
+    const segments = spelledPath(parseFieldPath(what), this.#reads.named, "columns");
     return this.#stored(segments, what);
   }
 
@@ -216,7 +217,7 @@ class Resolver {
   }
 
   #bound(what: string | Expression, name: string): ResolvedColumn {
-    const expression = bindExpression(what, this.#parameters, [...this.#fields, ...SYSTEM_FIELDS], "columns");
+    const expression = bindExpression(what, this.#parameters, this.#reads.bindable, "columns");
     if (expression.column !== null) return this.#stored(expression.column, name);
     const inputs = expression.paths.map((path) => this.#reads.source(path));
     const column: ReturnedColumn = { kind: "computed", expression, text: String(what), inputs };
@@ -226,6 +227,7 @@ class Resolver {
   #stored(segments: readonly string[], name: string): ResolvedColumn {
     const source = this.#reads.source(segments);
     if (source.kind === "system") return { column: source, field: systemField(name) };
+    if (source.kind === "found") return { column: source, field: foundField(source.column, name) };
     const chain = this.#reads.chain(segments);
     const { type, metadata } = arrowFieldFromLogical(chain[chain.length - 1], formatFieldPath(segments));
     const nullable = chain.some((field) => field.nullable);

@@ -16,7 +16,9 @@ import type { Order } from "./order.js";
 import { orderedRows, type SortOptions } from "./orderedRows.js";
 import { computationSize, type Projection, returnedColumns } from "./projection.js";
 import type { BatchRows } from "./scan.js";
+import { searchedRows } from "./searchedRows.js";
 import type { RowNumbers } from "./systemColumns.js";
+import type { VectorSearch } from "./vectorSearch.js";
 
 /** Name of the use of memory by rows that a filter selected, or that were sorted. */
 const SELECTED = "selected rows";
@@ -25,6 +27,9 @@ const SELECTED = "selected rows";
 export interface QueryPlan {
   readonly fragments: readonly DataFragment[];
   readonly projection: Projection;
+  /** The search by vector that finds the rows; null for none. */
+  readonly search: VectorSearch | null;
+  /** Comes before the search. */
   readonly filter: Filter | null;
   /** Null for the order in which rows lie on disk. */
   readonly order: Order | null;
@@ -33,8 +38,8 @@ export interface QueryPlan {
 }
 
 /** Most rows that the filter of a query has to find. */
-export const mostFiltered = ({ order, offset, limit }: QueryPlan): number =>
-  order === null ? offset + limit : Number.POSITIVE_INFINITY;
+export const mostFiltered = ({ search, order, offset, limit }: QueryPlan): number =>
+  order === null && search === null ? offset + limit : Number.POSITIVE_INFINITY;
 
 /** How a query is run. */
 export interface QueryOptions extends SortOptions {
@@ -55,7 +60,7 @@ export async function* runQuery(
   numbers: RowNumbers,
   options: QueryOptions,
 ): AsyncGenerator<RecordBatch, void, undefined> {
-  const { projection, filter, order } = plan;
+  const { projection, search, filter, order } = plan;
   const size = computationSize(projection);
   // Expressions run on few rows at a time, so that other work has its turn.
   const batchRows = size === 0 ? options.batchRows : Math.min(options.batchRows, expressionRows(size));
@@ -63,11 +68,13 @@ export async function* runQuery(
   const batch = async ({ columns, rowCount }: BatchRows): Promise<RecordBatch> =>
     makeBatch(projection.schema, await returnedColumns(projection, numbers, columns, rowCount), rowCount);
   const found =
-    order !== null
-      ? orderedRows(source, { ...request, filter, order, numbers })
-      : filter !== null
-        ? filteredRows(source, { ...request, filter, numbers })
-        : null;
+    search !== null
+      ? searchedRows(source, { ...request, search, filter, numbers })
+      : order !== null
+        ? orderedRows(source, { ...request, filter, order, numbers })
+        : filter !== null
+          ? filteredRows(source, { ...request, filter, numbers })
+          : null;
   if (found === null) {
     for await (const rows of observedScan(source, options.observer, request)) yield await batch(rows);
     return;

@@ -32,9 +32,15 @@ export interface UsableIndex {
   readonly segments: readonly IndexSegment[];
 }
 
+/** What opens the files of a segment. */
+interface SegmentOpener<Open> {
+  readonly name: string;
+  open(files: IndexFiles, field: TableField): Promise<Open>;
+}
+
 /** An index as it is kept open, with the files that it was made of. */
 export interface CachedIndex {
-  readonly index: OpenIndex;
+  readonly index: Pick<OpenIndex, "memoryWeight">;
   readonly files: readonly { readonly path: string; readonly identity: string }[];
 }
 
@@ -121,17 +127,17 @@ function addPaths(
  * @returns null where the files are laid out in a way that this release does not read
  * @throws CorruptFileError
  */
-export async function openIndexSegment(
+export async function openIndexSegment<Open extends CachedIndex["index"]>(
   { at, file }: Pick<OpenVersion, "at" | "file">,
   environment: IndexEnvironment,
-  { kind, field }: UsableIndex,
+  { kind, field }: { readonly kind: SegmentOpener<Open>; readonly field: TableField },
   { metadata }: IndexSegment,
   isOwn = false,
-): Promise<OpenIndex | null> {
+): Promise<Open | null> {
   const directory = await resolveIndexDirectory(at, file.manifest, metadata);
   const key = `${directory}|${kind.name}|${field.id}|${typeText(field)}`;
   const { openIndexes } = environment;
-  const load = async (): Promise<CachedIndex> => {
+  const load = async (): Promise<CachedIndex & { readonly index: Open }> => {
     const files = new SegmentFiles(environment, directory, metadata);
     return { index: await kind.open(files, field), files: files.opened };
   };
@@ -139,14 +145,15 @@ export async function openIndexSegment(
     if (isOwn) return (await load()).index;
     const cached = openIndexes.peek(key);
     if (cached !== undefined) {
-      if (await areSame(environment.disk, cached)) return cached.index;
+      if (await areSame(environment.disk, cached)) return cached.index as Open;
       openIndexes.delete(key);
     }
     const { index } = await openIndexes.get(key, async () => {
       const value = await load();
       return { value, weight: value.index.memoryWeight };
     });
-    return index;
+    // The key names the kind, and by it what was opened.
+    return index as Open;
   } catch (error) {
     if (error instanceof UnsupportedError) return null;
     throw error;

@@ -40,7 +40,7 @@ export function targetOf(
   field: TableField,
   parameters: Readonly<Record<string, unknown>> = {},
 ): IndexTarget {
-  return { disk, directory, field, sort: sortInMemory, parameters };
+  return { disk, directory, field, sort: sortInMemory, parameters, rowCount: 0 };
 }
 
 const BATCH_ROWS = 1000;

@@ -4,8 +4,9 @@
  */
 
 import { InvalidInputError, TableIndexAlreadyExistsError, UnsupportedError } from "../../errors.js";
-import type { IndexKind } from "../../indexes/kind.js";
+import type { BuildableKind } from "../../indexes/kind.js";
 import { kindOfName } from "../../indexes/kinds.js";
+import { vectorKindOfName } from "../../indexes/vector/vectorKinds.js";
 import type { JobControl, JobSpec, JsonValue } from "../../jobs/job.js";
 import type { CreateTableIndexRequest, CreateTableIndexResponse } from "../../namespace/indexes.js";
 import { type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";
@@ -48,7 +49,8 @@ async function startBuild(
   if (base === null) throw new UnsupportedError(`${table.at.root}: versions come and go`);
   const fields = decodeSchema(base.file.manifest.fields, base.file.path);
   const kind = buildableKind(asked, resolveField(fields, asked.column));
-  const { column, replaces, parameters } = asked;
+  const { column, replaces } = asked;
+  const parameters = vectorKindOfName(kind.name) === null ? asked.parameters : vectorParameters(asked);
   const definition: IndexDefinition = { column, kind, name: asked.name, replaces, parameters };
   const plan = planIndex(base.file, { ...definition, replaces: true });
   const named = { ...definition, name: plan.name };
@@ -83,7 +85,7 @@ async function startBuild(
  * The kind to build on a column.
  * @throws InvalidInputError for a column that can't have it; UnsupportedError for a kind that this release does not build
  */
-function buildableKind(asked: AskedIndex, at: FieldAtPath): IndexKind {
+function buildableKind(asked: AskedIndex, at: FieldAtPath): BuildableKind {
   const wanted = asked.kind ?? suitableKind(at);
   const { family, name } = wanted;
   const kind = family === "scalar" ? kindOfName(name) : null;
@@ -98,9 +100,19 @@ function buildableKind(asked: AskedIndex, at: FieldAtPath): IndexKind {
     if (type.kind === "fixedSizeList") {
       checkVectorSettings({ ...asked, kind: wanted }, type.size, type.of.kind === "int");
     }
+    const buildable = vectorKindOfName(name);
+    if (buildable !== null && buildable.refusal(at.field) === null) return buildable;
   }
   throw new UnsupportedError(`indexType: building indexes of type ${name} is not supported by this release`);
 }
+
+/** What an index on vectors is made with. */
+const vectorParameters = ({ distance, vector }: AskedIndex): Readonly<Record<string, string | number>> =>
+  Object.fromEntries(
+    Object.entries({ distanceType: distance, ...vector }).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value] as const],
+    ),
+  );
 
 /** What a column gets where no kind is asked for: a vector IVF_PQ, anything else BTREE. */
 function suitableKind({ path, field }: FieldAtPath): AskedKind {

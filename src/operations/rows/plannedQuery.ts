@@ -11,15 +11,18 @@ import { selectColumns } from "../../query/projection.js";
 import type { QueryOptions, QueryPlan } from "../../query/runQuery.js";
 import type { SpillFile } from "../../query/spill.js";
 import { RowNumbers } from "../../query/systemColumns.js";
+import { vectorIndexOf } from "../../query/vectorIndexes.js";
+import { planVectorSearch } from "../../query/vectorSearch.js";
 import { versionSource } from "../../query/versionSource.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
 import type { OpenVersion, TableAt } from "../../table/versions/tableAt.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
-import { filterOf, parametersOf } from "../filter.js";
+import { filterOf, parametersOf, postfilterOf } from "../filter.js";
 import { optionalBoolean, optionalCount } from "../request.js";
 import { requireSnapshot } from "../snapshot.js";
+import { isFilteredFirst, readVectorSearch } from "./vectorRequest.js";
 
 /** A query that is ready to run. */
 export interface PlannedQuery {
@@ -32,9 +35,11 @@ export interface PlannedQuery {
 
 /** Members for features that this release does not have, with the names of these features. */
 const NOT_YET = {
-  vector: "searches by vector",
   fullTextQuery: "searches by text",
 } as const;
+
+/** Rows of a search that says not how many. */
+const DEFAULT_NEAREST = 10;
 
 export async function planQuery(
   context: OperationContext,
@@ -46,7 +51,10 @@ export async function planQuery(
   if (asked !== undefined && k !== undefined && asked !== k) {
     throw new InvalidInputError("limit and k: give one of them");
   }
-  const limit = asked ?? k;
+  const search = readVectorSearch(request);
+  if (search !== null && k === 0) throw new InvalidInputError("k: must be at least 1 in a search by vector");
+  const filtersFirst = isFilteredFirst(request);
+  const limit = asked ?? k ?? (search === null ? undefined : DEFAULT_NEAREST);
   const offset = optionalCount(request.offset, "offset") ?? 0;
   const batchSize = optionalCount(request.batchSize, "batchSize", 1);
   const withRowId = optionalBoolean(request.withRowId, "withRowId") ?? false;
@@ -60,14 +68,28 @@ export async function planQuery(
   const metadata = schemaMetadataOf(manifest);
   const parameters = parametersOf(request.params);
   const selection = { withRowId, maxColumns, parameters };
-  const reads = new ColumnReads(fields);
+  const planned =
+    search === null
+      ? null
+      : await planVectorSearch(fields, search, (column, metric) => vectorIndexOf(snapshot, column, metric));
+  if (planned !== null && (request.orderBy?.length ?? 0) > 0) {
+    throw new UnsupportedError(
+      "orderBy: rows that a search by vector found come in the order of their distance",
+    );
+  }
+  const reads = new ColumnReads(fields, planned?.found);
   const projection = selectColumns(fields, reads, metadata, request.columns, selection);
-  const { filter } = request;
+  const filter = request.filter ?? null;
+  const isPostfilter = planned !== null && !filtersFirst && filter !== null;
   const plan: QueryPlan = {
     fragments: manifest.fragments,
     projection,
+    search: planned && {
+      ...planned,
+      postfilter: isPostfilter ? postfilterOf(fields, filter, parameters, "filter", planned.found) : null,
+    },
     filter:
-      filter === undefined || filter === null
+      filter === null || isPostfilter
         ? null
         : filterOf(snapshot, filter, request.params, "filter", useIndexes),
     order: planOrder(request.orderBy, fields, reads),

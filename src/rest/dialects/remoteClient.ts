@@ -7,6 +7,7 @@
  *     rename: new_namespace                                 new_namespace_id
  *     create_index: metric_type                             distance_type
  *     query: vector [], k beyond exact integers, aliases    no vector, no limit, column_aliases
+ *     query: nprobes beside minimum_nprobes                 the latter
  *     restore: version null                                 the latest
  *     GET /v1/table                                         tables of the root, not of all namespaces
  *     a plus sign in a path                                 itself
@@ -149,6 +150,8 @@ function unquoteModes(body: Members): Members {
 function readQuery(body: Members): Members {
   if (Array.isArray(body.vector) && body.vector.length === 0) delete body.vector;
   if (typeof body.k === "number" && body.k > Number.MAX_SAFE_INTEGER) delete body.k;
+  // It gives the least number of partitions under the older name too.
+  if ("minimum_nprobes" in body) delete body.nprobes;
   const { columns } = body;
   const isMap = typeof columns === "object" && columns !== null && !Array.isArray(columns);
   if (isMap && !("column_names" in columns) && !("column_aliases" in columns)) {

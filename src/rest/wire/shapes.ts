@@ -205,6 +205,8 @@ export const params = z
   .nullish()
   .describe("Values of the parameters of the filter, `$name` in its text");
 
+const numbers = z.array(z.number());
+
 /** Members of a query's body, and of the bodies of query plans. */
 export const query = {
   columns: columnSelection.nullish(),
@@ -213,7 +215,14 @@ export const query = {
   offset: count.nullish(),
   filter: text.nullish(),
   params,
-  vector: z.unknown().optional(),
+  vector: z
+    .union([
+      z.object({ single_vector: numbers.nullish(), multi_vector: z.array(numbers).nullish() }),
+      numbers,
+      z.array(numbers),
+    ])
+    .nullish()
+    .describe("The vector whose nearest rows are searched, or several"),
   vector_column: text.nullish(),
   full_text_query: z.unknown().optional(),
   order_by: z
@@ -228,6 +237,8 @@ export const query = {
     .describe("Columns to sort by, the first of them first"),
   distance_type: text.nullish(),
   nprobes: count.nullish(),
+  minimum_nprobes: count.nullish(),
+  maximum_nprobes: count.nullish(),
   refine_factor: count.nullish(),
   ef: count.nullish(),
   prefilter: z.boolean().nullish(),

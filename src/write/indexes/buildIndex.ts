@@ -161,17 +161,22 @@ async function writeDraft(
   const { fragments } = base.file.manifest;
   const total = fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
   progress?.(0, total);
+  const rows = {
+    [Symbol.asyncIterator]: () =>
+      indexRows(base, { column, fragments, byPlace: kind.knowsPlaces, signal })[Symbol.asyncIterator](),
+  };
   const segment = await writeSegment(
     base.at,
     {
       kind,
       field: column.field,
       parameters,
+      rowCount: total,
       progress: (done) => progress?.(Math.min(done, total), total),
       signal,
       announce: announce && ((name) => announce(name)),
     },
-    (target) => kind.build(indexRows(base, { column, fragments, byPlace: kind.knowsPlaces, signal }), target),
+    (target) => kind.build(rows, target),
   );
   const keys = new Set(fragments.map((fragment) => valuesKey(fragment, column)));
   return { segment, column, version: base.version, keys };

@@ -3,8 +3,8 @@
 import { typeInText } from "../../arrow/types/type.js";
 import { InvalidInputError, TableIndexAlreadyExistsError } from "../../errors.js";
 import { formatFieldPath } from "../../ident.js";
-import type { IndexKind } from "../../indexes/kind.js";
-import { kindOfTypeUrl } from "../../indexes/kinds.js";
+import type { BuildableKind } from "../../indexes/kind.js";
+import { isSameTypeUrl } from "../../indexes/kinds.js";
 import { type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { type NamedIndex, namedIndexes } from "../../table/commit/namedIndexes.js";
@@ -16,7 +16,7 @@ import { kindNamesFor } from "./kindNames.js";
 export interface IndexDefinition {
   /** Path of the column. */
   readonly column: string;
-  readonly kind: IndexKind;
+  readonly kind: BuildableKind;
   /** Null for one made from the column's path. */
   readonly name: string | null;
   /** Whether an index of the same name and column may be replaced. */
@@ -76,9 +76,9 @@ export function requireKind(
 
 /**
  * `<path>_idx`, with a number after it where an index on another column, or of another kind, has that name.
- * An index of the same column and kind keeps its name: it is replaced, or in the way.
+ * An index of the same column and kind keeps its name: it is replaced, or in the way. All kinds for vectors are one here.
  */
-function freeName(present: readonly NamedIndex[], at: FieldAtPath, kind: IndexKind): string {
+function freeName(present: readonly NamedIndex[], at: FieldAtPath, kind: BuildableKind): string {
   const base = `${formatFieldPath(at.chain.map(({ name }) => name))}_idx`;
   for (let number = 1; ; number++) {
     const name = number === 1 ? base : `${base}_${number}`;
@@ -89,7 +89,7 @@ function freeName(present: readonly NamedIndex[], at: FieldAtPath, kind: IndexKi
       ({ fields, indexDetails }) =>
         fields.length === 1 &&
         fields[0] === at.field.id &&
-        kindOfTypeUrl(indexDetails?.typeUrl ?? "") === kind,
+        isSameTypeUrl(indexDetails?.typeUrl ?? "", kind.typeUrl),
     );
     if (isSame) return name;
   }

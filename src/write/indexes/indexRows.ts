@@ -80,12 +80,13 @@ async function* sortedRows(
     sortBytes: SORT_BYTES,
   });
   for await (const { columns, rowCount } of sorted) {
-    yield { values: columns[0], ids: columns[1], rowCount };
+    const [values, ids, codes] = columns;
+    yield { values, ids, rowCount, ...(codes && { codes }) };
   }
 }
 
 async function* valuesAndIds(rows: AsyncIterable<IndexRows>): AsyncGenerator<BatchRows, void, undefined> {
-  for await (const { values, ids, rowCount } of rows) {
-    if (rowCount > 0) yield { columns: [values, ids], rowCount };
+  for await (const { values, ids, codes, rowCount } of rows) {
+    if (rowCount > 0) yield { columns: codes === undefined ? [values, ids] : [values, ids, codes], rowCount };
   }
 }

@@ -6,7 +6,7 @@
 import { ConcurrentModificationError, NamespaceError } from "../../errors.js";
 import { Any } from "../../format/file.js";
 import { IndexFile, IndexMetadata, type RewrittenIndex, Uuid } from "../../format/table.js";
-import type { IndexKind, IndexTarget, WrittenIndexFile } from "../../indexes/kind.js";
+import type { BuildableKind, IndexTarget, WrittenIndexFile } from "../../indexes/kind.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { join } from "../../platform/native.js";
 import { withCoverage } from "../../table/commit/indexCoverage.js";
@@ -17,7 +17,7 @@ import { rowSorter } from "./indexRows.js";
 
 /** A segment whose files are complete and would survive a power cut. */
 export interface WrittenSegment {
-  readonly kind: IndexKind;
+  readonly kind: BuildableKind;
   readonly uuid: Uuid;
   readonly files: readonly WrittenIndexFile[];
   /** Whether all the files are still where they were written, and complete. */
@@ -27,9 +27,11 @@ export interface WrittenSegment {
 }
 
 export interface SegmentOptions {
-  readonly kind: IndexKind;
+  readonly kind: BuildableKind;
   readonly field: IndexTarget["field"];
   readonly parameters?: IndexTarget["parameters"];
+  /** Approximate number of rows; of use to kinds for vectors. Default 0. */
+  readonly rowCount?: number;
   readonly progress?: (doneRows: number) => void;
   readonly signal?: AbortSignal;
   /** Called with the name of the directory before it is made. */
@@ -39,7 +41,7 @@ export interface SegmentOptions {
 /** @throws TableGoneError, ConcurrentModificationError where the table's directory is removed meanwhile */
 export async function writeSegment(
   at: VersionsAt,
-  { kind, field, parameters = {}, progress, signal, announce }: SegmentOptions,
+  { kind, field, parameters = {}, rowCount = 0, progress, signal, announce }: SegmentOptions,
   write: (target: IndexTarget) => Promise<readonly WrittenIndexFile[]>,
 ): Promise<WrittenSegment> {
   const { disk, root } = at;
@@ -52,7 +54,7 @@ export async function writeSegment(
   try {
     await disk.makeDirectory(directory, root);
     const sort = rowSorter(at, signal);
-    files = await write({ disk, directory, field, sort, parameters, progress, signal });
+    files = await write({ disk, directory, field, sort, parameters, rowCount, progress, signal });
     await disk.syncDirectory(directory);
   } catch (error) {
     // The error thrown is the one that kept the index out; files that can't be removed are only garbage.

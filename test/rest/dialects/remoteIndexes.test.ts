@@ -73,8 +73,8 @@ it("it lists and describes those that it does not know", async () => {
 });
 
 it("it is told what can't be built, and what is wrong", async () => {
-  const vector = table.createIndex("vector", { config: Index.ivfFlat() });
-  await expect(vector).rejects.toThrow(/IVF_FLAT/);
+  const vector = table.createIndex("vector", { config: Index.hnswSq() });
+  await expect(vector).rejects.toThrow(/IVF_HNSW_SQ/);
   await expect(table.createIndex("text", { config: Index.fts() })).rejects.toThrow(/406.*FTS/s);
   await expect(table.createIndex("n", { config: Index.labelList() })).rejects.toThrow(
     /400.*n.*can have BTREE/s,

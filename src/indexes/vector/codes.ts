@@ -1,0 +1,249 @@
+/**
+ * How an index encodes vectors, and how distances are computed of codes:
+ *
+ *     flat   the vectors themselves
+ *     PQ     each of M equal parts of a vector as the number of the codeword nearest to it, one of 16 or 256; of the vector
+ *            less its centroid, but by dot product of the vector itself. Byte b of row r of a partition lies at
+ *            b · rows + r where codes are transposed, else at r · bytes + b. Two codes of 4 bits share a byte, the first
+ *            of them in its low half
+ *     SQ     each value as the number of one of 256 equal steps between two bounds
+ *
+ * PQ and SQ by cosine give the squared distance of vectors of length 1, which is twice the distance by cosine.
+ */
+
+import type { LogicalType } from "../../arrow/types/type.js";
+import { Tensor } from "../../format/vectorIndex.js";
+import type { OpenIndexFile } from "../indexFile.js";
+import { fillDistances, queryVector } from "./distance.js";
+import type { Metric, VectorItem } from "./metric.js";
+import { jsonMembers, type TensorNumbers, tensorValues } from "./tensors.js";
+
+export interface Codes {
+  /** The column that holds them, a fixed-size list. */
+  readonly column: string;
+  readonly codeType: LogicalType;
+  readonly codeLength: number;
+  readonly memoryWeight: number;
+  /** Prepares to measure distances from a vector; of length 1 by cosine. */
+  from(query: Float64Array): MeasureCodes;
+}
+
+/**
+ * Computes the distances of all rows of a partition.
+ * @param codes as they lie in the column
+ */
+export type MeasureCodes = (centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array) => void;
+
+const BYTE: LogicalType = { kind: "int", bits: 8, signed: false };
+
+/** @throws CorruptFileError; UnsupportedError */
+export async function openCodes(
+  kind: "IVF_FLAT" | "IVF_PQ" | "IVF_SQ",
+  metric: Metric,
+  file: OpenIndexFile,
+  item: VectorItem,
+  dimension: number,
+): Promise<Codes> {
+  const members = storageMembers(file);
+  switch (kind) {
+    case "IVF_FLAT":
+      return flatCodes(metric, item, dimension);
+    case "IVF_PQ":
+      return pqCodes(await readCodebook(members, file, dimension), metric);
+    case "IVF_SQ":
+      return sqCodes(members, metric, file, dimension);
+  }
+}
+
+/** Of a list with one text of JSON. */
+function storageMembers(file: OpenIndexFile): Readonly<Record<string, unknown>> {
+  const [text] = Object.values(jsonMembers(file, file.text("storage_metadata")));
+  return jsonMembers(file, typeof text === "string" ? text : null);
+}
+
+function count(
+  members: Readonly<Record<string, unknown>>,
+  name: string,
+  file: OpenIndexFile,
+  most: number,
+): number {
+  const value = members[name];
+  if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= most) return value;
+  return file.fail(`${name} is ${JSON.stringify(value)}`);
+}
+
+// ------------------------------------------------------------------------------------------------- flat
+
+function flatCodes(metric: Metric, item: VectorItem, dimension: number): Codes {
+  const codeType: LogicalType = item === "uint8" ? BYTE : { kind: "float", bits: bitsOf(item) };
+  return {
+    column: "flat",
+    codeType,
+    codeLength: dimension,
+    memoryWeight: 0,
+    from(query) {
+      const own = queryVector(item, query);
+      return (_, codes, distances) =>
+        fillDistances(item, metric, [own], dimension, codes, distances.length, [distances]);
+    },
+  };
+}
+
+const bitsOf = (item: Exclude<VectorItem, "uint8">): 16 | 32 | 64 =>
+  item === "float16" ? 16 : item === "float32" ? 32 : 64;
+
+// --------------------------------------------------------------------------------------------------- PQ
+
+interface Codebook {
+  readonly bits: 4 | 8;
+  /** Number of the parts of a vector. */
+  readonly parts: number;
+  readonly dimension: number;
+  /** Part by part its codewords, one behind the other. */
+  readonly words: TensorNumbers;
+  readonly isTransposed: boolean;
+}
+
+async function readCodebook(
+  members: Readonly<Record<string, unknown>>,
+  file: OpenIndexFile,
+  dimension: number,
+): Promise<Codebook> {
+  const bits = count(members, "nbits", file, 8);
+  const parts = count(members, "num_sub_vectors", file, dimension);
+  if ((bits !== 4 && bits !== 8) || dimension % parts !== 0 || (parts * bits) % 8 !== 0) {
+    return file.fail(`${parts} codes of ${bits} bits for vectors of ${dimension}`);
+  }
+  const position = count(members, "codebook_position", file, 2 ** 16);
+  const { bytes, byteOffset } = await file.globalBuffer(position);
+  const tensor = tensorValues(Tensor.decode(bytes, { path: file.path, byteOffset }), file, dimension);
+  if (tensor.rowCount !== 2 ** bits) file.fail(`${tensor.rowCount} codewords for codes of ${bits} bits`);
+  return { bits, parts, dimension, words: tensor.numbers, isTransposed: members.transposed === true };
+}
+
+function pqCodes(codebook: Codebook, metric: Metric): Codes {
+  const { bits, parts, words } = codebook;
+  const wordCount = 2 ** bits;
+  const byteCount = (parts * bits) / 8;
+  return {
+    column: "__pq_code",
+    codeType: BYTE,
+    codeLength: byteCount,
+    memoryWeight: words.byteLength,
+    from(query) {
+      const table = new Float32Array(parts * wordCount);
+      const residual = new Float64Array(query.length);
+      // By dot product, the table is the same for all partitions.
+      if (metric === "dot") fillProducts(codebook, query, table);
+      return (centroid, codes, distances) => {
+        if (metric !== "dot") {
+          for (let index = 0; index < residual.length; index++)
+            residual[index] = query[index] - centroid[index];
+          fillSquares(codebook, residual, table);
+        }
+        addUpCodes(codebook, table, codes, distances);
+        if (metric === "dot") {
+          for (let row = 0; row < distances.length; row++) distances[row] = 1 - distances[row];
+        }
+      };
+    },
+  };
+}
+
+/** Squared distances of the parts of a vector from each of their codewords. */
+function fillSquares(
+  { parts, bits, words, dimension }: Codebook,
+  vector: Float64Array,
+  table: Float32Array,
+): void {
+  const width = dimension / parts;
+  for (let entry = 0, at = 0; entry < table.length; entry++) {
+    const start = (entry >>> bits) * width;
+    let sum = 0;
+    for (let index = start; index < start + width; index++, at++) {
+      const difference = vector[index] - words[at];
+      sum += difference * difference;
+    }
+    table[entry] = sum;
+  }
+}
+
+/** Dot products of the same. */
+function fillProducts(
+  { parts, bits, words, dimension }: Codebook,
+  vector: Float64Array,
+  table: Float32Array,
+): void {
+  const width = dimension / parts;
+  for (let entry = 0, at = 0; entry < table.length; entry++) {
+    const start = (entry >>> bits) * width;
+    let sum = 0;
+    for (let index = start; index < start + width; index++, at++) sum += vector[index] * words[at];
+    table[entry] = sum;
+  }
+}
+
+/** Adds up the entries of a table that codes stand for. */
+function addUpCodes(
+  { bits, parts, isTransposed }: Codebook,
+  table: Float32Array,
+  codes: Uint8Array,
+  sums: Float32Array,
+): void {
+  const rowCount = sums.length;
+  const byteCount = (parts * bits) / 8;
+  const [step, stride] = isTransposed ? [1, rowCount] : [byteCount, 1];
+  sums.fill(0);
+  for (let byte = 0; byte < byteCount; byte++) {
+    let at = byte * stride;
+    if (bits === 8) {
+      const own = table.subarray(byte * 256, (byte + 1) * 256);
+      for (let row = 0; row < rowCount; row++, at += step) sums[row] += own[codes[at]];
+    } else {
+      const low = table.subarray(byte * 32, byte * 32 + 16);
+      const high = table.subarray(byte * 32 + 16, byte * 32 + 32);
+      for (let row = 0; row < rowCount; row++, at += step)
+        sums[row] += low[codes[at] & 15] + high[codes[at] >>> 4];
+    }
+  }
+}
+
+// --------------------------------------------------------------------------------------------------- SQ
+
+function sqCodes(
+  members: Readonly<Record<string, unknown>>,
+  metric: Metric,
+  file: OpenIndexFile,
+  dimension: number,
+): Codes {
+  const { start, end } = (members.bounds ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof start !== "number" || typeof end !== "number" || !(end >= start)) {
+    return file.fail(`bounds are ${JSON.stringify(members.bounds)}`);
+  }
+  const width = (end - start) / 255;
+  return {
+    column: "__sq_code",
+    codeType: BYTE,
+    codeLength: dimension,
+    memoryWeight: 0,
+    from(query) {
+      const own = Float64Array.from(query, (value) => quantized(value, start, width));
+      return (_, codes, distances) => {
+        for (let row = 0, at = 0; row < distances.length; row++) {
+          let sum = 0;
+          if (metric === "dot") {
+            for (let index = 0; index < dimension; index++, at++)
+              sum += query[index] * (start + codes[at] * width);
+            distances[row] = 1 - sum;
+            continue;
+          }
+          for (let index = 0; index < dimension; index++, at++) sum += (own[index] - codes[at]) ** 2;
+          distances[row] = sum * width * width;
+        }
+      };
+    },
+  };
+}
+
+const quantized = (value: number, start: number, width: number): number =>
+  width === 0 ? 0 : Math.max(0, Math.min(255, Math.trunc((value - start) / width)));

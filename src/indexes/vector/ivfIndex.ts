@@ -1,0 +1,161 @@
+/** One open segment of an index on vectors, searched partition by partition. Partitions that were read are cached. */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { columnBytes } from "../../arrow/columns/columnBytes.js";
+import { breathe } from "../../async/eventLoop.js";
+import { alignedBytes } from "../../bytes/aligned.js";
+import type { TableField } from "../../schema/schema.js";
+import { integerWords } from "../indexFile.js";
+import type { IndexFiles } from "../kind.js";
+import { fillDistances, queryVector } from "./distance.js";
+import { type IvfFiles, openIvfFiles, ROW_ID_COLUMN } from "./ivfFiles.js";
+import type { Metric, VectorItem } from "./metric.js";
+import type { NearestRows } from "./nearestRows.js";
+
+export interface IvfSearch {
+  /** The vector to search for. */
+  readonly query: Float64Array;
+  /** Partitions that are looked into. */
+  readonly leastProbes: number;
+  /** Partitions that are looked into where fewer rows than wanted were found. */
+  readonly mostProbes: number;
+  /** Rows that are wanted. */
+  readonly wantedRows: number;
+  readonly lowerBound: number;
+  readonly upperBound: number;
+  /** The address of the row of an id, as a pair of words put into `address`; false where it is not to be found. */
+  place(low: number, high: number, address: Uint32Array): boolean;
+  readonly signal?: AbortSignal;
+}
+
+export class IvfIndex {
+  readonly #files: IndexFiles;
+  readonly #ivf: IvfFiles;
+  readonly #centroidItem: VectorItem;
+  readonly #centroidBytes: Uint8Array;
+
+  private constructor(files: IndexFiles, ivf: IvfFiles) {
+    this.#files = files;
+    this.#ivf = ivf;
+    const { centroids } = ivf;
+    this.#centroidItem =
+      centroids instanceof Float32Array ? "float32" : centroids instanceof Float64Array ? "float64" : "uint8";
+    this.#centroidBytes = new Uint8Array(centroids.buffer, centroids.byteOffset, centroids.byteLength);
+  }
+
+  /** @throws CorruptFileError; UnsupportedError for kinds that are not searched */
+  static async open(files: IndexFiles, field: TableField): Promise<IvfIndex> {
+    return new IvfIndex(files, await openIvfFiles(files, field));
+  }
+
+  get kind(): IvfFiles["kind"] {
+    return this.#ivf.kind;
+  }
+
+  get metric(): Metric {
+    return this.#ivf.metric;
+  }
+
+  get partitionCount(): number {
+    return this.#ivf.starts.length - 1;
+  }
+
+  get memoryWeight(): number {
+    const { starts, codes } = this.#ivf;
+    return 1024 + this.#centroidBytes.length + starts.byteLength + codes.memoryWeight;
+  }
+
+  /** Offers the rows of the nearest partitions. */
+  async search(search: IvfSearch, nearest: NearestRows): Promise<void> {
+    const query = this.metric === "cosine" ? unitVector(search.query) : search.query;
+    const measure = this.#ivf.codes.from(query);
+    const order = this.#partitionOrder(query);
+    const { leastProbes, mostProbes, wantedRows } = search;
+    let offered = 0;
+    for (const [probe, partition] of order.entries()) {
+      if (probe >= leastProbes && (probe >= mostProbes || offered >= wantedRows)) return;
+      search.signal?.throwIfAborted();
+      offered += await this.#searchPartition(partition, measure, search, nearest);
+      await breathe();
+    }
+  }
+
+  /** Partitions, the nearest first. */
+  #partitionOrder(query: Float64Array): Uint32Array {
+    const { dimension, metric } = this.#ivf;
+    const count = this.partitionCount;
+    const distances = new Float32Array(count);
+    const own = queryVector(this.#centroidItem, query);
+    const by = metric === "cosine" ? "l2" : metric;
+    fillDistances(this.#centroidItem, by, [own], dimension, this.#centroidBytes, count, [distances]);
+    return Uint32Array.from({ length: count }, (_, partition) => partition).sort(
+      (a, b) => distances[a] - distances[b] || a - b,
+    );
+  }
+
+  async #searchPartition(
+    partition: number,
+    measure: ReturnType<IvfFiles["codes"]["from"]>,
+    { lowerBound, upperBound, place, signal }: IvfSearch,
+    nearest: NearestRows,
+  ): Promise<number> {
+    const { starts, dimension, centroids, rows, codes } = this.#ivf;
+    const [start, end] = [starts[partition], starts[partition + 1]];
+    if (start === end) return 0;
+    const [ids, values] = await Promise.all([
+      this.#part(ROW_ID_COLUMN, partition, signal),
+      this.#part(codes.column, partition, signal),
+    ]);
+    const words = integerWords(ids, rows.path);
+    const distances = new Float32Array(end - start);
+    measure(
+      centroids.subarray(partition * dimension, (partition + 1) * dimension),
+      bytesOf(values, (reason) => rows.fail(reason)),
+      distances,
+    );
+    const address = new Uint32Array(2);
+    let offered = 0;
+    for (let row = 0; row < distances.length; row++) {
+      const distance = distances[row];
+      // Rows that are too far away count as found: nothing is gained by looking further for others.
+      if (!(distance >= lowerBound && distance < upperBound)) continue;
+      if (distance > nearest.farthest) {
+        offered++;
+      } else if (place(words[2 * row], words[2 * row + 1], address)) {
+        nearest.add(distance, address[0], address[1]);
+        offered++;
+      }
+    }
+    return offered;
+  }
+
+  #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
+    const { rows, starts } = this.#ivf;
+    const load = async () => {
+      const [value] = await rows.spans(
+        column,
+        [{ start: starts[partition], end: starts[partition + 1] }],
+        signal,
+      );
+      return { value, weight: columnBytes(value) + 128 };
+    };
+    const key = `${rows.cacheKey}${column}|${partition}`;
+    return this.#files.parts.get(key, load) as Promise<Column>;
+  }
+}
+
+/** The bytes of codes, which have no nulls. */
+function bytesOf(column: Column, fail: (reason: string) => never): Uint8Array {
+  if (column.kind !== "fixedSizeList" || column.items.kind !== "fixed")
+    return fail("codes that are no lists");
+  if (column.validity !== null || column.items.validity !== null) return fail("nulls among codes");
+  return alignedBytes(column.items.values, column.items.byteWidth);
+}
+
+/** The vector with the length 1. */
+function unitVector(vector: Float64Array): Float64Array {
+  let squares = 0;
+  for (const value of vector) squares += value * value;
+  const length = Math.sqrt(squares);
+  return length === 0 ? vector : vector.map((value) => value / length);
+}

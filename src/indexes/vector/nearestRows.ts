@@ -1,0 +1,115 @@
+/**
+ * The rows with the smallest distances, of all that are offered; rows of equal distance by their addresses. Rows farther
+ * away than the last of those found so far are passed over; the others are kept until there are twice as many as wanted,
+ * and are sorted then.
+ */
+
+/** Minimum rows that are kept before they are sorted. */
+const MIN_KEPT_ROWS = 1024;
+/** A place among the kept rows beside the bits of a distance, in one number. */
+const PLACES = 2 ** 20;
+/** Rows that can be wanted: twice as many have a place. */
+export const MAX_NEAREST = PLACES / 2;
+
+/** Rows in order. */
+export interface FoundRows {
+  readonly distances: Float32Array;
+  /** Pairs of words: the physical row, and the id of the fragment. */
+  readonly addresses: Uint32Array;
+}
+
+export class NearestRows {
+  readonly #count: number;
+  readonly #mostKept: number;
+  #distances: Float32Array;
+  #addresses: Uint32Array;
+  #keptRows = 0;
+  #farthest = Number.POSITIVE_INFINITY;
+
+  /** @param count number of rows that are wanted, from 1 to {@link MAX_NEAREST} */
+  constructor(count: number) {
+    this.#count = count;
+    this.#mostKept = Math.max(MIN_KEPT_ROWS, 2 * count);
+    const first = Math.min(this.#mostKept, 2 * MIN_KEPT_ROWS);
+    this.#distances = new Float32Array(first);
+    this.#addresses = new Uint32Array(2 * first);
+  }
+
+  /** A row that is farther away is not among those wanted. */
+  get farthest(): number {
+    return this.#farthest;
+  }
+
+  /** Offers a row; its distance is a number. */
+  add(distance: number, low: number, high: number): void {
+    if (distance > this.#farthest) return;
+    if (this.#keptRows === this.#distances.length) this.#grow();
+    const place = this.#keptRows++;
+    this.#distances[place] = distance;
+    this.#addresses[2 * place] = low;
+    this.#addresses[2 * place + 1] = high;
+    if (this.#keptRows === this.#mostKept) this.#cut();
+  }
+
+  #grow(): void {
+    const size = Math.min(this.#mostKept, 2 * this.#distances.length);
+    const distances = new Float32Array(size);
+    distances.set(this.#distances);
+    this.#distances = distances;
+    const addresses = new Uint32Array(2 * size);
+    addresses.set(this.#addresses);
+    this.#addresses = addresses;
+  }
+
+  /** Sorts what is kept, and keeps the first rows. */
+  #cut(): void {
+    const { distances, addresses } = this.#sorted();
+    const count = Math.min(this.#count, distances.length);
+    this.#distances.set(distances.subarray(0, count));
+    this.#addresses.set(addresses.subarray(0, 2 * count));
+    this.#keptRows = count;
+    if (count === this.#count) this.#farthest = distances[count - 1];
+  }
+
+  #sorted(): FoundRows {
+    const count = this.#keptRows;
+    const bits = new Int32Array(this.#distances.buffer, 0, count);
+    // Numbers that combine the order of the distance with its place sort many times faster than a comparison function.
+    const keys = new Float64Array(count);
+    for (let place = 0; place < count; place++) {
+      const order = bits[place] < 0 ? ~bits[place] >>> 0 : (bits[place] | 0x8000_0000) >>> 0;
+      keys[place] = order * PLACES + place;
+    }
+    keys.sort();
+    const places = Uint32Array.from(keys, (key) => key % PLACES);
+    for (let start = 0; start < count; ) {
+      let end = start + 1;
+      while (end < count && bits[places[end]] === bits[places[start]]) end++;
+      if (end - start > 1) places.subarray(start, end).sort((a, b) => this.#compareAddresses(a, b));
+      start = end;
+    }
+    const distances = new Float32Array(count);
+    const addresses = new Uint32Array(2 * count);
+    for (const [row, place] of places.entries()) {
+      distances[row] = this.#distances[place];
+      addresses[2 * row] = this.#addresses[2 * place];
+      addresses[2 * row + 1] = this.#addresses[2 * place + 1];
+    }
+    return { distances, addresses };
+  }
+
+  #compareAddresses(a: number, b: number): number {
+    const addresses = this.#addresses;
+    return addresses[2 * a + 1] - addresses[2 * b + 1] || addresses[2 * a] - addresses[2 * b];
+  }
+
+  /** The rows that are wanted, in order. */
+  finish(): FoundRows {
+    this.#cut();
+    const count = this.#keptRows;
+    return {
+      distances: this.#distances.slice(0, count),
+      addresses: this.#addresses.slice(0, 2 * count),
+    };
+  }
+}

@@ -1,0 +1,102 @@
+/** The members of a query that are about its search by vector. */
+
+import { tagOf } from "../../bytes/tag.js";
+import { InvalidInputError } from "../../errors.js";
+import type { QueryTableRequest } from "../../namespace/queries.js";
+import { shortly } from "../../optionMembers.js";
+import type { AskedSearch } from "../../query/vectorSearch.js";
+import { optionalBoolean, optionalCount, optionalString } from "../request.js";
+
+/** Numbers in all vectors of a request. */
+const MAX_NUMBERS = 2 ** 24;
+
+/**
+ * What a request searches for; null where it does not search by vector.
+ * @throws InvalidInputError naming the member
+ */
+export function readVectorSearch(request: QueryTableRequest): AskedSearch | null {
+  const { vector } = request;
+  if (vector === undefined || vector === null) return null;
+  const nprobes = optionalCount(request.nprobes, "nprobes", 1);
+  const least = optionalCount(request.minimumNprobes, "minimumNprobes", 1);
+  const most = optionalCount(request.maximumNprobes, "maximumNprobes");
+  if (nprobes !== undefined && (least !== undefined || most !== undefined)) {
+    throw new InvalidInputError("nprobes: give it, or minimumNprobes and maximumNprobes");
+  }
+  if (least !== undefined && most !== undefined && most !== 0 && most < least) {
+    throw new InvalidInputError(`maximumNprobes: must be at least minimumNprobes, ${least}, not ${most}`);
+  }
+  return {
+    vectors: readVectors(vector),
+    column: optionalString(request.vectorColumn, "vectorColumn"),
+    distanceType: optionalString(request.distanceType, "distanceType"),
+    lowerBound: optionalBound(request.lowerBound, "lowerBound"),
+    upperBound: optionalBound(request.upperBound, "upperBound"),
+    leastProbes: nprobes ?? least,
+    mostProbes: nprobes ?? most,
+    refineFactor: optionalCount(request.refineFactor, "refineFactor", 1),
+    beam: optionalCount(request.ef, "ef", 1),
+    usesIndex: !(optionalBoolean(request.bypassVectorIndex, "bypassVectorIndex") ?? false),
+    isIndexedOnly: optionalBoolean(request.fastSearch, "fastSearch") ?? false,
+  };
+}
+
+/** Whether the filter comes before the search. */
+export const isFilteredFirst = ({ prefilter }: QueryTableRequest): boolean =>
+  optionalBoolean(prefilter, "prefilter") ?? true;
+
+function optionalBound(value: unknown, member: string): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "number" && !Number.isNaN(value)) return value;
+  throw new InvalidInputError(`${member}: must be a number, not ${shortly(value)}`);
+}
+
+function readVectors(value: unknown): readonly Float64Array[] {
+  if (isNumberList(value)) return checkedCount(listsIn(value) ?? [value], "vector");
+  if (typeof value === "object" && value !== null && !ArrayBuffer.isView(value)) {
+    const { singleVector, multiVector } = value as Readonly<Record<string, unknown>>;
+    const one = singleVector ?? undefined;
+    const several = multiVector ?? undefined;
+    if (one !== undefined && several === undefined) return checkedCount([one], "vector.singleVector");
+    if (several !== undefined && one === undefined && Array.isArray(several)) {
+      return checkedCount(several, "vector.multiVector");
+    }
+  }
+  throw new InvalidInputError(
+    `vector: must be a list of numbers, a typed array, or a list of these, not ${shortly(value)}`,
+  );
+}
+
+const isNumberList = (value: unknown): value is ArrayLike<unknown> =>
+  Array.isArray(value) || (ArrayBuffer.isView(value) && tagOf(value) !== "DataView");
+
+/** The lists in a list; null where it holds something else. */
+const listsIn = (value: ArrayLike<unknown>): readonly unknown[] | null =>
+  Array.isArray(value) && value.length > 0 && isNumberList(value[0]) ? value : null;
+
+function checkedCount(vectors: readonly unknown[], label: string): Float64Array[] {
+  let numbers = 0;
+  return vectors.map((vector, index) => {
+    const name = vectors.length === 1 ? label : `${label}[${index}]`;
+    if (!isNumberList(vector)) {
+      throw new InvalidInputError(`${name}: must be a list of numbers, not ${shortly(vector)}`);
+    }
+    numbers += vector.length;
+    if (numbers > MAX_NUMBERS) throw new InvalidInputError(`vector: has more than ${MAX_NUMBERS} numbers`);
+    return numbersIn(vector, name);
+  });
+}
+
+/** A copy, so that the caller may go on using the array. */
+function numbersIn(vector: ArrayLike<unknown>, name: string): Float64Array {
+  if (vector.length === 0) throw new InvalidInputError(`${name}: has no numbers`);
+  const numbers = new Float64Array(vector.length);
+  for (let index = 0; index < numbers.length; index++) {
+    const number = vector[index];
+    if (typeof number !== "number" || !Number.isFinite(number)) {
+      throw new InvalidInputError(`${name}[${index}]: must be a finite number, not ${shortly(number)}`);
+    }
+    numbers[index] = number;
+  }
+  return numbers;
+}

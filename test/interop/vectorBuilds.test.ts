@@ -1,0 +1,219 @@
+/** Indexes on vectors that we build: the reference finds as much by them as by its own, and keeps them right. */
+
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { tableToIPC } from "apache-arrow";
+import { DirectoryNamespace, InvalidInputError, UnsupportedError } from "tiltyard";
+import { type Connection, connect, Index, type Table } from "tiltyard-reference/session.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { buildIndex } from "../support/indexedTable.js";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+import { nearestOf, randomNumbers, type TestRow, testRows, vectorTable } from "../support/vectorTables.js";
+
+const DIMENSION = 16;
+const ROWS = 3000;
+const PARTITIONS = 8;
+const QUERIES = 40;
+const NEAREST = 10;
+const METRICS = ["l2", "cosine", "dot"] as const;
+type FloatMetric = (typeof METRICS)[number];
+
+let root: string;
+let namespace: DirectoryNamespace;
+let connection: Connection;
+beforeAll(async () => {
+  root = await makeTempDir();
+  namespace = new DirectoryNamespace({ root, durability: "none" });
+  connection = await connect(root, { readConsistencyInterval: 0 });
+});
+afterAll(async () => {
+  connection.close();
+  await namespace.close();
+});
+
+function clusteredRows(count: number, seed: number, firstId = 0): TestRow[] {
+  const centre = randomNumbers(4);
+  const centres = Array.from({ length: 30 }, () => Array.from({ length: DIMENSION }, () => centre() * 4 - 2));
+  const next = randomNumbers(seed);
+  return Array.from({ length: count }, (_, row) => {
+    const around = centres[Math.floor(next() * centres.length)];
+    const vector = around.map((value) => Math.fround(value + (next() - 0.5) * 2));
+    return { id: firstId + row, group: 0, vector: next() < 0.02 ? null : vector };
+  });
+}
+
+const streamOf = (rows: readonly TestRow[]): Uint8Array =>
+  tableToIPC(vectorTable("float32", DIMENSION, rows), "stream");
+
+const theirConfig = (kind: string, distanceType: FloatMetric): Index =>
+  kind === "IVF_FLAT"
+    ? Index.ivfFlat({ numPartitions: PARTITIONS, distanceType })
+    : Index.ivfPq({ numPartitions: PARTITIONS, numSubVectors: 8, distanceType });
+
+interface Found {
+  readonly id: number;
+  readonly _distance: number;
+}
+
+const queriesOf = (rows: readonly TestRow[]): (readonly number[])[] =>
+  clusteredRows(QUERIES, 99).map(({ vector }, query) => vector ?? rows[query].vector ?? []);
+
+/** How many of the nearest rows the reference finds, of all queries together. */
+async function foundThere(table: Table, metric: FloatMetric, rows: readonly TestRow[], nprobes: number) {
+  let found = 0;
+  for (const vector of queriesOf(rows)) {
+    const wanted = idsOf(nearestOf(metric, rows, vector).slice(0, NEAREST));
+    const query = table
+      .query()
+      .nearestTo([...vector])
+      .distanceType(metric)
+      .limit(NEAREST)
+      .nprobes(nprobes);
+    found += ((await query.toArray()) as Found[]).filter(({ id }) => wanted.has(id)).length;
+  }
+  return found / QUERIES / NEAREST;
+}
+
+const idsOf = (rows: readonly { readonly id: number }[]): Set<number> => new Set(rows.map(({ id }) => id));
+
+async function foundHere(name: string, metric: FloatMetric, rows: readonly TestRow[], nprobes: number) {
+  let found = 0;
+  for (const vector of queriesOf(rows)) {
+    const wanted = idsOf(nearestOf(metric, rows, vector).slice(0, NEAREST));
+    const query = { id: [name], vector, k: NEAREST, nprobes };
+    const own = (await (await namespace.queryTable(query)).toArray()) as unknown as Found[];
+    found += own.filter(({ id }) => wanted.has(id)).length;
+  }
+  return found / QUERIES / NEAREST;
+}
+
+describe.each(METRICS)("by %s", (distanceType) => {
+  it.each(["IVF_FLAT", "IVF_PQ"] as const)("the reference finds by our %s what it finds by its own", async (indexType) => {
+    const [ours, theirs] = [`ours_${indexType}_${distanceType}`, `theirs_${indexType}_${distanceType}`];
+    const rows = clusteredRows(ROWS, 3);
+    await namespace.createTable({ id: [ours] }, streamOf(rows));
+    await reference.createTable(root, theirs, streamOf(rows));
+    const request = { id: [ours], column: "v", indexType, distanceType, numPartitions: PARTITIONS };
+    await buildIndex(namespace, { ...request, ...(indexType === "IVF_PQ" && { numSubVectors: 8 }) });
+    const table = await connection.openTable(ours);
+    const other = await connection.openTable(theirs);
+    await other.createIndex("v", { config: theirConfig(indexType, distanceType) });
+    expect(await table.indexStats("v_idx")).toMatchObject({
+      ...{ indexType, distanceType, numIndexedRows: ROWS, numUnindexedRows: 0 },
+    });
+    const plan = await table
+      .query()
+      .nearestTo([...queriesOf(rows)[0]])
+      .distanceType(distanceType)
+      .explainPlan(true);
+    expect(plan).toContain("ANN");
+    for (const nprobes of [2, PARTITIONS]) {
+      const by = await foundThere(table, distanceType, rows, nprobes);
+      const byTheirs = await foundThere(other, distanceType, rows, nprobes);
+      const own = await foundHere(ours, distanceType, rows, nprobes);
+      // Few queries, and an index of the reference's that is another each time: chance moves some points.
+      expect(by, `${nprobes} probes`).toBeGreaterThanOrEqual(byTheirs - 0.05);
+      expect(own).toBeGreaterThanOrEqual(by - 0.01);
+      if (indexType === "IVF_FLAT" && nprobes === PARTITIONS) expect(by).toBeGreaterThan(0.999);
+    }
+  });
+});
+
+it("is kept right by the reference while rows come, go and move, and left alone by our own upkeep", async () => {
+  const id = ["upkeep"];
+  const rows = clusteredRows(ROWS, 5);
+  await namespace.createTable({ id }, streamOf(rows));
+  await buildIndex(namespace, {
+    id,
+    column: "v",
+    indexType: "IVF_FLAT",
+    distanceType: "l2",
+    numPartitions: 4,
+  });
+  const more = clusteredRows(400, 6, ROWS);
+  await namespace.insertIntoTable({ id }, streamOf(more));
+  await namespace.deleteFromTable({ id, predicate: "id % 5 = 0" });
+  const left = [...rows, ...more].filter(({ id: own }) => own % 5 !== 0);
+  const table = await connection.openTable("upkeep");
+  const isRight = async () => {
+    expect(await foundHere("upkeep", "l2", left, 4)).toBe(1);
+    expect(await foundThere(table, "l2", left, 4)).toBe(1);
+  };
+  await isRight();
+  await namespace.optimizeTable({ id });
+  await isRight();
+  await table.optimize();
+  expect(await table.indexStats("v_idx")).toMatchObject({ numUnindexedRows: 0 });
+  await isRight();
+});
+
+it("is the same for the same rows, and may take the place of another", async () => {
+  const files: Buffer[][] = [];
+  for (const name of ["same_a", "same_b"]) {
+    await namespace.createTable({ id: [name] }, streamOf(clusteredRows(1500, 8)));
+    await buildIndex(namespace, {
+      id: [name],
+      column: "v",
+      indexType: "IVF_PQ",
+      numPartitions: 3,
+      numSubVectors: 4,
+    });
+    const directory = join(root, `${name}.lance`, "_indices");
+    const [segment] = await readdir(directory);
+    files.push(
+      await Promise.all(
+        ["index.idx", "auxiliary.idx"].map((file) => readFile(join(directory, segment, file))),
+      ),
+    );
+  }
+  expect(files[0]).toEqual(files[1]);
+  const id = ["same_a"];
+  await buildIndex(namespace, { id, column: "v", indexType: "IVF_SQ", distanceType: "l2", replace: true });
+  const { indexes } = await namespace.listTableIndices({ id });
+  expect(indexes).toMatchObject([{ indexName: "v_idx" }]);
+  const stats = await namespace.describeTableIndexStats({ id, indexName: "v_idx" });
+  expect(stats).toMatchObject({ indexType: "IVF_SQ", distanceType: "l2", numIndexedRows: 1500 });
+  expect(await foundHere("same_a", "l2", clusteredRows(1500, 8), 1)).toBeGreaterThan(0.9);
+});
+
+it("takes floats of 16 and 64 bits, and tables with stable row ids", async () => {
+  for (const item of ["float16", "float64"] as const) {
+    const id = [item];
+    const rows = testRows(item, 5, 500, 3);
+    await namespace.createTable({ id, stableRowIds: true }, tableToIPC(vectorTable(item, 5, rows), "stream"));
+    await buildIndex(namespace, { id, column: "v", indexType: "IVF_FLAT", numPartitions: 2 });
+    await namespace.deleteFromTable({ id, predicate: "id < 100" });
+    const left = rows.filter(({ id: own }) => own >= 100);
+    const vector = rows[1].vector ?? rows[2].vector ?? [];
+    const found = (await (await namespace.queryTable({ id, vector, k: 5 })).toArray()) as unknown as Found[];
+    const there = await (await connection.openTable(item))
+      .query()
+      .nearestTo([...vector])
+      .limit(5)
+      .toArray();
+    expect(found.map((row) => row.id)).toEqual(
+      nearestOf("l2", left, vector)
+        .slice(0, 5)
+        .map((row) => row.id),
+    );
+    expect(there.map((row) => row.id)).toEqual(found.map((row) => row.id));
+  }
+});
+
+it("is refused where it can't be, or is of a kind that is not built", async () => {
+  const id = ["refused"];
+  await namespace.createTable(
+    { id },
+    streamOf(clusteredRows(10, 1).map((row) => ({ ...row, vector: null }))),
+  );
+  const build = (request: object) =>
+    buildIndex(namespace, { id, column: "v", indexType: "IVF_FLAT", ...request });
+  await expect(build({})).rejects.toThrow(InvalidInputError);
+  await expect(build({ indexType: "IVF_HNSW_SQ" })).rejects.toThrow(UnsupportedError);
+  await expect(build({ indexType: "IVF_RQ" })).rejects.toThrow(UnsupportedError);
+  await expect(build({ indexType: "IVF_PQ", numSubVectors: 5 })).rejects.toThrow(InvalidInputError);
+  await expect(build({ distanceType: "hamming" })).rejects.toThrow(InvalidInputError);
+  await expect(build({ column: "id" })).rejects.toThrow(InvalidInputError);
+  expect((await namespace.listTableIndices({ id })).indexes).toEqual([]);
+});

@@ -1,0 +1,201 @@
+/** Indexes on vectors that the reference made: what is found by them is right, and as good as what it finds itself. */
+
+import { tableToIPC } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { type Connection, connect, Index, type Table } from "tiltyard-reference/session.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+import {
+  nearestOf,
+  randomNumbers,
+  type TestMetric,
+  type TestRow,
+  vectorTable,
+} from "../support/vectorTables.js";
+
+const DIMENSION = 16;
+const ROWS = 2000;
+const NEAREST = 10;
+
+let root: string;
+let namespace: DirectoryNamespace;
+let connection: Connection;
+beforeAll(async () => {
+  root = await makeTempDir();
+  namespace = new DirectoryNamespace({ root, durability: "none" });
+  connection = await connect(root, { readConsistencyInterval: 0 });
+});
+afterAll(async () => {
+  connection.close();
+  await namespace.close();
+});
+
+/** Vectors in clusters, as embeddings are. */
+function clusteredRows(count: number, seed: number, firstId: number): TestRow[] {
+  const centre = randomNumbers(4);
+  const centres = Array.from({ length: 12 }, () => Array.from({ length: DIMENSION }, () => centre() * 4 - 2));
+  const next = randomNumbers(seed);
+  return Array.from({ length: count }, (_, row) => {
+    const around = centres[Math.floor(next() * centres.length)];
+    const vector = around.map((value) => Math.fround(value + (next() - 0.5) * 1.5));
+    return { id: firstId + row, group: Math.floor(next() * 10), vector: next() < 0.02 ? null : vector };
+  });
+}
+
+const KINDS = {
+  IVF_FLAT: (distanceType: FloatMetric) => Index.ivfFlat({ numPartitions: 8, distanceType }),
+  IVF_PQ: (distanceType: FloatMetric) => Index.ivfPq({ numPartitions: 8, numSubVectors: 8, distanceType }),
+  IVF_PQ_4: (distanceType: FloatMetric) =>
+    Index.ivfPq({ numPartitions: 8, numSubVectors: 8, numBits: 4, distanceType }),
+} as const;
+type Kind = keyof typeof KINDS;
+type FloatMetric = "l2" | "cosine" | "dot";
+
+interface Found {
+  readonly id: number;
+  readonly _distance: number;
+}
+
+async function prepare(name: string, kind: Kind, metric: FloatMetric, stable: boolean) {
+  const first = clusteredRows(ROWS, 11, 0);
+  await reference.createTable(root, name, streamOf(first), { stableRowIds: stable });
+  const table = await connection.openTable(name);
+  await table.createIndex("v", { config: KINDS[kind](metric) });
+  await reference.deleteRows(root, name, "id % 9 = 2");
+  return { table, rows: first.filter(isKept) };
+}
+
+async function append(name: string, rows: readonly TestRow[]): Promise<TestRow[]> {
+  const more = clusteredRows(150, 12, ROWS);
+  await reference.appendTable(root, name, streamOf(more));
+  await reference.deleteRows(root, name, "id % 9 = 2");
+  return [...rows, ...more.filter(isKept)];
+}
+
+const streamOf = (rows: readonly TestRow[]): Uint8Array =>
+  tableToIPC(vectorTable("float32", DIMENSION, rows), "stream");
+const isKept = ({ id }: TestRow): boolean => id % 9 !== 2;
+
+describe.each(["l2", "cosine", "dot"] as const)("by %s", (metric) => {
+  describe.each(Object.keys(KINDS) as Kind[])("%s of the reference", (kind) => {
+    it.each(
+      kind === "IVF_PQ_4" ? [true] : [false, true],
+    )("finds what it finds itself (stable row ids: %s)", async (stable) => {
+      const name = `${kind}_${metric}_${stable}`;
+      const { table, rows } = await prepare(name, kind, metric, stable);
+      const query = { vector: vectorOf(rows[5]), columns: ["id"] };
+      const plan = await namespace.explainTableQueryPlan({ id: [name], query });
+      expect(plan).toContain("VectorIndexSearch: index=v_idx");
+      expect(plan).toContain(`distanceType=${metric}`);
+      await expectSame(name, table, metric, rows);
+      await expectExact(name, metric, rows);
+      const all = await append(name, rows);
+      await expectSame(name, table, metric, all);
+      await expectExact(name, metric, all);
+    });
+  });
+});
+
+/** The rows and distances of the reference's own search, and as many of the nearest. */
+async function expectSame(
+  name: string,
+  table: Table,
+  metric: FloatMetric,
+  rows: readonly TestRow[],
+): Promise<void> {
+  let [ours, theirs] = [0, 0];
+  for (let query = 0; query < 20; query++) {
+    const vector = vectorOf(rows[query * 37]);
+    const wanted = new Set(
+      nearestOf(metric, rows, vector)
+        .slice(0, NEAREST)
+        .map(({ id }) => id),
+    );
+    const request = { id: [name], vector, k: NEAREST, nprobes: 3 };
+    const found = (await (await namespace.queryTable(request)).toArray()) as unknown as Found[];
+    const reply = table
+      .query()
+      .nearestTo([...vector])
+      .distanceType(metric)
+      .limit(NEAREST)
+      .nprobes(3);
+    const there = (await reply.toArray()) as Found[];
+    expect(found).toHaveLength(NEAREST);
+    for (const row of found) expect(isKept(row as unknown as TestRow)).toBe(true);
+    ours += found.filter(({ id }) => wanted.has(id)).length;
+    theirs += there.filter(({ id }) => wanted.has(id)).length;
+    for (const [row, { _distance }] of found.entries()) {
+      expect(Math.abs(_distance - there[row]._distance)).toBeLessThan(1e-3);
+    }
+  }
+  expect(ours).toBeGreaterThanOrEqual(theirs - 2);
+}
+
+const vectorOf = ({ vector }: TestRow): readonly number[] => vector ?? new Array(DIMENSION).fill(0.5);
+
+/** With a refine factor and all partitions, whatever is filtered, what is found is what a look at every row finds. */
+async function expectExact(name: string, metric: TestMetric, rows: readonly TestRow[]): Promise<void> {
+  const filters: readonly [string | undefined, (row: TestRow) => boolean][] = [
+    [undefined, () => true],
+    ["id >= 1500", ({ id }) => id >= 1500],
+    ["`group` = 3", ({ group }) => group === 3],
+    ["id > 2100", ({ id }) => id > 2100],
+    ["id < 0", () => false],
+  ];
+  for (const [place, [filter, keeps]] of filters.entries()) {
+    const vector = vectorOf(rows[place * 91 + 3]);
+    const wanted = nearestOf(metric, rows.filter(keeps), vector).slice(0, NEAREST);
+    const request = {
+      id: [name],
+      vector,
+      k: NEAREST,
+      nprobes: 8,
+      refineFactor: 20,
+      filter,
+      distanceType: metric,
+    };
+    const found = (await (await namespace.queryTable(request)).toArray()) as unknown as Found[];
+    expect(found.map(({ _distance }) => _distance)).toHaveLength(wanted.length);
+    for (const [row, { _distance }] of found.entries())
+      expect(_distance).toBeCloseTo(wanted[row].distance, 4);
+    const bypassed = await namespace.queryTable({ ...request, bypassVectorIndex: true });
+    expect((await bypassed.toArray()).map(({ id }) => id)).toEqual(found.map(({ id }) => id));
+    const fast = (await (
+      await namespace.queryTable({ ...request, fastSearch: true })
+    ).toArray()) as unknown as Found[];
+    for (const { id } of fast) expect(id).toBeLessThan(ROWS);
+  }
+}
+
+it("looks into more partitions where too few rows were found", async () => {
+  const { rows } = await prepare("few", "IVF_FLAT", "l2", false);
+  const vector = vectorOf(rows[1]);
+  const count = async (request: object) =>
+    (
+      await (
+        await namespace.queryTable({ id: ["few"], vector, k: 1500, fastSearch: true, ...request })
+      ).toArray()
+    ).length;
+  const one = await count({ nprobes: 1 });
+  expect(one).toBeLessThan(1500);
+  expect(await count({ minimumNprobes: 1, maximumNprobes: 3 })).toBeGreaterThan(one);
+  expect(await count({ minimumNprobes: 1, maximumNprobes: 0 })).toBe(1500);
+});
+
+it("compares all rows where an index is of a kind that is not searched, or of another distance", async () => {
+  const { table, rows } = await prepare("graph", "IVF_FLAT", "l2", false);
+  const vector = vectorOf(rows[2]);
+  const plan = (distanceType: string) =>
+    namespace.explainTableQueryPlan({ id: ["graph"], query: { vector, distanceType } });
+  expect(await plan("l2")).toContain("VectorIndexSearch");
+  expect(await plan("cosine")).not.toContain("VectorIndexSearch");
+  await table.createIndex("v", { config: Index.hnswSq({ distanceType: "l2" }), replace: true });
+  expect(await plan("l2")).not.toContain("VectorIndexSearch");
+  const found = await (await namespace.queryTable({ id: ["graph"], vector, k: 5 })).toArray();
+  expect(found.map(({ id }) => id)).toEqual(
+    nearestOf("l2", rows, vector)
+      .slice(0, 5)
+      .map(({ id }) => id),
+  );
+});

@@ -1,0 +1,120 @@
+/** Tables of vectors for tests, and the distances that searches should find. */
+
+import {
+  type DataType,
+  Field,
+  FixedSizeList,
+  Float16,
+  Float32,
+  Float64,
+  Int32,
+  Table,
+  Uint8,
+  vectorFromArray,
+} from "apache-arrow";
+import { decodeHalfFloat, encodeHalfFloat } from "../../src/bytes/halfFloat.js";
+
+export type TestItem = "float16" | "float32" | "float64" | "uint8";
+export type TestMetric = "l2" | "cosine" | "dot" | "hamming";
+
+const ITEM_TYPES: Readonly<Record<TestItem, DataType>> = {
+  float16: new Float16(),
+  float32: new Float32(),
+  float64: new Float64(),
+  uint8: new Uint8(),
+};
+
+/** Numbers from 0 to 1, the same for the same seed. */
+export function randomNumbers(seed: number): () => number {
+  let state = seed >>> 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+}
+
+/** A vector that columns of the item can hold exactly. */
+export function randomVector(item: TestItem, dimension: number, next: () => number): number[] {
+  return Array.from({ length: dimension }, () => {
+    if (item === "uint8") return Math.floor(next() * 256);
+    const value = Math.fround(next() * 4 - 2);
+    return item === "float16" ? decodeHalfFloat(encodeHalfFloat(value)) : value;
+  });
+}
+
+export interface TestRow {
+  readonly id: number;
+  readonly group: number;
+  /** Null for none. */
+  readonly vector: readonly number[] | null;
+}
+
+export function testRows(
+  item: TestItem,
+  dimension: number,
+  count: number,
+  seed: number,
+  firstId = 0,
+): TestRow[] {
+  const next = randomNumbers(seed);
+  return Array.from({ length: count }, (_, row) => ({
+    id: firstId + row,
+    group: Math.floor(next() * 10),
+    vector: next() < 0.05 ? null : randomVector(item, dimension, next),
+  }));
+}
+
+export const vectorType = (item: TestItem, dimension: number): FixedSizeList =>
+  new FixedSizeList(dimension, new Field("item", ITEM_TYPES[item], true));
+
+/** The rows with the columns `id`, `group` and `v`. */
+export const vectorTable = (item: TestItem, dimension: number, rows: readonly TestRow[]): Table =>
+  new Table({
+    id: vectorFromArray(
+      rows.map(({ id }) => id),
+      new Int32(),
+    ),
+    group: vectorFromArray(
+      rows.map(({ group }) => group),
+      new Int32(),
+    ),
+    v: vectorFromArray(
+      rows.map(({ vector }) => vector),
+      vectorType(item, dimension),
+    ),
+  });
+
+const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+
+const bitsOf = (value: number): number => value.toString(2).replaceAll("0", "").length;
+
+/** The distance by its definition. */
+export function distanceOf(metric: TestMetric, a: readonly number[], b: readonly number[]): number {
+  const dot = (left: readonly number[], right: readonly number[]) =>
+    sum(left.map((value, index) => value * right[index]));
+  switch (metric) {
+    case "l2":
+      return sum(a.map((value, index) => (value - b[index]) ** 2));
+    case "dot":
+      return 1 - dot(a, b);
+    case "cosine":
+      return 1 - dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+    case "hamming":
+      return sum(a.map((value, index) => bitsOf(value ^ b[index])));
+  }
+}
+
+export interface NearRow {
+  readonly id: number;
+  readonly distance: number;
+}
+
+/** All rows that have a distance, the nearest first; rows of equal distance as they came. */
+export function nearestOf(metric: TestMetric, rows: readonly TestRow[], query: readonly number[]): NearRow[] {
+  return rows
+    .flatMap(({ id, vector }) => (vector === null ? [] : { id, distance: distanceOf(metric, vector, query) }))
+    .filter(({ distance }) => !Number.isNaN(distance))
+    .sort((a, b) => a.distance - b.distance);
+}
