@@ -163,14 +163,17 @@ async function writeMerged(
   const rowsOf = (some: readonly DataFragment[]) =>
     indexRows(base, { column, fragments: some, byPlace: kind.knowsPlaces, signal });
   const { segments } = index;
-  const options = { kind, field: column.field, signal };
+  // Only of an index with parameters has a segment to be opened before it is known how the index is built.
+  const opened = kind.parametersOf && (await openSegment(base, segments[0], kind, column.field));
+  const parameters = opened && kind.parametersOf?.(opened);
+  const options = { kind, field: column.field, parameters, signal };
   const covered = segments.length === 1 ? coverageOf(segments[0]) : null;
   if (covered === null || covered.size === 0) {
     return writeSegment(base.at, options, (target) => kind.build(rowsOf(fragments), target));
   }
   const staying = fragments.filter(({ id }) => covered.has(id));
   const added = fragments.filter(({ id }) => !covered.has(id));
-  const old = await openSegment(base, segments[0], kind, column.field);
+  const old = opened ?? (await openSegment(base, segments[0], kind, column.field));
   const moves = await movesOf(base, staying);
   return writeSegment(base.at, options, (target) => kind.merge([old], moves, rowsOf(added), target));
 }

@@ -1,0 +1,26 @@
+/** BM25: how well documents match words. */
+
+const K1 = 1.2;
+const B = 0.75;
+
+/** What is known of all documents together. */
+export interface Corpus {
+  readonly documents: number;
+  /** Tokens of all documents. */
+  readonly tokens: number;
+}
+
+/** The weight of a word that is in some of the documents. */
+export function wordWeight(documents: number, having: number): number {
+  return Math.log(1 + (documents - having + 0.5) / (having + 0.5));
+}
+
+/** What the frequency of a word is divided by, beside itself. @param length tokens of the document */
+export function lengthNorm({ documents, tokens }: Corpus, length: number): number {
+  const average = documents === 0 ? 0 : tokens / documents;
+  return K1 * (1 - B + (average === 0 ? 0 : (B * length) / average));
+}
+
+/** The score of a document for a word. */
+export const wordScore = (weight: number, frequency: number, norm: number): number =>
+  (weight * (K1 + 1) * frequency) / (frequency + norm);
