@@ -32,7 +32,7 @@ import {
 import { DirectoryNamespace } from "tiltyard";
 import { Index } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { kindOfName } from "../../src/indexes/kinds.js";
+import { kindOfName } from "../../src/indexes/kinds/kinds.js";
 import {
   buildIndex,
   expectSameAnswers,

@@ -19,7 +19,8 @@ import {
 import type { IndexTarget, WrittenIndexFile } from "../kind.js";
 import { ByteWriter, encodePositions, encodePostings } from "./postingBlocks.js";
 import { type Corpus, lengthNorm, wordScore, wordWeight } from "./score.js";
-import { compareBytes, partitionFiles, type TokenPostings } from "./textPartition.js";
+import { compareBytes } from "../../bytes/compare.js";
+import { partitionFiles, type TokenPostings } from "./textPartition.js";
 
 /** Rows, and bytes of postings, that are handed on at once. */
 const BATCH_ROWS = 8192;

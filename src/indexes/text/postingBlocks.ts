@@ -30,7 +30,7 @@ export interface PostingForm {
 }
 
 /** Reads numbers from bytes, none of which is trusted. */
-export class ByteReader {
+class ByteReader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   readonly #path: string;

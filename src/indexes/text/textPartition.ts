@@ -12,6 +12,7 @@
 
 import type { Column, StructColumn, VariableColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
+import { compareBytes } from "../../bytes/compare.js";
 import { goThrough } from "../../async/eventLoop.js";
 import { InternalError } from "../../errors.js";
 import {
@@ -301,12 +302,6 @@ function checkSorted(columns: Column[], file: OpenIndexFile): Column[] {
     if (compareBytes(texts[row - 1], texts[row]) >= 0) file.fail("its tokens do not ascend");
   }
   return columns;
-}
-
-export function compareBytes(a: Uint8Array, b: Uint8Array): number {
-  const length = Math.min(a.length, b.length);
-  for (let at = 0; at < length; at++) if (a[at] !== b[at]) return a[at] - b[at];
-  return a.length - b.length;
 }
 
 class SortedTokens implements TokenTable {

@@ -5,7 +5,7 @@
 
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { IndexKind } from "../../indexes/kind.js";
-import { kindOfName } from "../../indexes/kinds.js";
+import { kindOfName } from "../../indexes/kinds/kinds.js";
 import type { JobControl, JsonValue } from "../../jobs/job.js";
 import type { CreateTableIndexRequest, CreateTableIndexResponse } from "../../namespace/indexes.js";
 import { type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";

@@ -1,13 +1,13 @@
 /** The kinds of indexes of values and of words. */
 
-import { BITMAP } from "./bitmap.js";
-import { BLOOMFILTER } from "./bloomFilter.js";
-import { BTREE } from "./btree.js";
-import type { IndexKind, IndexKindName } from "./kind.js";
-import { LABEL_LIST } from "./labelList.js";
-import { NGRAM } from "./ngram.js";
-import { FTS } from "./text/fts.js";
-import { ZONEMAP } from "./zonemap.js";
+import { BITMAP } from "../bitmap.js";
+import { BLOOMFILTER } from "../bloomFilter.js";
+import { BTREE } from "../btree.js";
+import type { IndexKind, IndexKindName } from "../kind.js";
+import { LABEL_LIST } from "../labelList.js";
+import { NGRAM } from "../ngram.js";
+import { FTS } from "../text/fts.js";
+import { ZONEMAP } from "../zonemap.js";
 
 /** The kind of a name; null for one that this release does not know. */
 export const kindOfName = (name: string): IndexKind | null => KINDS.get(name as IndexKindName) ?? null;
