@@ -48,7 +48,7 @@ const ARROWS: Record<string, readonly string[]> = {
     "file",
   ],
   // biome-ignore format: one row, one line
-  indexes: ["platform", "errors", "async", "bytes", "io", "arrow", "schema", "file", "rows"],
+  indexes: ["platform", "errors", "async", "bytes", "io", "arrow", "format", "schema", "file", "rows"],
   table: ["platform", "errors", "async", "bytes", "io", "arrow", "format", "schema", "file"],
   // biome-ignore format: one row, one line
   query: ["errors", "async", "memory", "ident", "nearestName", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table"],

@@ -14,7 +14,7 @@ import type { TableField } from "../schema/schema.js";
 import type { RowMoves } from "./moves.js";
 import type { RowIds } from "./rowIds.js";
 
-export type IndexKindName = "BTREE" | "BITMAP" | "LABEL_LIST" | "ZONEMAP" | "BLOOMFILTER" | "NGRAM";
+export type IndexKindName = "BTREE" | "BITMAP" | "LABEL_LIST" | "ZONEMAP" | "BLOOMFILTER" | "NGRAM" | "FTS";
 
 /**
  * What is asked of an index. Values are columns of the indexed column's type, of its item's type for `hasAny` and
@@ -142,10 +142,22 @@ export interface WrittenIndexFile {
 
 export interface IndexKind {
   readonly name: IndexKindName;
-  /** What the manifest has as the type of the index's details, whose value is empty. */
+  /** What the manifest has as the type of the index's details. */
   readonly typeUrl: string;
+  /**
+   * The value of these details. Default: empty.
+   * @param parameters as {@link IndexTarget} has them
+   */
+  details?(parameters: IndexTarget["parameters"]): Uint8Array;
+  /**
+   * Why an index can't be built with these parameters.
+   * @throws UnsupportedError
+   */
+  checkParameters?(parameters: IndexTarget["parameters"]): void;
   /** Version of the format that is written. */
   readonly indexVersion: number;
+  /** The same where it depends on the parameters. Default: {@link indexVersion}. */
+  versionOf?(parameters: IndexTarget["parameters"]): number;
   /** Highest version of the format that can be opened. */
   readonly maxIndexVersion: number;
   /**

@@ -17,6 +17,8 @@ import { orderedRows, type SortOptions } from "./orderedRows.js";
 import { computationSize, type Projection, returnedColumns } from "./projection.js";
 import type { BatchRows } from "./scan.js";
 import type { RowNumbers } from "./systemColumns.js";
+import { readRowsAtAddresses } from "./take.js";
+import { searchTexts, type TextSearchPlan } from "./textSearch.js";
 
 /** Name of the use of memory by rows that a filter selected, or that were sorted. */
 const SELECTED = "selected rows";
@@ -28,6 +30,8 @@ export interface QueryPlan {
   readonly filter: Filter | null;
   /** Null for the order in which rows lie on disk. */
   readonly order: Order | null;
+  /** Rows that are found by their texts, the best first; null for none. `_score` is then the last column. */
+  readonly search: TextSearchPlan | null;
   readonly offset: number;
   readonly limit: number;
 }
@@ -56,6 +60,10 @@ export async function* runQuery(
   options: QueryOptions,
 ): AsyncGenerator<RecordBatch, void, undefined> {
   const { projection, filter, order } = plan;
+  if (plan.search !== null) {
+    yield* rankedRows(source, plan, plan.search, numbers, options);
+    return;
+  }
   const size = computationSize(projection);
   // Expressions run on few rows at a time, so that other work has its turn.
   const batchRows = size === 0 ? options.batchRows : Math.min(options.batchRows, expressionRows(size));
@@ -84,6 +92,36 @@ export async function* runQuery(
     }
   } finally {
     memory?.note(SELECTED, 0);
+  }
+}
+
+/** Rows that are read at once by their addresses; fewer where they have blobs. */
+const RANKED_ROWS = 8192;
+const RANKED_BLOB_ROWS = 256;
+
+async function* rankedRows(
+  source: FragmentSource,
+  { fragments, projection, offset, limit }: QueryPlan,
+  search: TextSearchPlan,
+  numbers: RowNumbers,
+  { batchRows, observer, signal }: QueryOptions,
+): AsyncGenerator<RecordBatch, void, undefined> {
+  const searched = searchTexts(search, source, numbers, offset, limit, signal);
+  const ranked = await (observer === undefined ? searched : observer.time("order", searched));
+  const atOnce = Math.min(batchRows, projection.hasBlobs ? RANKED_BLOB_ROWS : RANKED_ROWS);
+  const request = { fragments, projection: { ...projection, withAddresses: true }, signal };
+  for (let start = 0; start < ranked.rowCount; start += atOnce) {
+    signal?.throwIfAborted();
+    const count = Math.min(atOnce, ranked.rowCount - start);
+    const addresses = {
+      ...ranked.addresses,
+      length: count,
+      values: ranked.addresses.values.slice(8 * start, 8 * (start + count)),
+    };
+    const { columns } = await readRowsAtAddresses(source, request, addresses);
+    const returned = await returnedColumns(projection, numbers, columns, count);
+    returned.push(sliceColumn(ranked.scores, start, count));
+    yield makeBatch(projection.schema, returned, count);
   }
 }
 

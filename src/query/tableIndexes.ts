@@ -7,7 +7,7 @@ import type { PageSource } from "../file/pages/pageRows.js";
 import type { IndexMetadata } from "../format/table.js";
 import { formatFieldPath } from "../ident.js";
 import type { IndexFiles, IndexKind, IndexPart, OpenIndex } from "../indexes/kind.js";
-import { kindOfTypeUrl } from "../indexes/kinds.js";
+import { kindOfTypeUrl } from "../indexes/kinds/kinds.js";
 import type { Disk } from "../io/disk/disk.js";
 import type { LruCache } from "../io/memory/cache.js";
 import type { TableField } from "../schema/schema.js";

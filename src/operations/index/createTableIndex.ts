@@ -5,7 +5,7 @@
 
 import { InvalidInputError, TableIndexAlreadyExistsError, UnsupportedError } from "../../errors.js";
 import type { IndexKind } from "../../indexes/kind.js";
-import { kindOfName } from "../../indexes/kinds.js";
+import { kindOfName } from "../../indexes/kinds/kinds.js";
 import type { JobControl, JobSpec, JsonValue } from "../../jobs/job.js";
 import type { CreateTableIndexRequest, CreateTableIndexResponse } from "../../namespace/indexes.js";
 import { type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";
@@ -48,7 +48,9 @@ async function startBuild(
   if (base === null) throw new UnsupportedError(`${table.at.root}: versions come and go`);
   const fields = decodeSchema(base.file.manifest.fields, base.file.path);
   const kind = buildableKind(asked, resolveField(fields, asked.column));
-  const { column, replaces, parameters } = asked;
+  const { column, replaces } = asked;
+  const parameters = kind.name === "FTS" ? asked.text : asked.parameters;
+  kind.checkParameters?.(parameters);
   const definition: IndexDefinition = { column, kind, name: asked.name, replaces, parameters };
   const plan = planIndex(base.file, { ...definition, replaces: true });
   const named = { ...definition, name: plan.name };
@@ -86,12 +88,15 @@ async function startBuild(
 function buildableKind(asked: AskedIndex, at: FieldAtPath): IndexKind {
   const wanted = asked.kind ?? suitableKind(at);
   const { family, name } = wanted;
-  const kind = family === "scalar" ? kindOfName(name) : null;
+  const kind = family === "vector" ? null : kindOfName(name);
+  if (family === "text") requireKind(at, name, (field) => textRefusal(name, field));
+  if (family === "text" && at.field.type.kind === "json") {
+    throw new UnsupportedError(`indexType: ${name} of JSON is not supported by this release`);
+  }
   if (kind !== null) {
     requireKind(at, name, (field) => kind.refusal(field));
     return kind;
   }
-  if (family === "text") requireKind(at, name, (field) => textRefusal(name, field));
   if (family === "vector") {
     requireKind(at, name, (field) => vectorRefusal(name, field));
     const { type } = at.field;

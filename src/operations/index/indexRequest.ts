@@ -15,6 +15,8 @@ export interface AskedKind {
   readonly name: string;
 }
 
+type TextSettings = Readonly<Record<string, string | number | boolean>>;
+
 export interface AskedIndex {
   /** Path of the column. */
   readonly column: string;
@@ -23,10 +25,11 @@ export interface AskedIndex {
   readonly name: string | null;
   readonly replaces: boolean;
   readonly distance: string;
-  readonly text: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly vector: Readonly<Record<string, number | undefined>>;
   /** Of scalar kinds, as their builders have them. */
   readonly parameters: Readonly<Record<string, number>>;
+  /** Of indexes of words, in the same way. */
+  readonly text: TextSettings;
 }
 
 const MAX_NAME_BYTES = 200;
@@ -105,7 +108,7 @@ const LANGUAGES = [
 ];
 const BLOCK_SIZES = [128, 256];
 
-function textSettings(request: CreateTableIndexRequest): AskedIndex["text"] {
+function textSettings(request: CreateTableIndexRequest): TextSettings {
   const tokenizer = optionalString(request.baseTokenizer, "baseTokenizer");
   // Those that need models have the place of these after a slash.
   if (tokenizer !== undefined && !TOKENIZERS.includes(tokenizer) && !/^(jieba|lindera)\/./.test(tokenizer)) {
@@ -129,7 +132,7 @@ function textSettings(request: CreateTableIndexRequest): AskedIndex["text"] {
   if (blockSize !== undefined && !BLOCK_SIZES.includes(blockSize)) {
     throw new InvalidInputError(`blockSize: must be 128 or 256, not ${blockSize}`);
   }
-  return {
+  const given = {
     ...{ baseTokenizer: tokenizer, language: known, minNgramLength: least, maxNgramLength: most, blockSize },
     maxTokenLength: optionalCount(request.maxTokenLength, "maxTokenLength"),
     withPosition: optionalBoolean(request.withPosition, "withPosition"),
@@ -139,6 +142,12 @@ function textSettings(request: CreateTableIndexRequest): AskedIndex["text"] {
     asciiFolding: optionalBoolean(request.asciiFolding, "asciiFolding"),
     prefixOnly: optionalBoolean(request.prefixOnly, "prefixOnly"),
   };
+  // Parts of words are no words.
+  const ofWindows: TextSettings = tokenizer === "ngram" ? { stem: false, removeStopWords: false } : {};
+  const present = Object.entries(given).flatMap(([member, value]) =>
+    value === undefined ? [] : [[member, value] as const],
+  );
+  return { ...ofWindows, ...Object.fromEntries(present) };
 }
 
 /** Greatest values of numbers that vector indexes are made with; far more than is of use. */

@@ -1,5 +1,6 @@
 /** Plans of queries: what a request asks for, checked against the version that it reads. */
 
+import { Field, Float32, Schema } from "apache-arrow";
 import { InvalidInputError, PermissionDeniedError, UnsupportedError } from "../../errors.js";
 import { isUnwritable } from "../../io/disk/errno.js";
 import { TemporaryFile } from "../../io/temporaryFile.js";
@@ -7,7 +8,7 @@ import type { QueryTableRequest } from "../../namespace/queries.js";
 import { ColumnReads } from "../../query/columnReads.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { planOrder } from "../../query/order.js";
-import { selectColumns } from "../../query/projection.js";
+import { type Projection, selectColumns } from "../../query/projection.js";
 import type { QueryOptions, QueryPlan } from "../../query/runQuery.js";
 import type { SpillFile } from "../../query/spill.js";
 import { RowNumbers } from "../../query/systemColumns.js";
@@ -20,6 +21,7 @@ import type { OperationContext } from "../context.js";
 import { filterOf, parametersOf } from "../filter.js";
 import { optionalBoolean, optionalCount } from "../request.js";
 import { requireSnapshot } from "../snapshot.js";
+import { isPrefiltered, readTextQuery } from "./textQuery.js";
 
 /** A query that is ready to run. */
 export interface PlannedQuery {
@@ -33,7 +35,6 @@ export interface PlannedQuery {
 /** Members for features that this release does not have, with the names of these features. */
 const NOT_YET = {
   vector: "searches by vector",
-  fullTextQuery: "searches by text",
 } as const;
 
 export async function planQuery(
@@ -61,16 +62,35 @@ export async function planQuery(
   const parameters = parametersOf(request.params);
   const selection = { withRowId, maxColumns, parameters };
   const reads = new ColumnReads(fields);
-  const projection = selectColumns(fields, reads, metadata, request.columns, selection);
+  const isSearch = request.fullTextQuery !== undefined && request.fullTextQuery !== null;
+  const columns = isSearch ? withoutScore(request.columns) : request.columns;
+  const selected = selectColumns(fields, reads, metadata, columns, selection);
+  const projection = isSearch ? withScore(selected) : selected;
   const { filter } = request;
+  const planned =
+    filter === undefined || filter === null
+      ? null
+      : filterOf(snapshot, filter, request.params, "filter", useIndexes);
+  const order = planOrder(request.orderBy, fields, reads);
+  if (isSearch && order !== null) {
+    throw new InvalidInputError("orderBy: rows found by fullTextQuery come in the order of their scores");
+  }
+  const search: QueryPlan["search"] = isSearch
+    ? {
+        version: snapshot,
+        fields,
+        query: readTextQuery(snapshot, fields, request.fullTextQuery),
+        filter: planned,
+        isPrefiltered: isPrefiltered(request.prefilter),
+        isFast: optionalBoolean(request.fastSearch, "fastSearch") ?? false,
+      }
+    : null;
   const plan: QueryPlan = {
     fragments: manifest.fragments,
     projection,
-    filter:
-      filter === undefined || filter === null
-        ? null
-        : filterOf(snapshot, filter, request.params, "filter", useIndexes),
-    order: planOrder(request.orderBy, fields, reads),
+    filter: planned,
+    order,
+    search,
     offset,
     limit: limit ?? Number.POSITIVE_INFINITY,
   };
@@ -83,6 +103,27 @@ export async function planQuery(
   };
   const source = versionSource(snapshot);
   return { snapshot, plan, source, numbers: new RowNumbers(source, manifest, snapshot.path), options };
+}
+
+const SCORE = "_score";
+
+/** A selection without the score, which every row of a search has as its last column. */
+function withoutScore(columns: QueryTableRequest["columns"]): QueryTableRequest["columns"] {
+  const without = (names: readonly unknown[]) => names.filter((name) => name !== SCORE) as string[];
+  if (Array.isArray(columns)) return without(columns);
+  if (columns === undefined || columns === null || !("columnNames" in columns)) return columns;
+  const { columnNames } = columns;
+  return Array.isArray(columnNames) ? { ...columns, columnNames: without(columnNames) } : columns;
+}
+
+function withScore(projection: Projection): Projection {
+  const { fields, metadata } = projection.schema;
+  if (fields.some(({ name }) => name === SCORE)) {
+    throw new InvalidInputError(
+      `columns: ${SCORE} is the score of a search; return the column under another name`,
+    );
+  }
+  return { ...projection, schema: new Schema([...fields, new Field(SCORE, new Float32(), true)], metadata) };
 }
 
 /** Makes a file for rows that are sorted, in the table's directory: what a crash leaves there, a cleanup removes. */
