@@ -27,7 +27,7 @@ import type { FragmentSource } from "./fragmentColumns.js";
 import { isSelected, LiveRows, type SearchedRows } from "./liveRows.js";
 import { physicalRow, scanColumns } from "./scan.js";
 import { indexesOf, openIndexSegment, type UsableIndex } from "./tableIndexes.js";
-import { type Leaf, leafOf, type MatchQuery, needsAll, type PhraseQuery } from "./textQuery.js";
+import { type Leaf, type MatchQuery, needsAll, type PhraseQuery, textLeaf } from "./textQuery.js";
 import { queryTerms, queryWords, type Term } from "./textTerms.js";
 import type { ReaderEnvironment } from "./versionSource.js";
 
@@ -93,14 +93,14 @@ export async function searchLeaf(
     );
   }
   const isFuzzy = query.kind === "match" && query.fuzziness > 0;
-  const leaf = leafOf(query, queryWords(analyzer, query.terms, isFuzzy));
+  const leaf = textLeaf(query, queryWords(analyzer, query.terms, isFuzzy));
   const boosted = query.kind === "match" && query.boost !== 1 ? new BoostedSink(sink, query.boost) : sink;
   const indexed = await searchIndexed(leaf, segments, scope, boosted);
   const covered = new Set(segments.flatMap(({ covered: ids }) => [...ids]));
   const rest = version.file.manifest.fragments.filter(({ id }) => !covered.has(id));
   if (rest.length === 0 || isFast) return;
   if (!isFuzzy) return searchFlat(leaf, analyzer, path, rest, scope, indexed, boosted);
-  const plain = leafOf({ ...query, fuzziness: 0 }, queryWords(analyzer, query.terms, false));
+  const plain = textLeaf({ ...query, fuzziness: 0 }, queryWords(analyzer, query.terms, false));
   const ofWords = await findTokens(plain, segments, scope.signal);
   return searchFlat(plain, analyzer, path, rest, scope, ofWords, boosted);
 }

@@ -55,7 +55,7 @@ export interface Leaf {
   readonly places: readonly number[];
 }
 
-export const leafOf = (query: Leaf["query"], words: readonly QueryWord[]): Leaf => ({
+export const textLeaf = (query: Leaf["query"], words: readonly QueryWord[]): Leaf => ({
   query,
   words,
   places: [...new Set(words.map(({ position }) => position))],

@@ -11,13 +11,7 @@ import type { Leaf, MatchQuery } from "./textQuery.js";
 /** @param isPlain whether words are taken as they are: those that may differ in letters are */
 export function queryWords(analyzer: Analyzer, text: string, isPlain: boolean): QueryWord[] {
   const words: QueryWord[] = [];
-  const seen = new Set<string>();
-  // A word that is given twice counts twice; windows of characters are all at one place, and count once.
-  const use = (token: string, position: number): void => {
-    const key = `${position} ${token}`;
-    if (!seen.has(key)) words.push({ token, position });
-    seen.add(key);
-  };
+  const use = (token: string, position: number): void => void words.push({ token, position });
   if (isPlain) plainTokens(text, use);
   else analyzer.tokens(text, use);
   return words;
@@ -43,7 +37,7 @@ export async function queryTerms(
 ): Promise<Term[]> {
   const wordOf = ({ position }: QueryWord): number => places.indexOf(position);
   if (query.kind === "phrase" || query.fuzziness === 0) {
-    return words.map((each) => ({ word: wordOf(each), token: each.token }));
+    return distinct(words).map((each) => ({ word: wordOf(each), token: each.token }));
   }
   const terms: Term[] = [];
   for (const each of words) {
@@ -56,6 +50,15 @@ export async function queryTerms(
     for (const [token] of sorted) terms.push({ word: wordOf(each), token });
   }
   return terms;
+}
+
+/** A word that is given twice counts twice; windows of characters are all at one place, and count once. */
+function distinct(words: readonly QueryWord[]): QueryWord[] {
+  const seen = new Set<string>();
+  return words.filter(({ token, position }) => {
+    const key = `${position} ${token}`;
+    return !seen.has(key) && seen.add(key);
+  });
 }
 
 /** Tokens that differ from a word by at most some letters added, left out or replaced. */

@@ -53,6 +53,35 @@ export const sourceParts = (most: number): string[] =>
     .flatMap((path) => paragraphs(read(path)))
     .slice(0, most);
 
+/** Different words in lower case of all that packages say of themselves, and of their types. */
+export function knownWords(): string[] {
+  const words = new Set<string>();
+  for (const { name } of readdirSync(join(ROOT, "node_modules"), { withFileTypes: true })) {
+    for (const path of pagesOf(join("node_modules", name), 3)) {
+      for (const [word] of read(path).matchAll(/[A-Za-z]{2,38}/g)) {
+        words.add(word.toLowerCase());
+        // Names are put together of words.
+        for (const [part] of word.matchAll(/[A-Z]?[a-z]{2,}/g)) words.add(part.toLowerCase());
+      }
+    }
+  }
+  return [...words];
+}
+
+function pagesOf(folder: string, depth: number): string[] {
+  if (depth === 0) return [];
+  try {
+    return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return pagesOf(path, depth - 1);
+      return /\.md$|\.d\.ts$/.test(entry.name) ? [path] : [];
+    });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return [];
+    throw error;
+  }
+}
+
 const PIECES = [
   ...["Füße", "naïve", "café", "cafe\u0301", "İstanbul", "ISTANBUL", "Straße", "ΟΔΟΣ", "Οδός", "σοφία"],
   ...[

@@ -23,7 +23,8 @@ const COMMON = "te/oasripcnw.hlm-du012g=:bf3y5&_4v9678k%?xCDASFIBEjPTzRNM+LOqHGW
 /** Nodes with more transitions have a table to look them up. */
 const TABLE_FROM = 32;
 /** Tokens are shorter. */
-const MAX_KEY_BYTES = 1 << 20;
+const MAX_KEY_BYTES = 1 << 26;
+const FIRST_KEY_BYTES = 256;
 
 interface Node {
   readonly isFinal: boolean;
@@ -64,7 +65,7 @@ export function* walkTokenFst(
   const root = numberAt(view, end + 8);
   const reader = new NodeReader(bytes, end, fail);
   let found = 0;
-  const key = new Uint8Array(MAX_KEY_BYTES);
+  let key = new Uint8Array(FIRST_KEY_BYTES);
   // What is left of the nodes on the way from the root; targets lie before the node, so every way ends.
   const way: { readonly node: Node; next: number; readonly sum: number }[] = [];
   const enter = (address: number, sum: number): void => {
@@ -74,6 +75,11 @@ export function* walkTokenFst(
       use(key.subarray(0, way.length), sum + node.finalOutput);
     }
     if (way.length >= MAX_KEY_BYTES) fail("a key is too long");
+    if (way.length === key.length) {
+      const grown = new Uint8Array(2 * key.length);
+      grown.set(key);
+      key = grown;
+    }
     way.push({ node, next: 0, sum });
   };
   enter(root, 0);

@@ -15,7 +15,7 @@ export interface AskedKind {
   readonly name: string;
 }
 
-type TextSettings = Readonly<Record<string, string | number | boolean>>;
+type TextSettings = Readonly<Record<string, string | number | boolean | string[]>>;
 
 export interface AskedIndex {
   /** Path of the column. */
@@ -141,6 +141,7 @@ function textSettings(request: CreateTableIndexRequest): TextSettings {
     removeStopWords: optionalBoolean(request.removeStopWords, "removeStopWords"),
     asciiFolding: optionalBoolean(request.asciiFolding, "asciiFolding"),
     prefixOnly: optionalBoolean(request.prefixOnly, "prefixOnly"),
+    customStopWords: stopWords(request.customStopWords),
   };
   // Parts of words are no words.
   const ofWindows: TextSettings = tokenizer === "ngram" ? { stem: false, removeStopWords: false } : {};
@@ -148,6 +149,13 @@ function textSettings(request: CreateTableIndexRequest): TextSettings {
     value === undefined ? [] : [[member, value] as const],
   );
   return { ...ofWindows, ...Object.fromEntries(present) };
+}
+
+function stopWords(given: unknown): string[] | undefined {
+  if (given === undefined || given === null) return undefined;
+  const words: unknown[] = Array.isArray(given) ? given : [null];
+  if (words.every((word) => typeof word === "string")) return [...words];
+  throw new InvalidInputError("customStopWords: must be a list of words");
 }
 
 /** Greatest values of numbers that vector indexes are made with; far more than is of use. */

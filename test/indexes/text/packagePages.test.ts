@@ -8,7 +8,13 @@ testCorpus(
     name: "pages of packages",
     texts: packagePages(700),
     parameters: {},
-    others: { baseTokenizer: "ngram", minNgramLength: 2, maxNgramLength: 3, stem: false, removeStopWords: false },
+    others: {
+      baseTokenizer: "ngram",
+      minNgramLength: 2,
+      maxNgramLength: 3,
+      stem: false,
+      removeStopWords: false,
+    },
   },
   8,
 );
