@@ -16,6 +16,7 @@ import { readCases } from "./cases/read.js";
 import { restCases } from "./cases/rest.js";
 import { indexCases } from "./cases/scalarIndex.js";
 import { takeCases } from "./cases/take.js";
+import { textCases } from "./cases/textIndex.js";
 import { upkeepCases } from "./cases/upkeep.js";
 import { writeCases } from "./cases/write.js";
 
@@ -28,6 +29,7 @@ export const CASES: readonly BenchCase[] = [
   ...readCases,
   ...queryCases,
   ...indexCases,
+  ...textCases,
   ...eventLoopCases,
   ...takeCases,
   ...openCases,
