@@ -81,7 +81,8 @@ function findIndexes(file: ManifestFile, fields: readonly TableField[]): Map<str
     const version = metadata.indexVersion ?? 0;
     if (version < 0 || version > kind.maxIndexVersion) continue;
     const covered = new Set([...(coverageOf(metadata) ?? [])].filter((id) => fragmentIds.has(id)));
-    if (covered.size === 0) continue;
+    // One of words that covers nothing still tells how texts are cut.
+    if (covered.size === 0 && kind.name !== "FTS") continue;
     const ofPath = found.get(place.path) ?? [];
     found.set(place.path, ofPath);
     const same = ofPath.findIndex((index) => index.name === metadata.name && index.kind === kind);

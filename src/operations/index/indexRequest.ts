@@ -2,6 +2,7 @@
 
 import { InvalidInputError } from "../../errors.js";
 import { isWellFormed } from "../../ident.js";
+import { DEFAULT_TEXT_PARAMETERS } from "../../indexes/text/parameters.js";
 import type { CreateTableIndexRequest } from "../../namespace/indexes.js";
 import { isSystemIndex } from "../../table/fragments/statistics.js";
 import { SCALAR_KINDS, TEXT_KINDS, VECTOR_KINDS } from "../../write/indexes/kindNames.js";
@@ -125,8 +126,11 @@ function textSettings(request: CreateTableIndexRequest): TextSettings {
   }
   const least = countUpTo(request, "minNgramLength", 100);
   const most = countUpTo(request, "maxNgramLength", 100);
-  if (least !== undefined && most !== undefined && least > most) {
-    throw new InvalidInputError(`minNgramLength: must be at most the greatest length, ${most}, not ${least}`);
+  const greatest = most ?? DEFAULT_TEXT_PARAMETERS.maxNgramLength;
+  if ((least ?? DEFAULT_TEXT_PARAMETERS.minNgramLength) > greatest) {
+    throw new InvalidInputError(
+      `minNgramLength: must be at most the greatest length, ${greatest}, not ${least ?? DEFAULT_TEXT_PARAMETERS.minNgramLength}`,
+    );
   }
   const blockSize = optionalCount(request.blockSize, "blockSize", 1);
   if (blockSize !== undefined && !BLOCK_SIZES.includes(blockSize)) {
