@@ -17,6 +17,7 @@ import { readCases } from "./cases/read.js";
 import { restCases } from "./cases/rest.js";
 import { indexCases } from "./cases/scalarIndex.js";
 import { takeCases } from "./cases/take.js";
+import { textCases } from "./cases/textIndex.js";
 import { upkeepCases } from "./cases/upkeep.js";
 import { vectorSearchCases } from "./cases/vectorSearch.js";
 import { writeCases } from "./cases/write.js";
@@ -32,6 +33,7 @@ export const CASES: readonly BenchCase[] = [
   ...queryCases,
   ...indexCases,
   ...vectorSearchCases,
+  ...textCases,
   ...eventLoopCases,
   ...takeCases,
   ...openCases,

@@ -15,7 +15,13 @@ export type {
 } from "./handle/handleOptions.js";
 export type { SelectedRow } from "./handle/rowTypes.js";
 export type { Scan, ScanOptions } from "./handle/scan.js";
-export { type PlanOptions, type SortColumn, TableQuery } from "./handle/tableQuery.js";
+export {
+  type MatchingOptions,
+  type PlanOptions,
+  type Score,
+  type SortColumn,
+  TableQuery,
+} from "./handle/tableQuery.js";
 export { formatFieldPath, formatIdentifier, parseFieldPath, parseIdentifier } from "./ident.js";
 export type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./io/disk/disk.js";
 export type { MemoryShare } from "./memory.js";
@@ -30,6 +36,7 @@ export type * from "./namespace/rows.js";
 export type * from "./namespace/schema.js";
 export type * from "./namespace/tables.js";
 export type * from "./namespace/tags.js";
+export type * from "./namespace/textQueries.js";
 export type * from "./namespace/transactions.js";
 export type * from "./namespace/upkeep.js";
 export type * from "./namespace/versions.js";

@@ -154,6 +154,7 @@ const INDEX: RulesOf<indexes.CreateTableIndexRequest, keyof RequestBase> = {
   ...{ distanceType: value, withPosition: value, baseTokenizer: value, language: value },
   ...{ maxTokenLength: value, lowerCase: value, stem: value, removeStopWords: value, asciiFolding: value },
   ...{ minNgramLength: value, maxNgramLength: value, prefixOnly: value, blockSize: value },
+  customStopWords: value,
   ...{ numPartitions: value, numSubVectors: value, numBits: value, sampleRate: value },
   ...{ maxIterations: value, targetPartitionSize: value, m: value, efConstruction: value },
 };

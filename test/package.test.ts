@@ -125,7 +125,10 @@ describe("the package", () => {
       const directory = join(CHECKOUT, "dist", kind);
       for (const name of (await readdir(directory)).filter((each) => /\.c?js$/.test(each))) {
         const code = await readFile(join(directory, name), "utf8");
-        const forms = kind === "esm" ? /^(?:import|export)\b[^;]*?\bfrom "([^"]+)";|^import "([^"]+)";/gm : /\brequire\("([^"]+)"\)/g;
+        const forms =
+          kind === "esm"
+            ? /^(?:import|export)\b[^;]*?\bfrom "([^"]+)";|^import "([^"]+)";/gm
+            : /\brequire\("([^"]+)"\)/g;
         const imported = [...code.matchAll(forms)].map((match) => match[1] ?? match[2]);
         const foreign = imported.filter((each) => !each.startsWith("node:") && !each.startsWith("."));
         expect(foreign.filter((each) => !(each.split("/")[0] in dependencies))).toEqual([]);

@@ -3,6 +3,7 @@
 import { InvalidInputError } from "../errors.js";
 import type * as queries from "../namespace/queries.js";
 import type { RequestBase, TableRequest } from "../namespace/request.js";
+import type { FullTextQuery } from "../namespace/textQueries.js";
 import { isObject, shortly, unknownMember } from "../optionMembers.js";
 import { type Requests, requestMembers } from "../requestMembers.js";
 import type { ScanOptions } from "./scan.js";
@@ -42,7 +43,11 @@ export interface SearchOptions extends ScanOptions, queries.VectorSearchOptions 
   /** Words to search for in all indexed text columns. */
   readonly text?: string | undefined;
   /** The search by text in full, instead of `text`. */
-  readonly fullTextQuery?: queries.FullTextQuery | undefined;
+  readonly fullTextQuery?: FullTextQuery | undefined;
+  /** Whether the filter comes before the search. Default true. */
+  readonly prefilter?: boolean | undefined;
+  /** Whether only rows are searched that an index covers. Default false. */
+  readonly fastSearch?: boolean | undefined;
 }
 
 /** Names of the options of a search by vector. */

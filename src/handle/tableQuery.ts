@@ -3,9 +3,10 @@
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import { InvalidInputError } from "../errors.js";
 import type * as queries from "../namespace/queries.js";
+import type { FullTextQuery, StructuredTextQuery } from "../namespace/textQueries.js";
 import { isObject, shortly } from "../optionMembers.js";
 import { checkedOptions, VECTOR_OPTIONS } from "./handleOptions.js";
-import type { AnyRow, SelectedRow } from "./rowTypes.js";
+import type { AnyRow, Selectable, SelectedRow } from "./rowTypes.js";
 import { type Scan, type ScanOptions, scanOf } from "./scan.js";
 
 /** How a plan is shown. */
@@ -14,16 +15,34 @@ export interface PlanOptions extends Pick<queries.ExplainTableQueryPlanRequest, 
   readonly verbose?: boolean | undefined;
 }
 
-/** What a query is put together of. */
-interface QueryOptions extends ScanOptions, queries.VectorSearchOptions {
-  readonly vector?: queries.SearchVector | undefined;
-}
+/** The options of searches. */
+type SearchOptions = queries.VectorSearchOptions &
+  Pick<queries.QueryTableRequest, "vector" | "fullTextQuery">;
+
+/** Options of a query, with those of a search. */
+export type TableQueryOptions = ScanOptions & SearchOptions;
 
 /** What runs the queries of a table. */
 export interface QueryRunner {
-  query(options: QueryOptions): Promise<queries.QueryResult>;
-  explain(query: QueryOptions, options: PlanOptions): Promise<string>;
-  analyze(query: QueryOptions, options: Omit<PlanOptions, "verbose">): Promise<string>;
+  query(options: TableQueryOptions): Promise<queries.QueryResult>;
+  explain(query: TableQueryOptions, options: PlanOptions): Promise<string>;
+  analyze(query: TableQueryOptions, options: Omit<PlanOptions, "verbose">): Promise<string>;
+}
+
+/** How a search by text goes. */
+export interface MatchingOptions {
+  /** Paths of the columns that a text of words is searched in. Default: all that are indexed. */
+  readonly columns?: readonly string[] | undefined;
+  /** Whether conditions come before the search, rather than taking rows away of those that were found. Default true. */
+  readonly prefilter?: boolean | undefined;
+  /** Whether only rows are searched that an index covers. Default false. */
+  readonly fastSearch?: boolean | undefined;
+}
+
+/** The column that {@link TableQuery.matching} adds. */
+export interface Score {
+  /** How well the row matches; the best rows come first. */
+  _score: number;
 }
 
 /** A column to sort by: its path, or with a direction. */
@@ -52,11 +71,11 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
   implements Scan<Selected>
 {
   readonly #runner: QueryRunner;
-  readonly #options: QueryOptions;
+  readonly #options: TableQueryOptions;
   readonly #rows: Scan<Selected>;
 
   /** @internal */
-  constructor(runner: QueryRunner, options: QueryOptions) {
+  constructor(runner: QueryRunner, options: TableQueryOptions) {
     this.#runner = runner;
     this.#options = Object.freeze({ ...options });
     this.#rows = scanOf(() => runner.query(this.#options));
@@ -114,6 +133,31 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
       return { columnName: column };
     });
     return this.#with({ orderBy: [...(this.#options.orderBy ?? []), ...named] });
+  }
+
+  /**
+   * Searches texts for words: rows then have `_score`, and the best come first. A later search takes the place of an
+   * earlier one.
+   *
+   *     table.query().matching("puppy training", { columns: ["body"] }).limit(10)
+   *     table.query().matching({ phrase: { terms: "house training", column: "body" } })
+   *
+   * @param text words, of which a row has to have any; or a structured query
+   */
+  matching(text: string | StructuredTextQuery, options?: MatchingOptions): TableQuery<Row, Selected & Score> {
+    const known = ["columns", "prefilter", "fastSearch"];
+    const { columns, ...search } = checkedOptions<MatchingOptions>("matching", options, known);
+    if (typeof text !== "string" && !isObject(text)) {
+      throw new InvalidInputError(`matching: must be a text or a structured query, not ${shortly(text)}`);
+    }
+    if (typeof text !== "string" && columns !== undefined && columns !== null) {
+      throw new InvalidInputError("columns: of a structured query, each part names its column");
+    }
+    const fullTextQuery: FullTextQuery =
+      typeof text === "string"
+        ? { stringQuery: { query: text, columns } }
+        : { structuredQuery: { query: text } };
+    return this.#with({ ...search, fullTextQuery });
   }
 
   /** At most so many rows, ≥ 1. */
@@ -194,7 +238,7 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
     return this.#rows.toIPCStream();
   }
 
-  #with<Other extends object>(options: QueryOptions): TableQuery<Row, Other> {
+  #with<Other extends object>(options: SearchOptions & ScanOptions<Selectable>): TableQuery<Row, Other> {
     return new TableQuery<Row, Other>(this.#runner, { ...this.#options, ...options });
   }
 }

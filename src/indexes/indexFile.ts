@@ -1,6 +1,6 @@
 /** Reads and writes the files of indexes: data files of few columns that belong to no table. */
 
-import { type DataType, Field, Schema } from "apache-arrow";
+import { type DataType, Field, List, Schema } from "apache-arrow";
 import type { Column, FixedColumn, VariableColumn } from "../arrow/columns/column.js";
 import { concatColumns } from "../arrow/columns/concatColumns.js";
 import { nullColumn } from "../arrow/columns/nullColumn.js";
@@ -28,11 +28,17 @@ export interface FileColumnType {
   readonly name: string;
   readonly type: LogicalType;
   readonly nullable?: boolean;
+  /** Of lists: the type of their items, which are nullable. */
+  readonly item?: LogicalType;
 }
 
 export const UINT32: LogicalType = { kind: "int", bits: 32, signed: false };
 export const UINT64_TYPE: LogicalType = { kind: "int", bits: 64, signed: false };
 export const BINARY_TYPE: LogicalType = { kind: "binary", large: false };
+export const LARGE_BINARY_TYPE: LogicalType = { kind: "binary", large: true };
+export const TEXT_TYPE: LogicalType = { kind: "string", large: false };
+export const FLOAT32_TYPE: LogicalType = { kind: "float", bits: 32 };
+export const LIST_TYPE: LogicalType = { kind: "list", large: false, ofStructs: false };
 export const BOOL_TYPE: LogicalType = { kind: "bool" };
 
 // ------------------------------------------------------------------------------------------------- writing
@@ -53,7 +59,9 @@ export async function writeIndexFile(
     (column) =>
       new Field<DataType>(
         column.name,
-        arrowTypeFromLogical(column.type, column.name),
+        column.item === undefined
+          ? arrowTypeFromLogical(column.type, column.name)
+          : new List(new Field("item", arrowTypeFromLogical(column.item, column.name), true)),
         column.nullable === true,
       ),
   );

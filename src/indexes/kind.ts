@@ -17,7 +17,7 @@ import type { RowIds } from "./rowIds.js";
 /** Kinds of indexes on vectors that are built. */
 export type VectorKindName = "IVF_FLAT" | "IVF_PQ" | "IVF_SQ";
 
-export type IndexKindName = "BTREE" | "BITMAP" | "LABEL_LIST" | "ZONEMAP" | "BLOOMFILTER" | "NGRAM";
+export type IndexKindName = "BTREE" | "BITMAP" | "LABEL_LIST" | "ZONEMAP" | "BLOOMFILTER" | "NGRAM" | "FTS";
 
 /**
  * What is asked of an index. Values are columns of the indexed column's type, of its item's type for `hasAny` and
@@ -150,10 +150,22 @@ export interface WrittenIndexFile {
 /** A kind of index that can be built. */
 export interface BuildableKind {
   readonly name: IndexKindName | VectorKindName;
-  /** What the manifest has as the type of the index's details, whose value is empty. */
+  /** What the manifest has as the type of the index's details. */
   readonly typeUrl: string;
+  /**
+   * The value of these details. Default: empty.
+   * @param parameters as {@link IndexTarget} has them
+   */
+  details?(parameters: IndexTarget["parameters"]): Uint8Array;
+  /**
+   * Why an index can't be built with these parameters.
+   * @throws UnsupportedError
+   */
+  checkParameters?(parameters: IndexTarget["parameters"]): void;
   /** Version of the format that is written. */
   readonly indexVersion: number;
+  /** The same where it depends on the parameters. Default: {@link indexVersion}. */
+  versionOf?(parameters: IndexTarget["parameters"]): number;
   /**
    * Whether answers, and what the index keeps, are addresses of rows even in tables with stable row ids, because it
    * knows fragments and offsets instead of ids. A merge then keeps what is known of fragments that stay

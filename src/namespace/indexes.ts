@@ -28,9 +28,8 @@ export type IndexType =
 export type DistanceType = "l2" | "cosine" | "dot" | "hamming" | (string & Record<never, never>);
 
 /**
- * An index on one column. Indexes of kinds for text (`FTS`, `FM`), and for vectors of kinds other than `IVF_FLAT`, `IVF_PQ` and
- * `IVF_SQ`, are not built by this release; the members that are about them are checked all the same, and mean nothing for
- * other kinds.
+ * An index on one column. Indexes of the kind `FM`, and for vectors of kinds other than `IVF_FLAT`, `IVF_PQ` and `IVF_SQ`, are
+ * not built by this release; the members that are about them are checked all the same, and mean nothing for other kinds.
  */
 export interface CreateTableIndexRequest extends TableRequest, WithProgress {
   /** Path of the column; members of structs as in `a.b`. */
@@ -53,29 +52,34 @@ export interface CreateTableIndexRequest extends TableRequest, WithProgress {
   readonly rowsPerZone?: number | undefined;
   /** Of vectors: `l2` (default), `cosine`, `dot` or `hamming`. */
   readonly distanceType?: DistanceType | undefined;
-  /** Of `FTS`: whether positions of words are kept, which searches for phrases need. */
+  /** Of `FTS`: whether positions of words are kept, which searches for phrases need. Default false. */
   readonly withPosition?: boolean | undefined;
-  /** Of `FTS`: what cuts texts into words. */
+  /**
+   * Of `FTS`: what cuts texts: `simple` (default) into runs of letters and digits, `whitespace` at ASCII white space,
+   * `raw` not at all, `ngram` into windows of characters.
+   */
   readonly baseTokenizer?: string | undefined;
-  /** Of `FTS`: the language of stop words and of stemming. */
+  /** Of `FTS`: the language of stop words and of stemming. Default `English`, the only one that this release stems. */
   readonly language?: string | undefined;
-  /** Of `FTS`: words with more characters are left out. */
+  /** Of `FTS`: words of this many bytes of UTF-8 and more are left out. Default 40. */
   readonly maxTokenLength?: number | undefined;
-  /** Of `FTS`: whether words are found in any case. */
+  /** Of `FTS`: whether words are found in any case. Default true. */
   readonly lowerCase?: boolean | undefined;
-  /** Of `FTS`: whether words are reduced to their stems. */
+  /** Of `FTS`: whether words are reduced to their stems. Default true, false for `ngram`. */
   readonly stem?: boolean | undefined;
-  /** Of `FTS`: whether frequent words of the language are left out. */
+  /** Of `FTS`: whether frequent words of the language are left out. Default true, false for `ngram`. */
   readonly removeStopWords?: boolean | undefined;
-  /** Of `FTS`: whether letters lose their accents. */
+  /** Of `FTS`: words that are left out in the place of those of the language, as they are in lower case and stemmed. */
+  readonly customStopWords?: readonly string[] | undefined;
+  /** Of `FTS`: whether letters lose their accents. Default true. */
   readonly asciiFolding?: boolean | undefined;
-  /** Of `FTS` with n-grams: characters of the shortest ones. */
+  /** Of `FTS` with `ngram`: characters of the shortest windows. Default 3. */
   readonly minNgramLength?: number | undefined;
-  /** Of `FTS` with n-grams: characters of the longest ones. */
+  /** Of `FTS` with `ngram`: characters of the longest windows. Default 3. */
   readonly maxNgramLength?: number | undefined;
-  /** Of `FTS` with n-grams: whether only beginnings of words are kept. */
+  /** Of `FTS` with `ngram`: whether only windows at the beginning of texts are kept. Default false. */
   readonly prefixOnly?: boolean | undefined;
-  /** 128 or 256. */
+  /** Of `FTS`: texts of a block of postings, 128 (default) or 256. */
   readonly blockSize?: number | undefined;
   /** Of vectors: number of partitions. */
   readonly numPartitions?: number | undefined;

@@ -4,6 +4,7 @@ import type { RecordBatch, Schema, Table } from "apache-arrow";
 import type { MemoryShare } from "../memory.js";
 import type { DistanceType } from "./indexes.js";
 import type { AnyCase, TableRequest } from "./request.js";
+import type { FullTextQuery } from "./textQueries.js";
 
 /**
  * Which columns a query returns: a list of them, or an object with a name for each.
@@ -122,7 +123,10 @@ export interface QueryTableRequest extends TableRequest, Omit<VectorSearchOption
    * mean nothing without this one.
    */
   readonly vector?: SearchVector | undefined;
-  /** Words or a structured query to search for. Not supported by this release. */
+  /**
+   * Words or a structured query to search texts for. Rows then have `_score`, and come in its order: `orderBy` is
+   * refused. The filter comes first, unless `prefilter` is false: then it takes rows away of the best `offset + limit`.
+   */
   readonly fullTextQuery?: FullTextQuery | undefined;
   /**
    * Columns to sort by; the first one has the highest priority, and rows with equal values keep the order in which they
@@ -264,21 +268,6 @@ export interface CountTableRowsRequest extends TableRequest {
   readonly tag?: string | undefined;
 }
 
-/** Full-text search of a query; not supported by this release. */
-export interface FullTextQuery {
-  /** Words, and the columns to search. */
-  readonly stringQuery?:
-    | {
-        /** The words. */
-        readonly query: string;
-        /** Paths of columns. Default: all that are indexed. */
-        readonly columns?: readonly string[];
-      }
-    | undefined;
-  /** A query as a tree, in the shape that the namespace spec gives it. */
-  readonly structuredQuery?: unknown | undefined;
-}
-
 /** Not supported by this release, like the next. */
 export interface ExplainTableQueryPlanRequest extends TableRequest {
   /** The query to explain. */
@@ -298,7 +287,10 @@ export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {
 
 /** A step of a query. */
 export interface QueryPlanNode {
-  /** `Scan`, `IndexSearch`, `Filter`, `ReadSelected`, `VectorIndexSearch`, `NearestRows`, `FirstRows`, `Sort`, `Take` or `Project`. */
+  /**
+   * `Scan`, `IndexSearch`, `TextSearch`, `Filter`, `ReadSelected`, `VectorIndexSearch`, `NearestRows`, `FirstRows`, `Sort`,
+   * `Take` or `Project`.
+   */
   readonly operator: string;
   /** What the step was told to do: columns, conditions, numbers. */
   readonly detail: Readonly<Record<string, string | number | readonly string[]>>;

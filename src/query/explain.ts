@@ -13,6 +13,7 @@ import { formatFieldPath } from "../ident.js";
 import type { QueryPlanMetrics, QueryPlanNode } from "../namespace/queries.js";
 import { liveRowCount } from "../table/fragments/statistics.js";
 import type { RowsPlan } from "./columnReads.js";
+import { searchNodes } from "./explainSearch.js";
 import { coveredOutputs } from "./filteredRows.js";
 import { type IndexedPart, type IndexUse, lookupText } from "./indexUse.js";
 import type { QueryStage } from "./observer.js";
@@ -47,6 +48,12 @@ export function explainPlan(
     ...(offset > 0 && { skip: offset }),
     ...(limit !== Number.POSITIVE_INFINITY && { limit }),
   };
+  if (plan.textSearch !== null) {
+    const { detail, inputs } = searchNodes(plan.textSearch);
+    const found = node("order", "TextSearch", { ...detail, ...bounds }, ...inputs);
+    const taken = node("take", "Take", { columns: pathsOf(projection) }, found);
+    return node(null, "Project", { columns: returnedTexts(plan) }, taken);
+  }
   const isTop = order !== null && areFirst(plan);
   const isLate = order !== null && (isTop || isReadLate(projection));
   const isSorted = search !== null || order !== null;

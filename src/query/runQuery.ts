@@ -18,6 +18,8 @@ import { computationSize, type Projection, returnedColumns } from "./projection.
 import type { BatchRows } from "./scan.js";
 import { searchedRows } from "./searchedRows.js";
 import type { RowNumbers } from "./systemColumns.js";
+import { readRowsAtAddresses } from "./take.js";
+import { searchTexts, type TextSearchPlan } from "./textSearch.js";
 import type { VectorSearch } from "./vectorSearch.js";
 
 /** Name of the use of memory by rows that a filter selected, or that were sorted. */
@@ -29,6 +31,8 @@ export interface QueryPlan {
   readonly projection: Projection;
   /** The search by vector that finds the rows; null for none. */
   readonly search: VectorSearch | null;
+  /** Rows that are found by their texts, the best first; null for none. `_score` is then the last column. */
+  readonly textSearch: TextSearchPlan | null;
   /** Comes before the search. */
   readonly filter: Filter | null;
   /** Null for the order in which rows lie on disk. */
@@ -38,8 +42,8 @@ export interface QueryPlan {
 }
 
 /** Most rows that the filter of a query has to find. */
-export const mostFiltered = ({ search, order, offset, limit }: QueryPlan): number =>
-  order === null && search === null ? offset + limit : Number.POSITIVE_INFINITY;
+export const mostFiltered = ({ search, textSearch, order, offset, limit }: QueryPlan): number =>
+  order === null && search === null && textSearch === null ? offset + limit : Number.POSITIVE_INFINITY;
 
 /** How a query is run. */
 export interface QueryOptions extends SortOptions {
@@ -60,7 +64,11 @@ export async function* runQuery(
   numbers: RowNumbers,
   options: QueryOptions,
 ): AsyncGenerator<RecordBatch, void, undefined> {
-  const { projection, search, filter, order } = plan;
+  const { projection, search, textSearch, filter, order } = plan;
+  if (textSearch !== null) {
+    yield* rankedRows(source, plan, textSearch, numbers, options);
+    return;
+  }
   const size = computationSize(projection);
   // Expressions run on few rows at a time, so that other work has its turn.
   const batchRows = size === 0 ? options.batchRows : Math.min(options.batchRows, expressionRows(size));
@@ -91,6 +99,36 @@ export async function* runQuery(
     }
   } finally {
     memory?.note(SELECTED, 0);
+  }
+}
+
+/** Rows that are read at once by their addresses; fewer where they have blobs. */
+const RANKED_ROWS = 8192;
+const RANKED_BLOB_ROWS = 256;
+
+async function* rankedRows(
+  source: FragmentSource,
+  { fragments, projection, offset, limit }: QueryPlan,
+  search: TextSearchPlan,
+  numbers: RowNumbers,
+  { batchRows, observer, signal }: QueryOptions,
+): AsyncGenerator<RecordBatch, void, undefined> {
+  const searched = searchTexts(search, source, numbers, offset, limit, signal);
+  const ranked = await (observer === undefined ? searched : observer.time("order", searched));
+  const atOnce = Math.min(batchRows, projection.hasBlobs ? RANKED_BLOB_ROWS : RANKED_ROWS);
+  const request = { fragments, projection: { ...projection, withAddresses: true }, signal };
+  for (let start = 0; start < ranked.rowCount; start += atOnce) {
+    signal?.throwIfAborted();
+    const count = Math.min(atOnce, ranked.rowCount - start);
+    const addresses = {
+      ...ranked.addresses,
+      length: count,
+      values: ranked.addresses.values.slice(8 * start, 8 * (start + count)),
+    };
+    const { columns } = await readRowsAtAddresses(source, request, addresses);
+    const returned = await returnedColumns(projection, numbers, columns, count);
+    returned.push(sliceColumn(ranked.scores, start, count));
+    yield makeBatch(projection.schema, returned, count);
   }
 }
 

@@ -7,7 +7,7 @@ import type { PageSource } from "../file/pages/pageRows.js";
 import type { IndexMetadata } from "../format/table.js";
 import { formatFieldPath } from "../ident.js";
 import type { IndexFiles, IndexKind, IndexPart, OpenIndex } from "../indexes/kind.js";
-import { kindOfTypeUrl } from "../indexes/kinds.js";
+import { kindOfTypeUrl } from "../indexes/kinds/kinds.js";
 import type { Disk } from "../io/disk/disk.js";
 import type { LruCache } from "../io/memory/cache.js";
 import type { TableField } from "../schema/schema.js";
@@ -87,7 +87,8 @@ function findIndexes(file: ManifestFile, fields: readonly TableField[]): Map<str
     const version = metadata.indexVersion ?? 0;
     if (version < 0 || version > kind.maxIndexVersion) continue;
     const covered = new Set([...(coverageOf(metadata) ?? [])].filter((id) => fragmentIds.has(id)));
-    if (covered.size === 0) continue;
+    // One of words that covers nothing still tells how texts are cut.
+    if (covered.size === 0 && kind.name !== "FTS") continue;
     const ofPath = found.get(place.path) ?? [];
     found.set(place.path, ofPath);
     const same = ofPath.findIndex((index) => index.name === metadata.name && index.kind === kind);

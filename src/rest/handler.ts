@@ -123,6 +123,7 @@ export function createRestHandler(
     });
     const response = request.method === "HEAD" ? withoutBody(whole) : whole;
     response.headers.set("x-request-id", requestId);
+    for (const [name, value] of Object.entries(call.dialect.headers)) response.headers.set(name, value);
     origins.describe(request, response.headers);
     const sending = { signal: call.ticket?.signal, idleMs: limits.answerIdleMs };
     return whenSent(response, sending, (failure) => {

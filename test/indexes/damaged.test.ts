@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { NamespaceError } from "../../src/errors.js";
 import type { IndexKind, IndexQuery, IndexRows } from "../../src/indexes/kind.js";
-import { kindOfName } from "../../src/indexes/kinds.js";
+import { kindOfName } from "../../src/indexes/kinds/kinds.js";
 import { Random } from "../support/generators.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { filesIn, rowsOf, targetOf } from "./indexDirectory.js";

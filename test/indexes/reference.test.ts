@@ -10,7 +10,7 @@ import { arrowTypeFromLogical } from "../../src/arrow/types/logicalTypes.js";
 import { formatType } from "../../src/arrow/types/type.js";
 import { OpenIndexFile, uint64Column } from "../../src/indexes/indexFile.js";
 import type { IndexKind } from "../../src/indexes/kind.js";
-import { kindOfName, kindOfTypeUrl } from "../../src/indexes/kinds.js";
+import { kindOfName, kindOfTypeUrl } from "../../src/indexes/kinds/kinds.js";
 import { RowIds } from "../../src/indexes/rowIds.js";
 import { columnsOfFile } from "../../src/rows/openColumns.js";
 import type { TableField } from "../../src/schema/schema.js";

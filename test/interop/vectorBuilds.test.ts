@@ -89,7 +89,10 @@ async function foundHere(name: string, metric: FloatMetric, rows: readonly TestR
 }
 
 describe.each(METRICS)("by %s", (distanceType) => {
-  it.each(["IVF_FLAT", "IVF_PQ"] as const)("the reference finds by our %s what it finds by its own", async (indexType) => {
+  it.each([
+    "IVF_FLAT",
+    "IVF_PQ",
+  ] as const)("the reference finds by our %s what it finds by its own", async (indexType) => {
     const [ours, theirs] = [`ours_${indexType}_${distanceType}`, `theirs_${indexType}_${distanceType}`];
     const rows = clusteredRows(ROWS, 3);
     await namespace.createTable({ id: [ours] }, streamOf(rows));

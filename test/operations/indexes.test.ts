@@ -108,9 +108,10 @@ const REFUSED: readonly (readonly [Request, type: string, told: RegExp])[] = [
   ],
   [{ column: "text", indexType: "FTS", minNgramLength: 0 }, "InvalidInput", /minNgramLength/],
   [{ column: "text", indexType: "FTS", blockSize: 100 }, "InvalidInput", /blockSize.*128 or 256/],
-  [{ column: "text", indexType: "FTS", language: "english", blockSize: 256 }, "Unsupported", /FTS/],
-  [{ column: "text", indexType: "inverted", baseTokenizer: "lindera/ipadic" }, "Unsupported", /FTS/],
-  [{ column: "labels", indexType: "FTS" }, "Unsupported", /FTS/],
+  [{ column: "text", indexType: "FTS", customStopWords: ["a", 1] }, "InvalidInput", /customStopWords/],
+  [{ column: "text", indexType: "FTS", minNgramLength: 5 }, "InvalidInput", /minNgramLength/],
+  [{ column: "text", indexType: "FTS", language: "german", blockSize: 256 }, "Unsupported", /German/],
+  [{ column: "text", indexType: "inverted", baseTokenizer: "lindera/ipadic" }, "Unsupported", /lindera/],
   [{ column: "text", indexType: "fm" }, "Unsupported", /FM/],
   // Vectors.
   [{ column: "vector", distanceType: "l3" }, "InvalidInput", /distanceType.*l2, cosine, dot, hamming.*l3/],

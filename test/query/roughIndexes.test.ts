@@ -14,7 +14,7 @@ import type { PlainType } from "../../src/expression/values/types.js";
 import { IndexMetadata } from "../../src/format/table.js";
 import { uint64Column } from "../../src/indexes/indexFile.js";
 import type { IndexKindName, IndexRows } from "../../src/indexes/kind.js";
-import { kindOfName } from "../../src/indexes/kinds.js";
+import { kindOfName } from "../../src/indexes/kinds/kinds.js";
 import type { TableField } from "../../src/schema/schema.js";
 import { withCoverage } from "../../src/table/commit/indexCoverage.js";
 import { targetOf } from "../indexes/indexDirectory.js";

@@ -1,4 +1,17 @@
 /** The reference as a program would use it, with the apache-arrow release it accepts. */
 
-export { type Connection, connect, connectNamespace, Index, type Table } from "@lancedb/lancedb";
+export {
+  BooleanQuery,
+  BoostQuery,
+  type Connection,
+  connect,
+  connectNamespace,
+  Index,
+  MatchQuery,
+  MultiMatchQuery,
+  Occur,
+  Operator,
+  PhraseQuery,
+  type Table,
+} from "@lancedb/lancedb";
 export * as arrow from "apache-arrow";

@@ -3,5 +3,16 @@
  * where the oracle's byte-exact detours would distort what is measured.
  */
 
-export { connect, connectNamespace, Index } from "@lancedb/lancedb";
+export {
+  BooleanQuery,
+  BoostQuery,
+  connect,
+  connectNamespace,
+  Index,
+  MatchQuery,
+  MultiMatchQuery,
+  Occur,
+  Operator,
+  PhraseQuery,
+} from "@lancedb/lancedb";
 export * as arrow from "apache-arrow";

@@ -283,7 +283,6 @@ describe("queries of rows", () => {
   it("and counts that this release does not answer are wrong before they are not supported", async () => {
     const more = {
       vector: { single_vector: [1] },
-      full_text_query: { string_query: { query: "x" } },
     };
     for (const [member, value] of Object.entries(more)) {
       // Vectors are searched, but this table has none.

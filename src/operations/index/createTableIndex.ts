@@ -5,7 +5,7 @@
 
 import { InvalidInputError, TableIndexAlreadyExistsError, UnsupportedError } from "../../errors.js";
 import type { BuildableKind } from "../../indexes/kind.js";
-import { kindOfName } from "../../indexes/kinds.js";
+import { kindOfName } from "../../indexes/kinds/kinds.js";
 import { vectorKindOfName } from "../../indexes/vector/vectorKinds.js";
 import type { JobControl, JobSpec, JsonValue } from "../../jobs/job.js";
 import type { CreateTableIndexRequest, CreateTableIndexResponse } from "../../namespace/indexes.js";
@@ -50,7 +50,8 @@ async function startBuild(
   const fields = decodeSchema(base.file.manifest.fields, base.file.path);
   const kind = buildableKind(asked, resolveField(fields, asked.column));
   const { column, replaces } = asked;
-  const parameters = vectorKindOfName(kind.name) === null ? asked.parameters : vectorParameters(asked);
+  const parameters = parametersFor(kind, asked);
+  kind.checkParameters?.(parameters);
   const definition: IndexDefinition = { column, kind, name: asked.name, replaces, parameters };
   const plan = planIndex(base.file, { ...definition, replaces: true });
   const named = { ...definition, name: plan.name };
@@ -81,6 +82,12 @@ async function startBuild(
   return { transactionId: jobId, jobId };
 }
 
+/** What an index of a kind is made with. */
+function parametersFor({ name }: BuildableKind, asked: AskedIndex): IndexDefinition["parameters"] {
+  if (name === "FTS") return asked.text;
+  return vectorKindOfName(name) === null ? asked.parameters : vectorParameters(asked);
+}
+
 /**
  * The kind to build on a column.
  * @throws InvalidInputError for a column that can't have it; UnsupportedError for a kind that this release does not build
@@ -88,12 +95,15 @@ async function startBuild(
 function buildableKind(asked: AskedIndex, at: FieldAtPath): BuildableKind {
   const wanted = asked.kind ?? suitableKind(at);
   const { family, name } = wanted;
-  const kind = family === "scalar" ? kindOfName(name) : null;
+  const kind = family === "vector" ? null : kindOfName(name);
+  if (family === "text") requireKind(at, name, (field) => textRefusal(name, field));
+  if (family === "text" && at.field.type.kind === "json") {
+    throw new UnsupportedError(`indexType: ${name} of JSON is not supported by this release`);
+  }
   if (kind !== null) {
     requireKind(at, name, (field) => kind.refusal(field));
     return kind;
   }
-  if (family === "text") requireKind(at, name, (field) => textRefusal(name, field));
   if (family === "vector") {
     requireKind(at, name, (field) => vectorRefusal(name, field));
     const { type } = at.field;

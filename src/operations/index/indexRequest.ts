@@ -2,6 +2,7 @@
 
 import { InvalidInputError } from "../../errors.js";
 import { isWellFormed } from "../../ident.js";
+import { DEFAULT_TEXT_PARAMETERS } from "../../indexes/text/parameters.js";
 import type { CreateTableIndexRequest } from "../../namespace/indexes.js";
 import { isSystemIndex } from "../../table/fragments/statistics.js";
 import { SCALAR_KINDS, TEXT_KINDS, VECTOR_KINDS } from "../../write/indexes/kindNames.js";
@@ -15,6 +16,8 @@ export interface AskedKind {
   readonly name: string;
 }
 
+type TextSettings = Readonly<Record<string, string | number | boolean | string[]>>;
+
 export interface AskedIndex {
   /** Path of the column. */
   readonly column: string;
@@ -23,10 +26,11 @@ export interface AskedIndex {
   readonly name: string | null;
   readonly replaces: boolean;
   readonly distance: string;
-  readonly text: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly vector: Readonly<Record<string, number | undefined>>;
   /** Of scalar kinds, as their builders have them. */
   readonly parameters: Readonly<Record<string, number>>;
+  /** Of indexes of words, in the same way. */
+  readonly text: TextSettings;
 }
 
 const MAX_NAME_BYTES = 200;
@@ -105,7 +109,7 @@ const LANGUAGES = [
 ];
 const BLOCK_SIZES = [128, 256];
 
-function textSettings(request: CreateTableIndexRequest): AskedIndex["text"] {
+function textSettings(request: CreateTableIndexRequest): TextSettings {
   const tokenizer = optionalString(request.baseTokenizer, "baseTokenizer");
   // Those that need models have the place of these after a slash.
   if (tokenizer !== undefined && !TOKENIZERS.includes(tokenizer) && !/^(jieba|lindera)\/./.test(tokenizer)) {
@@ -122,14 +126,17 @@ function textSettings(request: CreateTableIndexRequest): AskedIndex["text"] {
   }
   const least = countUpTo(request, "minNgramLength", 100);
   const most = countUpTo(request, "maxNgramLength", 100);
-  if (least !== undefined && most !== undefined && least > most) {
-    throw new InvalidInputError(`minNgramLength: must be at most the greatest length, ${most}, not ${least}`);
+  const greatest = most ?? DEFAULT_TEXT_PARAMETERS.maxNgramLength;
+  if ((least ?? DEFAULT_TEXT_PARAMETERS.minNgramLength) > greatest) {
+    throw new InvalidInputError(
+      `minNgramLength: must be at most the greatest length, ${greatest}, not ${least ?? DEFAULT_TEXT_PARAMETERS.minNgramLength}`,
+    );
   }
   const blockSize = optionalCount(request.blockSize, "blockSize", 1);
   if (blockSize !== undefined && !BLOCK_SIZES.includes(blockSize)) {
     throw new InvalidInputError(`blockSize: must be 128 or 256, not ${blockSize}`);
   }
-  return {
+  const given = {
     ...{ baseTokenizer: tokenizer, language: known, minNgramLength: least, maxNgramLength: most, blockSize },
     maxTokenLength: optionalCount(request.maxTokenLength, "maxTokenLength"),
     withPosition: optionalBoolean(request.withPosition, "withPosition"),
@@ -138,7 +145,21 @@ function textSettings(request: CreateTableIndexRequest): AskedIndex["text"] {
     removeStopWords: optionalBoolean(request.removeStopWords, "removeStopWords"),
     asciiFolding: optionalBoolean(request.asciiFolding, "asciiFolding"),
     prefixOnly: optionalBoolean(request.prefixOnly, "prefixOnly"),
+    customStopWords: stopWords(request.customStopWords),
   };
+  // Parts of words are no words.
+  const ofWindows: TextSettings = tokenizer === "ngram" ? { stem: false, removeStopWords: false } : {};
+  const present = Object.entries(given).flatMap(([member, value]) =>
+    value === undefined ? [] : [[member, value] as const],
+  );
+  return { ...ofWindows, ...Object.fromEntries(present) };
+}
+
+function stopWords(given: unknown): string[] | undefined {
+  if (given === undefined || given === null) return undefined;
+  const words: unknown[] = Array.isArray(given) ? given : [null];
+  if (words.every((word) => typeof word === "string")) return [...words];
+  throw new InvalidInputError("customStopWords: must be a list of words");
 }
 
 /** Greatest values of numbers that vector indexes are made with; far more than is of use. */

@@ -4,7 +4,7 @@ import { CorruptFileError } from "../../errors.js";
 import { InvertedIndexDetails, METRICS, VectorIndexDetails } from "../../format/indexDetails.js";
 import type { IndexMetadata } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
-import { kindOfTypeUrl } from "../../indexes/kinds.js";
+import { kindOfTypeUrl } from "../../indexes/kinds/kinds.js";
 import { join } from "../../platform/native.js";
 import { allFields } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";

@@ -1,5 +1,6 @@
 /** Plans of queries: what a request asks for, checked against the version that it reads. */
 
+import { Field, Float32, Schema } from "apache-arrow";
 import { InvalidInputError, PermissionDeniedError, UnsupportedError } from "../../errors.js";
 import { isUnwritable } from "../../io/disk/errno.js";
 import { TemporaryFile } from "../../io/temporaryFile.js";
@@ -7,7 +8,7 @@ import type { QueryTableRequest } from "../../namespace/queries.js";
 import { ColumnReads } from "../../query/columnReads.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { planOrder } from "../../query/order.js";
-import { selectColumns } from "../../query/projection.js";
+import { type Projection, selectColumns } from "../../query/projection.js";
 import type { QueryOptions, QueryPlan } from "../../query/runQuery.js";
 import type { SpillFile } from "../../query/spill.js";
 import { RowNumbers } from "../../query/systemColumns.js";
@@ -22,6 +23,7 @@ import type { OperationContext } from "../context.js";
 import { filterOf, parametersOf, postfilterOf } from "../filter.js";
 import { optionalBoolean, optionalCount } from "../request.js";
 import { requireSnapshot } from "../snapshot.js";
+import { readTextQuery } from "./textQuery.js";
 import { isFilteredFirst, readVectorSearch } from "./vectorRequest.js";
 
 /** A query that is ready to run. */
@@ -32,11 +34,6 @@ export interface PlannedQuery {
   readonly numbers: RowNumbers;
   readonly options: Omit<QueryOptions, "readAhead">;
 }
-
-/** Members for features that this release does not have, with the names of these features. */
-const NOT_YET = {
-  fullTextQuery: "searches by text",
-} as const;
 
 /** Rows of a search that says not how many. */
 const DEFAULT_NEAREST = 10;
@@ -62,36 +59,51 @@ export async function planQuery(
   const useIndexes = optionalBoolean(request.useScalarIndex, "useScalarIndex");
   const maxColumns = optionalCount(request.maxColumns, "maxColumns", 1);
   const snapshot = await requireSnapshot(context, request, access);
-  refuseNotYet(request);
   const { manifest } = snapshot.file;
   const fields = decodeSchema(manifest.fields, snapshot.path);
   const metadata = schemaMetadataOf(manifest);
   const parameters = parametersOf(request.params);
   const selection = { withRowId, maxColumns, parameters };
+  const isTextSearch = request.fullTextQuery !== undefined && request.fullTextQuery !== null;
+  if (isTextSearch && search !== null) {
+    throw new UnsupportedError(
+      "vector and fullTextQuery: searches by both at once are not supported by this release",
+    );
+  }
   const planned =
     search === null
       ? null
       : await planVectorSearch(fields, search, (column, metric) => vectorIndexOf(snapshot, column, metric));
-  if (planned !== null && (request.orderBy?.length ?? 0) > 0) {
+  if ((planned !== null || isTextSearch) && (request.orderBy?.length ?? 0) > 0) {
     throw new UnsupportedError(
-      "orderBy: rows that a search by vector found come in the order of their distance",
+      `orderBy: rows that a search found come in the order of their ${isTextSearch ? "scores" : "distance"}`,
     );
   }
   const reads = new ColumnReads(fields, planned?.found);
-  const projection = selectColumns(fields, reads, metadata, request.columns, selection);
-  const filter = request.filter ?? null;
-  const isPostfilter = planned !== null && !filtersFirst && filter !== null;
+  const columns = isTextSearch ? withoutScore(request.columns) : request.columns;
+  const selected = selectColumns(fields, reads, metadata, columns, selection);
+  const given = request.filter ?? null;
+  const isPostfilter = planned !== null && !filtersFirst && given !== null;
+  const filter =
+    given === null || isPostfilter ? null : filterOf(snapshot, given, request.params, "filter", useIndexes);
   const plan: QueryPlan = {
     fragments: manifest.fragments,
-    projection,
+    projection: isTextSearch ? withScore(selected) : selected,
     search: planned && {
       ...planned,
-      postfilter: isPostfilter ? postfilterOf(fields, filter, parameters, "filter", planned.found) : null,
+      postfilter: isPostfilter ? postfilterOf(fields, given, parameters, "filter", planned.found) : null,
     },
-    filter:
-      filter === null || isPostfilter
-        ? null
-        : filterOf(snapshot, filter, request.params, "filter", useIndexes),
+    textSearch: isTextSearch
+      ? {
+          version: snapshot,
+          fields,
+          query: readTextQuery(snapshot, fields, request.fullTextQuery),
+          filter,
+          isPrefiltered: filtersFirst,
+          isFast: optionalBoolean(request.fastSearch, "fastSearch") ?? false,
+        }
+      : null,
+    filter,
     order: planOrder(request.orderBy, fields, reads),
     offset,
     limit: limit ?? Number.POSITIVE_INFINITY,
@@ -107,6 +119,27 @@ export async function planQuery(
   return { snapshot, plan, source, numbers: new RowNumbers(source, manifest, snapshot.path), options };
 }
 
+const SCORE = "_score";
+
+/** A selection without the score, which every row of a search has as its last column. */
+function withoutScore(columns: QueryTableRequest["columns"]): QueryTableRequest["columns"] {
+  const without = (names: readonly unknown[]) => names.filter((name) => name !== SCORE) as string[];
+  if (Array.isArray(columns)) return without(columns);
+  if (columns === undefined || columns === null || !("columnNames" in columns)) return columns;
+  const { columnNames } = columns;
+  return Array.isArray(columnNames) ? { ...columns, columnNames: without(columnNames) } : columns;
+}
+
+function withScore(projection: Projection): Projection {
+  const { fields, metadata } = projection.schema;
+  if (fields.some(({ name }) => name === SCORE)) {
+    throw new InvalidInputError(
+      `columns: ${SCORE} is the score of a search; return the column under another name`,
+    );
+  }
+  return { ...projection, schema: new Schema([...fields, new Field(SCORE, new Float32(), true)], metadata) };
+}
+
 /** Makes a file for rows that are sorted, in the table's directory: what a crash leaves there, a cleanup removes. */
 async function makeSpillFile({ disk, root }: TableAt<OperationContext>): Promise<SpillFile> {
   try {
@@ -118,17 +151,5 @@ async function makeSpillFile({ disk, root }: TableAt<OperationContext>): Promise
         "meanwhile, can't be written; a limit of up to 65,536 rows needs no room there",
       { cause },
     );
-  }
-}
-
-/**
- * Refuses members for missing features. Called after the table and version were found, because every release reports
- * these missing first. Called before the columns are resolved, because some columns exist only with a missing feature.
- */
-function refuseNotYet(request: QueryTableRequest): void {
-  for (const [member, missing] of Object.entries(NOT_YET)) {
-    const value = request[member as keyof typeof NOT_YET];
-    if (value === undefined || value === null) continue;
-    throw new UnsupportedError(`${member}: ${missing} are not supported by this release`);
   }
 }

@@ -31,6 +31,8 @@ export interface Dialect {
   perform(call: EngineCall): Promise<unknown>;
   /** The form of an operation's answer. */
   answerOf(route: Route): Route["answer"];
+  /** Headers of every answer. */
+  readonly headers: Readonly<Record<string, string>>;
   /** The HTTP status of an error, if it differs from the error's own. */
   statusOf(error: unknown): number | undefined;
 }
@@ -48,6 +50,7 @@ export const INTERFACE_DIALECT: Dialect = {
   readBody: (_route, json) => json,
   perform: callEngine,
   answerOf: ({ answer }) => answer,
+  headers: {},
   statusOf: () => undefined,
 };
 

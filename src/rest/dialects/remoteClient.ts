@@ -21,6 +21,8 @@
  *     a tag that exists already                             400: after a 409 the client would try again
  *     a missing column or tag                               400: the client takes any 404 for a missing table
  *     an unknown operation                                  406, for the same reason
+ *     what the server can do                                phalanx-version: without it, structured queries of texts are
+ *                                                           sent as their words only
  */
 
 import { DataType, type Field, type Schema, TimeUnit, Type } from "apache-arrow";
@@ -62,6 +64,7 @@ export const REMOTE_DIALECT: Dialect = {
   },
   perform: (call) => (performOf(call.route) ?? CALLS[call.route.operation] ?? callEngine)(call),
   answerOf: ({ operation, answer }) => ANSWERS[operation] ?? answer,
+  headers: { "phalanx-version": "0.3.0" },
   statusOf(error) {
     if (ARE_400.some((kind) => error instanceof kind)) return 400;
     return error instanceof Refusal && error.status === 404 ? 406 : undefined;

@@ -270,6 +270,7 @@ export const newIndex = {
   min_ngram_length: z.int().min(1).nullish(),
   max_ngram_length: z.int().min(1).nullish(),
   prefix_only: z.boolean().nullish(),
+  custom_stop_words: z.array(text).nullish(),
   block_size: z.int().min(1).nullish(),
   replace: z.boolean().nullish().describe("Whether an index of that name may be replaced; default false"),
   rows_per_zone: z.int().min(1).nullish().describe("Of ZONEMAP and BLOOMFILTER"),

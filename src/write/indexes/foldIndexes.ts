@@ -163,12 +163,11 @@ async function writeMerged(
   const rowsOf = (some: readonly DataFragment[]) =>
     indexRows(base, { column, fragments: some, byPlace: kind.knowsPlaces, signal });
   const { segments } = index;
-  const options = { kind, field: column.field, signal };
   const covered = segments.length === 1 ? coverageOf(segments[0]) : null;
   const old = await openSegment(base, segments[0], kind, column.field);
+  const options = { kind, field: column.field, parameters: old.parameters, signal };
   if (covered === null || covered.size === 0) {
-    const alike = { ...options, parameters: old.parameters };
-    return writeSegment(base.at, alike, (target) => kind.build(rowsOf(fragments), target));
+    return writeSegment(base.at, options, (target) => kind.build(rowsOf(fragments), target));
   }
   const staying = fragments.filter(({ id }) => covered.has(id));
   const added = fragments.filter(({ id }) => !covered.has(id));

@@ -4,7 +4,7 @@ import { typeInText } from "../../arrow/types/type.js";
 import { InvalidInputError, TableIndexAlreadyExistsError } from "../../errors.js";
 import { formatFieldPath } from "../../ident.js";
 import type { BuildableKind } from "../../indexes/kind.js";
-import { isSameTypeUrl } from "../../indexes/kinds.js";
+import { isSameTypeUrl } from "../../indexes/kinds/kinds.js";
 import { type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { type NamedIndex, namedIndexes } from "../../table/commit/namedIndexes.js";

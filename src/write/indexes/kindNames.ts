@@ -1,7 +1,7 @@
 /** Names of the kinds of indexes, and which a column can have. */
 
 import type { LogicalType } from "../../arrow/types/type.js";
-import { kindOfName } from "../../indexes/kinds.js";
+import { kindOfName } from "../../indexes/kinds/kinds.js";
 import type { TableField } from "../../schema/schema.js";
 
 /** Kinds that look up values. */

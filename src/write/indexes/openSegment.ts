@@ -2,7 +2,7 @@
 
 import type { IndexMetadata } from "../../format/table.js";
 import type { IndexKind, IndexPart, OpenIndex } from "../../indexes/kind.js";
-import { kindOfTypeUrl } from "../../indexes/kinds.js";
+import { kindOfTypeUrl } from "../../indexes/kinds/kinds.js";
 import { LruCache } from "../../io/memory/cache.js";
 import { join } from "../../platform/native.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";

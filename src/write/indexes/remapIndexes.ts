@@ -71,7 +71,8 @@ async function writeRemapped(
   // Kinds that know places are handed the rows where they are now.
   const fragments = kind.knowsPlaces ? groups.flatMap(({ newFragments }) => newFragments) : [];
   const rows = () => indexRows(base, { column, fragments, byPlace: true, signal });
-  return writeSegment(base.at, { kind, field: column.field, signal }, (target) =>
+  const { parameters } = old;
+  return writeSegment(base.at, { kind, field: column.field, parameters, signal }, (target) =>
     kind.merge([old], moves, rows(), target),
   );
 }

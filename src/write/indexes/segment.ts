@@ -18,6 +18,7 @@ import { rowSorter } from "./indexRows.js";
 /** A segment whose files are complete and would survive a power cut. */
 export interface WrittenSegment {
   readonly kind: BuildableKind;
+  readonly parameters: IndexTarget["parameters"];
   readonly uuid: Uuid;
   readonly files: readonly WrittenIndexFile[];
   /** Whether all the files are still where they were written, and complete. */
@@ -69,7 +70,7 @@ export async function writeSegment(
     const stats = await Promise.all(files.map((file) => disk.stat(join(directory, file.name))));
     return stats.every((stat, index) => stat?.size === files[index].byteLength);
   };
-  return { kind, uuid: Uuid.create({ uuid }), files, areInPlace, discard };
+  return { kind, parameters, uuid: Uuid.create({ uuid }), files, areInPlace, discard };
 }
 
 function newUuid(): Uint8Array {
@@ -82,7 +83,11 @@ function newUuid(): Uint8Array {
 const filesOf = ({ files }: WrittenSegment): IndexFile[] =>
   files.map(({ name, byteLength }) => IndexFile.create({ path: name, sizeBytes: byteLength }));
 
-const detailsOf = ({ kind }: WrittenSegment): Any => Any.create({ typeUrl: kind.typeUrl });
+const detailsOf = ({ kind, parameters }: WrittenSegment): Any =>
+  Any.create({ typeUrl: kind.typeUrl, value: kind.details?.(parameters) ?? new Uint8Array(0) });
+
+const versionOf = ({ kind, parameters }: WrittenSegment): number =>
+  kind.versionOf?.(parameters) ?? kind.indexVersion;
 
 /** What a version records of a segment. */
 export function segmentMetadata(
@@ -104,7 +109,7 @@ export function segmentMetadata(
     datasetVersion,
     createdAt,
     indexDetails: detailsOf(segment),
-    indexVersion: segment.kind.indexVersion,
+    indexVersion: versionOf(segment),
     files: filesOf(segment),
   });
   return withCoverage(metadata, fragmentIds);
@@ -115,6 +120,6 @@ export const rewrittenIndex = (oldId: Uuid | undefined, segment: WrittenSegment)
   oldId,
   newId: segment.uuid,
   newIndexDetails: detailsOf(segment),
-  newIndexVersion: segment.kind.indexVersion,
+  newIndexVersion: versionOf(segment),
   newIndexFiles: filesOf(segment),
 });

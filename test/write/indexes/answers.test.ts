@@ -46,6 +46,7 @@ const KINDS: Readonly<Record<IndexKindName, readonly Column[]>> = {
   ZONEMAP: ["n", "f", "s"],
   BLOOMFILTER: ["n", "s"],
   NGRAM: ["s"],
+  FTS: ["s", "l"],
 };
 
 const FILTERS: Readonly<Record<Column, readonly string[]>> = {

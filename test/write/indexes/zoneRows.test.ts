@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
-import { kindOfName } from "../../../src/indexes/kinds.js";
+import { kindOfName } from "../../../src/indexes/kinds/kinds.js";
 import type { TableField } from "../../../src/schema/schema.js";
 import { filesIn } from "../../indexes/indexDirectory.js";
 import { buildIndex, foundThere } from "../../support/indexedTable.js";

@@ -1,12 +1,13 @@
-/** The kinds of scalar indexes. */
+/** The kinds of indexes of values and of words. */
 
-import { BITMAP } from "./bitmap.js";
-import { BLOOMFILTER } from "./bloomFilter.js";
-import { BTREE } from "./btree.js";
-import type { IndexKind, IndexKindName } from "./kind.js";
-import { LABEL_LIST } from "./labelList.js";
-import { NGRAM } from "./ngram.js";
-import { ZONEMAP } from "./zonemap.js";
+import { BITMAP } from "../bitmap.js";
+import { BLOOMFILTER } from "../bloomFilter.js";
+import { BTREE } from "../btree.js";
+import type { IndexKind, IndexKindName } from "../kind.js";
+import { LABEL_LIST } from "../labelList.js";
+import { NGRAM } from "../ngram.js";
+import { FTS } from "../text/fts.js";
+import { ZONEMAP } from "../zonemap.js";
 
 /** The kind of a name; null for one that this release does not know. */
 export const kindOfName = (name: string): IndexKind | null => KINDS.get(name as IndexKindName) ?? null;
@@ -26,5 +27,5 @@ export function kindOfTypeUrl(typeUrl: string): IndexKind | null {
 const messageName = (typeUrl: string): string => typeUrl.slice(typeUrl.lastIndexOf("/") + 1);
 
 const KINDS: ReadonlyMap<IndexKindName, IndexKind> = new Map(
-  [BTREE, BITMAP, LABEL_LIST, ZONEMAP, BLOOMFILTER, NGRAM].map((kind) => [kind.name, kind]),
+  [BTREE, BITMAP, LABEL_LIST, ZONEMAP, BLOOMFILTER, NGRAM, FTS].map((kind) => [kind.name, kind]),
 );

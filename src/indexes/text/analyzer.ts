@@ -1,0 +1,152 @@
+/**
+ * Cuts text into the tokens that an index holds:
+ *
+ *     base tokenizer ─ length bound ─ lower case ─ stem ─ stop words ─ folding to ASCII
+ *
+ * Positions count the tokens of the base tokenizer, so what is left out leaves gaps.
+ */
+
+import { UnsupportedError } from "../../errors.js";
+import { stemEnglish } from "./englishStemmer.js";
+import { foldToAscii } from "./folding.js";
+import type { TextParameters } from "./parameters.js";
+import { stopWordsOf } from "./stopWords.js";
+
+export type UseToken = (token: string, position: number) => void;
+type Cut = (text: string, use: UseToken) => void;
+
+const WORDS = /[\p{Alphabetic}\p{N}]+/gu;
+/** White space is that of ASCII. */
+const UNSPACED = /[^\t\n\f\r ]+/gu;
+
+export class Analyzer {
+  readonly #cut: Cut;
+  readonly #maxBytes: number;
+  readonly #lowerCase: boolean;
+  readonly #stem: ((word: string) => string) | null;
+  readonly #stopWords: ReadonlySet<string> | null;
+  readonly #folds: boolean;
+
+  /** @throws UnsupportedError where this release does not cut text as asked */
+  constructor(parameters: TextParameters) {
+    this.#cut = cutterOf(parameters);
+    this.#maxBytes = parameters.maxTokenLength ?? Number.POSITIVE_INFINITY;
+    this.#lowerCase = parameters.lowerCase;
+    this.#stem = parameters.stem ? stemmerOf(parameters.language) : null;
+    this.#stopWords = stopWords(parameters);
+    this.#folds = parameters.asciiFolding;
+  }
+
+  /** Calls `use` with the tokens of a text, in their order. */
+  tokens(text: string, use: UseToken): void {
+    this.#cut(text, (word, position) => {
+      if (word.length * 3 >= this.#maxBytes && utf8Length(word) >= this.#maxBytes) return;
+      let token = this.#lowerCase ? lowerCased(word) : word;
+      if (this.#stem !== null) token = this.#stem(token);
+      if (this.#stopWords?.has(token)) return;
+      use(this.#folds ? foldToAscii(token) : token, position);
+    });
+  }
+}
+
+/** The tokens of a query that is not exact: words as they are, neither stemmed nor folded. */
+export function plainTokens(text: string, use: UseToken): void {
+  cutWords(text, use);
+}
+
+function cutterOf({ baseTokenizer, minNgramLength, maxNgramLength, prefixOnly }: TextParameters): Cut {
+  switch (baseTokenizer) {
+    case "simple":
+      return cutWords;
+    case "whitespace":
+      return cutBy(UNSPACED);
+    case "raw":
+      return (text, use) => use(text, 0);
+    case "ngram":
+      return (text, use) => cutWindows(text, minNgramLength, maxNgramLength, prefixOnly, use);
+    default:
+      throw new UnsupportedError(`baseTokenizer: ${baseTokenizer} is not supported by this release`);
+  }
+}
+
+const cutBy =
+  (pattern: RegExp): Cut =>
+  (text, use) => {
+    let position = 0;
+    for (const [word] of text.matchAll(pattern)) use(word, position++);
+  };
+
+const cutAny = cutBy(WORDS);
+
+/** Runs of letters and digits. Text is mostly ASCII, which needs no pattern. */
+function cutWords(text: string, use: UseToken): void {
+  let position = 0;
+  let start = -1;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code >= 0x80) {
+      cutAny(start < 0 ? text.slice(at) : text.slice(start), (word, index) => use(word, position + index));
+      return;
+    }
+    if (isWordByte(code)) {
+      if (start < 0) start = at;
+    } else if (start >= 0) {
+      use(text.slice(start, at), position++);
+      start = -1;
+    }
+  }
+  if (start >= 0) use(text.slice(start), position);
+}
+
+const isWordByte = (code: number): boolean =>
+  (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || (code >= 0x30 && code <= 0x39);
+
+/** Windows of characters over all of the text, the shorter of those with the same start first. */
+function cutWindows(text: string, least: number, most: number, prefixOnly: boolean, use: UseToken): void {
+  const characters = Array.from(text);
+  const starts = prefixOnly ? Math.min(1, characters.length) : characters.length;
+  for (let start = 0; start < starts; start++) {
+    for (let length = least; length <= most && start + length <= characters.length; length++) {
+      // Windows overlap: all are said to lie at the start.
+      use(characters.slice(start, start + length).join(""), 0);
+    }
+  }
+}
+
+const NON_ASCII = /[^\0-\x7f]/;
+
+/** Of each character by itself: where a word ends does not matter, as it does to `toLowerCase`. */
+function lowerCased(word: string): string {
+  if (!word.includes("Σ")) return word.toLowerCase();
+  return Array.from(word, (character) => (character === "Σ" ? "σ" : character.toLowerCase())).join("");
+}
+
+function utf8Length(word: string): number {
+  if (!NON_ASCII.test(word)) return word.length;
+  let bytes = 0;
+  for (let at = 0; at < word.length; at++) {
+    const code = word.charCodeAt(at);
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : 3;
+    // A pair of surrogates has 4 bytes.
+    if (code >= 0xd800 && code < 0xdc00) bytes -= 2;
+  }
+  return bytes;
+}
+
+function stemmerOf(language: string): (word: string) => string {
+  if (language === "English") return stemEnglish;
+  throw new UnsupportedError(
+    `stem: words of the language ${language} are not stemmed by this release; give stem: false, or English`,
+  );
+}
+
+function stopWords(parameters: TextParameters): ReadonlySet<string> | null {
+  const { removeStopWords, customStopWords, language } = parameters;
+  if (!removeStopWords) return null;
+  if (customStopWords !== null) return new Set(customStopWords);
+  const words = stopWordsOf(language);
+  if (words !== null) return words;
+  throw new UnsupportedError(
+    `removeStopWords: those of the language ${language} are not known to this release; give removeStopWords: false, customStopWords, or English`,
+  );
+}

@@ -1,0 +1,218 @@
+/**
+ * Stems English words by the Snowball English algorithm ("Porter 2"): suffixes are taken away in steps, each only where
+ * enough of the word is left. R1 is what follows the first consonant after a vowel, R2 the same within R1.
+ *
+ * Words that are no ASCII letters only are treated alike: all but the vowels count as consonants.
+ */
+
+const VOWELS = "aeiouy";
+const isVowel = (word: string, at: number): boolean => VOWELS.includes(word[at]);
+
+const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
+  ["skis", "ski"],
+  ["skies", "sky"],
+  ["idly", "idl"],
+  ["gently", "gentl"],
+  ["ugly", "ugli"],
+  ["early", "earli"],
+  ["only", "onli"],
+  ["singly", "singl"],
+  ["sky", "sky"],
+  ["news", "news"],
+  ["howe", "howe"],
+  ["atlas", "atlas"],
+  ["cosmos", "cosmos"],
+  ["bias", "bias"],
+  ["andes", "andes"],
+]);
+
+const DOUBLES: ReadonlySet<string> = new Set(["bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt"]);
+/** Words whose R1 begins after these. */
+const PREFIXES = ["gener", "commun", "arsen", "past", "univers", "later", "emerg", "organ", "inter"];
+
+/** Suffixes with what takes their place, longest first; those of step 2 in R1, of step 3 in R1, of step 4 in R2. */
+const STEP_2: readonly (readonly [string, string])[] = [
+  ["ational", "ate"],
+  ["fulness", "ful"],
+  ["iveness", "ive"],
+  ["ization", "ize"],
+  ["ousness", "ous"],
+  ["biliti", "ble"],
+  ["lessli", "less"],
+  ["tional", "tion"],
+  ["alism", "al"],
+  ["aliti", "al"],
+  ["ation", "ate"],
+  ["entli", "ent"],
+  ["fulli", "ful"],
+  ["iviti", "ive"],
+  ["ogist", "og"],
+  ["ousli", "ous"],
+  ["abli", "able"],
+  ["alli", "al"],
+  ["anci", "ance"],
+  ["ator", "ate"],
+  ["enci", "ence"],
+  ["izer", "ize"],
+  ["bli", "ble"],
+  ["ogi", "og"],
+  ["li", ""],
+];
+const STEP_3: readonly (readonly [string, string])[] = [
+  ["ational", "ate"],
+  ["tional", "tion"],
+  ["alize", "al"],
+  ["ative", ""],
+  ["icate", "ic"],
+  ["iciti", "ic"],
+  ["ical", "ic"],
+  ["ness", ""],
+  ["ful", ""],
+];
+const STEP_4 = [
+  ...[
+    "ement",
+    "able",
+    "ance",
+    "ence",
+    "ible",
+    "ment",
+    "ant",
+    "ate",
+    "ent",
+    "ion",
+    "ism",
+    "iti",
+    "ive",
+    "ize",
+  ],
+  ...["ous", "al", "er", "ic"],
+];
+
+/** @param given in lower case */
+export function stemEnglish(given: string): string {
+  if (given.length <= 2) return given;
+  const exception = EXCEPTIONS.get(given);
+  if (exception !== undefined) return exception;
+  const word = markConsonants(given);
+  const r1 = regionOne(word);
+  const r2 = regionAfter(word, r1);
+  const first = step1a(word);
+  const second = step1c(step1b(first, r1));
+  const third = step3(step2(second, r1), r1, r2);
+  return step5(step4(third, r2), r1, r2).replaceAll("Y", "y");
+}
+
+/** Writes a y that is a consonant as Y. */
+function markConsonants(word: string): string {
+  if (!word.includes("y")) return word;
+  let marked = "";
+  for (let at = 0; at < word.length; at++) {
+    const isConsonant = word[at] === "y" && (at === 0 || isVowel(marked, at - 1));
+    marked += isConsonant ? "Y" : word[at];
+  }
+  return marked;
+}
+
+function regionOne(word: string): number {
+  const prefix = PREFIXES.find((each) => word.startsWith(each));
+  return prefix === undefined ? regionAfter(word, 0) : prefix.length;
+}
+
+/** What follows the first consonant after a vowel, from `start` on. */
+function regionAfter(word: string, start: number): number {
+  for (let at = start + 1; at < word.length; at++) {
+    if (!isVowel(word, at) && isVowel(word, at - 1)) return at + 1;
+  }
+  return word.length;
+}
+
+function hasVowel(word: string, end: number): boolean {
+  for (let at = 0; at < end; at++) if (isVowel(word, at)) return true;
+  return false;
+}
+
+/** Whether a word ends in a short syllable. */
+function endsShort(word: string): boolean {
+  const last = word.length - 1;
+  if (word === "past") return true;
+  if (last === 1) return isVowel(word, 0) && !isVowel(word, 1);
+  if (last < 2 || isVowel(word, last) || !isVowel(word, last - 1) || isVowel(word, last - 2)) return false;
+  return !"wxY".includes(word[last]);
+}
+
+const cut = (word: string, suffix: string): string => word.slice(0, word.length - suffix.length);
+
+function step1a(word: string): string {
+  if (word.endsWith("sses")) return cut(word, "es");
+  if (word.endsWith("ied") || word.endsWith("ies")) return word.length > 4 ? cut(word, "es") : cut(word, "s");
+  if (word.endsWith("us") || word.endsWith("ss") || !word.endsWith("s")) return word;
+  return hasVowel(word, word.length - 2) ? cut(word, "s") : word;
+}
+
+const UNCHANGED: ReadonlySet<string> = new Set([
+  ...["inning", "outing", "canning", "herring", "earring", "evening"],
+  ...["proceed", "exceed", "succeed"],
+]);
+
+function step1b(word: string, r1: number): string {
+  if (UNCHANGED.has(word)) return word;
+  for (const suffix of ["eedly", "eed"]) {
+    if (!word.endsWith(suffix)) continue;
+    return word.length - suffix.length >= r1 ? `${cut(word, suffix)}ee` : word;
+  }
+  const suffix = ["ingly", "edly", "ing", "ed"].find((each) => word.endsWith(each));
+  if (suffix === undefined) return word;
+  const rest = cut(word, suffix);
+  // dying, lying, tying
+  if (suffix === "ing" && rest.length === 2 && rest[1] === "y" && !isVowel(rest, 0)) return `${rest[0]}ie`;
+  if (!hasVowel(rest, rest.length)) return word;
+  if (/(at|bl|iz)$/.test(rest)) return `${rest}e`;
+  if (DOUBLES.has(rest.slice(-2))) {
+    // add, egg, off
+    return rest.length === 3 && "aeo".includes(rest[0]) ? rest : rest.slice(0, -1);
+  }
+  return rest.length <= r1 && endsShort(rest) ? `${rest}e` : rest;
+}
+
+function step1c(word: string): string {
+  const last = word.length - 1;
+  if (last < 2 || (word[last] !== "y" && word[last] !== "Y") || isVowel(word, last - 1)) return word;
+  return `${word.slice(0, last)}i`;
+}
+
+function step2(word: string, r1: number): string {
+  const found = STEP_2.find(([suffix]) => word.endsWith(suffix));
+  if (found === undefined) return word;
+  const [suffix, replacement] = found;
+  const rest = cut(word, suffix);
+  if (rest.length < r1) return word;
+  if (suffix === "ogi" && !rest.endsWith("l")) return word;
+  if (suffix === "li" && !/[cdeghkmnrt]$/.test(rest)) return word;
+  return rest + replacement;
+}
+
+function step3(word: string, r1: number, r2: number): string {
+  const found = STEP_3.find(([suffix]) => word.endsWith(suffix));
+  if (found === undefined) return word;
+  const [suffix, replacement] = found;
+  const rest = cut(word, suffix);
+  if (rest.length < r1 || (suffix === "ative" && rest.length < r2)) return word;
+  return rest + replacement;
+}
+
+function step4(word: string, r2: number): string {
+  const suffix = STEP_4.find((each) => word.endsWith(each));
+  if (suffix === undefined) return word;
+  const rest = cut(word, suffix);
+  if (rest.length < r2 || (suffix === "ion" && !/[st]$/.test(rest))) return word;
+  return rest;
+}
+
+function step5(word: string, r1: number, r2: number): string {
+  const rest = word.slice(0, -1);
+  if (word.endsWith("e")) {
+    return rest.length >= r2 || (rest.length >= r1 && !endsShort(rest)) ? rest : word;
+  }
+  return word.endsWith("ll") && rest.length >= r2 ? rest : word;
+}

@@ -1,0 +1,49 @@
+/**
+ * Replaces characters outside ASCII by the letters, digits and signs of ASCII that they are made of; what is made of none
+ * stays.
+ */
+
+const NON_ASCII = /[^\0-\x7f]/;
+
+/** Letters that are no other letter with a mark. */
+const LETTERS: ReadonlyMap<string, string> = new Map([
+  ["ß", "ss"],
+  ["ẞ", "SS"],
+  ["æ", "ae"],
+  ["Æ", "AE"],
+  ["œ", "oe"],
+  ["Œ", "OE"],
+  ["ø", "o"],
+  ["Ø", "O"],
+  ["ð", "d"],
+  ["Ð", "D"],
+  ["þ", "th"],
+  ["Þ", "TH"],
+  ["đ", "d"],
+  ["Đ", "D"],
+  ["ħ", "h"],
+  ["Ħ", "H"],
+  ["ı", "i"],
+  ["ĸ", "k"],
+  ["ł", "l"],
+  ["Ł", "L"],
+  ["ŋ", "n"],
+  ["Ŋ", "N"],
+  ["ŧ", "t"],
+  ["Ŧ", "T"],
+]);
+
+export function foldToAscii(token: string): string {
+  if (!NON_ASCII.test(token)) return token;
+  let folded = "";
+  for (const character of token) folded += character <= "\x7f" ? character : foldCharacter(character);
+  return folded;
+}
+
+function foldCharacter(character: string): string {
+  let folded = "";
+  for (const part of character.normalize("NFKD")) {
+    folded += part <= "\x7f" ? part : (LETTERS.get(part) ?? "");
+  }
+  return folded === "" ? character : folded;
+}

@@ -1,0 +1,381 @@
+/**
+ * The documents of a token, as its row of the file of postings has them: ascending document numbers with the number of
+ * times the token is in each, cut into blocks of 128 or 256 and a rest, the tail. All little-endian:
+ *
+ *     block of 128    f32 highest score; u32 first document; u8 width; packed deltas; u8 width; packed frequencies
+ *     block of 256    u32 first document; u8 width; packed deltas;
+ *                     u8 width; u8 exceptionCount; packed low bits of frequencies;
+ *                     exceptionCount times { u8 index; varint of the high bits }
+ *     tail            f32 highest score (in indexes with blocks of 128 only);
+ *                     varint_delta_v1: first document and deltas, then frequencies, as varints
+ *                     fixed32_v1: documents, then frequencies, as u32
+ *
+ * Packed numbers of a width of w bits: value i belongs to lane i mod L (L = count / 32). Each lane is a stream of 32
+ * numbers, low bits first, in w words; word k of lane l is word k · L + l.
+ */
+
+import { CorruptFileError } from "../../errors.js";
+
+/** Documents of a token, ascending. */
+export interface Postings {
+  readonly documents: Uint32Array;
+  readonly frequencies: Uint32Array;
+}
+
+export type TailCodec = "varint_delta_v1" | "fixed32_v1";
+
+export interface PostingForm {
+  readonly blockSize: number;
+  readonly tail: TailCodec;
+}
+
+/** Reads numbers from bytes, none of which is trusted. */
+class ByteReader {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  readonly #path: string;
+  at: number;
+
+  constructor(bytes: Uint8Array, path: string, at = 0) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#path = path;
+    this.at = at;
+  }
+
+  get left(): number {
+    return this.#bytes.length - this.at;
+  }
+
+  fail(reason: string): never {
+    throw new CorruptFileError(this.#path, 0, `postings: ${reason}`);
+  }
+
+  need(length: number): number {
+    const start = this.at;
+    if (length > this.left) this.fail("they end too early");
+    this.at += length;
+    return start;
+  }
+
+  byte(): number {
+    return this.#bytes[this.need(1)];
+  }
+
+  word(): number {
+    return this.#view.getUint32(this.need(4), true);
+  }
+
+  float(): number {
+    return this.#view.getFloat32(this.need(4), true);
+  }
+
+  varint(): number {
+    let value = 0;
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = this.byte();
+      value += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) {
+        if (value > 0xffffffff) break;
+        return value;
+      }
+    }
+    return this.fail("a number has too many bits");
+  }
+
+  /** Unpacks 32 numbers of each lane. */
+  packed(lanes: number, width: number, out: Uint32Array, start: number): void {
+    if (width > 32) this.fail(`numbers of ${width} bits`);
+    const count = 32 * lanes;
+    if (width === 0) {
+      out.fill(0, start, start + count);
+      return;
+    }
+    const byteLength = 4 * lanes * width;
+    const at = this.need(byteLength);
+    const words = WORDS;
+    WORD_BYTES.set(this.#bytes.subarray(at, at + byteLength));
+    const mask = width === 32 ? 0xffffffff : 2 ** width - 1;
+    for (let lane = 0; lane < lanes; lane++) {
+      let place = lane;
+      let shift = 0;
+      for (let to = start + lane; to < start + count; to += lanes) {
+        let value = words[place] >>> shift;
+        shift += width;
+        if (shift >= 32) {
+          shift -= 32;
+          place += lanes;
+          if (shift > 0) value |= words[place] << (width - shift);
+        }
+        out[to] = value & mask;
+      }
+    }
+  }
+}
+
+/** Holds packed numbers while they are unpacked; the widest are of 32 bits in 8 lanes, and a word is read beyond. */
+const WORDS = new Uint32Array(32 * 8 + 8);
+const WORD_BYTES = new Uint8Array(WORDS.buffer);
+
+/** Collects bytes. */
+export class ByteWriter {
+  #bytes = new Uint8Array(256);
+  #view = new DataView(this.#bytes.buffer);
+  length = 0;
+
+  #room(byteLength: number): number {
+    const at = this.length;
+    if (at + byteLength > this.#bytes.length) {
+      const grown = new Uint8Array(Math.max(2 * this.#bytes.length, at + byteLength));
+      grown.set(this.#bytes.subarray(0, at));
+      this.#bytes = grown;
+      this.#view = new DataView(grown.buffer);
+    }
+    this.length += byteLength;
+    return at;
+  }
+
+  byte(value: number): void {
+    const at = this.#room(1);
+    this.#bytes[at] = value;
+  }
+
+  word(value: number): void {
+    const at = this.#room(4);
+    this.#view.setUint32(at, value, true);
+  }
+
+  float(value: number): void {
+    const at = this.#room(4);
+    this.#view.setFloat32(at, value, true);
+  }
+
+  varint(value: number): void {
+    let left = value;
+    while (left >= 0x80) {
+      this.byte((left & 0x7f) | 0x80);
+      left = Math.floor(left / 128);
+    }
+    this.byte(left);
+  }
+
+  /** Packs 32 numbers of each lane, with the width before them. */
+  packed(lanes: number, numbers: Uint32Array, start: number): void {
+    let all = 0;
+    for (let index = 0; index < 32 * lanes; index++) all |= numbers[start + index];
+    const width = 32 - Math.clz32(all);
+    this.byte(width);
+    const at = this.#room(4 * lanes * width);
+    this.#bytes.fill(0, at, at + 4 * lanes * width);
+    const view = this.#view;
+    const add = (place: number, bits: number): void =>
+      view.setUint32(place, (view.getUint32(place, true) | bits) >>> 0, true);
+    for (let lane = 0; lane < lanes && width > 0; lane++) {
+      for (let index = 0; index < 32; index++) {
+        const value = numbers[start + index * lanes + lane];
+        const bit = index * width;
+        const word = bit >>> 5;
+        const shift = bit & 31;
+        add(at + 4 * (word * lanes + lane), (value << shift) >>> 0);
+        if (shift + width > 32) add(at + 4 * ((word + 1) * lanes + lane), value >>> (32 - shift));
+      }
+    }
+  }
+
+  /** What was written since the last call. */
+  take(): Uint8Array {
+    const taken = this.#bytes.slice(0, this.length);
+    this.length = 0;
+    return taken;
+  }
+}
+
+/** Documents of a token as they are unpacked; {@link unpackBlock} fills them. */
+export interface PostingArrays {
+  readonly documents: Uint32Array;
+  readonly frequencies: Uint32Array;
+}
+
+/** @throws CorruptFileError where a token can't have so many blocks */
+export function checkBlockCount(
+  blockCount: number,
+  count: number,
+  documentCount: number,
+  { blockSize }: PostingForm,
+  path: string,
+): void {
+  if (count <= documentCount && blockCount === Math.ceil(count / blockSize)) return;
+  throw new CorruptFileError(path, 0, `postings: ${count} documents in ${blockCount} blocks`);
+}
+
+/** What can be told of a block without unpacking it. */
+export function blockHead(
+  block: Uint8Array,
+  isTail: boolean,
+  { blockSize, tail }: PostingForm,
+  path: string,
+): { readonly first: number; readonly score: number } {
+  const reader = new ByteReader(block, path);
+  const score = blockSize === 128 ? reader.float() : Number.POSITIVE_INFINITY;
+  const first = isTail && tail === "varint_delta_v1" ? reader.varint() : reader.word();
+  return { first, score: Number.isNaN(score) ? Number.POSITIVE_INFINITY : score };
+}
+
+/**
+ * Unpacks one block.
+ * @param count documents of the block; fewer than a block has in the last one of a token
+ * @param at where they are put
+ * @throws CorruptFileError where they do not ascend, or are not below `documentCount`
+ */
+export function unpackBlock(
+  block: Uint8Array,
+  count: number,
+  documentCount: number,
+  { blockSize, tail }: PostingForm,
+  path: string,
+  { documents, frequencies }: PostingArrays,
+  at: number,
+): void {
+  const reader = new ByteReader(block, path);
+  if (blockSize === 128) reader.float();
+  if (count === blockSize) readBlock(reader, blockSize, documents, frequencies, at);
+  else readTail(reader, tail, count, documents, frequencies, at);
+  if (reader.left > 0) reader.fail("bytes are left over");
+  for (let index = at + 1; index < at + count; index++) {
+    if (documents[index] <= documents[index - 1]) failOrder(path);
+  }
+  if (count > 0 && documents[at + count - 1] >= documentCount) failOrder(path);
+}
+
+function failOrder(path: string): never {
+  throw new CorruptFileError(path, 0, "postings: documents do not ascend, or are not there");
+}
+
+function readBlock(
+  reader: ByteReader,
+  blockSize: number,
+  documents: Uint32Array,
+  frequencies: Uint32Array,
+  start: number,
+): void {
+  const lanes = blockSize / 32;
+  const first = reader.word();
+  reader.packed(lanes, reader.byte(), documents, start);
+  documents[start] += first;
+  for (let index = start + 1; index < start + blockSize; index++) documents[index] += documents[index - 1];
+  const width = reader.byte();
+  const exceptions = blockSize === 256 ? reader.byte() : 0;
+  reader.packed(lanes, width, frequencies, start);
+  for (let exception = 0; exception < exceptions; exception++) {
+    const index = start + reader.byte();
+    frequencies[index] = (frequencies[index] + reader.varint() * 2 ** width) >>> 0;
+  }
+}
+
+function readTail(
+  reader: ByteReader,
+  tail: TailCodec,
+  count: number,
+  documents: Uint32Array,
+  frequencies: Uint32Array,
+  start: number,
+): void {
+  const isFixed = tail === "fixed32_v1";
+  for (let index = start; index < start + count; index++) {
+    if (isFixed) documents[index] = reader.word();
+    else documents[index] = reader.varint() + (index === start ? 0 : documents[index - 1]);
+  }
+  for (let index = start; index < start + count; index++) {
+    frequencies[index] = isFixed ? reader.word() : reader.varint();
+  }
+}
+
+/**
+ * The blocks of a token's documents, with tails of varints.
+ * @param scores the highest score of each block
+ */
+export function encodePostings(
+  { documents, frequencies }: Postings,
+  blockSize: number,
+  scores: Float64Array,
+): Uint8Array[] {
+  const lanes = blockSize / 32;
+  const writer = new ByteWriter();
+  const deltas = new Uint32Array(blockSize);
+  const blocks: Uint8Array[] = [];
+  for (let start = 0; start < documents.length; start += blockSize) {
+    const end = Math.min(start + blockSize, documents.length);
+    if (blockSize === 128) writer.float(scores[start / blockSize]);
+    if (end - start === blockSize) {
+      for (let index = 1; index < blockSize; index++) {
+        deltas[index] = documents[start + index] - documents[start + index - 1];
+      }
+      deltas[0] = 0;
+      writer.word(documents[start]);
+      writer.packed(lanes, deltas, 0);
+      if (blockSize === 128) writer.packed(lanes, frequencies, start);
+      else writePatched(writer, frequencies.subarray(start, end));
+    } else {
+      for (let index = start; index < end; index++) {
+        writer.varint(index === start ? documents[index] : documents[index] - documents[index - 1]);
+      }
+      for (let index = start; index < end; index++) writer.varint(frequencies[index]);
+    }
+    blocks.push(writer.take());
+  }
+  return blocks;
+}
+
+/** Frequencies of a block of 256, with all bits in the packed part. */
+function writePatched(writer: ByteWriter, frequencies: Uint32Array): void {
+  const packed = new ByteWriter();
+  packed.packed(frequencies.length / 32, frequencies, 0);
+  const bytes = packed.take();
+  writer.byte(bytes[0]);
+  writer.byte(0);
+  for (const byte of bytes.subarray(1)) writer.byte(byte);
+}
+
+// ------------------------------------------------------------------------------------------------- positions
+
+/** Numbers of a group of positions that are packed. */
+const GROUP = 128;
+const GROUP_LANES = 4;
+
+/**
+ * The positions of a token in the documents of one block: for each document the first, then differences.
+ * @param frequencies of the documents of the block
+ * @returns the positions of all documents, one document after the other
+ * @throws CorruptFileError
+ */
+export function decodePositions(bytes: Uint8Array, frequencies: Uint32Array, path: string): Uint32Array {
+  const reader = new ByteReader(bytes, path);
+  let count = 0;
+  for (const frequency of frequencies) count += frequency;
+  // A packed group takes at least a byte.
+  if (count > (reader.left + 1) * GROUP) reader.fail(`${count} positions in ${reader.left} bytes`);
+  const positions = new Uint32Array(count);
+  let at = 0;
+  for (; at + GROUP <= count; at += GROUP) reader.packed(GROUP_LANES, reader.byte(), positions, at);
+  for (; at < count; at++) positions[at] = reader.varint();
+  if (reader.left > 0) reader.fail("bytes are left over");
+  let next = 0;
+  for (const frequency of frequencies) {
+    for (let index = 1; index < frequency; index++) positions[next + index] += positions[next + index - 1];
+    next += frequency;
+  }
+  return positions;
+}
+
+/** @param positions of the documents of one block, one document after the other */
+export function encodePositions(writer: ByteWriter, positions: Uint32Array, frequencies: Uint32Array): void {
+  const deltas = positions.slice();
+  let next = 0;
+  for (const frequency of frequencies) {
+    for (let index = frequency - 1; index > 0; index--) deltas[next + index] -= deltas[next + index - 1];
+    next += frequency;
+  }
+  let at = 0;
+  for (; at + GROUP <= deltas.length; at += GROUP) writer.packed(GROUP_LANES, deltas, at);
+  for (; at < deltas.length; at++) writer.varint(deltas[at]);
+}

@@ -1,0 +1,131 @@
+/** The documents of one token in a partition, unpacked block by block when a query comes to them. */
+
+import { CorruptFileError, InternalError } from "../../errors.js";
+import {
+  blockHead,
+  checkBlockCount,
+  decodePositions,
+  type PostingArrays,
+  type PostingForm,
+  type Postings,
+  unpackBlock,
+} from "./postingBlocks.js";
+
+/** Positions of a token: a stream of bytes, and where each block's begin. */
+export interface PackedPositions {
+  readonly bytes: Uint8Array;
+  readonly offsets: Uint32Array;
+}
+
+export interface PostingSource {
+  readonly blocks: readonly Uint8Array[];
+  /** Documents, as the file says. */
+  readonly count: number;
+  /** Documents of the partition. */
+  readonly documentCount: number;
+  readonly form: PostingForm;
+  /** Null where they were not asked for. */
+  readonly positions: PackedPositions | null;
+  /** Of the file, for errors. */
+  readonly path: string;
+}
+
+export class PostingList {
+  readonly #source: PostingSource;
+  readonly count: number;
+  readonly blockCount: number;
+  /** The first document of each block, ascending. */
+  readonly firsts: Uint32Array;
+  /** The highest score of each block as the file has it; Infinity where it has none. */
+  readonly scores: Float32Array;
+
+  /** @throws CorruptFileError */
+  constructor(source: PostingSource) {
+    const { blocks, count, documentCount, form, positions, path } = source;
+    checkBlockCount(blocks.length, count, documentCount, form, path);
+    this.#source = source;
+    this.count = count;
+    this.blockCount = blocks.length;
+    this.firsts = new Uint32Array(blocks.length);
+    this.scores = new Float32Array(blocks.length);
+    for (const [index, block] of blocks.entries()) {
+      const { first, score } = blockHead(block, this.sizeOf(index) < form.blockSize, form, path);
+      this.firsts[index] = first;
+      this.scores[index] = score;
+    }
+    if (positions !== null && positions.offsets.length !== blocks.length) {
+      this.#fail("positions are of another number of blocks");
+    }
+  }
+
+  /** Documents of a block. */
+  sizeOf(block: number): number {
+    const { blockSize } = this.#source.form;
+    return Math.min(blockSize, this.count - block * blockSize);
+  }
+
+  get blockSize(): number {
+    return this.#source.form.blockSize;
+  }
+
+  /** Unpacks a block into the start of arrays. @returns its number of documents */
+  read(block: number, into: PostingArrays): number {
+    const { blocks, documentCount, form, path } = this.#source;
+    const size = this.sizeOf(block);
+    unpackBlock(blocks[block], size, documentCount, form, path, into, 0);
+    const next = block + 1 < this.blockCount ? this.firsts[block + 1] : documentCount;
+    if (into.documents[size - 1] >= next) this.#fail("documents do not ascend");
+    return size;
+  }
+
+  /** All documents at once. */
+  all(): Postings {
+    const documents = new Uint32Array(this.count);
+    const frequencies = new Uint32Array(this.count);
+    const { blockSize } = this;
+    for (let block = 0; block < this.blockCount; block++) {
+      const start = block * blockSize;
+      const part = { documents: documents.subarray(start), frequencies: frequencies.subarray(start) };
+      this.read(block, part);
+    }
+    return { documents, frequencies };
+  }
+
+  /**
+   * The positions in the documents of a block, one document after the other.
+   * @param frequencies of these documents
+   */
+  positionsOf(block: number, frequencies: Uint32Array): Uint32Array {
+    const { positions, path } = this.#source;
+    if (positions === null) throw new InternalError("positions that were not asked for");
+    const { bytes, offsets } = positions;
+    const start = offsets[block];
+    const end = offsets[block + 1] ?? bytes.length;
+    if (start > end || end > bytes.length) this.#fail("positions lie outside");
+    return decodePositions(bytes.subarray(start, end), frequencies, path);
+  }
+
+  /** The positions in all documents. @param frequencies of these */
+  allPositions(frequencies: Uint32Array): Uint32Array {
+    const { blockSize } = this;
+    const parts: Uint32Array[] = [];
+    let length = 0;
+    for (let block = 0; block < this.blockCount; block++) {
+      const ofBlock = frequencies.subarray(block * blockSize, (block + 1) * blockSize);
+      const part = this.positionsOf(block, ofBlock);
+      parts.push(part);
+      length += part.length;
+    }
+    const all = new Uint32Array(length);
+    let at = 0;
+    for (const part of parts) {
+      all.set(part, at);
+      at += part.length;
+    }
+    return all;
+  }
+
+  #fail(reason: string): never {
+    throw new CorruptFileError(this.#source.path, 0, `postings: ${reason}`);
+  }
+}

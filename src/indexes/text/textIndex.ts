@@ -1,0 +1,119 @@
+/**
+ * An open index of words:
+ *
+ *     metadata.lance   deleted_fragments  binary, one row: ids of fragments whose documents no longer count
+ *
+ * and the files of its partitions (textPartition.ts). The metadata of the first says how text is cut and how the others
+ * are laid out.
+ */
+
+import { decodeRoaring } from "../../bytes/roaring.js";
+import { InternalError, UnsupportedError } from "../../errors.js";
+import { BINARY_TYPE, OpenIndexFile } from "../indexFile.js";
+import type { IndexFiles, OpenIndex } from "../kind.js";
+import { Analyzer } from "./analyzer.js";
+import { parseTextParameters, type TextParameters } from "./parameters.js";
+import type { TailCodec } from "./postingBlocks.js";
+import { type PartitionForm, TextPartition } from "./textPartition.js";
+
+export const METADATA_FILE = "metadata.lance";
+export const DELETED_FRAGMENTS = "deleted_fragments";
+
+/** Far more than an index has. */
+const MAX_PARTITIONS = 100_000;
+const MAX_FRAGMENTS = 2 ** 26;
+/** Bytes of memory of an open file, about. */
+const FILE_BYTES = 8192;
+
+export class TextIndex implements OpenIndex {
+  readonly kind = "FTS";
+  readonly parameters: TextParameters;
+  readonly partitions: readonly TextPartition[];
+  /** Fragments whose documents do not count. */
+  readonly deletedFragments: ReadonlySet<number>;
+  #analyzer: Analyzer | null = null;
+
+  constructor(
+    parameters: TextParameters,
+    partitions: readonly TextPartition[],
+    deletedFragments: ReadonlySet<number>,
+  ) {
+    this.parameters = parameters;
+    this.partitions = partitions;
+    this.deletedFragments = deletedFragments;
+  }
+
+  /** @throws UnsupportedError where this release does not cut text as the index does */
+  get analyzer(): Analyzer {
+    this.#analyzer ??= new Analyzer(this.parameters);
+    return this.#analyzer;
+  }
+
+  get memoryWeight(): number {
+    return FILE_BYTES * (1 + 3 * this.partitions.length);
+  }
+
+  /** Filters are not answered: only texts are searched for. */
+  answers(): boolean {
+    return false;
+  }
+
+  estimate(): never {
+    throw new InternalError("a filter asked of an index of words");
+  }
+
+  async search(): Promise<never> {
+    throw new InternalError("a filter asked of an index of words");
+  }
+}
+
+export async function openTextIndex(files: IndexFiles): Promise<TextIndex> {
+  const file = await OpenIndexFile.open(files, METADATA_FILE, [
+    { name: DELETED_FRAGMENTS, type: BINARY_TYPE, nullable: true },
+  ]);
+  const parameters = parseTextParameters(file.text("params") ?? "");
+  if (parameters === null) {
+    throw new UnsupportedError(`${file.path}: text is cut in a way that is not supported by this release`);
+  }
+  const form = formOf(file, parameters);
+  const partitions: TextPartition[] = [];
+  for (const id of partitionIds(file)) partitions.push(await TextPartition.open(files, id, form));
+  return new TextIndex(parameters, partitions, await deletedFragments(file));
+}
+
+function formOf(file: OpenIndexFile, { withPosition }: TextParameters): PartitionForm {
+  const tokens = file.text("token_set_format") ?? "arrow";
+  const tail = file.text("posting_tail_codec") ?? "fixed32_v1";
+  const blockSize = file.count("posting_block_size", 128, 256);
+  if (tokens !== "fst" && tokens !== "arrow") file.fail(`token_set_format is ${tokens}`);
+  if (tail !== "varint_delta_v1" && tail !== "fixed32_v1") file.fail(`posting_tail_codec is ${tail}`);
+  if (blockSize !== 128 && blockSize !== 256) file.fail(`posting_block_size is ${blockSize}`);
+  const isPacked =
+    file.text("positions_layout") === "shared_stream_v2" &&
+    file.text("positions_codec") === "packed_delta_v1";
+  if (withPosition && !isPacked) {
+    throw new UnsupportedError(
+      `${file.path}: positions are laid out in a way that is not supported by this release`,
+    );
+  }
+  return { tokens, tail: tail as TailCodec, blockSize, withPosition };
+}
+
+/** Ids are integers of 64 bits: they stay texts. */
+function partitionIds(file: OpenIndexFile): string[] {
+  const text = file.text("partitions") ?? "";
+  if (!/^\s*\[\s*(\d{1,20}\s*(,\s*\d{1,20}\s*)*)?\]\s*$/.test(text))
+    file.fail("does not name its partitions");
+  const ids = text.match(/\d+/g) ?? [];
+  if (ids.length > MAX_PARTITIONS || new Set(ids).size < ids.length) file.fail("has partitions twice");
+  return ids;
+}
+
+async function deletedFragments(file: OpenIndexFile): Promise<Set<number>> {
+  if (file.rowCount === 0) return new Set();
+  const column = await file.column(DELETED_FRAGMENTS);
+  if (column.kind !== "variable" || column.bytes.length === 0) return new Set();
+  const { bytes, offsets } = column;
+  const bitmap = bytes.subarray(Number(offsets[0]), Number(offsets[1]));
+  return new Set(decodeRoaring(bitmap, MAX_FRAGMENTS, { path: file.path, byteOffset: 0 }));
+}

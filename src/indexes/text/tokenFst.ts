@@ -1,0 +1,199 @@
+/**
+ * Reads a map of tokens to numbers that is stored as a finite state transducer:
+ *
+ *     u64 version (3); u64 type; nodes; u64 keyCount; u64 address of the root; u32 masked CRC-32C of all before
+ *
+ * A node is addressed by its last byte and read backwards. The upper bits of that byte tell its form:
+ *
+ *     11   one transition to the node right before, without output; low bits: the input, by COMMON
+ *     10   one transition: input as above, or in the byte before; sizes; delta of the address; output
+ *     0x   any number: count in the low bits, or in the byte before; sizes; table of 256 bytes where there are more than
+ *          32; inputs; deltas; outputs; the final output if the node is final (bit 6)
+ *
+ * The value of a key is the sum of the outputs on its way.
+ */
+
+import { CorruptFileError } from "../../errors.js";
+
+const VERSION = 3;
+const HEADER_BYTES = 16;
+const FOOTER_BYTES = 20;
+/** Inputs that have a number of their own, from 1 on. */
+const COMMON = "te/oasripcnw.hlm-du012g=:bf3y5&_4v9678k%?xCDASFIBEjPTzRNM+LOqHGW";
+/** Nodes with more transitions have a table to look them up. */
+const TABLE_FROM = 32;
+/** Tokens are shorter. */
+const MAX_KEY_BYTES = 1 << 26;
+const FIRST_KEY_BYTES = 256;
+
+interface Node {
+  readonly isFinal: boolean;
+  readonly finalOutput: number;
+  readonly count: number;
+  input(index: number): number;
+  output(index: number): number;
+  /** Address of the node that a transition leads to. */
+  target(index: number): number;
+}
+
+const EMPTY_FINAL: Node = {
+  isFinal: true,
+  finalOutput: 0,
+  count: 0,
+  input: () => 0,
+  output: () => 0,
+  target: () => 0,
+};
+
+/**
+ * Calls `use` with each key and its number, in the order of the keys' bytes. The bytes are good until the next call.
+ * @throws CorruptFileError where the bytes are no such map
+ */
+export function* walkTokenFst(
+  bytes: Uint8Array,
+  path: string,
+  use: (key: Uint8Array, value: number) => void,
+): Generator<void, void> {
+  const fail = (reason: string): never => {
+    throw new CorruptFileError(path, 0, `map of tokens: ${reason}`);
+  };
+  if (bytes.length < HEADER_BYTES + FOOTER_BYTES) fail("it is too short");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (numberAt(view, 0) !== VERSION) fail("it is of another version");
+  const end = bytes.length - FOOTER_BYTES;
+  const keyCount = numberAt(view, end);
+  const root = numberAt(view, end + 8);
+  const reader = new NodeReader(bytes, end, fail);
+  let found = 0;
+  let key = new Uint8Array(FIRST_KEY_BYTES);
+  // What is left of the nodes on the way from the root; targets lie before the node, so every way ends.
+  const way: { readonly node: Node; next: number; readonly sum: number }[] = [];
+  const enter = (address: number, sum: number): void => {
+    const node = reader.read(address);
+    if (node.isFinal) {
+      if (++found > keyCount) fail("it has more keys than it says");
+      use(key.subarray(0, way.length), sum + node.finalOutput);
+    }
+    if (way.length >= MAX_KEY_BYTES) fail("a key is too long");
+    if (way.length === key.length) {
+      const grown = new Uint8Array(2 * key.length);
+      grown.set(key);
+      key = grown;
+    }
+    way.push({ node, next: 0, sum });
+  };
+  enter(root, 0);
+  for (let step = 1; way.length > 0; step++) {
+    if (step % 65_536 === 0) yield;
+    const top = way[way.length - 1];
+    const { node, next, sum } = top;
+    if (next === node.count) {
+      way.pop();
+      continue;
+    }
+    top.next++;
+    key[way.length - 1] = node.input(next);
+    enter(node.target(next), sum + node.output(next));
+  }
+  if (found !== keyCount) fail(`it has ${found} keys, and says ${keyCount}`);
+}
+
+const numberAt = (view: DataView, at: number): number =>
+  view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
+
+class NodeReader {
+  readonly #bytes: Uint8Array;
+  readonly #end: number;
+  readonly #fail: (reason: string) => never;
+
+  constructor(bytes: Uint8Array, end: number, fail: (reason: string) => never) {
+    this.#bytes = bytes;
+    this.#end = end;
+    this.#fail = fail;
+  }
+
+  read(address: number): Node {
+    if (address === 0) return EMPTY_FINAL;
+    if (address < HEADER_BYTES || address >= this.#end) this.#fail("a node lies outside");
+    const state = this.#bytes[address];
+    return state >= 0x80 ? this.#single(address, state) : this.#many(address, state);
+  }
+
+  #single(address: number, state: number): Node {
+    let at = address - 1;
+    const common = state & 0x3f;
+    const input = common === 0 ? this.#byte(at--) : COMMON.charCodeAt(common - 1);
+    let output = 0;
+    let target = at;
+    if (state < 0xc0) {
+      const sizes = this.#byte(at--);
+      const deltaBytes = sizes >>> 4;
+      const outputBytes = sizes & 15;
+      const delta = this.#number(at, deltaBytes);
+      at -= deltaBytes;
+      output = this.#number(at, outputBytes);
+      at -= outputBytes;
+      target = delta === 0 ? 0 : at + 1 - delta;
+    }
+    this.#checkTarget(target, address);
+    return {
+      isFinal: false,
+      finalOutput: 0,
+      count: 1,
+      input: () => input,
+      output: () => output,
+      target: () => target,
+    };
+  }
+
+  #many(address: number, state: number): Node {
+    let at = address - 1;
+    let count = state & 0x3f;
+    if (count === 0) {
+      const stored = this.#byte(at--);
+      count = stored === 1 ? 256 : stored;
+    }
+    const sizes = this.#byte(at--);
+    const deltaBytes = sizes >>> 4;
+    const outputBytes = sizes & 15;
+    if (count > TABLE_FROM) at -= 256;
+    const inputs = at;
+    const deltas = inputs - count;
+    const outputs = deltas - count * deltaBytes;
+    const isFinal = (state & 0x40) !== 0;
+    const last = outputs - count * outputBytes;
+    const lowest = last - (isFinal ? outputBytes : 0);
+    if (lowest + 1 < HEADER_BYTES) this.#fail("a node begins too early");
+    return {
+      isFinal,
+      finalOutput: isFinal ? this.#number(last, outputBytes) : 0,
+      count,
+      input: (index) => this.#byte(inputs - index),
+      output: (index) => this.#number(outputs - index * outputBytes, outputBytes),
+      target: (index) => {
+        const delta = this.#number(deltas - index * deltaBytes, deltaBytes);
+        const target = delta === 0 ? 0 : lowest + 1 - delta;
+        this.#checkTarget(target, address);
+        return target;
+      },
+    };
+  }
+
+  #checkTarget(target: number, address: number): void {
+    if (target < 0 || target >= address) this.#fail("a transition leads nowhere");
+  }
+
+  #byte(at: number): number {
+    if (at < HEADER_BYTES) this.#fail("a node begins too early");
+    return this.#bytes[at];
+  }
+
+  /** The number whose highest byte lies at `at`. */
+  #number(at: number, byteLength: number): number {
+    if (byteLength === 0) return 0;
+    if (byteLength > 8 || at - byteLength + 1 < HEADER_BYTES) this.#fail("a number lies outside");
+    let value = 0;
+    for (let index = 0; index < byteLength; index++) value = value * 256 + this.#bytes[at - index];
+    return value;
+  }
+}

@@ -1,0 +1,201 @@
+/** Reads searches by text of requests. Members of structured queries may be spelled as on the wire. */
+
+import { InvalidInputError } from "../../errors.js";
+import type { MatchQuery, TextQuery } from "../../query/textQuery.js";
+import { textColumns } from "../../query/textSearch.js";
+import type { ReaderEnvironment } from "../../query/versionSource.js";
+import { resolveField } from "../../schema/fieldPaths.js";
+import type { TableField } from "../../schema/schema.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { optionalCount, requireString } from "../request.js";
+
+const LABEL = "fullTextQuery";
+/** Queries inside of queries. */
+const MAX_DEPTH = 32;
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** @throws InvalidInputError, TableColumnNotFoundError */
+export function readTextQuery(
+  version: OpenVersion<ReaderEnvironment>,
+  fields: readonly TableField[],
+  given: unknown,
+): TextQuery {
+  const members = membersOf(given, LABEL);
+  const string = members.stringQuery ?? members.string_query;
+  const structured = members.structuredQuery ?? members.structured_query;
+  // Clients of the reference send both forms without naming them.
+  const bare = string === undefined && structured === undefined ? members : null;
+  const reader = new Reader(version, fields);
+  const inner = bare?.query ?? (structured === undefined ? null : membersOf(structured, LABEL).query);
+  if (typeof inner === "object" && inner !== null) return reader.query(inner, 0);
+  const { query, columns } = membersOf(bare ?? string ?? structured, LABEL);
+  if (typeof query !== "string") throw new InvalidInputError(`${LABEL}: query must be a text`);
+  return reader.words(query, columnList(columns), {});
+}
+
+function columnList(given: unknown): string[] | null {
+  if (given === undefined || given === null || (Array.isArray(given) && given.length === 0)) return null;
+  if (Array.isArray(given) && given.every((column) => typeof column === "string")) return given;
+  throw new InvalidInputError(`${LABEL}: columns must be a list of paths`);
+}
+
+function membersOf(given: unknown, label: string): Members {
+  if (typeof given === "object" && given !== null && !Array.isArray(given)) return given as Members;
+  throw new InvalidInputError(`${label}: must be an object`);
+}
+
+const member = (members: Members, name: string): unknown =>
+  members[name] ?? members[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] ?? undefined;
+
+class Reader {
+  readonly #version: OpenVersion<ReaderEnvironment>;
+  readonly #fields: readonly TableField[];
+
+  constructor(version: OpenVersion<ReaderEnvironment>, fields: readonly TableField[]) {
+    this.#version = version;
+    this.#fields = fields;
+  }
+
+  query(given: unknown, depth: number): TextQuery {
+    if (depth > MAX_DEPTH) throw new InvalidInputError(`${LABEL}: queries are nested too deeply`);
+    const members = membersOf(given, LABEL);
+    const names = Object.keys(members).filter(
+      (name) => members[name] !== undefined && members[name] !== null,
+    );
+    const [name] = names;
+    if (names.length !== 1) {
+      throw new InvalidInputError(
+        `${LABEL}: one of match, phrase, boost, multiMatch and boolean, not ${names.length}`,
+      );
+    }
+    const of = membersOf(members[name], `${LABEL}: ${name}`);
+    switch (name) {
+      case "match":
+        return this.words(termsOf(of, name), columnOf(of), of);
+      case "phrase":
+        return this.#phrase(of);
+      case "boost":
+        return {
+          kind: "boost",
+          positive: this.query(member(of, "positive"), depth + 1),
+          negative: this.query(member(of, "negative"), depth + 1),
+          negativeBoost: numberOf(of, "negativeBoost", 0.5),
+        };
+      case "multiMatch":
+      case "multi_match":
+        return this.#multi(of);
+      case "boolean":
+        return this.#boolean(of, depth);
+      default:
+        throw new InvalidInputError(
+          `${LABEL}: must be match, phrase, boost, multiMatch or boolean, not ${name.slice(0, 40)}`,
+        );
+    }
+  }
+
+  /** Words in some columns, or in all that have an index. */
+  words(terms: string, columns: readonly string[] | null, of: Members): TextQuery {
+    const queries = this.#columns(columns).map((column) => matchOf(terms, column, of));
+    return queries.length === 1 ? queries[0] : { kind: "multi", queries };
+  }
+
+  #columns(named: readonly string[] | null): string[] {
+    if (named !== null) return named.map((path) => this.#column(path));
+    const found = textColumns(this.#version, this.#fields);
+    if (found.length > 0) return found;
+    throw new InvalidInputError(
+      `${LABEL}: no column has an index of type FTS; build one, or name the columns to search`,
+    );
+  }
+
+  #column(path: string): string {
+    const { field, path: found } = resolveField(this.#fields, path);
+    const { type, children } = field;
+    if (type.kind === "string" || (type.kind === "list" && children[0]?.type.kind === "string")) return found;
+    throw new InvalidInputError(`${LABEL}: column ${found} holds no text`);
+  }
+
+  #phrase(of: Members): TextQuery {
+    const terms = termsOf(of, "phrase");
+    const slop = optionalCount(member(of, "slop"), `${LABEL}: slop`) ?? 0;
+    const queries = this.#columns(columnOf(of)).map((column) => ({
+      kind: "phrase" as const,
+      column,
+      terms,
+      slop,
+    }));
+    return queries.length === 1 ? queries[0] : { kind: "multi", queries };
+  }
+
+  #multi(of: Members): TextQuery {
+    const listed = member(of, "matchQueries");
+    if (Array.isArray(listed)) {
+      const queries = listed.map((each) => {
+        const match = membersOf(each, `${LABEL}: multiMatch`);
+        return this.words(termsOf(match, "match"), columnOf(match), match);
+      });
+      if (queries.length > 0) return { kind: "multi", queries };
+      throw new InvalidInputError(`${LABEL}: multiMatch needs a query`);
+    }
+    const columns = this.#columns(columnList(member(of, "columns")));
+    const boosts = member(of, "boost") ?? member(of, "boosts") ?? columns.map(() => 1);
+    if (!Array.isArray(boosts) || boosts.length !== columns.length) {
+      throw new InvalidInputError(`${LABEL}: boosts must be as many as columns`);
+    }
+    const terms = requireString(member(of, "query"), `${LABEL}: query`);
+    const queries = columns.map((column, place) => matchOf(terms, column, { ...of, boost: boosts[place] }));
+    return { kind: "multi", queries };
+  }
+
+  #boolean(of: Members, depth: number): TextQuery {
+    const listOf = (name: string): TextQuery[] => {
+      const given = member(of, name) ?? [];
+      if (!Array.isArray(given)) throw new InvalidInputError(`${LABEL}: ${name} must be a list of queries`);
+      return given.map((each) => this.query(each, depth + 1));
+    };
+    const must = listOf("must");
+    const should = listOf("should");
+    if (must.length + should.length === 0) {
+      throw new InvalidInputError(`${LABEL}: boolean needs a query under must or should`);
+    }
+    return { kind: "boolean", must, should, mustNot: listOf("mustNot") };
+  }
+}
+
+function columnOf(of: Members): string[] | null {
+  const column = member(of, "column");
+  if (column === undefined) return null;
+  return [requireString(column, `${LABEL}: column`)];
+}
+
+function termsOf(of: Members, name: string): string {
+  const terms = member(of, "terms");
+  if (typeof terms === "string") return terms;
+  throw new InvalidInputError(`${LABEL}: terms of ${name} must be a text`);
+}
+
+function numberOf(of: Members, name: string, fallback: number): number {
+  const value = member(of, name) ?? fallback;
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  throw new InvalidInputError(`${LABEL}: ${name} must be a number`);
+}
+
+function matchOf(terms: string, column: string, of: Members): MatchQuery {
+  const operator = member(of, "operator") ?? "OR";
+  const folded = typeof operator === "string" ? operator.toUpperCase() : "";
+  if (folded !== "OR" && folded !== "AND")
+    throw new InvalidInputError(`${LABEL}: operator must be And or Or`);
+  const count = (name: string, fallback: number): number =>
+    optionalCount(member(of, name), `${LABEL}: ${name}`) ?? fallback;
+  return {
+    kind: "match",
+    column,
+    terms,
+    boost: numberOf(of, "boost", 1),
+    fuzziness: Math.min(count("fuzziness", 0), 16),
+    maxExpansions: count("maxExpansions", 50),
+    isAll: folded === "AND",
+    prefixLength: count("prefixLength", 0),
+  };
+}

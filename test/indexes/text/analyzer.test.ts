@@ -1,0 +1,65 @@
+/** Texts are cut into the same tokens as the reference cuts them into. */
+
+import { expect, it } from "vitest";
+import { Analyzer } from "../../../src/indexes/text/analyzer.js";
+import { DEFAULT_TEXT_PARAMETERS, type TextParameters } from "../../../src/indexes/text/parameters.js";
+import { hostileTexts, knownWords } from "../../support/corpora.js";
+import { type PlacedToken, tokensThere } from "../../support/tokensThere.js";
+
+const PLAIN = { stem: false, removeStopWords: false, lowerCase: false, asciiFolding: false };
+const PARAMETERS: Partial<TextParameters>[] = [
+  {},
+  { ...PLAIN, asciiFolding: true, baseTokenizer: "raw" },
+  { ...PLAIN, lowerCase: true, baseTokenizer: "raw" },
+  { ...PLAIN, baseTokenizer: "whitespace" },
+  { ...PLAIN, maxTokenLength: 6 },
+  { stem: false, removeStopWords: false, baseTokenizer: "ngram", minNgramLength: 2, maxNgramLength: 4 },
+  { ...PLAIN, baseTokenizer: "ngram", minNgramLength: 1, maxNgramLength: 3, prefixOnly: true },
+  { customStopWords: ["apple", "run", "naiv"] },
+];
+
+function tokensHere(text: string, parameters: Partial<TextParameters>): PlacedToken[] {
+  const tokens: PlacedToken[] = [];
+  new Analyzer({ ...DEFAULT_TEXT_PARAMETERS, ...parameters }).tokens(text, (token, position) =>
+    tokens.push([token, position]),
+  );
+  return tokens.sort((a, b) => a[1] - b[1] || (a[0] < b[0] ? -1 : 1));
+}
+
+async function expectSame(texts: readonly string[], parameters: Partial<TextParameters>): Promise<void> {
+  const there = await tokensThere(texts, parameters);
+  const different = texts.flatMap((text, row) => {
+    const here = tokensHere(text, parameters);
+    return JSON.stringify(here) === JSON.stringify(there[row]) ? [] : [{ text, here, there: there[row] }];
+  });
+  expect(different.slice(0, 20)).toEqual([]);
+}
+
+it("English words have the stems that the reference gives them", async () => {
+  const words = knownWords();
+  expect(words.length).toBeGreaterThan(20_000);
+  await expectSame(words, {});
+});
+
+it.each(PARAMETERS)("characters of all scripts: %o", async (parameters) => {
+  const texts: string[] = [];
+  for (let code = 1; code < 0x1_fbff; code++) {
+    const isOfMany = (code >= 0x3400 && code < 0xa000) || (code >= 0xac00 && code < 0xf900);
+    if (isOfMany && code % 64 !== 0) continue;
+    if (code >= 0x1_7000 && code < 0x1_8d00) continue;
+    const character = String.fromCodePoint(code);
+    if (!/[\p{Cn}\p{Cs}]/u.test(character)) texts.push(`aΣ${character}b Σ${character}Σ ${character}Σ`);
+  }
+  await expectSame(texts, parameters);
+});
+
+it.each(PARAMETERS)("texts put together of hostile parts: %o", async (parameters) => {
+  const texts = [...hostileTexts(1500), "", " ", "\0", "naïve apples running The Apple"];
+  await expectSame(texts, parameters);
+});
+
+it("a megabyte without a space", async () => {
+  const long = ["a".repeat(2 ** 20), "é".repeat(2 ** 19), "ab ".repeat(2 ** 16), "x-".repeat(2 ** 16)];
+  await expectSame(long, {});
+  await expectSame(long, { maxTokenLength: 2 ** 21, stem: false });
+});

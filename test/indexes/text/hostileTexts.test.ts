@@ -1,0 +1,14 @@
+/** Searches of texts in many scripts. */
+
+import { hostileTexts } from "../../support/corpora.js";
+import { testCorpus } from "../../support/textInterop.js";
+
+testCorpus(
+  {
+    name: "many scripts",
+    texts: hostileTexts(700),
+    parameters: { stem: false },
+    others: { baseTokenizer: "raw", stem: false, removeStopWords: false },
+  },
+  8,
+);

@@ -1,0 +1,20 @@
+/** Searches of pages that come with packages. */
+
+import { packagePages } from "../../support/corpora.js";
+import { testCorpus } from "../../support/textInterop.js";
+
+testCorpus(
+  {
+    name: "pages of packages",
+    texts: packagePages(700),
+    parameters: {},
+    others: {
+      baseTokenizer: "ngram",
+      minNgramLength: 2,
+      maxNgramLength: 3,
+      stem: false,
+      removeStopWords: false,
+    },
+  },
+  8,
+);

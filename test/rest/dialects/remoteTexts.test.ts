@@ -1,0 +1,86 @@
+/** Texts as LanceDB's remote client, `connect("db://…")`, indexes and searches them. */
+
+import { DirectoryNamespace } from "tiltyard";
+import {
+  BooleanQuery,
+  BoostQuery,
+  type Connection,
+  connect,
+  Index,
+  MatchQuery,
+  MultiMatchQuery,
+  Occur,
+  Operator,
+  PhraseQuery,
+  type Table,
+} from "tiltyard-reference/session.js";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type RestServer, startRestServer } from "../../support/restServer.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const KEY = "secret";
+let namespace: DirectoryNamespace;
+let server: RestServer;
+let connection: Connection;
+let table: Table;
+
+beforeAll(async () => {
+  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+  server = await startRestServer(namespace, { auth: { apiKeys: [KEY] } });
+  connection = await connect("db://tests", { apiKey: KEY, hostOverride: server.url });
+  table = await connection.createTable("t", [
+    { id: 1, title: "Dogs at home", body: "The puppy learns to sit. The puppy sleeps." },
+    { id: 2, title: "Cats", body: "A cat trains nobody; puppies run after it." },
+    { id: 3, title: "Training", body: "How to train your puppy to run" },
+    { id: 4, title: "Cars", body: "They run on the road." },
+  ]);
+  await table.createIndex("body", {
+    config: Index.fts({ withPosition: true, customStopWords: ["the", "to"] }),
+  });
+  await table.createIndex("title", { config: Index.fts() });
+  await table.waitForIndex(["body_idx", "title_idx"], 20);
+});
+afterAll(async () => {
+  connection.close();
+  await server[Symbol.asyncDispose]();
+  await namespace.close();
+});
+
+const found = async (query: unknown, filter?: string): Promise<number[]> => {
+  let asked = table.query().fullTextSearch(query as never);
+  if (filter !== undefined) asked = asked.where(filter);
+  const rows = await asked.select(["id", "_score"]).limit(10).toArray();
+  for (const [row, { _score }] of rows.entries()) {
+    if (row > 0) expect(_score).toBeLessThanOrEqual(rows[row - 1]._score);
+  }
+  return rows.map(({ id }) => Number(id));
+};
+
+it("words, and words of all indexed columns", async () => {
+  expect((await found("puppy")).sort()).toEqual([1, 2, 3]);
+  expect((await found("trains")).sort()).toEqual([2, 3]);
+  expect(await found("puppy", "id = 3")).toEqual([3]);
+});
+
+it.each([
+  ["match", new MatchQuery("puppy run", "body", { operator: Operator.And }), [2, 3]],
+  ["fuzzy", new MatchQuery("pupy", "body", { fuzziness: 2 }), [1, 2, 3]],
+  ["phrase", new PhraseQuery("puppy sleeps", "body"), [1]],
+  ["phrase with other words", new PhraseQuery("puppy run", "body", { slop: 1 }), [2, 3]],
+  [
+    "boost",
+    new BoostQuery(new MatchQuery("puppy", "body"), new MatchQuery("cat", "body"), { negativeBoost: 0.5 }),
+    [1, 2, 3],
+  ],
+  ["several columns", new MultiMatchQuery("training", ["title", "body"]), [2, 3]],
+  [
+    "boolean",
+    new BooleanQuery([
+      [Occur.Must, new MatchQuery("run", "body")],
+      [Occur.MustNot, new MatchQuery("puppy", "body")],
+    ]),
+    [4],
+  ],
+])("%s", async (_name, query, expected) => {
+  expect((await found(query)).sort()).toEqual(expected);
+});

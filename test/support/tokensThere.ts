@@ -1,0 +1,61 @@
+/** The tokens that the reference makes of texts, read of an index that it builds. */
+
+import { mkdtempSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect, Index } from "tiltyard-reference/session.js";
+import { openTextIndex } from "../../src/indexes/text/textIndex.js";
+import { filesIn } from "../indexes/indexDirectory.js";
+
+/** The names that the reference has for parameters. */
+const NAMES: Readonly<Record<string, string>> = {
+  lowerCase: "lowercase",
+  minNgramLength: "ngramMinLength",
+  maxNgramLength: "ngramMaxLength",
+};
+
+/** Options of the reference for parameters of an index of words. */
+export const optionsThere = (parameters: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(parameters).map(([name, value]) => [NAMES[name] ?? name, value]));
+
+/** A token and its position. */
+export type PlacedToken = readonly [token: string, position: number];
+
+/** The tokens of each text, by their positions. */
+export async function tokensThere(
+  texts: readonly string[],
+  parameters: Readonly<Record<string, unknown>>,
+): Promise<PlacedToken[][]> {
+  const root = mkdtempSync(join(process.env.TMPDIR ?? tmpdir(), "tokens-"));
+  const connection = await connect(root);
+  const table = await connection.createTable("t", texts.map((t) => ({ t })) as never);
+  await table.createIndex("t", { config: Index.fts(optionsThere({ ...parameters, withPosition: true })) });
+  connection.close();
+  const indices = join(root, "t.lance", "_indices");
+  const files = filesIn(join(indices, readdirSync(indices)[0]));
+  const found: PlacedToken[][] = texts.map(() => []);
+  try {
+    const { partitions } = await openTextIndex(files);
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    for (const partition of partitions) {
+      const table = await partition.tokens();
+      const names = new Map<number, string>();
+      for (let place = 0; place < table.count; place++) {
+        names.set(table.id(place), decoder.decode(table.token(place)));
+      }
+      const { ids } = await partition.documents();
+      for await (const { id, postings } of partition.allPostings()) {
+        let at = 0;
+        for (const [index, document] of postings.documents.entries()) {
+          for (let count = 0; count < postings.frequencies[index]; count++) {
+            const position = postings.positions?.[at++] ?? 0;
+            found[ids[2 * document]].push([names.get(id) ?? "", position]);
+          }
+        }
+      }
+    }
+  } finally {
+    await files.close();
+  }
+  return found.map((tokens) => tokens.sort((a, b) => a[1] - b[1] || (a[0] < b[0] ? -1 : 1)));
+}
