@@ -13,7 +13,7 @@ import { promisify } from "node:util";
 import { type OutputOptions, rolldown } from "rolldown";
 import { beforeAll, describe, expect, it } from "vitest";
 import { makePackedProject } from "./support/packedProject.js";
-import { PROGRAM, PROGRAM_PRINTS as PRINTED } from "./support/strangersProgram.js";
+import { PROGRAM_PRINTS as PRINTED, PROGRAM } from "./support/strangersProgram.js";
 import { makeTempDir } from "./support/tempDir.js";
 
 const run = promisify(execFile);

@@ -145,7 +145,9 @@ describe("no rows", () => {
     await ns.createTable({ id: ["t"] }, [{ a: 1 }]);
     expect(await ns.insertIntoTable({ id: ["t"] }, [])).toMatchObject({ numInsertedRows: 0 });
     expect(await ns.table("t").scan().toArray()).toEqual([{ a: 1 }]);
-    await expect(ns.insertIntoTable({ id: ["t"], mode: "Overwrite" }, [])).rejects.toThrow("there are no rows");
+    await expect(ns.insertIntoTable({ id: ["t"], mode: "Overwrite" }, [])).rejects.toThrow(
+      "there are no rows",
+    );
   });
 });
 
