@@ -2,6 +2,7 @@
 
 import { execFile } from "node:child_process";
 import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -130,7 +131,7 @@ describe("the package", () => {
             ? /^(?:import|export)\b[^;]*?\bfrom "([^"]+)";|^import "([^"]+)";/gm
             : /\brequire\("([^"]+)"\)/g;
         const imported = [...code.matchAll(forms)].map((match) => match[1] ?? match[2]);
-        const foreign = imported.filter((each) => !each.startsWith("node:") && !each.startsWith("."));
+        const foreign = imported.filter((each) => !isBuiltin(each) && !each.startsWith("."));
         expect(foreign.filter((each) => !(each.split("/")[0] in dependencies))).toEqual([]);
       }
     }
