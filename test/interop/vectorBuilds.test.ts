@@ -89,7 +89,10 @@ async function foundHere(name: string, metric: FloatMetric, rows: readonly TestR
 }
 
 describe.each(METRICS)("by %s", (distanceType) => {
-  it.each(["IVF_FLAT", "IVF_PQ"] as const)("the reference finds by our %s what it finds by its own", async (indexType) => {
+  it.each([
+    "IVF_FLAT",
+    "IVF_PQ",
+  ] as const)("the reference finds by our %s what it finds by its own", async (indexType) => {
     const [ours, theirs] = [`ours_${indexType}_${distanceType}`, `theirs_${indexType}_${distanceType}`];
     const rows = clusteredRows(ROWS, 3);
     await namespace.createTable({ id: [ours] }, streamOf(rows));
@@ -199,6 +202,20 @@ it("takes floats of 16 and 64 bits, and tables with stable row ids", async () =>
     );
     expect(there.map((row) => row.id)).toEqual(found.map((row) => row.id));
   }
+});
+
+it("is cancelled, and leaves nothing behind", async () => {
+  const id = ["cancelled"];
+  await namespace.createTable({ id }, streamOf(clusteredRows(ROWS, 7)));
+  const request = { id, column: "v", indexType: "IVF_PQ", numPartitions: 8, numSubVectors: 16 } as const;
+  const { jobId } = await namespace.createTableIndex(request);
+  const directory = join(root, "cancelled.lance", "_indices");
+  const segmentsThere = () => readdir(directory).catch(() => []);
+  while ((await segmentsThere()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await namespace.cancelJob({ jobId });
+  expect(await namespace.waitForJob({ jobId })).toMatchObject({ state: "Cancelled" });
+  expect((await namespace.listTableIndices({ id })).indexes).toEqual([]);
+  expect(await segmentsThere()).toEqual([]);
 });
 
 it("is refused where it can't be, or is of a kind that is not built", async () => {
