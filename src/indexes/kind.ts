@@ -132,8 +132,9 @@ export interface IndexTarget {
    * Sorts rows by their values: nulls first, values in the order of valueOrder.ts, rows of equal values as they came.
    * Spills to disk beyond a bound.
    * @param type of the values
+   * @param atOnce bytes that are sorted in memory. Default: the same for all kinds
    */
-  sort(rows: AsyncIterable<IndexRows>, type: LogicalType): AsyncIterable<IndexRows>;
+  sort(rows: AsyncIterable<IndexRows>, type: LogicalType, atOnce?: number): AsyncIterable<IndexRows>;
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Approximate number of rows of the input. */
   readonly rowCount: number;

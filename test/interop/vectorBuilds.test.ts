@@ -204,6 +204,20 @@ it("takes floats of 16 and 64 bits, and tables with stable row ids", async () =>
   }
 });
 
+it("is cancelled, and leaves nothing behind", async () => {
+  const id = ["cancelled"];
+  await namespace.createTable({ id }, streamOf(clusteredRows(ROWS, 7)));
+  const request = { id, column: "v", indexType: "IVF_PQ", numPartitions: 8, numSubVectors: 16 } as const;
+  const { jobId } = await namespace.createTableIndex(request);
+  const directory = join(root, "cancelled.lance", "_indices");
+  const segmentsThere = () => readdir(directory).catch(() => []);
+  while ((await segmentsThere()).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await namespace.cancelJob({ jobId });
+  expect(await namespace.waitForJob({ jobId })).toMatchObject({ state: "Cancelled" });
+  expect((await namespace.listTableIndices({ id })).indexes).toEqual([]);
+  expect(await segmentsThere()).toEqual([]);
+});
+
 it("is refused where it can't be, or is of a kind that is not built", async () => {
   const id = ["refused"];
   await namespace.createTable(

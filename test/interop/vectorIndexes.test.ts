@@ -1,7 +1,9 @@
 /** Indexes on vectors that the reference made: what is found by them is right, and as good as what it finds itself. */
 
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { tableToIPC } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
+import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { type Connection, connect, Index, type Table } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { reference } from "../support/reference.js";
@@ -198,4 +200,33 @@ it("compares all rows where an index is of a kind that is not searched, or of an
       .slice(0, 5)
       .map(({ id }) => id),
   );
+});
+
+it("a damaged index gives an error that names it, or rows", async () => {
+  const { rows } = await prepare("damaged", "IVF_PQ", "l2", false);
+  const directory = join(root, "damaged.lance", "_indices");
+  const [segment] = await readdir(directory);
+  const next = randomNumbers(21);
+  const vector = vectorOf(rows[4]);
+  for (const name of ["index.idx", "auxiliary.idx"]) {
+    const path = join(directory, segment, name);
+    const whole = await readFile(path);
+    for (let round = 0; round < 40; round++) {
+      const damaged = Buffer.from(whole);
+      // The second half has what describes the rest.
+      const start = round % 2 === 0 ? 0 : whole.length >> 1;
+      damaged[start + Math.floor(next() * (whole.length - start))] ^= 1 + Math.floor(next() * 255);
+      await writeFile(path, damaged);
+      await using own = new DirectoryNamespace({ root, durability: "none" });
+      const asked = own.queryTable({ id: ["damaged"], vector, k: 5, fastSearch: true });
+      const error = await asked
+        .then((result) => result.toArray())
+        .then(
+          () => null,
+          (thrown: unknown) => thrown,
+        );
+      if (error !== null) expect(error).toBeInstanceOf(NamespaceError);
+    }
+    await writeFile(path, whole);
+  }
 });

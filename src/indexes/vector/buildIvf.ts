@@ -31,6 +31,8 @@ const SAMPLE_RATE = 256;
 /** Bytes of a sample, at most. */
 const SAMPLE_BYTES = 2 ** 28;
 const MAX_ROUNDS = 50;
+/** Bytes of rows that are sorted at once: rows are large, and joining many holds the thread for long. */
+const SORT_BYTES = 2 ** 24;
 const SEED = 42;
 
 /** Settings of an index on vectors. */
@@ -71,7 +73,7 @@ export async function buildIvf(
   const encoder = await encoderOf(kind, indexed, parameters, sample, centroids, signal);
   const lengths = new Uint32Array(count);
   const assigned = encodedRows(rows, target, indexed, centroids, encoder, lengths);
-  const sorted = target.sort(assigned, UINT32);
+  const sorted = target.sort(assigned, UINT32, SORT_BYTES);
   const files = await writeRows(target, sorted, indexed, encoder, lengths);
   return [await writeModel(kind, target, indexed, centroids), files];
 }

@@ -1,6 +1,7 @@
 /** How vectors are encoded for an index: the writing side of codes.ts. */
 
 import type { LogicalType } from "../../arrow/types/type.js";
+import { breathe } from "../../async/eventLoop.js";
 import { encodeHalfFloat } from "../../bytes/halfFloat.js";
 import { TENSOR_TYPES, Tensor } from "../../format/vectorIndex.js";
 import type { IndexedVectors } from "./indexedVectors.js";
@@ -89,6 +90,7 @@ export async function pqEncoder(
   const by = { metric: metric === "dot" ? "dot" : "l2", dimension, signal } as const;
   await assignVectors(trained, centroids, by, (firstRow, nearest) => partitions.set(nearest, firstRow));
   const residuals = metric === "dot" ? trained : lessCentroids(trained, partitions, centroids, dimension);
+  await breathe();
   const words: Float32Array[] = [];
   const maxRounds = Math.min(MAX_WORD_ROUNDS, parameters.maxIterations ?? MAX_WORD_ROUNDS);
   for (let part = 0; part < parts; part++) {
@@ -101,6 +103,7 @@ export async function pqEncoder(
       signal,
     } as const;
     words.push(await trainCentroids(partOf(residuals, dimension, part, width), options));
+    await breathe();
   }
   const flat = new Float32Array(wordCount * dimension);
   for (const [part, own] of words.entries()) flat.set(own, part * wordCount * width);
@@ -157,6 +160,7 @@ function someVectors(vectors: Float32Array, dimension: number, most: number, see
   return some;
 }
 
+/** Residuals: what is left of vectors without the centroids of their partitions. */
 function lessCentroids(
   vectors: Float32Array,
   partitions: Uint32Array,
@@ -165,7 +169,8 @@ function lessCentroids(
 ): Float32Array {
   const residuals = new Float32Array(vectors.length);
   for (const [row, partition] of partitions.entries()) {
-    const [at, centre] = [row * dimension, partition * dimension];
+    const at = row * dimension;
+    const centre = partition * dimension;
     for (let index = 0; index < dimension; index++) {
       residuals[at + index] = vectors[at + index] - centroids[centre + index];
     }

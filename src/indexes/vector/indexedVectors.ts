@@ -1,7 +1,8 @@
 /** The vectors of rows as indexes take them: as floats of 32 bits, by cosine with the length 1, and whole ones only. */
 
-import type { Column } from "../../arrow/columns/column.js";
-import { isValid } from "../../arrow/columns/validity.js";
+import type { Column, Validity } from "../../arrow/columns/column.js";
+import { isSet, isValid } from "../../arrow/columns/validity.js";
+import { breathe } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { InternalError } from "../../errors.js";
 import type { IndexRows } from "../kind.js";
@@ -37,12 +38,14 @@ export function vectorsIn({ item, dimension, metric }: IndexedVectors, column: C
   for (let row = 0; row < length; row++) {
     if (!isValid(validity, row)) continue;
     let squares = 0;
-    const [from, to] = [row * dimension, count * dimension];
+    const from = row * dimension;
+    const to = count * dimension;
     for (let index = 0; index < dimension; index++) {
-      const value = isValid(items.validity, from + index) ? numbers[from + index] : Number.NaN;
+      const value = numbers[from + index];
       vectors[to + index] = value;
       squares += value * value;
     }
+    if (items.validity !== null && !areValid(items.validity, from, dimension)) continue;
     if (Number.isNaN(squares) || (metric === "cosine" && squares === 0)) continue;
     if (metric === "cosine") {
       const norm = Math.sqrt(squares);
@@ -51,6 +54,11 @@ export function vectorsIn({ item, dimension, metric }: IndexedVectors, column: C
     rows[count++] = row;
   }
   return { vectors: vectors.subarray(0, count * dimension), rows: rows.subarray(0, count) };
+}
+
+function areValid(validity: Validity, start: number, count: number): boolean {
+  for (let index = start; index < start + count; index++) if (!isSet(validity, index)) return false;
+  return true;
 }
 
 /** Some vectors of all, each as likely as any other. */
@@ -66,6 +74,7 @@ export async function sampleVectors(
   let seen = 0;
   for await (const { values } of rows) {
     const { vectors } = vectorsIn(indexed, values);
+    await breathe();
     for (let start = 0; start < vectors.length; start += dimension) {
       const place = seen < most ? seen : Math.floor(next() * (seen + 1));
       seen++;

@@ -53,7 +53,8 @@ export async function trainCentroids(vectors: Float32Array, options: KmeansOptio
         counts[own]++;
         sum += distances[row];
         farthest.add(distances[row], firstRow + row);
-        const [from, to] = [(firstRow + row) * dimension, own * dimension];
+        const from = (firstRow + row) * dimension;
+        const to = own * dimension;
         for (let index = 0; index < dimension; index++) sums[to + index] += vectors[from + index];
       }
     });

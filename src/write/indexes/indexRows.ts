@@ -64,20 +64,28 @@ const offsetsOf = (places: RowPlaces, rowCount: number): Uint32Array =>
 /** What sorts rows by their values: nulls first. What memory does not hold waits in files of the table's directory. */
 export const rowSorter =
   ({ disk, root }: VersionsAt, signal?: AbortSignal): IndexTarget["sort"] =>
-  (rows, type) =>
-    sortedRows(rows, type, { makeFile: () => TemporaryFile.create(disk, root), signal });
+  (rows, type, atOnce) =>
+    sortedRows(rows, type, {
+      makeFile: () => TemporaryFile.create(disk, root),
+      ...(atOnce !== undefined && { atOnce }),
+      signal,
+    });
 
 async function* sortedRows(
   rows: AsyncIterable<IndexRows>,
   type: LogicalType,
-  options: { readonly makeFile: () => Promise<TemporaryFile>; readonly signal?: AbortSignal },
+  options: {
+    readonly makeFile: () => Promise<TemporaryFile>;
+    readonly atOnce?: number;
+    readonly signal?: AbortSignal;
+  },
 ): AsyncGenerator<IndexRows, void, undefined> {
   const sorted = sortRows(valuesAndIds(rows), {
     ...options,
     orders: [{ type: valueTypeOfField({ name: "", type, children: [] }), ascending: true, nullsFirst: true }],
     keyPlaces: [0],
     limit: Number.POSITIVE_INFINITY,
-    sortBytes: SORT_BYTES,
+    sortBytes: options.atOnce ?? SORT_BYTES,
   });
   for await (const { columns, rowCount } of sorted) {
     const [values, ids, codes] = columns;
