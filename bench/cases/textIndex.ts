@@ -12,7 +12,24 @@ const FRAGMENTS = 4;
 const VOCABULARY = 50_000;
 const WORDS_OF_TEXT = 20;
 
-const SYLLABLES = ["ka", "to", "mi", "re", "lun", "dor", "ves", "pi", "gra", "sol", "ten", "qua", "bri", "fa", "nox", "el"];
+const SYLLABLES = [
+  "ka",
+  "to",
+  "mi",
+  "re",
+  "lun",
+  "dor",
+  "ves",
+  "pi",
+  "gra",
+  "sol",
+  "ten",
+  "qua",
+  "bri",
+  "fa",
+  "nox",
+  "el",
+];
 
 /** The word of a rank: made of syllables, longer where it is rarer. */
 function wordOf(rank: number): string {

@@ -69,9 +69,17 @@ it("an index that covers no row any more, or never did, tells how words are cut"
     if (isEmpty) await namespace.insertIntoTable({ id: [name] }, rows);
     else await namespace.updateTable({ id: [name], updates: [["t", "concat(t, ' x')"]] });
     for (const words of ["runs", "dog cat", "the", "x"]) {
-      const here = await namespace.table([name]).query().matching(words, { columns: ["t"] }).toArray();
+      const here = await namespace
+        .table([name])
+        .query()
+        .matching(words, { columns: ["t"] })
+        .toArray();
       const there = await withReference(root, name, (table) =>
-        table.query().fullTextSearch(words, { columns: ["t"] }).limit(100).toArray(),
+        table
+          .query()
+          .fullTextSearch(words, { columns: ["t"] })
+          .limit(100)
+          .toArray(),
       );
       expect(scoresOf(here as never), `${name}: ${words}`).toEqual(scoresOf(there));
     }
@@ -83,9 +91,16 @@ it("without an index, a column that is named is read; else there is nothing to s
   await namespace.createTable({ id: ["plain"] }, rows);
   const table = namespace.table("plain").query();
   for (const words of ["run", "the cat", "Run"]) {
-    const here = await table.matching(words, { columns: ["t"] }).select(["id"]).toArray();
+    const here = await table
+      .matching(words, { columns: ["t"] })
+      .select(["id"])
+      .toArray();
     const there = await withReference(root, "plain", (opened) =>
-      opened.query().fullTextSearch(words, { columns: ["t"] }).limit(100).toArray(),
+      opened
+        .query()
+        .fullTextSearch(words, { columns: ["t"] })
+        .limit(100)
+        .toArray(),
     );
     expect(here.map(({ id }) => Number(id)).sort(), words).toEqual(there.map(({ id }) => Number(id)).sort());
   }
@@ -96,9 +111,9 @@ it("without an index, a column that is named is read; else there is nothing to s
     type: "InvalidInput",
   });
   await buildIndex(namespace, { id: ["plain"], column: "t", indexType: "FTS" });
-  await expect(
-    table.matching({ phrase: { terms: "the run", column: "t" } }).toArray(),
-  ).rejects.toMatchObject({ type: "InvalidInput", message: expect.stringContaining("withPosition") });
+  await expect(table.matching({ phrase: { terms: "the run", column: "t" } }).toArray()).rejects.toMatchObject(
+    { type: "InvalidInput", message: expect.stringContaining("withPosition") },
+  );
   await expect(table.matching("run").orderBy("id").toArray()).rejects.toMatchObject({ type: "InvalidInput" });
   expect(await table.matching("run").where("id > 0").explain()).toContain("TextSearch");
 });
@@ -110,7 +125,10 @@ it("lists of texts are one text each", async () => {
   }));
   await namespace.createTable({ id: ["lists"] }, rows);
   await buildIndex(namespace, { id: ["lists"], column: "t", indexType: "FTS", withPosition: true });
-  await namespace.insertIntoTable({ id: ["lists"] }, rows.map((row) => ({ ...row, id: row.id + 100 })));
+  await namespace.insertIntoTable(
+    { id: ["lists"] },
+    rows.map((row) => ({ ...row, id: row.id + 100 })),
+  );
   const pairs = [
     [{ match: { terms: "apple", column: "t" } }, new MatchQuery("apple", "t")],
     [{ match: { terms: "running fox", column: "t" } }, new MatchQuery("running fox", "t")],
