@@ -56,3 +56,91 @@ describe("an index of words built here", () => {
       expect(await scores(name, query)).toEqual(await scores(`${name}there`, query));
   });
 });
+
+it("an index that covers no row any more, or never did, tells how words are cut", async () => {
+  const rows = ["running dogs", "the run", "cat", "Dogs of cats"].map((t, id) => ({ id, t }));
+  const scoresOf = (found: { id: number; _score: number }[]) =>
+    found.map(({ id, _score }) => `${id}:${_score.toFixed(4)}`).sort();
+  for (const isEmpty of [false, true]) {
+    const name = `covers${isEmpty}`;
+    await namespace.createTable({ id: [name] }, isEmpty ? [{ id: 9, t: "run" }] : rows);
+    if (isEmpty) await namespace.deleteFromTable({ id: [name], predicate: "true" });
+    await buildIndex(namespace, { id: [name], column: "t", indexType: "FTS" });
+    if (isEmpty) await namespace.insertIntoTable({ id: [name] }, rows);
+    else await namespace.updateTable({ id: [name], updates: [["t", "concat(t, ' x')"]] });
+    for (const words of ["runs", "dog cat", "the", "x"]) {
+      const here = await namespace
+        .table([name])
+        .query()
+        .matching(words, { columns: ["t"] })
+        .toArray();
+      const there = await withReference(root, name, (table) =>
+        table
+          .query()
+          .fullTextSearch(words, { columns: ["t"] })
+          .limit(100)
+          .toArray(),
+      );
+      expect(scoresOf(here as never), `${name}: ${words}`).toEqual(scoresOf(there));
+    }
+  }
+});
+
+it("without an index, a column that is named is read; else there is nothing to search", async () => {
+  const rows = ["running dogs", "the run", "cat", "Run"].map((t, id) => ({ id, t }));
+  await namespace.createTable({ id: ["plain"] }, rows);
+  const table = namespace.table("plain").query();
+  for (const words of ["run", "the cat", "Run"]) {
+    const here = await table
+      .matching(words, { columns: ["t"] })
+      .select(["id"])
+      .toArray();
+    const there = await withReference(root, "plain", (opened) =>
+      opened
+        .query()
+        .fullTextSearch(words, { columns: ["t"] })
+        .limit(100)
+        .toArray(),
+    );
+    expect(here.map(({ id }) => Number(id)).sort(), words).toEqual(there.map(({ id }) => Number(id)).sort());
+  }
+  await expect(table.matching("run").toArray()).rejects.toMatchObject({ type: "InvalidInput" });
+  const unknown = { match: { terms: "run", column: "none" } };
+  await expect(table.matching(unknown).toArray()).rejects.toMatchObject({ type: "TableColumnNotFound" });
+  await expect(table.matching({ match: { terms: "run", column: "id" } }).toArray()).rejects.toMatchObject({
+    type: "InvalidInput",
+  });
+  await buildIndex(namespace, { id: ["plain"], column: "t", indexType: "FTS" });
+  await expect(table.matching({ phrase: { terms: "the run", column: "t" } }).toArray()).rejects.toMatchObject(
+    { type: "InvalidInput", message: expect.stringContaining("withPosition") },
+  );
+  await expect(table.matching("run").orderBy("id").toArray()).rejects.toMatchObject({ type: "InvalidInput" });
+  expect(await table.matching("run").where("id > 0").explain()).toContain("TextSearch");
+});
+
+it("lists of texts are one text each", async () => {
+  const rows = Array.from({ length: 60 }, (_, id) => ({
+    id,
+    t: id % 7 === 3 ? null : [textOf(id) ?? "", "apple", textOf(id + 5) ?? ""],
+  }));
+  await namespace.createTable({ id: ["lists"] }, rows);
+  await buildIndex(namespace, { id: ["lists"], column: "t", indexType: "FTS", withPosition: true });
+  await namespace.insertIntoTable(
+    { id: ["lists"] },
+    rows.map((row) => ({ ...row, id: row.id + 100 })),
+  );
+  const pairs = [
+    [{ match: { terms: "apple", column: "t" } }, new MatchQuery("apple", "t")],
+    [{ match: { terms: "running fox", column: "t" } }, new MatchQuery("running fox", "t")],
+    [{ phrase: { terms: "apple fox", column: "t" } }, new PhraseQuery("apple fox", "t")],
+  ] as const;
+  const scoresOf = (found: { id: number; _score: number }[]) =>
+    found.map(({ id, _score }) => `${id}:${_score.toFixed(3)}`).sort();
+  for (const [ours, theirs] of pairs) {
+    const there = await withReference(root, "lists", (table) =>
+      table.query().fullTextSearch(theirs).limit(500).toArray(),
+    );
+    const here = await namespace.table("lists").query().matching(ours).toArray();
+    expect(scoresOf(here as never), JSON.stringify(ours)).toEqual(scoresOf(there as never));
+  }
+});
