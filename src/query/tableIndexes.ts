@@ -13,7 +13,7 @@ import type { LruCache } from "../io/memory/cache.js";
 import type { TableField } from "../schema/schema.js";
 import { coverageOf } from "../table/commit/indexCoverage.js";
 import { DEFERRED_REMAP_INDEX } from "../table/commit/indexEntries.js";
-import { resolveIndexDirectory } from "../table/fragments/fileLookup.js";
+import { resolveIndexDirectory, statedIndexDirectory } from "../table/fragments/fileLookup.js";
 import type { ManifestFile } from "../table/versions/manifest.js";
 import type { OpenVersion } from "../table/versions/tableAt.js";
 
@@ -128,20 +128,30 @@ export async function openIndexSegment(
   { metadata }: IndexSegment,
   isOwn = false,
 ): Promise<OpenIndex | null> {
-  const directory = await resolveIndexDirectory(at, file.manifest, metadata);
-  const key = `${directory}|${kind.name}|${field.id}|${typeText(field)}`;
   const { openIndexes } = environment;
+  const keyIn = (directory: string): string => `${directory}|${kind.name}|${field.id}|${typeText(field)}`;
+  /** What is open already, if its files are unchanged. */
+  const known = async (key: string): Promise<OpenIndex | null> => {
+    const cached = openIndexes.peek(key);
+    if (cached === undefined) return null;
+    if (await areSame(environment.disk, cached)) return cached.index;
+    openIndexes.delete(key);
+    return null;
+  };
+  // Its files tell that the directory is there, without another call to the disk.
+  const statedKey = keyIn(await statedIndexDirectory(at, file.manifest, metadata));
+  const opened = isOwn ? null : await known(statedKey);
+  if (opened !== null) return opened;
+  const directory = await resolveIndexDirectory(at, file.manifest, metadata);
+  const key = keyIn(directory);
   const load = async (): Promise<CachedIndex> => {
     const files = new SegmentFiles(environment, directory, metadata);
     return { index: await kind.open(files, field), files: files.opened };
   };
   try {
     if (isOwn) return (await load()).index;
-    const cached = openIndexes.peek(key);
-    if (cached !== undefined) {
-      if (await areSame(environment.disk, cached)) return cached.index;
-      openIndexes.delete(key);
-    }
+    const elsewhere = key === statedKey ? null : await known(key);
+    if (elsewhere !== null) return elsewhere;
     const { index } = await openIndexes.get(key, async () => {
       const value = await load();
       return { value, weight: value.index.memoryWeight };
