@@ -319,8 +319,19 @@ export function checkRequestMembers(method: keyof Requests, request: unknown): v
       );
     }
   }
-  const rules: Rules = { ...BASE, ...REQUESTS[method], ...ANSWERED[method] };
-  checkAgainst(rules, request, "", `member of ${method}`);
+  checkAgainst(rulesOf(method), request, "", `member of ${method}`);
+}
+
+const knownRules = new Map<keyof Requests, Rules>();
+
+/** What is checked for every call is put together once. */
+function rulesOf(method: keyof Requests): Rules {
+  let rules = knownRules.get(method);
+  if (rules === undefined) {
+    rules = { ...BASE, ...REQUESTS[method], ...ANSWERED[method] };
+    knownRules.set(method, rules);
+  }
+  return rules;
 }
 
 function checkAgainst(rules: Rules, given: object, prefix: string, noun: string): void {

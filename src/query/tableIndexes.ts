@@ -166,9 +166,13 @@ export async function openIndexSegment(
 const typeText = ({ type, children }: TableField): string =>
   `${formatType(type)}(${children.map(typeText).join()})`;
 
+/**
+ * Whether the files of an index are those that it was made of. They are written once, into a directory of their own, so
+ * that the one from which pages are still read tells of all: it is opened last.
+ */
 async function areSame(disk: Disk, { files }: CachedIndex): Promise<boolean> {
-  const stats = await Promise.all(files.map(({ path }) => disk.stat(path)));
-  return files.every(({ identity }, index) => stats[index]?.identity === identity);
+  const last = files.at(-1);
+  return last === undefined || (await disk.stat(last.path))?.identity === last.identity;
 }
 
 class SegmentFiles implements IndexFiles {
