@@ -321,12 +321,23 @@ export function checkRequestMembers(method: keyof Requests, request: unknown): v
       );
     }
   }
-  const rules: Rules = { ...BASE, ...REQUESTS[method], ...ANSWERED[method] };
-  checkAgainst(rules, request, "", `member of ${method}`);
+  checkAgainst(rulesOf(method), request, "", `member of ${method}`);
   const { signal } = request as { readonly signal?: unknown };
   if (signal !== undefined && signal !== null && !isSignal(signal)) {
     throw new InvalidInputError(`signal: must be an AbortSignal, not ${shortly(signal)}`);
   }
+}
+
+const knownRules = new Map<keyof Requests, Rules>();
+
+/** What is checked for every call is put together once. */
+function rulesOf(method: keyof Requests): Rules {
+  let rules = knownRules.get(method);
+  if (rules === undefined) {
+    rules = { ...BASE, ...REQUESTS[method], ...ANSWERED[method] };
+    knownRules.set(method, rules);
+  }
+  return rules;
 }
 
 /** Whether it can be asked and listened to as a signal, of whichever realm. */

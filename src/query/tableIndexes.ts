@@ -13,7 +13,7 @@ import type { LruCache } from "../io/memory/cache.js";
 import type { TableField } from "../schema/schema.js";
 import { coverageOf } from "../table/commit/indexCoverage.js";
 import { DEFERRED_REMAP_INDEX } from "../table/commit/indexEntries.js";
-import { resolveIndexDirectory } from "../table/fragments/fileLookup.js";
+import { resolveIndexDirectory, statedIndexDirectory } from "../table/fragments/fileLookup.js";
 import type { ManifestFile } from "../table/versions/manifest.js";
 import type { OpenVersion } from "../table/versions/tableAt.js";
 
@@ -135,25 +135,34 @@ export async function openIndexSegment<Open extends CachedIndex["index"]>(
   { metadata }: IndexSegment,
   isOwn = false,
 ): Promise<Open | null> {
-  const directory = await resolveIndexDirectory(at, file.manifest, metadata);
-  const key = `${directory}|${kind.name}|${field.id}|${typeText(field)}`;
   const { openIndexes } = environment;
+  const keyIn = (directory: string): string => `${directory}|${kind.name}|${field.id}|${typeText(field)}`;
+  /** What is open already, if its files are unchanged. The key names the kind, and by it what was opened. */
+  const known = async (key: string): Promise<Open | null> => {
+    const cached = openIndexes.peek(key);
+    if (cached === undefined) return null;
+    if (await areSame(environment.disk, cached)) return cached.index as Open;
+    openIndexes.delete(key);
+    return null;
+  };
+  // Its files tell that the directory is there, without another call to the disk.
+  const statedKey = keyIn(await statedIndexDirectory(at, file.manifest, metadata));
+  const opened = isOwn ? null : await known(statedKey);
+  if (opened !== null) return opened;
+  const directory = await resolveIndexDirectory(at, file.manifest, metadata);
+  const key = keyIn(directory);
   const load = async (): Promise<CachedIndex & { readonly index: Open }> => {
     const files = new SegmentFiles(environment, directory, metadata);
     return { index: await kind.open(files, field), files: files.opened };
   };
   try {
     if (isOwn) return (await load()).index;
-    const cached = openIndexes.peek(key);
-    if (cached !== undefined) {
-      if (await areSame(environment.disk, cached)) return cached.index as Open;
-      openIndexes.delete(key);
-    }
+    const elsewhere = key === statedKey ? null : await known(key);
+    if (elsewhere !== null) return elsewhere;
     const { index } = await openIndexes.get(key, async () => {
       const value = await load();
       return { value, weight: value.index.memoryWeight };
     });
-    // The key names the kind, and by it what was opened.
     return index as Open;
   } catch (error) {
     if (error instanceof UnsupportedError) return null;
@@ -164,9 +173,13 @@ export async function openIndexSegment<Open extends CachedIndex["index"]>(
 const typeText = ({ type, children }: TableField): string =>
   `${formatType(type)}(${children.map(typeText).join()})`;
 
+/**
+ * Whether the files of an index are those that it was made of. They are written once, into a directory of their own, so
+ * that the one from which pages are still read tells of all: it is opened last.
+ */
 async function areSame(disk: Disk, { files }: CachedIndex): Promise<boolean> {
-  const stats = await Promise.all(files.map(({ path }) => disk.stat(path)));
-  return files.every(({ identity }, index) => stats[index]?.identity === identity);
+  const last = files.at(-1);
+  return last === undefined || (await disk.stat(last.path))?.identity === last.identity;
 }
 
 class SegmentFiles implements IndexFiles {

@@ -179,7 +179,7 @@ export async function leftoversIn(root: string): Promise<string[]> {
 }
 
 async function leftoversNow(root: string): Promise<string[]> {
-  const names = await readdir(root, { recursive: true });
+  const names = await namesBelow(root, "");
   const kept = new Set<string>();
   for (const name of names)
     if (basename(name) === LOCK_NAME && (await isKeptLock(join(root, name)))) kept.add(name);
@@ -187,6 +187,21 @@ async function leftoversNow(root: string): Promise<string[]> {
     (name) =>
       !kept.has(name) && /(^|[/\\])(\.tiltyard\.lock|\.tmp-[^/\\]*|\.tiltyard-dropped-[^/\\]*)$/.test(name),
   );
+}
+
+/** What `readdir` lists recursively; but that fails where a lock goes meanwhile. */
+async function namesBelow(root: string, below: string): Promise<string[]> {
+  const entries = await readdir(join(root, below), { withFileTypes: true }).catch((error) => {
+    if ((error as { code?: string }).code === "ENOENT") return [];
+    throw error;
+  });
+  const names: string[] = [];
+  for (const entry of entries) {
+    const name = join(below, entry.name);
+    names.push(name);
+    if (entry.isDirectory()) names.push(...(await namesBelow(root, name)));
+  }
+  return names;
 }
 
 const STALE_SECONDS = 120;

@@ -62,6 +62,8 @@ it("a point lookup reads few pages, the second time those of its rows only", asy
   disk.reset();
   await find(1001);
   expect(disk.bytesRead).toBeLessThan(400_000);
+  // Looks at the version, at what hides its table or changes it, and at one file each of the index and of the data.
+  expect(disk.count("stat")).toBeLessThanOrEqual(10);
   disk.reset();
   expect(await namespace.table("t").countRows("mixed = 1001")).toBe(1);
   expect(disk.bytesRead).toBe(0);

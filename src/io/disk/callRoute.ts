@@ -98,29 +98,40 @@ export class CallRoute {
 
   #runInline<T>(inline: () => T, pooled: () => Promise<T>): Promise<T> {
     const startMs = performance.now();
-    this.#slowAtMs ??= startMs;
-    const lastingMs = startMs - this.#slowAtMs < CALM_AFTER_MS ? USAGE_MS : CALM_USAGE_MS;
-    if (this.#usage === null || startMs - this.#usageMs >= lastingMs) {
-      this.#usage = this.#readUsage();
-      this.#usageMs = startMs;
-    }
+    const before = this.#usageBefore(startMs);
     try {
       return Promise.resolve(inline());
     } catch (error) {
       return isShortage(error) ? outlastShortage(pooled) : Promise.reject(error);
     } finally {
       const endMs = performance.now();
-      if (endMs - startMs >= SLOW_CALL_MS) this.#judgeSlow(startMs, endMs, this.#usage);
+      if (endMs - startMs >= SLOW_CALL_MS) this.#judgeSlow(startMs, endMs, before);
     }
   }
 
-  /** @param before a reading from before the call */
-  #judgeSlow(startMs: number, endMs: number, before: Usage): void {
+  /** A reading of the used resources from before a call that begins now, or shortly before it. */
+  #usageBefore(startMs: number): Usage {
+    this.#slowAtMs ??= startMs;
+    const lastingMs = startMs - this.#slowAtMs < CALM_AFTER_MS ? USAGE_MS : CALM_USAGE_MS;
+    if (this.#usage === null || startMs - this.#usageMs >= lastingMs) {
+      this.#usage = this.#readUsage();
+      this.#usageMs = startMs;
+    }
+    return this.#usage;
+  }
+
+  /**
+   * @param before a reading from before the call
+   * @returns whether the call was slow by itself
+   */
+  #judgeSlow(startMs: number, endMs: number, before: Usage): boolean {
     this.#slowAtMs = endMs;
     // This thread may have computed all the time from the reading to the call.
     const computedMs = SLOW_CALL_MS + startMs - this.#usageMs;
-    if (!onlyLostProcessor(before, this.#readUsage(), computedMs)) this.#payBack(startMs, endMs);
+    const isSlow = !onlyLostProcessor(before, this.#readUsage(), computedMs);
+    if (isSlow) this.#payBack(startMs, endMs);
     this.#usage = null;
+    return isSlow;
   }
 
   /**
@@ -142,13 +153,14 @@ export class CallRoute {
     let startMs = performance.now();
     if (startMs < this.pooledUntilMs) return { end: start, waited: true };
     for (let index = start; index < lengths.length; index++) {
+      const before = this.#usageBefore(startMs);
       inline(index);
       const endMs = performance.now();
-      this.#payBack(startMs, endMs);
-      this.#heldMs += endMs - startMs;
-      if (endMs - startMs >= WAITED_MS + lengths[index] / LEAST_COPIED_PER_MS) {
-        return { end: index + 1, waited: true };
-      }
+      const tookMs = endMs - startMs;
+      this.#heldMs += tookMs;
+      const isOwn = tookMs < SLOW_CALL_MS || this.#judgeSlow(startMs, endMs, before);
+      const waited = isOwn && tookMs >= WAITED_MS + lengths[index] / LEAST_COPIED_PER_MS;
+      if (waited) return { end: index + 1, waited };
       if (this.#heldMs >= MAX_HELD_MS) return { end: index + 1, waited: false };
       startMs = endMs;
     }

@@ -11,7 +11,7 @@
 import { CorruptFileError } from "../../errors.js";
 import type { BasePath, DataFile, DataFragment, IndexMetadata, Manifest } from "../../format/table.js";
 import type { Disk } from "../../io/disk/disk.js";
-import { isAbsolute, join, sep } from "../../platform/native.js";
+import { basename, isAbsolute, join, sep } from "../../platform/native.js";
 import { branchRoot, isBranchName, isMainBranch } from "../refs/refs.js";
 import {
   branchDirectory,
@@ -62,21 +62,31 @@ export async function resolveIndexDirectory(
   manifest: Manifest,
   index: IndexMetadata,
 ): Promise<string> {
-  const { uuid, baseId } = index;
-  if (uuid?.uuid.length !== INDEX_ID_BYTES) {
-    throw new CorruptFileError(at.root, 0, `version ${manifest.version}: index ${index.name} has no id`);
-  }
-  const name = indexDirectoryName(uuid.uuid);
-  const stated = await resolveFile(at, manifest, baseId, indicesDirectory, name);
+  const stated = await statedIndexDirectory(at, manifest, index);
   if ((await at.disk.stat(stated)) !== null) return stated;
   // A branch that the reference made from another branch names that one, even for an index that that one inherited
   // itself.
   const bases = manifest.basePaths.filter(({ path, isDatasetRoot }) => isDatasetRoot && isAbsolute(path));
   for (const id of [undefined, ...bases.map((base) => base.id)]) {
-    const place = await resolveFile(at, manifest, id, indicesDirectory, name);
+    const place = await resolveFile(at, manifest, id, indicesDirectory, basename(stated));
     if ((await at.disk.stat(place)) !== null) return place;
   }
   return stated;
+}
+
+/**
+ * The directory in which the metadata of an index says that its files lie; they need not be there.
+ * @throws CorruptFileError for an index without an id, and for an invalid base path
+ */
+export function statedIndexDirectory(
+  at: VersionsAt,
+  manifest: Manifest,
+  { uuid, baseId, name }: IndexMetadata,
+): string | Promise<string> {
+  if (uuid?.uuid.length !== INDEX_ID_BYTES) {
+    throw new CorruptFileError(at.root, 0, `version ${manifest.version}: index ${name} has no id`);
+  }
+  return resolveFile(at, manifest, baseId, indicesDirectory, indexDirectoryName(uuid.uuid));
 }
 
 function resolveFile(

@@ -13,14 +13,14 @@
 import { UnsupportedError } from "../../errors.js";
 import { join } from "../../platform/native.js";
 import type { OpenVersion } from "./tableAt.js";
-import { indicesOf } from "./versionContent.js";
 
 const BUFFER_INDEX = "__lance_mem_wal";
 const GENERATION = /_gen_\d+$/;
 
 /** @throws UnsupportedError for a version whose rows are not all in fragments */
 export async function refuseBufferedRows({ at, file }: Pick<OpenVersion, "at" | "file">): Promise<void> {
-  if (!indicesOf(file).some(({ name }) => name === BUFFER_INDEX)) return;
+  if (file.indexSection === null) return;
+  if (!file.indexSection.indices.some(({ name }) => name === BUFFER_INDEX)) return;
   const { disk, root } = at;
   const directory = join(root, "_mem_wal");
   for (const shard of (await disk.list(directory)) ?? []) {

@@ -169,6 +169,24 @@ test("many calls that wait run on the pool, several at once", async () => {
   expect(most).toBeGreaterThan(8);
 });
 
+// As above, for the calls that take no time.
+test("many calls of which one only lost the processor go on in line", { retry: 5 }, async () => {
+  const route = new CallRoute(() => ({ voluntaryContextSwitches: 7, userCPUTime: 0, systemCPUTime: 0 }));
+  let inline = 0;
+  let pooled = 0;
+  await route.runMany(
+    new Float64Array(3).fill(8),
+    () => spin(inline++ === 0 ? 5 : 0),
+    async () => void pooled++,
+  );
+  expect({ inline, pooled }).toEqual({ inline: 3, pooled: 0 });
+  const next = await route.run(
+    () => "inline",
+    (done) => done(null, "pool"),
+  );
+  expect(next).toBe("inline");
+});
+
 test("a failing call among many ends them when none is under way", async () => {
   const lengths = new Float64Array(50).fill(8);
   const failing = () =>
