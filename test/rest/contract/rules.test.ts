@@ -178,7 +178,7 @@ describe("Errors", () => {
       [403, at("exists"), { context }],
       [404, "/v1/table/none/exists"],
       [404, "/v1/none"],
-      [406, at("query"), { k: 1, vector: { single_vector: [1] } }],
+      [406, at("query"), { k: 1, full_text_query: { string_query: { query: "x" } } }],
       [409, at("version/create"), { version: 1, manifest_path: "x" }],
       [415, at("insert"), {}],
       [431, `/v1/table/${"x".repeat(40_000)}/exists`],
