@@ -17,6 +17,8 @@ const TOKEN_OVERHEAD = 100;
 const FIRST_ENTRIES = 16_384;
 /** Entries between two looks at the clock. */
 const STEP_ENTRIES = 262_144;
+/** Tokens between two such looks. */
+const STEP_TOKENS = 4096;
 
 export interface BuilderBounds {
   readonly maxEntries: number;
@@ -101,7 +103,11 @@ export class PartitionBuilder {
     if (this.#documents === 0) return;
     const id = String(this.#nextId++);
     const encoder = new TextEncoder();
-    const tokens = Array.from(this.#tokens.keys(), (token) => encoder.encode(token));
+    const tokens: Uint8Array[] = [];
+    for (const token of this.#tokens.keys()) {
+      tokens.push(encoder.encode(token));
+      if (tokens.length % STEP_TOKENS === 0) await breathe();
+    }
     this.#tokens = new Map();
     this.#tokenBytes = 0;
     const { order, starts } = await this.#sorted(tokens.length);

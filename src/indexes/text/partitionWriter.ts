@@ -3,11 +3,11 @@
 import type { Column, FixedColumn, ListColumn, VariableColumn } from "../../arrow/columns/column.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import { breathe } from "../../async/eventLoop.js";
-import { compareBytes } from "../../bytes/compare.js";
 import type { DataFileWriter } from "../../file/writing/writer.js";
 import {
   binaryColumn,
   FLOAT32_TYPE,
+  integerWords,
   LARGE_BINARY_TYPE,
   LIST_TYPE,
   TEXT_TYPE,
@@ -17,7 +17,7 @@ import {
   uint64Column,
   writeIndexFile,
 } from "../indexFile.js";
-import type { IndexTarget, WrittenIndexFile } from "../kind.js";
+import type { IndexRows, IndexTarget, WrittenIndexFile } from "../kind.js";
 import { ByteWriter, encodePositions, encodePostings } from "./postingBlocks.js";
 import { type Corpus, lengthNorm, wordScore, wordWeight } from "./score.js";
 import { partitionFiles, type TokenPostings } from "./textPartition.js";
@@ -109,13 +109,20 @@ async function writeTokens(
   name: string,
   tokens: readonly Uint8Array[],
 ): Promise<WrittenIndexFile> {
-  const order = Uint32Array.from(tokens.keys()).sort((a, b) => compareBytes(tokens[a], tokens[b]));
-  async function* batches(): AsyncGenerator<InputBatch, void, undefined> {
-    for (let start = 0; start < order.length; start += BATCH_ROWS) {
-      const ids = order.slice(start, start + BATCH_ROWS);
-      const texts = binaryColumn(Array.from(ids, (id) => tokens[id]));
-      yield { columns: [texts, uint32Column(ids)], rowCount: ids.length };
+  async function* unsorted(): AsyncGenerator<IndexRows, void, undefined> {
+    for (let start = 0; start < tokens.length; start += BATCH_ROWS) {
+      const values = binaryColumn(tokens.slice(start, start + BATCH_ROWS));
+      const ids = new Uint32Array(2 * values.length);
+      for (let row = 0; row < values.length; row++) ids[2 * row] = start + row;
+      yield { values, ids: uint64Column(ids), rowCount: values.length };
       await breathe();
+    }
+  }
+  async function* batches(): AsyncGenerator<InputBatch, void, undefined> {
+    for await (const { values, ids, rowCount } of target.sort(unsorted(), TEXT_TYPE)) {
+      const words = integerWords(ids, name);
+      const lows = Uint32Array.from({ length: rowCount }, (_, row) => words[2 * row]);
+      yield { columns: [values, uint32Column(lows)], rowCount };
     }
   }
   const columns = [
