@@ -16,7 +16,7 @@ import type { SystemColumn } from "./systemColumns.js";
 import type { IndexSegment, UsableIndex } from "./tableIndexes.js";
 
 /** Of a row of a column that is read from end to end and compared. */
-const SCANNED_FIXED = 2;
+const SCANNED_FIXED = 5;
 const SCANNED_VARIABLE = 15;
 /** Of a row whose columns are read by its address. */
 const TAKEN_ROW = 400;
