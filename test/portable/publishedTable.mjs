@@ -76,6 +76,8 @@ export async function readVersion(base, tableRoot, manifestPath, fetch) {
     projection: resolveProjection(fields, schemaMetadataOf(manifest), undefined),
     filter: null,
     order: null,
+    search: null,
+    textSearch: null,
     offset: 0,
     limit: Number.MAX_SAFE_INTEGER,
   };
