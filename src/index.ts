@@ -16,8 +16,10 @@ export type {
 export type { SelectedRow } from "./handle/rowTypes.js";
 export type { Scan, ScanOptions } from "./handle/scan.js";
 export {
+  type Distance,
   type MatchingOptions,
   type PlanOptions,
+  type Relevance,
   type Score,
   type SortColumn,
   TableQuery,

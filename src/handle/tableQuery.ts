@@ -17,7 +17,7 @@ export interface PlanOptions extends Pick<queries.ExplainTableQueryPlanRequest, 
 
 /** The options of searches. */
 type SearchOptions = queries.VectorSearchOptions &
-  Pick<queries.QueryTableRequest, "vector" | "fullTextQuery">;
+  Pick<queries.QueryTableRequest, "vector" | "fullTextQuery" | "rerank">;
 
 /** Options of a query, with those of a search. */
 export type TableQueryOptions = ScanOptions & SearchOptions;
@@ -52,6 +52,12 @@ export type SortColumn = string | queries.OrderByColumn;
 export interface Distance {
   /** How far the row is from the vector. */
   _distance: number;
+}
+
+/** The column of rows that a search by vector and one by text found together. */
+export interface Relevance {
+  /** How relevant the row is; the most relevant rows come first. */
+  _relevance_score: number;
 }
 
 /** The column that {@link TableQuery.withRowId} adds. */
@@ -158,6 +164,19 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
         ? { stringQuery: { query: text, columns } }
         : { structuredQuery: { query: text } };
     return this.#with({ ...search, fullTextQuery });
+  }
+
+  /**
+   * Puts the rows of a query with both {@link nearestTo} and {@link matching} in an order of your own, instead of that of
+   * reciprocal rank fusion. Rows have `_relevance_score`, null `_distance` where only their text was found, and null
+   * `_score` where only their vector was.
+   *
+   *     table.query().nearestTo(vector).matching("puppy").rerank(({ score }) => score ?? 0)
+   *
+   * @param by gives how relevant a row is; the most relevant rows come first
+   */
+  rerank(by: queries.Rerank): TableQuery<Row, Selected & Relevance> {
+    return this.#with({ rerank: by });
   }
 
   /** At most so many rows, ≥ 1. */

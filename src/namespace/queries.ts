@@ -79,6 +79,21 @@ export interface VectorSearchOptions {
   readonly upperBound?: number | undefined;
 }
 
+/** A row that a search by vector, one by text, or both found. */
+export interface FoundRow {
+  /** How far it is from the vector; null where only its text was found. */
+  readonly distance: number | null;
+  /** How well its text matches; null where only its vector was found. */
+  readonly score: number | null;
+  /** Its place among the nearest rows, from 0 on; null where it is none of them. */
+  readonly vectorRank: number | null;
+  /** Its place among the rows whose text matches best, from 0 on; null where it is none of them. */
+  readonly textRank: number | null;
+}
+
+/** How relevant a row is that searches found; a greater number stands for a more relevant row. */
+export type Rerank = (row: FoundRow) => number;
+
 /** Which rows and columns of a table to return, and in which order. */
 export interface QueryTableRequest extends TableRequest, Omit<VectorSearchOptions, "k"> {
   /** Which columns the rows have. Default: all columns of the table. */
@@ -128,6 +143,12 @@ export interface QueryTableRequest extends TableRequest, Omit<VectorSearchOption
    * refused. The filter comes first, unless `prefilter` is false: then it takes rows away of the best `offset + limit`.
    */
   readonly fullTextQuery?: FullTextQuery | undefined;
+  /**
+   * Of a search by one vector and by text at once: how relevant each row is that one of them found, the most relevant rows
+   * first. Rows then have `_distance` and `_score`, null where that search did not find them, and `_relevance_score`. Each
+   * search finds up to `offset + limit` rows. Default: reciprocal rank fusion, the sum of 1 / (60 + rank). In process only.
+   */
+  readonly rerank?: Rerank | undefined;
   /**
    * Columns to sort by; the first one has the highest priority, and rows with equal values keep the order in which they
    * lie on disk. Text is sorted by its bytes, floats in the total order of IEEE 754, so NaN comes after all other numbers.
@@ -288,7 +309,7 @@ export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {
 /** A step of a query. */
 export interface QueryPlanNode {
   /**
-   * `Scan`, `IndexSearch`, `TextSearch`, `Filter`, `ReadSelected`, `VectorIndexSearch`, `NearestRows`, `FirstRows`, `Sort`,
+   * `Scan`, `IndexSearch`, `TextSearch`, `HybridSearch`, `Filter`, `ReadSelected`, `VectorIndexSearch`, `NearestRows`, `FirstRows`, `Sort`,
    * `Take` or `Project`.
    */
   readonly operator: string;

@@ -50,7 +50,17 @@ export function explainPlan(
   };
   if (plan.textSearch !== null) {
     const { detail, inputs } = searchNodes(plan.textSearch);
-    const found = node("order", "TextSearch", { ...detail, ...bounds }, ...inputs);
+    const most = { rows: offset + limit };
+    const found =
+      search === null
+        ? node("order", "TextSearch", { ...detail, ...bounds }, ...inputs)
+        : node(
+            "order",
+            "HybridSearch",
+            bounds,
+            node(null, "NearestRows", { ...nearestDetail(search), ...most }),
+            node(null, "TextSearch", { ...detail, ...most }, ...inputs),
+          );
     const taken = node("take", "Take", { columns: pathsOf(projection) }, found);
     return node(null, "Project", { columns: returnedTexts(plan) }, taken);
   }

@@ -24,6 +24,9 @@ const BATCH_ROWS = 65_536;
 /** Approximate bytes of these. */
 const BATCH_BYTES = 2 ** 25;
 
+/** Rows of all vectors that are kept in memory while rows are compared. */
+const MAX_KEPT = 2 ** 20;
+
 export interface SearchRequest extends ScanRequest, SortOptions {
   readonly search: VectorSearch;
   /** Selects the rows that are searched; null for all. */
@@ -45,12 +48,16 @@ export async function* nearestRows(
   request: SearchRequest,
   most: number,
 ): AsyncGenerator<NearRows, void, undefined> {
-  if (most > MAX_NEAREST) yield* allByDistance(source, request, most);
-  else yield* fewNearest(source, request, most);
+  if (areKept(request.search, most)) yield* fewNearest(source, request, most);
+  else yield* allByDistance(source, request, most);
 }
 
 /** Number of the results that the vectors of a search have. */
 const resultCount = ({ column, queries }: VectorSearch): number => (column.isMulti ? 1 : queries.length);
+
+/** Whether so many rows of each vector are few enough to be kept in memory, rather than sorted vector by vector. */
+export const areKept = (search: VectorSearch, most: number): boolean =>
+  most <= MAX_NEAREST && most * resultCount(search) <= MAX_KEPT;
 
 async function* fewNearest(
   source: FragmentSource,

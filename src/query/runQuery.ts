@@ -6,11 +6,13 @@ import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { makeBatch } from "../arrow/exchange/batch.js";
 import type { DataFragment } from "../format/table.js";
 import type { MemoryShare } from "../memory.js";
+import type { Rerank } from "../namespace/queries.js";
 import { rowsOfBatch } from "../rows/batchSize.js";
 import type { ReadAhead } from "../rows/readAhead.js";
 import { expressionRows, type Filter } from "./filter.js";
 import { filteredRows } from "./filteredRows.js";
 import type { FragmentSource } from "./fragmentColumns.js";
+import { byReciprocalRank, type HybridRows, searchBoth } from "./hybridSearch.js";
 import { observedScan, type QueryObserver } from "./observer.js";
 import type { Order } from "./order.js";
 import { orderedRows, type SortOptions } from "./orderedRows.js";
@@ -31,8 +33,13 @@ export interface QueryPlan {
   readonly projection: Projection;
   /** The search by vector that finds the rows; null for none. */
   readonly search: VectorSearch | null;
-  /** Rows that are found by their texts, the best first; null for none. `_score` is then the last column. */
+  /**
+   * Rows that are found by their texts, the best first; null for none. `_score` is then the last column. With a search by
+   * vector beside it, `_distance`, `_score` and `_relevance_score` are.
+   */
   readonly textSearch: TextSearchPlan | null;
+  /** How relevant rows are that two searches find. Default: by reciprocal rank fusion. */
+  readonly rerank?: Rerank | undefined;
   /** Comes before the search. */
   readonly filter: Filter | null;
   /** Null for the order in which rows lie on disk. */
@@ -108,12 +115,14 @@ const RANKED_BLOB_ROWS = 256;
 
 async function* rankedRows(
   source: FragmentSource,
-  { fragments, projection, offset, limit }: QueryPlan,
-  search: TextSearchPlan,
+  plan: QueryPlan,
+  textSearch: TextSearchPlan,
   numbers: RowNumbers,
-  { batchRows, observer, signal }: QueryOptions,
+  options: QueryOptions,
 ): AsyncGenerator<RecordBatch, void, undefined> {
-  const searched = searchTexts(search, source, numbers, offset, limit, signal);
+  const { fragments, projection } = plan;
+  const { batchRows, observer, signal } = options;
+  const searched = searchRanked(source, plan, textSearch, numbers, options);
   const ranked = await (observer === undefined ? searched : observer.time("order", searched));
   const atOnce = Math.min(batchRows, projection.hasBlobs ? RANKED_BLOB_ROWS : RANKED_ROWS);
   const request = { fragments, projection: { ...projection, withAddresses: true }, signal };
@@ -127,9 +136,32 @@ async function* rankedRows(
     };
     const { columns } = await readRowsAtAddresses(source, request, addresses);
     const returned = await returnedColumns(projection, numbers, columns, count);
-    returned.push(sliceColumn(ranked.scores, start, count));
+    for (const column of ranked.found) returned.push(sliceColumn(column, start, count));
     yield makeBatch(projection.schema, returned, count);
   }
+}
+
+async function searchRanked(
+  source: FragmentSource,
+  plan: QueryPlan,
+  textSearch: TextSearchPlan,
+  numbers: RowNumbers,
+  options: QueryOptions,
+): Promise<HybridRows> {
+  const { search, filter, offset, limit, rerank = byReciprocalRank } = plan;
+  if (search !== null) {
+    const request = { ...plan, ...options, search, filter, numbers, observer: undefined };
+    return searchBoth(source, request, textSearch, rerank);
+  }
+  const { addresses, scores, rowCount } = await searchTexts(
+    textSearch,
+    source,
+    numbers,
+    offset,
+    limit,
+    options.signal,
+  );
+  return { addresses, found: [scores], rowCount };
 }
 
 /** Rows of a batch that is handed out. */

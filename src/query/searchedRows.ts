@@ -5,14 +5,13 @@
 
 import type { Column, FixedColumn } from "../arrow/columns/column.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
-import { MAX_NEAREST } from "../indexes/vector/nearestRows.js";
 import type { RowsPlan } from "./columnReads.js";
 import { columnsFrom } from "./computedColumns.js";
 import type { Filter } from "./filter.js";
 import { DISTANCE, type FoundColumn } from "./foundColumns.js";
 import type { FragmentSource } from "./fragmentColumns.js";
 import { nearestByIndex } from "./indexedNearest.js";
-import { distanceColumn, type NearRows, nearestRows, type SearchRequest } from "./nearestRows.js";
+import { areKept, distanceColumn, type NearRows, nearestRows, type SearchRequest } from "./nearestRows.js";
 import type { BatchRows } from "./scan.js";
 import { readRowsAtAddresses } from "./take.js";
 
@@ -67,7 +66,7 @@ async function* foundBatches(
   let left = 0;
   const most = offset + limit;
   const { index, asked } = search;
-  const isAsked = index !== null && most * (asked.refineFactor ?? 1) <= MAX_NEAREST;
+  const isAsked = index !== null && areKept(search, most * (asked.refineFactor ?? 1));
   const found = isAsked ? nearestByIndex(source, request, index, most) : nearestRows(source, request, most);
   for await (const near of found) {
     if (near.query !== query) {

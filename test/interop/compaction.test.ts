@@ -463,7 +463,7 @@ describe("indexes of the reference", () => {
     expect(await coverageIn(name)).toEqual({
       id_idx: all,
       kind_idx: all,
-      text_idx: indexed,
+      text_idx: all,
       vector_idx: indexed,
     });
     expect(await withReference(name, answersOf)).toEqual(before);

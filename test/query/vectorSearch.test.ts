@@ -170,6 +170,26 @@ describe("the answer", () => {
     expect(found).toHaveLength(12);
   });
 
+  it("finds the same rows of several where there are too many to keep in memory", async () => {
+    const next = randomNumbers(77);
+    const vectors = Array.from({ length: 3 }, () => randomVector("float32", DIMENSION, next));
+    const request = { id, vector: vectors, columns: ["id"] };
+    const few = await (await namespace.queryTable({ ...request, k: 50 })).toArray();
+    const all = await (await namespace.queryTable({ ...request, k: 2 ** 19 })).toArray();
+    for (const query of vectors.keys()) {
+      const of = (rows: readonly { query_index?: unknown; id?: unknown }[]) =>
+        rows.filter((row) => row.query_index === query).map((row) => row.id);
+      expect(of(all).slice(0, 50)).toEqual(of(few));
+    }
+  });
+
+  it("is one of few", async () => {
+    const many = Array.from({ length: 1025 }, () => vector);
+    await expect(namespace.queryTable({ id, vector: many })).rejects.toThrow(
+      "at most 1024 vectors, not 1025",
+    );
+  });
+
   it("comes from typed arrays, and from the members of the specification", async () => {
     const wanted = await (await namespace.queryTable({ id, vector, columns: ["id"] })).toArray();
     for (const other of [Float32Array.from(vector), Float64Array.from(vector), { singleVector: vector }]) {

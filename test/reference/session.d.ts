@@ -12,6 +12,7 @@ export {
   Occur,
   Operator,
   PhraseQuery,
+  rerankers,
   type Table,
 } from "@lancedb/lancedb";
 export * as arrow from "apache-arrow";

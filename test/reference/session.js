@@ -14,5 +14,6 @@ export {
   Occur,
   Operator,
   PhraseQuery,
+  rerankers,
 } from "@lancedb/lancedb";
 export * as arrow from "apache-arrow";

@@ -124,7 +124,9 @@ async function openRows(
   source.attach(iterator);
   const first = await source.next();
   if (first.done === true) {
-    const schema = types.schema ?? (await types.tableSchema?.()) ?? null;
+    // Anything but an array may be bytes of which none came.
+    const ofTable = Array.isArray(data) ? await types.tableSchema?.() : null;
+    const schema = types.schema ?? ofTable ?? null;
     if (schema !== null) return { isObjects: true, ...noObjects(schema) };
     throw new InvalidInputError("there are no rows, and no schema: the input is empty");
   }

@@ -1,6 +1,7 @@
 /** Vectors of floats, from arrays of numbers: what most of the values of a table with embeddings are. */
 
 import { type DataType, Precision, Type } from "apache-arrow";
+import { tagOf } from "../../bytes/tag.js";
 
 /**
  * The items of vectors of float32 or float64, written in place: there are many of them. Null where a value is neither
@@ -19,7 +20,7 @@ export function vectorItems(
     const value = values[index];
     if (value === null || value === undefined) continue;
     const start = index * dimension;
-    if (value instanceof Float32Array || value instanceof Float64Array) {
+    if (isFloats(value)) {
       if (value.length !== dimension) return null;
       numbers.set(value, start);
       continue;
@@ -33,6 +34,9 @@ export function vectorItems(
   }
   return numbers;
 }
+
+const isFloats = (value: unknown): value is Float32Array | Float64Array =>
+  ArrayBuffer.isView(value) && /^Float(32|64)Array$/.test(tagOf(value));
 
 /** Bytes of a float of 32 or 64 bits; null for other types. */
 function floatWidth(type: DataType): number | null {

@@ -79,9 +79,9 @@ export function parseTextParameters(text: string): TextParameters | null {
   let json: unknown;
   try {
     json = JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
+  } catch {
+    // A text that is no JSON: parsing fails for no other reason.
+    return null;
   }
   if (typeof json !== "object" || json === null || Array.isArray(json)) return null;
   const given = json as Record<string, unknown>;

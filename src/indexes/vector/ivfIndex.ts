@@ -39,7 +39,7 @@ export class IvfIndex {
     this.#ivf = ivf;
     const { centroids } = ivf;
     this.#centroidItem =
-      centroids instanceof Float32Array ? "float32" : centroids instanceof Float64Array ? "float64" : "uint8";
+      centroids.BYTES_PER_ELEMENT === 4 ? "float32" : centroids.BYTES_PER_ELEMENT === 8 ? "float64" : "uint8";
     this.#centroidBytes = new Uint8Array(centroids.buffer, centroids.byteOffset, centroids.byteLength);
   }
 

@@ -4,7 +4,8 @@ import { Field, Float32, Schema } from "apache-arrow";
 import { InvalidInputError, PermissionDeniedError, UnsupportedError } from "../../errors.js";
 import { isUnwritable } from "../../io/disk/errno.js";
 import { TemporaryFile } from "../../io/temporaryFile.js";
-import type { QueryTableRequest } from "../../namespace/queries.js";
+import type { QueryTableRequest, Rerank } from "../../namespace/queries.js";
+import { shortly } from "../../optionMembers.js";
 import { ColumnReads } from "../../query/columnReads.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { planOrder } from "../../query/order.js";
@@ -13,7 +14,7 @@ import type { QueryOptions, QueryPlan } from "../../query/runQuery.js";
 import type { SpillFile } from "../../query/spill.js";
 import { RowNumbers } from "../../query/systemColumns.js";
 import { vectorIndexOf } from "../../query/vectorIndexes.js";
-import { planVectorSearch } from "../../query/vectorSearch.js";
+import { type AskedSearch, planVectorSearch } from "../../query/vectorSearch.js";
 import { versionSource } from "../../query/versionSource.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
@@ -37,6 +38,8 @@ export interface PlannedQuery {
 
 /** Rows of a search that says not how many. */
 const DEFAULT_NEAREST = 10;
+/** Rows that are found by vector and text at once. */
+const MAX_HYBRID = 2 ** 16;
 
 export async function planQuery(
   context: OperationContext,
@@ -65,11 +68,9 @@ export async function planQuery(
   const parameters = parametersOf(request.params);
   const selection = { withRowId, maxColumns, parameters };
   const isTextSearch = request.fullTextQuery !== undefined && request.fullTextQuery !== null;
-  if (isTextSearch && search !== null) {
-    throw new UnsupportedError(
-      "vector and fullTextQuery: searches by both at once are not supported by this release",
-    );
-  }
+  const isHybrid = isTextSearch && search !== null;
+  if (isHybrid) checkHybrid(search, offset + (limit ?? 0));
+  const rerank = readRerank(request.rerank, isHybrid);
   const planned =
     search === null
       ? null
@@ -79,8 +80,9 @@ export async function planQuery(
       `orderBy: rows that a search found come in the order of their ${isTextSearch ? "scores" : "distance"}`,
     );
   }
-  const reads = new ColumnReads(fields, planned?.found);
-  const columns = isTextSearch ? withoutScore(request.columns) : request.columns;
+  const reads = new ColumnReads(fields, isHybrid ? [] : planned?.found);
+  const scores = isHybrid ? HYBRID_COLUMNS : isTextSearch ? [SCORE] : [];
+  const columns = withoutColumns(request.columns, scores);
   const selected = selectColumns(fields, reads, metadata, columns, selection);
   const given = request.filter ?? null;
   const isPostfilter = planned !== null && !filtersFirst && given !== null;
@@ -88,7 +90,7 @@ export async function planQuery(
     given === null || isPostfilter ? null : filterOf(snapshot, given, request.params, "filter", useIndexes);
   const plan: QueryPlan = {
     fragments: manifest.fragments,
-    projection: isTextSearch ? withScore(selected) : selected,
+    projection: withColumns(selected, scores),
     search: planned && {
       ...planned,
       postfilter: isPostfilter ? postfilterOf(fields, given, parameters, "filter", planned.found) : null,
@@ -104,6 +106,7 @@ export async function planQuery(
         }
       : null,
     filter,
+    rerank,
     order: planOrder(request.orderBy, fields, reads),
     offset,
     limit: limit ?? Number.POSITIVE_INFINITY,
@@ -120,24 +123,54 @@ export async function planQuery(
 }
 
 const SCORE = "_score";
+/** What rows have that two searches found. */
+const HYBRID_COLUMNS = ["_distance", SCORE, "_relevance_score"];
 
-/** A selection without the score, which every row of a search has as its last column. */
-function withoutScore(columns: QueryTableRequest["columns"]): QueryTableRequest["columns"] {
-  const without = (names: readonly unknown[]) => names.filter((name) => name !== SCORE) as string[];
+/** A selection without columns that every row of a search has as its last ones. */
+function withoutColumns(
+  columns: QueryTableRequest["columns"],
+  names: readonly string[],
+): QueryTableRequest["columns"] {
+  const without = (all: readonly unknown[]) =>
+    all.filter((name) => !names.includes(name as string)) as string[];
+  if (names.length === 0) return columns;
   if (Array.isArray(columns)) return without(columns);
   if (columns === undefined || columns === null || !("columnNames" in columns)) return columns;
   const { columnNames } = columns;
   return Array.isArray(columnNames) ? { ...columns, columnNames: without(columnNames) } : columns;
 }
 
-function withScore(projection: Projection): Projection {
+function withColumns(projection: Projection, names: readonly string[]): Projection {
+  if (names.length === 0) return projection;
   const { fields, metadata } = projection.schema;
-  if (fields.some(({ name }) => name === SCORE)) {
+  const taken = names.find((name) => fields.some((field) => field.name === name));
+  if (taken !== undefined) {
     throw new InvalidInputError(
-      `columns: ${SCORE} is the score of a search; return the column under another name`,
+      `columns: ${taken} is what a search gives; return the column under another name`,
     );
   }
-  return { ...projection, schema: new Schema([...fields, new Field(SCORE, new Float32(), true)], metadata) };
+  const added = names.map((name) => new Field(name, new Float32(), true));
+  return { ...projection, schema: new Schema([...fields, ...added], metadata) };
+}
+
+/** @throws InvalidInputError for several vectors beside a text, and for more rows than are put in one order */
+function checkHybrid({ vectors }: AskedSearch, most: number): void {
+  if (vectors.length > 1) {
+    throw new InvalidInputError(`vector: one vector goes with fullTextQuery, not ${vectors.length}`);
+  }
+  if (most > MAX_HYBRID) {
+    throw new InvalidInputError(
+      `limit: at most ${MAX_HYBRID} rows, offset included, are found by vector and text at once`,
+    );
+  }
+}
+
+function readRerank(value: unknown, isHybrid: boolean): Rerank | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "function")
+    throw new InvalidInputError(`rerank: must be a function, not ${shortly(value)}`);
+  if (!isHybrid) throw new InvalidInputError("rerank: goes with a search by vector and text at once");
+  return value as Rerank;
 }
 
 /** Makes a file for rows that are sorted, in the table's directory: what a crash leaves there, a cleanup removes. */

@@ -9,6 +9,8 @@ import { optionalBoolean, optionalCount, optionalString } from "../request.js";
 
 /** Numbers in all vectors of a request. */
 const MAX_NUMBERS = 2 ** 24;
+/** Vectors of a request. */
+const MAX_VECTORS = 1024;
 
 /**
  * What a request searches for; null where it does not search by vector.
@@ -75,6 +77,9 @@ const listsIn = (value: ArrayLike<unknown>): readonly unknown[] | null =>
   Array.isArray(value) && value.length > 0 && isNumberList(value[0]) ? value : null;
 
 function checkedCount(vectors: readonly unknown[], label: string): Float64Array[] {
+  if (vectors.length > MAX_VECTORS) {
+    throw new InvalidInputError(`${label}: at most ${MAX_VECTORS} vectors, not ${vectors.length}`);
+  }
   let numbers = 0;
   return vectors.map((vector, index) => {
     const name = vectors.length === 1 ? label : `${label}[${index}]`;

@@ -92,6 +92,7 @@ type HostMember =
   | "batchSize"
   | "batchBytes"
   | "useScalarIndex"
+  | "rerank"
   | "maxColumns"
   | "onProgress";
 

@@ -178,7 +178,11 @@ describe("Errors", () => {
       [403, at("exists"), { context }],
       [404, "/v1/table/none/exists"],
       [404, "/v1/none"],
-      [406, at("query"), { k: 1, full_text_query: { string_query: { query: "x" } } }],
+      [
+        406,
+        at("query"),
+        { k: 1, full_text_query: { string_query: { query: "x" } }, order_by: [{ column_name: "id" }] },
+      ],
       [409, at("version/create"), { version: 1, manifest_path: "x" }],
       [415, at("insert"), {}],
       [431, `/v1/table/${"x".repeat(40_000)}/exists`],

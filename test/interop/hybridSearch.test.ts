@@ -1,0 +1,142 @@
+/** Searches by vector and text at once: the rows, their order and their relevance are the reference's. */
+
+import { DirectoryNamespace, InvalidInputError } from "tiltyard";
+import { connect, rerankers, type Table } from "tiltyard-reference/session.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeTempDir } from "../support/tempDir.js";
+
+const WORDS = ["red", "green", "blue", "apple", "pear", "sky", "night", "house", "river", "stone"];
+const ROWS = 300;
+
+/** Numbers that look random, the same in every run. */
+const spread = (row: number, column: number): number =>
+  (Math.imul(row * 31 + column + 1, 2_654_435_761) >>> 0) / 2 ** 32;
+
+/** Texts of different lengths, so that few have the same score. */
+const rows = Array.from({ length: ROWS }, (_, id) => ({
+  id,
+  body: Array.from({ length: 3 + id }, (_, word) => WORDS[Math.floor(spread(id, word) * WORDS.length)]).join(
+    " ",
+  ),
+  vector: Array.from({ length: 4 }, (_, column) => spread(id, 100 + column)),
+}));
+
+let namespace: DirectoryNamespace;
+let theirs: Table;
+let close: () => void;
+const id = ["t"];
+beforeAll(async () => {
+  const root = await makeTempDir();
+  namespace = new DirectoryNamespace({ root, durability: "none" });
+  await namespace.createTable({ id }, rows);
+  const { jobId } = await namespace.createTableIndex({ id, column: "body", indexType: "FTS" });
+  await namespace.waitForJob({ jobId });
+  const connection = await connect(root);
+  close = () => connection.close();
+  theirs = await connection.openTable("t");
+});
+afterAll(async () => {
+  close();
+  await namespace.close();
+});
+
+interface Found {
+  readonly id: number;
+  readonly _distance: number | null;
+  readonly _score: number | null;
+  readonly _relevance_score: number;
+}
+
+const search = async (options: object): Promise<Found[]> =>
+  (await namespace.table<Found>("t").search(options).toArray()) as Found[];
+
+describe("a search by vector and text", () => {
+  const queries = WORDS.flatMap((word, index) => [
+    { text: word, vector: rows[index].vector, limit: 5 },
+    { text: `${word} ${WORDS[(index + 3) % WORDS.length]}`, vector: rows[index * 7].vector, limit: 12 },
+  ]);
+
+  it.each(queries)("finds what the reference finds: $text, $limit", async ({ text, vector, limit }) => {
+    const reranker = await rerankers.RRFReranker.create();
+    for (const filter of [undefined, "id % 3 = 1"]) {
+      const query = theirs.query().nearestTo(vector).fullTextSearch(text);
+      const wanted = await (filter === undefined ? query : query.where(filter))
+        .rerank(reranker)
+        .limit(limit)
+        .toArray();
+      const found = await search({ text, vector, limit, filter });
+      const relevances = (all: readonly { _relevance_score: number }[]) =>
+        all.map((row) => row._relevance_score);
+      expect(found).toHaveLength(wanted.length);
+      for (const [place, relevance] of relevances(found).entries()) {
+        expect(relevance).toBeCloseTo(relevances(wanted)[place], 6);
+      }
+    }
+  });
+
+  it("tells what either search found", async () => {
+    const { vector } = rows[5];
+    const found = await search({ text: "apple", vector, limit: 10, columns: ["id"] });
+    const near = await search({ vector, limit: 10, columns: ["id"] });
+    const matching = await search({ text: "apple", limit: 10, columns: ["id"] });
+    expect(Object.keys(found[0])).toEqual(["id", "_distance", "_score", "_relevance_score"]);
+    for (const row of found) {
+      const vectorRank = near.findIndex((other) => other.id === row.id);
+      const textRank = matching.findIndex((other) => other.id === row.id);
+      expect(row._distance).toBe(vectorRank < 0 ? null : near[vectorRank]._distance);
+      expect(row._score).toBe(textRank < 0 ? null : matching[textRank]._score);
+      const relevance =
+        (vectorRank < 0 ? 0 : 1 / (60 + vectorRank)) + (textRank < 0 ? 0 : 1 / (60 + textRank));
+      expect(row._relevance_score).toBeCloseTo(relevance, 7);
+    }
+  });
+
+  it("goes on where an earlier page ended", async () => {
+    const options = { text: "sky", vector: rows[9].vector };
+    const all = await search({ ...options, limit: 10, offset: 0 });
+    const page = await search({ ...options, limit: 6, offset: 4 });
+    expect(page.map((row) => row.id)).toEqual(all.slice(4).map((row) => row.id));
+  });
+
+  it("is put in an order of the caller's", async () => {
+    const ranks: (number | null)[] = [];
+    const found = await namespace
+      .table<Found>("t")
+      .query()
+      .nearestTo(rows[3].vector)
+      .matching("night")
+      .rerank(({ vectorRank, textRank }): number => {
+        ranks.push(vectorRank, textRank);
+        return vectorRank === null ? -1 : -vectorRank - 2;
+      })
+      .limit(8)
+      .toArray();
+    expect(ranks.length).toBeGreaterThan(16);
+    const relevances = found.map((row) => row._relevance_score);
+    expect(relevances).toEqual([...relevances].sort((a, b) => b - a));
+    expect(relevances[0]).toBe(-1);
+  });
+
+  it("shows in plans", async () => {
+    const plan = await namespace
+      .table("t")
+      .query()
+      .nearestTo(rows[0].vector)
+      .matching("red")
+      .limit(3)
+      .explain();
+    expect(plan).toMatch(/HybridSearch: limit=3[\s\S]*NearestRows[\s\S]*TextSearch/);
+  });
+
+  it.each<[object, RegExp]>([
+    [{ text: "red", vector: [rows[0].vector, rows[1].vector] }, /one vector goes with fullTextQuery, not 2/],
+    [{ text: "red", vector: rows[0].vector, limit: 70_000 }, /at most 65536 rows/],
+    [{ text: "red", vector: rows[0].vector, rerank: "rrf" }, /rerank: must be a function, not "rrf"/],
+    [{ text: "red", rerank: () => 1 }, /rerank: goes with a search by vector and text at once/],
+    [{ text: "red", vector: rows[0].vector, rerank: () => Number.NaN }, /rerank: must return a number/],
+  ])("is refused: %#", async (options, message) => {
+    const refused = await search(options).catch((error) => error);
+    expect(refused).toBeInstanceOf(InvalidInputError);
+    expect(refused.message).toMatch(message);
+  });
+});
