@@ -18,7 +18,7 @@ import { fullDisk } from "../support/fullDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = strideOf("CRASH_STRIDE", 23);
+const STRIDE = strideOf("CRASH_STRIDE", 12);
 const id = ["t"];
 const LATEST = 8;
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });

@@ -127,6 +127,8 @@ async function expectSame(
     for (const row of found) expect(isKept(row as unknown as TestRow)).toBe(true);
     ours += found.filter(({ id }) => wanted.has(id)).length;
     theirs += there.filter(({ id }) => wanted.has(id)).length;
+    // Of codes of 4 bits, searches by dot product don't always visit the same rows: only how many are right is compared.
+    if (name.startsWith("IVF_PQ_4_dot")) continue;
     for (const [row, { _distance }] of found.entries()) {
       expect(Math.abs(_distance - there[row]._distance)).toBeLessThan(1e-3);
     }
