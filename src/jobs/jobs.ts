@@ -316,6 +316,11 @@ export class Jobs {
     prepare: (lease: LockLease) => Promise<(JobToRun & { readonly directory: string }) | null>,
   ): Promise<void> {
     const { disk } = this.#environment;
+    let released: () => void = () => undefined;
+    // Others see the job as running until its lock is free.
+    const end = new Promise<void>((resolve) => {
+      released = resolve;
+    });
     return new Promise((resolve, reject) => {
       // A job of a dead process is free at once; one of a living process is left to it.
       const lock = { ...jobLock(this.#environment), waitMs: 1000 };
@@ -325,13 +330,13 @@ export class Jobs {
         if (this.#isClosed) throw new ServiceUnavailableError("the namespace is closed");
         const turn = (signal: AbortSignal) => this.#turns.take(signal);
         const job = new RunningJob({ disk, lease, turn, ...prepared });
-        const end = job.run();
+        const ran = job.run();
         this.#running.set(prepared.jobId, { job, end });
         resolve();
-        await end;
+        await ran;
         this.#running.delete(prepared.jobId);
       };
-      withLock(locked, lock, work).then(resolve, reject);
+      withLock(locked, lock, work).then(resolve, reject).finally(released);
     });
   }
 
