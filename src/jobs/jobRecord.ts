@@ -3,7 +3,7 @@
  *
  *   job.json         {"format":1,"kind":"index","table":["a","t"],"location":"1f2e3d4c_a$t","branch":null,"key":"…",
  *                     "identity":{…},"parameters":{…},"unit":"rows","createdMs":1700000000000}
- *   progress.json    {"done":10,"total":100,"rate":2.5,"startedMs":…,"updatedMs":…,"isClosed":true}
+ *   progress.json    {"done":10,"total":100,"rate":2.5,"startedMs":…,"isClosed":true}
  *   checkpoint.json  {"state":…}
  *   outcome.json     {"state":"Failed","finishedMs":…,"done":10,"total":100,"error":{"type":"…","message":"…"},"result":…}
  *

@@ -89,7 +89,7 @@ export async function countFiltered(source: FragmentSource, request: FilterReque
 }
 
 export interface SelectedBatch extends ScannedRows {
-  /** Whether the columns were read; rows that an index found have none. */
+  /** Whether the columns were read; rows that an index found exactly have none. */
   readonly isRead: boolean;
   /** Rows that would have been looked at without an index. */
   readonly seenRows: number;

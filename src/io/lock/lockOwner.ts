@@ -49,7 +49,7 @@ export const newOwnerName = (): string => newName("owner");
 /** A name for the entry of a holder that this process is about to fence off. */
 export const newFencingName = (): string => newName("fencing");
 
-/** A name for the entry of a lock that is kept: every process on this machine finds its owner dead. */
+/** A name for the entry of a lock that is kept: every process finds its owner dead. */
 export const newKeptName = (): string => newName("owner", { pid: NOBODY_PID, start: UNKNOWN });
 
 /** Whether an entry is of a lock that is kept, and so free. */

@@ -81,7 +81,7 @@ export async function commitValues(
   );
 }
 
-/** Changes that may put other values in place of those that the columns were computed from. */
+/** Kinds of changes that leave the inputs and the column of every fragment as they are. */
 const NEUTRAL: ReadonlySet<string> = new Set([
   ...["append", "delete", "createIndex", "reserveFragments", "updateConfig", "updateBases"],
 ]);

@@ -37,8 +37,7 @@ export const hasPlainValues = ({ chain }: Pick<FieldAtPath, "chain">): boolean =
   chain.every((field) => storageOf(field) === "values" && field.type.kind !== "dictionary");
 
 /**
- * Names the values of a column in a fragment: the same text, the same values for the same physical rows. Null where the
- * rows of the fragment are not known.
+ * Names the values of a column in a fragment: the same text, the same values for the same physical rows.
  */
 export function valuesKey(
   { id, physicalRows, files }: DataFragment,
