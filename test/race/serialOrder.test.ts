@@ -58,6 +58,18 @@ it.each<[string, TaggedChange[], ReturnType<typeof row>[], boolean]>([
     false,
   ],
   [
+    "two upserts added the same row, one of which need not see new rows",
+    [change("m", "upsert", 3), { ...change("n", "upsert", 3), missesNewRows: true }],
+    [row(1, "first"), row(2, "first"), row(3, "m"), row(3, "n")],
+    true,
+  ],
+  [
+    "an update that need not see new rows is lost on an old one",
+    [{ ...change("u", "update", 1), missesNewRows: true }],
+    [row(1, "first"), row(2, "first")],
+    false,
+  ],
+  [
     "an append added a row after an upsert did",
     [change("m", "upsert", 3), change("a", "append", 3)],
     [row(1, "first"), row(2, "first"), row(3, "m"), row(3, "a")],

@@ -13,6 +13,11 @@ export interface TaggedChange {
   readonly kind: ChangeKind;
   /** Ids of the rows that it is about; of an append and an upsert those that it brings. */
   readonly ids: readonly number[];
+  /**
+   * It need not see rows that came after it had begun: the reference rebases a change without looking for such rows, so that
+   * two upserts of its own may both add the same one.
+   */
+  readonly missesNewRows?: boolean;
 }
 
 export interface TrailedRow {
@@ -102,7 +107,11 @@ export function contradictions(
   for (const change of changes) {
     for (const id of change.ids) byId.set(id, [...(byId.get(id) ?? []), change]);
   }
-  for (const row of rows) orderByTrail(order, row, byId.get(row.id) ?? []);
+  for (const row of rows) {
+    const isNew = row.trail[0] !== beginning;
+    const telling = (byId.get(row.id) ?? []).filter(({ missesNewRows }) => !(isNew && missesNewRows));
+    orderByTrail(order, row, telling);
+  }
   found.push(...orderByAbsence(order, rows, byId));
   return found.length > 0 ? found : order.circle();
 }
@@ -122,7 +131,7 @@ function flawsOf({ id, trail }: TrailedRow, byTag: ReadonlyMap<string, TaggedCha
   return flaws;
 }
 
-/** What the trail of a row tells of the order of all changes that are about its id. */
+/** What the trail of a row tells of the order of the changes that are about its id. */
 function orderByTrail(order: Order, { id, trail }: TrailedRow, changes: readonly TaggedChange[]): void {
   for (const [index, tag] of trail.slice(1).entries()) {
     order.add(trail[index], tag, `row ${id} was changed so`);
