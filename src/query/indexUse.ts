@@ -140,7 +140,10 @@ interface UseInput {
   open(index: UsableIndex, segment: IndexSegment): Promise<OpenIndex | null>;
 }
 
-/** @returns null where everything is scanned */
+/**
+ * Chooses the indexes that are asked. Those that could answer are opened, as what is in them tells what a look-up costs.
+ * @returns null where everything is scanned
+ */
 export async function planIndexUse(input: UseInput): Promise<IndexUse | null> {
   const options = new Map<Ask, PricedLookup[]>();
   const asks = asksOf(input.predicate);

@@ -71,17 +71,25 @@ function addRun(
   }
 }
 
+/** Rows of one fragment. */
+export interface FragmentRows {
+  readonly fragment: DataFragment;
+  /** Physical rows, ascending and each once. */
+  readonly rows: Uint32Array;
+}
+
 /**
- * The addresses of rows that are given by their numbers among the live rows.
- * @param offsets ascending; those beyond the last row mean nothing
+ * The rows that have given numbers among the live rows, by fragment. Fragments that hold none of them and name the number of
+ * their deleted rows are not opened.
+ * @param offsets ascending, each once; those beyond the last row mean nothing
  * @param fragments of the whole version
  */
-export async function placesOfOffsets(
+export async function rowsAtOffsets(
   offsets: Float64Array,
   fragments: readonly DataFragment[],
   source: FragmentSource,
-): Promise<RowIds> {
-  const found = new RowIdsBuilder();
+): Promise<FragmentRows[]> {
+  const found: FragmentRows[] = [];
   let firstRow = 0;
   let next = 0;
   for (const fragment of fragments) {
@@ -97,12 +105,36 @@ export async function placesOfOffsets(
       deleted = await source.readDeletions(fragment);
       live = fragment.physicalRows - (deleted?.length ?? 0);
     }
-    for (; next < offsets.length && offsets[next] < firstRow + live; next++) {
-      const row = offsets[next] - firstRow;
-      const physical = deleted === null ? row : physicalOffset(row, deleted);
-      found.add(Uint32Array.of(physical, fragment.id), 0, 1);
+    let end = next;
+    while (end < offsets.length && offsets[end] < firstRow + live) end++;
+    if (end > next) {
+      const rows = new Uint32Array(end - next);
+      for (let index = next; index < end; index++) {
+        const row = offsets[index] - firstRow;
+        rows[index - next] = deleted === null ? row : physicalOffset(row, deleted);
+      }
+      found.push({ fragment, rows });
     }
+    next = end;
     firstRow += live;
+  }
+  return found;
+}
+
+/** The addresses of the rows that `rowsAtOffsets` finds. */
+export async function placesOfOffsets(
+  offsets: Float64Array,
+  fragments: readonly DataFragment[],
+  source: FragmentSource,
+): Promise<RowIds> {
+  const found = new RowIdsBuilder();
+  for (const { fragment, rows } of await rowsAtOffsets(offsets, fragments, source)) {
+    const words = new Uint32Array(2 * rows.length);
+    for (let index = 0; index < rows.length; index++) {
+      words[2 * index] = rows[index];
+      words[2 * index + 1] = fragment.id;
+    }
+    found.add(words, 0, rows.length);
   }
   return found.finish();
 }

@@ -17,12 +17,11 @@ import type { DataFragment } from "../format/table.js";
 import type { LazyBlob } from "../namespace/queries.js";
 import { type DescribedRows, readBlobs } from "../rows/blobValues.js";
 import { takeColumns } from "../rows/takeColumns.js";
-import { liveRowCount } from "../table/fragments/statistics.js";
 import type { RowsPlan } from "./columnReads.js";
 import { type FragmentSource, openFragment } from "./fragmentColumns.js";
-import { physicalOffset } from "./fragmentRows.js";
 import { lazyBlobs } from "./lazyBlobs.js";
 import { type Projection, returnedColumns } from "./projection.js";
+import { type FragmentRows, rowsAtOffsets } from "./rowPlaces.js";
 import type { BatchRows } from "./scan.js";
 import { addressesOf, addressWords, type RowNumbers } from "./systemColumns.js";
 
@@ -74,7 +73,7 @@ export async function readRowsAtAddresses(
 async function gatheredColumns(
   source: FragmentSource,
   request: TakeRequest,
-  wanted: readonly WantedFragment[],
+  wanted: readonly FragmentRows[],
   positions: Uint32Array | null,
 ): Promise<Column[]> {
   const { projection } = request;
@@ -110,9 +109,9 @@ export async function openBlobsAt(
 async function takeParts(
   source: FragmentSource,
   { projection, signal }: TakeRequest,
-  wanted: readonly WantedFragment[],
+  wanted: readonly FragmentRows[],
 ): Promise<DescribedRows[]> {
-  const takeFragment = async ({ fragment, rows }: WantedFragment): Promise<DescribedRows> => {
+  const takeFragment = async ({ fragment, rows }: FragmentRows): Promise<DescribedRows> => {
     const stored = await openFragment(source, fragment, projection.leaves);
     return takeColumns(source, projection, stored, rows, signal);
   };
@@ -160,54 +159,24 @@ function sortedOrder(offsets: Float64Array): Uint32Array {
   return order;
 }
 
-interface WantedFragment {
-  readonly fragment: DataFragment;
-  /** Physical rows, ascending and each once. */
-  readonly rows: Uint32Array;
-}
-
 /** The fragments that hold the rows, with the physical rows in each. */
 async function fragmentsAtOffsets(
   source: FragmentSource,
   fragments: readonly DataFragment[],
   rows: Float64Array,
-): Promise<WantedFragment[]> {
-  const wanted: WantedFragment[] = [];
-  let firstRow = 0;
-  let next = 0;
-  for (const fragment of fragments) {
-    let deleted: Uint32Array | null = null;
-    let live = liveRowCount(fragment);
-    const { deletionFile } = fragment;
-    if (deletionFile !== undefined && (deletionFile.numDeletedRows === 0 || rows[next] < firstRow + live)) {
-      deleted = await source.readDeletions(fragment);
-      live = fragment.physicalRows - (deleted?.length ?? 0);
-    }
-    let end = next;
-    while (end < rows.length && rows[end] < firstRow + live) end++;
-    if (end > next) {
-      const physical = new Uint32Array(end - next);
-      for (let index = next; index < end; index++) {
-        const row = rows[index] - firstRow;
-        physical[index - next] = deleted === null ? row : physicalOffset(row, deleted);
-      }
-      wanted.push({ fragment, rows: physical });
-    }
-    next = end;
-    firstRow += live;
-  }
-  if (next < rows.length) {
-    throw new InvalidInputError(
-      `rowOffsets: there is no row ${rows[rows.length - 1]} among ${firstRow} rows`,
-    );
+): Promise<FragmentRows[]> {
+  const wanted = await rowsAtOffsets(rows, fragments, source);
+  const found = wanted.reduce((sum, each) => sum + each.rows.length, 0);
+  if (found < rows.length) {
+    throw new InvalidInputError(`rowOffsets: there is no row ${rows[rows.length - 1]}`);
   }
   return wanted;
 }
 
 /** @param places the fragment's id times 2^32, and the physical row; ascending */
-function fragmentsAtPlaces(fragments: readonly DataFragment[], places: Float64Array): WantedFragment[] {
+function fragmentsAtPlaces(fragments: readonly DataFragment[], places: Float64Array): FragmentRows[] {
   const byId = new Map(fragments.map((fragment) => [fragment.id, fragment]));
-  const wanted: WantedFragment[] = [];
+  const wanted: FragmentRows[] = [];
   for (let start = 0; start < places.length; ) {
     const id = Math.floor(places[start] / 2 ** 32);
     const first = id * 2 ** 32;

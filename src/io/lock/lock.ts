@@ -182,9 +182,7 @@ const mayPass = (error: unknown): boolean =>
   (process.platform === "win32" && (codeOf(error) === "EPERM" || codeOf(error) === "EACCES"));
 
 function notFree(directory: string): ServiceUnavailableError {
-  return new ServiceUnavailableError(
-    `the table at ${directory} is locked by another writer; try again later`,
-  );
+  return new ServiceUnavailableError(`${directory} is locked by another writer; try again later`);
 }
 
 function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {

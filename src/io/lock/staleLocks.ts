@@ -98,7 +98,7 @@ export async function freeUnlessHeld(
     if ((await statOrUndefined(watched.entryPath)) !== undefined) return "held";
   }
   const found = await findLock(lockPath);
-  if (found !== null && !isDead(found, staleMs)) return "held";
+  if (found !== null && !seemsDead(found, staleMs)) return "held";
   try {
     if (found !== null) await takeOver(directory, found, fence);
   } catch (error) {
@@ -117,7 +117,7 @@ export async function freeUnlessHeld(
 export async function lookAtLock(directory: string, staleMs: number): Promise<"held" | "dead" | "free"> {
   const found = await findLock(path.join(directory, LOCK_NAME));
   if (found === null || isKept(found)) return "free";
-  return isDead(found, staleMs) ? "dead" : "held";
+  return seemsDead(found, staleMs) ? "dead" : "held";
 }
 
 async function findLock(lockPath: string): Promise<FoundLock | null> {
@@ -156,8 +156,11 @@ const isForbidden = (error: unknown): boolean => codeOf(error) === "EACCES" || c
 const isKept = ({ entries }: FoundLock): boolean =>
   entries.length > 0 && entries.every(({ name }) => isKeptName(name));
 
-/** Whether all processes that a lock names are dead. One that was about to hold it may have died beside the holder. */
-function isDead(
+/**
+ * Whether all processes that a lock names are dead: known to be, or silent for as long as this process has watched them. This
+ * look counts as one of the watch. One that was about to hold the lock may have died beside the holder.
+ */
+function seemsDead(
   { path: lockPath, isDirectory, entries, strangers, renewedMs }: FoundLock,
   staleMs: number,
 ): boolean {

@@ -3,7 +3,12 @@
  * there when the job has succeeded.
  */
 
-import { InvalidInputError, TableIndexAlreadyExistsError, UnsupportedError } from "../../errors.js";
+import {
+  ConcurrentModificationError,
+  InvalidInputError,
+  TableIndexAlreadyExistsError,
+  UnsupportedError,
+} from "../../errors.js";
 import type { BuildableKind } from "../../indexes/kind.js";
 import { kindOfName } from "../../indexes/kinds/kinds.js";
 import { vectorKindOfName } from "../../indexes/vector/vectorKinds.js";
@@ -46,7 +51,11 @@ async function startBuild(
   const open = await openVersion(table.at, table.latest);
   // Only a version that is being removed is not there; then there is a newer one.
   const base = open ?? (await openVersion(table.at, (await openWritable(context, request)).latest));
-  if (base === null) throw new UnsupportedError(`${table.at.root}: versions come and go`);
+  if (base === null) {
+    throw new ConcurrentModificationError(
+      "the versions to index are removed as fast as they are found; try again",
+    );
+  }
   const fields = decodeSchema(base.file.manifest.fields, base.file.path);
   const kind = buildableKind(asked, resolveField(fields, asked.column));
   const { column, replaces } = asked;

@@ -113,7 +113,7 @@ export class CheckpointFiles {
    * The parts that earlier runs saved, ascending; they don't overlap. What is of no use is removed.
    * @param physicalRows of the fragment
    */
-  async find(source: string, physicalRows: number): Promise<SavedPart[]> {
+  async recover(source: string, physicalRows: number): Promise<SavedPart[]> {
     const found: SavedPart[] = [];
     for (const name of await this.#names()) {
       const [, , ofSource, first, last] = NAME.exec(name) ?? [];

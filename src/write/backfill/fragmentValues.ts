@@ -66,7 +66,7 @@ export async function fragmentValues(
   const parts: ComputedPart[] = [];
   const missing: Uint32Array[] = [];
   let next = 0;
-  for (const saved of await checkpoints.find(content, fragment.physicalRows)) {
+  for (const saved of await checkpoints.recover(content, fragment.physicalRows)) {
     const start = lowerBound(wanted, saved.first);
     const end = lowerBound(wanted, saved.last + 1);
     if (!holdsAll(saved.offsets, wanted.subarray(start, end))) {
