@@ -39,7 +39,6 @@ const SHARING = [
   "pause",
   "query",
   "race",
-  "rest",
   "rows",
   "schema",
   "table",

@@ -55,10 +55,15 @@ async function makeOld(path: string, ageS: number): Promise<void> {
   await utimes(path, then, then);
 }
 
-/** A directory and all below it. */
+/** A directory and all below it. A lock that is kept for a moment goes on its own, maybe while this looks: then once more. */
 async function makeTreeOld(directory: string, ageS: number): Promise<void> {
-  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
-    await makeOld(join(entry.parentPath, entry.name), ageS);
+  try {
+    for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+      await makeOld(join(entry.parentPath, entry.name), ageS);
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return makeTreeOld(directory, ageS);
   }
   await makeOld(directory, ageS);
 }
