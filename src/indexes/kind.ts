@@ -15,7 +15,13 @@ import type { RowMoves } from "./moves.js";
 import type { RowIds } from "./rowIds.js";
 
 /** Kinds of indexes on vectors that are built. */
-export type VectorKindName = "IVF_FLAT" | "IVF_PQ" | "IVF_SQ";
+export type VectorKindName =
+  | "IVF_FLAT"
+  | "IVF_PQ"
+  | "IVF_SQ"
+  | "IVF_HNSW_FLAT"
+  | "IVF_HNSW_PQ"
+  | "IVF_HNSW_SQ";
 
 export type IndexKindName = "BTREE" | "BITMAP" | "LABEL_LIST" | "ZONEMAP" | "BLOOMFILTER" | "NGRAM" | "FTS";
 

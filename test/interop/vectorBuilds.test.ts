@@ -46,10 +46,20 @@ function clusteredRows(count: number, seed: number, firstId = 0): TestRow[] {
 const streamOf = (rows: readonly TestRow[]): Uint8Array =>
   tableToIPC(vectorTable("float32", DIMENSION, rows), "stream");
 
-const theirConfig = (kind: string, distanceType: FloatMetric): Index =>
-  kind === "IVF_FLAT"
-    ? Index.ivfFlat({ numPartitions: PARTITIONS, distanceType })
-    : Index.ivfPq({ numPartitions: PARTITIONS, numSubVectors: 8, distanceType });
+function theirConfig(kind: string, distanceType: FloatMetric): Index {
+  const options = { numPartitions: PARTITIONS, distanceType };
+  switch (kind) {
+    case "IVF_PQ":
+      return Index.ivfPq({ ...options, numSubVectors: 8 });
+    case "IVF_HNSW_PQ":
+      return Index.hnswPq({ ...options, numSubVectors: 8 });
+    case "IVF_HNSW_SQ":
+      return Index.hnswSq(options);
+    // LanceDB's API for Node.js makes no IVF_HNSW_FLAT.
+    default:
+      return Index.ivfFlat(options);
+  }
+}
 
 interface Found {
   readonly id: number;
@@ -92,13 +102,16 @@ describe.each(METRICS)("by %s", (distanceType) => {
   it.each([
     "IVF_FLAT",
     "IVF_PQ",
+    "IVF_HNSW_FLAT",
+    "IVF_HNSW_SQ",
+    "IVF_HNSW_PQ",
   ] as const)("the reference finds by our %s what it finds by its own", async (indexType) => {
     const [ours, theirs] = [`ours_${indexType}_${distanceType}`, `theirs_${indexType}_${distanceType}`];
     const rows = clusteredRows(ROWS, 3);
     await namespace.createTable({ id: [ours] }, streamOf(rows));
     await reference.createTable(root, theirs, streamOf(rows));
     const request = { id: [ours], column: "v", indexType, distanceType, numPartitions: PARTITIONS };
-    await buildIndex(namespace, { ...request, ...(indexType === "IVF_PQ" && { numSubVectors: 8 }) });
+    await buildIndex(namespace, { ...request, ...(indexType.endsWith("PQ") && { numSubVectors: 8 }) });
     const table = await connection.openTable(ours);
     const other = await connection.openTable(theirs);
     await other.createIndex("v", { config: theirConfig(indexType, distanceType) });
@@ -227,7 +240,6 @@ it("is refused where it can't be, or is of a kind that is not built", async () =
   const build = (request: object) =>
     buildIndex(namespace, { id, column: "v", indexType: "IVF_FLAT", ...request });
   await expect(build({})).rejects.toThrow(InvalidInputError);
-  await expect(build({ indexType: "IVF_HNSW_SQ" })).rejects.toThrow(UnsupportedError);
   await expect(build({ indexType: "IVF_RQ" })).rejects.toThrow(UnsupportedError);
   await expect(build({ indexType: "IVF_PQ", numSubVectors: 5 })).rejects.toThrow(InvalidInputError);
   await expect(build({ distanceType: "hamming" })).rejects.toThrow(InvalidInputError);

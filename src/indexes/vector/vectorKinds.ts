@@ -2,6 +2,7 @@
 
 import type { BuildableKind, VectorKindName } from "../kind.js";
 import { buildIvf } from "./buildIvf.js";
+import { VECTOR_KIND_NAMES } from "./vectorKindNames.js";
 
 /** The kind of a name; null for one that this release does not build. */
 export const vectorKindOfName = (name: string): BuildableKind | null =>
@@ -18,5 +19,5 @@ const vectorKind = (name: VectorKindName): BuildableKind => ({
 });
 
 const KINDS: ReadonlyMap<VectorKindName, BuildableKind> = new Map(
-  (["IVF_FLAT", "IVF_PQ", "IVF_SQ"] as const).map((name) => [name, vectorKind(name)]),
+  VECTOR_KIND_NAMES.map((name) => [name, vectorKind(name)]),
 );
