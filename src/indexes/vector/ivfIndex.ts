@@ -6,16 +6,19 @@ import { breathe } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import type { TableField } from "../../schema/schema.js";
 import { integerWords } from "../indexFile.js";
-import type { IndexFiles } from "../kind.js";
+import type { IndexFiles, IndexTarget, VectorKindName } from "../kind.js";
 import type { CodeDistances } from "./codes.js";
 import { fillDistances, queryVector } from "./distance.js";
 import { searchGraph } from "./graphSearch.js";
 import { type IvfFiles, openIvfFiles, ROW_ID_COLUMN } from "./ivfFiles.js";
 import type { Metric, VectorItem } from "./metric.js";
 import type { NearestRows } from "./nearestRows.js";
+import type { IvfModelParts, VectorParameters } from "./writeIvf.js";
 
 /** Rows that a walk through a graph keeps in sight, for each that is wanted, where nobody says how many. */
 const BEAM_FACTOR = 1.5;
+/** Rows that are read at once where all are. */
+const PIECE_ROWS = 8192;
 
 export interface IvfSearch {
   /** The vector to search for. */
@@ -65,6 +68,35 @@ export class IvfIndex {
 
   get partitionCount(): number {
     return this.#ivf.starts.length - 1;
+  }
+
+  /** Of the file with the rows. */
+  get path(): string {
+    return this.#ivf.rows.path;
+  }
+
+  /** Settings by which a segment like this one is built. */
+  get parameters(): VectorParameters & { readonly indexType: VectorKindName } & IndexTarget["parameters"] {
+    const { kind, metric, codes, graphs } = this.#ivf;
+    const { model } = codes;
+    return {
+      indexType: kind,
+      distanceType: metric,
+      numPartitions: this.partitionCount,
+      ...(model.kind === "PQ" && { numSubVectors: model.parts, numBits: model.bits }),
+      ...graphs?.parameters,
+    };
+  }
+
+  /** What its rows were put into partitions and encoded by. */
+  get parts(): IvfModelParts {
+    const { kind, metric, item, dimension, centroids, codes } = this.#ivf;
+    return {
+      kind,
+      indexed: { item, dimension, metric },
+      centroids: Float32Array.from(centroids),
+      model: codes.model,
+    };
   }
 
   get memoryWeight(): number {
@@ -152,6 +184,27 @@ export class IvfIndex {
     return found.length;
   }
 
+  /** All rows with their codes, which follow each other row by row, in pieces of one partition each. */
+  async *codedRows(
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<{ partition: number; ids: Column; codes: Uint8Array }, void, undefined> {
+    const { starts, rows, codes } = this.#ivf;
+    const isTransposed = codes.model.kind === "PQ" && codes.model.isTransposed;
+    for (let partition = 0; partition < this.partitionCount; partition++) {
+      const partitionEnd = starts[partition + 1];
+      // What is transposed can be told apart as a whole only.
+      const most = isTransposed ? Number.POSITIVE_INFINITY : PIECE_ROWS;
+      for (let start = starts[partition]; start < partitionEnd; start += most) {
+        const end = Math.min(start + most, partitionEnd);
+        const [ids] = await rows.spans(ROW_ID_COLUMN, [{ start, end }], signal);
+        const [column] = await rows.spans(codes.column, [{ start, end }], signal);
+        const bytes = bytesOf(column, (reason) => rows.fail(reason));
+        yield { partition, ids, codes: isTransposed ? rowByRow(bytes, end - start) : bytes };
+        await breathe();
+      }
+    }
+  }
+
   #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
     const { rows, starts } = this.#ivf;
     const load = async () => {
@@ -165,6 +218,16 @@ export class IvfIndex {
     const key = `${rows.cacheKey}${column}|${partition}`;
     return this.#files.parts.get(key, load) as Promise<Column>;
   }
+}
+
+/** Turns codes of which the first byte of all rows comes first, then the second, into one row after the other. */
+function rowByRow(codes: Uint8Array, rowCount: number): Uint8Array {
+  const codeBytes = codes.length / rowCount;
+  const turned = new Uint8Array(codes.length);
+  for (let byte = 0, from = 0; byte < codeBytes; byte++) {
+    for (let row = 0; row < rowCount; row++, from++) turned[row * codeBytes + byte] = codes[from];
+  }
+  return turned;
 }
 
 /** Offers all rows of a partition. */

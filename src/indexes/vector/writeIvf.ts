@@ -310,8 +310,9 @@ async function* partitionsOf(
     }
     await handover.put(rows);
   }
-  if (vectors === null || !vectors.isFull) throw new InternalError("rows of a partition are missing");
-  for (partition++; partition < lengths.length; partition++) yield new PartitionVectors(encoder, indexed, 0);
+  if (vectors?.isFull === false) throw new InternalError("rows of a partition are missing");
+  if (vectors !== null) partition++;
+  for (; partition < lengths.length; partition++) yield new PartitionVectors(encoder, indexed, 0);
 }
 
 /** @param unit what the distances are multiplied by */

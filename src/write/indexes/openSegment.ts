@@ -1,8 +1,10 @@
 /** Opens segments of indexes that are to be merged or remapped, and tells which can be. */
 
+import { UnsupportedError } from "../../errors.js";
 import type { IndexMetadata } from "../../format/table.js";
-import type { IndexKind, IndexPart, OpenIndex } from "../../indexes/kind.js";
+import type { IndexPart, MergeableIndex, MergeableKind } from "../../indexes/kind.js";
 import { kindOfTypeUrl } from "../../indexes/kinds/kinds.js";
+import { isVectorTypeUrl, VECTOR_SEGMENTS } from "../../indexes/vector/vectorKinds.js";
 import { LruCache } from "../../io/memory/cache.js";
 import { join } from "../../platform/native.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
@@ -19,21 +21,25 @@ const PART_BYTES = 16 * 1024 * 1024;
  * The kind of a segment that this release can write anew; null for any other: its type or its version is unknown, it is
  * on more than one field, or does not say what it covers.
  */
-export function writableKind(segment: IndexMetadata): IndexKind | null {
+export function writableKind(segment: IndexMetadata): MergeableKind | null {
   const { indexDetails, indexVersion, fields, coveringFields, unknown } = segment;
-  const kind = kindOfTypeUrl(indexDetails?.typeUrl ?? "");
+  const typeUrl = indexDetails?.typeUrl ?? "";
+  const kind = isVectorTypeUrl(typeUrl) ? VECTOR_SEGMENTS : kindOfTypeUrl(typeUrl);
   if (kind === null || (indexVersion ?? 0) > kind.maxIndexVersion || unknown !== undefined) return null;
   if (fields.length !== 1 || coveringFields.length > 0 || coverageOf(segment) === null) return null;
   return kind;
 }
 
-/** @throws CorruptFileError, UnsupportedError for files that can't be read */
+/**
+ * @returns null for files laid out in a way that this release does not read
+ * @throws CorruptFileError
+ */
 export async function openSegment(
   { at, file }: OpenVersion<ReaderEnvironment>,
   segment: IndexMetadata,
-  kind: IndexKind,
+  kind: MergeableKind,
   field: TableField,
-): Promise<OpenIndex> {
+): Promise<MergeableIndex | null> {
   const directory = await resolveIndexDirectory(at, file.manifest, segment);
   const source = versionSource({ at, file });
   const parts = new LruCache<IndexPart>(PART_BYTES);
@@ -41,5 +47,10 @@ export async function openSegment(
     if (!isFileName(name)) throw new RangeError(`${name} is no name of a file`);
     return at.environment.openDataFileOnce(join(directory, name));
   };
-  return kind.open({ open: async (name) => open(name), source, parts }, field);
+  try {
+    return await kind.open({ open: async (name) => open(name), source, parts }, field);
+  } catch (error) {
+    if (error instanceof UnsupportedError) return null;
+    throw error;
+  }
 }

@@ -1,7 +1,7 @@
 /** Writes the indexes anew whose rows a compaction moves. */
 
 import type { IndexMetadata, RewrittenIndex } from "../../format/table.js";
-import type { IndexKind } from "../../indexes/kind.js";
+import type { MergeableKind } from "../../indexes/kind.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { coverageOf } from "../../table/commit/indexCoverage.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
@@ -22,7 +22,7 @@ export interface RemappedIndexes {
  * The kind by which a segment is written anew when fragments that it covers are merged; null where it can't be, or needn't
  * because it knows its rows by stable ids.
  */
-function remappedKind(segment: IndexMetadata, hasStableIds: boolean): IndexKind | null {
+function remappedKind(segment: IndexMetadata, hasStableIds: boolean): MergeableKind | null {
   const kind = writableKind(segment);
   return kind === null || (hasStableIds && !kind.knowsPlaces) ? null : kind;
 }
@@ -47,6 +47,7 @@ export async function remapIndexes(
       const touched = groups.filter(({ oldFragments }) => oldFragments.some(({ id }) => covered.has(id)));
       if (touched.length === 0) continue;
       const segment = await writeRemapped(base, { index, kind, covered }, touched, signal);
+      if (segment === null) continue;
       segments.push(segment);
       rewritten.push(rewrittenIndex(index.uuid, segment));
     }
@@ -58,14 +59,17 @@ export async function remapIndexes(
   }
 }
 
+/** @returns null for a segment that can't be written anew: the commit leaves out of it what moved */
 async function writeRemapped(
   base: OpenVersion<ReaderEnvironment>,
-  { index, kind, covered }: { index: IndexMetadata; kind: IndexKind; covered: ReadonlySet<number> },
+  { index, kind, covered }: { index: IndexMetadata; kind: MergeableKind; covered: ReadonlySet<number> },
   groups: readonly MergedFragments[],
   signal: AbortSignal | undefined,
-): Promise<WrittenSegment> {
+): Promise<WrittenSegment | null> {
   const column = indexColumn(base.file, index.fields[0]);
+  if (kind.refusal(column.field) !== null) return null;
   const old = await openSegment(base, index, kind, column.field);
+  if (old === null) return null;
   const present = base.file.manifest.fragments.filter(({ id }) => covered.has(id));
   const moves = await compactedRows(versionSource(base), present, groups);
   // Kinds that know places are handed the rows where they are now.
