@@ -155,7 +155,9 @@ const KEPT = [
   ["IVF_HNSW_PQ", false],
 ] as const;
 
-it.each(KEPT)("%s is kept right by both while rows come, go and move (ours: %s)", async (indexType, isOurs) => {
+it.each(
+  KEPT,
+)("%s is kept right by both while rows come, go and move (ours: %s)", async (indexType, isOurs) => {
   const name = `kept_${indexType}_${isOurs}`;
   const id = [name];
   let rows = clusteredRows(1200, 5);

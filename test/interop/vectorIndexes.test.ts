@@ -200,7 +200,10 @@ it("compares all rows where an index is of a kind that is not searched, or of an
     namespace.explainTableQueryPlan({ id: ["other"], query: { vector, distanceType } });
   expect(await plan("l2")).toContain("VectorIndexSearch");
   expect(await plan("cosine")).not.toContain("VectorIndexSearch");
-  await table.createIndex("v", { config: Index.ivfRq({ distanceType: "l2", numPartitions: 2 }), replace: true });
+  await table.createIndex("v", {
+    config: Index.ivfRq({ distanceType: "l2", numPartitions: 2 }),
+    replace: true,
+  });
   expect(await plan("l2")).not.toContain("VectorIndexSearch");
   const found = await (await namespace.queryTable({ id: ["other"], vector, k: 5 })).toArray();
   expect(found.map(({ id }) => id)).toEqual(

@@ -236,13 +236,17 @@ export class BuiltGraph {
     const rows = this.#chosen.slice(0, count);
     const distances = this.#chosenDistances.slice(0, count);
     for (let place = 0; place < count; place++) links.add(list, rows[place], distances[place]);
-    for (let place = 0; place < count; place++) this.#leadBack(links, level, rows[place], row, distances[place]);
+    for (let place = 0; place < count; place++)
+      this.#leadBack(links, level, rows[place], row, distances[place]);
   }
 
   #leadBack(links: Links, level: number, from: number, to: number, distance: number): void {
     const list = this.#listOf(level, from);
     const count = links.count(list);
-    if (count < links.room) return links.add(list, to, distance);
+    if (count < links.room) {
+      links.add(list, to, distance);
+      return;
+    }
     const beam = this.#beam;
     beam.clear();
     for (let place = 0; place < count; place++) {

@@ -57,7 +57,7 @@ export async function buildIvf(
 }
 
 /** @throws InvalidInputError for a column without vectors */
-export function indexedOf({ field }: IndexTarget, { distanceType }: VectorParameters): IndexedVectors {
+function indexedOf({ field }: IndexTarget, { distanceType }: VectorParameters): IndexedVectors {
   const { type } = field;
   const item = type.kind === "fixedSizeList" ? vectorItemOf(type.of) : null;
   const metric = METRIC_NAMES.find((name) => name === distanceType);

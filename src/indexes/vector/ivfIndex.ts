@@ -150,7 +150,13 @@ export class IvfIndex {
     const words = integerWords(ids, rows.path);
     const centroid = centroids.subarray(partition * dimension, (partition + 1) * dimension);
     const bytes = bytesOf(values, (reason) => rows.fail(reason));
-    const offered = await this.#walkGraph(partition, measure.each(centroid, bytes, end - start), words, search, nearest);
+    const offered = await this.#walkGraph(
+      partition,
+      measure.each(centroid, bytes, end - start),
+      words,
+      search,
+      nearest,
+    );
     if (offered !== null) return offered;
     const distances = new Float32Array(end - start);
     measure.all(centroid, bytes, distances);

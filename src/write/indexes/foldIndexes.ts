@@ -24,7 +24,7 @@ import { whileThere } from "../whileThere.js";
 import { isSeen } from "./buildIndex.js";
 import { type IndexColumn, indexColumn, valuesKey } from "./indexColumn.js";
 import { indexRows } from "./indexRows.js";
-import { openSegment, writableKind } from "./openSegment.js";
+import { openIfReadable, writableKind } from "./openSegment.js";
 import { stayingFragments, stayingRows } from "./rowMoves.js";
 import { segmentMetadata, type WrittenSegment, writeSegment } from "./segment.js";
 
@@ -170,7 +170,7 @@ async function writeMerged(
     indexRows(base, { column, fragments: some, byPlace: kind.knowsPlaces, signal });
   const { segments } = index;
   const covered = segments.length === 1 ? coverageOf(segments[0]) : null;
-  const old = await openSegment(base, segments[0], kind, column.field);
+  const old = await openIfReadable(base, segments[0], kind, column.field);
   if (old === null) return null;
   const options = { kind, field: column.field, parameters: old.parameters, signal };
   if (covered === null || covered.size === 0) {

@@ -8,7 +8,8 @@ import { isVectorTypeUrl, VECTOR_SEGMENTS } from "../../indexes/vector/vectorKin
 import { LruCache } from "../../io/memory/cache.js";
 import { join } from "../../platform/native.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
-import type { TableField } from "../../schema/schema.js";
+import { allFields } from "../../schema/fieldPaths.js";
+import { decodeSchema, type TableField } from "../../schema/schema.js";
 import { coverageOf } from "../../table/commit/indexCoverage.js";
 import { resolveIndexDirectory } from "../../table/fragments/fileLookup.js";
 import { isFileName } from "../../table/versions/paths.js";
@@ -31,15 +32,51 @@ export function writableKind(segment: IndexMetadata): MergeableKind | null {
 }
 
 /**
+ * Whether a segment can be written anew. Of those on vectors only their files tell: manifests don't say what they are.
+ * @throws CorruptFileError
+ */
+export async function canBeWritten(
+  version: OpenVersion<ReaderEnvironment>,
+  segment: IndexMetadata,
+): Promise<boolean> {
+  const kind = writableKind(segment);
+  if (kind !== VECTOR_SEGMENTS) return kind !== null;
+  const { file } = version;
+  for (const { field } of allFields(decodeSchema(file.manifest.fields, file.path))) {
+    if (field.id === segment.fields[0]) return isReadable(field);
+  }
+  return false;
+
+  async function isReadable(field: TableField): Promise<boolean> {
+    return (
+      VECTOR_SEGMENTS.refusal(field) === null &&
+      (await openIfReadable(version, segment, VECTOR_SEGMENTS, field)) !== null
+    );
+  }
+}
+
+/**
  * @returns null for files laid out in a way that this release does not read
  * @throws CorruptFileError
  */
+export async function openIfReadable(
+  ...opened: Parameters<typeof openSegment>
+): Promise<MergeableIndex | null> {
+  try {
+    return await openSegment(...opened);
+  } catch (error) {
+    if (error instanceof UnsupportedError) return null;
+    throw error;
+  }
+}
+
+/** @throws CorruptFileError; UnsupportedError for files laid out in a way that this release does not read */
 export async function openSegment(
   { at, file }: OpenVersion<ReaderEnvironment>,
   segment: IndexMetadata,
   kind: MergeableKind,
   field: TableField,
-): Promise<MergeableIndex | null> {
+): Promise<MergeableIndex> {
   const directory = await resolveIndexDirectory(at, file.manifest, segment);
   const source = versionSource({ at, file });
   const parts = new LruCache<IndexPart>(PART_BYTES);
@@ -47,10 +84,5 @@ export async function openSegment(
     if (!isFileName(name)) throw new RangeError(`${name} is no name of a file`);
     return at.environment.openDataFileOnce(join(directory, name));
   };
-  try {
-    return await kind.open({ open: async (name) => open(name), source, parts }, field);
-  } catch (error) {
-    if (error instanceof UnsupportedError) return null;
-    throw error;
-  }
+  return kind.open({ open: async (name) => open(name), source, parts }, field);
 }

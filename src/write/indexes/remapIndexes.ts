@@ -47,7 +47,6 @@ export async function remapIndexes(
       const touched = groups.filter(({ oldFragments }) => oldFragments.some(({ id }) => covered.has(id)));
       if (touched.length === 0) continue;
       const segment = await writeRemapped(base, { index, kind, covered }, touched, signal);
-      if (segment === null) continue;
       segments.push(segment);
       rewritten.push(rewrittenIndex(index.uuid, segment));
     }
@@ -59,17 +58,14 @@ export async function remapIndexes(
   }
 }
 
-/** @returns null for a segment that can't be written anew: the commit leaves out of it what moved */
 async function writeRemapped(
   base: OpenVersion<ReaderEnvironment>,
   { index, kind, covered }: { index: IndexMetadata; kind: MergeableKind; covered: ReadonlySet<number> },
   groups: readonly MergedFragments[],
   signal: AbortSignal | undefined,
-): Promise<WrittenSegment | null> {
+): Promise<WrittenSegment> {
   const column = indexColumn(base.file, index.fields[0]);
-  if (kind.refusal(column.field) !== null) return null;
   const old = await openSegment(base, index, kind, column.field);
-  if (old === null) return null;
   const present = base.file.manifest.fragments.filter(({ id }) => covered.has(id));
   const moves = await compactedRows(versionSource(base), present, groups);
   // Kinds that know places are handed the rows where they are now.
