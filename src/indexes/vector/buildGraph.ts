@@ -97,6 +97,8 @@ export class BuiltGraph {
   readonly #measured = new Float64Array(MAX_ASKED);
   readonly #chosen: Uint32Array;
   readonly #chosenDistances: Float64Array;
+  /** Places of rows that were left out. */
+  readonly #others: Uint32Array;
   #entryPoint = 0;
 
   private constructor(space: VectorSpace, rowCount: number, { m, efConstruction, seed }: GraphSettings) {
@@ -121,6 +123,7 @@ export class BuiltGraph {
     this.#seen = new Uint32Array(rowCount);
     this.#chosen = new Uint32Array(2 * m);
     this.#chosenDistances = new Float64Array(2 * m);
+    this.#others = new Uint32Array(m);
   }
 
   static async of(space: VectorSpace, rowCount: number, settings: GraphSettings): Promise<BuiltGraph> {
@@ -261,20 +264,29 @@ export class BuiltGraph {
   }
 
   /**
-   * Chooses rows, the nearest first, and leaves out those that lie nearer to one that was chosen: that one leads there.
+   * Chooses rows, the nearest first, and leaves out those that lie nearer to one that was chosen: that one leads there. Where
+   * fewer than `m` are left, the nearest of the others fill up.
    * @returns how many were chosen
    */
   #choose(rows: Uint32Array, distances: Float64Array, length: number, most: number): number {
-    const [chosen, measured] = [this.#chosen, this.#measured];
+    const [chosen, measured, others] = [this.#chosen, this.#measured, this.#others];
     let count = 0;
+    let otherCount = 0;
     for (let place = 0; place < length && count < most; place++) {
       const distance = distances[place];
       this.#space.measure(rows[place], chosen, count, measured);
       let isApart = true;
       for (let at = 0; at < count && isApart; at++) isApart = measured[at] >= distance;
-      if (!isApart) continue;
+      if (!isApart) {
+        if (otherCount < this.#m) others[otherCount++] = place;
+        continue;
+      }
       chosen[count] = rows[place];
       this.#chosenDistances[count++] = distance;
+    }
+    for (let at = 0; at < otherCount && count < this.#m; at++) {
+      chosen[count] = rows[others[at]];
+      this.#chosenDistances[count++] = distances[others[at]];
     }
     return count;
   }

@@ -38,6 +38,8 @@ const STEP_BYTES = 32;
 const SUMS = MAX_ASKED * 4;
 const VECTORS = SUMS + MAX_ASKED * 8;
 const MAX_PAGES = 65_536;
+/** Steps of a vector that are written out; of more there is a loop. */
+const MOST_IN_LINE = 64;
 
 /** Values of vectors. */
 export type SpaceValues = Float32Array | Uint8Array;
@@ -63,53 +65,60 @@ export function vectorSpace(options: SpaceOptions, withKernel = true): VectorSpa
   const { item, dimension, rowCount } = options;
   const rowBytes = Math.ceil((dimension * (item === "float32" ? 4 : 1)) / STEP_BYTES) * STEP_BYTES;
   const pages = Math.ceil((VECTORS + rowCount * rowBytes) / 65_536);
-  const made = withKernel && pages <= MAX_PAGES ? measureKernel(options, pages) : null;
+  const made = withKernel && pages <= MAX_PAGES ? measureKernel(options, rowBytes, pages) : null;
   return made === null ? new PlainSpace(options) : new KernelSpace(options, made, rowBytes);
 }
 
-function measureKernel({ item, metric }: SpaceOptions, pages: number): Kernel | null {
+function measureKernel({ item, metric }: SpaceOptions, rowBytes: number, pages: number): Kernel | null {
   const shape: NumberShape = item === "float32" ? "f32x4" : "i32x4";
+  const steps = rowBytes / STEP_BYTES;
+  const stepsPerRound = steps <= MOST_IN_LINE ? steps : 1;
   return kernel({
-    parameters: ["row", "steps", "count"],
+    parameters: ["row", "count"],
     locals: ["place", "target", "at", "own", "left"],
     vectors: ["sum0", "sum1", "value0", "value1", "part"],
     pages,
     body: (local) => {
-      const [row, steps, count, place] = ["row", "steps", "count", "place"].map(local);
+      const [row, count, place] = ["row", "count", "place"].map(local);
       const [target, at, own, left, part] = ["target", "at", "own", "left", "part"].map(local);
       const addTo = (sum: number, what: Code): Code => set(sum, laneNumbers(shape, "add", get(sum), what));
       /** What 16 bytes add to a sum. */
-      const term = (half: 0 | 1): Code => {
+      const term = (step: number, half: 0 | 1): Code => {
         const [sum, value] = [local(`sum${half}`), local(`value${half}`)];
-        const mine = vectorLoad(get(own), half * 16);
+        const offset = step * STEP_BYTES + half * 16;
+        const mine = vectorLoad(get(own), offset);
         if (item === "uint8") {
           const differences = (side: "low" | "high"): Code => [
             set(part, subtractWords(widenBytes(side, get(value)), widenBytes(side, mine))),
             addTo(sum, productsOfWords(get(part), get(part))),
           ];
-          return [set(value, vectorLoad(get(at), half * 16)), differences("low"), differences("high")];
+          return [set(value, vectorLoad(get(at), offset)), differences("low"), differences("high")];
         }
-        const theirs = vectorLoad(get(at), half * 16);
+        const theirs = vectorLoad(get(at), offset);
         if (metric === "dot") return addTo(sum, laneNumbers(shape, "multiply", theirs, mine));
         return [
           set(value, laneNumbers(shape, "subtract", theirs, mine)),
           addTo(sum, laneNumbers(shape, "multiply", get(value), get(value))),
         ];
       };
+      const round = Array.from({ length: stepsPerRound }, (_, step) => [term(step, 0), term(step, 1)]);
       const zeros = vectorConstant(new Array(16).fill(0));
       return loop(
         [set(local("sum0"), zeros), set(local("sum1"), zeros)],
         set(at, load(get(place))),
         set(own, get(row)),
-        set(left, get(steps)),
-        loop(
-          term(0),
-          term(1),
-          set(at, add(get(at), constant(STEP_BYTES))),
-          set(own, add(get(own), constant(STEP_BYTES))),
-          set(left, subtract(get(left), constant(1))),
-          leaveWhen(0, get(left)),
-        ),
+        stepsPerRound === steps
+          ? round
+          : [
+              set(left, constant(steps)),
+              loop(
+                round,
+                set(at, add(get(at), constant(STEP_BYTES))),
+                set(own, add(get(own), constant(STEP_BYTES))),
+                set(left, subtract(get(left), constant(1))),
+                leaveWhen(0, get(left)),
+              ),
+            ],
         addTo(local("sum0"), get(local("sum1"))),
         storeFloat64(get(target), sumOfLanes(shape, local("sum0")), SUMS),
         set(target, add(get(target), constant(8))),
@@ -151,7 +160,7 @@ class KernelSpace implements VectorSpace {
     if (count === 0) return;
     const [places, sums, rowBytes] = [this.#places, this.#sums, this.#rowBytes];
     for (let at = 0; at < count; at++) places[at] = VECTORS + others[at] * rowBytes;
-    this.#run(VECTORS + row * rowBytes, rowBytes / STEP_BYTES, count);
+    this.#run(VECTORS + row * rowBytes, count);
     if (this.#options.metric === "dot") {
       for (let at = 0; at < count; at++) distances[at] = 1 - sums[at];
     } else {
