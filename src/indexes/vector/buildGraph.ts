@@ -33,7 +33,8 @@ export interface GraphLevel {
 
 /** Lists of neighbours, each with room for so many. */
 class Links {
-  readonly #rows: Uint32Array;
+  /** List by list. */
+  readonly rows: Uint32Array;
   readonly #distances: Float32Array;
   readonly #counts: Uint16Array;
 
@@ -41,7 +42,7 @@ class Links {
     lists: number,
     readonly room: number,
   ) {
-    this.#rows = new Uint32Array(lists * room);
+    this.rows = new Uint32Array(lists * room);
     this.#distances = new Float32Array(lists * room);
     this.#counts = new Uint16Array(lists);
   }
@@ -51,7 +52,7 @@ class Links {
   }
 
   row(list: number, place: number): number {
-    return this.#rows[list * this.room + place];
+    return this.rows[list * this.room + place];
   }
 
   distance(list: number, place: number): number {
@@ -65,14 +66,14 @@ class Links {
   /** There must be room. */
   add(list: number, row: number, distance: number): void {
     const at = list * this.room + this.#counts[list]++;
-    this.#rows[at] = row;
+    this.rows[at] = row;
     this.#distances[at] = distance;
   }
 
   copy(list: number, rows: Uint32Array, distances: Float32Array, to: number): void {
     const from = list * this.room;
     const end = from + this.#counts[list];
-    rows.set(this.#rows.subarray(from, end), to);
+    rows.set(this.rows.subarray(from, end), to);
     distances.set(this.#distances.subarray(from, end), to);
   }
 }
@@ -167,14 +168,17 @@ export class BuiltGraph {
   #measureNeighbours(level: number, of: number, from: number): number {
     const links = this.#links(level);
     const list = this.#listOf(level, of);
+    const [rows, seen, asked, walk] = [links.rows, this.#seen, this.#asked, this.#walk];
+    const start = list * links.room;
+    const end = start + links.count(list);
     let count = 0;
-    for (let place = 0, end = links.count(list); place < end; place++) {
-      const row = links.row(list, place);
-      if (this.#seen[row] === this.#walk) continue;
-      this.#seen[row] = this.#walk;
-      this.#asked[count++] = row;
+    for (let at = start; at < end; at++) {
+      const row = rows[at];
+      if (seen[row] === walk) continue;
+      seen[row] = walk;
+      asked[count++] = row;
     }
-    this.#space.measure(from, this.#asked, count, this.#measured);
+    this.#space.measure(from, asked, count, this.#measured);
     return count;
   }
 
@@ -203,8 +207,7 @@ export class BuiltGraph {
 
   /** Fills the beam with the rows of a level that are nearest to one. */
   #search(level: number, row: number, start: number): void {
-    const beam = this.#beam;
-    const looked = this.#looked;
+    const [beam, looked, asked, measured] = [this.#beam, this.#looked, this.#asked, this.#measured];
     this.#walk++;
     beam.clear();
     beam.add(this.#distance(row, start), start);
@@ -218,10 +221,12 @@ export class BuiltGraph {
       looked[place] = 1;
       const count = this.#measureNeighbours(level, beam.rows[place], row);
       let first = place + 1;
+      let bound = beam.bound;
       for (let at = 0; at < count; at++) {
-        if (!(this.#measured[at] < beam.bound)) continue;
+        if (!(measured[at] < bound)) continue;
         const end = Math.min(beam.length, beam.size - 1);
-        const to = beam.add(this.#measured[at], this.#asked[at]);
+        const to = beam.add(measured[at], asked[at]);
+        bound = beam.bound;
         looked.copyWithin(to + 1, to, end);
         looked[to] = 0;
         if (to < first) first = to;

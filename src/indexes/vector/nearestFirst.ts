@@ -95,12 +95,15 @@ export class Beam {
    */
   add(distance: number, row: number): number {
     const [distances, rows] = [this.distances, this.rows];
-    let place = this.#length < this.size ? this.#length++ : this.size - 1;
-    while (place > 0 && distances[place - 1] > distance) {
-      distances[place] = distances[place - 1];
-      rows[place] = rows[place - 1];
-      place--;
+    const last = this.#length < this.size ? this.#length++ : this.size - 1;
+    let place = 0;
+    for (let end = last; place < end; ) {
+      const middle = (place + end) >>> 1;
+      if (distances[middle] <= distance) place = middle + 1;
+      else end = middle;
     }
+    distances.copyWithin(place + 1, place, last);
+    rows.copyWithin(place + 1, place, last);
     distances[place] = distance;
     rows[place] = row;
     return place;

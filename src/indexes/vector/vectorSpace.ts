@@ -21,8 +21,10 @@ import {
   load,
   loop,
   type NumberShape,
+  or,
   productsOfWords,
   set,
+  store,
   storeFloat64,
   subtract,
   subtractWords,
@@ -40,6 +42,9 @@ const VECTORS = SUMS + MAX_ASKED * 8;
 const MAX_PAGES = 65_536;
 /** Steps of a vector that are written out; of more there is a loop. */
 const MOST_IN_LINE = 64;
+const LINE_BYTES = 64;
+/** Bytes of a vector that are brought near before it is measured. */
+const TOUCHED_BYTES = 512;
 
 /** Values of vectors. */
 export type SpaceValues = Float32Array | Uint8Array;
@@ -103,7 +108,22 @@ function measureKernel({ item, metric }: SpaceOptions, rowBytes: number, pages: 
       };
       const round = Array.from({ length: stepsPerRound }, (_, step) => [term(step, 0), term(step, 1)]);
       const zeros = vectorConstant(new Array(16).fill(0));
-      return loop(
+      const lines = Array.from({ length: Math.ceil(Math.min(rowBytes, TOUCHED_BYTES) / LINE_BYTES) });
+      // Vectors lie anywhere in memory. Loads that nothing waits for bring all of them near at once.
+      const touch = [
+        set(left, get(count)),
+        loop(
+          set(at, load(get(place))),
+          lines.map((_, line) => set(own, or(get(own), load(get(at), line * LINE_BYTES)))),
+          set(place, add(get(place), constant(4))),
+          set(left, subtract(get(left), constant(1))),
+          leaveWhen(0, get(left)),
+        ),
+        // Else they might be left out.
+        store(constant(SUMS), get(own)),
+        set(place, constant(0)),
+      ];
+      const measure = loop(
         [set(local("sum0"), zeros), set(local("sum1"), zeros)],
         set(at, load(get(place))),
         set(own, get(row)),
@@ -126,6 +146,7 @@ function measureKernel({ item, metric }: SpaceOptions, rowBytes: number, pages: 
         set(count, subtract(get(count), constant(1))),
         leaveWhen(0, get(count)),
       );
+      return [touch, measure];
     },
   });
 }
