@@ -292,13 +292,13 @@ describe("indexes and jobs", () => {
   });
   it("of some kinds for vectors are refused for now, but not for what is wrong with them", async () => {
     const at = { id: ["words"] };
-    await ns.createTable(at, [{ w: "a", vector: [1, 2] }]);
+    await ns.createTable(at, [{ w: "a", vector: [1, 2, 3, 4, 5, 6, 7, 8] }]);
     const words = await ns.createTableIndex({ ...at, column: "w", indexType: "FTS", ...text });
     await ns.waitForJob({ jobId: words.jobId });
     const vectors = ns.createTableIndex({
       ...at,
       column: "vector",
-      indexType: "IVF_HNSW_SQ",
+      indexType: "IVF_RQ",
       distanceType: "l2",
     });
     await expect(vectors).rejects.toMatchObject({ type: "Unsupported", code: 0, status: 406 });

@@ -239,6 +239,15 @@ export const laneNumbers = (
 export const floatsAtLeast = (left: Code, right: Code): Code => [left, right, vector(0x46)];
 /** The low 4 words of 16 bits as 4 of 32 bits. */
 export const widenWords = (value: Code): Code => [value, vector(0xa9)];
+/** Half of 16 bytes as 8 words of 16 bits. */
+export const widenBytes = (half: "low" | "high", value: Code): Code => [
+  value,
+  vector(half === "low" ? 0x89 : 0x8a),
+];
+/** Of words of 16 bits. */
+export const subtractWords = (left: Code, right: Code): Code => [left, right, vector(0x91)];
+/** Products of signed words of 16 bits, each pair of neighbours added up: 4 integers of 32 bits. */
+export const productsOfWords = (left: Code, right: Code): Code => [left, right, vector(0xba)];
 /** Number of bits that are set, in each group of 4 bytes. */
 export const countBits = (value: Code): Code => [value, vector(0x62), vector(0x7d), vector(0x7f)];
 /** The lanes of a vector added up, as a 64-bit float; those of integers are not below 0. */

@@ -15,7 +15,13 @@ import type { RowMoves } from "./moves.js";
 import type { RowIds } from "./rowIds.js";
 
 /** Kinds of indexes on vectors that are built. */
-export type VectorKindName = "IVF_FLAT" | "IVF_PQ" | "IVF_SQ";
+export type VectorKindName =
+  | "IVF_FLAT"
+  | "IVF_PQ"
+  | "IVF_SQ"
+  | "IVF_HNSW_FLAT"
+  | "IVF_HNSW_PQ"
+  | "IVF_HNSW_SQ";
 
 export type IndexKindName = "BTREE" | "BITMAP" | "LABEL_LIST" | "ZONEMAP" | "BLOOMFILTER" | "NGRAM" | "FTS";
 
@@ -67,12 +73,16 @@ export interface SearchEstimate {
 }
 
 /** One open segment of an index. What it keeps in memory is what {@link memoryWeight} says; all else is read lazily. */
-export interface OpenIndex {
-  readonly kind: IndexKindName;
+export interface MergeableIndex {
   /** What it was made with; absent for kinds that have no parameters. Merged segments, and new ones, are made likewise. */
   readonly parameters?: IndexTarget["parameters"];
   /** Approximate bytes of memory this object holds, for caches. */
   readonly memoryWeight: number;
+}
+
+/** An open segment that looks up values. */
+export interface OpenIndex extends MergeableIndex {
+  readonly kind: IndexKindName;
   /** Whether the index can answer a query. */
   answers(query: IndexQuery): boolean;
   /** Reads nothing. The query must be one that the index answers. */
@@ -183,18 +193,18 @@ export interface BuildableKind {
   build(rows: AsyncIterable<IndexRows>, target: IndexTarget): Promise<readonly WrittenIndexFile[]>;
 }
 
-/** A kind of index that looks up values. It can also be merged and remapped. */
-export interface IndexKind extends BuildableKind {
-  readonly name: IndexKindName;
+/** Kinds whose segments can be merged and remapped: one, or several that manifests don't tell apart. */
+export interface MergeableKind extends Omit<BuildableKind, "name"> {
   /** Highest version of the format that can be opened. */
   readonly maxIndexVersion: number;
   /**
    * Makes one new segment of old ones and of further rows.
+   * @param old opened by {@link open}
    * @param moves null where all rows of the old segments are where they were
    * @param rows see {@link knowsPlaces}
    */
   merge(
-    old: readonly OpenIndex[],
+    old: readonly MergeableIndex[],
     moves: RowMoves | null,
     rows: AsyncIterable<IndexRows>,
     target: IndexTarget,
@@ -203,5 +213,17 @@ export interface IndexKind extends BuildableKind {
    * @param field the indexed column
    * @throws CorruptFileError; UnsupportedError for files laid out in a way that this release does not read
    */
+  open(files: IndexFiles, field: TableField): Promise<MergeableIndex>;
+}
+
+/** A kind of index that looks up values. */
+export interface IndexKind extends MergeableKind {
+  readonly name: IndexKindName;
+  merge(
+    old: readonly OpenIndex[],
+    moves: RowMoves | null,
+    rows: AsyncIterable<IndexRows>,
+    target: IndexTarget,
+  ): Promise<readonly WrittenIndexFile[]>;
   open(files: IndexFiles, field: TableField): Promise<OpenIndex>;
 }

@@ -28,8 +28,8 @@ export type IndexType =
 export type DistanceType = "l2" | "cosine" | "dot" | "hamming" | (string & Record<never, never>);
 
 /**
- * An index on one column. Indexes of the kind `FM`, and for vectors of kinds other than `IVF_FLAT`, `IVF_PQ` and `IVF_SQ`, are
- * not built by this release; the members that are about them are checked all the same, and mean nothing for other kinds.
+ * An index on one column. Indexes of the kinds `FM` and `IVF_RQ` are not built by this release; the members that are about them are
+ * checked all the same, and mean nothing for other kinds.
  */
 export interface CreateTableIndexRequest extends TableRequest, WithProgress {
   /** Path of the column; members of structs as in `a.b`. */
@@ -93,9 +93,9 @@ export interface CreateTableIndexRequest extends TableRequest, WithProgress {
   readonly maxIterations?: number | undefined;
   /** Of vectors: rows that a partition should have, where `numPartitions` is not given. */
   readonly targetPartitionSize?: number | undefined;
-  /** Of `IVF_HNSW_…`: neighbours that a node of the graph keeps. */
+  /** Of `IVF_HNSW_…`: neighbours that a row of the graph keeps, twice as many on its lowest level; at most 2,048. Default 20. */
   readonly m?: number | undefined;
-  /** Of `IVF_HNSW_…`: candidates to keep while the graph is built. */
+  /** Of `IVF_HNSW_…`: candidates to keep while the graph is built; at most 10,000. Default 300. */
   readonly efConstruction?: number | undefined;
 }
 /** What `createTableIndex` resolves to. */

@@ -60,6 +60,7 @@ async function askIndex(
           ...probesOf(search, open.partitionCount),
           query: Float64Array.from(numbers.subarray(0, column.dimension)),
           wantedRows: most,
+          ...(search.asked.beam !== undefined && { beam: search.asked.beam }),
           lowerBound: isRefined ? Number.NEGATIVE_INFINITY : search.lowerBound,
           upperBound: isRefined ? Number.POSITIVE_INFINITY : search.upperBound,
           place: (low, high, address) => rows.place(low, high, own, address),

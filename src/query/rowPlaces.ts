@@ -72,7 +72,7 @@ function addRun(
 }
 
 /** Rows of one fragment. */
-export interface FragmentRows {
+export interface RowsOfFragment {
   readonly fragment: DataFragment;
   /** Physical rows, ascending and each once. */
   readonly rows: Uint32Array;
@@ -88,8 +88,8 @@ export async function rowsAtOffsets(
   offsets: Float64Array,
   fragments: readonly DataFragment[],
   source: FragmentSource,
-): Promise<FragmentRows[]> {
-  const found: FragmentRows[] = [];
+): Promise<RowsOfFragment[]> {
+  const found: RowsOfFragment[] = [];
   let firstRow = 0;
   let next = 0;
   for (const fragment of fragments) {

@@ -21,7 +21,7 @@ import type { RowsPlan } from "./columnReads.js";
 import { type FragmentSource, openFragment } from "./fragmentColumns.js";
 import { lazyBlobs } from "./lazyBlobs.js";
 import { type Projection, returnedColumns } from "./projection.js";
-import { type FragmentRows, rowsAtOffsets } from "./rowPlaces.js";
+import { type RowsOfFragment, rowsAtOffsets } from "./rowPlaces.js";
 import type { BatchRows } from "./scan.js";
 import { addressesOf, addressWords, type RowNumbers } from "./systemColumns.js";
 
@@ -73,7 +73,7 @@ export async function readRowsAtAddresses(
 async function gatheredColumns(
   source: FragmentSource,
   request: TakeRequest,
-  wanted: readonly FragmentRows[],
+  wanted: readonly RowsOfFragment[],
   positions: Uint32Array | null,
 ): Promise<Column[]> {
   const { projection } = request;
@@ -109,9 +109,9 @@ export async function openBlobsAt(
 async function takeParts(
   source: FragmentSource,
   { projection, signal }: TakeRequest,
-  wanted: readonly FragmentRows[],
+  wanted: readonly RowsOfFragment[],
 ): Promise<DescribedRows[]> {
-  const takeFragment = async ({ fragment, rows }: FragmentRows): Promise<DescribedRows> => {
+  const takeFragment = async ({ fragment, rows }: RowsOfFragment): Promise<DescribedRows> => {
     const stored = await openFragment(source, fragment, projection.leaves);
     return takeColumns(source, projection, stored, rows, signal);
   };
@@ -164,7 +164,7 @@ async function fragmentsAtOffsets(
   source: FragmentSource,
   fragments: readonly DataFragment[],
   rows: Float64Array,
-): Promise<FragmentRows[]> {
+): Promise<RowsOfFragment[]> {
   const wanted = await rowsAtOffsets(rows, fragments, source);
   const found = wanted.reduce((sum, each) => sum + each.rows.length, 0);
   if (found < rows.length) {
@@ -174,9 +174,9 @@ async function fragmentsAtOffsets(
 }
 
 /** @param places the fragment's id times 2^32, and the physical row; ascending */
-function fragmentsAtPlaces(fragments: readonly DataFragment[], places: Float64Array): FragmentRows[] {
+function fragmentsAtPlaces(fragments: readonly DataFragment[], places: Float64Array): RowsOfFragment[] {
   const byId = new Map(fragments.map((fragment) => [fragment.id, fragment]));
-  const wanted: FragmentRows[] = [];
+  const wanted: RowsOfFragment[] = [];
   for (let start = 0; start < places.length; ) {
     const id = Math.floor(places[start] / 2 ** 32);
     const first = id * 2 ** 32;

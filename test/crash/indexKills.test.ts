@@ -7,7 +7,15 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
+import {
+  Field,
+  FixedSizeList,
+  Float32,
+  Table,
+  tableFromIPC,
+  tableToIPC,
+  vectorFromArray,
+} from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
 import { Drawing } from "../support/drawing.js";
@@ -22,13 +30,26 @@ const KILLS = runsOf("INDEX_KILLS", 6);
 const KILLS_OF_TABLE = 4;
 const MAX_DELAY_MS = 150;
 const ROWS = 20_000;
-const KINDS = ["BTREE", "BITMAP", "ZONEMAP", "BLOOMFILTER"] as const;
+const DIMENSION = 4;
+const KINDS = [
+  { column: "v", indexType: "BTREE" },
+  { column: "e", indexType: "IVF_HNSW_SQ", numPartitions: 3, m: 6, efConstruction: 24 },
+  { column: "v", indexType: "BITMAP" },
+  { column: "e", indexType: "IVF_PQ", numPartitions: 5, numSubVectors: 4, maxIterations: 5 },
+  { column: "v", indexType: "ZONEMAP" },
+  { column: "v", indexType: "BLOOMFILTER" },
+] as const;
 const id = ["t"];
 
-const rowsFrom = (first: number) =>
-  new Table({
-    v: vectorFromArray(Int32Array.from({ length: ROWS }, (_, row) => first + ((row * 7919) % ROWS))),
-  });
+/** A vector that only one value has, and that is not near those of its neighbours. */
+const vectorOf = (value: number): number[] =>
+  Array.from({ length: DIMENSION }, (_, index) => Math.floor(value / 16 ** index) % 16);
+
+function rowsFrom(first: number): Table {
+  const values = Int32Array.from({ length: ROWS }, (_, row) => first + ((row * 7919) % ROWS));
+  const type = new FixedSizeList(DIMENSION, new Field("item", new Float32(), true));
+  return new Table({ v: vectorFromArray(values), e: vectorFromArray(Array.from(values, vectorOf), type) });
+}
 const valuesOf = (table: Table) =>
   Array.from(table.getChild("v") ?? [], Number).sort((one, other) => one - other);
 
@@ -43,6 +64,10 @@ async function check(root: string, rowCount: number, where: string): Promise<voi
   }
   const found = await table.scan({ filter: "v >= 19990 AND v < 20010", useScalarIndex: true }).toArrow();
   expect(found.numRows, where).toBe(rowCount > ROWS ? 20 : 10);
+  for (const value of [5, ROWS - 1, rowCount - 1]) {
+    const near = table.search({ vector: vectorOf(value), limit: 3, nprobes: 9, refineFactor: 20, ef: 200 });
+    expect(valuesOf(await near.toArrow()), where).toContain(value);
+  }
   for (const { numIndexedRows = 0, numUnindexedRows = 0 } of (await ns.listTableIndices({ id })).indexes) {
     expect(numIndexedRows + numUnindexedRows, where).toBe(rowCount);
   }
@@ -76,8 +101,9 @@ it(`index builds are gone on with after ${KILLS} kills`, async () => {
       if (outcome === null || !("ok" in outcome)) throw new Error(JSON.stringify(outcome));
       return outcome.ok;
     };
-    const indexType = KINDS[turn % KINDS.length];
-    const request = { id, column: "v", indexType, name: "i", replace: true };
+    const kind = KINDS[(seed + turn) % KINDS.length];
+    const { indexType } = kind;
+    const request = { id, ...kind, name: "i", replace: true };
     const build = async (): Promise<EngineOutcome | null> => {
       const started = await engine.call(["createTableIndex", request]);
       if (started === null || !("ok" in started)) return started;

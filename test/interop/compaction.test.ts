@@ -21,7 +21,13 @@ import {
 } from "apache-arrow";
 import fc from "fast-check";
 import { type DirectoryNamespace, UnsupportedError } from "tiltyard";
-import { connect, Index, type Table as ReferenceTable } from "tiltyard-reference/session.js";
+import {
+  connect,
+  Index,
+  makeArrowTable,
+  type Table as ReferenceTable,
+  VectorColumnOptions,
+} from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Append, CreateIndex, type DataFragment, Uuid } from "../../src/format/table.js";
 import { coverageOf } from "../../src/table/commit/indexCoverage.js";
@@ -417,6 +423,7 @@ const people = (from: number, length: number) =>
     kind: `kind ${id % 5}`,
     text: `word${id % 11} and word${id % 7}`,
     vector: [id % 10, id % 3, 1, 0.5],
+    other: [id % 10, 0, 1, 0.5, 0, 0, 0, id % 7],
   }));
 
 /** What each index answers, asked so that only it can. */
@@ -435,12 +442,20 @@ describe("indexes of the reference", () => {
   async function makeIndexed(name: string, stable: boolean): Promise<void> {
     const connection = await connect(root, { readConsistencyInterval: 0 });
     const storageOptions = { new_table_enable_stable_row_ids: String(stable) };
-    const table = await connection.createTable(name, people(0, 300), { storageOptions });
+    const table = await connection.createTable(
+      name,
+      makeArrowTable(people(0, 300), {
+        vectorColumns: { vector: new VectorColumnOptions(), other: new VectorColumnOptions() },
+      }),
+      { storageOptions },
+    );
     await table.add(people(300, 40));
     await table.createIndex("id", { config: Index.btree() });
     await table.createIndex("kind", { config: Index.bitmap() });
     await table.createIndex("text", { config: Index.fts() });
     await table.createIndex("vector", { config: Index.ivfFlat({ numPartitions: 2 }) });
+    // One that is not written: it keeps the fragments that it covers from being merged.
+    await table.createIndex("other", { config: Index.ivfRq({ numPartitions: 1 }) });
     for (const from of [400, 420, 440]) await table.add(people(from, 20));
     await table.delete("id % 9 = 4");
     connection.close();
@@ -464,7 +479,8 @@ describe("indexes of the reference", () => {
       id_idx: all,
       kind_idx: all,
       text_idx: all,
-      vector_idx: indexed,
+      vector_idx: all,
+      other_idx: indexed,
     });
     expect(await withReference(name, answersOf)).toEqual(before);
     await withReference(name, async (table) => {

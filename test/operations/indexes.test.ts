@@ -130,8 +130,8 @@ const REFUSED: readonly (readonly [Request, type: string, told: RegExp])[] = [
   [{ column: "vector", indexType: "IVF_HNSW_SQ", efConstruction: -3 }, "InvalidInput", /efConstruction/],
   [{ column: "odd", indexType: "IVF_RQ" }, "InvalidInput", /multiple of 8 values, not 3/],
   [{ column: "vector", indexType: "ivf_rq", distanceType: "Euclidean" }, "Unsupported", /IVF_RQ/],
-  [{ column: "vector", indexType: "ivfhnswsq", distanceType: "dot", m: 16 }, "Unsupported", /IVF_HNSW_SQ/],
-  [{ column: "odd", indexType: "IVF_HNSW_FLAT", distanceType: "cosine" }, "Unsupported", /IVF_HNSW_FLAT/],
+  [{ column: "vector", indexType: "ivfhnswsq", m: 2049 }, "InvalidInput", /^m: .*2048/],
+  [{ column: "vector", indexType: "ivfrq", distanceType: "dot" }, "Unsupported", /IVF_RQ/],
 ];
 
 const WORLDS = [

@@ -9,10 +9,12 @@ export {
   Index,
   MatchQuery,
   MultiMatchQuery,
+  makeArrowTable,
   Occur,
   Operator,
   PhraseQuery,
   rerankers,
   type Table,
+  VectorColumnOptions,
 } from "@lancedb/lancedb";
 export * as arrow from "apache-arrow";

@@ -11,9 +11,11 @@ export {
   Index,
   MatchQuery,
   MultiMatchQuery,
+  makeArrowTable,
   Occur,
   Operator,
   PhraseQuery,
   rerankers,
+  VectorColumnOptions,
 } from "@lancedb/lancedb";
 export * as arrow from "apache-arrow";

@@ -14,9 +14,10 @@
 import type { LogicalType } from "../../arrow/types/type.js";
 import { Tensor } from "../../format/vectorIndex.js";
 import type { OpenIndexFile } from "../indexFile.js";
-import { fillDistances, queryVector } from "./distance.js";
+import { distanceToRow, fillDistances, queryVector } from "./distance.js";
 import type { Metric, VectorItem } from "./metric.js";
 import { jsonMembers, type TensorNumbers, tensorValues } from "./tensors.js";
+import type { CodeKind } from "./vectorKindNames.js";
 
 export interface Codes {
   /** The column that holds them, a fixed-size list. */
@@ -24,21 +25,42 @@ export interface Codes {
   readonly codeType: LogicalType;
   readonly codeLength: number;
   readonly memoryWeight: number;
+  /** How they were made, for more of them. */
+  readonly model: CodeModel;
   /** Prepares to measure distances from a vector; of length 1 by cosine. */
-  from(query: Float64Array): MeasureCodes;
+  from(query: Float64Array): CodeDistances;
 }
 
-/**
- * Computes the distances of all rows of a partition.
- * @param codes as they lie in the column
- */
-export type MeasureCodes = (centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array) => void;
+/** Distances of a vector from the rows of a partition, whose codes come as they lie in the column. */
+export interface CodeDistances {
+  /** Of all rows. */
+  all(centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): void;
+  /** Of single rows, one at a time. */
+  each(centroid: TensorNumbers, codes: Uint8Array, rowCount: number): (row: number) => number;
+}
+
+/** What codes are made with. */
+export type CodeModel =
+  | { readonly kind: "FLAT" }
+  | ({ readonly kind: "PQ" } & Codebook)
+  | { readonly kind: "SQ"; readonly start: number; readonly end: number };
+
+/** The codewords of PQ. */
+export interface Codebook {
+  readonly bits: 4 | 8;
+  /** Number of the parts of a vector. */
+  readonly parts: number;
+  readonly dimension: number;
+  /** Part by part its codewords, one behind the other. */
+  readonly words: TensorNumbers;
+  readonly isTransposed: boolean;
+}
 
 const BYTE: LogicalType = { kind: "int", bits: 8, signed: false };
 
 /** @throws CorruptFileError; UnsupportedError */
 export async function openCodes(
-  kind: "IVF_FLAT" | "IVF_PQ" | "IVF_SQ",
+  kind: CodeKind,
   metric: Metric,
   file: OpenIndexFile,
   item: VectorItem,
@@ -46,11 +68,11 @@ export async function openCodes(
 ): Promise<Codes> {
   const members = storageMembers(file);
   switch (kind) {
-    case "IVF_FLAT":
+    case "FLAT":
       return flatCodes(metric, item, dimension);
-    case "IVF_PQ":
+    case "PQ":
       return pqCodes(await readCodebook(members, file, dimension), metric);
-    case "IVF_SQ":
+    case "SQ":
       return sqCodes(members, metric, file, dimension);
   }
 }
@@ -81,10 +103,14 @@ function flatCodes(metric: Metric, item: VectorItem, dimension: number): Codes {
     codeType,
     codeLength: dimension,
     memoryWeight: 0,
+    model: { kind: "FLAT" },
     from(query) {
       const own = queryVector(item, query);
-      return (_, codes, distances) =>
-        fillDistances(item, metric, [own], dimension, codes, distances.length, [distances]);
+      return {
+        all: (_, codes, distances) =>
+          fillDistances(item, metric, [own], dimension, codes, distances.length, [distances]),
+        each: (_, codes) => distanceToRow(item, metric, own, codes),
+      };
     },
   };
 }
@@ -93,16 +119,6 @@ const bitsOf = (item: Exclude<VectorItem, "uint8">): 16 | 32 | 64 =>
   item === "float16" ? 16 : item === "float32" ? 32 : 64;
 
 // --------------------------------------------------------------------------------------------------- PQ
-
-interface Codebook {
-  readonly bits: 4 | 8;
-  /** Number of the parts of a vector. */
-  readonly parts: number;
-  readonly dimension: number;
-  /** Part by part its codewords, one behind the other. */
-  readonly words: TensorNumbers;
-  readonly isTransposed: boolean;
-}
 
 async function readCodebook(
   members: Readonly<Record<string, unknown>>,
@@ -130,21 +146,31 @@ function pqCodes(codebook: Codebook, metric: Metric): Codes {
     codeType: BYTE,
     codeLength: byteCount,
     memoryWeight: words.byteLength,
+    model: { kind: "PQ", ...codebook },
     from(query) {
       const table = new Float32Array(parts * wordCount);
       const residual = new Float64Array(query.length);
       // By dot product, the table is the same for all partitions.
       if (metric === "dot") fillProducts(codebook, query, table);
-      return (centroid, codes, distances) => {
-        if (metric !== "dot") {
-          for (let index = 0; index < residual.length; index++)
-            residual[index] = query[index] - centroid[index];
-          fillSquares(codebook, residual, table);
-        }
-        addUpCodes(codebook, table, codes, distances);
-        if (metric === "dot") {
-          for (let row = 0; row < distances.length; row++) distances[row] = 1 - distances[row];
-        }
+      const moveTo = (centroid: TensorNumbers): void => {
+        if (metric === "dot") return;
+        for (let index = 0; index < residual.length; index++)
+          residual[index] = query[index] - centroid[index];
+        fillSquares(codebook, residual, table);
+      };
+      return {
+        all(centroid, codes, distances) {
+          moveTo(centroid);
+          addUpCodes(codebook, table, codes, distances);
+          if (metric === "dot") {
+            for (let row = 0; row < distances.length; row++) distances[row] = 1 - distances[row];
+          }
+        },
+        each(centroid, codes, rowCount) {
+          moveTo(centroid);
+          const sumOf = sumOfCodes(codebook, table, codes, rowCount);
+          return metric === "dot" ? (row) => 1 - sumOf(row) : sumOf;
+        },
       };
     },
   };
@@ -208,6 +234,28 @@ function addUpCodes(
   }
 }
 
+/** The sum of the entries that the codes of one row stand for. */
+function sumOfCodes(
+  { bits, parts, isTransposed }: Codebook,
+  table: Float32Array,
+  codes: Uint8Array,
+  rowCount: number,
+): (row: number) => number {
+  const byteCount = (parts * bits) / 8;
+  const [step, stride] = isTransposed ? [1, rowCount] : [byteCount, 1];
+  return (row) => {
+    let sum = 0;
+    for (let byte = 0, at = row * step; byte < byteCount; byte++, at += stride) {
+      const code = codes[at];
+      sum +=
+        bits === 8
+          ? table[byte * 256 + code]
+          : table[byte * 32 + (code & 15)] + table[byte * 32 + 16 + (code >>> 4)];
+    }
+    return sum;
+  };
+}
+
 // --------------------------------------------------------------------------------------------------- SQ
 
 function sqCodes(
@@ -226,20 +274,28 @@ function sqCodes(
     codeType: BYTE,
     codeLength: dimension,
     memoryWeight: 0,
+    model: { kind: "SQ", start, end },
     from(query) {
       const own = Float64Array.from(query, (value) => quantized(value, start, width));
-      return (_, codes, distances) => {
-        for (let row = 0, at = 0; row < distances.length; row++) {
-          let sum = 0;
-          if (metric === "dot") {
-            for (let index = 0; index < dimension; index++, at++)
-              sum += query[index] * (start + codes[at] * width);
-            distances[row] = 1 - sum;
-            continue;
-          }
-          for (let index = 0; index < dimension; index++, at++) sum += (own[index] - codes[at]) ** 2;
-          distances[row] = sum * width * width;
+      const distanceAt = (codes: Uint8Array, first: number): number => {
+        let sum = 0;
+        if (metric === "dot") {
+          for (let index = 0; index < dimension; index++)
+            sum += query[index] * (start + codes[first + index] * width);
+          return 1 - sum;
         }
+        for (let index = 0; index < dimension; index++) {
+          const difference = own[index] - codes[first + index];
+          sum += difference * difference;
+        }
+        return sum * width * width;
+      };
+      return {
+        all(_, codes, distances) {
+          for (let row = 0; row < distances.length; row++)
+            distances[row] = distanceAt(codes, row * dimension);
+        },
+        each: (_, codes) => (row) => distanceAt(codes, row * dimension),
       };
     },
   };

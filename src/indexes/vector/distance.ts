@@ -10,6 +10,7 @@
  */
 
 import { alignedBytes } from "../../bytes/aligned.js";
+import { decodeHalfFloat } from "../../bytes/halfFloat.js";
 import { sumsInKernel } from "./distanceKernel.js";
 import { encodeVector, ITEM_BYTES, type Metric, numbersIn, type VectorItem } from "./metric.js";
 
@@ -62,6 +63,40 @@ export function fillDistances(
   }
 }
 
+/**
+ * Measures the distances of single vectors to a query.
+ * @param values of all vectors, one behind the other
+ * @returns the distance of a vector by its place
+ */
+export function distanceToRow(
+  item: VectorItem,
+  metric: Metric,
+  query: QueryVector,
+  values: Uint8Array,
+): (row: number) => number {
+  const dimension = query.numbers.length;
+  const aligned = alignedBytes(values, ITEM_BYTES[item]);
+  const sums = new Float64Array(2);
+  const distance = new Float32Array(1);
+  const measure = (numbers: ArrayLike<number>, start: number): number => {
+    addUp(metric, query.numbers, numbers, sums, 1, start);
+    finish(metric, query.norm, sums, 1, distance, 0);
+    return distance[0];
+  };
+  if (item !== "float16") {
+    const numbers = numbersIn(item, aligned);
+    return (row) => measure(numbers, row * dimension);
+  }
+  // All of them would take longer to make floats of 32 bits of than the few that are asked about.
+  const halves = new Uint16Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / 2);
+  const numbers = new Float32Array(dimension);
+  return (row) => {
+    for (let index = 0, at = row * dimension; index < dimension; index++, at++)
+      numbers[index] = decodeHalfFloat(halves[at]);
+    return measure(numbers, 0);
+  };
+}
+
 /** The same sums as the kernels', in plain form: of the metric, and of the squares of the values. */
 function addUp(
   metric: Metric,
@@ -69,10 +104,11 @@ function addUp(
   numbers: ArrayLike<number>,
   sums: Float64Array,
   rowCount: number,
+  first = 0,
 ): void {
   const dimension = query.length;
   for (let row = 0; row < rowCount; row++) {
-    const start = row * dimension;
+    const start = first + row * dimension;
     let sum = 0;
     let squares = 0;
     switch (metric) {

@@ -1,14 +1,16 @@
-/** How vectors are encoded for an index: the writing side of codes.ts. */
+/** How vectors are encoded for an index: the writing side of codes.ts, and how what they are encoded by is trained. */
 
 import type { LogicalType } from "../../arrow/types/type.js";
 import { breathe } from "../../async/eventLoop.js";
 import { encodeHalfFloat } from "../../bytes/halfFloat.js";
 import { TENSOR_TYPES, Tensor } from "../../format/vectorIndex.js";
+import type { Codebook, CodeModel } from "./codes.js";
 import type { IndexedVectors } from "./indexedVectors.js";
 import { assignVectors, seededNumbers, trainCentroids } from "./kmeans.js";
 import { encodeVector, ITEM_BYTES } from "./metric.js";
 
 export interface Encoder {
+  readonly model: CodeModel;
   /** The column of codes, a fixed-size list. */
   readonly column: string;
   readonly isNullable: boolean;
@@ -26,9 +28,27 @@ export interface Encoder {
 
 const BYTE: LogicalType = { kind: "int", bits: 8, signed: false };
 
-export function flatEncoder({ item, dimension }: IndexedVectors): Encoder {
+/** Encodes by a model that there is. */
+export function encoderOf(
+  model: CodeModel,
+  indexed: IndexedVectors,
+  centroids: Float32Array,
+  signal?: AbortSignal,
+): Encoder {
+  switch (model.kind) {
+    case "FLAT":
+      return flatEncoder(indexed);
+    case "SQ":
+      return sqEncoder(indexed, model);
+    case "PQ":
+      return pqEncoder(indexed, model, centroids, signal);
+  }
+}
+
+function flatEncoder({ item, dimension }: IndexedVectors): Encoder {
   const bits = item === "float16" ? 16 : item === "float64" ? 64 : 32;
   return {
+    model: { kind: "FLAT" },
     column: "flat",
     isNullable: false,
     codeType: { kind: "float", bits },
@@ -44,14 +64,21 @@ export function flatEncoder({ item, dimension }: IndexedVectors): Encoder {
   };
 }
 
-export function sqEncoder({ dimension }: IndexedVectors, sample: Float32Array): Encoder {
+/** The bounds of the values of a sample. */
+export function trainBounds(sample: Float32Array): Extract<CodeModel, { kind: "SQ" }> {
   let [start, end] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const value of sample) {
     if (value < start) start = value;
     if (value > end) end = value;
   }
+  return { kind: "SQ", start, end };
+}
+
+function sqEncoder({ dimension }: IndexedVectors, model: Extract<CodeModel, { kind: "SQ" }>): Encoder {
+  const { start, end } = model;
   const width = (end - start) / 255;
   return {
+    model,
     column: "__sq_code",
     isNullable: true,
     codeType: BYTE,
@@ -74,15 +101,17 @@ const MAX_WORD_ROUNDS = 25;
 const defaultParts = (dimension: number): number =>
   dimension % 16 === 0 ? dimension / 16 : dimension % 8 === 0 ? dimension / 8 : 1;
 
-export async function pqEncoder(
-  { item, dimension, metric }: IndexedVectors,
+/** The codewords of a sample. */
+export async function trainCodebook(
+  { dimension, metric }: IndexedVectors,
   parameters: { readonly numSubVectors?: number; readonly numBits?: number; readonly maxIterations?: number },
   sample: Float32Array,
   centroids: Float32Array,
   seed: number,
   signal: AbortSignal | undefined,
-): Promise<Encoder> {
-  const { numSubVectors: parts = defaultParts(dimension), numBits: bits = 8 } = parameters;
+): Promise<Extract<CodeModel, { kind: "PQ" }>> {
+  const { numSubVectors: parts = defaultParts(dimension), numBits = 8 } = parameters;
+  const bits = numBits === 4 ? 4 : 8;
   const wordCount = 2 ** bits;
   const width = dimension / parts;
   const trained = someVectors(sample, dimension, WORD_SAMPLE_RATE * wordCount, seed);
@@ -91,7 +120,7 @@ export async function pqEncoder(
   await assignVectors(trained, centroids, by, (firstRow, nearest) => partitions.set(nearest, firstRow));
   const residuals = metric === "dot" ? trained : lessCentroids(trained, partitions, centroids, dimension);
   await breathe();
-  const words: Float32Array[] = [];
+  const words = new Float32Array(wordCount * dimension);
   const maxRounds = Math.min(MAX_WORD_ROUNDS, parameters.maxIterations ?? MAX_WORD_ROUNDS);
   for (let part = 0; part < parts; part++) {
     const options = {
@@ -102,13 +131,25 @@ export async function pqEncoder(
       seed: seed + part,
       signal,
     } as const;
-    words.push(await trainCentroids(partOf(residuals, dimension, part, width), options));
+    const own = await trainCentroids(partOf(residuals, dimension, part, width), options);
+    words.set(own, part * wordCount * width);
     await breathe();
   }
-  const flat = new Float32Array(wordCount * dimension);
-  for (const [part, own] of words.entries()) flat.set(own, part * wordCount * width);
+  return { kind: "PQ", bits, parts, dimension, words, isTransposed: false };
+}
+
+function pqEncoder(
+  { item, dimension, metric }: IndexedVectors,
+  { bits, parts, words }: Codebook,
+  centroids: Float32Array,
+  signal: AbortSignal | undefined,
+): Encoder {
+  const wordCount = 2 ** bits;
+  const width = dimension / parts;
+  const numbers = Float32Array.from(words);
   const codeBytes = (parts * bits) / 8;
   return {
+    model: { kind: "PQ", bits, parts, dimension, words, isTransposed: false },
     column: "__pq_code",
     isNullable: true,
     codeType: BYTE,
@@ -117,7 +158,7 @@ export async function pqEncoder(
     codebook: Tensor.create({
       dataType: TENSOR_TYPES.indexOf(item),
       shape: [wordCount, dimension],
-      data: encodeVector(item, Float64Array.from(flat)),
+      data: encodeVector(item, Float64Array.from(words)),
     }),
     storage: (position) => ({
       codebook_position: position,
@@ -130,7 +171,8 @@ export async function pqEncoder(
     async encode(vectors, own) {
       const encoded = metric === "dot" ? vectors : lessCentroids(vectors, own, centroids, dimension);
       const codes = new Uint8Array(own.length * codeBytes);
-      for (const [part, ofPart] of words.entries()) {
+      for (let part = 0; part < parts; part++) {
+        const ofPart = numbers.subarray(part * wordCount * width, (part + 1) * wordCount * width);
         const split = partOf(encoded, dimension, part, width);
         const options = { metric: "l2", dimension: width, signal } as const;
         await assignVectors(split, ofPart, options, (firstRow, nearest) => {

@@ -8,17 +8,20 @@
  *                      columns:  _rowid            u64
  *                                flat | __pq_code | __sq_code    fixed-size lists: the vectors, or their codes
  *
- * The rows of a partition follow each other, partition by partition. By cosine, vectors are stored with the length 1.
+ * The rows of a partition follow each other, partition by partition. By cosine, vectors are stored with the length 1. Of kinds
+ * with HNSW, index.idx has the graphs besides (graphFiles.ts).
  */
 
 import { UnsupportedError } from "../../errors.js";
 import { IvfModel } from "../../format/vectorIndex.js";
 import type { TableField } from "../../schema/schema.js";
 import { type FileColumnType, OpenIndexFile, UINT64_TYPE } from "../indexFile.js";
-import type { IndexFiles } from "../kind.js";
+import type { IndexFiles, VectorKindName } from "../kind.js";
 import { type Codes, openCodes } from "./codes.js";
+import { GraphFiles } from "./graphFiles.js";
 import { METRIC_NAMES, type Metric, type VectorItem, vectorItemOf } from "./metric.js";
 import { jsonMembers, type TensorNumbers, tensorValues } from "./tensors.js";
+import { codeKindOf, hasGraphs, VECTOR_KIND_NAMES } from "./vectorKindNames.js";
 
 export const INDEX_FILE = "index.idx";
 export const AUXILIARY_FILE = "auxiliary.idx";
@@ -27,13 +30,9 @@ export const ROW_ID_COLUMN = "_rowid";
 /** Bound on what a file may say. */
 const MAX_PARTITIONS = 2 ** 24;
 
-/** Kinds whose files are searched. */
-const SEARCHED = ["IVF_FLAT", "IVF_PQ", "IVF_SQ"] as const;
-type SearchedKind = (typeof SEARCHED)[number];
-
 /** What the files hold. */
 export interface IvfFiles {
-  readonly kind: SearchedKind;
+  readonly kind: VectorKindName;
   readonly metric: Metric;
   readonly item: VectorItem;
   readonly dimension: number;
@@ -44,6 +43,8 @@ export interface IvfFiles {
   /** Row ids, and codes. */
   readonly rows: OpenIndexFile;
   readonly codes: Codes;
+  /** Null for kinds without. */
+  readonly graphs: GraphFiles | null;
 }
 
 /**
@@ -57,9 +58,10 @@ export async function openIvfFiles(files: IndexFiles, { type }: TableField): Pro
   const dimension = type.size;
   const model = await OpenIndexFile.open(files, INDEX_FILE, []);
   const { kind, metric } = kindOf(model);
-  const centroids = centroidsOf(await modelOf(model), model, item, dimension);
+  const ivf = await modelOf(model);
+  const centroids = centroidsOf(ivf, model, item, dimension);
   const storage = await OpenIndexFile.open(files, AUXILIARY_FILE, []);
-  const codes = await openCodes(kind, metric, storage, item, dimension);
+  const codes = await openCodes(codeKindOf(kind), metric, storage, item, dimension);
   const { codeType, codeLength } = codes;
   const columns: readonly FileColumnType[] = [
     { name: ROW_ID_COLUMN, type: UINT64_TYPE },
@@ -70,14 +72,18 @@ export async function openIvfFiles(files: IndexFiles, { type }: TableField): Pro
   if (starts.length - 1 !== centroids.length / dimension) {
     rows.fail(`${starts.length - 1} partitions for ${centroids.length / dimension} centroids`);
   }
-  return { kind, metric, item, dimension, centroids, starts, rows, codes };
+  const rowCounts = (partition: number) => starts[partition + 1] - starts[partition];
+  const graphs = hasGraphs(kind)
+    ? await GraphFiles.open(files, INDEX_FILE, startsOf(ivf, model), rowCounts)
+    : null;
+  return { kind, metric, item, dimension, centroids, starts, rows, codes, graphs };
 }
 
-function kindOf(file: OpenIndexFile): { kind: SearchedKind; metric: Metric } {
+function kindOf(file: OpenIndexFile): { kind: VectorKindName; metric: Metric } {
   const { type, distance_type } = jsonMembers(file, file.text("lance:index"));
   const metric = METRIC_NAMES.find((name) => name === distance_type);
   if (metric === undefined) file.fail(`its distance is ${JSON.stringify(distance_type)}`);
-  const kind = SEARCHED.find((name) => name === type);
+  const kind = VECTOR_KIND_NAMES.find((name) => name === type);
   if (kind === undefined) {
     throw new UnsupportedError(`${file.path}: an index of type ${JSON.stringify(type)}`);
   }

@@ -6,11 +6,19 @@ import { breathe } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import type { TableField } from "../../schema/schema.js";
 import { integerWords } from "../indexFile.js";
-import type { IndexFiles } from "../kind.js";
+import type { IndexFiles, IndexTarget, VectorKindName } from "../kind.js";
+import type { CodeDistances } from "./codes.js";
 import { fillDistances, queryVector } from "./distance.js";
+import { searchGraph } from "./graphSearch.js";
 import { type IvfFiles, openIvfFiles, ROW_ID_COLUMN } from "./ivfFiles.js";
 import type { Metric, VectorItem } from "./metric.js";
 import type { NearestRows } from "./nearestRows.js";
+import type { IvfModelParts, VectorParameters } from "./writeIvf.js";
+
+/** Rows that a walk through a graph keeps in sight, for each that is wanted, where nobody says how many. */
+const BEAM_FACTOR = 1.5;
+/** Rows that are read at once where all are. */
+const PIECE_ROWS = 8192;
 
 export interface IvfSearch {
   /** The vector to search for. */
@@ -21,6 +29,8 @@ export interface IvfSearch {
   readonly mostProbes: number;
   /** Rows that are wanted. */
   readonly wantedRows: number;
+  /** Rows that a walk through a graph keeps in sight; undefined for half as many again as are wanted. */
+  readonly beam?: number;
   readonly lowerBound: number;
   readonly upperBound: number;
   /** The address of the row of an id, as a pair of words put into `address`; false where it is not to be found. */
@@ -60,9 +70,39 @@ export class IvfIndex {
     return this.#ivf.starts.length - 1;
   }
 
+  /** Of the file with the rows. */
+  get path(): string {
+    return this.#ivf.rows.path;
+  }
+
+  /** Settings by which a segment like this one is built. */
+  get parameters(): VectorParameters & { readonly indexType: VectorKindName } & IndexTarget["parameters"] {
+    const { kind, metric, codes, graphs } = this.#ivf;
+    const { model } = codes;
+    return {
+      indexType: kind,
+      distanceType: metric,
+      numPartitions: this.partitionCount,
+      ...(model.kind === "PQ" && { numSubVectors: model.parts, numBits: model.bits }),
+      ...graphs?.parameters,
+    };
+  }
+
+  /** What its rows were put into partitions and encoded by. */
+  get parts(): IvfModelParts {
+    const { kind, metric, item, dimension, centroids, codes } = this.#ivf;
+    return {
+      kind,
+      indexed: { item, dimension, metric },
+      centroids: Float32Array.from(centroids),
+      model: codes.model,
+    };
+  }
+
   get memoryWeight(): number {
-    const { starts, codes } = this.#ivf;
-    return 1024 + this.#centroidBytes.length + starts.byteLength + codes.memoryWeight;
+    const { starts, codes, graphs } = this.#ivf;
+    const graphBytes = graphs?.memoryWeight ?? 0;
+    return 1024 + this.#centroidBytes.length + starts.byteLength + codes.memoryWeight + graphBytes;
   }
 
   /** Offers the rows of the nearest partitions. */
@@ -95,11 +135,12 @@ export class IvfIndex {
 
   async #searchPartition(
     partition: number,
-    measure: ReturnType<IvfFiles["codes"]["from"]>,
-    { lowerBound, upperBound, place, signal }: IvfSearch,
+    measure: CodeDistances,
+    search: IvfSearch,
     nearest: NearestRows,
   ): Promise<number> {
     const { starts, dimension, centroids, rows, codes } = this.#ivf;
+    const { signal } = search;
     const [start, end] = [starts[partition], starts[partition + 1]];
     if (start === end) return 0;
     const [ids, values] = await Promise.all([
@@ -107,26 +148,67 @@ export class IvfIndex {
       this.#part(codes.column, partition, signal),
     ]);
     const words = integerWords(ids, rows.path);
-    const distances = new Float32Array(end - start);
-    measure(
-      centroids.subarray(partition * dimension, (partition + 1) * dimension),
-      bytesOf(values, (reason) => rows.fail(reason)),
-      distances,
+    const centroid = centroids.subarray(partition * dimension, (partition + 1) * dimension);
+    const bytes = bytesOf(values, (reason) => rows.fail(reason));
+    const offered = await this.#walkGraph(
+      partition,
+      measure.each(centroid, bytes, end - start),
+      words,
+      search,
+      nearest,
     );
+    if (offered !== null) return offered;
+    const distances = new Float32Array(end - start);
+    measure.all(centroid, bytes, distances);
+    return offerAll(words, distances, search, nearest);
+  }
+
+  /** Offers rows that the graph of the partition leads to; null where there is none, or it does not lead to enough. */
+  async #walkGraph(
+    partition: number,
+    distanceOf: (row: number) => number,
+    words: Uint32Array,
+    { beam, wantedRows, lowerBound, upperBound, place, signal }: IvfSearch,
+    nearest: NearestRows,
+  ): Promise<number | null> {
+    const { graphs, rows } = this.#ivf;
+    if (graphs === null) return null;
     const address = new Uint32Array(2);
-    let offered = 0;
-    for (let row = 0; row < distances.length; row++) {
-      const distance = distances[row];
-      // Rows that are too far away count as found: nothing is gained by looking further for others.
-      if (!(distance >= lowerBound && distance < upperBound)) continue;
-      if (distance > nearest.farthest) {
-        offered++;
-      } else if (place(words[2 * row], words[2 * row + 1], address)) {
-        nearest.add(distance, address[0], address[1]);
-        offered++;
+    const isThere = (row: number) => place(words[2 * row], words[2 * row + 1], address);
+    const found = await searchGraph({
+      graph: await graphs.graph(partition, words.length / 2, signal),
+      distanceOf,
+      beam: Math.max(wantedRows, beam ?? Math.ceil(BEAM_FACTOR * wantedRows)),
+      accepts: (row, distance) => distance >= lowerBound && distance < upperBound && isThere(row),
+      fail: (row) => rows.fail(`a graph leads to row ${row} of ${words.length / 2}`),
+      ...(signal && { signal }),
+    });
+    if (found === null) return null;
+    for (let at = 0; at < found.length; at++) {
+      if (isThere(found.rows[at])) nearest.add(found.distances[at], address[0], address[1]);
+    }
+    return found.length;
+  }
+
+  /** All rows with their codes, which follow each other row by row, in pieces of one partition each. */
+  async *codedRows(
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<{ partition: number; ids: Column; codes: Uint8Array }, void, undefined> {
+    const { starts, rows, codes } = this.#ivf;
+    const isTransposed = codes.model.kind === "PQ" && codes.model.isTransposed;
+    for (let partition = 0; partition < this.partitionCount; partition++) {
+      const partitionEnd = starts[partition + 1];
+      // What is transposed can be told apart as a whole only.
+      const most = isTransposed ? Number.POSITIVE_INFINITY : PIECE_ROWS;
+      for (let start = starts[partition]; start < partitionEnd; start += most) {
+        const end = Math.min(start + most, partitionEnd);
+        const [ids] = await rows.spans(ROW_ID_COLUMN, [{ start, end }], signal);
+        const [column] = await rows.spans(codes.column, [{ start, end }], signal);
+        const bytes = bytesOf(column, (reason) => rows.fail(reason));
+        yield { partition, ids, codes: isTransposed ? rowByRow(bytes, end - start) : bytes };
+        await breathe();
       }
     }
-    return offered;
   }
 
   #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
@@ -142,6 +224,39 @@ export class IvfIndex {
     const key = `${rows.cacheKey}${column}|${partition}`;
     return this.#files.parts.get(key, load) as Promise<Column>;
   }
+}
+
+/** Turns codes of which the first byte of all rows comes first, then the second, into one row after the other. */
+function rowByRow(codes: Uint8Array, rowCount: number): Uint8Array {
+  const codeBytes = codes.length / rowCount;
+  const turned = new Uint8Array(codes.length);
+  for (let byte = 0, from = 0; byte < codeBytes; byte++) {
+    for (let row = 0; row < rowCount; row++, from++) turned[row * codeBytes + byte] = codes[from];
+  }
+  return turned;
+}
+
+/** Offers all rows of a partition. */
+function offerAll(
+  words: Uint32Array,
+  distances: Float32Array,
+  { lowerBound, upperBound, place }: IvfSearch,
+  nearest: NearestRows,
+): number {
+  const address = new Uint32Array(2);
+  let offered = 0;
+  for (let row = 0; row < distances.length; row++) {
+    const distance = distances[row];
+    // Rows that are too far away count as found: nothing is gained by looking further for others.
+    if (!(distance >= lowerBound && distance < upperBound)) continue;
+    if (distance > nearest.farthest) {
+      offered++;
+    } else if (place(words[2 * row], words[2 * row + 1], address)) {
+      nearest.add(distance, address[0], address[1]);
+      offered++;
+    }
+  }
+  return offered;
 }
 
 /** The bytes of codes, which have no nulls. */

@@ -170,8 +170,8 @@ const VECTOR_MAXIMA = {
   sampleRate: 1_000_000,
   maxIterations: 100_000,
   targetPartitionSize: 2 ** 32 - 1,
-  m: 65_536,
-  efConstruction: 1_000_000,
+  m: 2048,
+  efConstruction: 10_000,
 } as const;
 
 function vectorSettings(request: CreateTableIndexRequest): AskedIndex["vector"] {

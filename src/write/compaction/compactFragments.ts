@@ -36,7 +36,7 @@ import type { ManifestFile } from "../../table/versions/manifest.js";
 import type { OpenLatest, OpenVersion } from "../../table/versions/tableAt.js";
 import { indicesOf } from "../../table/versions/versionContent.js";
 import { absentColumns } from "../absentColumns.js";
-import { writableKind } from "../indexes/openSegment.js";
+import { canBeWritten } from "../indexes/openSegment.js";
 import { type RemappedIndexes, remapIndexes } from "../indexes/remapIndexes.js";
 import { whileThere } from "../whileThere.js";
 import {
@@ -177,7 +177,7 @@ async function planOn(
   const isStable = hasStableRowIds(manifest);
   const indices = indicesOf(file);
   const coverages = indices.map(coverageOf);
-  const isWritten = indices.map((index) => writableKind(index) !== null);
+  const isWritten = await Promise.all(indices.map((index) => canBeWritten(base, index)));
   // Some index may cover more than is known here.
   const isUnknown = coverages.includes(null) || indices.some(({ name }) => name === DEFERRED_REMAP_INDEX);
   const fields = decodeSchema(manifest.fields, file.path);

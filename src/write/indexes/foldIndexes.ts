@@ -6,7 +6,7 @@
 
 import { ConcurrentModificationError, TableColumnNotFoundError } from "../../errors.js";
 import { CreateIndex, type DataFragment, type IndexMetadata, type Transaction } from "../../format/table.js";
-import type { IndexKind } from "../../indexes/kind.js";
+import type { MergeableKind } from "../../indexes/kind.js";
 import type { RowMoves } from "../../indexes/moves.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
@@ -24,7 +24,7 @@ import { whileThere } from "../whileThere.js";
 import { isSeen } from "./buildIndex.js";
 import { type IndexColumn, indexColumn, valuesKey } from "./indexColumn.js";
 import { indexRows } from "./indexRows.js";
-import { openSegment, writableKind } from "./openSegment.js";
+import { openIfReadable, writableKind } from "./openSegment.js";
 import { stayingFragments, stayingRows } from "./rowMoves.js";
 import { segmentMetadata, type WrittenSegment, writeSegment } from "./segment.js";
 
@@ -38,7 +38,7 @@ export interface FoldedIndexes {
 /** An index that is to be brought up to date. */
 interface Outdated {
   readonly index: NamedIndex;
-  readonly kind: IndexKind;
+  readonly kind: MergeableKind;
   readonly column: IndexColumn;
 }
 
@@ -70,14 +70,18 @@ export async function foldIndexes(
   const drafts = new Map<string, Draft>();
   let seen: readonly Outdated[] = [];
   const propose = async (base: OpenLatest<ReaderEnvironment>) => {
-    seen = outdatedIndexes(base.file);
-    if (seen.length === 0) return null;
+    const folded: Outdated[] = [];
     const newIndices: IndexMetadata[] = [];
+    seen = outdatedIndexes(base.file);
     for (const outdated of seen) {
       signal?.throwIfAborted();
       const draft = await draftOf(base, outdated, drafts, signal);
+      if (draft === null) continue;
+      folded.push(outdated);
       newIndices.push(metadataOf(base, outdated, draft));
     }
+    seen = folded;
+    if (seen.length === 0) return null;
     const removedIndices = seen.flatMap(({ index }) => [...index.segments]);
     const change = CreateIndex.create({ newIndices, removedIndices });
     return { transaction: newTransaction(base.version, "createIndex", change), names: namesOf(seen) };
@@ -133,7 +137,7 @@ async function draftOf(
   outdated: Outdated,
   drafts: Map<string, Draft>,
   signal: AbortSignal | undefined,
-): Promise<Draft> {
+): Promise<Draft | null> {
   const { index, column } = outdated;
   const { fragments } = base.file.manifest;
   const ids = index.segments.map(({ uuid }) => indexDirectoryName(uuid?.uuid ?? new Uint8Array(0)));
@@ -145,6 +149,7 @@ async function draftOf(
     await old.segment.discard();
   }
   const segment = await whileThere(base, () => writeMerged(base, outdated, signal));
+  if (segment === null) return null;
   const draft = { segment, key, fragmentIds: fragments.map(({ id }) => id) };
   drafts.set(index.name, draft);
   return draft;
@@ -153,18 +158,20 @@ async function draftOf(
 /**
  * Merges the rows that are not covered into the segment that there is. Several segments may hold entries of the same
  * fragment, of which only one is right: they are built anew.
+ * @returns null for an index whose files this release can't read
  */
 async function writeMerged(
   base: OpenLatest<ReaderEnvironment>,
   { index, kind, column }: Outdated,
   signal: AbortSignal | undefined,
-): Promise<WrittenSegment> {
+): Promise<WrittenSegment | null> {
   const { fragments } = base.file.manifest;
   const rowsOf = (some: readonly DataFragment[]) =>
     indexRows(base, { column, fragments: some, byPlace: kind.knowsPlaces, signal });
   const { segments } = index;
   const covered = segments.length === 1 ? coverageOf(segments[0]) : null;
-  const old = await openSegment(base, segments[0], kind, column.field);
+  const old = await openIfReadable(base, segments[0], kind, column.field);
+  if (old === null) return null;
   const options = { kind, field: column.field, parameters: old.parameters, signal };
   if (covered === null || covered.size === 0) {
     return writeSegment(base.at, options, (target) => kind.build(rowsOf(fragments), target));

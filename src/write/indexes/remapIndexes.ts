@@ -1,7 +1,7 @@
 /** Writes the indexes anew whose rows a compaction moves. */
 
 import type { IndexMetadata, RewrittenIndex } from "../../format/table.js";
-import type { IndexKind } from "../../indexes/kind.js";
+import type { MergeableKind } from "../../indexes/kind.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { coverageOf } from "../../table/commit/indexCoverage.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
@@ -22,7 +22,7 @@ export interface RemappedIndexes {
  * The kind by which a segment is written anew when fragments that it covers are merged; null where it can't be, or needn't
  * because it knows its rows by stable ids.
  */
-function remappedKind(segment: IndexMetadata, hasStableIds: boolean): IndexKind | null {
+function remappedKind(segment: IndexMetadata, hasStableIds: boolean): MergeableKind | null {
   const kind = writableKind(segment);
   return kind === null || (hasStableIds && !kind.knowsPlaces) ? null : kind;
 }
@@ -60,7 +60,7 @@ export async function remapIndexes(
 
 async function writeRemapped(
   base: OpenVersion<ReaderEnvironment>,
-  { index, kind, covered }: { index: IndexMetadata; kind: IndexKind; covered: ReadonlySet<number> },
+  { index, kind, covered }: { index: IndexMetadata; kind: MergeableKind; covered: ReadonlySet<number> },
   groups: readonly MergedFragments[],
   signal: AbortSignal | undefined,
 ): Promise<WrittenSegment> {

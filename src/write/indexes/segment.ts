@@ -15,9 +15,12 @@ import { indexDirectoryName, indicesDirectory } from "../../table/versions/paths
 import type { VersionsAt } from "../../table/versions/versions.js";
 import { rowSorter } from "./indexRows.js";
 
+/** What is recorded of the kind of a segment. */
+type SegmentKind = Pick<BuildableKind, "typeUrl" | "details" | "indexVersion" | "versionOf">;
+
 /** A segment whose files are complete and would survive a power cut. */
 export interface WrittenSegment {
-  readonly kind: BuildableKind;
+  readonly kind: SegmentKind;
   readonly parameters: IndexTarget["parameters"];
   readonly uuid: Uuid;
   readonly files: readonly WrittenIndexFile[];
@@ -28,7 +31,7 @@ export interface WrittenSegment {
 }
 
 export interface SegmentOptions {
-  readonly kind: BuildableKind;
+  readonly kind: SegmentKind;
   readonly field: IndexTarget["field"];
   readonly parameters?: IndexTarget["parameters"];
   /** Approximate number of rows; of use to kinds for vectors. Default 0. */

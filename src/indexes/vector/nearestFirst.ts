@@ -1,0 +1,111 @@
+/** Rows of a partition in the order of their distances, as walks through graphs keep them. */
+
+/** Rows still to be looked at; the nearest is taken first. */
+export class NearestFirst {
+  #distances = new Float64Array(256);
+  #rows = new Uint32Array(256);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Distance of the nearest. */
+  get nearest(): number {
+    return this.#distances[0];
+  }
+
+  clear(): void {
+    this.#length = 0;
+  }
+
+  add(distance: number, row: number): void {
+    if (this.#length === this.#rows.length) this.#grow();
+    const [distances, rows] = [this.#distances, this.#rows];
+    let place = this.#length++;
+    while (place > 0) {
+      const parent = (place - 1) >>> 1;
+      if (distances[parent] <= distance) break;
+      distances[place] = distances[parent];
+      rows[place] = rows[parent];
+      place = parent;
+    }
+    distances[place] = distance;
+    rows[place] = row;
+  }
+
+  /** Takes the nearest row out; there must be one. */
+  take(): number {
+    const [distances, rows] = [this.#distances, this.#rows];
+    const row = rows[0];
+    const last = --this.#length;
+    const distance = distances[last];
+    let place = 0;
+    for (;;) {
+      let child = 2 * place + 1;
+      if (child >= last) break;
+      if (child + 1 < last && distances[child + 1] < distances[child]) child++;
+      if (distances[child] >= distance) break;
+      distances[place] = distances[child];
+      rows[place] = rows[child];
+      place = child;
+    }
+    distances[place] = distance;
+    rows[place] = rows[last];
+    return row;
+  }
+
+  #grow(): void {
+    const distances = new Float64Array(2 * this.#rows.length);
+    distances.set(this.#distances);
+    this.#distances = distances;
+    const rows = new Uint32Array(2 * this.#rows.length);
+    rows.set(this.#rows);
+    this.#rows = rows;
+  }
+}
+
+/** The nearest of all rows that were offered, at most so many, in order. */
+export class Beam {
+  readonly distances: Float64Array;
+  readonly rows: Uint32Array;
+  #length = 0;
+
+  constructor(readonly size: number) {
+    this.distances = new Float64Array(size);
+    this.rows = new Uint32Array(size);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** A row that is not nearer is of no use. */
+  get bound(): number {
+    return this.#length < this.size ? Number.POSITIVE_INFINITY : this.distances[this.size - 1];
+  }
+
+  clear(): void {
+    this.#length = 0;
+  }
+
+  /**
+   * @param distance below the bound
+   * @returns the place of the row
+   */
+  add(distance: number, row: number): number {
+    const [distances, rows] = [this.distances, this.rows];
+    const last = this.#length < this.size ? this.#length++ : this.size - 1;
+    let place = 0;
+    for (let end = last; place < end; ) {
+      const middle = (place + end) >>> 1;
+      if (distances[middle] <= distance) place = middle + 1;
+      else end = middle;
+    }
+    distances.copyWithin(place + 1, place, last);
+    rows.copyWithin(place + 1, place, last);
+    distances[place] = distance;
+    rows[place] = row;
+    return place;
+  }
+}

@@ -1,0 +1,43 @@
+/** Items pass from one side to the other one at a time, and neither waits for ever. */
+
+import { expect, it } from "vitest";
+import { Handover } from "../../src/async/handover.js";
+
+it("hands over all items in order, each once the one before is done with", async () => {
+  const handover = new Handover<number>();
+  const steps: string[] = [];
+  const take = async () => {
+    for await (const item of handover) {
+      await Promise.resolve();
+      steps.push(`took ${item}`);
+    }
+    steps.push("ended");
+  };
+  const taken = take();
+  for (let item = 0; item < 3; item++) {
+    await handover.put(item);
+    steps.push(`gave ${item}`);
+  }
+  handover.end();
+  await taken;
+  expect(steps).toEqual(["took 0", "gave 0", "took 1", "gave 1", "took 2", "gave 2", "ended"]);
+});
+
+it("tells who takes of a failure, and who gives of an early end", async () => {
+  const failing = new Handover<number>();
+  const taken = (async () => {
+    for await (const item of failing) expect(item).toBe(1);
+  })();
+  await failing.put(1);
+  failing.fail(new RangeError("no more"));
+  await expect(taken).rejects.toThrow("no more");
+  await expect(failing.put(2)).rejects.toThrow("no more");
+
+  const leaving = new Handover<number>();
+  const left = (async () => {
+    for await (const item of leaving) if (item === 1) return item;
+    return null;
+  })();
+  await expect(leaving.put(1)).rejects.toThrow("nobody takes");
+  expect(await left).toBe(1);
+});
