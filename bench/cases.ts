@@ -19,6 +19,7 @@ import { indexCases } from "./cases/scalarIndex.js";
 import { takeCases } from "./cases/take.js";
 import { textCases } from "./cases/textIndex.js";
 import { upkeepCases } from "./cases/upkeep.js";
+import { vectorIndexCases } from "./cases/vectorIndex.js";
 import { vectorSearchCases } from "./cases/vectorSearch.js";
 import { writeCases } from "./cases/write.js";
 
@@ -33,6 +34,7 @@ export const CASES: readonly BenchCase[] = [
   ...queryCases,
   ...indexCases,
   ...vectorSearchCases,
+  ...vectorIndexCases,
   ...textCases,
   ...eventLoopCases,
   ...takeCases,

@@ -3,7 +3,7 @@
  * so that a page costs what is on it.
  */
 
-import { CorruptFileError, PermissionDeniedError } from "../errors.js";
+import { CorruptFileError, InvalidInputError, PermissionDeniedError } from "../errors.js";
 import type { Disk } from "../io/disk/disk.js";
 import { join } from "../platform/native.js";
 import { parseManifestName, versionsDirectory } from "../table/versions/paths.js";
@@ -171,10 +171,22 @@ async function childProbe(
   };
 }
 
+/**
+ * A root that is not there is an empty one. Anything else in its place is a mistake that an empty list would hide.
+ * @throws InvalidInputError
+ */
+export async function refuseFileAsRoot({ disk, root }: CatalogEnvironment): Promise<void> {
+  const stat = await disk.stat(root);
+  if (stat === null || stat.kind === "directory") return;
+  throw new InvalidInputError(`root: ${root} is not the path of a directory: there is a file`);
+}
+
 /** Names of directories in the root that a table of the root may have, in order. */
-async function rootTableNames({ disk, root }: CatalogEnvironment): Promise<string[]> {
+async function rootTableNames(environment: CatalogEnvironment): Promise<string[]> {
+  const entries = await environment.disk.list(environment.root);
+  if (entries === null) await refuseFileAsRoot(environment);
   const names: string[] = [];
-  for (const entry of (await disk.list(root)) ?? []) {
+  for (const entry of entries ?? []) {
     const name = entry.kind === "directory" ? rootTableAt(entry.name) : null;
     if (name !== null) names.push(name);
   }

@@ -52,6 +52,21 @@ const failureOf = (run: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
+it("a root that is a file lists nothing, and says so", async () => {
+  const base = await makeTempDir();
+  const root = join(base, "file");
+  await writeFile(root, "");
+  await using ns = new DirectoryNamespace({ root, durability: "none" });
+  for (const listed of [ns.listTables({ id: [] }), ns.listAllTables(), ns.listNamespaces({ id: [] })]) {
+    const error = await failureOf(listed);
+    expect(error).toBeInstanceOf(InvalidInputError);
+    expect((error as Error).message).toBe(`root: ${root} is not the path of a directory: there is a file`);
+  }
+  await using absent = new DirectoryNamespace({ root: join(base, "none"), durability: "none" });
+  expect(await absent.listAllTables()).toMatchObject({ tables: [] });
+  expect(await absent.listNamespaces({ id: [] })).toMatchObject({ namespaces: [] });
+});
+
 describe.each(WAYS)("%s", (_name, run) => {
   const impossible: [what: string, make: (base: string) => Promise<string>, reason: string][] = [
     [

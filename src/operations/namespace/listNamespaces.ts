@@ -1,6 +1,6 @@
 /** ListNamespaces: names of the namespaces directly in one, page by page. */
 
-import { pageOf, pageOfExisting } from "../../catalog/listing.js";
+import { pageOf, pageOfExisting, refuseFileAsRoot } from "../../catalog/listing.js";
 import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { objectIdOf, requireNamespace } from "../../catalog/rows/objects.js";
 import type { ListNamespacesRequest, ListNamespacesResponse } from "../../namespace/namespaces.js";
@@ -18,6 +18,7 @@ export async function listNamespaces(
   const catalog = await readCatalog(context);
   requireNamespace(catalog, path);
   const all = catalog.childrenOf(objectIdOf(path)).namespaces;
+  if (all.length === 0 && path.length === 0) await refuseFileAsRoot(context);
   const isVisible = access.visibility("namespaceExists");
   const { names, pageToken } =
     isVisible === null

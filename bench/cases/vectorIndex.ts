@@ -1,0 +1,126 @@
+/** Indexes on vectors: building them, and the nearest rows by them. Each side asks the index that it built itself. */
+
+import { join } from "node:path";
+import { tableToIPC } from "apache-arrow";
+import { Index } from "tiltyard-reference/session.js";
+import type { BenchCase, Size } from "../case.js";
+import { openReference, openTiltyard } from "../sides.js";
+import { DIMENSION, queryVectors, rowsFrom } from "../vectorData.js";
+
+const ROWS: Readonly<Record<Size, number>> = { small: 600, large: 100_000 };
+const NEAREST = 10;
+
+/** What an index is made with, and searched with. */
+interface Kind {
+  readonly indexType: "IVF_FLAT" | "IVF_PQ" | "IVF_HNSW_SQ";
+  partitions(size: Size): number;
+  config(numPartitions: number): Index;
+  readonly search: { readonly nprobes: number; readonly ef?: number };
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    indexType: "IVF_FLAT",
+    partitions: (size) => (size === "small" ? 4 : 256),
+    config: (numPartitions) => Index.ivfFlat({ numPartitions, distanceType: "l2" }),
+    search: { nprobes: 8 },
+  },
+  {
+    indexType: "IVF_PQ",
+    partitions: (size) => (size === "small" ? 4 : 256),
+    config: (numPartitions) => Index.ivfPq({ numPartitions, numSubVectors: 16, distanceType: "l2" }),
+    search: { nprobes: 8 },
+  },
+  {
+    indexType: "IVF_HNSW_SQ",
+    partitions: () => 1,
+    config: (numPartitions) => Index.hnswSq({ numPartitions, distanceType: "l2" }),
+    search: { nprobes: 1, ef: 50 },
+  },
+];
+
+async function open(directory: string, kind: Kind, size: Size) {
+  const root = join(directory, "tables");
+  const ns = openTiltyard(root);
+  const reference = await openReference(root);
+  const rows = tableToIPC(rowsFrom(0, ROWS[size]), "stream");
+  for (const name of ["ours", "theirs"]) await ns.createTable({ id: [name] }, rows);
+  const table = await reference.openTable("theirs");
+  const numPartitions = kind.partitions(size);
+  return {
+    ns,
+    table,
+    async buildOurs() {
+      const { jobId } = await ns.createTableIndex({
+        ...{ id: ["ours"], column: "v", indexType: kind.indexType, distanceType: "l2", numPartitions },
+        ...{ replace: true, ...(kind.indexType === "IVF_PQ" && { numSubVectors: 16 }) },
+      });
+      const { state, error } = await ns.waitForJob({ jobId });
+      if (state !== "Succeeded") throw new Error(`the build ended as ${state}: ${error?.message}`);
+    },
+    async buildTheirs() {
+      await table.createIndex("v", { config: kind.config(numPartitions), replace: true });
+    },
+    async close() {
+      await ns.close();
+      reference.close();
+    },
+  };
+}
+
+const build = (kind: Kind): BenchCase => ({
+  area: "write",
+  name: `build ${kind.indexType}, 100,000 × ${DIMENSION}`,
+  rounds: { small: 1, large: 2 },
+  collectFirst: true,
+  async prepare(directory, size) {
+    const { buildOurs, buildTheirs, close } = await open(directory, kind, size);
+    return {
+      work: { amount: ROWS[size], unit: "rows" },
+      sides: [
+        { name: "tiltyard", run: buildOurs },
+        { name: "reference", run: buildTheirs },
+      ],
+      close,
+    };
+  },
+});
+
+const ask = (kind: Kind): BenchCase => ({
+  area: "read",
+  name: `nearest 10 by ${kind.indexType}, 100,000 × ${DIMENSION}`,
+  rounds: { small: 2, large: 200 },
+  async prepare(directory, size) {
+    const { ns, table, buildOurs, buildTheirs, close } = await open(directory, kind, size);
+    await buildOurs();
+    await buildTheirs();
+    const next = queryVectors();
+    const { nprobes, ef } = kind.search;
+    const check = (found: number): void => {
+      if (found !== NEAREST) throw new Error(`${found} rows, not ${NEAREST}`);
+    };
+    return {
+      work: { amount: 1, unit: "calls" },
+      sides: [
+        {
+          name: "tiltyard",
+          async run() {
+            const request = { id: ["ours"], vector: next(), k: NEAREST, columns: ["id"], ...kind.search };
+            check((await (await ns.queryTable(request)).toArrow()).numRows);
+          },
+        },
+        {
+          name: "reference",
+          async run() {
+            const query = table.query().nearestTo(next()).limit(NEAREST).nprobes(nprobes);
+            if (ef !== undefined) query.ef(ef);
+            check((await query.select(["id", "_distance"]).toArrow()).numRows);
+          },
+        },
+      ],
+      close,
+    };
+  },
+});
+
+export const vectorIndexCases: readonly BenchCase[] = KINDS.flatMap((kind) => [build(kind), ask(kind)]);
