@@ -235,6 +235,17 @@ export const laneNumbers = (
   left: Code,
   right: Code,
 ): Code => [left, right, vector(ARITHMETIC[shape][operation])];
+/** Lanes that are all ones where the float of `left` is above that of `right`, else 0. */
+export const floatsAbove = (left: Code, right: Code): Code => [left, right, vector(0x44)];
+/** The bits of `one` where those of a mask are set, else those of `other`. */
+export const choose = (one: Code, other: Code, mask: Code): Code => [one, other, mask, vector(0x52)];
+/** A float of 32 bits at an address, in all lanes. */
+export const vectorOfFloat = (address: Code, offset = 0): Code => [
+  address,
+  vector(0x09),
+  0,
+  unsigned(offset),
+];
 /** Lanes that are all ones where the float of `left` is not below that of `right`, else 0. */
 export const floatsAtLeast = (left: Code, right: Code): Code => [left, right, vector(0x46)];
 /** The low 4 words of 16 bits as 4 of 32 bits. */

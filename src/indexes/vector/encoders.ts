@@ -94,7 +94,7 @@ function sqEncoder({ dimension }: IndexedVectors, model: Extract<CodeModel, { ki
 }
 
 /** Vectors on which codewords are trained, for each of these. */
-const WORD_SAMPLE_RATE = 128;
+const WORD_SAMPLE_RATE = 256;
 const MAX_WORD_ROUNDS = 25;
 
 /** The number of the parts of a vector where nobody says how many. */

@@ -6,6 +6,7 @@
 import { breathe } from "../../async/eventLoop.js";
 import { fillDistances, type QueryVector } from "./distance.js";
 import type { Metric } from "./metric.js";
+import { type LoadedCentroids, loadCentroids } from "./nearestKernel.js";
 
 /** Products of values that are computed before other work on the thread has its turn. */
 const STEP_PRODUCTS = 2 ** 23;
@@ -181,19 +182,36 @@ export async function assignVectors(
   const rowCount = vectors.length / dimension;
   const products = Math.floor(STEP_PRODUCTS / (count * dimension));
   const stepRows = Math.max(MIN_STEP_ROWS, Math.min(MAX_STEP_ROWS, products));
+  const find = finderOf(centroids, dimension, metric);
+  for (let start = 0; start < rowCount; start += stepRows) {
+    signal?.throwIfAborted();
+    const rows = Math.min(stepRows, rowCount - start);
+    const nearest = new Uint32Array(rows);
+    const distances = new Float32Array(rows);
+    find(vectors.subarray(start * dimension, (start + rows) * dimension), rows, nearest, distances);
+    take(start, nearest, distances);
+    await breathe();
+  }
+}
+
+type FindNearest = LoadedCentroids["find"];
+
+/** Measures all vectors from one centroid after the other, where there is no quicker way. */
+function finderOf(centroids: Float32Array, dimension: number, metric: "l2" | "dot"): FindNearest {
+  // Others load theirs while this one waits: it loads its own again for each step.
+  if (loadCentroids(centroids, dimension, metric) !== null) {
+    return (...step) => loadCentroids(centroids, dimension, metric)?.find(...step);
+  }
+  const count = centroids.length / dimension;
   const queries = Array.from({ length: count }, (_, own): QueryVector => {
     const numbers = centroids.slice(own * dimension, (own + 1) * dimension);
     return { numbers, bytes: new Uint8Array(numbers.buffer), norm: 1 };
   });
-  const room = queries.map(() => new Float32Array(Math.min(stepRows, rowCount)));
-  for (let start = 0; start < rowCount; start += stepRows) {
-    signal?.throwIfAborted();
-    const rows = Math.min(stepRows, rowCount - start);
-    const values = vectors.subarray(start * dimension, (start + rows) * dimension);
+  return (values, rows, nearest, least) => {
     const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+    const room = queries.map(() => new Float32Array(rows));
     fillDistances("float32", metric, queries, dimension, bytes, rows, room);
-    const nearest = new Uint32Array(rows);
-    const least = room[0].slice(0, rows);
+    least.set(room[0]);
     for (let own = 1; own < count; own++) {
       const distances = room[own];
       for (let row = 0; row < rows; row++) {
@@ -203,7 +221,5 @@ export async function assignVectors(
         }
       }
     }
-    take(start, nearest, least);
-    await breathe();
-  }
+  };
 }
