@@ -12,9 +12,9 @@ import { makeTempDir } from "../support/tempDir.js";
 import { nearestOf, randomNumbers, type TestRow, testRows, vectorTable } from "../support/vectorTables.js";
 
 const DIMENSION = 16;
-const ROWS = 3000;
+const ROWS = 2000;
 const PARTITIONS = 8;
-const QUERIES = 40;
+const QUERIES = 60;
 const NEAREST = 10;
 const METRICS = ["l2", "cosine", "dot"] as const;
 type FloatMetric = (typeof METRICS)[number];
@@ -136,8 +136,9 @@ describe.each(METRICS)("by %s", (distanceType) => {
       const byTheirs = await foundThere(other, distanceType, rows, nprobes);
       const own = await foundHere(ours, distanceType, rows, nprobes);
       // Few queries, and an index of the reference's that is another each time: chance moves some points.
-      expect(by, `${nprobes} probes`).toBeGreaterThanOrEqual(byTheirs - 0.05);
-      expect(own).toBeGreaterThanOrEqual(by - 0.01);
+      expect(by, `${nprobes} probes`).toBeGreaterThanOrEqual(byTheirs - 0.07);
+      // Of rows with the same codes either may come first.
+      expect(own).toBeGreaterThanOrEqual(by - 0.02);
       if (indexType === "IVF_FLAT" && nprobes === PARTITIONS) expect(by).toBeGreaterThan(0.999);
     }
   });

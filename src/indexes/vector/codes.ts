@@ -14,6 +14,8 @@
 import type { LogicalType } from "../../arrow/types/type.js";
 import { Tensor } from "../../format/vectorIndex.js";
 import type { OpenIndexFile } from "../indexFile.js";
+import type { Codebook } from "./codebook.js";
+import { arrangeWords, fillSquaresInKernel } from "./codebookKernel.js";
 import { distanceToRow, fillDistances, queryVector } from "./distance.js";
 import type { Metric, VectorItem } from "./metric.js";
 import { jsonMembers, type TensorNumbers, tensorValues } from "./tensors.js";
@@ -44,17 +46,6 @@ export type CodeModel =
   | { readonly kind: "FLAT" }
   | ({ readonly kind: "PQ" } & Codebook)
   | { readonly kind: "SQ"; readonly start: number; readonly end: number };
-
-/** The codewords of PQ. */
-export interface Codebook {
-  readonly bits: 4 | 8;
-  /** Number of the parts of a vector. */
-  readonly parts: number;
-  readonly dimension: number;
-  /** Part by part its codewords, one behind the other. */
-  readonly words: TensorNumbers;
-  readonly isTransposed: boolean;
-}
 
 const BYTE: LogicalType = { kind: "int", bits: 8, signed: false };
 
@@ -141,11 +132,12 @@ function pqCodes(codebook: Codebook, metric: Metric): Codes {
   const { bits, parts, words } = codebook;
   const wordCount = 2 ** bits;
   const byteCount = (parts * bits) / 8;
+  const arranged = metric === "dot" ? null : arrangeWords(codebook);
   return {
     column: "__pq_code",
     codeType: BYTE,
     codeLength: byteCount,
-    memoryWeight: words.byteLength,
+    memoryWeight: words.byteLength + (arranged?.byteLength ?? 0),
     model: { kind: "PQ", ...codebook },
     from(query) {
       const table = new Float32Array(parts * wordCount);
@@ -156,6 +148,7 @@ function pqCodes(codebook: Codebook, metric: Metric): Codes {
         if (metric === "dot") return;
         for (let index = 0; index < residual.length; index++)
           residual[index] = query[index] - centroid[index];
+        if (arranged !== null && fillSquaresInKernel(codebook, arranged, residual, table)) return;
         fillSquares(codebook, residual, table);
       };
       return {

@@ -2,7 +2,7 @@
 
 import { alignedBytes } from "../../bytes/aligned.js";
 import { decodeHalfFloat } from "../../bytes/halfFloat.js";
-import type { Codebook } from "./codes.js";
+import type { Codebook } from "./codebook.js";
 import type { Encoder } from "./encoders.js";
 import type { IndexedVectors } from "./indexedVectors.js";
 import { type SpaceValues, type VectorSpace, vectorSpace } from "./vectorSpace.js";
