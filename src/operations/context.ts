@@ -54,8 +54,8 @@ const CATALOG_CACHE_BYTES = 32 * 1024 * 1024;
 const CHUNK_MAP_CACHE_BYTES = 64 * 1024 * 1024;
 /** Maximum bytes of open indexes in the cache: of what they keep in memory of their files. */
 const INDEX_CACHE_BYTES = 32 * 1024 * 1024;
-/** Maximum bytes of pages of indexes in the cache. */
-const INDEX_PART_CACHE_BYTES = 64 * 1024 * 1024;
+/** Maximum bytes of parts of indexes in the cache: a graph of vectors, which is walked all over, is one part. */
+const INDEX_PART_CACHE_BYTES = 512 * 1024 * 1024;
 /** Bytes of memory reused for reads whose bytes are dropped at once. */
 const SCRATCH_BYTES = 4 * 1024 * 1024;
 
