@@ -186,6 +186,37 @@ describe("a lock without an owner", () => {
   });
 });
 
+describe("a maker that is suspended right after it made its entry", () => {
+  test.each([
+    ["found dead", () => undefined],
+    [
+      "overruled by another that holds the lock by now",
+      (directory: string) => putInLock(directory, deadOwner()),
+    ],
+  ])("and %s tries again", async (_, holdInstead) => {
+    const directory = await makeTempDir();
+    const [inline, pooled] = [fs.readdirSync, fs.readdir as (...operands: unknown[]) => void];
+    let overruled = 0;
+    const overrule = (listed: string) => {
+      if (path.basename(listed) !== LOCK_NAME || overruled > 0) return;
+      overruled++;
+      fs.rmSync(listed, { recursive: true });
+      void holdInstead(directory);
+    };
+    vi.spyOn(fs, "readdirSync").mockImplementation(((...operands: [string]) => {
+      overrule(operands[0]);
+      return inline(...operands);
+    }) as typeof fs.readdirSync);
+    vi.spyOn(fs, "readdir").mockImplementation((...operands: unknown[]) => {
+      overrule(String(operands[0]));
+      return Reflect.apply(pooled, fs, operands) as never;
+    });
+    expect(await take(directory)).toBe("mine");
+    expect(overruled).toBe(1);
+    expect(await entriesOfLock(directory)).toBeNull();
+  });
+});
+
 describe("an owner that died beside another", () => {
   test("does not cost the other its lock", async () => {
     const directory = await makeTempDir();

@@ -120,8 +120,7 @@ export class HeldLock implements LockLease {
   async retake(staleMs: number): Promise<boolean> {
     if (staleMs !== this.#staleMs || this.compromised || !(await this.#rename(newOwnerName()))) return false;
     // As after making it: who was about to make an entry in a directory of this name gives way, as this one does.
-    const entries = await entriesOfLock(this.#lockPath).catch(() => []);
-    return entries.length === 1;
+    return this.#isAlone().catch(() => false);
   }
 
   async release(): Promise<void> {
@@ -172,6 +171,17 @@ export class HeldLock implements LockLease {
     }
   }
 
+  /** Whether the owner's entry is there, and no other one. */
+  async #isAlone(): Promise<boolean> {
+    try {
+      const entries = await entriesOfLock(this.#lockPath);
+      return entries.length === 1 && entries[0] === this.#owner;
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+  }
+
   async #isThere(): Promise<boolean> {
     return (await statOrUndefined(this.#ownerPath)) !== undefined;
   }
@@ -207,8 +217,9 @@ export class HeldLock implements LockLease {
       await removeDirectory(this.#lockPath).catch(() => undefined);
       throw error;
     }
-    // A directory that was removed and made again meanwhile may hold two entries: both owners give way.
-    if ((await entriesOfLock(this.#lockPath)).length !== 1) {
+    // A directory that was removed and made again meanwhile may hold two entries: both owners give way. Where this
+    // process was suspended for long, others took it for dead, and its entry is gone.
+    if (!(await this.#isAlone())) {
       await removeEntry(this.#ownerPath).catch(ignoreMissing);
       throw heldByAnother();
     }
