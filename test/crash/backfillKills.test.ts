@@ -11,11 +11,11 @@ import { Int32, Int64, Table, tableFromIPC, vectorFromArray } from "apache-arrow
 import { DirectoryNamespace } from "tiltyard";
 import { afterEach, describe, expect, it } from "vitest";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
+import { runsOf } from "../support/effort.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-/** Kills of `npm test`, and what the soak multiplies them by. */
-const KILLS = 20 * Number(process.env.SOAK_SCALE ?? "1") * (process.env.SOAK_SCALE === undefined ? 1 : 3);
+const KILLS = runsOf("BACKFILL_KILLS", 32);
 const FRAGMENTS = 6;
 const FRAGMENT_ROWS = 100;
 const BATCH_ROWS = 10;

@@ -6,6 +6,7 @@ import { BITMAP } from "../../src/indexes/bitmap.js";
 import { uint64Column } from "../../src/indexes/indexFile.js";
 import { LABEL_LIST } from "../../src/indexes/labelList.js";
 import type { TableField } from "../../src/schema/schema.js";
+import { someOf } from "../support/effort.js";
 import { Random } from "../support/generators.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { expectAnswers, expectRows } from "./expectAnswers.js";
@@ -46,7 +47,7 @@ const SHAPES: ValueShape[] = [
   { rowCount: 20_000, nulls: 0.3, distinct: 0 },
 ];
 
-describe.each(BITMAP_TYPES)("BITMAP of %s", (type) => {
+describe.each(someOf(BITMAP_TYPES, 3))("BITMAP of %s", (type) => {
   const field = fieldOf(type);
 
   it.each(SHAPES)("answers as a look at every row does: $rowCount rows, $nulls nulls", async (shape) => {
@@ -86,7 +87,7 @@ function listColumn(item: TableField, lists: Lists): ListColumn {
   };
 }
 
-describe.each(BITMAP_TYPES)("LABEL_LIST of %s", (type) => {
+describe.each(someOf(BITMAP_TYPES, 5))("LABEL_LIST of %s", (type) => {
   const item = fieldOf(type);
   const field: TableField = { ...item, ...fieldOf("list"), children: [item] };
 

@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import * as arrow21 from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError, type RowsInput } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { someOf } from "../support/effort.js";
 import { compareSchemas, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -140,7 +141,7 @@ describe.each(RELEASES)("%s", (_, arrow, types) => {
     }
   });
 
-  describe.each(Object.entries(types))("a column of type %s", (_type, make) => {
+  describe.each(someOf(Object.entries(types)))("a column of type %s", (_type, make) => {
     const schema = new arrow.Schema([new arrow.Field("v", make(arrow), true)]);
 
     it.each(Object.entries(WAYS))("without rows, by %s", async (_way, empty) => {

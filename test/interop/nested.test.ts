@@ -20,6 +20,7 @@ import {
   UnsupportedError,
 } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runsOf } from "../support/effort.js";
 import { makeColumn } from "../support/generators.js";
 import * as interop from "../support/interop.js";
 import {
@@ -112,7 +113,7 @@ describe("values larger than a chunk", () => {
     ];
     const faults = new Set<string>();
     for (const column of around) {
-      for (let seed = 1; seed <= 12; seed++) {
+      for (let seed = 1; seed <= runsOf("LARGE_NESTED", 12); seed++) {
         const rows = makeNestedTable({ columns: [column], rowCount: seed % 4 === 0 ? 40 : 5, seed });
         // The reference reads nulls around lists of such values as values, its own too.
         for (const exchange of [interop.writeThere, interop.writeHere]) {

@@ -3,6 +3,7 @@
 import { tableFromIPC, tableToIPC } from "apache-arrow";
 import { DirectoryNamespace, TableSchemaValidationError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runsOf } from "../support/effort.js";
 import { exchangeTables } from "../support/interop.js";
 import {
   leaf,
@@ -60,7 +61,7 @@ describe("nested columns of 2.0", () => {
   };
 
   it("span pages that end where they like", async () => {
-    const large = { ...spec, rowCount: 900_000, columns: [spec.columns[1]] };
+    const large = { ...spec, rowCount: runsOf("NESTED_ROWS", 1_200_000), columns: [spec.columns[1]] };
     await writeThere(large);
     await writeHere(large);
   });

@@ -3,12 +3,13 @@
 import { Field, Int32, Schema, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
+import { runsOf } from "../support/effort.js";
 import { type EngineOutcome, type EngineStep, raceEngines } from "../support/engineWorker.js";
 import { ReferenceWorker, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const ROUNDS = 12;
-const APPENDS = 40;
+const ROUNDS = runsOf("SCHEMA_ROUNDS", 24);
+const APPENDS = 3 * ROUNDS;
 const id = ["t"];
 
 const SCHEMA = new Schema([new Field("v", new Int32(), true)]);
