@@ -18,7 +18,7 @@ import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { watchedDisk } from "../support/watchedDisk.js";
 
-const STRIDE = Math.ceil(strideOf("CRASH_STRIDE", 12) / 3);
+const STRIDE = Math.ceil(strideOf("CRASH_STRIDE", 6) / 3);
 const id = ["t"];
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);

@@ -17,7 +17,7 @@ import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = strideOf("CRASH_STRIDE", 29);
+const STRIDE = strideOf("CRASH_STRIDE", 15);
 const id = ["t"];
 const BLOB = new Struct([new Field("data", new LargeBinary(), true), new Field("uri", new Utf8(), true)]);
 /** Up to 4 bytes in the data file, up to 8 in a side file with others, of which one has 16 at most. */

@@ -47,7 +47,7 @@ import { makeTempDir } from "../support/tempDir.js";
 
 const FEWEST_CELLS = 1_500;
 /** Every so manieth group of cells is filled. */
-const STRIDE = strideOf("MATRIX_STRIDE", 6);
+const STRIDE = strideOf("MATRIX_STRIDE", 3);
 /** Characters of what the reference says that are printed. */
 const FAULT_LENGTH = 90;
 

@@ -22,7 +22,7 @@ import { type WatchedCall, watchedDisk } from "../support/watchedDisk.js";
 const id = ["t"];
 const LATEST = 6;
 /** Every so manieth step is one to stand still at. */
-const STRIDE = strideOf("LEASE_STRIDE", 2);
+const STRIDE = strideOf("LEASE_STRIDE", 1);
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);
 const numbers = Array.from({ length: LATEST }, (_, index) => index + 1);

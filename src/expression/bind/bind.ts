@@ -7,32 +7,17 @@
  * how the reference does it.
  */
 
-import type { Column } from "../../arrow/columns/column.js";
 import { isDate, isUint8Array } from "../../bytes/tag.js";
 import type { FilterParameters, FilterValue } from "../../namespace/queries.js";
-import {
-  type Bound,
-  type ColumnReference,
-  type Condition,
-  type Constant,
-  logic,
-  nullOf,
-} from "../evaluate/bound.js";
-import {
-  conditionOf,
-  notCondition,
-  testOf,
-  UNKNOWN_CONDITION,
-  withCondition,
-} from "../evaluate/condition.js";
+import { type Bound, type Condition, type Constant, logic, nullOf } from "../evaluate/bound.js";
+import { conditionOf, notCondition, UNKNOWN_CONDITION, withCondition } from "../evaluate/condition.js";
 import { arrayElement } from "../functions/lists.js";
 import { member } from "../functions/structs.js";
 import { likeEachKernel, likeKernel } from "../kernels/like.js";
 import { isTruth, not } from "../kernels/logic.js";
-import { membership } from "../kernels/membership.js";
 import type { ExpressionSource } from "../parse/problem.js";
 import type { Case, CastSyntax, In, Like, Logic, Name, Syntax } from "../parse/syntax.js";
-import { columnOfScalars, scalarOf } from "../values/scalars.js";
+import { scalarOf } from "../values/scalars.js";
 import {
   BINARY,
   BOOL,
@@ -51,15 +36,14 @@ import { computed, negated } from "./computed.js";
 import { numberConstant, scalarConstant } from "./constants.js";
 import { listed, literalList } from "./inList.js";
 import { likeCondition } from "./likeCondition.js";
+import { MergedTests } from "./mergedTests.js";
 import type { Names } from "./names.js";
 import { BoundNodes } from "./nodes.js";
 import { namedType } from "./typeNames.js";
 
 /** Maximum depth of an expression that a program built. */
 const MAX_DEPTH = 1024;
-/** Equalities of one column in an OR from which on they are looked up together. */
-const FEW_EQUALITIES = 4;
-/** The same, from which on they are not even bound one by one. */
+/** Tests of one column in an AND or OR from which on they are not even bound one by one. */
 const MANY_OPERANDS = 16;
 
 export class Binder {
@@ -230,64 +214,46 @@ export class Binder {
   }
 
   #logic(node: Logic, isDirect: boolean): Bound {
-    const operands: Bound[] = [];
-    const inLists = node.kind === "or" ? this.#lists(node, isDirect, operands) : null;
-    const equalities = new Map<ColumnReference, Column[]>();
+    const merged = new MergedTests(this.#nodes, node);
+    const inLists = this.#lists(node, isDirect, merged);
     for (const operand of node.operands) {
-      if (inLists?.has(operand)) continue;
-      const bound = this.#nodes.condition(this.#bind(operand, isDirect), operand);
-      const equality = node.kind === "or" ? equalityOf(bound) : null;
-      if (equality === null) {
-        operands.push(bound);
-        continue;
-      }
-      const [column, value] = equality;
-      const known = equalities.get(column);
-      if (known === undefined) equalities.set(column, [value]);
-      else known.push(value);
-      if (known === undefined || known.length < FEW_EQUALITIES) operands.push(bound);
+      if (inLists.has(operand)) continue;
+      merged.add(this.#nodes.condition(this.#bind(operand, isDirect), operand));
     }
-    // The first few equalities stay where they are: looked up again, they change nothing.
-    for (const [column, values] of equalities) {
-      if (values.length < FEW_EQUALITIES) continue;
-      const items = columnOfScalars(
-        column.type,
-        values.map((value) => scalarOf(value, column.type)),
-      );
-      const found = this.#nodes.call(node, [column], BOOL, membership(items, column.type, false, false));
-      operands.push(withCondition(found, testOf(column, { kind: "in", values: items })));
-    }
-    return this.#nodes.folded(logic(node.kind, operands));
+    return this.#nodes.folded(logic(node.kind, merged.finish()));
   }
 
   /**
-   * Adds a list for each column that many operands compare with a literal: bound one by one, they would take long.
+   * Adds a list for each column that many operands say to be, in an AND not to be, a literal: bound one by one, they
+   * would take long.
    * @returns the operands that are in lists
    */
-  #lists(node: Logic, isDirect: boolean, operands: Bound[]): ReadonlySet<Syntax> {
+  #lists(node: Logic, isDirect: boolean, merged: MergedTests): ReadonlySet<Syntax> {
     const taken = new Set<Syntax>();
     if (node.operands.length < MANY_OPERANDS) return taken;
-    const groups = new Map<string, { name: Name; equalities: Syntax[]; items: Syntax[] }>();
+    const isNegated = node.kind === "and";
+    const operator = isNegated ? "!=" : "=";
+    const groups = new Map<string, { name: Name; tests: Syntax[]; items: Syntax[] }>();
     for (const operand of node.operands) {
-      const equality = operand.kind === "comparison" && operand.operator === "=" ? operand : null;
-      if (equality?.left.kind !== "name") continue;
-      const { left: name, right } = equality;
+      const test = operand.kind === "comparison" && operand.operator === operator ? operand : null;
+      if (test?.left.kind !== "name") continue;
+      const { left: name, right } = test;
       if (right.kind !== "number" && right.kind !== "text" && right.kind !== "value") continue;
       const key = `${name.isExact}.${name.segments.length === 1 ? name.segments[0] : JSON.stringify(name.segments)}`;
       const group = groups.get(key);
-      if (group === undefined) groups.set(key, { name, equalities: [operand], items: [right] });
+      if (group === undefined) groups.set(key, { name, tests: [operand], items: [right] });
       else {
-        group.equalities.push(operand);
+        group.tests.push(operand);
         group.items.push(right);
       }
     }
-    for (const { name, equalities, items } of groups.values()) {
-      if (equalities.length < MANY_OPERANDS) continue;
-      const list: In = { kind: "in", isNegated: false, operand: name, items, at: equalities[0].at };
+    for (const { name, tests, items } of groups.values()) {
+      if (tests.length < MANY_OPERANDS) continue;
+      const list: In = { kind: "in", isNegated, operand: name, items, at: tests[0].at };
       const bound = literalList(this.#nodes, list, this.#bind(name), isDirect);
       if (bound === null) continue;
-      operands.push(bound);
-      for (const equality of equalities) taken.add(equality);
+      merged.add(bound);
+      for (const test of tests) taken.add(test);
     }
     return taken;
   }
@@ -354,13 +320,6 @@ export class Binder {
       otherwise: this.#nodes.cast(otherwise, type, false, node),
     });
   }
-}
-
-/** The column and the value that a condition compares for equality; null for all else. */
-function equalityOf(bound: Bound): readonly [ColumnReference, Column] | null {
-  if (bound.kind !== "call" || bound.condition?.kind !== "test") return null;
-  const { column, test } = bound.condition;
-  return test.kind === "in" && test.values.length === 1 ? [column, test.values] : null;
 }
 
 /** What IS [NOT] TRUE and FALSE of a condition say. */

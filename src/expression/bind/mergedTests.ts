@@ -1,0 +1,121 @@
+/**
+ * Tests of one column that stand together in an AND or OR, made one: filters that programs write hold thousands of them.
+ *
+ * Of an OR, equalities become a list that each row is looked up in; of an AND, inequalities do. Of bounds on numbers,
+ * only the narrowest counts in an AND, the widest in an OR. Nothing else changes: all of these are null in the same rows,
+ * those in which the column is.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import type { Bound, ColumnReference, Condition, RangeBound } from "../evaluate/bound.js";
+import { notCondition, testOf, withCondition } from "../evaluate/condition.js";
+import { membership } from "../kernels/membership.js";
+import type { Logic } from "../parse/syntax.js";
+import { columnOfScalars, scalarOf } from "../values/scalars.js";
+import { BOOL } from "../values/types.js";
+import type { BoundNodes } from "./nodes.js";
+
+/** Values of a column from which on they are looked up together. */
+const FEW_VALUES = 4;
+
+/** A bound that stands among the operands. */
+interface Placed {
+  readonly place: number;
+  readonly value: number | bigint;
+  readonly isInclusive: boolean;
+}
+
+type Side = "lower" | "upper";
+
+export class MergedTests {
+  readonly #nodes: BoundNodes;
+  readonly #node: Logic;
+  readonly #operands: Bound[] = [];
+  readonly #values = new Map<ColumnReference, Column[]>();
+  readonly #bounds: Readonly<Record<Side, Map<ColumnReference, Placed>>> = {
+    lower: new Map(),
+    upper: new Map(),
+  };
+
+  constructor(nodes: BoundNodes, node: Logic) {
+    this.#nodes = nodes;
+    this.#node = node;
+  }
+
+  /** Adds an operand of the AND or OR. */
+  add(operand: Bound): void {
+    const condition = operand.kind === "call" ? operand.condition : undefined;
+    if (condition !== undefined && (this.#addValue(operand, condition) || this.#addBound(operand, condition)))
+      return;
+    this.#operands.push(operand);
+  }
+
+  /** The operands that are left; those added first stand where they stood. */
+  finish(): Bound[] {
+    const isNegated = this.#node.kind === "and";
+    for (const [column, values] of this.#values) {
+      if (values.length < FEW_VALUES) continue;
+      const { type } = column;
+      // The first few are looked up again, which changes nothing.
+      const items = columnOfScalars(
+        type,
+        values.map((value) => scalarOf(value, type)),
+      );
+      const found = this.#nodes.call(this.#node, [column], BOOL, membership(items, type, false, isNegated));
+      const condition = testOf(column, { kind: "in", values: items });
+      this.#operands.push(withCondition(found, isNegated ? notCondition(condition) : condition));
+    }
+    return this.#operands;
+  }
+
+  /** Takes an equality of an OR, or an inequality of an AND. The first few of a column stay operands, too. */
+  #addValue(operand: Bound, condition: Condition): boolean {
+    const tested =
+      this.#node.kind === "or" ? condition : condition.kind === "not" ? condition.part : undefined;
+    if (tested?.kind !== "test" || tested.test.kind !== "in" || tested.test.values.length !== 1) return false;
+    const known = this.#values.get(tested.column);
+    if (known === undefined) this.#values.set(tested.column, [tested.test.values]);
+    else known.push(tested.test.values);
+    if (known === undefined || known.length < FEW_VALUES) this.#operands.push(operand);
+    return true;
+  }
+
+  /** Takes a bound of a column that has one on the same side; the one that counts takes the place of both. */
+  #addBound(operand: Bound, condition: Condition): boolean {
+    if (condition.kind !== "test" || condition.test.kind !== "range") return false;
+    const { column, test } = condition;
+    if (test.lower !== null && test.upper !== null) return false;
+    const side = test.lower !== null ? "lower" : "upper";
+    const placed = placedBound(column, (test.lower ?? test.upper) as RangeBound, this.#operands.length);
+    if (placed === null) return false;
+    const known = this.#bounds[side].get(column);
+    if (known === undefined) {
+      this.#bounds[side].set(column, placed);
+      return false;
+    }
+    const { place } = known;
+    if (this.#counts(placed, known, side)) {
+      this.#operands[place] = operand;
+      this.#bounds[side].set(column, { ...placed, place });
+    }
+    return true;
+  }
+
+  /** Whether a bound counts beside another one. */
+  #counts(bound: Placed, other: Placed, side: Side): boolean {
+    const isAnd = this.#node.kind === "and";
+    if (bound.value === other.value) return bound.isInclusive !== isAnd;
+    return (bound.value > other.value === (side === "lower")) === isAnd;
+  }
+}
+
+/** Null for a value that JavaScript does not order as the engine does. */
+function placedBound(
+  column: ColumnReference,
+  { value, isInclusive }: RangeBound,
+  place: number,
+): Placed | null {
+  const scalar = scalarOf(value, column.type);
+  if (typeof scalar !== "bigint" && (typeof scalar !== "number" || Number.isNaN(scalar))) return null;
+  return { place, value: scalar, isInclusive };
+}
