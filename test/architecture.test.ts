@@ -32,7 +32,7 @@ const ARROWS: Record<string, readonly string[]> = {
   arrow: ["platform", "errors", "async", "memory", "bytes"],
   format: ["errors", "bytes"],
   schema: ["errors", "ident", "nearestName", "bytes", "arrow", "format"],
-  expression: ["platform", "errors", "ident", "nearestName", "namespace", "bytes", "arrow"],
+  expression: ["platform", "errors", "async", "ident", "nearestName", "namespace", "bytes", "arrow"],
   file: ["platform", "errors", "async", "memory", "bytes", "io", "arrow", "format"],
   rows: [
     "platform",

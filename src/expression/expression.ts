@@ -1,6 +1,7 @@
 /** Filters and constants of SQL, ready to run: parsing, binding and evaluation in one. */
 
 import type { Column } from "../arrow/columns/column.js";
+import { goThrough } from "../async/eventLoop.js";
 import { isUint8Array } from "../bytes/tag.js";
 import { InvalidInputError, UnsupportedError } from "../errors.js";
 import type { FilterParameters } from "../namespace/queries.js";
@@ -9,7 +10,7 @@ import { Names } from "./bind/names.js";
 import { type Expression, isExpression } from "./build.js";
 import { type Bound, type Condition, stepsOf } from "./evaluate/bound.js";
 import { conditionOf } from "./evaluate/condition.js";
-import { evaluate, selectRows } from "./evaluate/evaluate.js";
+import { evaluate, selectInSteps, selectRows } from "./evaluate/evaluate.js";
 import { parseExpression } from "./parse/parse.js";
 import type { Syntax } from "./parse/syntax.js";
 import { isNullConstant } from "./values/scalars.js";
@@ -67,6 +68,11 @@ export class BoundExpression {
    */
   select(columns: readonly Column[], rowCount: number): Uint32Array | null {
     return selectRows(this.#node, { columns, rowCount });
+  }
+
+  /** The same, while the event loop turns where the condition is long. */
+  selectBreathing(columns: readonly Column[], rowCount: number): Promise<Uint32Array | null> {
+    return goThrough(selectInSteps(this.#node, { columns, rowCount }));
   }
 }
 

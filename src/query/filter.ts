@@ -22,7 +22,7 @@ import type { ReaderEnvironment } from "./versionSource.js";
 /** Maximum rows of a batch on which expressions run. */
 const EXPRESSION_ROWS = 65_536;
 /** Minimum of the same. */
-const MIN_EXPRESSION_ROWS = 256;
+const MIN_EXPRESSION_ROWS = 1024;
 /** Rows of a batch times parts of the expression: what is computed before other work on the thread has its turn. */
 const EXPRESSION_WORK = 2 ** 22;
 
@@ -200,5 +200,5 @@ async function selectIn(
   { columns, rowCount }: ScannedRows,
 ): Promise<Uint32Array | null> {
   const inputs = await columnsFrom(filter.inputs, numbers, columns);
-  return filter.expression.select(inputs, rowCount);
+  return filter.expression.selectBreathing(inputs, rowCount);
 }

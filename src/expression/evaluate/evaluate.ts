@@ -8,12 +8,16 @@ import type { Column, DictionaryColumn, Validity } from "../../arrow/columns/col
 import { dictionaryValidity, readIndices } from "../../arrow/columns/dictionaries.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { bothValid, isValid } from "../../arrow/columns/validity.js";
+import { atOnce } from "../../async/eventLoop.js";
 import { positionsOfOnes } from "../../bytes/bits.js";
 import { pick } from "../kernels/choice.js";
 import { Combination, nullTest, truesOf } from "../kernels/logic.js";
 import { type Operand, plainColumn } from "../values/operands.js";
 import { nullsOf } from "../values/scalars.js";
 import type { Bound, BoundCall, BoundCase } from "./bound.js";
+
+/** Operands of an AND or OR from one step to the next. */
+const STEP_OPERANDS = 64;
 
 /** The columns of a batch that an expression needs, in its order. */
 export interface Inputs {
@@ -29,9 +33,30 @@ export function evaluate(node: Bound, inputs: Inputs): Column {
 
 /** The rows in which a condition is true; null where it is so in all. */
 export function selectRows(condition: Bound, inputs: Inputs): Uint32Array | null {
-  const { rowCount } = inputs;
-  return positionsOfOnes(truesOf(run(condition, inputs), rowCount), rowCount);
+  return atOnce(selectInSteps(condition, inputs));
 }
+
+/** The same; there is a step after some operands of each AND and OR that the condition is made of. */
+export function* selectInSteps(condition: Bound, inputs: Inputs): Generator<void, Uint32Array | null> {
+  const { rowCount } = inputs;
+  return positionsOfOnes(truesOf(yield* runInSteps(condition, inputs), rowCount), rowCount);
+}
+
+function* runInSteps(node: Bound, inputs: Inputs): Generator<void, Operand> {
+  if (node.kind !== "and" && node.kind !== "or") return run(node, inputs);
+  const combination = new Combination(node.kind, inputs.rowCount);
+  let left = STEP_OPERANDS;
+  for (const operand of node.operands) {
+    combination.add(isLogic(operand) ? yield* runInSteps(operand, inputs) : run(operand, inputs));
+    if (combination.isDecided) break;
+    if (--left > 0) continue;
+    left = STEP_OPERANDS;
+    yield;
+  }
+  return { column: combination.column(), step: 1 };
+}
+
+const isLogic = ({ kind }: Bound): boolean => kind === "and" || kind === "or";
 
 function run(node: Bound, inputs: Inputs): Operand {
   switch (node.kind) {
@@ -48,14 +73,8 @@ function run(node: Bound, inputs: Inputs): Operand {
     case "case":
       return { column: branch(node, inputs), step: 1 };
     case "and":
-    case "or": {
-      const combination = new Combination(node.kind, inputs.rowCount);
-      for (const operand of node.operands) {
-        combination.add(run(operand, inputs));
-        if (combination.isDecided) break;
-      }
-      return { column: combination.column(), step: 1 };
-    }
+    case "or":
+      return atOnce(runInSteps(node, inputs));
   }
 }
 
