@@ -80,7 +80,7 @@ function planKey(on: readonly string[], fields: readonly TableField[]): KeyPart[
     if (chain.slice(0, -1).some(({ type }) => type.kind !== "struct")) {
       throw new InvalidInputError(`on: ${path} lies in a list, and rows have many values of it`);
     }
-    return { path, form: keyFormOf(field.type, path) };
+    return { path, form: keyFormOf(field, path) };
   });
   const paths = new Set(parts.map(({ path }) => path));
   return parts.filter(({ path }) => paths.delete(path));

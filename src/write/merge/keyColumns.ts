@@ -1,14 +1,15 @@
 /**
  * The key columns of rows, in the form in which merges compare them: hashed and compared column by column, as bytes.
  *
- * Two keys are the same where SQL's `=` says so: a key with a null anywhere is the same as no other. Floats are compared
- * as the reference does it: all NaNs are one value, and 0 and -0 are two.
+ * Two keys are the same where SQL's `=` says so: a key with a null is the same as no other. Floats are compared as the
+ * reference does it: all NaNs are one value, and 0 and -0 are two. So it is with structs and lists, in which a null is a
+ * value like any other (nestedKeys).
  */
 
 import type { Column, FixedColumn, Validity, VariableColumn } from "../../arrow/columns/column.js";
 import { decodeDictionary } from "../../arrow/columns/dictionaries.js";
-import { areNarrow, wordsOf } from "../../arrow/columns/offsets.js";
-import { bothValid } from "../../arrow/columns/validity.js";
+import { areNarrow, checkOffsetRange, wordsOf } from "../../arrow/columns/offsets.js";
+import { bothValid, isValid } from "../../arrow/columns/validity.js";
 import { type LogicalType, typeInText } from "../../arrow/types/type.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { InternalError, UnsupportedError } from "../../errors.js";
@@ -16,22 +17,32 @@ import { InternalError, UnsupportedError } from "../../errors.js";
 /** A column of a key: values of one width, or of any. */
 export type KeyColumn = FixedColumn | VariableColumn;
 
-/** Tells whether a row of one column has the value of a row of another. Neither of the two is null. */
-export type SameKey = (row: number, other: number) => boolean;
+/** How a column is made a column of a key: the forms of its children where it has some. */
+export type KeyForm = LeafForm | readonly KeyForm[];
+type LeafForm = "plain" | "float16" | "float32" | "float64";
 
-/** How a column is made a column of a key. */
-export type KeyForm = "plain" | "float16" | "float32" | "float64";
+/** What a form needs to know of a field. */
+interface KeyField {
+  readonly type: LogicalType;
+  readonly children: readonly KeyField[];
+}
 
 /**
  * @param path of the column, for the message
  * @throws UnsupportedError for a type whose values are not compared
  */
-export function keyFormOf(type: LogicalType, path: string): KeyForm {
+export function keyFormOf({ type, children }: KeyField, path: string): KeyForm {
   switch (type.kind) {
     case "float":
       return `float${type.bits}`;
     case "dictionary":
-      return keyFormOf(type.values, path);
+      return keyFormOf({ type: type.values, children: [] }, path);
+    case "list":
+    case "struct":
+    case "map":
+      return children.map((child) => keyFormOf(child, path));
+    case "fixedSizeList":
+      return [keyFormOf(children.length > 0 ? children[0] : { type: type.of, children: [] }, path)];
     case "null":
     case "bool":
     case "int":
@@ -53,13 +64,19 @@ export function keyFormOf(type: LogicalType, path: string): KeyForm {
 
 /** The column as one of a key. Its memory may be the column's. */
 export function keyColumn(column: Column, form: KeyForm): KeyColumn {
+  return isLeafForm(form) ? leafKey(column, form) : nestedKey(column, form);
+}
+
+const isLeafForm = (form: KeyForm): form is LeafForm => typeof form === "string";
+
+function leafKey(column: Column, form: LeafForm): KeyColumn {
   switch (column.kind) {
     case "fixed":
       return form === "plain" ? column : withOneNaN(column, form);
     case "variable":
       return column;
     case "dictionary":
-      return keyColumn(decodeDictionary(column), form);
+      return leafKey(decodeDictionary(column), form);
     case "bits":
       return {
         kind: "fixed",
@@ -104,7 +121,7 @@ const NAN_BITS = {
 } as const;
 
 /** The column with the same bits for all NaNs; the column itself where it has none. */
-function withOneNaN(column: FixedColumn, form: Exclude<KeyForm, "plain">): FixedColumn {
+function withOneNaN(column: FixedColumn, form: Exclude<LeafForm, "plain">): FixedColumn {
   const { length, values, byteWidth } = column;
   const { infinity, nan } = NAN_BITS[form];
   const bytes = alignedBytes(values, 4);
@@ -128,159 +145,125 @@ function withOneNaN(column: FixedColumn, form: Exclude<KeyForm, "plain">): Fixed
   return isCopy ? { ...column, values: new Uint8Array(words.buffer) } : column;
 }
 
+// ------------------------------------------------------------------------------------------------ nested keys
+
+/** Writes the value of a row in bytes: the same bytes for the same values. */
+type WriteValue = (row: number, target: KeyBytes) => void;
+
+/** Structs and lists as bytes. */
+function nestedKey(column: Column, forms: readonly KeyForm[]): VariableColumn {
+  const { length, validity } = column;
+  const offsets = new Int32Array(length + 1);
+  const target = new KeyBytes();
+  const write = nestedWriter(column, forms);
+  for (let row = 0; row < length; row++) {
+    if (isValid(validity, row)) write(row, target);
+    checkOffsetRange(target.byteLength);
+    offsets[row + 1] = target.byteLength;
+  }
+  return { kind: "variable", length, validity, offsets, bytes: target.bytes };
+}
+
+/** Of values that are not null. */
+function nestedWriter(column: Column, forms: readonly KeyForm[]): WriteValue {
+  switch (column.kind) {
+    case "struct":
+    case "packedStruct": {
+      const members = column.children.map((child, index) => valueWriter(child, forms[index]));
+      return (row, target) => {
+        for (const write of members) write(row, target);
+      };
+    }
+    case "fixedSizeList":
+    case "sizedList": {
+      const { dimension } = column;
+      const write = valueWriter(column.items, forms[0]);
+      return (row, target) => {
+        for (let item = row * dimension; item < (row + 1) * dimension; item++) write(item, target);
+      };
+    }
+    case "list": {
+      const positions = positionsOf(column.offsets);
+      const write = valueWriter(column.items, forms[0]);
+      return (row, target) => {
+        target.writeCount(positions[row + 1] - positions[row]);
+        for (let item = positions[row]; item < positions[row + 1]; item++) write(item, target);
+      };
+    }
+    default:
+      throw new InternalError(`a nested key in a column of kind ${column.kind}`);
+  }
+}
+
+/** Of values that may be null. */
+function valueWriter(column: Column, form: KeyForm): WriteValue {
+  const write = isLeafForm(form) ? leafWriter(leafKey(column, form)) : nestedWriter(column, form);
+  const { validity } = column;
+  // A column of nothing but nulls has no bits for them.
+  const isNull = column.kind === "null";
+  return (row, target) => {
+    const isThere = !isNull && isValid(validity, row);
+    target.writeByte(isThere ? 1 : 0);
+    if (isThere) write(row, target);
+  };
+}
+
+function leafWriter(column: KeyColumn): WriteValue {
+  if (column.kind === "fixed") {
+    const { values, byteWidth } = column;
+    return (row, target) => target.writeRange(values, row * byteWidth, (row + 1) * byteWidth);
+  }
+  const positions = positionsOf(column.offsets);
+  const { bytes } = column;
+  return (row, target) => {
+    target.writeCount(positions[row + 1] - positions[row]);
+    target.writeRange(bytes, positions[row], positions[row + 1]);
+  };
+}
+
+class KeyBytes {
+  #bytes = new Uint8Array(4096);
+  byteLength = 0;
+
+  get bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.byteLength);
+  }
+
+  writeByte(byte: number): void {
+    this.#reserve(1);
+    this.#bytes[this.byteLength++] = byte;
+  }
+
+  writeCount(count: number): void {
+    for (let shift = 0; shift < 32; shift += 8) this.writeByte((count >>> shift) & 0xff);
+  }
+
+  writeRange(source: Uint8Array, start: number, end: number): void {
+    this.#reserve(end - start);
+    const bytes = this.#bytes;
+    // Most values are too short for a copy by the runtime to pay.
+    for (let at = start; at < end; at++) bytes[this.byteLength++] = source[at];
+  }
+
+  #reserve(count: number): void {
+    if (this.byteLength + count <= this.#bytes.length) return;
+    const larger = new Uint8Array(Math.max(this.#bytes.length * 2, this.byteLength + count));
+    larger.set(this.bytes);
+    this.#bytes = larger;
+  }
+}
+
+/** Offsets as numbers. */
+export function positionsOf(offsets: Int32Array | BigInt64Array): Int32Array | Float64Array {
+  if (areNarrow(offsets)) return offsets;
+  const words = wordsOf(offsets);
+  return Float64Array.from(offsets, (_, index) => words[2 * index] + words[2 * index + 1] * 2 ** 32);
+}
+
 /** The rows whose keys have no null; null for all rows. */
 export function rowsWithKey(columns: readonly KeyColumn[], rowCount: number): Validity | null {
   return columns.reduce<Validity | null>(
     (validity, column) => bothValid(validity, column.validity, rowCount),
     null,
   );
-}
-
-// ------------------------------------------------------------------------------------------------ hashes
-
-/**
- * A hash for each row; of a row whose key has a null, any.
- * @param seed a random number: whoever chooses the keys must not be able to choose their hashes
- */
-export function hashKeys(columns: readonly KeyColumn[], rowCount: number, seed: number): Int32Array {
-  const hashes = new Int32Array(rowCount);
-  const [first] = columns;
-  if (columns.length === 1 && first.kind === "fixed" && first.byteWidth === 8) {
-    hashPairs(wordsIn(first.values, rowCount * 2), seed, hashes);
-    return hashes;
-  }
-  hashes.fill(seed);
-  for (const column of columns) {
-    if (column.kind === "fixed") hashFixed(column, hashes);
-    else hashVariable(column, hashes);
-  }
-  for (let row = 0; row < rowCount; row++) hashes[row] = finished(hashes[row]);
-  return hashes;
-}
-
-/** The commonest keys, in one go: one integer of 64 bits. */
-function hashPairs(words: Int32Array, seed: number, hashes: Int32Array): void {
-  for (let row = 0; row < hashes.length; row++) {
-    hashes[row] = finished(mixed(mixed(seed, words[2 * row]), words[2 * row + 1]));
-  }
-}
-
-/** Spreads a hash over all of its bits. */
-function finished(word: number): number {
-  let hash = word;
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2_ae35);
-  return hash ^ (hash >>> 16);
-}
-
-/** Adds a word to a hash. */
-function mixed(hash: number, word: number): number {
-  const scrambled = Math.imul(word, 0xcc9e_2d51);
-  const turned = hash ^ Math.imul((scrambled << 15) | (scrambled >>> 17), 0x1b87_3593);
-  return (Math.imul((turned << 13) | (turned >>> 19), 5) + 0xe654_6b64) | 0;
-}
-
-function hashFixed({ values, byteWidth }: FixedColumn, hashes: Int32Array): void {
-  const { length } = hashes;
-  if (byteWidth % 4 !== 0) {
-    for (let row = 0, byte = 0; row < length; row++) {
-      let hash = hashes[row];
-      for (const end = byte + byteWidth; byte < end; byte++) hash = mixed(hash, values[byte]);
-      hashes[row] = hash;
-    }
-    return;
-  }
-  const words = wordsIn(values, length * (byteWidth >>> 2));
-  if (byteWidth === 4) {
-    for (let row = 0; row < length; row++) hashes[row] = mixed(hashes[row], words[row]);
-  } else if (byteWidth === 8) {
-    for (let row = 0; row < length; row++) {
-      hashes[row] = mixed(mixed(hashes[row], words[2 * row]), words[2 * row + 1]);
-    }
-  } else {
-    const stride = byteWidth >>> 2;
-    for (let row = 0, word = 0; row < length; row++) {
-      let hash = hashes[row];
-      for (const end = word + stride; word < end; word++) hash = mixed(hash, words[word]);
-      hashes[row] = hash;
-    }
-  }
-}
-
-function hashVariable({ offsets, bytes }: VariableColumn, hashes: Int32Array): void {
-  const { length } = hashes;
-  const positions = positionsOf(offsets);
-  for (let row = 0; row < length; row++) {
-    const end = positions[row + 1];
-    let at = positions[row];
-    let hash = mixed(hashes[row], end - at);
-    for (; at + 4 <= end; at += 4) {
-      hash = mixed(hash, bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24));
-    }
-    let rest = 0;
-    for (; at < end; at++) rest = (rest << 8) | bytes[at];
-    hashes[row] = mixed(hash, rest);
-  }
-}
-
-// -------------------------------------------------------------------------------------------- comparison
-
-/** Compares the keys of rows. Both lists have columns of the same types; a list for no rows may be empty. */
-export function sameKey(columns: readonly KeyColumn[], others: readonly KeyColumn[]): SameKey {
-  const each = columns.map((column, index) => sameValue(column, others[index]));
-  if (each.length === 1) return each[0];
-  return (row, other) => {
-    for (const same of each) if (!same(row, other)) return false;
-    return true;
-  };
-}
-
-function sameValue(column: KeyColumn, other: KeyColumn): SameKey {
-  if (column.kind === "variable" && other.kind === "variable") return sameVariable(column, other);
-  if (column.kind !== "fixed" || other.kind !== "fixed" || column.byteWidth !== other.byteWidth) {
-    throw new InternalError("keys of different types");
-  }
-  const { byteWidth } = column;
-  if (byteWidth === 4 || byteWidth === 8) {
-    const stride = byteWidth >>> 2;
-    const a = wordsIn(column.values, column.length * stride);
-    const b = wordsIn(other.values, other.length * stride);
-    if (stride === 1) return (row, otherRow) => a[row] === b[otherRow];
-    return (row, otherRow) => a[2 * row] === b[2 * otherRow] && a[2 * row + 1] === b[2 * otherRow + 1];
-  }
-  const a = column.values;
-  const b = other.values;
-  return (row, otherRow) => {
-    const from = row * byteWidth;
-    const otherFrom = otherRow * byteWidth;
-    for (let byte = 0; byte < byteWidth; byte++) if (a[from + byte] !== b[otherFrom + byte]) return false;
-    return true;
-  };
-}
-
-function sameVariable(column: VariableColumn, other: VariableColumn): SameKey {
-  const positions = positionsOf(column.offsets);
-  const otherPositions = positionsOf(other.offsets);
-  const a = column.bytes;
-  const b = other.bytes;
-  return (row, otherRow) => {
-    const from = positions[row];
-    const otherFrom = otherPositions[otherRow];
-    const length = positions[row + 1] - from;
-    if (otherPositions[otherRow + 1] - otherFrom !== length) return false;
-    for (let byte = 0; byte < length; byte++) if (a[from + byte] !== b[otherFrom + byte]) return false;
-    return true;
-  };
-}
-
-const wordsIn = (values: Uint8Array, count: number): Int32Array => {
-  const bytes = alignedBytes(values, 4);
-  return new Int32Array(bytes.buffer, bytes.byteOffset, count);
-};
-
-/** Offsets as numbers. */
-function positionsOf(offsets: Int32Array | BigInt64Array): Int32Array | Float64Array {
-  if (areNarrow(offsets)) return offsets;
-  const words = wordsOf(offsets);
-  return Float64Array.from(offsets, (_, index) => words[2 * index] + words[2 * index + 1] * 2 ** 32);
 }

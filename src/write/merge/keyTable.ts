@@ -5,7 +5,8 @@
 
 import { isSet } from "../../arrow/columns/validity.js";
 import { breathe } from "../../async/eventLoop.js";
-import { type KeyColumn, rowsWithKey, type SameKey, sameKey } from "./keyColumns.js";
+import { type KeyColumn, rowsWithKey } from "./keyColumns.js";
+import { type SameKey, sameKey } from "./keyHashes.js";
 
 /** Ends a chain, and stands for no row. */
 export const NO_ROW = -1;

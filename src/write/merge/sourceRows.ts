@@ -29,7 +29,8 @@ import { type WrittenRows, writeRows } from "../dataFiles.js";
 import { fileVersionOf } from "../insert.js";
 import { planAppend } from "../tableColumns.js";
 import type { KeyPart } from "./clauses.js";
-import { hashKeys, type KeyColumn, keyColumn, rowsWithKey } from "./keyColumns.js";
+import { type KeyColumn, keyColumn, rowsWithKey } from "./keyColumns.js";
+import { hashKeys } from "./keyHashes.js";
 import { KeyTable } from "./keyTable.js";
 
 /** Rows of a batch that is looked at at once. */

@@ -1,0 +1,120 @@
+/** Merges that match rows by structs and lists, beside the reference's: each value of a pool meets each. */
+
+import { createRequire } from "node:module";
+import {
+  Bool,
+  type DataType,
+  Dictionary,
+  Field,
+  FixedSizeList,
+  Float32,
+  Float64,
+  Int32,
+  List,
+  Struct,
+  Table,
+  tableToIPC,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { connect } from "tiltyard-reference/session.js";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const field = (name: string, type: DataType, nullable = true) => new Field(name, type, nullable);
+const point = new Struct([field("x", new Float64()), field("y", new Utf8())]);
+
+const POOLS: Readonly<Record<string, readonly [DataType, readonly unknown[]]>> = {
+  structs: [
+    point,
+    [
+      null,
+      { x: Number.NaN, y: "a" },
+      { x: 0, y: "a" },
+      { x: -0, y: "a" },
+      { x: null, y: "a" },
+      { x: 1, y: null },
+      { x: null, y: null },
+      { x: 1, y: "" },
+      { x: 1, y: "é" },
+    ],
+  ],
+  "structs in structs": [
+    new Struct([
+      field("d", new Dictionary(new Utf8(), new Int32())),
+      field("n", new Struct([field("b", new Bool())])),
+    ]),
+    [
+      { d: "a", n: { b: true } },
+      { d: "a", n: { b: false } },
+      { d: "b", n: { b: true } },
+      { d: "b", n: { b: null } },
+      { d: "b", n: null },
+      { d: null, n: null },
+    ],
+  ],
+  lists: [
+    new List(field("item", new Float64())),
+    [null, [], [1], [1, 2], [1, null], [null], [null, 1], [Number.NaN], [0], [-0], [2, 1]],
+  ],
+  "lists of structs": [
+    new List(field("item", point)),
+    [[], [{ x: 1, y: "a" }], [{ x: 1, y: null }], [null], [{ x: null, y: null }], [{ x: 1, y: "a" }, null]],
+  ],
+  "lists of lists": [
+    new List(field("item", new List(field("item", new Utf8())))),
+    [[], [[]], [[], []], [["a"], ["b"]], [["a", "b"]], [["ab"]], [["a"], ["b"], null]],
+  ],
+  vectors: [
+    new FixedSizeList(2, field("item", new Float32())),
+    [null, [1, 2], [2, 1], [0, 0], [-0, 0], [Number.NaN, 1]],
+  ],
+};
+
+const theirs = createRequire(createRequire(import.meta.url).resolve("tiltyard-reference/session.js"))(
+  "apache-arrow",
+);
+
+let root: string;
+let namespace: DirectoryNamespace;
+beforeAll(async () => {
+  root = await makeTempDir();
+  namespace = new DirectoryNamespace({ root, durability: "none" });
+});
+afterAll(() => namespace.close());
+
+const rowsOf = (type: DataType, keys: readonly unknown[], first: number): Table =>
+  new Table({
+    k: vectorFromArray(keys as never[], type),
+    v: vectorFromArray(
+      keys.map((_, row) => first + row),
+      new Int32(),
+    ),
+  });
+
+it.each(Object.entries(POOLS))("%s", async (name, [type, values]) => {
+  const own = values.filter((_, index) => index % 4 !== 3);
+  const others = values.filter((_, index) => index % 4 !== 0);
+  const outcomes: unknown[] = [];
+  for (const engine of ["ours", "theirs"]) {
+    const table = `${name.replaceAll(" ", "_")}_${engine}`;
+    await reference.createTable(root, table, tableToIPC(rowsOf(type, own, 0)));
+    const rows = rowsOf(type, others, 100);
+    if (engine === "ours") {
+      const upsert = { whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true };
+      await namespace.table(table).mergeInsert("k", rows, upsert);
+    } else {
+      const connection = await connect(root);
+      const merge = (await connection.openTable(table)).mergeInsert("k");
+      const upsert = merge.whenMatchedUpdateAll().whenNotMatchedInsertAll();
+      await upsert.execute(theirs.tableFromIPC(tableToIPC(rows)));
+      connection.close();
+    }
+    const left = await namespace.table(table).scan().toArrow();
+    outcomes.push(Array.from(left.getChild("v") as Iterable<number>).sort((a, b) => a - b));
+  }
+  expect(outcomes[0]).toEqual(outcomes[1]);
+  expect((outcomes[0] as number[]).length).toBeLessThan(own.length + others.length);
+});
