@@ -13,7 +13,7 @@ function change(statement: Statement, label: string, columns: readonly ColumnNam
   return {
     area: "write",
     name: `${statement} 1 % of 1,000,000 rows: ${label}`,
-    rounds: { small: 2, large: 15 },
+    rounds: { small: 2, large: statement === "delete" ? 60 : 15 },
     async prepare(directory, size) {
       const rowCount = size === "large" ? 1_000_000 : 2000;
       const rows = makeRows(rowCount, 0, columns);

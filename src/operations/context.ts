@@ -57,7 +57,7 @@ const INDEX_CACHE_BYTES = 32 * 1024 * 1024;
 /** Maximum bytes of parts of indexes in the cache: a graph of vectors, which is walked all over, is one part. */
 const INDEX_PART_CACHE_BYTES = 512 * 1024 * 1024;
 /** Bytes of memory reused for reads whose bytes are dropped at once. */
-const SCRATCH_BYTES = 4 * 1024 * 1024;
+const SCRATCH_BYTES = 16 * 1024 * 1024;
 
 export interface OperationContext extends CatalogEnvironment {
   /** Where files may be. */

@@ -94,6 +94,11 @@ export class BatchAssembler {
     this.#copies = copies;
   }
 
+  /** The first row that no batch has had. */
+  get row(): number {
+    return this.#row;
+  }
+
   /** Adds a page, the next of its leaf. */
   add(page: LeafPage): void {
     this.#queues[page.leaf].push(page);

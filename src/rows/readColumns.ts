@@ -7,7 +7,7 @@
 import type { Column } from "../arrow/columns/column.js";
 import { mapAhead } from "../async/parallel.js";
 import type { DataFileMetadata, DataPage } from "../file/container/reader.js";
-import { type EncodedRows, type PageSource, readPageRows } from "../file/pages/pageRows.js";
+import { type Allocate, type EncodedRows, type PageSource, readPageRows } from "../file/pages/pageRows.js";
 import type { RowRuns } from "../file/pages/pageSlice.js";
 import { ReusedMemory } from "../file/pages/pageWindows.js";
 import type { MemoryShare } from "../memory.js";
@@ -67,7 +67,8 @@ export async function* readColumns<Span extends RowSpan>(
 ): AsyncGenerator<RowBatch<Span>, void, undefined> {
   const { readAhead, memory, signal } = options;
   const reused = options.isTransient === true ? plan.leaves.map(() => new ReusedMemory()) : null;
-  const groups = mapAhead(pageGroups(spans, readAhead), (group) => fetchGroup(source, group), {
+  const lends = reused !== null;
+  const groups = mapAhead(pageGroups(spans, readAhead), (group) => fetchGroup(source, group, lends), {
     weigh: (group) => Math.max(group.byteLength, readAhead.windowBytes / MAX_GROUPS_AHEAD),
     get maxWeight() {
       return readAhead.windowBytes;
@@ -77,9 +78,13 @@ export async function* readColumns<Span extends RowSpan>(
     signal,
   });
   let assembler: BatchAssembler | undefined;
+  let lent: LentPages[] = [];
   try {
-    for await (const { span, tasks, rows } of groups) {
+    for await (const { span, tasks, rows, lentMemory } of groups) {
       if (assembler?.span !== span) assembler = new BatchAssembler(plan, span, options, reused);
+      const { row } = assembler;
+      lent = lent.filter((pages) => !giveBack(source, pages, span, row));
+      if (lentMemory.length > 0) lent.push({ span, rowEnd: endOf(tasks), memory: lentMemory });
       for (const [index, { leaf, page }] of tasks.entries()) assembler.add({ leaf, page, rows: rows[index] });
       while (await assembler.advance(memory)) {
         const batch = assembler.next();
@@ -99,6 +104,7 @@ export async function* readColumns<Span extends RowSpan>(
         }
       }
     }
+    for (const { memory } of lent) for (const each of memory) source.scratch.giveBack(each);
   } finally {
     memory?.note(PAGES, 0);
   }
@@ -125,7 +131,39 @@ interface PageGroup<Span> {
 interface FetchedGroup<Span> extends PageGroup<Span> {
   /** The rows of each task. */
   readonly rows: readonly EncodedRows[];
+  /** Where they lie, if it has to be given back. */
+  readonly lentMemory: readonly Uint8Array<ArrayBuffer>[];
 }
+
+/** Pages in lent memory, of which batches may still be cut. */
+interface LentPages {
+  readonly span: RowSpan;
+  /** Where the last of them ends. */
+  readonly rowEnd: number;
+  readonly memory: readonly Uint8Array<ArrayBuffer>[];
+}
+
+/**
+ * Gives memory back whose pages all lie before a row of a span; whether it did. Of a reading that is ended before its end,
+ * none is: the garbage collector has it.
+ */
+function giveBack(
+  { scratch }: PageSource,
+  { span, rowEnd, memory }: LentPages,
+  current: RowSpan,
+  row: number,
+): boolean {
+  if (span === current && rowEnd > row) return false;
+  for (const each of memory) scratch.giveBack(each);
+  return true;
+}
+
+const endOf = (tasks: readonly PageTask[]): number =>
+  tasks.reduce((end, { page }) => Math.max(end, page.rowStart + page.rowCount), 0);
+
+/** Whether nothing of the bytes of a page outlives the batches that are cut from it. */
+const isTransient = ({ page: { layout } }: PageTask): boolean =>
+  layout.miniBlock !== undefined && layout.miniBlock.dictionary === undefined;
 
 async function* pageGroups<Span extends RowSpan>(
   spans: AsyncIterable<Span> | Iterable<Span>,
@@ -166,7 +204,19 @@ function pageTasks({ stored, start, end }: RowSpan): PageTask[] {
   return tasks.sort((a, b) => a.page.rowStart - b.page.rowStart || a.leaf - b.leaf);
 }
 
-async function fetchGroup<Span>(source: PageSource, group: PageGroup<Span>): Promise<FetchedGroup<Span>> {
+/** @param lends whether batches are looked at only until the next one is asked for */
+async function fetchGroup<Span>(
+  source: PageSource,
+  group: PageGroup<Span>,
+  lends: boolean,
+): Promise<FetchedGroup<Span>> {
+  const lentMemory: Uint8Array<ArrayBuffer>[] = [];
+  const lend: Allocate = (byteLength) => {
+    const memory = source.scratch.lend(byteLength);
+    lentMemory.push(memory);
+    return memory;
+  };
+  const allocate = lends && group.tasks.every(isTransient) ? lend : undefined;
   const byFile = new Map<DataFileMetadata, number[]>();
   for (const [index, task] of group.tasks.entries()) {
     const indexes = byFile.get(task.file);
@@ -177,12 +227,13 @@ async function fetchGroup<Span>(source: PageSource, group: PageGroup<Span>): Pro
   await Promise.all(
     Array.from(byFile, async ([file, indexes]) => {
       const requests = indexes.map((index) => group.tasks[index]);
-      await readPageRows(source, file, requests, (fetched, position) => {
+      const use = (fetched: EncodedRows, position: number) => {
         rows[indexes[position]] = fetched;
-      });
+      };
+      await readPageRows(source, file, requests, use, allocate);
     }),
   );
-  return { ...group, rows };
+  return { ...group, rows, lentMemory };
 }
 
 /** Approximate bytes that reading a page's wanted rows fetches. */

@@ -63,10 +63,10 @@ export class CountingDisk implements Disk {
           if (tail !== null) this.#noteRead(path, handle.size - tail.length, tail.length);
           return tail;
         },
-        read: (byteOffset, length) => {
+        read: (byteOffset, length, memory) => {
           this.#note("read");
           this.#noteRead(path, byteOffset, length);
-          return handle.read(byteOffset, length);
+          return handle.read(byteOffset, length, memory);
         },
         close: () => {
           this.#note("close");

@@ -109,7 +109,8 @@ export class FaultyDisk implements Disk {
         path: handle.path,
         size: handle.size,
         identity: handle.identity,
-        read: (byteOffset, length) => this.#call("read", path, () => handle.read(byteOffset, length)),
+        read: (byteOffset, length, memory) =>
+          this.#call("read", path, () => handle.read(byteOffset, length, memory)),
         close: () => this.#close(path, handle),
       }
     );

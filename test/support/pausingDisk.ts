@@ -75,7 +75,8 @@ export class PausingDisk {
       size: handle.size,
       identity: handle.identity,
       takeTail: () => handle.takeTail?.() ?? null,
-      read: (byteOffset, length) => this.#call("read", path, () => handle.read(byteOffset, length)),
+      read: (byteOffset, length, memory) =>
+        this.#call("read", path, () => handle.read(byteOffset, length, memory)),
       close: () => this.#call("close", path, () => handle.close()),
     };
   }

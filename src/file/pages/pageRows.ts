@@ -76,6 +76,7 @@ export interface PageSource {
  * Reads rows of pages of one file and hands each over as soon as it is there. Pages that the system has in memory are
  * handled one after the other, so the next one may be read into the memory of the last.
  * @param use is given the rows and the index of their request, in any order
+ * @param allocate makes memory for pages of which all rows are read. Default: memory of their own
  * @returns what `use` returned, in the order of the requests
  * @throws CorruptFileError where a buffer fails its checksum or says that rows lie outside of it; any error that `use`
  *   throws
@@ -85,6 +86,7 @@ export async function readPageRows<T>(
   file: DataFileMetadata,
   requests: readonly RowsRequest[],
   use: (rows: EncodedRows, index: number) => T,
+  allocate?: Allocate,
 ): Promise<T[]> {
   const { content } = file;
   if (content !== null && requests.every(({ rows }) => rows === null)) {
@@ -94,6 +96,7 @@ export async function readPageRows<T>(
   return source.handles.withHandle(file.path, (handle) =>
     read(source, file, requests, use, {
       ranges: (ranges) => readRanges(handle, ranges),
+      pages: (ranges) => readRanges(handle, ranges, { allocate }),
       gathered: (ranges, allocate) => gatherRanges(handle, ranges, source.scratch, allocate),
     }),
   );
@@ -119,23 +122,28 @@ function pageOf(
 /** Access to the bytes of the file, with the functions of io/disk/ranges. */
 interface Fetch {
   ranges(ranges: readonly ByteRange[]): Promise<Uint8Array[]>;
+  /** The same, of whole pages. */
+  pages(ranges: readonly ByteRange[]): Promise<Uint8Array[]>;
   gathered(
     ranges: RangeList,
     allocate?: Allocate,
   ): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>;
 }
 
-type Allocate = (byteLength: number) => Uint8Array<ArrayBuffer>;
+/** Makes memory of so many bytes. */
+export type Allocate = (byteLength: number) => Uint8Array<ArrayBuffer>;
 
 /** Reads from a file that is in memory. Makes copies if others share the file: what is handed out may reach callers. */
 function contentFetch(content: Uint8Array, isShared: boolean): Fetch {
+  const ranges = async (ranges: readonly ByteRange[]) =>
+    ranges.map(({ byteOffset, length }) =>
+      isShared
+        ? content.slice(byteOffset, byteOffset + length)
+        : content.subarray(byteOffset, byteOffset + length),
+    );
   return {
-    ranges: async (ranges) =>
-      ranges.map(({ byteOffset, length }) =>
-        isShared
-          ? content.slice(byteOffset, byteOffset + length)
-          : content.subarray(byteOffset, byteOffset + length),
-      ),
+    ranges,
+    pages: ranges,
     gathered({ byteOffsets, lengths }, allocate = (byteLength) => new Uint8Array(byteLength)) {
       const bytes = allocate(countBytes({ byteOffsets, lengths }));
       for (let index = 0, position = 0; index < lengths.length; index++) {
@@ -179,7 +187,7 @@ async function read<T>(
 /** Reads the buffers of each page, neighbouring ones in one read. */
 async function readAhead(plans: readonly RequestPlan[], fetch: Fetch): Promise<Uint8Array[][]> {
   if (plans.length === 0) return [];
-  const bytes = await fetch.ranges(plans.flatMap(({ page }) => page.bufferRanges));
+  const bytes = await fetch.pages(plans.flatMap(({ page }) => page.bufferRanges));
   let next = 0;
   return plans.map(({ page }) => bytes.slice(next, (next += page.bufferRanges.length)));
 }

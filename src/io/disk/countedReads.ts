@@ -19,9 +19,9 @@ function counted(handle: ReadHandle, count: (byteLength: number) => void): ReadH
     size: handle.size,
     identity: handle.identity,
     takeTail: () => handle.takeTail?.() ?? null,
-    read(byteOffset, length) {
+    read(byteOffset, length, memory) {
       count(length);
-      return handle.read(byteOffset, length);
+      return handle.read(byteOffset, length, memory);
     },
     ...(handle.readInto && {
       readInto(target: Uint8Array, pieces: ReadPieces) {

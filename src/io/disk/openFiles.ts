@@ -169,15 +169,18 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
     return tail && new Uint8Array(tail.buffer, 0, tail.length);
   }
 
-  read(byteOffset: number, length: number): Promise<Uint8Array> {
+  read(byteOffset: number, length: number, memory?: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
     return this.use(async (fd) => {
       if (!isRange(byteOffset, length)) {
         throw new CorruptFileError(this.path, 0, `no such range: ${length} bytes at ${byteOffset}`);
       }
       if (byteOffset + length > this.size) throw endsEarly(this.path, byteOffset, length, this.size);
       if (length === 0) return new Uint8Array(0);
+      if (memory !== undefined && memory.length !== length) {
+        throw new InternalError(`${length} bytes into ${memory.length} bytes of memory`);
+      }
       // Not zero-filled: every byte is written below or the memory is dropped.
-      const target = Buffer.allocUnsafeSlow(length);
+      const target = memory ?? Buffer.allocUnsafeSlow(length);
       if (length < 2 * MIN_PART_BYTES) {
         await this.#readPart(fd, target, byteOffset, 0, length);
       } else {
@@ -192,7 +195,7 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
           if (outcome.status === "rejected") throw outcome.reason;
         }
       }
-      return new Uint8Array(target.buffer, 0, length);
+      return new Uint8Array(target.buffer, target.byteOffset, length);
     });
   }
 
@@ -249,7 +252,13 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
   }
 
   /** Fills `target[start, end)`; `byteOffset` is where `target[0]` lies in the file. */
-  async #readPart(fd: number, target: Buffer, byteOffset: number, start: number, end: number): Promise<void> {
+  async #readPart(
+    fd: number,
+    target: Uint8Array,
+    byteOffset: number,
+    start: number,
+    end: number,
+  ): Promise<void> {
     while (start < end) {
       const from = start;
       const wanted = Math.min(end - from, MAX_CALL_BYTES);
