@@ -8,6 +8,7 @@ import { catalogCases } from "./cases/catalog.js";
 import { changeCases } from "./cases/change.js";
 import { commitCases } from "./cases/commit.js";
 import { eventLoopCases } from "./cases/eventLoop.js";
+import { freshQueryCases } from "./cases/freshQuery.js";
 import { mergeCases } from "./cases/merge.js";
 import { objectCases } from "./cases/objects.js";
 import { openCases } from "./cases/open.js";
@@ -44,5 +45,6 @@ export const CASES: readonly BenchCase[] = [
   ...branchCases,
   ...restCases,
   ...processCases,
+  ...freshQueryCases,
   ...ablationCases,
 ];

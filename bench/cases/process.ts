@@ -1,17 +1,12 @@
 /** Whole processes that begin with the import: what a command-line tool, a test or a function in the cloud pays each time. */
 
-import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { Int32, makeData, makeVector, Table } from "apache-arrow";
 import type { BenchCase } from "../case.js";
+import { type Contestant, runFresh } from "../runFresh.js";
 import { openTiltyard } from "../sides.js";
 
-const PROGRAM = fileURLToPath(new URL("../freshProcess.js", import.meta.url));
 const SCANNED_ROWS = 200_000;
-
-const run = promisify(execFile);
 
 function freshProcess(step: string, name: string): BenchCase {
   return {
@@ -29,9 +24,9 @@ function freshProcess(step: string, name: string): BenchCase {
       });
       await ns.createTable({ id: ["t"] }, new Table({ id: makeVector(data) }));
       await ns.close();
-      const side = (contestant: "tiltyard" | "reference") => ({
+      const side = (contestant: Contestant) => ({
         name: contestant,
-        run: async () => void (await run(process.execPath, [PROGRAM, contestant, step, root])),
+        run: () => runFresh(contestant, step, root),
       });
       return {
         work: { amount: 1, unit: "calls" },

@@ -27,7 +27,7 @@ interface Question {
 const FRAGMENTS = 4;
 
 /** Rows whose numbers are spread evenly, in no order. */
-function rowsFrom(first: number, count: number): Table {
+export function rowsFrom(first: number, count: number): Table {
   const spread = (row: number): number => Math.imul(first + row + 1, 2654435761) >>> 0;
   const ints = Int32Array.from({ length: count }, (_, row) => spread(row) % 1_000_000);
   const member = new Struct([new Field("a", new Int32(), true), new Field("b", new Float64(), true)]);

@@ -1,20 +1,15 @@
 /** Scalar indexes of a million rows: building them, and questions that they answer. Both sides ask the same index. */
 
-import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { Field, List, Table, tableFromArrays, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
 import { Index } from "tiltyard-reference/session.js";
 import type { BenchCase, Side, Size } from "../case.js";
+import { type Contestant, runFresh } from "../runFresh.js";
 import { type Connection, openReference, openTiltyard } from "../sides.js";
 
-const PROGRAM = fileURLToPath(new URL("../freshProcess.js", import.meta.url));
 const ROWS: Readonly<Record<Size, number>> = { small: 1000, large: 1_000_000 };
 const FRAGMENTS = 4;
-
-const run = promisify(execFile);
 
 type Column = "i" | "kind" | "state" | "labels";
 
@@ -185,9 +180,9 @@ function fresh({ name, filter }: Question): BenchCase {
       const { ns, reference, root } = await createIndexed(directory, size);
       await ns.close();
       reference.close();
-      const side = (contestant: "tiltyard" | "reference"): Side => ({
+      const side = (contestant: Contestant): Side => ({
         name: contestant,
-        run: async () => void (await run(process.execPath, [PROGRAM, contestant, "query", root, filter(0)])),
+        run: () => runFresh(contestant, "query", root, { filter: filter(0) }),
       });
       return {
         work: { amount: 1, unit: "calls" },
