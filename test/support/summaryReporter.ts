@@ -62,6 +62,12 @@ export default class SummaryReporter implements Reporter {
     const failures = errors.map((error) => shown("outside of any test", error));
     for (const module of modules) {
       failures.push(...module.errors().map((error) => shown(nameOf(module), error)));
+      // What `beforeAll` and `afterAll` of a group throw belongs to no test, and fails the run all the same.
+      for (const suite of module.children.allSuites()) {
+        failures.push(
+          ...suite.errors().map((error) => shown(`${nameOf(module)} > ${suite.fullName}`, error)),
+        );
+      }
       for (const test of module.children.allTests()) {
         const { state, errors: reasons } = test.result();
         if (state === "passed") passed++;
