@@ -89,3 +89,54 @@ describe.each(Object.entries(CONDITIONS))("%s", (filter, fits) => {
     expect(await ask({ filter, limit: 5, offset: 3 })).toEqual(wanted.slice(3, 8));
   });
 });
+
+/** Orders values as a sort does; text by bytes, which for these texts is the order of code points. */
+function compareBy(key: keyof Row, ascending: boolean, nullsFirst: boolean) {
+  return (one: Row, other: Row): number => {
+    const [a, b] = [one[key], other[key]];
+    if (a === b) return 0;
+    if (a === null) return nullsFirst ? -1 : 1;
+    if (b === null) return nullsFirst ? 1 : -1;
+    return a < b === ascending ? -1 : 1;
+  };
+}
+
+const ORDERS = [
+  ["n", true, false],
+  ["n", false, true],
+  ["s", true, false],
+  ["s", true, true],
+  ["s", false, false],
+  ["l", false, false],
+  ["l", true, true],
+] as const;
+
+describe.each(ORDERS)("the first rows by %s (ascending: %s, nulls first: %s)", (...first) => {
+  const [columnName, ascending, nullsFirst] = first;
+  const key = { columnName, ascending, nullsFirst };
+  const compare = compareBy(...first);
+  const filter = "n % 3 = 1 and s is not null";
+  const offset = 2;
+
+  it.each([
+    [10, undefined],
+    [6000, undefined],
+    [20, filter],
+  ])("%i of them, where %s", async (limit, condition) => {
+    const found = await ask({ orderBy: [key], limit, offset, filter: condition });
+    const all = condition === undefined ? rows : rows.filter(({ n, s }) => n % 3 === 1 && s !== null);
+    // Rows with the same key may come in any order.
+    const wanted = all.toSorted(compare).slice(offset, offset + limit);
+    expect(found.map((row) => row[columnName])).toEqual(wanted.map((row) => row[columnName]));
+  });
+
+  it("by a second key where the first is the same", async () => {
+    const second = columnName === "n" ? "s" : "n";
+    const orderBy = [key, { columnName: second, ascending: false, nullsFirst: false }];
+    const then = compareBy(second, false, false);
+    const wanted = rows.toSorted((one, other) => compare(one, other) || then(one, other)).slice(0, 700);
+    const found = await ask({ orderBy, limit: 700 });
+    const keys = (all: readonly Row[]) => all.map((row) => [row[columnName], row[second]]);
+    expect(keys(found)).toEqual(keys(wanted));
+  });
+});

@@ -132,6 +132,8 @@ export interface FixedColumn extends ColumnBase {
   readonly byteWidth: number;
   /** `length · byteWidth` bytes, little-endian values; slots of nulls hold anything. */
   readonly values: Uint8Array;
+  /** Set where values are made only when they are looked at: makes those of some rows. Not copied with the others. */
+  readonly make?: (rows: Uint32Array) => Uint8Array;
 }
 
 export interface BitsColumn extends ColumnBase {

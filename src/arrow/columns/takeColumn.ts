@@ -22,7 +22,7 @@ export function takeColumn(column: Column, indices: Uint32Array): Column {
         length,
         validity,
         byteWidth,
-        values: takeFixed(column.values, byteWidth, indices),
+        values: column.make?.(indices) ?? takeFixed(column.values, byteWidth, indices),
       };
     }
     case "bits": {
