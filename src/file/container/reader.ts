@@ -166,7 +166,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   };
 }
 
-const recentSchemas = new RecentMessages<FileDescriptor["schema"]>(4);
+const recentSchemas = new RecentMessages<FileDescriptor["schema"]>(4, 16 * 1024);
 
 /** Decodes what writers put first, the schema, only where it is another than that of the files before. */
 function decodeDescriptor(bytes: Uint8Array, origin: Origin): FileDescriptor {
