@@ -1,6 +1,6 @@
 /**
- * Bundles the modules that tsc wrote into the package's entry points: one file each, one for what they share, and one for
- * what is loaded with the first lock; as ES modules and as CommonJS. Small packages are included, because finding
+ * Bundles the modules that tsc wrote into the package's entry points: one file each, and some for what is loaded with the
+ * first calls, or what these share; as ES modules and as CommonJS. Small packages are included, because finding
  * hundreds of files takes longer than running them, and because jose has ES modules only, which CommonJS can't load
  * everywhere. apache-arrow is not, because tables are exchanged in its classes; nor are hono and zod, which only
  * `tiltyard/rest` needs.
@@ -24,7 +24,7 @@ const output = (format, extension) => ({
   format,
   dir: join(DIST, format),
   entryFileNames: `[name].${extension}`,
-  chunkFileNames: `shared.${extension}`,
+  chunkFileNames: `[name].${extension}`,
   // A map is as large as its module. Those of CommonJS would say the same.
   sourcemap: format === "esm",
   comments: { legal: true, annotation: true, jsdoc: false },

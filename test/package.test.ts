@@ -13,6 +13,8 @@ import { makeTempDir } from "./support/tempDir.js";
 
 const CHECKOUT = fileURLToPath(new URL("..", import.meta.url));
 const run = promisify(execFile);
+/** Characters that are parsed when the package is imported, which has some 2.3 million in all. */
+const MAX_IMPORTED = 500_000;
 
 /** A project that has the package among its modules. */
 let project: string;
@@ -66,6 +68,20 @@ describe("the package", () => {
       }
       main();`;
     expect(await runText(name, `${imports}\n${steps}`)).toEqual([true, [1, 2, 3, 1, 2, 3]]);
+  });
+
+  it("loads a small part of the engine when it is imported, and the rest with the first calls", async () => {
+    const seen = new Map<string, number>();
+    const visit = async (name: string): Promise<void> => {
+      if (seen.has(name)) return;
+      const text = await readFile(join(CHECKOUT, "dist", "esm", name), "utf8");
+      seen.set(name, text.length);
+      for (const [, next] of text.matchAll(/^(?:import|export)\b[^"\n]*"\.\/([^"]+)"/gm)) await visit(next);
+    };
+    await visit("index.js");
+    const imported = [...seen.values()].reduce((sum, size) => sum + size);
+    expect(seen.size).toBeGreaterThan(1);
+    expect(imported).toBeLessThan(MAX_IMPORTED);
   });
 
   it("has types for both kinds of modules", async () => {
