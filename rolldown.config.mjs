@@ -105,6 +105,25 @@ const asciiOnly = {
   },
 };
 
+/**
+ * Puts the WebAssembly of the stemmers into their module, as text: the package would look for it beside itself, and wait for
+ * it when it is imported, which modules of CommonJS can't.
+ */
+const embeddedStemmers = {
+  name: "embedded-stemmers",
+  async load(id) {
+    const [, directory] = /^(.*[\\/]multilingual-stemmer[\\/]dist)[\\/]wasm\.js$/.exec(id) ?? [];
+    if (directory === undefined) return null;
+    const text = await readFile(join(directory, "browser", "index_bg.wasm"), "base64");
+    return [
+      `import { Buffer } from "node:buffer";`,
+      `import { initSync, Languages, Stemmer } from "./browser/index.js";`,
+      `initSync({ module: Buffer.from("${text}", "base64") });`,
+      "export { Languages, Stemmer };",
+    ].join("\n");
+  },
+};
+
 const BUILT_IN = "\0built-in:";
 
 /**
@@ -145,7 +164,7 @@ const bundle = (names, plugins) => ({
   input: Object.fromEntries(names.map((name) => [name, join(DIST, `${name}.js`)])),
   platform: "node",
   external: (id) => id.startsWith("node:") || outside.some((name) => id === name || id.startsWith(`${name}/`)),
-  plugins: [staticImports, mapsToSources, asciiOnly, ...plugins],
+  plugins: [staticImports, embeddedStemmers, mapsToSources, asciiOnly, ...plugins],
   output: [output("esm", "js"), output("cjs", "cjs")],
 });
 
