@@ -9,6 +9,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { dirname, join } from "node:path";
+import { brotliCompressSync } from "node:zlib";
 import { defineConfig } from "rolldown";
 
 const DIST = "dist";
@@ -106,7 +107,7 @@ const asciiOnly = {
 };
 
 /**
- * Puts the WebAssembly of the stemmers into their module, as text: the package would look for it beside itself, and wait for
+ * Puts the WebAssembly of the stemmers into their module, as compressed text: the package would look for it beside itself, and wait for
  * it when it is imported, which modules of CommonJS can't.
  */
 const embeddedStemmers = {
@@ -114,11 +115,12 @@ const embeddedStemmers = {
   async load(id) {
     const [, directory] = /^(.*[\\/]multilingual-stemmer[\\/]dist)[\\/]wasm\.js$/.exec(id) ?? [];
     if (directory === undefined) return null;
-    const text = await readFile(join(directory, "browser", "index_bg.wasm"), "base64");
+    const bytes = brotliCompressSync(await readFile(join(directory, "browser", "index_bg.wasm")));
     return [
       `import { Buffer } from "node:buffer";`,
+      `import zlib from "node:zlib";`,
       `import { initSync, Languages, Stemmer } from "./browser/index.js";`,
-      `initSync({ module: Buffer.from("${text}", "base64") });`,
+      `initSync({ module: zlib.brotliDecompressSync(Buffer.from("${bytes.toString("base64")}", "base64")) });`,
       "export { Languages, Stemmer };",
     ].join("\n");
   },
