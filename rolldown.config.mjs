@@ -9,6 +9,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { dirname, join } from "node:path";
+import { brotliCompressSync } from "node:zlib";
 import { defineConfig } from "rolldown";
 
 const DIST = "dist";
@@ -136,6 +137,26 @@ const asciiOnly = {
   },
 };
 
+/**
+ * Puts the WebAssembly of the stemmers into their module, as compressed text: the package would look for it beside itself, and wait for
+ * it when it is imported, which modules of CommonJS can't.
+ */
+const embeddedStemmers = {
+  name: "embedded-stemmers",
+  async load(id) {
+    const [, directory] = /^(.*[\\/]multilingual-stemmer[\\/]dist)[\\/]wasm\.js$/.exec(id) ?? [];
+    if (directory === undefined) return null;
+    const bytes = brotliCompressSync(await readFile(join(directory, "browser", "index_bg.wasm")));
+    return [
+      `import { Buffer } from "node:buffer";`,
+      `import zlib from "node:zlib";`,
+      `import { initSync, Languages, Stemmer } from "./browser/index.js";`,
+      `initSync({ module: zlib.brotliDecompressSync(Buffer.from("${bytes.toString("base64")}", "base64")) });`,
+      "export { Languages, Stemmer };",
+    ].join("\n");
+  },
+};
+
 const BUILT_IN = "\0built-in:";
 
 /**
@@ -176,7 +197,7 @@ const bundle = (names, plugins, parts) => ({
   input: Object.fromEntries(names.map((name) => [name, join(DIST, `${name}.js`)])),
   platform: "node",
   external: (id) => id.startsWith("node:") || outside.some((name) => id === name || id.startsWith(`${name}/`)),
-  plugins: [staticImports, mapsToSources, asciiOnly, ...plugins],
+  plugins: [staticImports, embeddedStemmers, mapsToSources, asciiOnly, ...plugins],
   output: [output("esm", "js", parts), output("cjs", "cjs", parts)],
 });
 
