@@ -39,6 +39,10 @@ export function rowsFrom(first: number, count: number): Table {
         Array.from(ints, (value) => `name ${String(value).padStart(6, "0")} of row`),
         new Utf8(),
       ),
+      w: vectorFromArray(
+        Array.from(ints, (value) => `word ${value % 40}`),
+        new Utf8(),
+      ),
       st: vectorFromArray(
         Array.from(ints, (value) => ({ a: value, b: value / 2 })),
         member,
@@ -126,5 +130,6 @@ export const queryCases: readonly BenchCase[] = [
   ask("filter on a nested field", { filter: "st.a < 10000" }),
   ask("filter on what a list contains", { filter: "array_has(li, 7)" }),
   ask("count of 1 % on ints", { filter: "i < 10000", isCount: true }),
+  ask("count of one of 40 words", { filter: "w = 'word 7'", isCount: true }),
   ask("count with LIKE", { filter: "s like '%0077%'", isCount: true }),
 ];

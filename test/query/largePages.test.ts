@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
 
 const id = ["t"];
-const ROWS = 150_000;
+const ROWS = 70_000;
 /** Rows of the second fragment, which is small. */
 const MORE_ROWS = 3000;
 
