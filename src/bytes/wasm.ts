@@ -331,6 +331,8 @@ export const productsOfWords = (left: Code, right: Code): Code => [left, right, 
 export const swizzle = (table: Code, places: Code): Code => [table, places, vector(0x0e)];
 /** A byte of 16, as a number. */
 export const laneOfBytes = (value: Code, lane: number): Code => [value, vector(0x16), lane];
+/** Bytes that are all ones where those of both differ, else 0. */
+export const bytesThatDiffer = (left: Code, right: Code): Code => [left, right, vector(0x24)];
 /** The highest bit of each byte, from bit 0 on. */
 export const signsOfBytes = (value: Code): Code => [value, vector(0x64)];
 /** Number of bits that are set, in each group of 4 bytes. */

@@ -151,6 +151,24 @@ it.each([false, true])("texts that are like a pattern (negated: %s)", (isNegated
   );
 });
 
+it("a rare word among texts of all lengths", () => {
+  const all = Array.from({ length: ROWS }, (_, row) => {
+    const filler = "abcdefghijklmnop".repeat(1 + (row % 9)).slice(row % 16);
+    return row % 37 === 5
+      ? `${filler}QX${filler.slice(0, row % 5)}`
+      : `${filler}${row % 11 === 3 ? "Q" : ""}`;
+  });
+  for (const pattern of ["%QX%", "abc%QX%", "%n%QX%", "%QXY%"]) {
+    const matcher = matcherOf(pattern);
+    expectAnswers(
+      () => likeKernel(pattern, "", false, false),
+      [],
+      all,
+      (text) => matcher.test(text),
+    );
+  }
+});
+
 it("texts longer than the memory of a kernel", () => {
   const all = Array.from({ length: ROWS }, (_, row) =>
     row % 100 === 3 ? `${"ab".repeat(30_000)}needle` : "ab",

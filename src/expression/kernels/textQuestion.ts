@@ -88,7 +88,8 @@ export class TextQuestion {
 function run(asked: Asked, automaton: TextAutomaton, length: number): void {
   const { texts, offsets, steps, isCoded, yes, open } = asked;
   const kernel = textKernelUse.get();
-  kernel?.setSteps(steps, automaton.accepts, automaton.isOpen);
+  const completing = kernel === null ? null : completingCodes(steps, automaton, isCoded);
+  kernel?.setSteps(steps, automaton.accepts, automaton.isOpen, completing);
   const base = isCoded ? 0 : STATES * OF_BYTES;
   const escaping = isCoded ? ESCAPE_CODE : -1;
   for (let first = 0; first < length; ) {
@@ -100,6 +101,29 @@ function run(asked: Asked, automaton: TextAutomaton, length: number): void {
     runPlainly(asked, automaton, first, end);
     first = end;
   }
+}
+
+/** Where more codes than this complete what is asked for, most texts have one of them. */
+const MAX_COMPLETING = 64;
+
+/** The codes, or bytes, behind which a text may be one of those asked for; null where it may be without, and for many. */
+function completingCodes(
+  steps: Uint8Array,
+  { accepts, isOpen, firstFinal }: TextAutomaton,
+  isCoded: boolean,
+): number[] | null {
+  const isOfInterest = (state: number) => accepts[state] || isOpen[state];
+  for (let state = 0; state < firstFinal; state++) if (isOfInterest(state)) return null;
+  const found = isCoded ? [ESCAPE_CODE] : [];
+  for (let code = 0; code < OF_BYTES; code++) {
+    const at = STATES * (isCoded ? code : code + OF_BYTES);
+    for (let state = 0; state < firstFinal; state++) {
+      if (!isOfInterest(steps[at + state])) continue;
+      found.push(code);
+      break;
+    }
+  }
+  return found.length > MAX_COMPLETING ? null : found;
 }
 
 /** The kernel's loop, for texts that are too long for its memory, and where there is none. */
