@@ -1,9 +1,13 @@
 /**
  * The engine's one class: a namespace of tables in a local directory. Each operation is one line here and one file
- * under `operations/`. The resources they share (disk, locks, caches) are opened here and released by `close`.
+ * under `operations/`. What lies behind the class is loaded when it is needed: a program that imports it waits for little
+ * more than this module. The resources that operations share (disk, locks, caches) are opened with the first call and
+ * released by `close`.
  */
 
 import type { Table } from "apache-arrow";
+import { type Deferred, deferred } from "./async/deferred.js";
+import type { Engine, OperationBody } from "./engine/engine.js";
 import { ServiceUnavailableError } from "./errors.js";
 import type { TableHandleOptions } from "./handle/handleOptions.js";
 import { explainOtherNames, NAMESPACE_CALLS } from "./handle/otherNames.js";
@@ -21,79 +25,21 @@ import type * as schemas from "./namespace/schema.js";
 import type * as tables from "./namespace/tables.js";
 import type * as tags from "./namespace/tags.js";
 import type * as transactions from "./namespace/transactions.js";
-import type * as upkeep from "./namespace/upkeep.js";
+import type * as upkeepOf from "./namespace/upkeep.js";
 import type * as versions from "./namespace/versions.js";
-import { type Access, accessOf, pinRequest } from "./operations/access.js";
-import { createTableBranch } from "./operations/branch/createTableBranch.js";
-import { deleteTableBranch } from "./operations/branch/deleteTableBranch.js";
-import { listTableBranches } from "./operations/branch/listTableBranches.js";
-import { type OperationContext, openContext } from "./operations/context.js";
-import { inTermsOfRequest, operationError } from "./operations/failure.js";
-import { createTableIndex, createTableScalarIndex } from "./operations/index/createTableIndex.js";
-import { describeTableIndexStats } from "./operations/index/describeTableIndexStats.js";
-import { dropTableIndex } from "./operations/index/dropTableIndex.js";
-import { listTableIndices } from "./operations/index/listTableIndices.js";
-import { cancelJob } from "./operations/job/cancelJob.js";
-import { describeJob } from "./operations/job/describeJob.js";
-import { listJobs } from "./operations/job/listJobs.js";
-import { waitForJob } from "./operations/job/waitForJob.js";
-import { createNamespace } from "./operations/namespace/createNamespace.js";
-import { describeNamespace } from "./operations/namespace/describeNamespace.js";
-import { dropNamespace } from "./operations/namespace/dropNamespace.js";
-import { listNamespaces } from "./operations/namespace/listNamespaces.js";
-import { namespaceExists } from "./operations/namespace/namespaceExists.js";
-import { checkChoice, checkNamespaceOptions, directoryOf } from "./operations/namespaceOptions.js";
+import { accessOf, pinRequest } from "./operations/access.js";
+import { operationError } from "./operations/failure.js";
+import { checkChoice, contextOptionsOf } from "./operations/namespaceOptions.js";
 import { operationOfPart, pinOperations, pinParts } from "./operations/pinParts.js";
-import { namingRefusedRoot } from "./operations/refusedRoot.js";
 import { optionalId, requireTableId } from "./operations/request.js";
-import { analyzeTableQueryPlan } from "./operations/rows/analyzeTableQueryPlan.js";
-import { countTableRows } from "./operations/rows/countTableRows.js";
-import { deleteFromTable } from "./operations/rows/deleteFromTable.js";
-import { explainTableQueryPlan } from "./operations/rows/explainTableQueryPlan.js";
-import { insertIntoTable } from "./operations/rows/insertIntoTable.js";
-import { mergeInsertIntoTable } from "./operations/rows/mergeInsertIntoTable.js";
-import { queryTable } from "./operations/rows/queryTable.js";
-import { takeBlobs } from "./operations/rows/takeBlobs.js";
-import { takeRows } from "./operations/rows/takeRows.js";
-import { updateTable } from "./operations/rows/updateTable.js";
-import { alterTableAddColumns } from "./operations/schema/alterTableAddColumns.js";
-import { alterTableAlterColumns } from "./operations/schema/alterTableAlterColumns.js";
-import { alterTableBackfillColumns } from "./operations/schema/alterTableBackfillColumns.js";
-import { alterTableDropColumns } from "./operations/schema/alterTableDropColumns.js";
-import { describeComputedColumns } from "./operations/schema/describeComputedColumns.js";
-import { updateFieldMetadata } from "./operations/schema/updateFieldMetadata.js";
-import { updateTableSchemaMetadata } from "./operations/schema/updateTableSchemaMetadata.js";
-import { settleBefore } from "./operations/settleBefore.js";
-import { batchCommitTables } from "./operations/table/batchCommitTables.js";
-import { cleanupTable } from "./operations/table/cleanupTable.js";
-import { createTable } from "./operations/table/createTable.js";
-import { declareTable } from "./operations/table/declareTable.js";
-import { deregisterTable } from "./operations/table/deregisterTable.js";
-import { describeTable } from "./operations/table/describeTable.js";
-import { dropTable } from "./operations/table/dropTable.js";
-import { getTableStats } from "./operations/table/getTableStats.js";
-import { listAllTables } from "./operations/table/listAllTables.js";
-import { listTables } from "./operations/table/listTables.js";
-import { optimizeTable } from "./operations/table/optimizeTable.js";
-import { registerTable } from "./operations/table/registerTable.js";
-import { renameTable } from "./operations/table/renameTable.js";
-import { restoreTable } from "./operations/table/restoreTable.js";
-import { tableExists } from "./operations/table/tableExists.js";
-import { createTableTag } from "./operations/tag/createTableTag.js";
-import { deleteTableTag } from "./operations/tag/deleteTableTag.js";
-import { getTableTagVersion } from "./operations/tag/getTableTagVersion.js";
-import { listTableTags } from "./operations/tag/listTableTags.js";
-import { updateTableTag } from "./operations/tag/updateTableTag.js";
-import { alterTransaction } from "./operations/transaction/alterTransaction.js";
-import { describeTransaction } from "./operations/transaction/describeTransaction.js";
-import { batchCreateTableVersions } from "./operations/version/batchCreateTableVersions.js";
-import { batchDeleteTableVersions } from "./operations/version/batchDeleteTableVersions.js";
-import { createTableVersion } from "./operations/version/createTableVersion.js";
-import { describeTableVersion } from "./operations/version/describeTableVersion.js";
-import { listTableVersions } from "./operations/version/listTableVersions.js";
 import { checkOptionMembers } from "./optionMembers.js";
 import { checkRequestMembers, type Requests } from "./requestMembers.js";
 import { TableHandle } from "./TableHandle.js";
+
+/** All operations, in the parts in which they are loaded. */
+const reading = deferred(() => import("./engine/reading.js"));
+const changing = deferred(() => import("./engine/changing.js"));
+const upkeep = deferred(() => import("./engine/upkeep.js"));
 
 /**
  * A hierarchy of namespaces with versioned Lance tables, in one directory of the local file system. Any number of
@@ -107,7 +53,8 @@ import { TableHandle } from "./TableHandle.js";
  * console.log(await ns.countTableRows({ id: ["trees"], predicate: "name LIKE 'e%'" })); // 1
  */
 export class DirectoryNamespace implements AsyncDisposable {
-  readonly #context: OperationContext;
+  readonly #root: string;
+  readonly #engine: Deferred<Engine>;
   readonly #authorize: options.Authorize | undefined;
   #closed = false;
 
@@ -120,16 +67,15 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @param options `disk` replaces the access to the local file system with another implementation
    */
   constructor(options: options.DirectoryNamespaceOptions & { readonly disk?: Disk }) {
-    checkNamespaceOptions(options);
+    const contextOptions = contextOptionsOf(options);
     this.#authorize = options.authorize;
-    const root = directoryOf(options.root, "root");
-    const allowedBases = options.allowedBases?.map((base) => directoryOf(base, "allowedBases"));
-    this.#context = openContext({ ...options, root, allowedBases });
+    this.#root = contextOptions.root;
+    this.#engine = deferred(async () => new (await import("./engine/engine.js")).Engine(contextOptions));
   }
 
   /** Absolute path of the namespace's directory. */
   get root(): string {
-    return this.#context.root;
+    return this.#root;
   }
 
   /**
@@ -137,7 +83,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @internal
    */
   async rootPaths(): Promise<readonly string[]> {
-    const { disk, root } = this.#context;
+    const { disk, root } = (await this.#engine.get()).context;
     // A disk that can't be read has revealed no path behind links either.
     const real = await disk.realPath(root).catch(() => null);
     return real === null ? [root] : [root, real];
@@ -166,8 +112,9 @@ export class DirectoryNamespace implements AsyncDisposable {
     const { jobs = "cancel" } = options;
     checkChoice(jobs, "jobs", ["wait", "cancel"]);
     this.#closed = true;
-    await this.#context.jobs.close(jobs);
-    await this.#context.close();
+    const engine = await this.#engine.started;
+    await engine?.context.jobs.close(jobs);
+    await engine?.context.close();
   }
 
   /** The same as {@link close}, for `await using`. */
@@ -182,7 +129,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws NamespaceAlreadyExistsError, NamespaceNotFoundError for the one above it
    */
   createNamespace(request: namespaces.CreateNamespaceRequest): Promise<namespaces.CreateNamespaceResponse> {
-    return this.#run("createNamespace", request, createNamespace);
+    return this.#run("createNamespace", request, changing, (of) => of.createNamespace);
   }
   /**
    * Properties of a namespace.
@@ -191,18 +138,18 @@ export class DirectoryNamespace implements AsyncDisposable {
   describeNamespace(
     request: namespaces.DescribeNamespaceRequest = {},
   ): Promise<namespaces.DescribeNamespaceResponse> {
-    return this.#run("describeNamespace", request, describeNamespace);
+    return this.#run("describeNamespace", request, reading, (of) => of.describeNamespace);
   }
   /**
    * Names of the namespaces directly in one, in pages.
    * @throws NamespaceNotFoundError
    */
   listNamespaces(request: namespaces.ListNamespacesRequest = {}): Promise<namespaces.ListNamespacesResponse> {
-    return this.#run("listNamespaces", request, listNamespaces);
+    return this.#run("listNamespaces", request, reading, (of) => of.listNamespaces);
   }
   /** Resolves to undefined if the namespace exists. */
   namespaceExists(request: namespaces.NamespaceExistsRequest): Promise<void> {
-    return this.#run("namespaceExists", request, namespaceExists);
+    return this.#run("namespaceExists", request, reading, (of) => of.namespaceExists);
   }
   /**
    * Removes a namespace, with `Cascade` also everything in it.
@@ -210,32 +157,37 @@ export class DirectoryNamespace implements AsyncDisposable {
    *   their directory
    */
   dropNamespace(request: namespaces.DropNamespaceRequest): Promise<namespaces.DropNamespaceResponse> {
-    return this.#run("dropNamespace", request, dropNamespace);
+    return this.#run("dropNamespace", request, changing, (of) => of.dropNamespace);
   }
 
   // ---------------------------------------------------------------------------------------------- tables
 
   /** Reserves a table's name without data. */
   declareTable(request: tables.DeclareTableRequest): Promise<tables.DeclareTableResponse> {
-    return this.#run("declareTable", request, declareTable);
+    return this.#run("declareTable", request, changing, (of) => of.declareTable);
   }
   /** Creates a table from the given rows; their schema becomes the table's. */
   createTable(
     request: tables.CreateTableRequest,
     data: rowsOf.RowsInput,
   ): Promise<tables.CreateTableResponse> {
-    return this.#run("createTable", request, (context, checked) => createTable(context, checked, data));
+    return this.#run(
+      "createTable",
+      request,
+      changing,
+      (of) => (context, checked) => of.createTable(context, checked, data),
+    );
   }
   /** Resolves to undefined if the table (and the requested version) exists. */
   tableExists(request: tables.TableExistsRequest): Promise<void> {
-    return this.#run("tableExists", request, tableExists);
+    return this.#run("tableExists", request, reading, (of) => of.tableExists);
   }
   /**
    * Where a table lies, its version, schema and properties.
    * @throws TableNotFoundError, TableVersionNotFoundError
    */
   describeTable(request: tables.DescribeTableRequest): Promise<tables.DescribeTableResponse> {
-    return this.#run("describeTable", request, describeTable);
+    return this.#run("describeTable", request, reading, (of) => of.describeTable);
   }
   /**
    * Removes a table with all its versions. For a root table that is a symbolic link, only the link is removed: its
@@ -244,32 +196,32 @@ export class DirectoryNamespace implements AsyncDisposable {
    *   names their directory
    */
   dropTable(request: tables.DropTableRequest): Promise<tables.DropTableResponse> {
-    return this.#run("dropTable", request, dropTable);
+    return this.#run("dropTable", request, changing, (of) => of.dropTable);
   }
   /**
    * Names of the tables directly in a namespace, in pages.
    * @throws NamespaceNotFoundError
    */
   listTables(request: tables.ListTablesRequest = {}): Promise<tables.ListTablesResponse> {
-    return this.#run("listTables", request, listTables);
+    return this.#run("listTables", request, reading, (of) => of.listTables);
   }
   /** Tables of all namespaces. */
   listAllTables(request: tables.ListAllTablesRequest = {}): Promise<tables.ListTablesResponse> {
-    return this.#run("listAllTables", request, listAllTables);
+    return this.#run("listAllTables", request, reading, (of) => of.listAllTables);
   }
   /**
    * Gives an id to a table that lies below the root.
    * @throws InvalidInputError if no table lies there, or another table lies there, in it, or around it
    */
   registerTable(request: tables.RegisterTableRequest): Promise<tables.RegisterTableResponse> {
-    return this.#run("registerTable", request, registerTable);
+    return this.#run("registerTable", request, changing, (of) => of.registerTable);
   }
   /**
    * Takes the id from a table; its data stays where it is, for `registerTable`. While a root table is deregistered,
    * nothing else gets its name.
    */
   deregisterTable(request: tables.DeregisterTableRequest): Promise<tables.DeregisterTableResponse> {
-    return this.#run("deregisterTable", request, deregisterTable);
+    return this.#run("deregisterTable", request, changing, (of) => of.deregisterTable);
   }
   /**
    * Gives a table another id. The directory moves with it if the table is in the root, before or after.
@@ -277,18 +229,18 @@ export class DirectoryNamespace implements AsyncDisposable {
    *   it, or the file system doesn't move it
    */
   renameTable(request: tables.RenameTableRequest): Promise<tables.RenameTableResponse> {
-    return this.#run("renameTable", request, renameTable);
+    return this.#run("renameTable", request, changing, (of) => of.renameTable);
   }
   /**
    * Counts of rows, bytes, fragments and indexes.
    * @throws TableNotFoundError
    */
   getTableStats(request: tables.GetTableStatsRequest): Promise<tables.GetTableStatsResponse> {
-    return this.#run("getTableStats", request, getTableStats);
+    return this.#run("getTableStats", request, reading, (of) => of.getTableStats);
   }
   /** Commits the content of an older version as a new latest version. */
   restoreTable(request: tables.RestoreTableRequest): Promise<tables.RestoreTableResponse> {
-    return this.#run("restoreTable", request, restoreTable);
+    return this.#run("restoreTable", request, changing, (of) => of.restoreTable);
   }
 
   // ---------------------------------------------------------------------------------------------- rows
@@ -298,8 +250,11 @@ export class DirectoryNamespace implements AsyncDisposable {
     request: rowsOf.InsertIntoTableRequest,
     data: rowsOf.RowsInput,
   ): Promise<rowsOf.InsertIntoTableResponse> {
-    return this.#run("insertIntoTable", request, (context, checked) =>
-      insertIntoTable(context, checked, data),
+    return this.#run(
+      "insertIntoTable",
+      request,
+      changing,
+      (of) => (context, checked) => of.insertIntoTable(context, checked, data),
     );
   }
   /**
@@ -308,7 +263,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws ConcurrentModificationError if other writers keep changing the same fragments
    */
   deleteFromTable(request: rowsOf.DeleteFromTableRequest): Promise<rowsOf.DeleteFromTableResponse> {
-    return this.#run("deleteFromTable", request, deleteFromTable);
+    return this.#run("deleteFromTable", request, changing, (of) => of.deleteFromTable);
   }
   /**
    * Sets columns of the rows that a predicate selects, in all of them or none, and makes a version even where it selects
@@ -319,7 +274,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws ConcurrentModificationError if other writers keep changing the same fragments
    */
   updateTable(request: rowsOf.UpdateTableRequest): Promise<rowsOf.UpdateTableResponse> {
-    return this.#run("updateTable", request, updateTable);
+    return this.#run("updateTable", request, changing, (of) => of.updateTable);
   }
   /**
    * Updates, adds and removes rows by key, all in one version:
@@ -334,8 +289,11 @@ export class DirectoryNamespace implements AsyncDisposable {
     request: rowsOf.MergeInsertIntoTableRequest,
     data: rowsOf.RowsInput,
   ): Promise<rowsOf.MergeInsertIntoTableResponse> {
-    return this.#run("mergeInsertIntoTable", request, (context, checked) =>
-      mergeInsertIntoTable(context, checked, data),
+    return this.#run(
+      "mergeInsertIntoTable",
+      request,
+      changing,
+      (of) => (context, checked) => of.mergeInsertIntoTable(context, checked, data),
     );
   }
   /**
@@ -343,7 +301,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws InvalidInputError for a filter or a column that can not be understood
    */
   queryTable(request: queries.QueryTableRequest): Promise<queries.QueryResult> {
-    return this.#run("queryTable", request, queryTable);
+    return this.#run("queryTable", request, reading, (of) => of.queryTable);
   }
   /**
    * The rows at the given offsets, in the order given; deleted rows don't count. Reads little more than those rows.
@@ -351,7 +309,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws InvalidInputError for an offset that is no row of the version
    */
   takeRows(request: queries.TakeRowsRequest): Promise<Table> {
-    return this.#run("takeRows", request, takeRows, "queryTable");
+    return this.#run("takeRows", request, reading, (of) => of.takeRows, "queryTable");
   }
   /**
    * The values of a blob column at the given offsets, in the order given; null for nulls. A value is read only when its
@@ -359,19 +317,19 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws InvalidInputError for an offset that is no row of the version, and for a column that is not of blobs
    */
   takeBlobs(request: queries.TakeBlobsRequest): Promise<(queries.LazyBlob | null)[]> {
-    return this.#run("takeBlobs", request, takeBlobs, "queryTable");
+    return this.#run("takeBlobs", request, reading, (of) => of.takeBlobs, "queryTable");
   }
   /** The number of rows, or of those that a predicate selects. */
   countTableRows(request: queries.CountTableRowsRequest): Promise<number> {
-    return this.#run("countTableRows", request, countTableRows);
+    return this.#run("countTableRows", request, reading, (of) => of.countTableRows);
   }
   /** How a query would run, as text or JSON. */
   explainTableQueryPlan(request: queries.ExplainTableQueryPlanRequest): Promise<string> {
-    return this.#run("explainTableQueryPlan", request, explainTableQueryPlan);
+    return this.#run("explainTableQueryPlan", request, reading, (of) => of.explainTableQueryPlan);
   }
   /** Runs a query, and tells what each step of it did. */
   analyzeTableQueryPlan(request: queries.AnalyzeTableQueryPlanRequest): Promise<string> {
-    return this.#run("analyzeTableQueryPlan", request, analyzeTableQueryPlan);
+    return this.#run("analyzeTableQueryPlan", request, reading, (of) => of.analyzeTableQueryPlan);
   }
 
   // ---------------------------------------------------------------------------------------------- upkeep
@@ -392,8 +350,8 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws ConcurrentModificationError if other writers keep changing the same fragments
    */
   optimizeTable(
-    request: upkeep.OptimizeTableRequest & { readonly background: true },
-  ): Promise<upkeep.StartedJob>;
+    request: upkeepOf.OptimizeTableRequest & { readonly background: true },
+  ): Promise<upkeepOf.StartedJob>;
   /**
    * Merges small fragments, and rewrites fragments with many deleted rows without these. The rows stay the same, but
    * their order may change: merged fragments come after the others. Old versions keep their files until a cleanup.
@@ -410,8 +368,8 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws ConcurrentModificationError if other writers keep changing the same fragments
    */
   optimizeTable(
-    request: upkeep.OptimizeTableRequest & { readonly background?: false },
-  ): Promise<upkeep.OptimizeTableResponse>;
+    request: upkeepOf.OptimizeTableRequest & { readonly background?: false },
+  ): Promise<upkeepOf.OptimizeTableResponse>;
   /**
    * Merges small fragments, and rewrites fragments with many deleted rows without these. The rows stay the same, but
    * their order may change: merged fragments come after the others. Old versions keep their files until a cleanup.
@@ -428,8 +386,8 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws ConcurrentModificationError if other writers keep changing the same fragments
    */
   optimizeTable(
-    request: upkeep.OptimizeTableRequest,
-  ): Promise<upkeep.OptimizeTableResponse | upkeep.StartedJob>;
+    request: upkeepOf.OptimizeTableRequest,
+  ): Promise<upkeepOf.OptimizeTableResponse | upkeepOf.StartedJob>;
   /**
    * Merges small fragments, and rewrites fragments with many deleted rows without these. The rows stay the same, but
    * their order may change: merged fragments come after the others. Old versions keep their files until a cleanup.
@@ -446,9 +404,9 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws ConcurrentModificationError if other writers keep changing the same fragments
    */
   optimizeTable(
-    request: upkeep.OptimizeTableRequest,
-  ): Promise<upkeep.OptimizeTableResponse | upkeep.StartedJob> {
-    return this.#run("optimizeTable", request, optimizeTable);
+    request: upkeepOf.OptimizeTableRequest,
+  ): Promise<upkeepOf.OptimizeTableResponse | upkeepOf.StartedJob> {
+    return this.#run("optimizeTable", request, upkeep, (of) => of.optimizeTable);
   }
 
   /**
@@ -461,8 +419,8 @@ export class DirectoryNamespace implements AsyncDisposable {
    * first may stay.
    */
   cleanupTable(
-    request: upkeep.CleanupTableRequest & { readonly background: true },
-  ): Promise<upkeep.StartedJob>;
+    request: upkeepOf.CleanupTableRequest & { readonly background: true },
+  ): Promise<upkeepOf.StartedJob>;
   /**
    * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also removes
    * leftovers in the namespace from table creations that died a week ago or earlier.
@@ -473,18 +431,8 @@ export class DirectoryNamespace implements AsyncDisposable {
    * first may stay.
    */
   cleanupTable(
-    request: upkeep.CleanupTableRequest & { readonly background?: false },
-  ): Promise<upkeep.CleanupTableResponse>;
-  /**
-   * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also removes
-   * leftovers in the namespace from table creations that died a week ago or earlier.
-   *
-   * The signal counts until the first version is removed: an aborted call that rejects has removed only files that no
-   * version refers to. If the disk fails while files of removed versions are being removed, the call rejects although
-   * these versions are gone; the next cleanup removes the rest. On a full disk, versions whose removal must be recorded
-   * first may stay.
-   */
-  cleanupTable(request: upkeep.CleanupTableRequest): Promise<upkeep.CleanupTableResponse | upkeep.StartedJob>;
+    request: upkeepOf.CleanupTableRequest & { readonly background?: false },
+  ): Promise<upkeepOf.CleanupTableResponse>;
   /**
    * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also removes
    * leftovers in the namespace from table creations that died a week ago or earlier.
@@ -495,9 +443,21 @@ export class DirectoryNamespace implements AsyncDisposable {
    * first may stay.
    */
   cleanupTable(
-    request: upkeep.CleanupTableRequest,
-  ): Promise<upkeep.CleanupTableResponse | upkeep.StartedJob> {
-    return this.#run("cleanupTable", request, cleanupTable);
+    request: upkeepOf.CleanupTableRequest,
+  ): Promise<upkeepOf.CleanupTableResponse | upkeepOf.StartedJob>;
+  /**
+   * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also removes
+   * leftovers in the namespace from table creations that died a week ago or earlier.
+   *
+   * The signal counts until the first version is removed: an aborted call that rejects has removed only files that no
+   * version refers to. If the disk fails while files of removed versions are being removed, the call rejects although
+   * these versions are gone; the next cleanup removes the rest. On a full disk, versions whose removal must be recorded
+   * first may stay.
+   */
+  cleanupTable(
+    request: upkeepOf.CleanupTableRequest,
+  ): Promise<upkeepOf.CleanupTableResponse | upkeepOf.StartedJob> {
+    return this.#run("cleanupTable", request, upkeep, (of) => of.cleanupTable);
   }
 
   // ---------------------------------------------------------------------------------------------- versions
@@ -506,7 +466,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   createTableVersion(
     request: versions.CreateTableVersionRequest,
   ): Promise<versions.CreateTableVersionResponse> {
-    return this.#run("createTableVersion", request, createTableVersion);
+    return this.#run("createTableVersion", request, changing, (of) => of.createTableVersion);
   }
   /**
    * Number, time and manifest of a version.
@@ -515,7 +475,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   describeTableVersion(
     request: versions.DescribeTableVersionRequest,
   ): Promise<versions.DescribeTableVersionResponse> {
-    return this.#run("describeTableVersion", request, describeTableVersion);
+    return this.#run("describeTableVersion", request, reading, (of) => of.describeTableVersion);
   }
   /**
    * Publishes staged manifests of several tables, all of them or none.
@@ -525,11 +485,16 @@ export class DirectoryNamespace implements AsyncDisposable {
   batchCreateTableVersions(
     request: versions.BatchCreateTableVersionsRequest,
   ): Promise<versions.BatchCreateTableVersionsResponse> {
-    return this.#run("batchCreateTableVersions", request, async (context, checked, access) => {
-      const entries = pinParts(checked.entries, "entries", (entry) => entry.id);
-      for (const { id, branch } of entries) await access.require("createTableVersion", id, { branch });
-      return batchCreateTableVersions(context, { entries, signal: request.signal }, access);
-    });
+    return this.#run(
+      "batchCreateTableVersions",
+      request,
+      changing,
+      (of) => async (context, checked, access) => {
+        const entries = pinParts(checked.entries, "entries", (entry) => entry.id);
+        for (const { id, branch } of entries) await access.require("createTableVersion", id, { branch });
+        return of.batchCreateTableVersions(context, { entries, signal: request.signal }, access);
+      },
+    );
   }
   /**
    * Deletes the versions in the ranges, all or none, and the files that only they have. To find these files it reads
@@ -539,7 +504,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   batchDeleteTableVersions(
     request: versions.BatchDeleteTableVersionsRequest,
   ): Promise<versions.BatchDeleteTableVersionsResponse> {
-    return this.#run("batchDeleteTableVersions", request, batchDeleteTableVersions);
+    return this.#run("batchDeleteTableVersions", request, changing, (of) => of.batchDeleteTableVersions);
   }
   /**
    * Declares tables, publishes and deletes versions and deregisters tables, all of it or nothing.
@@ -547,30 +512,30 @@ export class DirectoryNamespace implements AsyncDisposable {
    *   finishes it
    */
   batchCommitTables(request: versions.BatchCommitTablesRequest): Promise<versions.BatchCommitTablesResponse> {
-    return this.#run("batchCommitTables", request, async (context, checked, access) => {
+    return this.#run("batchCommitTables", request, changing, (of) => async (context, checked, access) => {
       const operations = pinOperations(checked.operations);
       for (const operation of operations) {
         for (const [name, part] of Object.entries(operation)) {
           await access.require(operationOfPart(name), part.id, part);
         }
       }
-      return batchCommitTables(context, { operations, signal: request.signal }, access);
+      return of.batchCommitTables(context, { operations, signal: request.signal }, access);
     });
   }
   /** The versions of a table or a branch, in pages. */
   listTableVersions(request: versions.ListTableVersionsRequest): Promise<versions.ListTableVersionsResponse> {
-    return this.#run("listTableVersions", request, listTableVersions);
+    return this.#run("listTableVersions", request, reading, (of) => of.listTableVersions);
   }
 
   // ---------------------------------------------------------------------------------------------- branches
 
   /** Starts a separate line of versions from an existing version; copies no rows. */
   createTableBranch(request: branches.CreateTableBranchRequest): Promise<branches.CreateTableBranchResponse> {
-    return this.#run("createTableBranch", request, createTableBranch);
+    return this.#run("createTableBranch", request, changing, (of) => of.createTableBranch);
   }
   /** The branches of a table, in pages; main is not among them. */
   listTableBranches(request: branches.ListTableBranchesRequest): Promise<branches.ListTableBranchesResponse> {
-    return this.#run("listTableBranches", request, listTableBranches);
+    return this.#run("listTableBranches", request, reading, (of) => of.listTableBranches);
   }
   /**
    * Removes a branch, with all its versions, that no other branch and no tag refers to.
@@ -578,33 +543,33 @@ export class DirectoryNamespace implements AsyncDisposable {
    *   later `cleanupTable` removes them
    */
   deleteTableBranch(request: branches.DeleteTableBranchRequest): Promise<branches.DeleteTableBranchResponse> {
-    return this.#run("deleteTableBranch", request, deleteTableBranch);
+    return this.#run("deleteTableBranch", request, changing, (of) => of.deleteTableBranch);
   }
 
   // ---------------------------------------------------------------------------------------------- tags
 
   /** Gives a version a name. */
   createTableTag(request: tags.CreateTableTagRequest): Promise<tags.CreateTableTagResponse> {
-    return this.#run("createTableTag", request, createTableTag);
+    return this.#run("createTableTag", request, changing, (of) => of.createTableTag);
   }
   /** The tags of a table and of its branches, in pages. */
   listTableTags(request: tags.ListTableTagsRequest): Promise<tags.ListTableTagsResponse> {
-    return this.#run("listTableTags", request, listTableTags);
+    return this.#run("listTableTags", request, reading, (of) => of.listTableTags);
   }
   /**
    * The version that a tag names.
    * @throws TableTagNotFoundError
    */
   getTableTagVersion(request: tags.GetTableTagVersionRequest): Promise<tags.GetTableTagVersionResponse> {
-    return this.#run("getTableTagVersion", request, getTableTagVersion);
+    return this.#run("getTableTagVersion", request, reading, (of) => of.getTableTagVersion);
   }
   /** Moves a tag to another version. */
   updateTableTag(request: tags.UpdateTableTagRequest): Promise<tags.UpdateTableTagResponse> {
-    return this.#run("updateTableTag", request, updateTableTag);
+    return this.#run("updateTableTag", request, changing, (of) => of.updateTableTag);
   }
   /** Deletes a tag; the version stays. */
   deleteTableTag(request: tags.DeleteTableTagRequest): Promise<tags.DeleteTableTagResponse> {
-    return this.#run("deleteTableTag", request, deleteTableTag);
+    return this.#run("deleteTableTag", request, changing, (of) => of.deleteTableTag);
   }
 
   // ---------------------------------------------------------------------------------------------- schema
@@ -613,13 +578,13 @@ export class DirectoryNamespace implements AsyncDisposable {
   updateFieldMetadata(
     request: schemas.UpdateFieldMetadataRequest,
   ): Promise<schemas.UpdateFieldMetadataResponse> {
-    return this.#run("updateFieldMetadata", request, updateFieldMetadata);
+    return this.#run("updateFieldMetadata", request, changing, (of) => of.updateFieldMetadata);
   }
   /** Replaces the metadata of the schema. */
   updateTableSchemaMetadata(
     request: schemas.UpdateTableSchemaMetadataRequest,
   ): Promise<schemas.UpdateTableSchemaMetadataResponse> {
-    return this.#run("updateTableSchemaMetadata", request, updateTableSchemaMetadata);
+    return this.#run("updateTableSchemaMetadata", request, changing, (of) => of.updateTableSchemaMetadata);
   }
   /**
    * Adds columns that are null in all rows, or hold a constant, or what an SQL expression computes of other columns; or that
@@ -629,19 +594,19 @@ export class DirectoryNamespace implements AsyncDisposable {
   alterTableAddColumns(
     request: schemas.AlterTableAddColumnsRequest,
   ): Promise<schemas.AlterTableAddColumnsResponse> {
-    return this.#run("alterTableAddColumns", request, alterTableAddColumns);
+    return this.#run("alterTableAddColumns", request, changing, (of) => of.alterTableAddColumns);
   }
   /** Renames columns, changes their nullability, casts them to other types. */
   alterTableAlterColumns(
     request: schemas.AlterTableAlterColumnsRequest,
   ): Promise<schemas.AlterTableAlterColumnsResponse> {
-    return this.#run("alterTableAlterColumns", request, alterTableAlterColumns);
+    return this.#run("alterTableAlterColumns", request, changing, (of) => of.alterTableAlterColumns);
   }
   /** Removes columns, or members of columns, from the schema; older versions keep them. */
   alterTableDropColumns(
     request: schemas.AlterTableDropColumnsRequest,
   ): Promise<schemas.AlterTableDropColumnsResponse> {
-    return this.#run("alterTableDropColumns", request, alterTableDropColumns);
+    return this.#run("alterTableDropColumns", request, changing, (of) => of.alterTableDropColumns);
   }
 
   /**
@@ -662,7 +627,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   alterTableBackfillColumns(
     request: schemas.AlterTableBackfillColumnsRequest,
   ): Promise<schemas.AlterTableBackfillColumnsResponse> {
-    return this.#run("alterTableBackfillColumns", request, alterTableBackfillColumns);
+    return this.#run("alterTableBackfillColumns", request, upkeep, (of) => of.alterTableBackfillColumns);
   }
   /**
    * The computed columns of a table, and how many rows of each have no value yet, in which fragments; which rows they are,
@@ -671,7 +636,13 @@ export class DirectoryNamespace implements AsyncDisposable {
   describeComputedColumns(
     request: schemas.DescribeComputedColumnsRequest,
   ): Promise<schemas.DescribeComputedColumnsResponse> {
-    return this.#run("describeComputedColumns", request, describeComputedColumns, "describeTable");
+    return this.#run(
+      "describeComputedColumns",
+      request,
+      reading,
+      (of) => of.describeComputedColumns,
+      "describeTable",
+    );
   }
 
   // ---------------------------------------------------------------------------------------------- transactions
@@ -684,7 +655,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   describeTransaction(
     request: transactions.DescribeTransactionRequest,
   ): Promise<transactions.DescribeTransactionResponse> {
-    return this.#run("describeTransaction", request, describeTransaction);
+    return this.#run("describeTransaction", request, reading, (of) => of.describeTransaction);
   }
 
   /**
@@ -696,7 +667,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   alterTransaction(
     request: transactions.AlterTransactionRequest,
   ): Promise<transactions.AlterTransactionResponse> {
-    return this.#run("alterTransaction", request, alterTransaction);
+    return this.#run("alterTransaction", request, upkeep, (of) => of.alterTransaction);
   }
 
   // ---------------------------------------------------------------------------------------------- jobs
@@ -706,11 +677,11 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws TransactionNotFoundError if there is no such job, or its record was cleaned up
    */
   describeJob(request: jobs.JobRequest): Promise<jobs.Job> {
-    return this.#run("describeJob", request, describeJob);
+    return this.#run("describeJob", request, reading, (of) => of.describeJob);
   }
   /** Jobs that are queued or run, and those that ended lately. */
   listJobs(request: jobs.ListJobsRequest = {}): Promise<jobs.ListJobsResponse> {
-    return this.#run("listJobs", request, listJobs);
+    return this.#run("listJobs", request, reading, (of) => of.listJobs);
   }
   /**
    * Cancels a job, whichever process runs it, and waits a moment for it to end. What it has committed stays.
@@ -718,14 +689,14 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws TransactionNotFoundError if there is no such job
    */
   cancelJob(request: jobs.JobRequest): Promise<jobs.Job> {
-    return this.#run("cancelJob", request, cancelJob);
+    return this.#run("cancelJob", request, upkeep, (of) => of.cancelJob);
   }
   /**
    * Waits until a job has succeeded or was cancelled, or the time is over, and resolves to the job as it is then.
    * @throws the error that the job failed with; TransactionNotFoundError if there is no such job
    */
   waitForJob(request: jobs.WaitForJobRequest): Promise<jobs.Job> {
-    return this.#run("waitForJob", request, waitForJob);
+    return this.#run("waitForJob", request, upkeep, (of) => of.waitForJob);
   }
 
   // ---------------------------------------------------------------------------------------------- indexes
@@ -742,43 +713,43 @@ export class DirectoryNamespace implements AsyncDisposable {
    *   TableIndexAlreadyExistsError if there is one of the name; UnsupportedError for kinds that this release does not build
    */
   createTableIndex(request: indexes.CreateTableIndexRequest): Promise<indexes.CreateTableIndexResponse> {
-    return this.#run("createTableIndex", request, createTableIndex);
+    return this.#run("createTableIndex", request, upkeep, (of) => of.createTableIndex);
   }
   /** The same for kinds that look up values, or words of text. */
   createTableScalarIndex(
     request: indexes.CreateTableIndexRequest,
   ): Promise<indexes.CreateTableIndexResponse> {
-    return this.#run("createTableScalarIndex", request, createTableScalarIndex);
+    return this.#run("createTableScalarIndex", request, upkeep, (of) => of.createTableScalarIndex);
   }
   /** The indexes of a version, by name. */
   listTableIndices(request: indexes.ListTableIndicesRequest): Promise<indexes.ListTableIndicesResponse> {
-    return this.#run("listTableIndices", request, listTableIndices);
+    return this.#run("listTableIndices", request, reading, (of) => of.listTableIndices);
   }
   /** How much of a version an index covers. */
   describeTableIndexStats(
     request: indexes.DescribeTableIndexStatsRequest,
   ): Promise<indexes.DescribeTableIndexStatsResponse> {
-    return this.#run("describeTableIndexStats", request, describeTableIndexStats);
+    return this.#run("describeTableIndexStats", request, reading, (of) => of.describeTableIndexStats);
   }
   /** Removes an index from the versions to come. */
   dropTableIndex(request: indexes.DropTableIndexRequest): Promise<indexes.DropTableIndexResponse> {
-    return this.#run("dropTableIndex", request, dropTableIndex);
+    return this.#run("dropTableIndex", request, upkeep, (of) => of.dropTableIndex);
   }
 
   /**
    * Runs every operation: checks, authorisation, and errors of one kind.
+   * @param part of the engine that has the operation
+   * @param bodyOf finds it there
    * @param operation as which the method is authorised, and which its errors name
    */
-  async #run<Method extends keyof Requests, Response>(
+  async #run<Method extends keyof Requests, Part extends object, Response>(
     method: Method,
     request: Requests[Method],
-    body: (
-      context: OperationContext,
-      request: Requests[Method],
-      access: Access,
-    ) => Promise<Response> | Response,
+    part: Deferred<Part>,
+    bodyOf: (of: Part) => OperationBody<Requests[Method], Response>,
     operation: string = method,
   ): Promise<Response> {
+    let engine: Engine | undefined;
     try {
       if (this.#closed) throw new ServiceUnavailableError("the namespace is closed");
       checkRequestMembers(method, request);
@@ -787,15 +758,13 @@ export class DirectoryNamespace implements AsyncDisposable {
       const { pinned, details } = pinRequest(operation, request, id);
       request.signal?.throwIfAborted();
       const access = accessOf(this.#authorize, request, operation, id);
+      // No waiting where they are loaded.
+      engine = this.#engine.current ?? (await this.#engine.get());
+      const of = part.current ?? (await part.get());
       await access.require(operation, id, details);
-      // Finish what a dead process left half done before anything is read.
-      await settleBefore(this.#context, operation, id, pinned);
-      const response = await body(this.#context, pinned, access);
-      this.#context.recentTransactions.note(id, response);
-      return response;
+      return await engine.run({ operation, id, request: pinned, access }, bodyOf(of));
     } catch (error) {
-      const { disk, root } = this.#context;
-      const told = inTermsOfRequest(await namingRefusedRoot(disk, root, error), request ?? {});
+      const told = engine === undefined ? error : await engine.inTermsOf(request ?? {}, error);
       throw operationError(told, operation, request?.signal);
     }
   }

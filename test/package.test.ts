@@ -13,6 +13,8 @@ import { makeTempDir } from "./support/tempDir.js";
 
 const CHECKOUT = fileURLToPath(new URL("..", import.meta.url));
 const run = promisify(execFile);
+/** Characters that are parsed when the package is imported, which has some 2.3 million in all. */
+const MAX_IMPORTED = 500_000;
 
 /** A project that has the package among its modules. */
 let project: string;
@@ -66,6 +68,40 @@ describe("the package", () => {
       }
       main();`;
     expect(await runText(name, `${imports}\n${steps}`)).toEqual([true, [1, 2, 3, 1, 2, 3]]);
+  });
+
+  it("loads a small part of the engine when it is imported, and the rest with the first calls", async () => {
+    const seen = new Map<string, number>();
+    const visit = async (name: string): Promise<void> => {
+      if (seen.has(name)) return;
+      const text = await readFile(join(CHECKOUT, "dist", "esm", name), "utf8");
+      seen.set(name, text.length);
+      for (const [, next] of text.matchAll(/^(?:import|export)\b[^"\n]*"\.\/([^"]+)"/gm)) await visit(next);
+    };
+    await visit("index.js");
+    const imported = [...seen.values()].reduce((sum, size) => sum + size);
+    expect(seen.size).toBeGreaterThan(1);
+    expect(imported).toBeLessThan(MAX_IMPORTED);
+  });
+
+  it.each([
+    ["stems.mjs", `import { DirectoryNamespace } from "tiltyard";`],
+    ["stems.cjs", `const { DirectoryNamespace } = require("tiltyard");`],
+  ])("has the stemmers of all languages in %s", async (name, imports) => {
+    const root = JSON.stringify(join(project, `tables of ${name}`));
+    const steps = `
+      async function main() {
+        const ns = new DirectoryNamespace({ root: ${root}, durability: "none" });
+        const table = ns.table("t");
+        await table.create([{ t: "elle continuait" }, { t: "du pain" }]);
+        const { jobId } = await table.createIndex("t", { indexType: "FTS", language: "French" });
+        await ns.waitForJob({ jobId });
+        const found = await table.search({ text: "continuer", columns: ["t"] }).toArray();
+        console.log(JSON.stringify(found.map(({ t }) => t)));
+        await ns.close();
+      }
+      main();`;
+    expect(await runText(name, `${imports}\n${steps}`)).toEqual(["elle continuait"]);
   });
 
   it("has types for both kinds of modules", async () => {

@@ -327,6 +327,12 @@ export const atMostFloat64 = binary(0x65);
 export const subtractWords = (left: Code, right: Code): Code => [left, right, vector(0x91)];
 /** Products of signed words of 16 bits, each pair of neighbours added up: 4 integers of 32 bits. */
 export const productsOfWords = (left: Code, right: Code): Code => [left, right, vector(0xba)];
+/** The bytes of `table` at places that are bytes themselves; 0 for places from 16 on. */
+export const swizzle = (table: Code, places: Code): Code => [table, places, vector(0x0e)];
+/** A byte of 16, as a number. */
+export const laneOfBytes = (value: Code, lane: number): Code => [value, vector(0x16), lane];
+/** The highest bit of each byte, from bit 0 on. */
+export const signsOfBytes = (value: Code): Code => [value, vector(0x64)];
 /** Number of bits that are set, in each group of 4 bytes. */
 export const countBits = (value: Code): Code => [value, vector(0x62), vector(0x7d), vector(0x7f)];
 /** The lanes of a vector added up, as a 64-bit float; those of integers are not below 0. */

@@ -23,7 +23,6 @@ import type { ChunkMap } from "../file/pages/pageSlice.js";
 import type { IndexPart } from "../indexes/kind.js";
 import { SketchStore } from "../indexes/vector/sketchStore.js";
 import { ConfinedDisk } from "../io/disk/confinedDisk.js";
-import type { Disk } from "../io/disk/disk.js";
 import { HandlePool } from "../io/disk/handles.js";
 import { NodeDisk } from "../io/disk/nodeDisk.js";
 import { Places } from "../io/disk/places.js";
@@ -33,7 +32,6 @@ import { LruCache } from "../io/memory/cache.js";
 import { ScratchMemory } from "../io/memory/scratch.js";
 import { Spelling } from "../io/names/spelling.js";
 import { Jobs } from "../jobs/jobs.js";
-import type { DirectoryNamespaceOptions } from "../namespace/options.js";
 import type { CachedIndex } from "../query/tableIndexes.js";
 import { SharedReadAhead } from "../rows/readAhead.js";
 import { cleanUpAfterCommit } from "../table/cleanup/autoCleanup.js";
@@ -42,7 +40,8 @@ import { ManifestCache } from "../table/versions/manifestCache.js";
 import type { NamingScheme } from "../table/versions/paths.js";
 import { fenceOffTable } from "../table/versions/tableLock.js";
 import { errorOfFailure, type FailureRecord, isErrorType } from "../typedErrors.js";
-import { type RegisteredFunction, registerFunctions } from "../write/userFunctions.js";
+import type { RegisteredFunction } from "../write/userFunctions.js";
+import type { ContextOptions } from "./namespaceOptions.js";
 import { RecentTransactions } from "./recentTransactions.js";
 
 /** Maximum bytes of decoded manifests in the cache. */
@@ -95,13 +94,6 @@ export interface OperationContext extends CatalogEnvironment {
   /** As `openDataFile`, for a file that is read only this once and must not displace others from the cache. */
   openDataFileOnce(path: string, isScanned?: boolean): Promise<DataFileMetadata>;
   close(): Promise<void>;
-}
-
-/** Options of the namespace, with absolute directories, and for tests another implementation of the disk. */
-export interface ContextOptions extends Omit<DirectoryNamespaceOptions, "root" | "allowedBases"> {
-  readonly root: string;
-  readonly allowedBases?: readonly string[];
-  readonly disk?: Disk;
 }
 
 /** The error that a thread has reported, or that ended it. */
@@ -159,7 +151,7 @@ export function openContext(options: ContextOptions): OperationContext {
     streams: new SharedReadAhead(),
     recentTransactions: new RecentTransactions(),
     workers: new WorkerPool({ size: options.workers ?? 0, errorOf: errorOfThread }),
-    functions: registerFunctions(options.functions),
+    functions: options.functions ?? new Map(),
     jobs: new Jobs({ root: options.root, disk, lock }),
     lock,
     mayUseBase: (path) => places.isAllowedBase(path),

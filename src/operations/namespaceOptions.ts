@@ -1,10 +1,12 @@
-/** Checks the options of a namespace. */
+/** Options of a namespace: checked when it is opened, and kept as they were then. */
 
 import { InvalidInputError } from "../errors.js";
+import type { Disk } from "../io/disk/disk.js";
 import { pathOfFileUrl } from "../io/names/fileUrls.js";
 import type { DirectoryNamespaceOptions } from "../namespace/options.js";
 import { checkOptionMembers, shortly } from "../optionMembers.js";
 import { resolve } from "../platform/native.js";
+import { type RegisteredFunction, registerFunctions } from "../write/userFunctions.js";
 
 /** The names of all options: a misspelt option would silently mean its default. */
 const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", true>> = {
@@ -21,8 +23,38 @@ const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", tr
   disk: true,
 };
 
-/** @throws InvalidInputError naming the option, its value, and what it may be */
-export function checkNamespaceOptions(options: DirectoryNamespaceOptions): void {
+/** What a context is opened with. */
+export interface ContextOptions
+  extends Omit<DirectoryNamespaceOptions, "root" | "allowedBases" | "functions"> {
+  /** An absolute path. */
+  readonly root: string;
+  /** Absolute paths. */
+  readonly allowedBases?: readonly string[] | undefined;
+  readonly functions?: ReadonlyMap<string, RegisteredFunction> | undefined;
+  /** For tests: another implementation of the disk. */
+  readonly disk?: Disk | undefined;
+}
+
+/**
+ * The options of a namespace as they are now, with absolute directories.
+ * @param given unchecked
+ * @throws InvalidInputError naming the option, its value, and what it may be; UnsupportedError for the output of a function
+ *   that tables can't have
+ */
+export function contextOptionsOf(
+  given: DirectoryNamespaceOptions & { readonly disk?: Disk },
+): ContextOptions {
+  checkNamespaceOptions(given);
+  return {
+    ...given,
+    root: directoryOf(given.root, "root"),
+    allowedBases: given.allowedBases?.map((base) => directoryOf(base, "allowedBases")),
+    functions: registerFunctions(given.functions),
+    lock: given.lock === undefined ? undefined : { ...given.lock },
+  };
+}
+
+function checkNamespaceOptions(options: DirectoryNamespaceOptions): void {
   if (typeof options === "string") {
     throw new InvalidInputError(
       `options: must be an object, as in { root: ${JSON.stringify(options)} }, not a text`,
@@ -118,7 +150,7 @@ function checkDirectory(given: unknown, option: string): void {
  * @param given a path, or a `file:` URL
  * @throws InvalidInputError naming the option, for a URL of no directory on this machine
  */
-export function directoryOf(given: string | URL, option: string): string {
+function directoryOf(given: string | URL, option: string): string {
   const place = placeText(given) ?? "";
   if (!/^file:/i.test(place)) return resolve(place);
   let path: string;

@@ -1,0 +1,40 @@
+/**
+ * Parts of the engine that are loaded when they are first needed, so that a program which imports the engine waits for
+ * no more than it uses.
+ */
+
+/** Something that is made when it is first asked for, once, and then kept. */
+export interface Deferred<Value> {
+  /** Where it is made already, without waiting; undefined before. */
+  readonly current: Value | undefined;
+  /** It, once somebody has asked for it; undefined before, and after it could not be made. */
+  readonly started: Promise<Value> | undefined;
+  /** Makes it, or waits until it is made. One that could not be made is tried anew at the next call. */
+  get(): Promise<Value>;
+}
+
+export function deferred<Value extends object>(make: () => Promise<Value>): Deferred<Value> {
+  let current: Value | undefined;
+  let started: Promise<Value> | undefined;
+  const start = async (): Promise<Value> => {
+    try {
+      current = await make();
+      return current;
+    } catch (error) {
+      started = undefined;
+      throw error;
+    }
+  };
+  return {
+    get current() {
+      return current;
+    },
+    get started() {
+      return started;
+    },
+    get() {
+      started ??= start();
+      return started;
+    },
+  };
+}

@@ -1,0 +1,29 @@
+/** Operations that make, change and remove: the part of the engine that is loaded with the first of them. */
+
+export { createTableBranch } from "../operations/branch/createTableBranch.js";
+export { deleteTableBranch } from "../operations/branch/deleteTableBranch.js";
+export { createNamespace } from "../operations/namespace/createNamespace.js";
+export { dropNamespace } from "../operations/namespace/dropNamespace.js";
+export { deleteFromTable } from "../operations/rows/deleteFromTable.js";
+export { insertIntoTable } from "../operations/rows/insertIntoTable.js";
+export { mergeInsertIntoTable } from "../operations/rows/mergeInsertIntoTable.js";
+export { updateTable } from "../operations/rows/updateTable.js";
+export { alterTableAddColumns } from "../operations/schema/alterTableAddColumns.js";
+export { alterTableAlterColumns } from "../operations/schema/alterTableAlterColumns.js";
+export { alterTableDropColumns } from "../operations/schema/alterTableDropColumns.js";
+export { updateFieldMetadata } from "../operations/schema/updateFieldMetadata.js";
+export { updateTableSchemaMetadata } from "../operations/schema/updateTableSchemaMetadata.js";
+export { batchCommitTables } from "../operations/table/batchCommitTables.js";
+export { createTable } from "../operations/table/createTable.js";
+export { declareTable } from "../operations/table/declareTable.js";
+export { deregisterTable } from "../operations/table/deregisterTable.js";
+export { dropTable } from "../operations/table/dropTable.js";
+export { registerTable } from "../operations/table/registerTable.js";
+export { renameTable } from "../operations/table/renameTable.js";
+export { restoreTable } from "../operations/table/restoreTable.js";
+export { createTableTag } from "../operations/tag/createTableTag.js";
+export { deleteTableTag } from "../operations/tag/deleteTableTag.js";
+export { updateTableTag } from "../operations/tag/updateTableTag.js";
+export { batchCreateTableVersions } from "../operations/version/batchCreateTableVersions.js";
+export { batchDeleteTableVersions } from "../operations/version/batchDeleteTableVersions.js";
+export { createTableVersion } from "../operations/version/createTableVersion.js";

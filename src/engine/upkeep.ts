@@ -1,0 +1,10 @@
+/** Operations that start long work, and steer it: the part of the engine that is loaded with the first of them. */
+
+export { createTableIndex, createTableScalarIndex } from "../operations/index/createTableIndex.js";
+export { dropTableIndex } from "../operations/index/dropTableIndex.js";
+export { cancelJob } from "../operations/job/cancelJob.js";
+export { waitForJob } from "../operations/job/waitForJob.js";
+export { alterTableBackfillColumns } from "../operations/schema/alterTableBackfillColumns.js";
+export { cleanupTable } from "../operations/table/cleanupTable.js";
+export { optimizeTable } from "../operations/table/optimizeTable.js";
+export { alterTransaction } from "../operations/transaction/alterTransaction.js";

@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import { deferred } from "../../src/async/deferred.js";
+
+it("makes a thing once, when it is first asked for, and has it at hand from then on", async () => {
+  let made = 0;
+  const thing = deferred(async () => ({ number: ++made }));
+  expect([thing.current, thing.started, made]).toEqual([undefined, undefined, 0]);
+  const [first, second] = await Promise.all([thing.get(), thing.get()]);
+  expect(first).toBe(second);
+  expect(thing.current).toBe(first);
+  expect(await thing.get()).toBe(first);
+  expect(made).toBe(1);
+});
+
+it("tells that a thing is being made before it is there", async () => {
+  let finish = (_made: object): void => {};
+  const thing = deferred(() => new Promise<object>((resolve) => (finish = resolve)));
+  const asked = thing.get();
+  expect(thing.started).toBe(asked);
+  expect(thing.current).toBe(undefined);
+  finish({});
+  expect(await thing.started).toBe(await asked);
+});
+
+it("tries anew what could not be made", async () => {
+  let tries = 0;
+  const thing = deferred(async () => {
+    if (++tries === 1) throw new Error("no luck");
+    return { tries };
+  });
+  await expect(Promise.all([thing.get(), thing.get()])).rejects.toThrow("no luck");
+  expect(thing.started).toBe(undefined);
+  expect(await thing.get()).toEqual({ tries: 2 });
+});
