@@ -178,7 +178,7 @@ export interface BuildableKind {
    * Why an index can't be built with these parameters.
    * @throws UnsupportedError
    */
-  checkParameters?(parameters: IndexTarget["parameters"]): void;
+  checkParameters?(parameters: IndexTarget["parameters"]): Promise<void>;
   /** Version of the format that is written. */
   readonly indexVersion: number;
   /** The same where it depends on the parameters. Default: {@link indexVersion}. */

@@ -86,7 +86,7 @@ export async function searchLeaf(
   const usable = indexesOf(version.file, fields).get(path) ?? [];
   const index = usable.find(({ kind }) => kind.name === "FTS");
   const segments = index === undefined ? [] : await openSegments(scope, index);
-  const analyzer = segments[0]?.index.analyzer ?? new Analyzer(PLAIN_TEXT_PARAMETERS);
+  const analyzer = await (segments[0]?.index.analyzer() ?? Analyzer.load(PLAIN_TEXT_PARAMETERS));
   if (query.kind === "phrase" && segments.some(({ index: { parameters } }) => !parameters.withPosition)) {
     throw new InvalidInputError(
       `fullTextQuery: the index on ${path} has no positions, which phrases need; build it with withPosition: true`,

@@ -9,7 +9,7 @@ import { dictionaryValidity, readIndices } from "../../arrow/columns/dictionarie
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { bothValid, isValid } from "../../arrow/columns/validity.js";
 import { atOnce } from "../../async/eventLoop.js";
-import { positionsOfOnes } from "../../bytes/bits.js";
+import { countOnes, positionsOfOnes } from "../../bytes/bits.js";
 import { pick } from "../kernels/choice.js";
 import { Combination, nullTest, truesOf } from "../kernels/logic.js";
 import { type Operand, plainColumn } from "../values/operands.js";
@@ -40,6 +40,11 @@ export function selectRows(condition: Bound, inputs: Inputs): Uint32Array | null
 export function* selectInSteps(condition: Bound, inputs: Inputs): Generator<void, Uint32Array | null> {
   const { rowCount } = inputs;
   return positionsOfOnes(truesOf(yield* runInSteps(condition, inputs), rowCount), rowCount);
+}
+
+/** The number of these rows. */
+export function* countInSteps(condition: Bound, inputs: Inputs): Generator<void, number> {
+  return countOnes(truesOf(yield* runInSteps(condition, inputs), inputs.rowCount), 0, inputs.rowCount);
 }
 
 function* runInSteps(node: Bound, inputs: Inputs): Generator<void, Operand> {

@@ -10,6 +10,7 @@
  * are in range, and memory is bounded by the page's size and `rowCount`.
  */
 
+import { codedColumn } from "../../arrow/columns/codedColumn.js";
 import {
   type Column,
   isEmptyStruct,
@@ -34,7 +35,8 @@ import { decodeNestedArrays } from "../v20/nestedArrays.js";
  * Decodes a page into the spine that `layout` describes. The column may be a view over `buffers`, which nobody may
  * write into afterwards.
  * @param rowCount top-level rows of the page; sizes the result, so it must have been checked against the manifest.
- * @param allocate makes the memory of values of a fixed width in mini-block pages; default: fresh memory
+ * @param allocate makes the memory of values in mini-block pages; default: fresh memory. Where it is given, coded values
+ *   of such pages are decoded when they are first looked at
  * @throws CorruptFileError where the buffers are not what `page` says.
  * @throws UnsupportedError for an encoding that is not read yet.
  */
@@ -141,7 +143,10 @@ function allNull(values: Column): Column {
   });
 }
 
-const withValidity = (column: Column, validity: Validity): Column => ({ ...column, validity });
+const withValidity = (column: Column, validity: Validity): Column =>
+  column.kind === "variable" && column.coded !== undefined
+    ? codedColumn(column.coded, validity)
+    : { ...column, validity };
 
 /** Name of a layout, for messages. */
 function layoutName(layout: LeafLayout): string {

@@ -104,14 +104,15 @@ export function planChunks(
   const wordBytes = page.hasLargeChunk ? 4 : 2;
   const chunkCount = chunkWords.length / wordBytes;
   if (!Number.isInteger(chunkCount)) throw corruptPage(origin, `${chunkWords.length} bytes of chunk words`);
-  const view = new DataView(chunkWords.buffer, chunkWords.byteOffset, chunkWords.byteLength);
   const offsets = new Float64Array(chunkCount + 1);
   const counts = new Float64Array(chunkCount);
   let position = 0;
   let left = page.itemCount;
   let levelCount = 0;
   for (let chunk = 0; chunk < chunkCount; chunk++) {
-    const word = page.hasLargeChunk ? view.getUint32(chunk * 4, true) : view.getUint16(chunk * 2, true);
+    const at = chunk * wordBytes;
+    let word = chunkWords[at] | (chunkWords[at + 1] << 8);
+    if (wordBytes === 4) word |= (chunkWords[at + 2] << 16) | (chunkWords[at + 3] << 24);
     const count = chunk === chunkCount - 1 ? left : 2 ** (word & 15);
     left -= count;
     if (left < 0) throw corruptPage(origin, `chunks hold more than the ${page.itemCount} values of the page`);

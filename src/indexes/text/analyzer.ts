@@ -7,9 +7,9 @@
  */
 
 import { UnsupportedError } from "../../errors.js";
-import { stemEnglish } from "./englishStemmer.js";
 import { foldToAscii } from "./folding.js";
 import type { TextParameters } from "./parameters.js";
+import { type Stem, stemmerOf } from "./stemmer.js";
 import { stopWordsOf } from "./stopWords.js";
 
 export type UseToken = (token: string, position: number) => void;
@@ -23,18 +23,25 @@ export class Analyzer {
   readonly #cut: Cut;
   readonly #maxBytes: number;
   readonly #lowerCase: boolean;
-  readonly #stem: ((word: string) => string) | null;
+  readonly #stem: Stem | null;
   readonly #stopWords: ReadonlySet<string> | null;
   readonly #folds: boolean;
 
-  /** @throws UnsupportedError where this release does not cut text as asked */
-  constructor(parameters: TextParameters) {
+  private constructor(parameters: TextParameters, stem: Stem | null) {
     this.#cut = cutterOf(parameters);
     this.#maxBytes = parameters.maxTokenLength ?? Number.POSITIVE_INFINITY;
     this.#lowerCase = parameters.lowerCase;
-    this.#stem = parameters.stem ? stemmerOf(parameters.language) : null;
+    this.#stem = stem;
     this.#stopWords = stopWords(parameters);
     this.#folds = parameters.asciiFolding;
+  }
+
+  /**
+   * Loads what the parameters need.
+   * @throws UnsupportedError where this release does not cut text as asked
+   */
+  static async load(parameters: TextParameters): Promise<Analyzer> {
+    return new Analyzer(parameters, parameters.stem ? await stemmerOf(parameters.language) : null);
   }
 
   /** Calls `use` with the tokens of a text, in their order. */
@@ -133,13 +140,6 @@ function utf8Length(word: string): number {
   return bytes;
 }
 
-function stemmerOf(language: string): (word: string) => string {
-  if (language === "English") return stemEnglish;
-  throw new UnsupportedError(
-    `stem: words of the language ${language} are not stemmed by this release; give stem: false, or English`,
-  );
-}
-
 function stopWords(parameters: TextParameters): ReadonlySet<string> | null {
   const { removeStopWords, customStopWords, language } = parameters;
   if (!removeStopWords) return null;
@@ -147,6 +147,6 @@ function stopWords(parameters: TextParameters): ReadonlySet<string> | null {
   const words = stopWordsOf(language);
   if (words !== null) return words;
   throw new UnsupportedError(
-    `removeStopWords: those of the language ${language} are not known to this release; give removeStopWords: false, customStopWords, or English`,
+    `removeStopWords: those of the language ${language.slice(0, 80)} are not known to this release; give removeStopWords: false, or customStopWords`,
   );
 }

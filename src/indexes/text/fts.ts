@@ -38,14 +38,14 @@ export const FTS: IndexKind = {
       }),
     );
   },
-  checkParameters(parameters) {
-    new Analyzer(parametersOf(parameters));
+  async checkParameters(parameters) {
+    await Analyzer.load(parametersOf(parameters));
   },
 
   async build(rows, target) {
     const parameters = parametersOf(target.parameters);
     const builder = new PartitionBuilder(target, parameters, 0);
-    await addRows(builder, new Analyzer(parameters), counted(rows, target));
+    await addRows(builder, await Analyzer.load(parameters), counted(rows, target));
     const metadata = await writeMetadata(target, parameters, builder.partitionIds);
     return [...builder.files, metadata];
   },
@@ -65,7 +65,7 @@ export const FTS: IndexKind = {
       }
     }
     const builder = new PartitionBuilder(target, parameters, ids.length);
-    await addRows(builder, first.analyzer, counted(rows, target));
+    await addRows(builder, await first.analyzer(), counted(rows, target));
     ids.push(...builder.partitionIds);
     return [...files, ...builder.files, await writeMetadata(target, parameters, ids)];
   },
