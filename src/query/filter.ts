@@ -193,6 +193,8 @@ async function* scanSelected(
     batchRows: expressionRows(filter.expression.size),
     readAhead,
     isTransient,
+    // The condition is computed once per value then. Who gets transient batches copies what is wanted of them.
+    keepsDictionaries: isTransient,
     memory,
     signal,
   });

@@ -113,22 +113,23 @@ function callPerValue(node: BoundCall, operands: readonly Operand[], column: Dic
   const values = operands.map(
     (operand): Operand => (operand.step === 0 ? operand : { column: dictionary, step: 1 }),
   );
-  const used = usedValues(column);
+  const indices = readIndices(column);
+  const used = usedValues(column, indices);
   const results = callStrictly(node, values, dictionary.length, used);
-  const taken = takeColumn(results, readIndices(column));
+  const taken = takeColumn(results, indices);
   if (taken.kind === "null") return taken;
   return { ...taken, validity: bothValid(taken.validity, column.validity, column.length) } as Column;
 }
 
 /** The values of a dictionary that a row has: a function must not fail on any other. */
-function usedValues(column: DictionaryColumn): Validity | null {
+function usedValues(column: DictionaryColumn, indices: Uint32Array): Validity | null {
   const { length, dictionary, validity } = column;
   const bytes = new Uint8Array((dictionary.length + 7) >>> 3);
-  const indices = readIndices(column);
   let count = 0;
-  for (let row = 0; row < length; row++) {
+  // Mostly all values are found soon.
+  for (let row = 0; row < length && count < dictionary.length; row++) {
     const index = indices[row];
-    if (!isValid(validity, row) || (bytes[index >>> 3] >>> (index & 7)) & 1) continue;
+    if ((bytes[index >>> 3] >>> (index & 7)) & 1 || !isValid(validity, row)) continue;
     bytes[index >>> 3] |= 1 << (index & 7);
     count++;
   }
