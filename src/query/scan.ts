@@ -46,6 +46,14 @@ export interface RowPlaces {
 export const physicalRow = ({ start, picked }: RowPlaces, row: number): number =>
   start + (picked === null ? row : picked[row]);
 
+/** Physical offsets of the first rows of a batch. */
+export function offsetsOfRows({ start, picked }: RowPlaces, rowCount: number): Uint32Array {
+  const offsets = new Uint32Array(rowCount);
+  if (picked === null) for (let row = 0; row < rowCount; row++) offsets[row] = start + row;
+  else for (let row = 0; row < rowCount; row++) offsets[row] = start + picked[row];
+  return offsets;
+}
+
 /** The columns of a batch: the outputs of what is read, and the addresses of rows after them if they are wanted. */
 export interface BatchRows {
   readonly columns: readonly Column[];
@@ -111,10 +119,12 @@ async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
 function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
   let values: Uint8Array | null = null;
   const make = (): Uint8Array => {
+    const { fragmentId } = places;
+    const offsets = offsetsOfRows(places, rowCount);
     const words = new Uint32Array(rowCount * 2);
     for (let row = 0; row < rowCount; row++) {
-      words[2 * row] = physicalRow(places, row);
-      words[2 * row + 1] = places.fragmentId;
+      words[2 * row] = offsets[row];
+      words[2 * row + 1] = fragmentId;
     }
     return new Uint8Array(words.buffer);
   };
