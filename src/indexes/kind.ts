@@ -119,6 +119,8 @@ export interface IndexRows {
   readonly values: Column;
   /** The rows' ids as the index stores them: integers of 8 bytes without nulls. */
   readonly ids: Column;
+  /** Where each row's id follows that of the row before: the first one, so that nobody needs to look at the others. */
+  readonly firstId?: { readonly high: number; readonly low: number };
   /** Where the rows lie, for kinds that know zones; absent where rows were sorted. */
   readonly places?: RowZone;
   /** What the index stores besides, of rows in its own order; absent for nothing. */
