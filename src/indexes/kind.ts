@@ -6,10 +6,12 @@
 
 import type { Column } from "../arrow/columns/column.js";
 import type { LogicalType } from "../arrow/types/type.js";
+import type { WorkerPool } from "../async/workerPool.js";
 import type { DataFileMetadata } from "../file/container/reader.js";
 import type { PageSource } from "../file/pages/pageRows.js";
 import type { Disk } from "../io/disk/disk.js";
 import type { LruCache } from "../io/memory/cache.js";
+import type { TemporaryFile } from "../io/temporaryFile.js";
 import type { TableField } from "../schema/schema.js";
 import type { RowMoves } from "./moves.js";
 import type { RowIds } from "./rowIds.js";
@@ -119,7 +121,7 @@ export interface IndexRows {
   readonly ids: Column;
   /** Where the rows lie, for kinds that know zones; absent where rows were sorted. */
   readonly places?: RowZone;
-  /** What the index stores besides, of rows that it sorts; absent for nothing. */
+  /** What the index stores besides, of rows in its own order; absent for nothing. */
   readonly codes?: Column;
   readonly rowCount: number;
 }
@@ -145,6 +147,10 @@ export interface IndexTarget {
    * @param atOnce bytes that are sorted in memory. Default: the same for all kinds
    */
   sort(rows: AsyncIterable<IndexRows>, type: LogicalType, atOnce?: number): AsyncIterable<IndexRows>;
+  /** Makes a file for what memory can't hold; whoever asks for it discards it. */
+  temporaryFile(): Promise<TemporaryFile>;
+  /** Threads for long work; absent where it is done in line. */
+  readonly workers?: WorkerPool;
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Approximate number of rows of the input. */
   readonly rowCount: number;

@@ -75,18 +75,49 @@ interface Indexed {
   readonly having: ReadonlyMap<string, number>;
 }
 
+/** What a query of one column looks for in its texts. */
+export interface SoughtWords {
+  readonly path: string;
+  readonly analyzer: Analyzer;
+  readonly leaf: Leaf;
+  /** The tokens that count for the words, with the places of these. */
+  readonly terms: readonly Term[];
+}
+
+/** The words of a query, as texts are cut where it is searched. */
+export async function soughtWords(query: MatchQuery | PhraseQuery, scope: TextScope): Promise<SoughtWords> {
+  const { path, segments, analyzer } = await openColumn(query, scope);
+  const isFuzzy = query.kind === "match" && query.fuzziness > 0;
+  const exact = textLeaf(query, queryWords(analyzer, query.terms, false));
+  if (!isFuzzy) return { path, analyzer, leaf: exact, terms: await queryTerms(exact, []) };
+  const leaf = textLeaf(query, queryWords(analyzer, query.terms, true));
+  const { terms } = await findTokens(leaf, segments, scope.signal);
+  // Rows that no index covers are found by the words themselves.
+  const own = await queryTerms({ ...exact, query: { ...query, fuzziness: 0 } }, []);
+  return { path, analyzer, leaf, terms: [...terms, ...own] };
+}
+
+async function openColumn(
+  query: MatchQuery | PhraseQuery,
+  scope: TextScope,
+): Promise<{ path: string; segments: OpenSegment[]; analyzer: Analyzer }> {
+  const { version, fields } = scope;
+  const path = formatFieldPath(parseFieldPath(query.column ?? ""));
+  const usable = indexesOf(version.file, fields).get(path) ?? [];
+  const index = usable.find(({ kind }) => kind.name === "FTS");
+  const segments = index === undefined ? [] : await openSegments(scope, index);
+  const analyzer = await (segments[0]?.index.analyzer() ?? Analyzer.load(PLAIN_TEXT_PARAMETERS));
+  return { path, segments, analyzer };
+}
+
 /** Hands the rows that match to the sink, each once. */
 export async function searchLeaf(
   query: MatchQuery | PhraseQuery,
   scope: TextScope,
   sink: RowSink,
 ): Promise<void> {
-  const { version, fields, isFast } = scope;
-  const path = formatFieldPath(parseFieldPath(query.column ?? ""));
-  const usable = indexesOf(version.file, fields).get(path) ?? [];
-  const index = usable.find(({ kind }) => kind.name === "FTS");
-  const segments = index === undefined ? [] : await openSegments(scope, index);
-  const analyzer = await (segments[0]?.index.analyzer() ?? Analyzer.load(PLAIN_TEXT_PARAMETERS));
+  const { version, isFast } = scope;
+  const { path, segments, analyzer } = await openColumn(query, scope);
   if (query.kind === "phrase" && segments.some(({ index: { parameters } }) => !parameters.withPosition)) {
     throw new InvalidInputError(
       `fullTextQuery: the index on ${path} has no positions, which phrases need; build it with withPosition: true`,

@@ -28,6 +28,8 @@ export interface TextSearchPlan {
   readonly isPrefiltered: boolean;
   /** Whether only rows are found that an index covers. */
   readonly isFast: boolean;
+  /** Whether the rows tell where their texts have what was searched for. */
+  readonly highlights: boolean;
 }
 
 /** The paths of the columns with an index of words. */

@@ -34,6 +34,39 @@ export function isPhrase(
   return places.length > 0;
 }
 
+/**
+ * The positions of each word at which it is part of the phrase; none where the words do not follow each other.
+ * @param positions of each word, ascending
+ */
+export function phrasePositions(
+  words: readonly QueryWord[],
+  positions: readonly (readonly number[])[],
+  slop: number,
+): number[][] {
+  const places = positions.map((all, word) => all.map((position) => position - words[word].position));
+  for (let word = 1; word < places.length; word++) {
+    places[word] = withNeighbour(places[word], places[word - 1], -slop, 0);
+  }
+  for (let word = places.length - 2; word >= 0; word--) {
+    places[word] = withNeighbour(places[word], places[word + 1], 0, slop);
+  }
+  return places.map((all, word) => all.map((place) => place + words[word].position));
+}
+
+/** Those of some numbers that have a neighbour at a distance between two bounds. Both lists ascend. */
+function withNeighbour(
+  all: readonly number[],
+  neighbours: readonly number[],
+  least: number,
+  most: number,
+): number[] {
+  let from = 0;
+  return all.filter((place) => {
+    while (from < neighbours.length && neighbours[from] < place + least) from++;
+    return from < neighbours.length && neighbours[from] <= place + most;
+  });
+}
+
 /** Reads the positions of a token in single documents. */
 export class PositionReader {
   readonly #list: PostingList;
