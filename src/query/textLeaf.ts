@@ -11,7 +11,7 @@ import { formatFieldPath, parseFieldPath } from "../ident.js";
 import { Analyzer } from "../indexes/text/analyzer.js";
 import { RowTexts } from "../indexes/text/fts.js";
 import { PLAIN_TEXT_PARAMETERS } from "../indexes/text/parameters.js";
-import { isPhrase, PositionReader } from "../indexes/text/phrases.js";
+import { phraseTest } from "../indexes/text/phrases.js";
 import type { PostingList } from "../indexes/text/postingList.js";
 import { type Corpus, wordWeight } from "../indexes/text/score.js";
 import { scoreDocuments } from "../indexes/text/scoreDocuments.js";
@@ -251,7 +251,8 @@ async function searchPart(
   if (neededWords > scored.length) return;
   const { lengths, ids } = await partition.documents(signal);
   const own = { documents: partition.documentCount, tokens: await partition.totalTokens(signal) };
-  const follow = leaf.query.kind === "phrase" ? phraseTest(leaf.words, lists, leaf.query.slop) : null;
+  const ofWords = leaf.words.map(({ token }) => lists.get(token) as PostingList);
+  const follow = leaf.query.kind === "phrase" ? phraseTest(leaf.words, ofWords, leaf.query.slop) : null;
   const documents = {
     get threshold() {
       return sink.threshold;
@@ -262,21 +263,6 @@ async function searchPart(
     },
   };
   await scoreDocuments({ terms: scored, neededWords, corpus, own, lengths }, documents, signal);
-}
-
-function phraseTest(
-  words: Leaf["words"],
-  lists: ReadonlyMap<string, PostingList>,
-  slop: number,
-): (document: number) => boolean {
-  const readers = new Map(Array.from(lists, ([token, list]) => [token, new PositionReader(list)] as const));
-  const ofWords = words.map(({ token }) => readers.get(token) as PositionReader);
-  return (document) =>
-    isPhrase(
-      words,
-      ofWords.map((reader) => reader.of(document)),
-      slop,
-    );
 }
 
 // ------------------------------------------------------------------------------------------------- texts

@@ -204,17 +204,15 @@ export class TextPartition {
     const { parts } = this.#files;
     const keyOf = (id: number): string =>
       `${this.#invert.cacheKey}${withPositions ? "positions" : "list"}|${id}`;
-    const found = Array.from(ids, (id) => parts.peek(keyOf(id)));
+    const found = Array.from(ids, (id) => parts.peek(keyOf(id)) as PostingList | undefined);
     const missing = ids.filter((_, index) => found[index] === undefined);
     const read = missing.length === 0 ? [] : await this.#readLists(missing, withPositions, signal);
     let next = 0;
     return Array.from(ids, (id, index) => {
-      let part = found[index];
-      if (part === undefined) {
-        part = read[next++];
-        parts.set(keyOf(id), part, rowWeight(part));
-      }
-      return this.#listOf(part as StructColumn, withPositions);
+      const list = found[index] ?? this.#listOf(read[next++], withPositions);
+      // What is kept of a list grows with the queries that come to it.
+      parts.set(keyOf(id), list, list.memoryWeight);
+      return list;
     });
   }
 
@@ -311,18 +309,6 @@ function listsOf(column: Column, path: string): { items: Column; start: number; 
 function packedPositions(bytes: Column, offsets: Column, path: string): PackedPositions {
   const [{ items, start, end }] = listsOf(offsets, path);
   return { bytes: bytesOf(bytes)[0], offsets: integerWords(items, path).subarray(start, end) };
-}
-
-/** Bytes of memory of a part, about. */
-function rowWeight(column: Column): number {
-  switch (column.kind) {
-    case "struct":
-      return 256 + column.children.reduce((sum, child) => sum + rowWeight(child), 0);
-    case "list":
-      return 64 + column.offsets.byteLength + rowWeight(column.items);
-    default:
-      return weightOf(column);
-  }
 }
 
 function checkSorted(columns: Column[], file: OpenIndexFile): Column[] {
