@@ -28,7 +28,7 @@ import { isSelected, LiveRows, type SearchedRows } from "./liveRows.js";
 import { physicalRow, scanColumns } from "./scan.js";
 import { indexesOf, openIndexSegment, type UsableIndex } from "./tableIndexes.js";
 import { type Leaf, type MatchQuery, needsAll, type PhraseQuery, textLeaf } from "./textQuery.js";
-import { queryTerms, queryWords, type Term } from "./textTerms.js";
+import { queryTerms, queryWords, type SearchedTokens, type Term } from "./textTerms.js";
 import type { ReaderEnvironment } from "./versionSource.js";
 
 const WORD = 2 ** 32;
@@ -89,11 +89,11 @@ export async function soughtWords(query: MatchQuery | PhraseQuery, scope: TextSc
   const { path, segments, analyzer } = await openColumn(query, scope);
   const isFuzzy = query.kind === "match" && query.fuzziness > 0;
   const exact = textLeaf(query, queryWords(analyzer, query.terms, false));
-  if (!isFuzzy) return { path, analyzer, leaf: exact, terms: await queryTerms(exact, []) };
+  if (!isFuzzy) return { path, analyzer, leaf: exact, terms: await queryTerms(exact, async () => []) };
   const leaf = textLeaf(query, queryWords(analyzer, query.terms, true));
   const { terms } = await findTokens(leaf, segments, scope.signal);
   // Rows that no index covers are found by the words themselves.
-  const own = await queryTerms({ ...exact, query: { ...query, fuzziness: 0 } }, []);
+  const own = await queryTerms({ ...exact, query: { ...query, fuzziness: 0 } }, async () => []);
   return { path, analyzer, leaf, terms: [...terms, ...own] };
 }
 
@@ -207,10 +207,13 @@ async function findTokens(
       await breathe();
     }
   }
-  const terms = await queryTerms(
-    leaf,
-    partitions.map(({ table }) => table),
-  );
+  const terms = await queryTerms(leaf, async () => {
+    const searched: SearchedTokens[] = [];
+    for (const { partition, table } of partitions) {
+      searched.push({ table, letters: await partition.letters(table) });
+    }
+    return searched;
+  });
   const tokens = Array.from(new Set(terms.map(({ token }) => token)), (token) => ({
     token,
     bytes: encoder.encode(token),
