@@ -110,8 +110,15 @@ export interface IndexFiles {
   readonly parts: LruCache<IndexPart>;
 }
 
-/** A part of an index file in memory. */
-export type IndexPart = Column | RowIds;
+/** A part of an index file in memory: as it was read, or what was made of it. */
+export type IndexPart = Column | RowIds | KeptPostings;
+
+/** Postings that keep what was unpacked of them. */
+export interface KeptPostings {
+  readonly kind: "postings";
+  /** Approximate bytes of memory; it grows as more is unpacked. */
+  readonly memoryWeight: number;
+}
 
 /** Rows that an index is built of. */
 export interface IndexRows {

@@ -11,7 +11,7 @@ import { formatFieldPath, parseFieldPath } from "../ident.js";
 import { Analyzer } from "../indexes/text/analyzer.js";
 import { RowTexts } from "../indexes/text/fts.js";
 import { PLAIN_TEXT_PARAMETERS } from "../indexes/text/parameters.js";
-import { isPhrase, PositionReader } from "../indexes/text/phrases.js";
+import { phraseTest } from "../indexes/text/phrases.js";
 import type { PostingList } from "../indexes/text/postingList.js";
 import { type Corpus, wordWeight } from "../indexes/text/score.js";
 import { scoreDocuments } from "../indexes/text/scoreDocuments.js";
@@ -28,7 +28,7 @@ import { isSelected, LiveRows, type SearchedRows } from "./liveRows.js";
 import { physicalRow, scanColumns } from "./scan.js";
 import { indexesOf, openIndexSegment, type UsableIndex } from "./tableIndexes.js";
 import { type Leaf, type MatchQuery, needsAll, type PhraseQuery, textLeaf } from "./textQuery.js";
-import { queryTerms, queryWords, type Term } from "./textTerms.js";
+import { queryTerms, queryWords, type SearchedTokens, type Term } from "./textTerms.js";
 import type { ReaderEnvironment } from "./versionSource.js";
 
 const WORD = 2 ** 32;
@@ -89,11 +89,11 @@ export async function soughtWords(query: MatchQuery | PhraseQuery, scope: TextSc
   const { path, segments, analyzer } = await openColumn(query, scope);
   const isFuzzy = query.kind === "match" && query.fuzziness > 0;
   const exact = textLeaf(query, queryWords(analyzer, query.terms, false));
-  if (!isFuzzy) return { path, analyzer, leaf: exact, terms: await queryTerms(exact, []) };
+  if (!isFuzzy) return { path, analyzer, leaf: exact, terms: await queryTerms(exact, async () => []) };
   const leaf = textLeaf(query, queryWords(analyzer, query.terms, true));
   const { terms } = await findTokens(leaf, segments, scope.signal);
   // Rows that no index covers are found by the words themselves.
-  const own = await queryTerms({ ...exact, query: { ...query, fuzziness: 0 } }, []);
+  const own = await queryTerms({ ...exact, query: { ...query, fuzziness: 0 } }, async () => []);
   return { path, analyzer, leaf, terms: [...terms, ...own] };
 }
 
@@ -207,10 +207,13 @@ async function findTokens(
       await breathe();
     }
   }
-  const terms = await queryTerms(
-    leaf,
-    partitions.map(({ table }) => table),
-  );
+  const terms = await queryTerms(leaf, async () => {
+    const searched: SearchedTokens[] = [];
+    for (const { partition, table } of partitions) {
+      searched.push({ table, letters: await partition.letters(table) });
+    }
+    return searched;
+  });
   const tokens = Array.from(new Set(terms.map(({ token }) => token)), (token) => ({
     token,
     bytes: encoder.encode(token),
@@ -251,7 +254,8 @@ async function searchPart(
   if (neededWords > scored.length) return;
   const { lengths, ids } = await partition.documents(signal);
   const own = { documents: partition.documentCount, tokens: await partition.totalTokens(signal) };
-  const follow = leaf.query.kind === "phrase" ? phraseTest(leaf.words, lists, leaf.query.slop) : null;
+  const ofWords = leaf.words.map(({ token }) => lists.get(token) as PostingList);
+  const follow = leaf.query.kind === "phrase" ? phraseTest(leaf.words, ofWords, leaf.query.slop) : null;
   const documents = {
     get threshold() {
       return sink.threshold;
@@ -262,21 +266,6 @@ async function searchPart(
     },
   };
   await scoreDocuments({ terms: scored, neededWords, corpus, own, lengths }, documents, signal);
-}
-
-function phraseTest(
-  words: Leaf["words"],
-  lists: ReadonlyMap<string, PostingList>,
-  slop: number,
-): (document: number) => boolean {
-  const readers = new Map(Array.from(lists, ([token, list]) => [token, new PositionReader(list)] as const));
-  const ofWords = words.map(({ token }) => readers.get(token) as PositionReader);
-  return (document) =>
-    isPhrase(
-      words,
-      ofWords.map((reader) => reader.of(document)),
-      slop,
-    );
 }
 
 // ------------------------------------------------------------------------------------------------- texts
