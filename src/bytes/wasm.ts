@@ -258,6 +258,15 @@ export const vectorOfFloat = (address: Code, offset = 0): Code => [
   0,
   unsigned(offset),
 ];
+/** Four words of 32 bits, each from an address of its own. */
+export const vectorOfAddresses = (addresses: readonly [Code, Code, Code, Code], offset = 0): Code => {
+  const [first, ...others] = addresses;
+  const loaded: Code = [first, vector(0x5c), 0, unsigned(offset)];
+  return others.reduce<Code>(
+    (lanes, address, index) => [address, lanes, vector(0x56), 0, unsigned(offset), index + 1],
+    loaded,
+  );
+};
 /** Lanes that are all ones where the float of `left` is not below that of `right`, else 0. */
 export const floatsAtLeast = (left: Code, right: Code): Code => [left, right, vector(0x46)];
 /** The low 4 words of 16 bits as 4 of 32 bits. */

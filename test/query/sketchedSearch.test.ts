@@ -188,6 +188,45 @@ describe("sketches", () => {
     await namespace.close();
   });
 
+  it("help searches that run at once, also where there is memory for some fragments only", async () => {
+    const root = await makeTempDir();
+    // Room for four slots beside what kernels need, of which each fragment takes one.
+    const tight = new DirectoryNamespace({ root, durability: "none", vectorCacheBytes: 1.4 * 2 ** 20 });
+    const exact = new DirectoryNamespace({ root, durability: "none", vectorCacheBytes: 0 });
+    const id = ["t"];
+    for (let fragment = 0; fragment < 6; fragment++) {
+      const rows = rowsOf("clusters", "float32", fragment * ROWS, fragment + 1);
+      const bytes = tableToIPC(vectorTable("float32", DIMENSION, rows), "stream");
+      if (fragment === 0) await tight.createTable({ id }, bytes);
+      else await tight.insertIntoTable({ id }, bytes);
+    }
+    const next = randomNumbers(3);
+    const vectors = Array.from({ length: 8 }, () => Array.from({ length: DIMENSION }, () => next() * 4 - 2));
+    const ask = async (namespace: DirectoryNamespace, vector: number[], signal?: AbortSignal) => {
+      const request = { id, vector, k: 5, columns: ["id"], signal };
+      const found = await (await namespace.queryTable(request)).toArray();
+      return found.map((row) => [row.id, row._distance]);
+    };
+    const wanted = await Promise.all(vectors.map((vector) => ask(exact, vector)));
+    for (let round = 0; round < 3; round++) {
+      expect(await Promise.all(vectors.map((vector) => ask(tight, vector)))).toEqual(wanted);
+    }
+    const text = await tight.analyzeTableQueryPlan({ id, vector: vectors[0], k: 5 });
+    const compared = Number(/Scan: .*metrics=\[rows=(\d+)/.exec(text)?.[1]);
+    expect(compared).toBeGreaterThan(0);
+    expect(compared).toBeLessThan(6 * ROWS);
+    // What is aborted leaves nothing half made behind.
+    const other = new DirectoryNamespace({ root, durability: "none" });
+    await ask(other, vectors[0]);
+    const controller = new AbortController();
+    setImmediate(() => controller.abort(new Error("enough")));
+    const { signal } = controller;
+    const aborted = ask(other, vectors[0], signal).catch((error: Error) => error.message);
+    expect(["queryTable was aborted", wanted[0]]).toContainEqual(await aborted);
+    for (const [index, vector] of vectors.entries()) expect(await ask(other, vector)).toEqual(wanted[index]);
+    for (const namespace of [tight, exact, other]) await namespace.close();
+  });
+
   it("are not made of memory that nobody may have", () => {
     const refused = (vectorCacheBytes: number) => () =>
       new DirectoryNamespace({ root: "/nowhere", vectorCacheBytes });

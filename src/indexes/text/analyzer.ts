@@ -12,7 +12,11 @@ import type { TextParameters } from "./parameters.js";
 import { type Stem, stemmerOf } from "./stemmer.js";
 import { stopWordsOf } from "./stopWords.js";
 
-export type UseToken = (token: string, position: number) => void;
+/**
+ * Takes a token: what the index holds, its position, and where the text has it, in UTF-16 code units from `start` to
+ * before `end`.
+ */
+export type UseToken = (token: string, position: number, start: number, end: number) => void;
 type Cut = (text: string, use: UseToken) => void;
 
 const WORDS = /[\p{Alphabetic}\p{N}]+/gu;
@@ -46,12 +50,12 @@ export class Analyzer {
 
   /** Calls `use` with the tokens of a text, in their order. */
   tokens(text: string, use: UseToken): void {
-    this.#cut(text, (word, position) => {
+    this.#cut(text, (word, position, start, end) => {
       if (word.length * 3 >= this.#maxBytes && utf8Length(word) >= this.#maxBytes) return;
       let token = this.#lowerCase ? lowerCased(word) : word;
       if (this.#stem !== null) token = this.#stem(token);
       if (this.#stopWords?.has(token)) return;
-      use(this.#folds ? foldToAscii(token) : token, position);
+      use(this.#folds ? foldToAscii(token) : token, position, start, end);
     });
   }
 }
@@ -68,7 +72,7 @@ function cutterOf({ baseTokenizer, minNgramLength, maxNgramLength, prefixOnly }:
     case "whitespace":
       return cutBy(UNSPACED);
     case "raw":
-      return (text, use) => use(text, 0);
+      return (text, use) => use(text, 0, 0, text.length);
     case "ngram":
       return (text, use) => cutWindows(text, minNgramLength, maxNgramLength, prefixOnly, use);
     default:
@@ -80,7 +84,8 @@ const cutBy =
   (pattern: RegExp): Cut =>
   (text, use) => {
     let position = 0;
-    for (const [word] of text.matchAll(pattern)) use(word, position++);
+    for (const { 0: word, index } of text.matchAll(pattern))
+      use(word, position++, index, index + word.length);
   };
 
 const cutAny = cutBy(WORDS);
@@ -92,17 +97,20 @@ function cutWords(text: string, use: UseToken): void {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code >= 0x80) {
-      cutAny(start < 0 ? text.slice(at) : text.slice(start), (word, index) => use(word, position + index));
+      const from = start < 0 ? at : start;
+      cutAny(text.slice(from), (word, index, begin, end) =>
+        use(word, position + index, from + begin, from + end),
+      );
       return;
     }
     if (isWordByte(code)) {
       if (start < 0) start = at;
     } else if (start >= 0) {
-      use(text.slice(start, at), position++);
+      use(text.slice(start, at), position++, start, at);
       start = -1;
     }
   }
-  if (start >= 0) use(text.slice(start), position);
+  if (start >= 0) use(text.slice(start), position, start, text.length);
 }
 
 const isWordByte = (code: number): boolean =>
@@ -112,11 +120,14 @@ const isWordByte = (code: number): boolean =>
 function cutWindows(text: string, least: number, most: number, prefixOnly: boolean, use: UseToken): void {
   const characters = Array.from(text);
   const starts = prefixOnly ? Math.min(1, characters.length) : characters.length;
+  let from = 0;
   for (let start = 0; start < starts; start++) {
     for (let length = least; length <= most && start + length <= characters.length; length++) {
-      // Windows overlap: all are said to lie at the start.
-      use(characters.slice(start, start + length).join(""), 0);
+      const window = characters.slice(start, start + length).join("");
+      // Windows overlap: all are said to have the first position.
+      use(window, 0, from, from + window.length);
     }
+    from += characters[start].length;
   }
 }
 

@@ -124,18 +124,21 @@ async function addRows(
   await builder.flush();
 }
 
-/** The tokens of the texts of a row: each text goes on with the positions of the one before. */
+/**
+ * The tokens of the texts of a row: each text goes on with the positions of the one before.
+ * @param use takes where a text has the token, as {@link Analyzer.tokens} tells it, and the number of the text
+ */
 export function documentTokens(
   analyzer: Analyzer,
   texts: readonly string[],
-  use: (token: string, position: number) => void,
+  use: (token: string, position: number, start: number, end: number, text: number) => void,
 ): void {
   let base = 0;
-  for (const text of texts) {
+  for (const [number, text] of texts.entries()) {
     let last = -1;
-    analyzer.tokens(text, (token, position) => {
+    analyzer.tokens(text, (token, position, start, end) => {
       last = Math.max(last, position);
-      use(token, base + position);
+      use(token, base + position, start, end, number);
     });
     base += last + 1;
   }
@@ -163,6 +166,15 @@ export class RowTexts {
       if (isValid(items.validity, item)) texts.push(this.#text(items, item));
     }
     return texts;
+  }
+
+  /** The numbers of the texts of a row in its list, from 0 on: texts that are null are left out. Null for no list. */
+  numbersOf(row: number): readonly number[] | null {
+    const column = this.#column;
+    if (column.kind !== "list") return null;
+    const start = Number(column.offsets[row]);
+    const all = Array.from({ length: Number(column.offsets[row + 1]) - start }, (_, item) => item);
+    return all.filter((item) => isValid(column.items.validity, start + item));
   }
 
   #text({ offsets, bytes }: Extract<Column, { kind: "variable" }>, row: number): string {
