@@ -101,6 +101,8 @@ const CONDITIONS: Readonly<Record<string, (row: Row) => boolean>> = {
   "s like '%7 of row'": ({ s }) => s?.endsWith("7 of row") === true,
   "s like 'name 0%3 of row'": ({ s }) => s !== null && /^name 0.*3 of row$/.test(s),
   "s = 'name 077777 of row'": ({ s }) => s === "name 077777 of row",
+  "contains(s, '00770') or starts_with(s, 'name 0999') or ends_with(l, 'é1')": ({ s, l }) =>
+    s?.includes("00770") || s?.startsWith("name 0999") || l?.endsWith("é1") || false,
   "s < 'name 001'": ({ s }) => s !== null && s < "name 001",
   "s >= 'name 099950 of row'": ({ s }) => s !== null && s >= "name 099950 of row",
   "s != 'name 000001 of row'": ({ s }) => s !== null && s !== "name 000001 of row",

@@ -5,7 +5,7 @@ import { isValid } from "../../arrow/columns/validity.js";
 import { InvalidInputError } from "../../errors.js";
 import type { ColumnTest } from "../evaluate/bound.js";
 import { fixedColumn, perRow } from "../kernels/arithmetic.js";
-import { contains, endsWith, regexKernel, startsWith, textTest } from "../kernels/like.js";
+import { containsTest, endsWithTest, regexKernel, startsWithTest } from "../kernels/like.js";
 import { bitsColumn, byteLane, type ValueKernel } from "../values/operands.js";
 import { type Scalar, scalarReader } from "../values/scalars.js";
 import { BOOL, INT32, INT64, STRING, type ValueType } from "../values/types.js";
@@ -101,7 +101,7 @@ export function rowKernel(
 
 /** A test of a text by another, which is quick where that is a constant. */
 function tested(
-  quick: (wanted: string) => (bytes: Uint8Array, start: number, end: number) => boolean,
+  quick: (wanted: string) => ValueKernel,
   slow: (text: string, wanted: string) => boolean,
   test: (wanted: string) => ColumnTest | null = () => null,
 ): FunctionDefinition {
@@ -111,7 +111,7 @@ function tested(
     const [, wanted] = constants;
     const kernel =
       typeof wanted === "string"
-        ? textTest(quick(wanted), false)
+        ? quick(wanted)
         : rowKernel([STRING, STRING], BOOL, ([text, other]) => slow(text as string, other as string));
     return {
       operands: [STRING, STRING],
@@ -339,13 +339,13 @@ export const TEXT_FUNCTIONS: Functions = {
   }),
   to_hex: signature("i", 1, STRING, ([value]) => BigInt.asUintN(64, value as bigint).toString(16)),
   starts_with: tested(
-    startsWith,
+    startsWithTest,
     (text, wanted) => text.startsWith(wanted),
     (prefix) => ({ kind: "startsWith", prefix }),
   ),
-  ends_with: tested(endsWith, (text, wanted) => text.endsWith(wanted)),
+  ends_with: tested(endsWithTest, (text, wanted) => text.endsWith(wanted)),
   contains: tested(
-    contains,
+    containsTest,
     (text, wanted) => text.includes(wanted),
     (text) => ({ kind: "contains", text }),
   ),

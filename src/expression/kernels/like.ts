@@ -18,18 +18,8 @@ export function likeKernel(
   ignoresCase: boolean,
   isNegated: boolean,
 ): ValueKernel {
-  const fits = likeTest(pattern, escaping, ignoresCase);
-  const plain = textTest(fits, isNegated);
-  const asked = ignoresCase ? null : automatonOf(piecesOf(pattern, escaping));
-  if (asked === null) return plain;
-  const question = new TextQuestion(asked, fits);
-  return (operands, length, valid) => {
-    const [{ column, step }] = operands;
-    const bits = step === 0 ? null : question.ask(column, length, valid);
-    if (bits === null) return plain(operands, length, valid);
-    if (isNegated) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
-    return bitsColumn(bits, length, valid);
-  };
+  const pieces = ignoresCase ? null : piecesOf(pattern, escaping);
+  return textTest(likeTest(pattern, escaping, ignoresCase), isNegated, pieces);
 }
 
 /** Null for a pattern that is more than texts with anything between them. */
@@ -37,7 +27,9 @@ function automatonOf(pieces: readonly Piece[]): TextAutomaton | null {
   const texts: Uint8Array[] = [];
   for (const piece of pieces) {
     if (piece.kind === "one") return null;
-    if (piece.kind === "text") texts.push(encoder.encode(piece.text));
+    if (piece.kind === "any") continue;
+    if (piece.text === "") return null;
+    texts.push(encoder.encode(piece.text));
   }
   if (pieces.length <= 1 && pieces[0]?.kind !== "any") {
     return relationAutomaton("equal", texts[0] ?? new Uint8Array(0));
@@ -88,9 +80,19 @@ export function regexKernel(pattern: string, flags: string, isNegated: boolean):
   return textTest((bytes, start, end) => automaton.matches(bytes, start, end), isNegated);
 }
 
-/** The rows whose text a test takes. */
-export function textTest(fits: Fits, isNegated: boolean): ValueKernel {
+/**
+ * The rows whose text a test takes.
+ * @param pieces what such texts are made of; null where that is not known
+ */
+function textTest(fits: Fits, isNegated: boolean, pieces: readonly Piece[] | null = null): ValueKernel {
+  const automaton = pieces === null ? null : automatonOf(pieces);
+  const question = automaton === null ? null : new TextQuestion(automaton, fits);
   return ([operand], length, valid) => {
+    const asked = operand.step === 0 ? null : (question?.ask(operand.column, length, valid) ?? null);
+    if (asked !== null) {
+      if (isNegated) for (let byte = 0; byte < asked.length; byte++) asked[byte] = ~asked[byte];
+      return bitsColumn(asked, length, valid);
+    }
     const { bytes, offsets } = byteLane(operand);
     const bits = new Uint8Array((length + 7) >>> 3);
     for (let row = 0, at = 0; row < length; row++, at += operand.step) {
@@ -154,17 +156,29 @@ function equals(text: string): Fits {
   return (bytes, start, end) => end - start === wanted.length && isAt(bytes, start, wanted);
 }
 
-export function startsWith(text: string): Fits {
+/** Texts that begin with another. */
+export const startsWithTest = (text: string): ValueKernel =>
+  textTest(startsWith(text), false, [{ kind: "text", text }, { kind: "any" }]);
+
+/** Texts that end with another. */
+export const endsWithTest = (text: string): ValueKernel =>
+  textTest(endsWith(text), false, [{ kind: "any" }, { kind: "text", text }]);
+
+/** Texts that hold another. */
+export const containsTest = (text: string): ValueKernel =>
+  textTest(contains(text), false, [{ kind: "any" }, { kind: "text", text }, { kind: "any" }]);
+
+function startsWith(text: string): Fits {
   const wanted = new TextEncoder().encode(text);
   return (bytes, start, end) => end - start >= wanted.length && isAt(bytes, start, wanted);
 }
 
-export function endsWith(text: string): Fits {
+function endsWith(text: string): Fits {
   const wanted = new TextEncoder().encode(text);
   return (bytes, start, end) => end - start >= wanted.length && isAt(bytes, end - wanted.length, wanted);
 }
 
-export function contains(text: string): Fits {
+function contains(text: string): Fits {
   const wanted = new TextEncoder().encode(text);
   if (wanted.length === 0) return () => true;
   const [first] = wanted;

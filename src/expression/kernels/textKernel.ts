@@ -1,5 +1,5 @@
 /**
- * Runs automata over texts (textAutomaton.ts) as a WebAssembly kernel: the loop of `runPlainly` in textTest.ts. A step
+ * Runs automata over texts (textAutomaton.ts) as a WebAssembly kernel: the loop of `runPlainly` in textQuestion.ts. A step
  * of the automaton is one look-up of 16 bytes by 16 bytes, and does not wait for a load, whose address would depend on
  * the step before. Its memory:
  *
