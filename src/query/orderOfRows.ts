@@ -27,7 +27,7 @@ const YIELD_ROWS = 16_384;
  */
 export function* orderOfRows(keys: SortKeys): Generator<void, Uint32Array> {
   const { rowCount, lanes } = keys;
-  const rows = Uint32Array.from({ length: rowCount }, (_, row) => row);
+  const rows = allRows(rowCount);
   const spare = new Uint32Array(rowCount);
   if (rowCount < MIN_RADIX_ROWS || lanes.length === 0) {
     yield* mergeSort(keys, rows, spare, 0, rowCount);
@@ -39,6 +39,12 @@ export function* orderOfRows(keys: SortKeys): Generator<void, Uint32Array> {
   const isWhole = lanes.length === 1 && lane.bytes === null && words.stride <= RADIX_WORDS;
   if (!isWhole) yield* mergeEqualRows(keys, words, sorted, sorted === rows ? spare : rows);
   return sorted;
+}
+
+function allRows(rowCount: number): Uint32Array {
+  const rows = new Uint32Array(rowCount);
+  for (let row = 1; row < rowCount; row++) rows[row] = row;
+  return rows;
 }
 
 // ------------------------------------------------------------------------------------------------- digits
@@ -101,27 +107,21 @@ function* byDigits(
   let [keys, spareKeys] = [new Uint32Array(rowCount), new Uint32Array(rowCount)];
   for (let word = Math.min(stride, RADIX_WORDS) - 1; word >= 0; word--) {
     const counts = new Uint32Array(DIGITS_PER_WORD * DIGIT_COUNT);
-    for (let index = 0; index < rowCount; index++) {
-      const row = from[index];
-      // What lies where a null stands has no meaning.
-      const key = ranks === null || ranks[row] === VALUE ? words[row * stride + word] : 0;
-      keys[index] = key;
-      counts[key & DIGIT_MASK]++;
-      counts[DIGIT_COUNT + ((key >>> DIGIT_BITS) & DIGIT_MASK)]++;
-      counts[2 * DIGIT_COUNT + (key >>> (2 * DIGIT_BITS))]++;
-      if (index % YIELD_ROWS === 0) yield;
+    for (let start = 0; start < rowCount; start += YIELD_ROWS) {
+      const end = Math.min(start + YIELD_ROWS, rowCount);
+      gatherWord(words, stride, word, from, ranks, keys, start, end);
+      countDigits(keys, counts, start, end);
+      yield;
     }
     for (let digit = 0; digit < DIGITS_PER_WORD; digit++) {
       const places = counts.subarray(digit * DIGIT_COUNT, (digit + 1) * DIGIT_COUNT);
       const shift = digit * DIGIT_BITS;
       if (places[(keys[0] >>> shift) & DIGIT_MASK] === rowCount) continue;
       countsToPlaces(places);
-      for (let index = 0; index < rowCount; index++) {
-        const key = keys[index];
-        const place = places[(key >>> shift) & DIGIT_MASK]++;
-        to[place] = from[index];
-        spareKeys[place] = key;
-        if (index % YIELD_ROWS === 0) yield;
+      for (let start = 0; start < rowCount; start += YIELD_ROWS) {
+        const end = Math.min(start + YIELD_ROWS, rowCount);
+        scatter(from, keys, to, spareKeys, places, shift, start, end);
+        yield;
       }
       [from, to] = [to, from];
       [keys, spareKeys] = [spareKeys, keys];
@@ -137,6 +137,59 @@ function* byDigits(
     if (index % YIELD_ROWS === 0) yield;
   }
   return to;
+}
+
+// The loops over all rows are functions of their own: the engine compiles a loop worse that may be left by a yield.
+
+/** Puts a word of the key of some rows beside them. */
+function gatherWord(
+  words: Uint32Array,
+  stride: number,
+  word: number,
+  rows: Uint32Array,
+  ranks: Uint8Array | null,
+  keys: Uint32Array,
+  start: number,
+  end: number,
+): void {
+  if (ranks === null) {
+    for (let index = start; index < end; index++) keys[index] = words[rows[index] * stride + word];
+    return;
+  }
+  for (let index = start; index < end; index++) {
+    const row = rows[index];
+    // What lies where a null stands has no meaning.
+    keys[index] = ranks[row] === VALUE ? words[row * stride + word] : 0;
+  }
+}
+
+/** Counts the rows by each digit of their word. */
+function countDigits(keys: Uint32Array, counts: Uint32Array, start: number, end: number): void {
+  for (let index = start; index < end; index++) {
+    const key = keys[index];
+    counts[key & DIGIT_MASK]++;
+    counts[DIGIT_COUNT + ((key >>> DIGIT_BITS) & DIGIT_MASK)]++;
+    counts[2 * DIGIT_COUNT + (key >>> (2 * DIGIT_BITS))]++;
+  }
+}
+
+/** Moves rows and their words to the next places of their digit. */
+function scatter(
+  rows: Uint32Array,
+  keys: Uint32Array,
+  toRows: Uint32Array,
+  toKeys: Uint32Array,
+  places: Uint32Array,
+  shift: number,
+  start: number,
+  end: number,
+): void {
+  for (let index = start; index < end; index++) {
+    const key = keys[index];
+    const place = places[(key >>> shift) & DIGIT_MASK]++;
+    toRows[place] = rows[index];
+    toKeys[place] = key;
+  }
 }
 
 /** Makes of the number of rows with each digit the place of the first one. */

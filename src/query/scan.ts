@@ -46,6 +46,14 @@ export interface RowPlaces {
 export const physicalRow = ({ start, picked }: RowPlaces, row: number): number =>
   start + (picked === null ? row : picked[row]);
 
+/** Physical offsets of the first rows of a batch. */
+export function offsetsOfRows({ start, picked }: RowPlaces, rowCount: number): Uint32Array {
+  const offsets = new Uint32Array(rowCount);
+  if (picked === null) for (let row = 0; row < rowCount; row++) offsets[row] = start + row;
+  else for (let row = 0; row < rowCount; row++) offsets[row] = start + picked[row];
+  return offsets;
+}
+
 /** The columns of a batch: the outputs of what is read, and the addresses of rows after them if they are wanted. */
 export interface BatchRows {
   readonly columns: readonly Column[];
@@ -110,24 +118,28 @@ async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
  */
 function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
   let values: Uint8Array | null = null;
-  const make = (): Uint8Array => {
-    const words = new Uint32Array(rowCount * 2);
-    for (let row = 0; row < rowCount; row++) {
-      words[2 * row] = physicalRow(places, row);
-      words[2 * row + 1] = places.fragmentId;
+  const make = (rows: Uint32Array | null): Uint8Array => {
+    const { fragmentId } = places;
+    const count = rows?.length ?? rowCount;
+    const offsets = rows === null ? offsetsOfRows(places, rowCount) : null;
+    const words = new Uint32Array(count * 2);
+    for (let row = 0; row < count; row++) {
+      words[2 * row] = offsets === null ? physicalRow(places, (rows as Uint32Array)[row]) : offsets[row];
+      words[2 * row + 1] = fragmentId;
     }
     return new Uint8Array(words.buffer);
   };
-  return {
+  const column: FixedColumn = {
     kind: "fixed",
     length: rowCount,
     validity: null,
     byteWidth: ADDRESS_BYTES,
     get values() {
-      values ??= make();
+      values ??= make(null);
       return values;
     },
   };
+  return Object.defineProperty(column, "make", { value: make });
 }
 
 /**

@@ -13,6 +13,7 @@
 import type { Column, FixedColumn } from "../arrow/columns/column.js";
 import { isSet } from "../arrow/columns/validity.js";
 import { atOnce } from "../async/eventLoop.js";
+import { alignedBytes } from "../bytes/aligned.js";
 import { InternalError } from "../errors.js";
 import { type ByteLane, byteLane, plainColumn } from "../expression/values/operands.js";
 import type { ValueType } from "../expression/values/types.js";
@@ -241,6 +242,17 @@ function numberWords({ values, byteWidth }: FixedColumn, type: ValueType): WordF
     };
   }
   const stride = byteWidth >>> 2;
+  if (byteWidth === 4 && !isFloat) {
+    const flipped = isSigned ? SIGN : 0;
+    const { buffer, byteOffset } = alignedBytes(values, 4);
+    const numbers = new Uint32Array(buffer, byteOffset, values.byteLength / 4);
+    return {
+      stride,
+      fill(words, start, end) {
+        for (let row = start; row < end; row++) words[row] = numbers[row] ^ flipped;
+      },
+    };
+  }
   return {
     stride,
     fill(words, start, end) {

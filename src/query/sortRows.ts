@@ -17,7 +17,7 @@ import { type MakeSpillFile, Run, type SpillFile } from "./spill.js";
 /** Bytes of rows that are sorted at once, by default. */
 export const SORT_BYTES = 64 * 1024 * 1024;
 /** Rows that are sorted at once: also rows that take few bytes have keys. */
-const SORT_ROWS = 2 ** 22;
+export const SORT_ROWS = 2 ** 22;
 /** Approximate bytes of a block of a run: each run that is merged has one in memory. */
 const BLOCK_BYTES = 512 * 1024;
 /** Runs that are merged at once. */

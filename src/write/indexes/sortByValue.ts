@@ -1,0 +1,184 @@
+/**
+ * Sorts the rows of an index by their values. While they fit in memory and their ids follow one another batch by batch, as
+ * addresses of rows do, only the order of the rows is sorted, and ids are computed from it. All other rows are sorted
+ * together with their ids (query/sortRows), which spills to disk.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { columnBytes } from "../../arrow/columns/columnBytes.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import type { LogicalType } from "../../arrow/types/type.js";
+import { breathe, goThrough } from "../../async/eventLoop.js";
+import { valueTypeOfField } from "../../expression/values/types.js";
+import { uint64Column } from "../../indexes/indexFile.js";
+import type { IndexRows } from "../../indexes/kind.js";
+import { orderOfRows } from "../../query/orderOfRows.js";
+import type { BatchRows } from "../../query/scan.js";
+import { type KeyOrder, makeSortKeys } from "../../query/sortKeys.js";
+import { SORT_BYTES, SORT_ROWS, sortRows } from "../../query/sortRows.js";
+import type { MakeSpillFile } from "../../query/spill.js";
+
+const ID_BYTES = 8;
+/** Rows that are handed on at once, and approximate bytes of their values. */
+const BLOCK_ROWS = 65_536;
+const BLOCK_BYTES = 1024 * 1024;
+/** Rows of a piece of the order: which run its first row is in is looked up. */
+const PIECE_BITS = 10;
+
+export interface ValueSortOptions {
+  readonly makeFile: MakeSpillFile;
+  /** Bytes of rows that are sorted in memory. Default: those of any sort. */
+  readonly atOnce?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** The rows by value: nulls first, rows of equal values as they came. @param type of the values */
+export async function* sortByValue(
+  rows: AsyncIterable<IndexRows>,
+  type: LogicalType,
+  options: ValueSortOptions,
+): AsyncGenerator<IndexRows, void, undefined> {
+  const { atOnce = SORT_BYTES, signal } = options;
+  const order: KeyOrder = {
+    type: valueTypeOfField({ name: "", type, children: [] }),
+    ascending: true,
+    nullsFirst: true,
+  };
+  const kept: IndexRows[] = [];
+  let keptRows = 0;
+  let keptBytes = 0;
+  const batches = rows[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await batches.next();
+      if (next.done === true) {
+        yield* sortInMemory(kept, keptRows, order, signal);
+        return;
+      }
+      signal?.throwIfAborted();
+      const { value: batch } = next;
+      kept.push(batch);
+      keptRows += batch.rowCount;
+      keptBytes += columnBytes(batch.values) + ID_BYTES * batch.rowCount;
+      const hasRun = batch.firstId !== undefined && batch.codes === undefined;
+      if (!hasRun || keptBytes >= atOnce || keptRows >= SORT_ROWS) break;
+    }
+    yield* sortWithIds(again(kept, batches), order, options);
+  } finally {
+    await batches.return?.();
+  }
+}
+
+async function* again(
+  kept: IndexRows[],
+  batches: AsyncIterator<IndexRows>,
+): AsyncGenerator<IndexRows, void, undefined> {
+  for (let first = kept.shift(); first !== undefined; first = kept.shift()) yield first;
+  for (let next = await batches.next(); next.done !== true; next = await batches.next()) yield next.value;
+}
+
+// ------------------------------------------------------------------------------------------------- with ids
+
+async function* sortWithIds(
+  rows: AsyncIterable<IndexRows>,
+  order: KeyOrder,
+  { makeFile, atOnce = SORT_BYTES, signal }: ValueSortOptions,
+): AsyncGenerator<IndexRows, void, undefined> {
+  const sorted = sortRows(sortedColumns(rows), {
+    makeFile,
+    signal,
+    orders: [order],
+    keyPlaces: [0],
+    limit: Number.POSITIVE_INFINITY,
+    sortBytes: atOnce,
+  });
+  for await (const { columns, rowCount } of sorted) {
+    const [values, ids, codes] = columns;
+    yield { values, ids, rowCount, ...(codes && { codes }) };
+  }
+}
+
+async function* sortedColumns(rows: AsyncIterable<IndexRows>): AsyncGenerator<BatchRows, void, undefined> {
+  for await (const { values, ids, codes, rowCount } of rows) {
+    if (rowCount > 0) yield { columns: codes === undefined ? [values, ids] : [values, ids, codes], rowCount };
+  }
+}
+
+// ------------------------------------------------------------------------------------------------- in memory
+
+async function* sortInMemory(
+  batches: readonly IndexRows[],
+  rowCount: number,
+  order: KeyOrder,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<IndexRows, void, undefined> {
+  if (rowCount === 0) return;
+  const runs = new IdRuns(batches, rowCount);
+  const values = concatColumns<Column>(batches.map((batch) => batch.values));
+  await breathe();
+  const keys = await goThrough(makeSortKeys([order], [values], rowCount));
+  const rows = await goThrough(orderOfRows(keys));
+  const fitting = Math.floor((BLOCK_BYTES * rowCount) / Math.max(columnBytes(values), 1));
+  const blockRows = Math.max(1, Math.min(BLOCK_ROWS, fitting));
+  for (let start = 0; start < rowCount; start += blockRows) {
+    signal?.throwIfAborted();
+    const some = rows.subarray(start, Math.min(start + blockRows, rowCount));
+    yield { values: takeColumn(values, some), ids: uint64Column(runs.idsOf(some)), rowCount: some.length };
+    await breathe();
+  }
+}
+
+/** The ids of rows by their number, from runs of rows whose ids follow one another. */
+class IdRuns {
+  /** By run: number of its first row; behind the last, that of all rows. */
+  readonly #starts: Uint32Array;
+  /** By run: what is added to the number of a row, modulo 2^32, for the low word of its id; and the high word. */
+  readonly #lows: Uint32Array;
+  readonly #highs: Uint32Array;
+  /** By piece: the run of its first row. */
+  readonly #runOfPiece: Uint32Array;
+
+  constructor(batches: readonly IndexRows[], rowCount: number) {
+    const starts: number[] = [];
+    const lows: number[] = [];
+    const highs: number[] = [];
+    let row = 0;
+    for (const { firstId, rowCount: count } of batches) {
+      if (firstId === undefined || count === 0) continue;
+      const low = (firstId.low - row) >>> 0;
+      const last = starts.length - 1;
+      if (last < 0 || lows[last] !== low || highs[last] !== firstId.high) {
+        starts.push(row);
+        lows.push(low);
+        highs.push(firstId.high);
+      }
+      row += count;
+    }
+    this.#starts = Uint32Array.of(...starts, rowCount);
+    this.#lows = Uint32Array.from(lows);
+    this.#highs = Uint32Array.from(highs);
+    this.#runOfPiece = new Uint32Array((rowCount >>> PIECE_BITS) + 1);
+    for (let piece = 0, run = 0; piece < this.#runOfPiece.length; piece++) {
+      while (run + 1 < lows.length && this.#starts[run + 1] <= piece << PIECE_BITS) run++;
+      this.#runOfPiece[piece] = run;
+    }
+  }
+
+  /** Pairs of words: low, high. */
+  idsOf(rows: Uint32Array): Uint32Array {
+    const starts = this.#starts;
+    const lows = this.#lows;
+    const highs = this.#highs;
+    const runOfPiece = this.#runOfPiece;
+    const words = new Uint32Array(2 * rows.length);
+    for (let index = 0; index < rows.length; index++) {
+      const row = rows[index];
+      let run = runOfPiece[row >>> PIECE_BITS];
+      while (row >= starts[run + 1]) run++;
+      words[2 * index] = row + lows[run];
+      words[2 * index + 1] = highs[run];
+    }
+    return words;
+  }
+}

@@ -1,0 +1,116 @@
+/** The rows of an index sorted by value: in memory, where ids are computed from the order, as with the ids themselves. */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Column } from "../../../src/arrow/columns/column.js";
+import { integerWords, uint64Column } from "../../../src/indexes/indexFile.js";
+import type { IndexRows } from "../../../src/indexes/kind.js";
+import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { TemporaryFile } from "../../../src/io/temporaryFile.js";
+import { sortByValue } from "../../../src/write/indexes/sortByValue.js";
+
+const INT32 = { kind: "int", bits: 32, signed: true } as const;
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "tiltyard-sort-"));
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+const makeFile = () => TemporaryFile.create(new NodeDisk({ durability: "none" }), directory);
+
+interface Part {
+  readonly values: readonly (number | null)[];
+  readonly high: number;
+  readonly low: number;
+}
+
+function columnOf(values: readonly (number | null)[]): Column {
+  const numbers = Int32Array.from(values, (value) => value ?? 77);
+  const bytes = new Uint8Array(Math.ceil(values.length / 8));
+  for (const [row, value] of values.entries()) if (value !== null) bytes[row >>> 3] |= 1 << (row & 7);
+  const nullCount = values.filter((value) => value === null).length;
+  return {
+    kind: "fixed",
+    length: values.length,
+    validity: nullCount === 0 ? null : { bytes, bitOffset: 0, nullCount },
+    byteWidth: 4,
+    values: new Uint8Array(numbers.buffer),
+  };
+}
+
+async function* batches(parts: readonly Part[], withRuns: (index: number) => boolean) {
+  for (const [index, { values, high, low }] of parts.entries()) {
+    const words = new Uint32Array(2 * values.length);
+    for (const row of values.keys()) {
+      words[2 * row] = low + row;
+      words[2 * row + 1] = high;
+    }
+    const rows: IndexRows = { values: columnOf(values), ids: uint64Column(words), rowCount: values.length };
+    yield withRuns(index) ? { ...rows, firstId: { high, low } } : rows;
+  }
+}
+
+async function sorted(
+  parts: readonly Part[],
+  withRuns: (index: number) => boolean,
+  atOnce?: number,
+): Promise<[number | null, number, number][]> {
+  const rows: [number | null, number, number][] = [];
+  const options = { makeFile, ...(atOnce !== undefined && { atOnce }) };
+  for await (const { values, ids, rowCount } of sortByValue(batches(parts, withRuns), INT32, options)) {
+    if (values.kind !== "fixed") throw new Error(`a column of kind ${values.kind}`);
+    const numbers = new Int32Array(values.values.buffer, values.values.byteOffset, rowCount);
+    const words = integerWords(ids, "ids");
+    for (let row = 0; row < rowCount; row++) {
+      const { validity } = values;
+      const isThere =
+        validity === null ||
+        ((validity.bytes[(validity.bitOffset + row) >>> 3] >> ((validity.bitOffset + row) & 7)) & 1) === 1;
+      rows.push([isThere ? numbers[row] : null, words[2 * row + 1], words[2 * row]]);
+    }
+  }
+  return rows;
+}
+
+/** Sorted one by one; the engine's sort keeps rows of equal values as they came. */
+function expected(parts: readonly Part[]): [number | null, number, number][] {
+  const rows = parts.flatMap(({ values, high, low }) =>
+    values.map((value, row): [number | null, number, number] => [value, high, low + row]),
+  );
+  const rank = (value: number | null): number => value ?? Number.NEGATIVE_INFINITY;
+  return rows.sort(([a], [b]) => (rank(a) === rank(b) ? 0 : rank(a) < rank(b) ? -1 : 1));
+}
+
+const part = fc.record({
+  values: fc.array(fc.option(fc.oneof(fc.integer({ min: -3, max: 3 }), fc.integer())), { maxLength: 900 }),
+  high: fc.nat(3),
+  low: fc.oneof(fc.nat(5000), fc.constant(2 ** 32 - 1000)),
+});
+
+describe("the rows of an index by value", () => {
+  test("have their ids, however these are known, and however little memory there is", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { maxLength: 8 }), fc.nat(8), async (parts, firstWithout) => {
+        const rows = expected(parts);
+        expect(await sorted(parts, () => true)).toEqual(rows);
+        expect(await sorted(parts, () => false)).toEqual(rows);
+        expect(await sorted(parts, (index) => index !== firstWithout)).toEqual(rows);
+        expect(await sorted(parts, () => true, 2000)).toEqual(rows);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("take the ids of runs of consecutive batches, and of blocks beyond the first", async () => {
+    const parts = Array.from({ length: 18 }, (_, index) => ({
+      values: Array.from({ length: 4001 }, (_, row) => Math.imul(row + index, 2_654_435_761) >> 20),
+      high: index >> 3,
+      low: index % 3 === 0 ? index * 4001 : index * 5000,
+    }));
+    expect(await sorted(parts, () => true)).toEqual(expected(parts));
+  });
+});
