@@ -12,12 +12,16 @@ import { atOnce } from "../../async/eventLoop.js";
 import { countOnes, positionsOfOnes } from "../../bytes/bits.js";
 import { pick } from "../kernels/choice.js";
 import { Combination, nullTest, truesOf } from "../kernels/logic.js";
+import { takeBounded } from "../values/boundedTake.js";
 import { type Operand, plainColumn } from "../values/operands.js";
 import { nullsOf } from "../values/scalars.js";
 import type { Bound, BoundCall, BoundCase } from "./bound.js";
 
 /** Operands of an AND or OR from one step to the next. */
 const STEP_OPERANDS = 64;
+
+/** Bytes of a constant that is given for each row. Offsets have 32 bits. */
+const MAX_REPEATED = 2 ** 31 - 1;
 
 /** The columns of a batch that an expression needs, in its order. */
 export interface Inputs {
@@ -28,7 +32,7 @@ export interface Inputs {
 /** The values of an expression for each row. */
 export function evaluate(node: Bound, inputs: Inputs): Column {
   const { column, step } = run(node, inputs);
-  return step === 1 ? column : takeColumn(column, new Uint32Array(inputs.rowCount));
+  return step === 1 ? column : takeBounded(column, new Uint32Array(inputs.rowCount), MAX_REPEATED);
 }
 
 /** The rows in which a condition is true; null where it is so in all. */

@@ -5,7 +5,7 @@ import { dayOf, daysOf, floorDivide, zoneOffset } from "../kernels/times.js";
 import type { Scalar } from "../values/scalars.js";
 import { STRING, timestamp, type ValueType } from "../values/types.js";
 import { type FunctionDefinition, type Functions, operandCount, textOperands, wantsText } from "./form.js";
-import { MAX_TEXT, rowKernel } from "./text.js";
+import { checkLength, rowKernel } from "./text.js";
 import {
   isoWeek,
   localNanos,
@@ -188,7 +188,7 @@ function formatMoment(format: string, moment: Moment): string {
       );
     }
     text += made;
-    if (text.length > MAX_TEXT) throw new InvalidInputError("to_char: the text is too long");
+    checkLength("to_char", text.length);
     at = end;
   }
   return text;

@@ -19,6 +19,7 @@ import {
   operandCount,
   wantsInteger,
 } from "./form.js";
+import { type ItemRange, ListPair } from "./itemSets.js";
 
 const listOperands = "a list is expected";
 
@@ -140,6 +141,11 @@ function withLists(
   return { operands: [list, second], ...make(list) };
 }
 
+const rangeAt = (offsets: Int32Array | Float64Array, at: number): ItemRange => ({
+  start: offsets[at],
+  end: offsets[at + 1],
+});
+
 const arrayHasAny: FunctionDefinition = (types, constants) =>
   withLists(types, ({ item }) => ({
     type: BOOL,
@@ -147,7 +153,7 @@ const arrayHasAny: FunctionDefinition = (types, constants) =>
       const { items, offsets } = listLane(lists);
       const other = listLane(others);
       const found = new Uint8Array((length + 7) >>> 3);
-      if (constants[1] !== undefined) {
+      if (constants[1] !== undefined && item.kind !== "list" && item.kind !== "struct") {
         const member = membership(other.items, item, false, false);
         const same = member([{ column: items, step: 1 }], items.length, items.validity);
         const bits = ofValid(bitsOf({ column: same, step: 1 }, items.length), items);
@@ -159,19 +165,11 @@ const arrayHasAny: FunctionDefinition = (types, constants) =>
         }
         return bitsColumn(anyItem(bits, offsets, lists.step, length), length, valid);
       }
-      const compare = rowComparison(items, other.items, item);
+      const pair = new ListPair(items, other.items, item);
       for (let row = 0; row < length; row++) {
         if (!isValid(valid, row)) continue;
-        const end = offsets[row * lists.step + 1];
-        const start = offsets[row * lists.step];
-        const otherEnd = other.offsets[row * others.step + 1];
-        search: for (let at = other.offsets[row * others.step]; at < otherEnd; at++) {
-          for (let own = start; own < end; own++) {
-            if (compare(own, at) !== 0) continue;
-            found[row >>> 3] |= 1 << (row & 7);
-            break search;
-          }
-        }
+        const own = rangeAt(offsets, row * lists.step);
+        if (pair.meet(own, rangeAt(other.offsets, row * others.step))) found[row >>> 3] |= 1 << (row & 7);
       }
       return bitsColumn(found, length, valid);
     },
@@ -184,20 +182,12 @@ const arrayHasAll: FunctionDefinition = (types) =>
     kernel: ([lists, others], length, valid) => {
       const { items, offsets } = listLane(lists);
       const other = listLane(others);
-      const compare = rowComparison(items, other.items, item);
+      const pair = new ListPair(items, other.items, item);
       const found = new Uint8Array((length + 7) >>> 3);
       for (let row = 0; row < length; row++) {
         if (!isValid(valid, row)) continue;
-        const end = offsets[row * lists.step + 1];
-        const start = offsets[row * lists.step];
-        const otherEnd = other.offsets[row * others.step + 1];
-        let hasAll = true;
-        for (let at = other.offsets[row * others.step]; hasAll && at < otherEnd; at++) {
-          let own = start;
-          while (own < end && compare(own, at) !== 0) own++;
-          hasAll = own < end;
-        }
-        if (hasAll) found[row >>> 3] |= 1 << (row & 7);
+        const own = rangeAt(offsets, row * lists.step);
+        if (pair.holds(own, rangeAt(other.offsets, row * others.step))) found[row >>> 3] |= 1 << (row & 7);
       }
       return bitsColumn(found, length, valid);
     },

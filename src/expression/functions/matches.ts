@@ -16,15 +16,20 @@ import {
   wantsInteger,
   wantsText,
 } from "./form.js";
-import { MAX_TEXT, onlyTrue, regexForm, rowKernel } from "./text.js";
+import { checkLength, onlyTrue, regexForm, rowKernel } from "./text.js";
 
 const constantPattern = "the pattern of a regular expression and its flags are constants";
 
 const pointsOf = (text: string): number[] =>
   Array.from(text, (character) => character.codePointAt(0) as number);
+/** Characters of a text that are put together at once: they are arguments of one call. */
+const AT_ONCE = 8192;
+
 const textOf = (points: readonly number[], start: number, end: number): string => {
   let text = "";
-  for (let place = start; place < end; place++) text += String.fromCodePoint(points[place]);
+  for (let place = start; place < end; place += AT_ONCE) {
+    text += String.fromCodePoint(...points.slice(place, Math.min(end, place + AT_ONCE)));
+  }
   return text;
 };
 
@@ -68,8 +73,8 @@ const replace: FunctionDefinition = (types, constants) => {
     let made = "";
     let end = 0;
     for (const match of search.findAll(points)) {
+      checkLength("regexp_replace", made.length + match[0] - end + filledLength(template, match));
       made += textOf(points, end, match[0]) + filled(template, points, match);
-      if (made.length > MAX_TEXT) throw new InvalidInputError("regexp_replace: the text is too long");
       [, end] = match;
       if (!isGlobal) break;
     }
@@ -100,6 +105,13 @@ function parseTemplate(text: string, search: Search): Template {
   parts.push(text.slice(end));
   return parts;
 }
+
+/** In characters. */
+const filledLength = (template: Template, match: Match): number =>
+  template.reduce<number>((sum, part) => {
+    if (typeof part === "string") return sum + part.length;
+    return part < 0 || match[2 * part] < 0 ? sum : sum + match[2 * part + 1] - match[2 * part];
+  }, 0);
 
 const filled = (template: Template, points: readonly number[], match: Match): string =>
   template

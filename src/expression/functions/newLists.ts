@@ -1,10 +1,10 @@
 /** Functions that make lists of values, of numbers in a row, and of parts of other lists. */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
 import { InvalidInputError } from "../../errors.js";
 import { fixedColumn } from "../kernels/arithmetic.js";
+import { takeBounded } from "../values/boundedTake.js";
 import type { ValueKernel } from "../values/operands.js";
 import { listLane, nullsOf, scalarReader } from "../values/scalars.js";
 import { INT64, listTypeOf, type ValueType } from "../values/types.js";
@@ -76,7 +76,7 @@ const repeat: FunctionDefinition = (types) => {
     const items =
       total === 0 || values.column.kind === "null"
         ? nullsOf(value, total)
-        : takeColumn(values.column, places);
+        : takeBounded(values.column, places);
     return { kind: "list", length, validity: validityFrom(known, 0, length), offsets, items };
   };
   return { operands: [value, INT64], type: listTypeOf(value), kernel, isStrict: false };

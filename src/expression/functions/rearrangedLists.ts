@@ -5,13 +5,13 @@
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
-import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
 import { InvalidInputError } from "../../errors.js";
 import { perRow } from "../kernels/arithmetic.js";
 import { castKernel } from "../kernels/casts.js";
 import { takeWhere } from "../kernels/choice.js";
 import { rowComparison } from "../kernels/compare.js";
+import { takeBounded } from "../values/boundedTake.js";
 import type { Operand, ValueKernel } from "../values/operands.js";
 import { listLane, nullsOf, type Scalar, scalarReader } from "../values/scalars.js";
 import { INT64, listTypeOf, STRING, UINT64, type ValueType } from "../values/types.js";
@@ -24,10 +24,16 @@ import {
   wantsInteger,
   wantsText,
 } from "./form.js";
+import { ComparedItems, checkCompared, type ItemRange } from "./itemSets.js";
+import { joined } from "./text.js";
 
 const listOperands = "a list is expected";
 /** Maximum items that a function makes for one batch. */
 const MAX_ITEMS = 2 ** 26;
+
+function checkItems(count: number): void {
+  if (count > MAX_ITEMS) throw new InvalidInputError(`lists of a batch have more than ${MAX_ITEMS} items`);
+}
 
 /** The items of all operands in one column, and where those of an operand begin in it. */
 interface Pool {
@@ -46,7 +52,7 @@ function poolOf(parts: readonly Column[]): Pool {
 }
 
 /** Places in the pool of the items of an operand: of its list, or the value itself. */
-type Places = (row: number) => { readonly start: number; readonly end: number };
+type Places = (row: number) => ItemRange;
 
 function placesOf(operand: Operand, isList: boolean, base: number): Places {
   if (!isList) return (row) => ({ start: base + row * operand.step, end: base + row * operand.step + 1 });
@@ -61,8 +67,8 @@ function placesOf(operand: Operand, isList: boolean, base: number): Places {
 
 /** Adds the places of a row's items. */
 type Arrange = (
-  places: readonly { readonly start: number; readonly end: number }[],
-  same: (one: number, other: number) => boolean,
+  places: readonly ItemRange[],
+  items: ComparedItems,
   add: (place: number) => void,
   numbers: readonly number[],
 ) => void;
@@ -93,24 +99,22 @@ function arranged(
     const numbers = operands.flatMap((operand, index) =>
       kinds[index] === "n" ? [scalarReader(operand, types[index])] : [],
     );
-    const compare = rowComparison(items, items, item);
-    const same = (one: number, other: number) => compare(one, other) === 0;
+    const compared = new ComparedItems(items, item);
     const taken: number[] = [];
     const offsets = new Int32Array(length + 1);
     for (let row = 0; row < length; row++) {
       if (isValid(valid, row)) {
         arrange(
           places.map((of) => of(row)),
-          same,
+          compared,
           (place) => taken.push(place),
           numbers.map((read) => Number(read(row) ?? 0)),
         );
-        if (taken.length > MAX_ITEMS)
-          throw new InvalidInputError(`lists of a batch have more than ${MAX_ITEMS} items`);
+        checkItems(taken.length);
       }
       offsets[row + 1] = taken.length;
     }
-    const all = taken.length === 0 ? nullsOf(item, 0) : takeColumn(items, Uint32Array.from(taken));
+    const all = taken.length === 0 ? nullsOf(item, 0) : takeBounded(items, Uint32Array.from(taken));
     return { kind: "list", length, validity: valid, offsets, items: all };
   };
 }
@@ -142,14 +146,11 @@ function arranging(kinds: string, arrange: Arrange, isStrict = true): FunctionDe
 const append = arranging("lv", (places, _, add) => addEach(places, add), false);
 const prepend = arranging("vl", (places, _, add) => addEach(places, add), false);
 
-function addEach(
-  places: readonly { readonly start: number; readonly end: number }[],
-  add: (place: number) => void,
-): void {
+function addEach(places: readonly ItemRange[], add: (place: number) => void): void {
   for (const each of places) addAll(each, add);
 }
 
-function addAll({ start, end }: { start: number; end: number }, add: (place: number) => void): void {
+function addAll({ start, end }: ItemRange, add: (place: number) => void): void {
   for (let place = start; place < end; place++) add(place);
 }
 
@@ -180,36 +181,29 @@ const concatLists: FunctionDefinition = (types, constants) => {
 
 /** Adds the items of some places for which a test holds, each value once. */
 function addDistinct(
-  ranges: readonly { readonly start: number; readonly end: number }[],
-  same: (one: number, other: number) => boolean,
+  ranges: readonly ItemRange[],
+  items: ComparedItems,
   add: (place: number) => void,
   wants: (place: number) => boolean = () => true,
 ): void {
-  const seen: number[] = [];
-  for (const { start, end } of ranges) {
-    for (let place = start; place < end; place++) {
-      if (!wants(place) || seen.some((other) => same(place, other))) continue;
-      seen.push(place);
-      add(place);
+  const seen = items.emptySet();
+  for (const range of ranges) {
+    checkCompared(range);
+    for (let place = range.start; place < range.end; place++) {
+      if (wants(place) && seen.add(place)) add(place);
     }
   }
 }
 
-const isAmong =
-  ({ start, end }: { start: number; end: number }, same: (one: number, other: number) => boolean) =>
-  (place: number): boolean => {
-    for (let other = start; other < end; other++) if (same(place, other)) return true;
-    return false;
-  };
-
-const distinct = arranging("l", (places, same, add) => addDistinct(places, same, add));
-const union = arranging("ll", (places, same, add) => addDistinct(places, same, add));
-const intersect = arranging("ll", ([one, other], same, add) =>
-  addDistinct([one], same, add, isAmong(other, same)),
-);
-const except = arranging("ll", ([one, other], same, add) => {
-  const isOther = isAmong(other, same);
-  addDistinct([one], same, add, (place) => !isOther(place));
+const distinct = arranging("l", (lists, items, add) => addDistinct(lists, items, add));
+const union = arranging("ll", (lists, items, add) => addDistinct(lists, items, add));
+const intersect = arranging("ll", ([one, other], items, add) => {
+  const others = items.setOf(other);
+  addDistinct([one], items, add, (place) => others.has(place));
+});
+const except = arranging("ll", ([one, other], items, add) => {
+  const others = items.setOf(other);
+  addDistinct([one], items, add, (place) => !others.has(place));
 });
 
 const reverse = arranging("l", ([{ start, end }], _, add) => {
@@ -220,7 +214,7 @@ const popBack = arranging("l", ([{ start, end }], _, add) => addAll({ start, end
 
 /** The first `most` items that equal a value are left out, or replaced. */
 function without(
-  { start, end }: { start: number; end: number },
+  { start, end }: ItemRange,
   value: number,
   most: number,
   same: (one: number, other: number) => boolean,
@@ -239,19 +233,19 @@ function without(
 }
 
 const removing = (most: number) =>
-  arranging("lv", ([list, value], same, add) => without(list, value.start, most, same, add));
-const removeSome = arranging("lvn", ([list, value], same, add, [most]) =>
+  arranging("lv", ([list, value], { same }, add) => without(list, value.start, most, same, add));
+const removeSome = arranging("lvn", ([list, value], { same }, add, [most]) =>
   without(list, value.start, most, same, add),
 );
 const replacing = (most: number) =>
   arranging(
     "lvv",
-    ([list, value, other], same, add) => without(list, value.start, most, same, add, other.start),
+    ([list, value, other], { same }, add) => without(list, value.start, most, same, add, other.start),
     false,
   );
 const replaceSome = arranging(
   "lvvn",
-  ([list, value, other], same, add, [most]) => without(list, value.start, most, same, add, other.start),
+  ([list, value, other], { same }, add, [most]) => without(list, value.start, most, same, add, other.start),
   false,
 );
 
@@ -299,6 +293,7 @@ const sort: FunctionDefinition = (types, constants) => {
     return listsOf(items, item, length, valid, (row, add) => {
       const start = offsets[row * lists.step];
       const count = offsets[row * lists.step + 1] - start;
+      checkCompared({ start, end: start + count });
       for (const place of Array.from({ length: count }, (_, index) => start + index).sort(order)) add(place);
     });
   };
@@ -328,10 +323,10 @@ export function listsOf(
   const taken: number[] = [];
   const offsets = new Int32Array(length + 1);
   for (let row = 0; row < length; row++) {
-    if (isValid(valid, row)) fill(row, (place) => taken.push(place));
+    if (isValid(valid, row)) fill(row, (place) => checkItems(taken.push(place)));
     offsets[row + 1] = taken.length;
   }
-  const all = taken.length === 0 ? nullsOf(item, 0) : takeColumn(items, Uint32Array.from(taken));
+  const all = taken.length === 0 ? nullsOf(item, 0) : takeBounded(items, Uint32Array.from(taken));
   return { kind: "list", length, validity: valid, offsets, items: all };
 }
 
@@ -421,12 +416,12 @@ const toText: FunctionDefinition = (types) => {
     const readSeparator = scalarReader(separator, STRING);
     const readNull = forNull === undefined ? () => null : scalarReader(forNull, STRING);
     return perRow(STRING, length, valid, (row) => {
-      const parts: Scalar[] = [];
+      const parts: string[] = [];
       for (let place = offsets[row * lists.step]; place < offsets[row * lists.step + 1]; place++) {
         const text = read(place) ?? readNull(row);
-        if (text !== null) parts.push(text);
+        if (text !== null) parts.push(text as string);
       }
-      return parts.join(readSeparator(row) as string);
+      return joined("array_to_string", parts, readSeparator(row) as string);
     });
   };
   return { operands: [list, ...texts.map(() => STRING)], type: STRING, kernel };

@@ -1,8 +1,8 @@
 /** Functions that make structs, which are never null themselves, and the one that gives a member. */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { bothValid } from "../../arrow/columns/validity.js";
+import { takeBounded } from "../values/boundedTake.js";
 import { type Operand, plainColumn, type ValueKernel } from "../values/operands.js";
 import { nullsOf } from "../values/scalars.js";
 import { STRING, type ValueType } from "../values/types.js";
@@ -11,7 +11,7 @@ import { type FunctionDefinition, type Functions, operandCount } from "./form.js
 /** A value for every row. */
 function spread({ column, step }: Operand, type: ValueType, length: number): Column {
   if (column.kind === "null") return nullsOf(type, length);
-  return step === 1 ? column : takeColumn(column, new Uint32Array(length));
+  return step === 1 ? column : takeBounded(column, new Uint32Array(length));
 }
 
 const structKernel =

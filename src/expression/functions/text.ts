@@ -21,7 +21,22 @@ import {
 } from "./form.js";
 
 /** Longest text that a function makes. */
-export const MAX_TEXT = 2 ** 24;
+const MAX_TEXT = 2 ** 24;
+
+/** @throws InvalidInputError */
+export function checkLength(name: string, length: number): void {
+  if (length > MAX_TEXT) throw new InvalidInputError(`${name}: a text of ${length} characters is too long`);
+}
+
+/** @throws InvalidInputError for a text that would be too long */
+export function joined(name: string, parts: readonly string[], separator: string): string {
+  const length = parts.reduce(
+    (sum, part) => sum + part.length,
+    separator.length * Math.max(parts.length - 1, 0),
+  );
+  checkLength(name, length);
+  return parts.join(separator);
+}
 
 /** A function of one text that gives another. */
 const mapped =
@@ -170,7 +185,7 @@ function padded(atStart: boolean): FunctionDefinition {
   return signature("tit", 2, STRING, ([text, width, filling]) => {
     const characters = Array.from(text as string);
     const wanted = Math.max(Number(width), 0);
-    if (wanted > MAX_TEXT) throw new InvalidInputError(`a text of ${wanted} characters is too long`);
+    checkLength(atStart ? "lpad" : "rpad", wanted);
     const fill = filling === undefined ? [" "] : Array.from(filling as string);
     if (characters.length >= wanted || fill.length === 0) return characters.slice(0, wanted).join("");
     const added = Array.from({ length: wanted - characters.length }, (_, index) => fill[index % fill.length]);
@@ -186,7 +201,13 @@ const concat: FunctionDefinition = (types) => {
     operands,
     type: STRING,
     isStrict: false,
-    kernel: rowKernel(operands, STRING, (texts) => texts.map((text) => text ?? "").join("")),
+    kernel: rowKernel(operands, STRING, (texts) =>
+      joined(
+        "concat",
+        texts.map((text) => (text ?? "") as string),
+        "",
+      ),
+    ),
   };
 };
 
@@ -198,7 +219,9 @@ const concatWithSeparator: FunctionDefinition = (types) => {
     type: STRING,
     isStrict: false,
     kernel: rowKernel(operands, STRING, ([separator, ...texts]) =>
-      separator === null ? null : texts.filter((text) => text !== null).join(separator as string),
+      separator === null
+        ? null
+        : joined("concat_ws", texts.filter((text) => text !== null) as string[], separator as string),
     ),
   };
 };
@@ -304,14 +327,11 @@ export const TEXT_FUNCTIONS: Functions = {
   rpad: padded(false),
   repeat: signature("ti", 2, STRING, ([text, count]) => {
     const times = Math.max(Number(count), 0);
-    if (times * (text as string).length > MAX_TEXT)
-      throw new InvalidInputError("repeat: the text is too long");
+    checkLength("repeat", times * (text as string).length);
     return (text as string).repeat(times);
   }),
   replace: signature("ttt", 3, STRING, ([text, wanted, other]) =>
-    wanted === ""
-      ? spread(text as string, other as string)
-      : (text as string).replaceAll(wanted as string, () => other as string),
+    replaced(text as string, wanted as string, other as string),
   ),
   translate: signature("ttt", 3, STRING, ([text, from, to]) => {
     const targets = Array.from(to as string);
@@ -354,7 +374,15 @@ export const TEXT_FUNCTIONS: Functions = {
   regexp_like: regexpLike,
 };
 
-/** The text with another before, between and behind its characters. */
-function spread(text: string, other: string): string {
-  return [...["", ...Array.from(text)].map((character) => character + other)].join("");
+/** @param wanted where it is empty, the other goes before, between and behind all characters */
+function replaced(text: string, wanted: string, other: string): string {
+  if (wanted === "") return joined("replace", ["", ...Array.from(text), ""], other);
+  if (other.length > wanted.length) {
+    let length = text.length;
+    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
+      length += other.length - wanted.length;
+    }
+    checkLength("replace", length);
+  }
+  return text.replaceAll(wanted, () => other);
 }

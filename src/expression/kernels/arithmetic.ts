@@ -8,6 +8,7 @@ import { isValid } from "../../arrow/columns/validity.js";
 import type { DecimalType, FloatType, IntegerType } from "../../arrow/types/type.js";
 import { InvalidInputError } from "../../errors.js";
 import type { ArithmeticOperator } from "../parse/syntax.js";
+import { checkMade } from "../values/boundedTake.js";
 import { numbersOf, type ValueKernel, wordLane } from "../values/operands.js";
 import { columnOfScalars, type Scalar, scalarReader } from "../values/scalars.js";
 import { typeName, type ValueType } from "../values/types.js";
@@ -240,7 +241,10 @@ export function negation(type: IntegerType | FloatType | DecimalType): ValueKern
   };
 }
 
-/** Computes a column value by value, for what is too rare for loops of its own. */
+/**
+ * Computes a column value by value, for what is too rare for loops of its own.
+ * @throws InvalidInputError for values that are too long together
+ */
 export function perRow(
   type: ValueType,
   length: number,
@@ -248,7 +252,15 @@ export function perRow(
   compute: (row: number) => Scalar,
 ): Column {
   const values = new Array<Scalar>(length);
-  for (let row = 0; row < length; row++) values[row] = isValid(valid, row) ? compute(row) : null;
+  let made = 0;
+  for (let row = 0; row < length; row++) {
+    const value = isValid(valid, row) ? compute(row) : null;
+    values[row] = value;
+    if (typeof value === "string" || (typeof value === "object" && value !== null)) {
+      made += value.length;
+      checkMade(made);
+    }
+  }
   return columnOfScalars(type, values);
 }
 

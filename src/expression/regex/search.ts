@@ -2,8 +2,11 @@
  * Finds where a pattern matches, and what its groups match, in time linear in the text: all ways to match are followed
  * at once, in the order in which they are preferred. The first place counts, and of the matches there the one that is
  * preferred.
+ *
+ * Searching for all matches may look at the rest of the text again for each of them. How often is bounded.
  */
 
+import { InvalidInputError } from "../../errors.js";
 import { holdsPoint } from "./characterSets.js";
 import type { Pattern } from "./pattern.js";
 import { asksForWords, compilePattern, EDGE, type Instruction, isAt, type Kind, kindOf } from "./program.js";
@@ -17,6 +20,10 @@ interface Thread {
   readonly slots: readonly number[];
 }
 
+/** How often characters may be looked at, on average, for all matches of one text, and how many looks are always allowed. */
+const MAX_LOOKS = 16;
+const FREE_LOOKS = 2 ** 20;
+
 export class Search {
   readonly #program: readonly Instruction[];
   readonly #asksWords: boolean;
@@ -25,6 +32,8 @@ export class Search {
   /** Of the groups that have one: the number. */
   readonly names = new Map<string, number>();
   #generation = 0;
+  /** Characters that were looked at so far. */
+  #looks = 0;
 
   /** @throws InvalidInputError for a pattern that is too large */
   constructor(pattern: Pattern) {
@@ -51,6 +60,7 @@ export class Search {
       const before: Kind = place === 0 ? EDGE : kindOf(points[place - 1], this.#asksWords);
       const after: Kind = place === points.length ? EDGE : kindOf(points[place], this.#asksWords);
       const generation = ++this.#generation;
+      this.#looks++;
       const reached: Thread[] = [];
       for (const thread of threads) this.#reach(thread, place, before, after, generation, reached);
       if (found === null) {
@@ -78,12 +88,23 @@ export class Search {
     return found;
   }
 
-  /** All matches one behind the other; an empty one does not touch the one before. */
+  /**
+   * All matches one behind the other; an empty one does not touch the one before.
+   * @throws InvalidInputError where too much of the text is looked at again and again
+   */
   *findAll(points: readonly number[], from = 0): Generator<Match, void, undefined> {
     let start = from;
     let lastEnd = -1;
+    let looks = 0;
     while (start <= points.length) {
+      const before = this.#looks;
       const match = this.find(points, start);
+      looks += this.#looks - before;
+      if (looks > MAX_LOOKS * points.length + FREE_LOOKS) {
+        throw new InvalidInputError(
+          "regular expression: too long a search for all its matches, most of which need the rest of the text",
+        );
+      }
       if (match === null) return;
       if (match[0] === match[1] && match[1] === lastEnd) {
         start++;
