@@ -9,6 +9,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { dirname, join } from "node:path";
+import { brotliCompressSync } from "node:zlib";
 import { defineConfig } from "rolldown";
 
 const DIST = "dist";
@@ -20,7 +21,37 @@ for (const kind of ["esm", "cjs"]) await rm(join(DIST, kind), { recursive: true,
 const { dependencies } = JSON.parse(await readFile("package.json", "utf8"));
 const outside = Object.keys(dependencies);
 
-const output = (format, extension) => ({
+/** The modules that importing one of the given loads, as absolute paths. */
+async function loadedWith(names, found = new Set()) {
+  for (const path of names) {
+    if (found.has(path)) continue;
+    found.add(path);
+    const text = await readFile(path, "utf8");
+    const next = [...text.matchAll(/^(?:import|export)\b[^;]*?from\s+"(\.[^"]+)"|^import\s+"(\.[^"]+)"/gm)];
+    await loadedWith(
+      next.map(([, from, alone]) => join(dirname(path), from ?? alone)),
+      found,
+    );
+  }
+  return found;
+}
+
+const moduleAt = (name) => join(process.cwd(), DIST, name);
+
+/**
+ * What importing the entry points loads is one file beside them, and what the first call loads is another: finding and
+ * opening a file for each set of modules that some parts share would take longer than parsing what a call may not need.
+ */
+async function groups() {
+  const imported = await loadedWith([moduleAt("index.js")]);
+  const called = await loadedWith([moduleAt("engine/engine.js"), moduleAt("engine/reading.js")]);
+  return [
+    { name: "shared", priority: 2, test: (id) => imported.has(id) && id !== moduleAt("index.js") },
+    { name: "engine", priority: 1, test: (id) => called.has(id) && !imported.has(id) },
+  ];
+}
+
+const output = (format, extension, parts) => ({
   format,
   dir: join(DIST, format),
   entryFileNames: `[name].${extension}`,
@@ -28,6 +59,7 @@ const output = (format, extension) => ({
   // A map is as large as its module. Those of CommonJS would say the same.
   sourcemap: format === "esm",
   comments: { legal: true, annotation: true, jsdoc: false },
+  codeSplitting: { groups: parts },
 });
 
 /** Writes the licences of the included packages beside the bundles. */
@@ -105,6 +137,26 @@ const asciiOnly = {
   },
 };
 
+/**
+ * Puts the WebAssembly of the stemmers into their module, as compressed text: the package would look for it beside itself, and wait for
+ * it when it is imported, which modules of CommonJS can't.
+ */
+const embeddedStemmers = {
+  name: "embedded-stemmers",
+  async load(id) {
+    const [, directory] = /^(.*[\\/]multilingual-stemmer[\\/]dist)[\\/]wasm\.js$/.exec(id) ?? [];
+    if (directory === undefined) return null;
+    const bytes = brotliCompressSync(await readFile(join(directory, "browser", "index_bg.wasm")));
+    return [
+      `import { Buffer } from "node:buffer";`,
+      `import zlib from "node:zlib";`,
+      `import { initSync, Languages, Stemmer } from "./browser/index.js";`,
+      `initSync({ module: zlib.brotliDecompressSync(Buffer.from("${bytes.toString("base64")}", "base64")) });`,
+      "export { Languages, Stemmer };",
+    ].join("\n");
+  },
+};
+
 const BUILT_IN = "\0built-in:";
 
 /**
@@ -141,16 +193,16 @@ const mapsToSources = {
   },
 };
 
-const bundle = (names, plugins) => ({
+const bundle = (names, plugins, parts) => ({
   input: Object.fromEntries(names.map((name) => [name, join(DIST, `${name}.js`)])),
   platform: "node",
   external: (id) => id.startsWith("node:") || outside.some((name) => id === name || id.startsWith(`${name}/`)),
-  plugins: [staticImports, mapsToSources, asciiOnly, ...plugins],
-  output: [output("esm", "js"), output("cjs", "cjs")],
+  plugins: [staticImports, embeddedStemmers, mapsToSources, asciiOnly, ...plugins],
+  output: [output("esm", "js", parts), output("cjs", "cjs", parts)],
 });
 
 /** The script of the threads is a bundle by itself: it needs little of the others, and starts sooner. */
 export default defineConfig([
-  bundle(ENTRIES, [licences, types]),
-  bundle(["tiltyardWorker"], []),
+  bundle(ENTRIES, [licences, types], await groups()),
+  bundle(["tiltyardWorker"], [], []),
 ]);

@@ -13,10 +13,20 @@ export interface FreshRequest {
   readonly updates?: Readonly<Record<string, string>>;
   /** Rows of a merge by `id`. */
   readonly mergedRows?: number;
+  /** To which the nearest rows are found. */
+  readonly vector?: readonly number[];
 }
 
 const [side, step, root, text = "{}"] = process.argv.slice(2);
-const { filter, columns, orderBy, limit, updates = {}, mergedRows = 0 } = JSON.parse(text) as FreshRequest;
+const {
+  filter,
+  columns,
+  orderBy,
+  limit,
+  updates = {},
+  mergedRows = 0,
+  vector = [],
+} = JSON.parse(text) as FreshRequest;
 const condition = filter ?? "true";
 
 /** Rows of an append. */
@@ -43,6 +53,10 @@ async function tiltyard(): Promise<void> {
   else if (step === "first") expectRows((await table.scan({ limit: FIRST_ROWS }).toArrow()).numRows);
   else if (step === "query") {
     await (await ns.queryTable({ id: ["t"], filter, columns, orderBy, limit })).toArrow();
+  } else if (step === "nearest") {
+    expectRows(
+      (await table.search({ vector: [...vector], k: FIRST_ROWS, columns: ["id"] }).toArrow()).numRows,
+    );
   } else if (step === "count where") await table.countRows(condition);
   else if (step === "delete") await table.delete(condition);
   else if (step === "update")
@@ -76,6 +90,13 @@ async function reference(): Promise<void> {
     if (orderBy !== undefined) query = query.orderBy([...orderBy]);
     if (limit !== undefined) query = query.limit(limit);
     await query.toArrow();
+  } else if (step === "nearest") {
+    const query = table
+      .query()
+      .nearestTo([...vector])
+      .limit(FIRST_ROWS)
+      .select(["id", "_distance"]);
+    expectRows((await query.toArrow()).numRows);
   } else if (step === "count where") await table.countRows(condition);
   else if (step === "delete") await table.delete(condition);
   else if (step === "update") await table.update({ where: condition, valuesSql: { ...updates } });

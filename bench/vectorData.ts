@@ -31,10 +31,42 @@ export function vectorsFrom(first: number, count: number): Float32Array {
   return values;
 }
 
+/** Directions that embeddings have more of the earlier they come. */
+const DIRECTIONS = 48;
+
+/**
+ * Vectors that are correlated and lie in clusters that run into each other, as embeddings of models do: harder to index than
+ * those of {@link vectorsFrom}.
+ */
+export function embeddings(first: number, count: number): Float32Array {
+  const shared = numbersFrom(11);
+  const directions = Float32Array.from({ length: DIRECTIONS * DIMENSION }, shared);
+  const centres = Float32Array.from({ length: CLUSTERS * DIRECTIONS }, shared);
+  const next = numbersFrom(first + 1);
+  const values = new Float32Array(count * DIMENSION);
+  for (let row = 0; row < count; row++) {
+    const cluster = Math.floor(Math.abs(next()) * CLUSTERS) * DIRECTIONS;
+    const own = values.subarray(row * DIMENSION, (row + 1) * DIMENSION);
+    for (let which = 0; which < DIRECTIONS; which++) {
+      const weight = (centres[cluster + which] + next() * 1.2) / Math.sqrt(which + 1);
+      for (let index = 0; index < DIMENSION; index++)
+        own[index] += weight * directions[which * DIMENSION + index];
+    }
+    for (let index = 0; index < DIMENSION; index++) own[index] += next() * 0.1;
+  }
+  return values;
+}
+
+/** Rows with an id and an embedding. */
+export const embeddingRows = (first: number, count: number): Table =>
+  tableOf(first, count, embeddings(first, count));
+
 /** Rows with an id and a vector. */
-export function rowsFrom(first: number, count: number): Table {
+export const rowsFrom = (first: number, count: number): Table =>
+  tableOf(first, count, vectorsFrom(first, count));
+
+function tableOf(first: number, count: number, values: Float32Array): Table {
   const type = new FixedSizeList(DIMENSION, new Field("item", new Float32(), true));
-  const values = vectorsFrom(first, count);
   const child = makeData({ type: new Float32(), length: values.length, data: values });
   const vectors = makeData({ type, length: count, child });
   const ids = makeData({

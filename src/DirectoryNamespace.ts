@@ -339,7 +339,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * their order may change: merged fragments come after the others. Old versions keep their files until a cleanup.
    *
    * Indexes are written anew where their rows move, and rows that they do not cover are merged into them. Those of kinds
-   * that this release does not write (for words and for vectors) stay as they are, and so do the fragments that they cover,
+   * that this release does not write (`IVF_RQ`, `FM`, unknown ones) stay as they are, and so do the fragments that they cover,
    * except in tables with stable row ids.
    *
    * Merging fragments makes two versions, the first of which only reserves ids; bringing indexes up to date makes one more.
@@ -357,7 +357,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * their order may change: merged fragments come after the others. Old versions keep their files until a cleanup.
    *
    * Indexes are written anew where their rows move, and rows that they do not cover are merged into them. Those of kinds
-   * that this release does not write (for words and for vectors) stay as they are, and so do the fragments that they cover,
+   * that this release does not write (`IVF_RQ`, `FM`, unknown ones) stay as they are, and so do the fragments that they cover,
    * except in tables with stable row ids.
    *
    * Merging fragments makes two versions, the first of which only reserves ids; bringing indexes up to date makes one more.
@@ -375,7 +375,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * their order may change: merged fragments come after the others. Old versions keep their files until a cleanup.
    *
    * Indexes are written anew where their rows move, and rows that they do not cover are merged into them. Those of kinds
-   * that this release does not write (for words and for vectors) stay as they are, and so do the fragments that they cover,
+   * that this release does not write (`IVF_RQ`, `FM`, unknown ones) stay as they are, and so do the fragments that they cover,
    * except in tables with stable row ids.
    *
    * Merging fragments makes two versions, the first of which only reserves ids; bringing indexes up to date makes one more.
@@ -393,7 +393,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * their order may change: merged fragments come after the others. Old versions keep their files until a cleanup.
    *
    * Indexes are written anew where their rows move, and rows that they do not cover are merged into them. Those of kinds
-   * that this release does not write (for words and for vectors) stay as they are, and so do the fragments that they cover,
+   * that this release does not write (`IVF_RQ`, `FM`, unknown ones) stay as they are, and so do the fragments that they cover,
    * except in tables with stable row ids.
    *
    * Merging fragments makes two versions, the first of which only reserves ids; bringing indexes up to date makes one more.

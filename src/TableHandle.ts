@@ -613,7 +613,7 @@ export class TableHandle<Row extends object = AnyRow> {
 /** Options of a search. */
 const SEARCH_OPTIONS = [
   ...["columns", "filter", "params", "orderBy", "limit", "offset", "withRowId", "batchSize"],
-  ...["useScalarIndex", "signal", "vector", "text", "fullTextQuery", "rerank"],
+  ...["useScalarIndex", "signal", "vector", "text", "fullTextQuery", "highlight", "rerank"],
   ...VECTOR_OPTIONS,
 ];
 

@@ -143,7 +143,14 @@ const QUERY: RulesOf<queries.QueryTableRequest, keyof RequestBase> = {
   ...{ batchBytes: value, memory: value, filter: value, params: value, useScalarIndex: value },
   ...{ vector: value, vectorColumn: value, distanceType: value, nprobes: value, refineFactor: value },
   ...{ ef: value, prefilter: value, bypassVectorIndex: value, fastSearch: value, lowerBound: value },
-  ...{ upperBound: value, fullTextQuery: value, rerank: value, minimumNprobes: value, maximumNprobes: value },
+  ...{
+    upperBound: value,
+    fullTextQuery: value,
+    highlight: value,
+    rerank: value,
+    minimumNprobes: value,
+    maximumNprobes: value,
+  },
   orderBy: each<queries.OrderByColumn>({ columnName: value, ascending: value, nullsFirst: value }),
 };
 

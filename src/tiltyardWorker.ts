@@ -3,11 +3,17 @@
 import { GREETING, type Reply, type Task, type TaskOrder } from "./async/workerPool.js";
 import { UnsupportedError } from "./errors.js";
 import { ENCODE_PAGES } from "./file/writing/pageEncoding.js";
+import { ENCODE_VECTORS } from "./indexes/vector/encoders.js";
+import { ASSIGN_VECTORS } from "./indexes/vector/kmeans.js";
 import { answerMessages } from "./platform/native.js";
 import { failureOf } from "./typedErrors.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: a task is given what it was asked for with
-const TASKS: ReadonlyMap<string, Task<any, any>> = new Map([[ENCODE_PAGES.name, ENCODE_PAGES]]);
+type AnyTask = Task<any, any>;
+
+const TASKS: ReadonlyMap<string, AnyTask> = new Map(
+  [ENCODE_PAGES, ASSIGN_VECTORS, ENCODE_VECTORS].map((task: AnyTask) => [task.name, task]),
+);
 
 answerMessages(GREETING, (message) => {
   const { name, input } = message as TaskOrder;

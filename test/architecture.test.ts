@@ -64,7 +64,7 @@ const ARROWS: Record<string, readonly string[]> = {
   TableHandle: ["errors", "ident", "optionMembers", "namespace", "handle", "DirectoryNamespace"],
   // biome-ignore format: one row, one line
   DirectoryNamespace: ["errors", "async", "optionMembers", "namespace", "requestMembers", "io", "operations", "engine", "handle", "TableHandle"],
-  tiltyardWorker: ["platform", "errors", "typedErrors", "async", "file"],
+  tiltyardWorker: ["platform", "errors", "typedErrors", "async", "file", "indexes"],
   rest: ["errors", "async", "memory", "ident", "optionMembers", "namespace", "arrow", "DirectoryNamespace"],
   index: [
     "errors",

@@ -84,6 +84,26 @@ describe("the package", () => {
     expect(imported).toBeLessThan(MAX_IMPORTED);
   });
 
+  it.each([
+    ["stems.mjs", `import { DirectoryNamespace } from "tiltyard";`],
+    ["stems.cjs", `const { DirectoryNamespace } = require("tiltyard");`],
+  ])("has the stemmers of all languages in %s", async (name, imports) => {
+    const root = JSON.stringify(join(project, `tables of ${name}`));
+    const steps = `
+      async function main() {
+        const ns = new DirectoryNamespace({ root: ${root}, durability: "none" });
+        const table = ns.table("t");
+        await table.create([{ t: "elle continuait" }, { t: "du pain" }]);
+        const { jobId } = await table.createIndex("t", { indexType: "FTS", language: "French" });
+        await ns.waitForJob({ jobId });
+        const found = await table.search({ text: "continuer", columns: ["t"] }).toArray();
+        console.log(JSON.stringify(found.map(({ t }) => t)));
+        await ns.close();
+      }
+      main();`;
+    expect(await runText(name, `${imports}\n${steps}`)).toEqual(["elle continuait"]);
+  });
+
   it("has types for both kinds of modules", async () => {
     const text = `import { DirectoryNamespace, NamespaceError } from "tiltyard";
       import { createRestHandler } from "tiltyard/rest";

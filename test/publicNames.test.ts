@@ -36,6 +36,7 @@ beforeAll(async () => {
     functions,
     lock: { staleMs: 10_000, retries: 3 },
     workers: 0,
+    vectorCacheBytes: 0,
     allowedBases: ["/nowhere"],
     dataStorageVersion: "2.2",
     manifestNaming: "V2",

@@ -11,6 +11,7 @@ import { Field, RecordBatch, Schema, Table } from "apache-arrow";
 import type { KernelUse } from "../../src/bytes/wasm.js";
 import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
 import { compareKernels } from "../../src/expression/kernels/compareKernel.js";
+import { textKernelUse } from "../../src/expression/kernels/textKernel.js";
 import { bitPackers, bitUnpackers } from "../../src/file/compression/bitpack.js";
 import { fsstDecoder } from "../../src/file/compression/fsstDecodeKernel.js";
 import { type CallRoute, lockCalls, shortCalls } from "../../src/io/disk/callRoute.js";
@@ -199,6 +200,25 @@ const scan =
     };
   };
 
+/** Asks for texts with a word of few syllables. */
+const countLike =
+  (makeTable: (size: Size) => Rows) =>
+  async (root: string, size: Size): Promise<Workload> => {
+    const ns = open(root);
+    const { table, bytes } = makeTable(size);
+    await ns.createTable(TABLE, table);
+    const texts = Array.from(table.getChildAt(0) ?? [], String);
+    const expected = texts.filter((text) => text.includes("velqui")).length;
+    return {
+      work: { amount: table.numRows, unit: "rows" },
+      bytes,
+      async run() {
+        expectRows(await ns.countTableRows({ ...TABLE, predicate: "label like '%velqui%'" }), expected);
+      },
+      close: () => ns.close(),
+    };
+  };
+
 /** Asks for one value of a hundred, of a column of integers. */
 const countSmall =
   (makeTable: (size: Size) => Rows) =>
@@ -331,6 +351,13 @@ const ABLATIONS: readonly Ablation[] = [
     collectFirst: true,
     setOn: kernels(...Object.values(compareKernels).flatMap((uses) => Object.values(uses))),
     prepare: countSmall(integers),
+  },
+  {
+    name: "text kernel: count with LIKE of 1,000,000 strings",
+    rounds: seldom,
+    collectFirst: true,
+    setOn: kernels(textKernelUse),
+    prepare: countLike(strings),
   },
   {
     name: "packing kernels: write of 5,000,000 integers below 1,000",

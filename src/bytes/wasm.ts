@@ -19,30 +19,35 @@ export interface KernelSource {
   readonly locals: readonly string[];
   /** Locals of 16 bytes. Default: none. */
   readonly vectors?: readonly string[];
-  /** Size of the memory in pages of 64 KiB. */
-  readonly pages: number;
+  /** Locals that are floats of 64 bits. Default: none. */
+  readonly doubles?: readonly string[];
+  /** Size of the memory in pages of 64 KiB, or a memory that several kernels share and whose owner lets it grow. */
+  readonly pages: number | WebAssembly.Memory;
   /** @param local returns the number of a local */
   body(local: (name: string) => number): Code;
 }
 
 export interface Kernel {
   run(...parameters: number[]): void;
+  /** Of a shared memory, as it is now: growing replaces it. */
   readonly memory: ArrayBuffer;
 }
 
 /** Compiles a kernel; null where the runtime doesn't compile WebAssembly. */
 export function kernel(source: KernelSource): Kernel | null {
   if (typeof WebAssembly !== "object") return null;
+  const { pages } = source;
+  const imports: WebAssembly.Imports = typeof pages === "number" ? {} : { m: { m: pages } };
   let exports: WebAssembly.Exports;
   try {
-    exports = new WebAssembly.Instance(new WebAssembly.Module(encodeModule(source))).exports;
+    exports = new WebAssembly.Instance(new WebAssembly.Module(encodeModule(source)), imports).exports;
   } catch {
     // The embedder forbids it, or there is no memory for it. The plain form does the same.
     return null;
   }
   return {
     run: exports["run"] as (...parameters: number[]) => void,
-    memory: (exports["memory"] as WebAssembly.Memory).buffer,
+    memory: (typeof pages === "number" ? (exports["memory"] as WebAssembly.Memory) : pages).buffer,
   };
 }
 
@@ -67,16 +72,18 @@ export class KernelUse<Made> {
 }
 
 const I32 = 0x7f;
+const F64 = 0x7c;
 const V128 = 0x7b;
 
 function encodeModule({
   parameters,
   locals,
   vectors = [],
+  doubles = [],
   pages,
   body,
 }: KernelSource): Uint8Array<ArrayBuffer> {
-  const names = [...parameters, ...locals, ...vectors];
+  const names = [...parameters, ...locals, ...vectors, ...doubles];
   const local = (name: string): number => {
     const index = names.indexOf(name);
     if (index < 0) throw new RangeError(`a kernel without local ${name}`);
@@ -87,14 +94,18 @@ function encodeModule({
     return [id, unsigned(bytes.length), bytes];
   };
   const name = (text: string): Code => [text.length, [...text].map((letter) => letter.charCodeAt(0))];
-  const declared = [2, unsigned(locals.length), I32, unsigned(vectors.length), V128];
+  const counts = [locals, vectors, doubles].map(({ length }) => unsigned(length));
+  const declared = [3, counts[0], I32, counts[1], V128, counts[2], F64];
   const code = flatten([declared, body(local), 0x0b]);
+  const memory =
+    typeof pages === "number"
+      ? [section(3, [1, 0]), section(5, [1, 0, unsigned(pages)])]
+      : [section(2, [1, name("m"), name("m"), 2, 0, 1]), section(3, [1, 0])];
   return Uint8Array.from(
     flatten([
       [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
       section(1, [1, 0x60, unsigned(parameters.length), parameters.map(() => I32), 0]),
-      section(3, [1, 0]),
-      section(5, [1, 0, unsigned(pages)]),
+      memory,
       section(7, [2, name("memory"), 2, 0, name("run"), 0, 0]),
       section(10, [1, unsigned(code.length), code]),
     ]),
@@ -141,6 +152,7 @@ export const atMost = binary(0x4d);
 export const atLeast = binary(0x4f);
 export const add = binary(0x6a);
 export const subtract = binary(0x6b);
+export const multiply = binary(0x6c);
 export const and = binary(0x71);
 export const or = binary(0x72);
 export const shiftLeft = binary(0x74);
@@ -246,6 +258,15 @@ export const vectorOfFloat = (address: Code, offset = 0): Code => [
   0,
   unsigned(offset),
 ];
+/** Four words of 32 bits, each from an address of its own. */
+export const vectorOfAddresses = (addresses: readonly [Code, Code, Code, Code], offset = 0): Code => {
+  const [first, ...others] = addresses;
+  const loaded: Code = [first, vector(0x5c), 0, unsigned(offset)];
+  return others.reduce<Code>(
+    (lanes, address, index) => [address, lanes, vector(0x56), 0, unsigned(offset), index + 1],
+    loaded,
+  );
+};
 /** Lanes that are all ones where the float of `left` is not below that of `right`, else 0. */
 export const floatsAtLeast = (left: Code, right: Code): Code => [left, right, vector(0x46)];
 /** The low 4 words of 16 bits as 4 of 32 bits. */
@@ -255,10 +276,72 @@ export const widenBytes = (half: "low" | "high", value: Code): Code => [
   value,
   vector(half === "low" ? 0x89 : 0x8a),
 ];
+/** The same of signed bytes. */
+export const widenSignedBytes = (half: "low" | "high", value: Code): Code => [
+  value,
+  vector(half === "low" ? 0x87 : 0x88),
+];
+/** Two vectors of 4 signed words of 32 bits as one of 8 of 16 bits; what is too large becomes the largest. */
+export const narrowWords = (left: Code, right: Code): Code => [left, right, vector(0x85)];
+/** Two vectors of 8 signed words of 16 bits as 16 bytes. */
+export const narrowToBytes = (left: Code, right: Code): Code => [left, right, vector(0x65)];
+/** Of 4 floats. */
+export const absoluteFloats = (value: Code): Code => [value, vector(0xe0)];
+/** The larger of two floats, in each of 4 lanes; NaN where one is. */
+export const largerFloats = (left: Code, right: Code): Code => [left, right, vector(0xe9)];
+/** 4 floats rounded to integers, halves to even ones; NaN becomes 0. */
+export const roundFloats = (value: Code): Code => [value, vector(0x6a), vector(0xf8)];
+/** 4 signed integers as floats. */
+export const floatsOfWords = (value: Code): Code => [value, vector(0xfa)];
+/** The largest of 4 floats in a local, as a float of 32 bits; NaN where one is. */
+export const largestLane = (local: number): Code => {
+  const lane = (index: number): Code => [get(local), vector(0x1f), index];
+  return [lane(0), lane(1), 0x97, lane(2), 0x97, lane(3), 0x97];
+};
+/** A float of 32 bits in all lanes. */
+export const vectorOfFloat32 = (value: Code): Code => [value, vector(0x13)];
+export const divideFloat32 = binary(0x95);
+export const float32 = (value: number): Code => [0x43, [...new Uint8Array(Float32Array.of(value).buffer)]];
+export const loadFloat32 = (address: Code, offset = 0): Code => [address, 0x2a, 0, unsigned(offset)];
+export const storeFloat32 = (address: Code, value: Code, offset = 0): Code => [
+  address,
+  value,
+  0x38,
+  0,
+  unsigned(offset),
+];
+/** The lanes of a vector of integers added up. */
+export const integerOfLanes = (local: number): Code => {
+  const lane = (index: number): Code => [get(local), vector(0x1b), index];
+  return [lane(0), lane(1), 0x6a, lane(2), 0x6a, lane(3), 0x6a];
+};
+/** The lanes of a vector of 4 floats added up, as a float of 32 bits. */
+export const float32OfLanes = (local: number): Code => {
+  const lane = (index: number): Code => [get(local), vector(0x1f), index];
+  return [lane(0), lane(1), 0x92, lane(2), 0x92, lane(3), 0x92];
+};
+
+export const loadFloat64 = (address: Code, offset = 0): Code => [address, 0x2b, 0, unsigned(offset)];
+/** Of one of 32 bits. */
+export const float64OfFloat32 = (value: Code): Code => [value, 0xbb];
+/** Of a signed integer. */
+export const float64OfInteger = (value: Code): Code => [value, 0xb7];
+export const addFloat64 = binary(0xa0);
+export const subtractFloat64 = binary(0xa1);
+export const multiplyFloat64 = binary(0xa2);
+export const divideFloat64 = binary(0xa3);
+/** False where one is NaN. */
+export const atMostFloat64 = binary(0x65);
 /** Of words of 16 bits. */
 export const subtractWords = (left: Code, right: Code): Code => [left, right, vector(0x91)];
 /** Products of signed words of 16 bits, each pair of neighbours added up: 4 integers of 32 bits. */
 export const productsOfWords = (left: Code, right: Code): Code => [left, right, vector(0xba)];
+/** The bytes of `table` at places that are bytes themselves; 0 for places from 16 on. */
+export const swizzle = (table: Code, places: Code): Code => [table, places, vector(0x0e)];
+/** A byte of 16, as a number. */
+export const laneOfBytes = (value: Code, lane: number): Code => [value, vector(0x16), lane];
+/** The highest bit of each byte, from bit 0 on. */
+export const signsOfBytes = (value: Code): Code => [value, vector(0x64)];
 /** Number of bits that are set, in each group of 4 bytes. */
 export const countBits = (value: Code): Code => [value, vector(0x62), vector(0x7d), vector(0x7f)];
 /** The lanes of a vector added up, as a 64-bit float; those of integers are not below 0. */

@@ -10,7 +10,7 @@ import { Names } from "./bind/names.js";
 import { type Expression, isExpression } from "./build.js";
 import { type Bound, type Condition, stepsOf } from "./evaluate/bound.js";
 import { conditionOf } from "./evaluate/condition.js";
-import { evaluate, selectInSteps, selectRows } from "./evaluate/evaluate.js";
+import { countInSteps, evaluate, selectInSteps, selectRows } from "./evaluate/evaluate.js";
 import { parseExpression } from "./parse/parse.js";
 import type { Syntax } from "./parse/syntax.js";
 import { isNullConstant } from "./values/scalars.js";
@@ -73,6 +73,11 @@ export class BoundExpression {
   /** The same, while the event loop turns where the condition is long. */
   selectBreathing(columns: readonly Column[], rowCount: number): Promise<Uint32Array | null> {
     return goThrough(selectInSteps(this.#node, { columns, rowCount }));
+  }
+
+  /** The number of these rows, while the event loop turns in the same way. */
+  countBreathing(columns: readonly Column[], rowCount: number): Promise<number> {
+    return goThrough(countInSteps(this.#node, { columns, rowCount }));
   }
 }
 

@@ -44,6 +44,8 @@ export interface SearchOptions extends ScanOptions, queries.VectorSearchOptions 
   readonly text?: string | undefined;
   /** The search by text in full, instead of `text`. */
   readonly fullTextQuery?: FullTextQuery | undefined;
+  /** Of a search by text: whether rows have `_highlights`: where their texts have what was searched for. Default false. */
+  readonly highlight?: boolean | undefined;
   /** Of a search by vector and text at once: how relevant a row is. Default: reciprocal rank fusion. */
   readonly rerank?: queries.Rerank | undefined;
   /** Whether the filter comes before the search. Default true. */

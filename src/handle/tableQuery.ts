@@ -17,7 +17,7 @@ export interface PlanOptions extends Pick<queries.ExplainTableQueryPlanRequest, 
 
 /** The options of searches. */
 type SearchOptions = queries.VectorSearchOptions &
-  Pick<queries.QueryTableRequest, "vector" | "fullTextQuery" | "rerank">;
+  Pick<queries.QueryTableRequest, "vector" | "fullTextQuery" | "highlight" | "rerank">;
 
 /** Options of a query, with those of a search. */
 export type TableQueryOptions = ScanOptions & SearchOptions;
@@ -37,12 +37,16 @@ export interface MatchingOptions {
   readonly prefilter?: boolean | undefined;
   /** Whether only rows are searched that an index covers. Default false. */
   readonly fastSearch?: boolean | undefined;
+  /** Whether rows have `_highlights`: where their texts have what was searched for. Default false. */
+  readonly highlight?: boolean | undefined;
 }
 
-/** The column that {@link TableQuery.matching} adds. */
+/** The columns that {@link TableQuery.matching} adds. */
 export interface Score {
   /** How well the row matches; the best rows come first. */
   _score: number;
+  /** With `highlight: true`, where its texts have what was searched for. */
+  _highlights?: readonly queries.Highlight[];
 }
 
 /** A column to sort by: its path, or with a direction. */
@@ -151,7 +155,7 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
    * @param text words, of which a row has to have any; or a structured query
    */
   matching(text: string | StructuredTextQuery, options?: MatchingOptions): TableQuery<Row, Selected & Score> {
-    const known = ["columns", "prefilter", "fastSearch"];
+    const known = ["columns", "prefilter", "fastSearch", "highlight"];
     const { columns, ...search } = checkedOptions<MatchingOptions>("matching", options, known);
     if (typeof text !== "string" && !isObject(text)) {
       throw new InvalidInputError(`matching: must be a text or a structured query, not ${shortly(text)}`);

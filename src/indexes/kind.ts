@@ -6,10 +6,12 @@
 
 import type { Column } from "../arrow/columns/column.js";
 import type { LogicalType } from "../arrow/types/type.js";
+import type { WorkerPool } from "../async/workerPool.js";
 import type { DataFileMetadata } from "../file/container/reader.js";
 import type { PageSource } from "../file/pages/pageRows.js";
 import type { Disk } from "../io/disk/disk.js";
 import type { LruCache } from "../io/memory/cache.js";
+import type { TemporaryFile } from "../io/temporaryFile.js";
 import type { TableField } from "../schema/schema.js";
 import type { RowMoves } from "./moves.js";
 import type { RowIds } from "./rowIds.js";
@@ -108,8 +110,15 @@ export interface IndexFiles {
   readonly parts: LruCache<IndexPart>;
 }
 
-/** A part of an index file in memory. */
-export type IndexPart = Column | RowIds;
+/** A part of an index file in memory: as it was read, or what was made of it. */
+export type IndexPart = Column | RowIds | KeptPostings;
+
+/** Postings that keep what was unpacked of them. */
+export interface KeptPostings {
+  readonly kind: "postings";
+  /** Approximate bytes of memory; it grows as more is unpacked. */
+  readonly memoryWeight: number;
+}
 
 /** Rows that an index is built of. */
 export interface IndexRows {
@@ -121,7 +130,7 @@ export interface IndexRows {
   readonly firstId?: { readonly high: number; readonly low: number };
   /** Where the rows lie, for kinds that know zones; absent where rows were sorted. */
   readonly places?: RowZone;
-  /** What the index stores besides, of rows that it sorts; absent for nothing. */
+  /** What the index stores besides, of rows in its own order; absent for nothing. */
   readonly codes?: Column;
   readonly rowCount: number;
 }
@@ -147,6 +156,10 @@ export interface IndexTarget {
    * @param atOnce bytes that are sorted in memory. Default: the same for all kinds
    */
   sort(rows: AsyncIterable<IndexRows>, type: LogicalType, atOnce?: number): AsyncIterable<IndexRows>;
+  /** Makes a file for what memory can't hold; whoever asks for it discards it. */
+  temporaryFile(): Promise<TemporaryFile>;
+  /** Threads for long work; absent where it is done in line. */
+  readonly workers?: WorkerPool;
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Approximate number of rows of the input. */
   readonly rowCount: number;
@@ -174,7 +187,7 @@ export interface BuildableKind {
    * Why an index can't be built with these parameters.
    * @throws UnsupportedError
    */
-  checkParameters?(parameters: IndexTarget["parameters"]): void;
+  checkParameters?(parameters: IndexTarget["parameters"]): Promise<void>;
   /** Version of the format that is written. */
   readonly indexVersion: number;
   /** The same where it depends on the parameters. Default: {@link indexVersion}. */

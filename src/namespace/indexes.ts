@@ -59,7 +59,7 @@ export interface CreateTableIndexRequest extends TableRequest, WithProgress {
    * `raw` not at all, `ngram` into windows of characters.
    */
   readonly baseTokenizer?: string | undefined;
-  /** Of `FTS`: the language of stop words and of stemming. Default `English`, the only one that this release stems. */
+  /** Of `FTS`: the language of stop words and of stemming. Default `English`. */
   readonly language?: string | undefined;
   /** Of `FTS`: words of this many bytes of UTF-8 and more are left out. Default 40. */
   readonly maxTokenLength?: number | undefined;

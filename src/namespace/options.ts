@@ -131,6 +131,12 @@ export interface DirectoryNamespaceOptions {
    */
   readonly workers?: number | undefined;
   /**
+   * Most bytes of memory for sketches of vectors: about a byte for each value, and 16 for each vector, by which searches that
+   * compare all rows of a column find those worth reading, from the second search on. A column of a fragment has one whole
+   * or none. 0: none are kept. Default: 256 MiB, which is taken when it is needed.
+   */
+  readonly vectorCacheBytes?: number | undefined;
+  /**
    * Directories outside the root, as paths or `file:` URLs, below which files of tables may lie: those that a base path
    * in a manifest, or a symbolic link in the root, leads to. Any other place outside the root is refused with a
    * PermissionDeniedError. Default: none.

@@ -79,6 +79,21 @@ export interface VectorSearchOptions {
   readonly upperBound?: number | undefined;
 }
 
+/**
+ * Where a text has a word, or part of a phrase, that was searched for: of a text `t`, `t.slice(start, end)`. Words are found
+ * in other forms too, and ranges are those of the text.
+ */
+export interface Highlight {
+  /** Path of the column. */
+  readonly column: string;
+  /** The number of the text in a list of texts, from 0 on. Null in a column of texts. */
+  readonly item: number | null;
+  /** The first UTF-16 code unit. */
+  readonly start: number;
+  /** Behind the last UTF-16 code unit. */
+  readonly end: number;
+}
+
 /** A row that a search by vector, one by text, or both found. */
 export interface FoundRow {
   /** How far it is from the vector; null where only its text was found. */
@@ -143,6 +158,11 @@ export interface QueryTableRequest extends TableRequest, Omit<VectorSearchOption
    * refused. The filter comes first, unless `prefilter` is false: then it takes rows away of the best `offset + limit`.
    */
   readonly fullTextQuery?: FullTextQuery | undefined;
+  /**
+   * Of a search by text: whether rows have `_highlights`, a list of {@link Highlight}: where their texts have what was
+   * searched for. Default false.
+   */
+  readonly highlight?: boolean | undefined;
   /**
    * Of a search by one vector and by text at once: how relevant each row is that one of them found, the most relevant rows
    * first. Rows then have `_distance` and `_score`, null where that search did not find them, and `_relevance_score`. Each

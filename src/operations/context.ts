@@ -21,6 +21,7 @@ import {
 } from "../file/container/reader.js";
 import type { ChunkMap } from "../file/pages/pageSlice.js";
 import type { IndexPart } from "../indexes/kind.js";
+import { SketchStore } from "../indexes/vector/sketchStore.js";
 import { ConfinedDisk } from "../io/disk/confinedDisk.js";
 import { HandlePool } from "../io/disk/handles.js";
 import { NodeDisk } from "../io/disk/nodeDisk.js";
@@ -55,6 +56,8 @@ const CHUNK_MAP_CACHE_BYTES = 64 * 1024 * 1024;
 const INDEX_CACHE_BYTES = 32 * 1024 * 1024;
 /** Maximum bytes of parts of indexes in the cache: a graph of vectors, which is walked all over, is one part. */
 const INDEX_PART_CACHE_BYTES = 512 * 1024 * 1024;
+/** Maximum bytes of sketches of vectors, where the options do not tell. */
+const SKETCH_BYTES = 256 * 1024 * 1024;
 /** Bytes of memory reused for reads whose bytes are dropped at once. */
 const SCRATCH_BYTES = 16 * 1024 * 1024;
 
@@ -69,6 +72,8 @@ export interface OperationContext extends CatalogEnvironment {
   /** Pages of index files. */
   readonly indexParts: LruCache<IndexPart>;
   readonly scratch: ScratchMemory;
+  /** Of the vectors of columns that are searched by comparing all rows. */
+  readonly sketches: SketchStore;
   /** Memory of queries whose rows are handed out batch by batch. */
   readonly streams: SharedReadAhead;
   readonly recentTransactions: RecentTransactions;
@@ -108,6 +113,7 @@ export function openContext(options: ContextOptions): OperationContext {
   const openIndexes = new LruCache<CachedIndex>(INDEX_CACHE_BYTES);
   const indexParts = new LruCache<IndexPart>(INDEX_PART_CACHE_BYTES);
   const scratch = new ScratchMemory(SCRATCH_BYTES);
+  const sketches = new SketchStore(options.vectorCacheBytes ?? SKETCH_BYTES);
   /** From the cache, if the file is unchanged. */
   const knownDataFile = async (path: string): Promise<DataFileMetadata | null> => {
     const known = dataFiles.peek(path);
@@ -141,6 +147,7 @@ export function openContext(options: ContextOptions): OperationContext {
     openIndexes,
     indexParts,
     scratch,
+    sketches,
     streams: new SharedReadAhead(),
     recentTransactions: new RecentTransactions(),
     workers: new WorkerPool({ size: options.workers ?? 0, errorOf: errorOfThread }),
@@ -178,6 +185,7 @@ export function openContext(options: ContextOptions): OperationContext {
       openIndexes.clear();
       indexParts.clear();
       scratch.clear();
+      sketches.clear();
       await handles.close();
       await releaseKeptLocks(options.root);
     },

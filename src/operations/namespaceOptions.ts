@@ -16,6 +16,7 @@ const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", tr
   functions: true,
   lock: true,
   workers: true,
+  vectorCacheBytes: true,
   allowedBases: true,
   dataStorageVersion: true,
   manifestNaming: true,
@@ -60,8 +61,17 @@ function checkNamespaceOptions(options: DirectoryNamespaceOptions): void {
     );
   }
   checkOptionMembers("options", options, Object.keys(OPTION_NAMES));
-  const { root, durability, dataStorageVersion, manifestNaming, lock, authorize, workers, allowedBases } =
-    options;
+  const {
+    root,
+    durability,
+    dataStorageVersion,
+    manifestNaming,
+    lock,
+    authorize,
+    workers,
+    vectorCacheBytes,
+    allowedBases,
+  } = options;
   checkDirectory(root, "root");
   if (allowedBases !== undefined) {
     if (!Array.isArray(allowedBases)) {
@@ -90,6 +100,11 @@ function checkNamespaceOptions(options: DirectoryNamespaceOptions): void {
   }
   if (workers !== undefined && !(Number.isSafeInteger(workers) && workers >= 0)) {
     throw new InvalidInputError(`workers: must be an integer of at least 0, not ${shortly(workers)}`);
+  }
+  if (vectorCacheBytes !== undefined && !(vectorCacheBytes >= 0)) {
+    throw new InvalidInputError(
+      `vectorCacheBytes: must be a number of bytes, at least 0, not ${shortly(vectorCacheBytes)}`,
+    );
   }
 }
 

@@ -47,6 +47,11 @@ export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Ar
         })
     : null;
 
+/** A function that stems words in lower case of a language, null where that is not known. Null if the runtime has none. */
+export const loadStemmer: ((language: string) => Promise<((word: string) => string) | null>) | null = async (
+  language,
+) => (await import("./stemmers.js")).snowballStemmer(language);
+
 /** Name of the script of the threads, without its extension. */
 const SCRIPT = "tiltyardWorker";
 

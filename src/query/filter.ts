@@ -81,10 +81,14 @@ export interface FilterRequest
 /** The number of rows that a filter selects. */
 export async function countFiltered(source: FragmentSource, request: FilterRequest): Promise<number> {
   let count = 0;
-  const everything = { ...request, isTransient: true, offset: 0, limit: Number.POSITIVE_INFINITY };
-  for await (const { rows, rowCount } of selectedBatches(source, everything)) {
-    count += rows === null ? rowCount : rows.length;
-  }
+  const everything = {
+    ...request,
+    isTransient: true,
+    isCount: true,
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+  };
+  for await (const { rowCount } of selectedBatches(source, everything)) count += rowCount;
   return count;
 }
 
@@ -103,14 +107,17 @@ export interface SelectedBatch extends ScannedRows {
  */
 export async function* selectedBatches(
   source: FragmentSource,
-  request: FilterRequest & Pick<ScanRequest, "offset" | "limit">,
+  request: SelectRequest,
 ): AsyncGenerator<SelectedBatch, void, undefined> {
   const batches = selectFrom(source, request);
   yield* request.observer?.rows("filter", batches, ({ rows, rowCount }) => rows?.length ?? rowCount) ??
     batches;
 }
 
-type SelectRequest = FilterRequest & Pick<ScanRequest, "offset" | "limit">;
+interface SelectRequest extends FilterRequest, Pick<ScanRequest, "offset" | "limit"> {
+  /** Whether batches are as long as rows are selected of them, and which these are is of no interest. Default false. */
+  readonly isCount?: boolean;
+}
 
 async function* selectFrom(
   source: FragmentSource,
@@ -166,7 +173,7 @@ async function* allSelected(
     const taken = takenColumns(own, filter.projection, fragment, rows, signal);
     for await (const batch of observer?.rows("scan", taken) ?? taken) {
       const selected = await selectIn(request, batch);
-      yield { ...batch, rows: selected, isRead: true, seenRows: (seenRows * batch.rowCount) / rows.length };
+      yield { ...batch, ...selected, isRead: true, seenRows: (seenRows * batch.rowCount) / rows.length };
     }
   }
 }
@@ -186,19 +193,22 @@ async function* scanSelected(
     batchRows: expressionRows(filter.expression.size),
     readAhead,
     isTransient,
+    // The condition is computed once per value then. Who gets transient batches copies what is wanted of them.
+    keepsDictionaries: isTransient,
     memory,
     signal,
   });
   for await (const batch of batches) {
     signal?.throwIfAborted();
-    yield { ...batch, rows: await selectIn(request, batch), isRead: true, seenRows: batch.rowCount };
+    yield { ...batch, ...(await selectIn(request, batch)), isRead: true, seenRows: batch.rowCount };
   }
 }
 
 async function selectIn(
-  { filter, numbers }: SelectRequest,
+  { filter: { expression, inputs }, numbers, isCount = false }: SelectRequest,
   { columns, rowCount }: ScannedRows,
-): Promise<Uint32Array | null> {
-  const inputs = await columnsFrom(filter.inputs, numbers, columns);
-  return filter.expression.selectBreathing(inputs, rowCount);
+): Promise<Pick<SelectedBatch, "rows" | "rowCount">> {
+  const own = await columnsFrom(inputs, numbers, columns);
+  if (isCount) return { rows: null, rowCount: await expression.countBreathing(own, rowCount) };
+  return { rows: await expression.selectBreathing(own, rowCount), rowCount };
 }

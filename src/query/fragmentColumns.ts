@@ -4,6 +4,7 @@ import { CorruptFileError } from "../errors.js";
 import type { DataFileMetadata } from "../file/container/reader.js";
 import type { PageSource } from "../file/pages/pageRows.js";
 import type { DataFragment } from "../format/table.js";
+import type { SketchStore } from "../indexes/vector/sketchStore.js";
 import type { ReadLeaf } from "../rows/leafPlan.js";
 import { type OpenColumns, openColumns } from "../rows/openColumns.js";
 
@@ -18,6 +19,8 @@ export interface FragmentSource extends PageSource {
   resolve(file: DataFragment["files"][number]): string | Promise<string>;
   /** Sorted physical offsets of the rows deleted from a fragment, or null if there are none. */
   readDeletions(fragment: DataFragment): Promise<Uint32Array | null>;
+  /** Sketches of vectors; absent where there are none. */
+  readonly sketches?: SketchStore;
 }
 
 /**

@@ -16,7 +16,7 @@ import type { BatchRows, ScanRequest } from "./scan.js";
 import type { KeyOrder } from "./sortKeys.js";
 import { SORT_BYTES, sortRows } from "./sortRows.js";
 import { addressesAmong, addressWords, type RowNumbers } from "./systemColumns.js";
-import { measureDistances } from "./vectorDistances.js";
+import { measureDistances, offerBatch } from "./vectorDistances.js";
 import type { VectorSearch } from "./vectorSearch.js";
 
 /** Rows whose vectors are read at once. */
@@ -64,8 +64,7 @@ async function* fewNearest(
   request: SearchRequest,
   most: number,
 ): AsyncGenerator<NearRows, void, undefined> {
-  const { search } = request;
-  const nearest = Array.from({ length: resultCount(search) }, () => new NearestRows(most));
+  const nearest = Array.from({ length: resultCount(request.search) }, () => new NearestRows(most));
   await offerRows(source, request, nearest);
   for (const [query, own] of nearest.entries()) yield { query, rows: own.finish() };
 }
@@ -80,22 +79,7 @@ export async function offerRows(
   nearest: readonly NearestRows[],
   batches: AsyncIterable<BatchRows> | Iterable<BatchRows> = vectorsOf(source, request),
 ): Promise<void> {
-  const { search } = request;
-  const { lowerBound, upperBound } = search;
-  for await (const { columns } of batches) {
-    const words = addressWords(addressesAmong(columns));
-    await measureDistances(search, columns[0], (query, firstRow, distances) => {
-      const own = nearest[query];
-      for (let row = 0; row < distances.length; row++) {
-        const distance = distances[row];
-        // Also false where the distance is NaN.
-        if (distance <= own.farthest && distance >= lowerBound && distance < upperBound) {
-          const at = 2 * (firstRow + row);
-          own.add(distance, words[at], words[at + 1]);
-        }
-      }
-    });
-  }
+  for await (const { columns } of batches) await offerBatch(request.search, columns, nearest);
 }
 
 const BY_DISTANCE: readonly KeyOrder[] = [

@@ -23,6 +23,8 @@ import { TopRows } from "./topRows.js";
 
 /** Up to this many first rows are kept in memory while the others pass. */
 const TOP_ROWS = 65_536;
+/** Rows that are looked at at once for the first ones. */
+const TOP_BATCH_ROWS = 32_768;
 /** Rows that are read at once by their addresses. */
 const LATE_ROWS = 8192;
 /** The same where they have blobs. */
@@ -72,7 +74,8 @@ async function* firstRows(
   const first = new TopRows(order.keys, offset + limit);
   const keyPlaces = placesOf(order.ofKeys);
   const addressPlace = order.ofKeys.projection.outputs.length;
-  for await (const { columns, rowCount } of keyedRows(source, request, order.ofKeys)) {
+  const scanned = { ...request, isTransient: true, batchRows: TOP_BATCH_ROWS };
+  for await (const { columns, rowCount } of keyedRows(source, scanned, order.ofKeys)) {
     request.signal?.throwIfAborted();
     await first.add([...keyPlaces.map((place) => columns[place]), columns[addressPlace]], rowCount);
   }
@@ -86,7 +89,8 @@ async function* allRows(
   request: OrderedRequest,
   read: SortedRead,
 ): AsyncGenerator<BatchRows, void, undefined> {
-  const rows = sortRows(keyedRows(source, request, read), {
+  const whole = { ...request, batchRows: Number.POSITIVE_INFINITY };
+  const rows = sortRows(keyedRows(source, whole, read), {
     orders: request.order.keys,
     keyPlaces: placesOf(read),
     limit: request.offset + request.limit,
@@ -162,7 +166,6 @@ async function* keyedRows(
     projection,
     offset: 0,
     limit: Number.POSITIVE_INFINITY,
-    batchRows: Number.POSITIVE_INFINITY,
     batchBytes: undefined,
   };
   const rows =

@@ -21,6 +21,7 @@ import type { BatchRows } from "./scan.js";
 import { searchedRows } from "./searchedRows.js";
 import type { RowNumbers } from "./systemColumns.js";
 import { readRowsAtAddresses } from "./take.js";
+import { Highlighter } from "./textHighlights.js";
 import { searchTexts, type TextSearchPlan } from "./textSearch.js";
 import type { VectorSearch } from "./vectorSearch.js";
 
@@ -35,7 +36,7 @@ export interface QueryPlan {
   readonly search: VectorSearch | null;
   /**
    * Rows that are found by their texts, the best first; null for none. `_score` is then the last column. With a search by
-   * vector beside it, `_distance`, `_score` and `_relevance_score` are.
+   * vector beside it, `_distance`, `_score` and `_relevance_score` are. Highlights come behind these.
    */
   readonly textSearch: TextSearchPlan | null;
   /** How relevant rows are that two searches find. Default: by reciprocal rank fusion. */
@@ -126,6 +127,9 @@ async function* rankedRows(
   const ranked = await (observer === undefined ? searched : observer.time("order", searched));
   const atOnce = Math.min(batchRows, projection.hasBlobs ? RANKED_BLOB_ROWS : RANKED_ROWS);
   const request = { fragments, projection: { ...projection, withAddresses: true }, signal };
+  const { version, fields, isFast, query } = textSearch;
+  const scope = { version, fields, source, selection: null, isFast, signal };
+  const highlighter = textSearch.highlights ? await Highlighter.open(query, scope) : null;
   for (let start = 0; start < ranked.rowCount; start += atOnce) {
     signal?.throwIfAborted();
     const count = Math.min(atOnce, ranked.rowCount - start);
@@ -137,6 +141,7 @@ async function* rankedRows(
     const { columns } = await readRowsAtAddresses(source, request, addresses);
     const returned = await returnedColumns(projection, numbers, columns, count);
     for (const column of ranked.found) returned.push(sliceColumn(column, start, count));
+    if (highlighter !== null) returned.push(await highlighter.column(source, fragments, addresses));
     yield makeBatch(projection.schema, returned, count);
   }
 }

@@ -118,26 +118,28 @@ async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
  */
 function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
   let values: Uint8Array | null = null;
-  const make = (): Uint8Array => {
+  const make = (rows: Uint32Array | null): Uint8Array => {
     const { fragmentId } = places;
-    const offsets = offsetsOfRows(places, rowCount);
-    const words = new Uint32Array(rowCount * 2);
-    for (let row = 0; row < rowCount; row++) {
-      words[2 * row] = offsets[row];
+    const count = rows?.length ?? rowCount;
+    const offsets = rows === null ? offsetsOfRows(places, rowCount) : null;
+    const words = new Uint32Array(count * 2);
+    for (let row = 0; row < count; row++) {
+      words[2 * row] = offsets === null ? physicalRow(places, (rows as Uint32Array)[row]) : offsets[row];
       words[2 * row + 1] = fragmentId;
     }
     return new Uint8Array(words.buffer);
   };
-  return {
+  const column: FixedColumn = {
     kind: "fixed",
     length: rowCount,
     validity: null,
     byteWidth: ADDRESS_BYTES,
     get values() {
-      values ??= make();
+      values ??= make(null);
       return values;
     },
   };
+  return Object.defineProperty(column, "make", { value: make });
 }
 
 /**

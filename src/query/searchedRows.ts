@@ -11,8 +11,9 @@ import type { Filter } from "./filter.js";
 import { DISTANCE, type FoundColumn } from "./foundColumns.js";
 import type { FragmentSource } from "./fragmentColumns.js";
 import { nearestByIndex } from "./indexedNearest.js";
-import { areKept, distanceColumn, type NearRows, nearestRows, type SearchRequest } from "./nearestRows.js";
+import { areKept, distanceColumn, type NearRows, type SearchRequest } from "./nearestRows.js";
 import type { BatchRows } from "./scan.js";
+import { nearestBySketches } from "./sketchedNearest.js";
 import { readRowsAtAddresses } from "./take.js";
 
 /** Rows that are read at once by their addresses. */
@@ -67,7 +68,9 @@ async function* foundBatches(
   const most = offset + limit;
   const { index, asked } = search;
   const isAsked = index !== null && areKept(search, most * (asked.refineFactor ?? 1));
-  const found = isAsked ? nearestByIndex(source, request, index, most) : nearestRows(source, request, most);
+  const found = isAsked
+    ? nearestByIndex(source, request, index, most)
+    : nearestBySketches(source, request, most);
   for await (const near of found) {
     if (near.query !== query) {
       query = near.query;

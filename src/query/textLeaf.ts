@@ -11,7 +11,7 @@ import { formatFieldPath, parseFieldPath } from "../ident.js";
 import { Analyzer } from "../indexes/text/analyzer.js";
 import { RowTexts } from "../indexes/text/fts.js";
 import { PLAIN_TEXT_PARAMETERS } from "../indexes/text/parameters.js";
-import { isPhrase, PositionReader } from "../indexes/text/phrases.js";
+import { phraseTest } from "../indexes/text/phrases.js";
 import type { PostingList } from "../indexes/text/postingList.js";
 import { type Corpus, wordWeight } from "../indexes/text/score.js";
 import { scoreDocuments } from "../indexes/text/scoreDocuments.js";
@@ -28,7 +28,7 @@ import { isSelected, LiveRows, type SearchedRows } from "./liveRows.js";
 import { physicalRow, scanColumns } from "./scan.js";
 import { indexesOf, openIndexSegment, type UsableIndex } from "./tableIndexes.js";
 import { type Leaf, type MatchQuery, needsAll, type PhraseQuery, textLeaf } from "./textQuery.js";
-import { queryTerms, queryWords, type Term } from "./textTerms.js";
+import { queryTerms, queryWords, type SearchedTokens, type Term } from "./textTerms.js";
 import type { ReaderEnvironment } from "./versionSource.js";
 
 const WORD = 2 ** 32;
@@ -75,18 +75,49 @@ interface Indexed {
   readonly having: ReadonlyMap<string, number>;
 }
 
+/** What a query of one column looks for in its texts. */
+export interface SoughtWords {
+  readonly path: string;
+  readonly analyzer: Analyzer;
+  readonly leaf: Leaf;
+  /** The tokens that count for the words, with the places of these. */
+  readonly terms: readonly Term[];
+}
+
+/** The words of a query, as texts are cut where it is searched. */
+export async function soughtWords(query: MatchQuery | PhraseQuery, scope: TextScope): Promise<SoughtWords> {
+  const { path, segments, analyzer } = await openColumn(query, scope);
+  const isFuzzy = query.kind === "match" && query.fuzziness > 0;
+  const exact = textLeaf(query, queryWords(analyzer, query.terms, false));
+  if (!isFuzzy) return { path, analyzer, leaf: exact, terms: await queryTerms(exact, async () => []) };
+  const leaf = textLeaf(query, queryWords(analyzer, query.terms, true));
+  const { terms } = await findTokens(leaf, segments, scope.signal);
+  // Rows that no index covers are found by the words themselves.
+  const own = await queryTerms({ ...exact, query: { ...query, fuzziness: 0 } }, async () => []);
+  return { path, analyzer, leaf, terms: [...terms, ...own] };
+}
+
+async function openColumn(
+  query: MatchQuery | PhraseQuery,
+  scope: TextScope,
+): Promise<{ path: string; segments: OpenSegment[]; analyzer: Analyzer }> {
+  const { version, fields } = scope;
+  const path = formatFieldPath(parseFieldPath(query.column ?? ""));
+  const usable = indexesOf(version.file, fields).get(path) ?? [];
+  const index = usable.find(({ kind }) => kind.name === "FTS");
+  const segments = index === undefined ? [] : await openSegments(scope, index);
+  const analyzer = await (segments[0]?.index.analyzer() ?? Analyzer.load(PLAIN_TEXT_PARAMETERS));
+  return { path, segments, analyzer };
+}
+
 /** Hands the rows that match to the sink, each once. */
 export async function searchLeaf(
   query: MatchQuery | PhraseQuery,
   scope: TextScope,
   sink: RowSink,
 ): Promise<void> {
-  const { version, fields, isFast } = scope;
-  const path = formatFieldPath(parseFieldPath(query.column ?? ""));
-  const usable = indexesOf(version.file, fields).get(path) ?? [];
-  const index = usable.find(({ kind }) => kind.name === "FTS");
-  const segments = index === undefined ? [] : await openSegments(scope, index);
-  const analyzer = segments[0]?.index.analyzer ?? new Analyzer(PLAIN_TEXT_PARAMETERS);
+  const { version, isFast } = scope;
+  const { path, segments, analyzer } = await openColumn(query, scope);
   if (query.kind === "phrase" && segments.some(({ index: { parameters } }) => !parameters.withPosition)) {
     throw new InvalidInputError(
       `fullTextQuery: the index on ${path} has no positions, which phrases need; build it with withPosition: true`,
@@ -176,10 +207,13 @@ async function findTokens(
       await breathe();
     }
   }
-  const terms = await queryTerms(
-    leaf,
-    partitions.map(({ table }) => table),
-  );
+  const terms = await queryTerms(leaf, async () => {
+    const searched: SearchedTokens[] = [];
+    for (const { partition, table } of partitions) {
+      searched.push({ table, letters: await partition.letters(table) });
+    }
+    return searched;
+  });
   const tokens = Array.from(new Set(terms.map(({ token }) => token)), (token) => ({
     token,
     bytes: encoder.encode(token),
@@ -220,7 +254,8 @@ async function searchPart(
   if (neededWords > scored.length) return;
   const { lengths, ids } = await partition.documents(signal);
   const own = { documents: partition.documentCount, tokens: await partition.totalTokens(signal) };
-  const follow = leaf.query.kind === "phrase" ? phraseTest(leaf.words, lists, leaf.query.slop) : null;
+  const ofWords = leaf.words.map(({ token }) => lists.get(token) as PostingList);
+  const follow = leaf.query.kind === "phrase" ? phraseTest(leaf.words, ofWords, leaf.query.slop) : null;
   const documents = {
     get threshold() {
       return sink.threshold;
@@ -231,21 +266,6 @@ async function searchPart(
     },
   };
   await scoreDocuments({ terms: scored, neededWords, corpus, own, lengths }, documents, signal);
-}
-
-function phraseTest(
-  words: Leaf["words"],
-  lists: ReadonlyMap<string, PostingList>,
-  slop: number,
-): (document: number) => boolean {
-  const readers = new Map(Array.from(lists, ([token, list]) => [token, new PositionReader(list)] as const));
-  const ofWords = words.map(({ token }) => readers.get(token) as PositionReader);
-  return (document) =>
-    isPhrase(
-      words,
-      ofWords.map((reader) => reader.of(document)),
-      slop,
-    );
 }
 
 // ------------------------------------------------------------------------------------------------- texts

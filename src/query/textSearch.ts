@@ -4,6 +4,7 @@ import { breathe } from "../async/eventLoop.js";
 import { STREAMED } from "../rows/readAhead.js";
 import type { TableField } from "../schema/schema.js";
 import type { OpenVersion } from "../table/versions/tableAt.js";
+import { bestForFilter, bestSelected } from "./bestSelected.js";
 import type { Filter } from "./filter.js";
 import { selectedRows } from "./filteredRows.js";
 import type { FragmentSource } from "./fragmentColumns.js";
@@ -28,6 +29,8 @@ export interface TextSearchPlan {
   readonly isPrefiltered: boolean;
   /** Whether only rows are found that an index covers. */
   readonly isFast: boolean;
+  /** Whether the rows tell where their texts have what was searched for. */
+  readonly highlights: boolean;
 }
 
 /** The paths of the columns with an index of words. */
@@ -44,20 +47,37 @@ export async function searchTexts(
   limit: number,
   signal?: AbortSignal,
 ): Promise<RankedRows> {
-  const { isPrefiltered, query, version, fields, isFast } = plan;
-  const selection =
-    plan.filter === null ? null : await selectionOf(plan, plan.filter, source, numbers, signal);
-  const scope = {
-    ...{ version, fields, source, isFast },
-    selection: isPrefiltered ? selection : null,
-    ...(signal && { signal }),
-  };
-  const top = new TopScores(offset + limit);
+  const { filter, isPrefiltered, version, fields, isFast } = plan;
+  const scope = { version, fields, source, isFast, selection: null, ...(signal && { signal }) };
+  const wanted = offset + limit;
+  const best = filter === null || !isPrefiltered ? null : bestForFilter(filter, wanted);
+  if (filter !== null && best !== null) {
+    const first = await bestRows(plan.query, scope, best);
+    const areAll = first.rowCount < best;
+    const { fragments } = version.file.manifest;
+    const request = { filter, wanted, areAll, fragments, numbers, signal };
+    const selected = await bestSelected(source, first, request);
+    if (selected !== null) return pageOf(selected, offset, limit);
+  }
+  const selection = filter === null ? null : await selectionOf(plan, filter, source, numbers, signal);
+  const ranked = await bestRows(
+    plan.query,
+    { ...scope, selection: isPrefiltered ? selection : null },
+    wanted,
+  );
+  const isPostfiltered = !isPrefiltered && selection !== null;
+  return pageOf(isPostfiltered ? selectedOf(ranked, selection) : ranked, offset, limit);
+}
+
+async function bestRows(query: TextQuery, scope: TextScope, count: number): Promise<RankedRows> {
+  const top = new TopScores(count);
   if (query.kind === "match" || query.kind === "phrase") await searchLeaf(query, scope, top);
   else for (const [address, score] of await scoresOf(query, scope)) top.add(address, score);
   await breathe();
-  let ranked = await top.ranked();
-  if (!isPrefiltered && selection !== null) ranked = selectedOf(ranked, selection);
+  return top.ranked();
+}
+
+function pageOf(ranked: RankedRows, offset: number, limit: number): RankedRows {
   const start = Math.min(offset, ranked.rowCount);
   return slicedRows(ranked, start, Math.min(limit, ranked.rowCount - start));
 }

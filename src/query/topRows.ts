@@ -1,5 +1,5 @@
 /**
- * The first rows of an order, found without sorting all rows or keeping them. Rows that come after the last of those
+ * The first rows of an order, found without sorting all rows or keeping them; nothing that was added is kept as it is. Rows that come after the last of those
  * found so far are passed over; the others are kept until there are twice as many as wanted, and are sorted then.
  */
 
@@ -9,6 +9,7 @@ import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { goThrough } from "../async/eventLoop.js";
 import { orderOfRows } from "./orderOfRows.js";
+import { SortBound } from "./sortBound.js";
 import { compareRows, type KeyOrder, type SortKeys, sortKeys } from "./sortKeys.js";
 
 /** Minimum rows that are kept before they are sorted. */
@@ -23,6 +24,8 @@ export class TopRows {
   #keptRows = 0;
   /** The keys of the last of the first rows, once there are that many. */
   #last: SortKeys | null = null;
+  /** What most rows are passed over by; null as long as there is none. */
+  #bound: SortBound | null = null;
 
   /** @param count number of rows that are wanted, at least 1 */
   constructor(orders: readonly KeyOrder[], count: number) {
@@ -43,7 +46,11 @@ export class TopRows {
     }
   }
 
-  async #addPart(columns: readonly Column[], rowCount: number): Promise<void> {
+  async #addPart(all: readonly Column[], allCount: number): Promise<void> {
+    const some = this.#bound?.rowsBefore(all[0], allCount) ?? null;
+    if (some?.length === 0) return;
+    const columns = some === null ? all : all.map((column) => takeColumn(column, some));
+    const rowCount = some?.length ?? allCount;
     const rows =
       this.#last === null ? null : this.#before(sortKeys(this.#orders, columns, rowCount), this.#last);
     if (rows?.length === 0) return;
@@ -80,6 +87,7 @@ export class TopRows {
     if (rows.length < this.#count) return;
     const lastRow = this.#parts[0].map((column) => sliceColumn(column, rows.length - 1, 1));
     this.#last = sortKeys(this.#orders, lastRow, 1);
+    this.#bound = SortBound.of(this.#orders, lastRow[0]);
   }
 
   /** The first rows, in order; null where there are none. */

@@ -7,6 +7,7 @@ import { breathe } from "../async/eventLoop.js";
 import { InternalError } from "../errors.js";
 import { fillDistances } from "../indexes/vector/distance.js";
 import { ITEM_BYTES } from "../indexes/vector/metric.js";
+import { addressesAmong, addressWords } from "./systemColumns.js";
 import type { VectorSearch } from "./vectorSearch.js";
 
 /** Bytes of vectors that are compared before other work on the thread has its turn; several queries count as often. */
@@ -24,6 +25,37 @@ export async function measureDistances(
   if (column.kind === "fixedSizeList") await measureVectors(search, column, take);
   else if (column.kind === "list") await measureLists(search, column, take);
   else if (column.kind !== "null") throw new InternalError(`vectors in a column of ${column.kind}`);
+}
+
+/** What distances are offered to. */
+export interface Offered {
+  /** A row that is farther away is not wanted. */
+  readonly farthest: number;
+  add(distance: number, low: number, high: number): void;
+}
+
+/**
+ * Offers rows of a batch whose distances lie between the bounds to what keeps the nearest ones of each vector.
+ * @param columns the vectors, as the search reads them, and the addresses of the rows after them
+ */
+export async function offerBatch(
+  search: VectorSearch,
+  columns: readonly Column[],
+  nearest: readonly Offered[],
+): Promise<void> {
+  const { lowerBound, upperBound } = search;
+  const words = addressWords(addressesAmong(columns));
+  await measureDistances(search, columns[0], (query, firstRow, distances) => {
+    const own = nearest[query];
+    for (let row = 0; row < distances.length; row++) {
+      const distance = distances[row];
+      // Also false where the distance is NaN.
+      if (distance <= own.farthest && distance >= lowerBound && distance < upperBound) {
+        const at = 2 * (firstRow + row);
+        own.add(distance, words[at], words[at + 1]);
+      }
+    }
+  });
 }
 
 async function measureVectors(
@@ -48,7 +80,7 @@ async function measureVectors(
   }
 }
 
-function itemsOf({ items }: FixedSizeListColumn): FixedColumn {
+export function itemsOf({ items }: FixedSizeListColumn): FixedColumn {
   if (items.kind === "fixed") return items;
   throw new InternalError(`vectors whose values are a column of ${items.kind}`);
 }
@@ -68,7 +100,8 @@ function markMissing(
   }
 }
 
-function isWhole(
+/** Whether a row has a vector, and all values of it. */
+export function isWhole(
   row: number,
   validity: Validity | null,
   ofItems: Validity | null,

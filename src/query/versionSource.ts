@@ -12,7 +12,7 @@ import type { IndexEnvironment } from "./tableIndexes.js";
 export interface ReaderEnvironment
   extends TableEnvironment,
     Pick<IndexEnvironment, "openIndexes" | "indexParts">,
-    Pick<FragmentSource, "handles" | "chunkMaps" | "scratch" | "openDataFile"> {
+    Pick<FragmentSource, "handles" | "chunkMaps" | "scratch" | "openDataFile" | "sketches"> {
   /** The same as `openDataFile`, for files that are read once and not kept in memory. */
   readonly openDataFileOnce: FragmentSource["openDataFile"];
   /** Threads for long work; absent where it is done in line. */
@@ -34,6 +34,7 @@ export function versionSource(
     handles: readers.handles,
     chunkMaps: readers.chunkMaps,
     scratch: readers.scratch,
+    ...(readers.sketches !== undefined && { sketches: readers.sketches }),
     openDataFile: isReadOnce ? readers.openDataFileOnce : readers.openDataFile,
     resolve: (dataFile) => resolveDataFile(at, file.manifest, dataFile),
     readDeletions: (fragment) => readDeletions(at, file.manifest, fragment),

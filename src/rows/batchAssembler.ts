@@ -6,6 +6,7 @@
 import type { Column } from "../arrow/columns/column.js";
 import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
+import { isNested } from "../arrow/columns/spine.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { breathe } from "../async/eventLoop.js";
 import type { DataPage } from "../file/container/reader.js";
@@ -29,6 +30,11 @@ export interface BatchBounds {
   readonly batchRows: number;
   /** Approximate bytes of a batch. Default: as much as pages have. */
   readonly batchBytes?: number;
+  /**
+   * Whether columns of single values that are no dictionaries, at the top, are dictionaries all the same where pages store
+   * each value once. Default false.
+   */
+  readonly keepsDictionaries?: boolean;
   /** The outputs that make up the bytes of a batch; one that is used twice counts twice. Default: each once. */
   readonly returned?: readonly number[];
 }
@@ -174,7 +180,10 @@ export class BatchAssembler {
 
   #decode({ leaf, page, rows: { rows, rowCount, layout, buffers, origin } }: LeafPage): Column {
     const rowStart = page.rowStart + rows.starts[0];
-    const column = decodePage(this.#plan.leaves[leaf].layout, layout, rowCount, buffers, origin);
+    const own = this.#plan.leaves[leaf];
+    const keepsDictionary =
+      this.#bounds.keepsDictionaries === true && own.storage === "values" && !isNested(own.layout);
+    const column = decodePage(own.layout, layout, rowCount, buffers, origin, { keepsDictionary });
     const rowBytes = this.#bounds.batchBytes === undefined ? 0 : columnBytes(column) / rowCount;
     this.#current[leaf] = { rowStart, rowEnd: rowStart + rowCount, values: column, rowBytes };
     return column;

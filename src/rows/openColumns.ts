@@ -44,58 +44,109 @@ export async function openColumns(
   files: readonly FieldPlaces[],
   leaves: readonly ReadLeaf[],
 ): Promise<OpenColumns> {
-  const places = new Map<number, { file: FieldPlaces; columnIndex: number }>();
-  for (const file of files) {
+  const { wanted, byLeaf } = placesOf(files, leaves);
+  const open: (DataFileMetadata | undefined)[] = [];
+  const openOne = async (index: number): Promise<void> => {
+    open[index] = await files[index].open();
+  };
+  if (wanted.length === 1) await openOne(wanted[0]);
+  else await Promise.all(wanted.map(openOne));
+  const opened: (StoredColumn | null)[] = leaves.map(() => null);
+  for (const index of wanted) {
+    const file = open[index];
+    if (file === undefined) continue;
+    const own = byLeaf.flatMap((place, leaf) => (place?.fileIndex === index ? [{ place, leaf }] : []));
+    for (const { place, leaf } of own) {
+      if (file.columns[place.columnIndex] !== undefined) continue;
+      const reason = `has no column ${place.columnIndex} for ${leaves[leaf].path}`;
+      throw new CorruptFileError(file.path, 0, reason);
+    }
+    const columns = columnsOf(
+      file,
+      own.map(({ place }) => place),
+    );
+    for (const [position, { leaf }] of own.entries()) opened[leaf] = columns[position];
+  }
+  return opened;
+}
+
+/** Where a leaf is stored: in which of the files, and as which of its columns. */
+interface LeafPlace extends LeafColumns {
+  readonly fileIndex: number;
+  /** Values that its pages count per row. */
+  readonly valuesPerRow: number;
+}
+
+interface LeafPlaces {
+  /** Indexes of the files that have some of the leaves. */
+  readonly wanted: readonly number[];
+  /** Null for a leaf that no file has. */
+  readonly byLeaf: readonly (LeafPlace | null)[];
+}
+
+/** What was found last for some leaves: most fragments of a table have files with the same fields. */
+const lastPlaces = new WeakMap<
+  readonly ReadLeaf[],
+  {
+    readonly files: readonly Pick<FieldPlaces, "fieldIds" | "columnIndexes">[];
+    readonly places: LeafPlaces;
+  }
+>();
+
+function placesOf(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]): LeafPlaces {
+  const last = lastPlaces.get(leaves);
+  const isSame =
+    last?.files.length === files.length &&
+    files.every(
+      ({ fieldIds, columnIndexes }, index) =>
+        isEqual(fieldIds, last.files[index].fieldIds) &&
+        isEqual(columnIndexes, last.files[index].columnIndexes),
+    );
+  if (last !== undefined && isSame) return last.places;
+  const places = findPlaces(files, leaves);
+  const kept = files.map(({ fieldIds, columnIndexes }) => ({ fieldIds, columnIndexes }));
+  lastPlaces.set(leaves, { files: kept, places });
+  return places;
+}
+
+function isEqual(one: readonly number[], other: readonly number[]): boolean {
+  if (one === other) return true;
+  if (one.length !== other.length) return false;
+  for (let index = 0; index < one.length; index++) if (one[index] !== other[index]) return false;
+  return true;
+}
+
+function findPlaces(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]): LeafPlaces {
+  const places = new Map<number, { fileIndex: number; columnIndex: number }>();
+  for (const [fileIndex, file] of files.entries()) {
     for (const [index, fieldId] of file.fieldIds.entries()) {
-      places.set(fieldId, { file, columnIndex: file.columnIndexes[index] ?? -1 });
+      places.set(fieldId, { fileIndex, columnIndex: file.columnIndexes[index] ?? -1 });
     }
   }
-  const wanted = new Set<FieldPlaces>();
-  for (const leaf of leaves) {
+  const wanted = new Set<number>();
+  const byLeaf = leaves.map((leaf): LeafPlace | null => {
     if (leaf.specialStorage !== null) {
       throw new UnsupportedError(
         `column ${leaf.path}: ${leaf.specialStorage} are not supported by this release`,
       );
     }
     const place = places.get(leaf.fieldId);
-    if (place !== undefined) wanted.add(place.file);
-    else if (leaf.valuesPerRow > 1 && leaf.listFieldIds.some((id) => places.has(id))) {
-      throw new UnsupportedError(
-        `column ${leaf.path}: fixed-size lists of structs in files of version 2.0 are not supported`,
-      );
+    if (place === undefined) {
+      if (leaf.valuesPerRow > 1 && leaf.listFieldIds.some((id) => places.has(id))) {
+        throw new UnsupportedError(
+          `column ${leaf.path}: fixed-size lists of structs in files of version 2.0 are not supported`,
+        );
+      }
+      return null;
     }
-  }
-  const open = new Map<FieldPlaces, DataFileMetadata>();
-  const openOne = async (file: FieldPlaces): Promise<void> => {
-    open.set(file, await file.open());
-  };
-  const [only] = wanted;
-  if (wanted.size === 1) await openOne(only);
-  else await Promise.all(Array.from(wanted, openOne));
-  const stored = leaves.map((leaf): StoredLeaf | null => {
-    const place = places.get(leaf.fieldId);
-    const file = place && open.get(place.file);
-    if (place === undefined || file === undefined) return null;
-    if (file.columns[place.columnIndex] === undefined) {
-      throw new CorruptFileError(file.path, 0, `has no column ${place.columnIndex} for ${leaf.path}`);
-    }
+    wanted.add(place.fileIndex);
     const listColumnIndexes = leaf.listFieldIds.map((id) => {
       const list = places.get(id);
-      return list?.file === place.file ? list.columnIndex : -1;
+      return list?.fileIndex === place.fileIndex ? list.columnIndex : -1;
     });
-    const { valuesPerRow } = leaf;
-    return { file, columnIndex: place.columnIndex, listColumnIndexes, valuesPerRow };
+    return { ...place, listColumnIndexes, valuesPerRow: leaf.valuesPerRow };
   });
-  const opened: (StoredColumn | null)[] = stored.map(() => null);
-  for (const file of new Set(stored.flatMap((leaf) => leaf?.file ?? []))) {
-    const indexes = [...stored.keys()].filter((index) => stored[index]?.file === file);
-    const columnsOfFile = columnsOf(
-      file,
-      indexes.flatMap((index) => stored[index] ?? []),
-    );
-    for (const [position, index] of indexes.entries()) opened[index] = columnsOfFile[position];
-  }
-  return opened;
+  return { wanted: [...wanted], byLeaf };
 }
 
 /**
@@ -122,15 +173,8 @@ export function columnsOfFile(file: DataFileMetadata): {
   };
 }
 
-/** A leaf in an open file. */
-interface StoredLeaf extends LeafColumns {
-  readonly file: DataFileMetadata;
-  /** Values that its pages count per row. */
-  readonly valuesPerRow: number;
-}
-
 /** A file's columns for some leaves, in the order of the leaves, as pages of whole rows. */
-function columnsOf(file: DataFileMetadata, leaves: readonly StoredLeaf[]): StoredColumn[] {
+function columnsOf(file: DataFileMetadata, leaves: readonly LeafPlace[]): StoredColumn[] {
   if (file.version !== "2.0") {
     const rows = countedByRows(file, leaves);
     return leaves.map(({ columnIndex }) => ({

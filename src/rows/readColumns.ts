@@ -7,7 +7,13 @@
 import type { Column } from "../arrow/columns/column.js";
 import { mapAhead } from "../async/parallel.js";
 import type { DataFileMetadata, DataPage } from "../file/container/reader.js";
-import { type Allocate, type EncodedRows, type PageSource, readPageRows } from "../file/pages/pageRows.js";
+import {
+  type Allocate,
+  type EncodedRows,
+  isCopiedOut,
+  type PageSource,
+  readPageRows,
+} from "../file/pages/pageRows.js";
 import type { RowRuns } from "../file/pages/pageSlice.js";
 import { ReusedMemory } from "../file/pages/pageWindows.js";
 import type { MemoryShare } from "../memory.js";
@@ -161,10 +167,6 @@ function giveBack(
 const endOf = (tasks: readonly PageTask[]): number =>
   tasks.reduce((end, { page }) => Math.max(end, page.rowStart + page.rowCount), 0);
 
-/** Whether nothing of the bytes of a page outlives the batches that are cut from it. */
-const isTransient = ({ page: { layout } }: PageTask): boolean =>
-  layout.miniBlock !== undefined && layout.miniBlock.dictionary === undefined;
-
 async function* pageGroups<Span extends RowSpan>(
   spans: AsyncIterable<Span> | Iterable<Span>,
   readAhead: ReadAhead,
@@ -216,7 +218,15 @@ async function fetchGroup<Span>(
     lentMemory.push(memory);
     return memory;
   };
-  const allocate = lends && group.tasks.every(isTransient) ? lend : undefined;
+  const allocate = lends && group.tasks.every(({ page }) => isCopiedOut(page)) ? lend : undefined;
+  const [only] = group.tasks;
+  if (group.tasks.every(({ file }) => file === only.file)) {
+    const rows =
+      group.tasks.length === 0
+        ? []
+        : await readPageRows(source, only.file, group.tasks, (fetched) => fetched, allocate);
+    return { ...group, rows, lentMemory };
+  }
   const byFile = new Map<DataFileMetadata, number[]>();
   for (const [index, task] of group.tasks.entries()) {
     const indexes = byFile.get(task.file);

@@ -40,6 +40,8 @@ export interface Scenario {
   readonly name: string;
   /** Whether the table is made beforehand, with rows 1, 2 in version 1 and 1, 2, 3 in version 2. */
   readonly prepared: boolean;
+  /** Whether rows of the table that is made beforehand keep their ids. */
+  readonly stableRowIds?: boolean;
   /** What happens then, before calls can fail; to be durable. */
   readonly setUp?: (namespace: DirectoryNamespace, disk: Disk, root: string) => Promise<unknown>;
   /** @param other another engine on the same disk */
@@ -75,7 +77,7 @@ async function prepare(root: string, scenario: Scenario): Promise<FaultyDisk> {
   const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root: dirname(root) });
   if (!scenario.prepared) return disk;
   const namespace = new DirectoryNamespace({ root, disk });
-  await namespace.createTable({ id: ID }, rowsOf(1, 2));
+  await namespace.createTable({ id: ID, stableRowIds: scenario.stableRowIds }, rowsOf(1, 2));
   const { version } = await namespace.describeTableVersion({ id: ID, version: 1 });
   await namespace.insertIntoTable({ id: ID }, rowsOf(3));
   const first = (await readManifestFile(disk, version.manifestPath))!;
@@ -120,7 +122,9 @@ export async function writeTree(disk: Disk, directory: string, tree: Tree): Prom
 export async function stateOf(namespace: DirectoryNamespace): Promise<State> {
   try {
     const version = await namespace.table(ID).version();
-    return { version, rows: valuesOf(await namespace.table(ID).scan().toArrow()) };
+    const read = await namespace.table(ID).scan({ withRowId: true }).toArrow();
+    expect(new Set(read.getChild("_rowid")).size).toBe(read.numRows);
+    return { version, rows: valuesOf(read) };
   } catch (error) {
     if (error instanceof TableNotFoundError) return null;
     throw error;

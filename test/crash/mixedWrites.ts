@@ -3,7 +3,7 @@
  * of the processes is killed.
  *
  *   t, n$t      all append and merge; rows are updated to what they were; they are compacted and cleaned up; the reference
- *               appends as well
+ *               appends as well; rows of n$t keep their ids
  *   h           all append and restore; every version stays; tags and a branch of each writer's own
  *   own<w>      made, replaced, declared and dropped by one writer at a time; n$own<w> the same in a child namespace
  *   b, n$b      only batches make versions, of both at once; with them tables n$x<w>-… come and go
@@ -32,6 +32,8 @@ export const rowsOf = (...values: number[]): Uint8Array =>
 const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
 
 const NOTHING: Entry = { acknowledge: () => undefined, lose: () => undefined };
+/** The table whose rows keep their ids. */
+const STABLE = ["n", "t"];
 const BATCHED = [["b"], ["n", "b"]] as const;
 
 /** Rows, or what there is instead. */
@@ -67,6 +69,8 @@ export class MixedWrites {
   readonly #own: readonly Own[];
   readonly #batched = new Set<number>();
   #lostBatches: LostBatch[] = [];
+  /** Of the rows of n$t, by their values. */
+  readonly #rowIds = new Map<number, bigint>();
   #lastBatch = 1;
   /** Directories of the tables of batches. */
   readonly #batchedRoots: string[] = [];
@@ -85,7 +89,8 @@ export class MixedWrites {
 
   async begin(ns: DirectoryNamespace): Promise<void> {
     await ns.createNamespace({ id: ["n"] });
-    for (const id of [["t"], ["n", "t"]]) await ns.createTable({ id }, rowsOf(0));
+    await ns.createTable({ id: ["t"] }, rowsOf(0));
+    await ns.createTable({ id: STABLE, stableRowIds: true }, rowsOf(0));
     for (const ledger of Object.values(this.#appended)) ledger.note(0, true);
     await ns.createTable({ id: ["h"] }, rowsOf(0));
     for (const id of BATCHED) {
@@ -389,6 +394,7 @@ export class MixedWrites {
       expect(await ns.table(id).version(), where).toBe(versions[versions.length - 1]);
     }
 
+    await this.#settleRowIds(ns, where);
     await this.#history.settle(
       await ns.table(["h"]).version(),
       (version) => rowsAt(["h"], { version }),
@@ -421,6 +427,17 @@ export class MixedWrites {
         const seen = await this.#ownState(ns, id);
         own.tables[Number(isChild)].settle(seen, (state) => state, `${where}: ${id.join("$")}`);
       }
+    }
+  }
+
+  /** A row that is there keeps its id, whatever moves it; no other row has it. */
+  async #settleRowIds(ns: DirectoryNamespace, where: string): Promise<void> {
+    const rows = await ns.table(STABLE).scan({ withRowId: true }).toArrow();
+    const ids = Array.from(rows.getChild("_rowid") as Iterable<bigint>);
+    expect(new Set(ids).size, where).toBe(ids.length);
+    for (const [row, value] of valuesOf(rows).entries()) {
+      expect(this.#rowIds.get(value) ?? ids[row], `${where}: row ${value}`).toBe(ids[row]);
+      this.#rowIds.set(value, ids[row]);
     }
   }
 

@@ -40,6 +40,32 @@ testCrashes([
     after: { version: 3, rows: [1, 2, 3, 4] },
   },
   {
+    name: "update of rows that keep their ids",
+    ...prepared,
+    stableRowIds: true,
+    run: (namespace) =>
+      namespace.updateTable({
+        id: ID,
+        predicate: "v != 2",
+        updates: [
+          ["v", "v + 10"],
+          ["s", "CAST(v + 10 AS STRING)"],
+        ],
+      }),
+    after: { version: 3, rows: [2, 11, 13] },
+  },
+  {
+    name: "merge into rows that keep their ids",
+    ...prepared,
+    stableRowIds: true,
+    run: (namespace) =>
+      namespace.mergeInsertIntoTable(
+        { id: ID, on: "v", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true },
+        rowsOf(2, 3, 4),
+      ),
+    after: { version: 3, rows: [1, 2, 3, 4] },
+  },
+  {
     name: "merge that adds some rows and deletes others",
     ...prepared,
     run: (namespace) =>

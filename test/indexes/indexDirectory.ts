@@ -14,6 +14,7 @@ import { HandlePool } from "../../src/io/disk/handles.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { LruCache } from "../../src/io/memory/cache.js";
 import { ScratchMemory } from "../../src/io/memory/scratch.js";
+import { TemporaryFile } from "../../src/io/temporaryFile.js";
 import type { TableField } from "../../src/schema/schema.js";
 import { columnOf, compareKeys, idWords, sortKey, type Value } from "./indexValues.js";
 
@@ -40,7 +41,8 @@ export function targetOf(
   field: TableField,
   parameters: Readonly<Record<string, unknown>> = {},
 ): IndexTarget {
-  return { disk, directory, field, sort: sortInMemory, parameters, rowCount: 0 };
+  const temporaryFile = () => TemporaryFile.create(disk, directory);
+  return { disk, directory, field, sort: sortInMemory, temporaryFile, parameters, rowCount: 0 };
 }
 
 const BATCH_ROWS = 1000;

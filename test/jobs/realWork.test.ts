@@ -5,6 +5,7 @@
  */
 
 import type { ChildProcess } from "node:child_process";
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Table, tableFromIPC, vectorFromArray } from "apache-arrow";
@@ -195,9 +196,11 @@ describe("a process that stands still while another does its job", () => {
 });
 
 describe("a job whose table goes while it writes", () => {
-  /** Files below a directory, with their sizes; null where it is not there. */
+  /** Files below a directory; null where it is not there. A lock that was kept for a moment may go during the walk. */
   async function filesOf(directory: string): Promise<string[] | null> {
-    const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => null);
+    const walk = () => readdir(directory, { recursive: true, withFileTypes: true }).catch(() => null);
+    let entries = await walk();
+    while (entries === null && existsSync(directory)) entries = await walk();
     return (
       entries
         ?.filter((entry) => entry.isFile())

@@ -8,7 +8,7 @@ import fc from "fast-check";
 import type { DirectoryNamespace } from "tiltyard";
 import type { EngineStep } from "../support/engineWorker.js";
 import { stageDoubled } from "../support/stageVersion.js";
-import type { Model } from "./model.js";
+import { isStableAt, type Model } from "./model.js";
 
 /** A call as plain data. */
 export interface Call {
@@ -96,6 +96,7 @@ export const newId = fc.constantFrom(["u"], ["d"], ["n", "d"], ["n", "d"], ["n",
 const rows = fc.array(fc.integer({ min: -9, max: 9 }), { maxLength: 3 });
 /** Of the rows that are changed; mostly of some. */
 const limit = fc.constantFrom(-9, -3, 0, 2, 4, 20);
+const column = fc.constantFrom("w", "x");
 /** Tables have few versions, mostly. */
 const version = fc.constantFrom(1, 1, 2, 2, 3, 4, 5);
 const newVersion = fc.integer({ min: 2, max: 9 });
@@ -124,7 +125,7 @@ const declareTable = (id: readonly string[]): Change => ({
 
 const createTable = (id: readonly string[], mode: string, values: number[]): Change => ({
   name: `createTable(${id}, ${mode}, [${values}])`,
-  calls: [{ method: "createTable", request: { id, mode }, rows: values }],
+  calls: [{ method: "createTable", request: { id, mode, stableRowIds: isStableAt(id) }, rows: values }],
   model: (model) => model.createTable(id, mode, values),
 });
 
@@ -198,6 +199,34 @@ const mergeRows = (id: readonly string[], on: string, values: readonly number[])
     },
   ],
   model: (model) => model.mergeRows(id, on, values),
+});
+
+const addColumn = (id: readonly string[], on: string, name: string): Change => ({
+  name: `alterTableAddColumns(${id}, ${on}, ${name})`,
+  calls: [
+    {
+      method: "alterTableAddColumns",
+      request: { id, branch: onMain(on), newColumns: [{ name, expression: "v * 2" }] },
+    },
+  ],
+  model: (model) => model.addColumn(id, on, name),
+});
+
+const dropColumn = (id: readonly string[], on: string, name: string): Change => ({
+  name: `alterTableDropColumns(${id}, ${on}, ${name})`,
+  calls: [{ method: "alterTableDropColumns", request: { id, branch: onMain(on), columns: [name] } }],
+  model: (model) => model.dropColumn(id, on, name),
+});
+
+const renameColumn = (id: readonly string[], on: string, from: string, to: string): Change => ({
+  name: `alterTableAlterColumns(${id}, ${on}, ${from} to ${to})`,
+  calls: [
+    {
+      method: "alterTableAlterColumns",
+      request: { id, branch: onMain(on), alterations: [{ path: from, rename: to }] },
+    },
+  ],
+  model: (model) => model.renameColumn(id, on, from, to),
 });
 
 const restore = (id: readonly string[], on: string, to: number): Change => ({
@@ -372,6 +401,9 @@ export const changes: readonly (readonly [weight: number, fc.Arbitrary<Change>])
   [3, fc.tuple(tableId, branch, limit).map((args) => deleteRows(...args))],
   [3, fc.tuple(tableId, branch, limit, fc.constantFrom(1, 5, 0)).map((args) => updateRows(...args))],
   [3, fc.tuple(tableId, branch, rows).map((args) => mergeRows(...args))],
+  [4, fc.tuple(tableId, branch, column).map((args) => addColumn(...args))],
+  [3, fc.tuple(tableId, branch, column).map((args) => dropColumn(...args))],
+  [3, fc.tuple(tableId, branch, column, column).map((args) => renameColumn(...args))],
   [3, fc.tuple(tableId, branch, version).map((args) => restore(...args))],
   [
     2,
@@ -428,6 +460,7 @@ export const beginning: readonly Change[] = [
   createTable(["t"], "Create", [1]),
   insert(["t"], "main", "Append", [2]),
   createTable(["n", "t"], "Create", [3]),
+  addColumn(["n", "t"], "main", "w"),
   createTable(["n", "m", "t"], "Create", []),
   createTable(["d"], "Create", [4]),
   deregisterTable(["d"]),
@@ -436,4 +469,5 @@ export const beginning: readonly Change[] = [
   createBranch(["t"], "dev", "main", 1),
   createBranch(["t"], "dev/x", "dev", undefined),
   createBranch(["n", "t"], "dev", "main", undefined),
+  addColumn(["t"], "main", "x"),
 ];

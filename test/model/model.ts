@@ -29,19 +29,29 @@ const refuse = (type: string): never => {
 
 /** What one version holds. */
 export interface Content {
+  /** Values of the column `v`, which all tables have. */
   readonly rows: readonly number[];
-  /** Of the one column. */
+  /** Columns that came later. */
+  readonly columns: readonly ContentColumn[];
+  /** Of the column `v`. */
   readonly metadata: Readonly<Record<string, string>>;
 }
+
+export type ContentColumn = readonly [name: string, values: readonly (number | null)[]];
 
 /** A row of a fragment, in which it stays when it is deleted. */
 interface ModelRow {
   readonly value: number;
+  /** Of the columns that came later, by name; absent: null. */
+  readonly others: Readonly<Record<string, number | null>>;
   readonly isDeleted: boolean;
 }
 
 /** A version, with what only its next ones show. */
-interface ModelVersion extends Content {
+interface ModelVersion {
+  readonly metadata: Content["metadata"];
+  /** Names of the columns that came later. */
+  readonly names: readonly string[];
   /** Its fragments, each with rows that are not deleted. */
   readonly fragments: readonly (readonly ModelRow[])[];
   /** Whether an append that was planned on the version before may follow it for sure. */
@@ -63,6 +73,8 @@ export interface ModelTable {
   /** By name; the main branch is "main". Its history is empty while the table is only declared. */
   readonly branches: Map<string, ModelBranch>;
   readonly tags: Map<string, { readonly branch: string; readonly version: number }>;
+  /** Whether rows keep their ids. */
+  isStable: boolean;
 }
 
 const latestOf = (history: History): number => Math.max(...history.keys());
@@ -128,7 +140,7 @@ export class Model {
             branches: sorted(
               [...table.branches].map(([branch, { history }]) => [
                 branch,
-                sorted([...history].map(([version, { rows, metadata }]) => [version, { rows, metadata }])),
+                sorted([...history].map(([version, content]) => [version, contentOf(content)])),
               ]),
             ),
             tags: sorted(table.tags),
@@ -189,7 +201,10 @@ export class Model {
     const main = mainOf(table);
     if (main.size > 0 && mode === "Create") refuse("TableAlreadyExists");
     if (main.size > 0 && mode === "ExistOk") return;
-    add(main, { rows, metadata: {}, fragments: fragmentsOf(rows) });
+    if (main.size === 0) table.isStable = isStableAt(id);
+    // It has come from elsewhere, or its first rows were inserted.
+    else if (isStableAt(id) && !table.isStable) refuse("InvalidInput");
+    add(main, { metadata: {}, names: [], fragments: fragmentsOf(rows) });
     this.#tables.set(keyOf(id), table);
   }
 
@@ -261,12 +276,16 @@ export class Model {
         : latest.fragments
             .flat()
             .filter(isMeant)
-            .map(({ value }) => value + increment);
-    add(history, { ...latest, ...contentOf([...left, ...fragmentsOf(moved)]), isAddition: true });
+            .map((row) => ({ ...row, value: row.value + increment }));
+    add(history, { ...latest, fragments: [...left, moved], isAddition: true });
   }
 
-  /** An upsert by the only column: rows with one of the values come back at the end, more than one of them before all else. */
+  /**
+   * An upsert by the column `v`: rows with one of the values come back at the end. Where nothing is kept of them, they come
+   * as the rows that were given, more than one of them before all else; otherwise before those that are new.
+   */
   mergeRows(id: readonly string[], branch: string, values: readonly number[]): void {
+    const { isStable } = this.#table(id);
     const history = this.#history(id, branch);
     const latest = history.get(latestOf(history));
     if (latest === undefined) {
@@ -274,15 +293,52 @@ export class Model {
       return;
     }
     const isMeant = ({ value, isDeleted }: ModelRow) => !isDeleted && values.includes(value);
-    const replaced = latest.rows.filter((value) => values.includes(value));
-    if (replaced.some((value) => values.filter((each) => each === value).length > 1)) refuse("InvalidInput");
+    const replaced = latest.fragments.flat().filter(isMeant);
+    const present = replaced.map(({ value }) => value);
+    if (present.some((value) => values.filter((each) => each === value).length > 1)) refuse("InvalidInput");
     const left = latest.fragments.map((fragment) =>
       fragment.map((row) => (isMeant(row) ? { ...row, isDeleted: true } : row)),
     );
-    const again = replaced.filter((value, index) => replaced.indexOf(value) < index);
-    const fragments = [...left, ...fragmentsOf(again), ...fragmentsOf(values)];
-    add(history, { ...latest, ...contentOf(fragments), isAddition: true });
+    const added =
+      isStable || latest.names.length > 0
+        ? [replaced, ...fragmentsOf(values.filter((value) => !present.includes(value)))]
+        : [replaced.filter(({ value }, index) => present.indexOf(value) < index), ...fragmentsOf(values)];
+    add(history, { ...latest, fragments: [...left, ...added], isAddition: true });
   }
+
+  // ------------------------------------------------------------------------------------------- columns
+
+  /** A column that is twice `v`. */
+  addColumn(id: readonly string[], branch: string, name: string): void {
+    const history = this.#history(id, branch);
+    const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
+    if (latest.names.includes(name)) refuse("InvalidInput");
+    const fragments = latest.fragments.map((fragment) =>
+      fragment.map((row) => ({ ...row, others: { ...row.others, [name]: 2 * row.value } })),
+    );
+    add(history, { ...latest, names: [...latest.names, name], fragments, isAddition: false });
+  }
+
+  dropColumn(id: readonly string[], branch: string, name: string): void {
+    const history = this.#history(id, branch);
+    const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
+    if (!latest.names.includes(name)) refuse("TableColumnNotFound");
+    const fragments = withOthers(latest, ({ [name]: _, ...others }) => others);
+    const names = latest.names.filter((each) => each !== name);
+    add(history, { ...latest, names, fragments, isAddition: false });
+  }
+
+  renameColumn(id: readonly string[], branch: string, from: string, to: string): void {
+    const history = this.#history(id, branch);
+    const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
+    if (!latest.names.includes(from)) refuse("TableColumnNotFound");
+    if (to !== from && latest.names.includes(to)) refuse("InvalidInput");
+    const fragments = withOthers(latest, ({ [from]: value, ...others }) => ({ ...others, [to]: value }));
+    const names = latest.names.map((each) => (each === from ? to : each));
+    add(history, { ...latest, names, fragments, isAddition: false });
+  }
+
+  // -------------------------------------------------------------------------------- rows that are on their way
 
   /** What an insert that begins now is to add its rows to, when they come. */
   target(id: readonly string[], branch: string): ModelTarget {
@@ -370,8 +426,8 @@ export class Model {
       const latest = history.get(latestOf(history)) as ModelVersion;
       const { fragments } = latest;
       // The second time with the rows that were deleted.
-      const again = fragments.map((fragment) => fragment.map(({ value }) => ({ value, isDeleted: false })));
-      history.set(version, { ...latest, ...contentOf([...fragments, ...again]), isAddition: false });
+      const again = fragments.map((fragment) => fragment.map((row) => ({ ...row, isDeleted: false })));
+      history.set(version, { ...latest, fragments: [...fragments, ...again], isAddition: false });
     }
     for (const { history, versions } of going) for (const version of versions) history.delete(version);
     for (const id of declared) this.#tables.set(keyOf(id), newTable());
@@ -413,11 +469,11 @@ export class Model {
   optimize(id: readonly string[], branch: string, isWhole: boolean): void {
     const history = this.#history(id, branch);
     const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
-    const { fragments, rows } = latest;
+    const { fragments } = latest;
     const hasManyDeleted = fragments.some((fragment) => deletedShare(fragment) > MAX_DELETED_SHARE);
     if (fragments.length < 2 && !hasManyDeleted) return;
     add(history, { ...latest, isAddition: true });
-    if (isWhole) add(history, { ...latest, ...contentOf(fragmentsOf(rows)), isAddition: true });
+    if (isWhole) add(history, { ...latest, fragments: [fragments.flat().filter(isLive)], isAddition: true });
   }
 
   /** Versions of a branch that have a tag, or that another branch was made from. */
@@ -480,34 +536,44 @@ export class Model {
   }
 }
 
+/** Whether rows of a table that is made there keep their ids. */
+export const isStableAt = (id: readonly string[]): boolean => id.length > 1;
+
 const newTable = (): ModelTable => ({
   branches: new Map([["main", { history: new Map(), lineage: [] }]]),
   tags: new Map(),
+  isStable: false,
 });
 
-const copyOf = ({ branches, tags }: ModelTable): ModelTable => ({
+const copyOf = ({ branches, tags, isStable }: ModelTable): ModelTable => ({
   branches: new Map(
     [...branches].map(([name, branch]) => [name, { ...branch, history: new Map(branch.history) }]),
   ),
   tags: new Map(tags),
+  isStable,
 });
 
 const mainOf = (table: ModelTable): History => (table.branches.get("main") as ModelBranch).history;
 
-const fragmentsOf = (rows: readonly number[]): ModelVersion["fragments"] =>
-  rows.length === 0 ? [] : [rows.map((value) => ({ value, isDeleted: false }))];
+const fragmentsOf = (values: readonly number[]): ModelVersion["fragments"] =>
+  values.length === 0 ? [] : [values.map((value) => ({ value, others: {}, isDeleted: false }))];
 
-const contentOf = (fragments: ModelVersion["fragments"]): Pick<ModelVersion, "rows" | "fragments"> => {
-  const isLive = ({ isDeleted }: ModelRow) => !isDeleted;
-  const kept = fragments.filter((fragment) => fragment.some(isLive));
+const isLive = ({ isDeleted }: ModelRow): boolean => !isDeleted;
+
+function contentOf({ fragments, names, metadata }: ModelVersion): Content {
+  const rows = fragments.flat().filter(isLive);
   return {
-    fragments: kept,
-    rows: kept
-      .flat()
-      .filter(isLive)
-      .map(({ value }) => value),
+    rows: rows.map(({ value }) => value),
+    columns: names.map((name) => [name, rows.map(({ others }) => others[name] ?? null)]),
+    metadata,
   };
-};
+}
+
+const withOthers = (
+  { fragments }: ModelVersion,
+  change: (others: ModelRow["others"]) => ModelRow["others"],
+): ModelVersion["fragments"] =>
+  fragments.map((fragment) => fragment.map((row) => ({ ...row, others: change(row.others) })));
 
 /** Share of deleted rows beyond which a compaction rewrites a fragment. */
 const MAX_DELETED_SHARE = 0.1;
@@ -518,13 +584,15 @@ const deletedShare = (fragment: readonly ModelRow[]): number =>
 /** @param before the version that rows are added to; undefined where they are all there is */
 function append(history: History, before: ModelVersion | undefined, rows: readonly number[]): void {
   add(history, {
-    rows: [...(before?.rows ?? []), ...rows],
     metadata: before?.metadata ?? {},
+    names: before?.names ?? [],
     fragments: [...(before?.fragments ?? []), ...fragmentsOf(rows)],
     isAddition: before !== undefined,
   });
 }
 
+/** Fragments whose rows are all deleted go. */
 function add(history: History, content: ModelVersion): void {
-  history.set(history.size === 0 ? 1 : latestOf(history) + 1, content);
+  const fragments = content.fragments.filter((fragment) => fragment.some(isLive));
+  history.set(history.size === 0 ? 1 : latestOf(history) + 1, { ...content, fragments });
 }

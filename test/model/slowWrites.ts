@@ -8,7 +8,7 @@ import type fc from "fast-check";
 import { expect } from "vitest";
 import { onMain } from "./changes.js";
 import { type Engines, outcomeOfCall, type SlowWrite } from "./engines.js";
-import { type Model, type ModelTarget, outcomeOf } from "./model.js";
+import { isStableAt, type Model, type ModelTarget, outcomeOf } from "./model.js";
 import { stateOf } from "./observed.js";
 import { SlowRows } from "./slowRows.js";
 
@@ -89,7 +89,9 @@ export class BeginCreation implements Command {
     const wanted = outcomeOf(() => model.copy().createTable(this.#id, "Create", []));
     // No row may be written before another command: a directory in the making is in the way of renamings.
     const rows = new SlowRows(this.#values, 0);
-    const outcome = outcomeOfCall(engines.at(this.#by).createTable({ id: this.#id }, rows));
+    const outcome = outcomeOfCall(
+      engines.at(this.#by).createTable({ id: this.#id, stableRowIds: isStableAt(this.#id) }, rows),
+    );
     if (wanted !== "done") {
       rows.release();
       expect(await outcome, this.toString()).toBe(wanted);

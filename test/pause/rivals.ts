@@ -1,8 +1,9 @@
 /** What others do to a table while an operation on it stands still: by steps, each of which is acknowledged or refused. */
 
 import { cp, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { DirectoryNamespace } from "tiltyard";
+import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 import type { EngineStep } from "../support/engineWorker.js";
 import { reference } from "../support/reference.js";
 import type { RivalEngine } from "../support/rivalEngine.js";
@@ -199,20 +200,17 @@ const ofVersions = (id: TableId): Rival[] => [
   },
 ];
 
-/** Copies a table's directory; the name of the copy tells where it goes. */
+/**
+ * Copies a table's directory; the name of the copy tells where it goes. Locks stay behind: those that are kept for a moment
+ * may go while they are copied, and while they are put back.
+ */
 async function putAside(root: string, id: TableId): Promise<string> {
   const location = await locationOf(root, id);
   const copy = join(`${root}-aside`, location.slice(root.length));
-  for (let attempt = 1; ; attempt++) {
-    await rm(`${root}-aside`, { recursive: true, force: true });
-    try {
-      await cp(location, copy, { recursive: true, preserveTimestamps: true });
-      return location;
-    } catch (error) {
-      // A lock that was kept went while it was copied.
-      if ((error as { code?: string }).code !== "ENOENT" || attempt === 5) throw error;
-    }
-  }
+  await rm(`${root}-aside`, { recursive: true, force: true });
+  const filter = (from: string) => basename(from) !== LOCK_NAME;
+  await cp(location, copy, { recursive: true, preserveTimestamps: true, filter });
+  return location;
 }
 
 async function putBack({ root, prepared }: Scene): Promise<void> {

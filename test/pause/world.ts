@@ -29,6 +29,8 @@ export const otherRowsOf = (...values: string[]): Uint8Array =>
 export type Beginning = "table" | "refs" | "declared" | "hidden" | "absent";
 
 /**
+ * Rows of tables in child namespaces keep their ids.
+ *
  * - "table": versions 1 to 3, of a fragment each more, under no ref
  * - "refs": besides a tag `v` of version 1, a branch `dev` of version 2 with a version of its own, a branch `old`
  * - "declared": no version
@@ -42,7 +44,7 @@ export async function prepare(ns: DirectoryNamespace, id: TableId, beginning: Be
     await ns.declareTable({ id });
     return;
   }
-  await ns.createTable({ id }, rowsOf(1));
+  await ns.createTable({ id, stableRowIds: !isRoot(id) }, rowsOf(1));
   if (beginning === "hidden") {
     await ns.deregisterTable({ id });
     return;
@@ -125,7 +127,10 @@ async function historyOf(ns: DirectoryNamespace, id: string[], branch?: string):
     if (version <= last) throw new Error(`${id} lists version ${version} behind ${last}`);
     last = version;
     try {
-      history[version] = contentOf(await ns.table(id, { branch, version }).scan().toArrow());
+      const table = ns.table(id, { branch, version });
+      history[version] = contentOf(await table.scan().toArrow());
+      const ids = (await table.scan({ columns: ["_rowid"] }).toArrow()).getChild("_rowid");
+      if (new Set(ids).size !== ids?.length) throw new Error("two rows have one id");
     } catch (error) {
       throw new Error(`version ${version} of ${id} ${branch ?? ""} is unreadable: ${error}`, {
         cause: error,

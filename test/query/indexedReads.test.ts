@@ -89,6 +89,39 @@ it("rows that are given by their addresses are read without looking at others", 
   }
 });
 
+it("rows that are given by stable ids are read without looking at others, wherever they are by now", async () => {
+  const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  await using namespace = new DirectoryNamespace({ root, durability: "none", disk } as never);
+  const id = ["stable"];
+  const rows = await namespace
+    .table("t")
+    .scan({ columns: ["id", "text"] })
+    .toArrow();
+  await namespace.createTable({ id, stableRowIds: true }, rows);
+  await namespace.updateTable({ id, predicate: "id IN (7, 200000)", updates: [["text", "'new'"]] });
+  await namespace.deleteFromTable({ id, predicate: "id = 8" });
+  for (const [filter, ids] of [
+    ["_rowid in (6, 8, 200000)", [6, 200_000]],
+    ["_rowid = 7", [7]],
+    ["id > 7 and _rowid in (7, 9)", [9]],
+    ["_rowid = 9 or _rowid = 200000", [9, 200_000]],
+    ["_rowaddr = 9", [9]],
+    // Two rows before it have moved behind all others, and one is gone.
+    ["_rowoffset in (7, 299997)", [9, 7]],
+  ] as const) {
+    const scan = { filter, columns: ["id"] };
+    await namespace.table(id).scan(scan).toArrow();
+    disk.reset();
+    const found = await namespace.table(id).scan(scan).toArrow();
+    expect(Array.from(found.getChild("id") ?? []), filter).toEqual(ids);
+    expect(disk.bytesRead, filter).toBeLessThan(300_000);
+    const place = /_row(id|addr|offset)/.exec(filter)?.[0];
+    expect(await namespace.explainTableQueryPlan({ id, query: scan }), filter).toMatch(
+      new RegExp(`IndexSearch: query=.*values of ${place}`),
+    );
+  }
+});
+
 it("plans show which index answers what", async () => {
   await using namespace = new DirectoryNamespace({ root, durability: "none" });
   const explain = (query: object) => namespace.explainTableQueryPlan({ id: ["t"], query });

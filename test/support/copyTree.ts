@@ -1,13 +1,31 @@
 /** Copies of directories, as archives and snapshots of file systems make them. */
 
 import { execFile } from "node:child_process";
-import { cp } from "node:fs/promises";
+import { cp, rm } from "node:fs/promises";
 import { promisify } from "node:util";
+import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 
 const run = promisify(execFile);
 
-/** Copies a directory, with all times as they are: to the nanosecond where the platform can. */
+const MAX_ATTEMPTS = 5;
+
+/**
+ * Copies a directory, with all times as they are: to the nanosecond where the platform can. A lock that was kept for a
+ * moment may go meanwhile: the copy is begun anew then.
+ */
 export async function copyTree(from: string, to: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await copyOnce(from, to);
+      return;
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS || !String(error).includes(LOCK_NAME)) throw error;
+      await rm(to, { recursive: true, force: true });
+    }
+  }
+}
+
+async function copyOnce(from: string, to: string): Promise<void> {
   if (process.platform === "win32") await cp(from, to, { recursive: true, preserveTimestamps: true });
   else await run("cp", ["-a", from, to]);
 }

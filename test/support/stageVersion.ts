@@ -6,13 +6,15 @@ import { join } from "node:path";
 import { Transaction } from "../../src/format/table.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { newTransaction } from "../../src/table/commit/transaction.js";
+import { encodeRowIds } from "../../src/table/fragments/rowSequences.js";
+import { hasStableRowIds } from "../../src/table/versions/flags.js";
 import { findLatestVersion } from "../../src/table/versions/latestVersion.js";
 import { encodeManifestFile } from "../../src/table/versions/manifest.js";
 import { ManifestCache } from "../../src/table/versions/manifestCache.js";
 import { manifestName, versionsDirectory } from "../../src/table/versions/paths.js";
 
 /**
- * Stages a version with all rows of the latest twice; the second time with those that are deleted.
+ * Stages a version with all rows of the latest twice; the second time with those that are deleted, and as new rows.
  * @param tableRoot directory of the table or branch
  * @returns path of the staged file
  */
@@ -23,16 +25,22 @@ export async function stageDoubled(tableRoot: string, version: number): Promise<
   if (file === null) throw new Error(`no table at ${tableRoot}`);
   const { manifest, indexSectionBytes } = file;
   const first = (manifest.maxFragmentId ?? -1) + 1;
-  const again = manifest.fragments.map((fragment, index) => ({
-    ...fragment,
-    id: first + index,
+  let { nextRowId } = manifest;
+  const again = manifest.fragments.map((fragment, index) => {
+    const copy = { ...fragment, id: first + index };
     // Its name has the id in it.
-    deletionFile: undefined,
-  }));
+    copy.deletionFile = undefined;
+    if (hasStableRowIds(manifest)) {
+      copy.inlineRowIds = encodeRowIds({ step: 1, values: [nextRowId], counts: [fragment.physicalRows] });
+      nextRowId += fragment.physicalRows;
+    }
+    return copy;
+  });
   const doubled = {
     ...manifest,
     version,
     fragments: [...manifest.fragments, ...again],
+    nextRowId,
     maxFragmentId: again.length === 0 ? manifest.maxFragmentId : first + again.length - 1,
   };
   const append = newTransaction(latest?.version ?? 0, "append", { fragments: manifest.fragments });

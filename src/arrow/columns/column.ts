@@ -4,6 +4,8 @@
  * Conversions to and from apache-arrow `Data` are in `data.ts`.
  */
 
+import type { CodedValues } from "./codedValues.js";
+
 /** How the values of an Arrow type lie in memory and in a file. Every Arrow type maps to one of these. */
 export type Layout = LeafLayout | ListLayout | SizedListLayout | StructLayout;
 
@@ -130,6 +132,8 @@ export interface FixedColumn extends ColumnBase {
   readonly byteWidth: number;
   /** `length · byteWidth` bytes, little-endian values; slots of nulls hold anything. */
   readonly values: Uint8Array;
+  /** Set where values are made only when they are looked at: makes those of some rows. Not copied with the others. */
+  readonly make?: (rows: Uint32Array) => Uint8Array;
 }
 
 export interface BitsColumn extends ColumnBase {
@@ -144,6 +148,8 @@ export interface VariableColumn extends ColumnBase {
   /** `length + 1` ascending positions into `bytes`; need not start at 0. Slots of nulls may be non-empty. */
   readonly offsets: Int32Array | BigInt64Array;
   readonly bytes: Uint8Array;
+  /** Set where the values are decoded only when one of the others is looked at. Not copied with these. */
+  readonly coded?: CodedValues;
 }
 
 export interface FixedSizeListColumn extends ColumnBase {

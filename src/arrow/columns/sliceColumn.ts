@@ -1,5 +1,6 @@
 /** Slices a range of a column's rows, as a view. */
 
+import { codedColumn, sliceCoded } from "./codedColumn.js";
 import type { Column } from "./column.js";
 import { validityFrom } from "./validity.js";
 
@@ -25,6 +26,7 @@ export function sliceColumn(column: Column, start: number, length: number): Colu
     case "bits":
       return { kind: "bits", length, validity, bits: column.bits, bitOffset: column.bitOffset + start };
     case "variable": {
+      if (column.coded !== undefined) return codedColumn(sliceCoded(column.coded, start, length), validity);
       const offsets = column.offsets.subarray(start, start + length + 1);
       return { kind: "variable", length, validity, offsets, bytes: column.bytes };
     }

@@ -1,4 +1,5 @@
 /** Picks rows of a column by their indices. */
+import { takeCoded } from "./codedColumn.js";
 import type { Column, FixedSizeListColumn, ListColumn, Validity, VariableColumn } from "./column.js";
 import { areNarrow, checkOffsetRange, wordsOf } from "./offsets.js";
 import { isSet, takeBits, takeValidity } from "./validity.js";
@@ -21,7 +22,7 @@ export function takeColumn(column: Column, indices: Uint32Array): Column {
         length,
         validity,
         byteWidth,
-        values: takeFixed(column.values, byteWidth, indices),
+        values: column.make?.(indices) ?? takeFixed(column.values, byteWidth, indices),
       };
     }
     case "bits": {
@@ -159,6 +160,7 @@ export function takeVariable(
   indices: Uint32Array,
   skipped: Validity | null,
 ): { offsets: Int32Array | BigInt64Array; bytes: Uint8Array } {
+  if (column.coded !== undefined && skipped === null) return takeCoded(column.coded, indices);
   const { offsets, bytes } = column;
   return areNarrow(offsets)
     ? takeVariable32(offsets, bytes, indices, skipped)

@@ -9,7 +9,7 @@ import { dictionaryValidity, readIndices } from "../../arrow/columns/dictionarie
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { bothValid, isValid } from "../../arrow/columns/validity.js";
 import { atOnce } from "../../async/eventLoop.js";
-import { positionsOfOnes } from "../../bytes/bits.js";
+import { countOnes, positionsOfOnes } from "../../bytes/bits.js";
 import { pick } from "../kernels/choice.js";
 import { Combination, nullTest, truesOf } from "../kernels/logic.js";
 import { type Operand, plainColumn } from "../values/operands.js";
@@ -40,6 +40,11 @@ export function selectRows(condition: Bound, inputs: Inputs): Uint32Array | null
 export function* selectInSteps(condition: Bound, inputs: Inputs): Generator<void, Uint32Array | null> {
   const { rowCount } = inputs;
   return positionsOfOnes(truesOf(yield* runInSteps(condition, inputs), rowCount), rowCount);
+}
+
+/** The number of these rows. */
+export function* countInSteps(condition: Bound, inputs: Inputs): Generator<void, number> {
+  return countOnes(truesOf(yield* runInSteps(condition, inputs), inputs.rowCount), 0, inputs.rowCount);
 }
 
 function* runInSteps(node: Bound, inputs: Inputs): Generator<void, Operand> {
@@ -108,22 +113,23 @@ function callPerValue(node: BoundCall, operands: readonly Operand[], column: Dic
   const values = operands.map(
     (operand): Operand => (operand.step === 0 ? operand : { column: dictionary, step: 1 }),
   );
-  const used = usedValues(column);
+  const indices = readIndices(column);
+  const used = usedValues(column, indices);
   const results = callStrictly(node, values, dictionary.length, used);
-  const taken = takeColumn(results, readIndices(column));
+  const taken = takeColumn(results, indices);
   if (taken.kind === "null") return taken;
   return { ...taken, validity: bothValid(taken.validity, column.validity, column.length) } as Column;
 }
 
 /** The values of a dictionary that a row has: a function must not fail on any other. */
-function usedValues(column: DictionaryColumn): Validity | null {
+function usedValues(column: DictionaryColumn, indices: Uint32Array): Validity | null {
   const { length, dictionary, validity } = column;
   const bytes = new Uint8Array((dictionary.length + 7) >>> 3);
-  const indices = readIndices(column);
   let count = 0;
-  for (let row = 0; row < length; row++) {
+  // Mostly all values are found soon.
+  for (let row = 0; row < length && count < dictionary.length; row++) {
     const index = indices[row];
-    if (!isValid(validity, row) || (bytes[index >>> 3] >>> (index & 7)) & 1) continue;
+    if ((bytes[index >>> 3] >>> (index & 7)) & 1 || !isValid(validity, row)) continue;
     bytes[index >>> 3] |= 1 << (index & 7);
     count++;
   }

@@ -23,17 +23,47 @@ import {
 const listOperands = "a list is expected";
 
 /** The rows some of whose items have their bit set. */
-function anyItem(bits: Uint8Array, offsets: ArrayLike<number>, step: number, length: number): Uint8Array {
+function anyItem(
+  bits: Uint8Array,
+  offsets: Int32Array | Float64Array,
+  step: number,
+  length: number,
+): Uint8Array {
   const found = new Uint8Array((length + 7) >>> 3);
-  for (let row = 0; row < length; row++) {
-    const end = offsets[row * step + 1];
-    for (let item = offsets[row * step]; item < end; item++) {
-      if (((bits[item >>> 3] >>> (item & 7)) & 1) === 0) continue;
-      found[row >>> 3] |= 1 << (row & 7);
-      break;
+  const lists = step === 1 ? length : 1;
+  const end = offsets[lists];
+  // From one item that has its bit to the next: items without are passed over eight at a time, and their rows are not
+  // looked at.
+  for (let item = offsets[0], row = 0; item < end; ) {
+    const left = bits[item >>> 3] >>> (item & 7);
+    if (left === 0) {
+      item += 8 - (item & 7);
+      continue;
     }
+    item += 31 - Math.clz32(left & -left);
+    if (item >= end) break;
+    row = rowOf(item, offsets, row, lists);
+    found[row >>> 3] |= 1 << (row & 7);
+    item = offsets[++row];
   }
-  return found;
+  return step === 1 ? found : found.fill(-(found[0] & 1));
+}
+
+/**
+ * The row whose list holds an item, looked for in strides that double: mostly it is near.
+ * @param first a row that is not behind it
+ */
+function rowOf(item: number, offsets: Int32Array | Float64Array, first: number, lists: number): number {
+  let low = first;
+  let stride = 1;
+  for (; low + stride < lists && offsets[low + stride] <= item; stride *= 2) low += stride;
+  let high = Math.min(low + stride, lists);
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (offsets[middle] <= item) low = middle;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Sets the bits of nulls. */

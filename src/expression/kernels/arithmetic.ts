@@ -149,7 +149,9 @@ function quickResult(operator: NumberOperator, x: number, y: number): number {
     case "/":
       return y === 0 ? Number.NaN : Math.trunc(x / y);
     case "%":
-      return y === 0 ? Number.NaN : x % y;
+      if (y === 0) return Number.NaN;
+      // Remainders of doubles take ten times as long as those of integers of 32 bits.
+      return (x | 0) === x && (y | 0) === y ? ((x | 0) % (y | 0)) | 0 : x % y;
     default:
       return Number.NaN;
   }

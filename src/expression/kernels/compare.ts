@@ -21,6 +21,7 @@ import { listLane } from "../values/scalars.js";
 import { byteWidthOf, type ValueType } from "../values/types.js";
 import { compareInKernel } from "./compareKernel.js";
 import { compareNumber, type NumberRelation } from "./compareNumber.js";
+import { TextQuestions } from "./compareText.js";
 
 /** Which bits a loop sets. */
 type Relation = NumberRelation;
@@ -28,10 +29,13 @@ type Relation = NumberRelation;
 /** The comparison of two operands of `type`. */
 export function comparison(operator: ComparisonOperator, type: ValueType): ValueKernel {
   const [relation, isSwapped, isNegated] = RELATIONS[operator];
+  const questions = new TextQuestions();
   return ([left, right], length, valid) => {
     const first = isSwapped ? right : left;
     const second = isSwapped ? left : right;
-    const bits = relate(relation, first, second, type, length, valid);
+    const bits =
+      questions.ask(relation, first, second, length, valid) ??
+      relate(relation, first, second, type, length, valid);
     if (isNegated) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
     return bitsColumn(bits, length, valid);
   };

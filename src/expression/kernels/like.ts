@@ -8,9 +8,8 @@ import { Automaton } from "../regex/automaton.js";
 import { ANY_CHARACTER, anyCase, single } from "../regex/characterSets.js";
 import { type Pattern, parsePattern } from "../regex/pattern.js";
 import { bitsColumn, byteLane, decodeText, type ValueKernel } from "../values/operands.js";
-
-/** Tells whether a text of UTF-8 fits. */
-type Fits = (bytes: Uint8Array, start: number, end: number) => boolean;
+import { piecesAutomaton, relationAutomaton, type TextAutomaton } from "./textAutomaton.js";
+import { type Fits, TextQuestion } from "./textQuestion.js";
 
 /** @param escaping the character that makes a wildcard mean itself */
 export function likeKernel(
@@ -19,8 +18,36 @@ export function likeKernel(
   ignoresCase: boolean,
   isNegated: boolean,
 ): ValueKernel {
-  return textTest(likeTest(pattern, escaping, ignoresCase), isNegated);
+  const fits = likeTest(pattern, escaping, ignoresCase);
+  const plain = textTest(fits, isNegated);
+  const asked = ignoresCase ? null : automatonOf(piecesOf(pattern, escaping));
+  if (asked === null) return plain;
+  const question = new TextQuestion(asked, fits);
+  return (operands, length, valid) => {
+    const [{ column, step }] = operands;
+    const bits = step === 0 ? null : question.ask(column, length, valid);
+    if (bits === null) return plain(operands, length, valid);
+    if (isNegated) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
+    return bitsColumn(bits, length, valid);
+  };
 }
+
+/** Null for a pattern that is more than texts with anything between them. */
+function automatonOf(pieces: readonly Piece[]): TextAutomaton | null {
+  const texts: Uint8Array[] = [];
+  for (const piece of pieces) {
+    if (piece.kind === "one") return null;
+    if (piece.kind === "text") texts.push(encoder.encode(piece.text));
+  }
+  if (pieces.length <= 1 && pieces[0]?.kind !== "any") {
+    return relationAutomaton("equal", texts[0] ?? new Uint8Array(0));
+  }
+  if (texts.length === 0) return null;
+  const isFromStart = pieces[0].kind === "text";
+  return piecesAutomaton({ pieces: texts, isFromStart, isToEnd: pieces.at(-1)?.kind === "text" });
+}
+
+const encoder = new TextEncoder();
 
 /** Patterns of rows that are kept ready at once. */
 const MAX_PATTERNS = 256;

@@ -10,12 +10,14 @@ import {
   bitsColumn,
   bitsOf,
   byteLane,
+  type NumberLane,
   numbersOf,
   type ValueKernel,
   without,
   wordLane,
 } from "../values/operands.js";
 import { byteWidthOf, type ValueType } from "../values/types.js";
+import { closeIntegers, closePairs, HashBits } from "./integerSet.js";
 
 /**
  * @param items the values of the list, of `type`; nulls among them count for nothing but `hasNull`
@@ -30,7 +32,8 @@ export function membership(
   const find = finder(items, type);
   return ([operand], length, valid) => {
     const bits = new Uint8Array((length + 7) >>> 3);
-    find({ column: operand.column, step: operand.step }, length, bits);
+    find(operand.column, operand.step === 1 ? length : 1, bits);
+    if (operand.step === 0) bits.fill(-(bits[0] & 1));
     const found = hasNull ? bits.slice() : bits;
     if (isNegated) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
     if (!hasNull) return bitsColumn(bits, length, valid);
@@ -39,7 +42,8 @@ export function membership(
   };
 }
 
-type Find = (operand: { column: Column; step: 0 | 1 }, length: number, bits: Uint8Array) => void;
+/** Sets the bits of the first values of a column that are found. */
+type Find = (column: Column, length: number, bits: Uint8Array) => void;
 
 function finder(items: Column, type: ValueType): Find {
   const listed = { column: items, step: 1 as const };
@@ -54,8 +58,8 @@ function finder(items: Column, type: ValueType): Find {
         if ((bits[row >>> 3] >>> (row & 7)) & 1) hasTrue = true;
         else hasFalse = true;
       }
-      return (operand, length, target) => {
-        const own = bitsOf(operand, length);
+      return (column, length, target) => {
+        const own = bitsOf({ column, step: 1 }, length);
         for (let byte = 0; byte < target.length; byte++) {
           target[byte] = (hasTrue ? own[byte] : 0) | (hasFalse ? ~own[byte] : 0);
         }
@@ -81,11 +85,11 @@ function finder(items: Column, type: ValueType): Find {
         table.insert(hashBytes(lane.bytes, lane.offsets[row], lane.offsets[row + 1]), row);
       }
       const { slots, mask, entries, hashes } = table;
-      return (operand, length, target) => {
-        const { bytes, offsets } = byteLane(operand);
-        for (let row = 0, at = 0; row < length; row++, at += operand.step) {
-          const start = offsets[at];
-          const size = offsets[at + 1] - start;
+      return (column, length, target) => {
+        const { bytes, offsets } = byteLane({ column, step: 1 });
+        for (let row = 0; row < length; row++) {
+          const start = offsets[row];
+          const size = offsets[row + 1] - start;
           const hash = hashBytes(bytes, start, start + size);
           for (let slot = hash & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
             const entry = slots[slot] - 1;
@@ -119,19 +123,45 @@ function hashNumber(value: number): number {
   return scramble(Math.imul(floatWords[0], 31) ^ floatWords[1]);
 }
 
+/** What is there of some numbers, as words: `width` of each. */
+function wordsOf(items: Column, listed: Int32Array, width: number): Int32Array {
+  if (items.kind === "null") return new Int32Array(0);
+  const { validity } = items;
+  if (validity === null) return listed;
+  const words: number[] = [];
+  for (let row = 0; row < items.length; row++) {
+    if (!isValid(validity, row)) continue;
+    for (let word = 0; word < width; word++) words.push(listed[row * width + word]);
+  }
+  return Int32Array.from(words);
+}
+
+/** The numbers of a lane of integers as signed ones: the same words. */
+const signedOf = ({ buffer, byteOffset, length }: NumberLane): Int32Array =>
+  new Int32Array(buffer, byteOffset, length);
+
 function numberFinder(items: Column, type: ValueType): Find {
   const listed = numbersOf({ column: items, step: 1 }, type);
+  if (type.kind !== "float") {
+    const words = wordsOf(items, signedOf(listed), 1);
+    const look = words.length === 0 ? () => undefined : closeIntegers(words);
+    if (look !== null)
+      return (column, length, target) => look(signedOf(numbersOf({ column, step: 1 }, type)), length, target);
+  }
   const table = new HashTable(items.length, (one, other) => Object.is(listed[one], listed[other]));
   for (let row = 0; row < items.length; row++) {
     if (isValid(items.validity, row)) table.insert(hashNumber(listed[row]), row);
   }
+  const { filter } = table;
   const values = Float64Array.from(table.entries, (row) => listed[row]);
   const { slots, mask } = table;
-  return (operand, length, target) => {
-    const numbers = numbersOf(operand, type);
-    for (let row = 0, at = 0; row < length; row++, at += operand.step) {
-      const value = numbers[at];
-      for (let slot = hashNumber(value) & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
+  return (column, length, target) => {
+    const numbers = numbersOf({ column, step: 1 }, type);
+    for (let row = 0; row < length; row++) {
+      const value = numbers[row];
+      const hash = hashNumber(value);
+      if (!filter.mayHave(hash)) continue;
+      for (let slot = hash & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
         const item = values[slots[slot] - 1];
         if (item !== value && !(Number.isNaN(item) && Number.isNaN(value))) continue;
         target[row >>> 3] |= 1 << (row & 7);
@@ -143,6 +173,11 @@ function numberFinder(items: Column, type: ValueType): Find {
 
 function wordFinder(items: Column, width: number): Find {
   const listed = wordLane({ column: items, step: 1 });
+  if (width === 2) {
+    const words = wordsOf(items, listed, 2);
+    const look = words.length === 0 ? () => undefined : closePairs(words);
+    if (look !== null) return (column, length, target) => look(wordLane({ column, step: 1 }), length, target);
+  }
   const table = new HashTable(items.length, (one, other) => {
     for (let word = 0; word < width; word++) {
       if (listed[one * width + word] !== listed[other * width + word]) return false;
@@ -157,11 +192,13 @@ function wordFinder(items: Column, width: number): Find {
   for (let row = 0; row < items.length; row++) {
     if (isValid(items.validity, row)) table.insert(hashAt(listed, row * width), row);
   }
-  const { slots, mask, entries } = table;
-  return (operand, length, target) => {
-    const words = wordLane(operand);
-    for (let row = 0, at = 0; row < length; row++, at += operand.step * width) {
-      for (let slot = hashAt(words, at) & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
+  const { slots, mask, entries, filter } = table;
+  return (column, length, target) => {
+    const words = wordLane({ column, step: 1 });
+    for (let row = 0, at = 0; row < length; row++, at += width) {
+      const hash = hashAt(words, at);
+      if (!filter.mayHave(hash)) continue;
+      for (let slot = hash & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
         const item = entries[slots[slot] - 1] * width;
         let word = 0;
         while (word < width && words[at + word] === listed[item + word]) word++;
@@ -192,6 +229,7 @@ class HashTable {
   /** The row of each entry. */
   readonly entries: Int32Array;
   readonly hashes: Int32Array;
+  readonly filter: HashBits;
   #count = 0;
 
   readonly #isSame: (one: number, other: number) => boolean;
@@ -204,6 +242,7 @@ class HashTable {
     this.mask = 2 ** bits - 1;
     this.entries = new Int32Array(capacity);
     this.hashes = new Int32Array(capacity);
+    this.filter = new HashBits(capacity);
   }
 
   insert(hash: number, row: number): void {
@@ -214,6 +253,7 @@ class HashTable {
     }
     this.entries[this.#count] = row;
     this.hashes[this.#count] = hash;
+    this.filter.add(hash);
     this.slots[slot] = ++this.#count;
   }
 }

@@ -8,6 +8,7 @@
  * With the "encoded" bit clear, values are stored as they are.
  */
 
+import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
 import { HASH_PRIME } from "../../bytes/hash.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { BLOCK_CODES, FsstDecoder, fsstDecoder } from "./fsstDecodeKernel.js";
@@ -15,27 +16,20 @@ import { type FsstSymbolTable, HASH_SHIFT, trainFsst } from "./fsstTraining.js";
 
 const HEADER_BYTES = 8;
 const MAGIC = 0x46535354;
-const ESCAPE = 255;
 /** Largest position that offsets of 32 bits hold. */
 const MAXIMUM_BYTES = 0x7fffffff;
 
-export interface FsstSymbols {
-  /** Codes below this have a symbol. */
-  readonly count: number;
-  /** First four bytes of each code's symbol, little-endian. */
-  readonly low: Int32Array;
-  /** Last four bytes. */
-  readonly high: Int32Array;
-  /** Bytes of each code's symbol; 0 for codes that are not in use, and for the escape. */
-  readonly lengths: Uint8Array;
-}
+/** Symbols by the tables that hold them: a page may be decoded bit by bit. */
+const decodedTables = new WeakMap<Uint8Array, CodeSymbols>();
 
 /** Null where the table says that values are stored as they are. */
-export function decodeFsstSymbols(table: Uint8Array, origin: PageOrigin): FsstSymbols | null {
+export function decodeFsstSymbols(table: Uint8Array, origin: PageOrigin): CodeSymbols | null {
   if (table.length < HEADER_BYTES) throw corruptPage(origin, "FSST symbol table without header");
   const view = new DataView(table.buffer, table.byteOffset, table.byteLength);
   if (view.getUint32(4, true) !== MAGIC)
     throw corruptPage(origin, "FSST symbol table without its magic number");
+  const known = decodedTables.get(table);
+  if (known !== undefined) return known;
   const count = table[0];
   if ((table[3] & 1) === 0) return null;
   if (table.length < HEADER_BYTES + 9 * count)
@@ -50,7 +44,9 @@ export function decodeFsstSymbols(table: Uint8Array, origin: PageOrigin): FsstSy
     if (length < 1 || length > 8) throw corruptPage(origin, `FSST symbol of ${length} bytes`);
     lengths[code] = length;
   }
-  return { count, low, high, lengths };
+  const symbols = { count, low, high, lengths };
+  decodedTables.set(table, symbols);
+  return symbols;
 }
 
 /** Fewer codes than this are decoded faster than the kernel gets its symbols. */
@@ -61,7 +57,7 @@ const KERNEL_CODES = 2048;
  * values; they are overwritten with positions in the returned bytes.
  */
 export function decodeFsst(
-  symbols: FsstSymbols,
+  symbols: CodeSymbols,
   offsets: Int32Array,
   codes: Uint8Array,
   origin: PageOrigin,
@@ -76,7 +72,7 @@ export function decodeFsst(
 /** {@link decodeFsst} a block of codes at a time. */
 function decodeInKernel(
   decoder: FsstDecoder,
-  symbols: FsstSymbols,
+  symbols: CodeSymbols,
   offsets: Int32Array,
   codes: Uint8Array,
   origin: PageOrigin,
@@ -116,7 +112,7 @@ function decodeInKernel(
 
 /** {@link decodeFsst} for few codes, and where there is no kernel. */
 export function decodeFsstPlainly(
-  symbols: FsstSymbols,
+  symbols: CodeSymbols,
   offsets: Int32Array,
   codes: Uint8Array,
   origin: PageOrigin,
@@ -139,7 +135,7 @@ export function decodeFsstPlainly(
     }
     while (read < end) {
       const code = codes[read++];
-      if (code === ESCAPE) {
+      if (code === ESCAPE_CODE) {
         output[write++] = codes[read++];
       } else {
         const length = lengths[code];
@@ -161,7 +157,7 @@ export function decodeFsstPlainly(
 const SAMPLE_CODES = 1 << 15;
 
 /** Initial size of the output: what the first codes suggest, and some more. */
-function estimateSize({ lengths }: FsstSymbols, codes: Uint8Array, start: number, end: number): number {
+function estimateSize({ lengths }: CodeSymbols, codes: Uint8Array, start: number, end: number): number {
   const sampleEnd = Math.min(end, start + SAMPLE_CODES);
   let size = 0;
   for (let position = start; position < sampleEnd; position++) size += lengths[codes[position]];
@@ -304,7 +300,7 @@ function encodeRows(
           entry = shortCodes[low & 0xffff];
         }
         if (entry === 0) {
-          output[write] = ESCAPE;
+          output[write] = ESCAPE_CODE;
           output[write + 1] = low;
           write += 2;
           read++;
@@ -327,7 +323,7 @@ function encodeRows(
           entry = read + 1 === end ? byteCodes[low & 0xff] : shortCodes[low & 0xffff];
         }
         if (entry === 0) {
-          output[write] = ESCAPE;
+          output[write] = ESCAPE_CODE;
           output[write + 1] = low;
           write += 2;
           read++;

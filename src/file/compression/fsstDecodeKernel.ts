@@ -13,6 +13,7 @@
  * Addresses never leave the memory for any codes: each code takes one position and stores at most eight bytes.
  */
 
+import { ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
 import {
   add,
   atLeast,
@@ -40,7 +41,6 @@ import {
 
 /** Most codes of a block. */
 export const BLOCK_CODES = 8192;
-const ESCAPE = 255;
 
 const SYMBOLS = 0;
 const LENGTHS = SYMBOLS + 8 * 256;
@@ -90,7 +90,7 @@ const decodeKernel = (): Kernel | null =>
             store(constant(CONSUMED), subtract(get(read), constant(CODES))),
             leave(2),
           ),
-          block(leaveWhen(0, equal(get(code), constant(ESCAPE))), leave(2)),
+          block(leaveWhen(0, equal(get(code), constant(ESCAPE_CODE))), leave(2)),
           store8(get(write), load8(get(read), 1)),
           set(write, add(get(write), constant(1))),
           store(get(position), constant(-1), 4),

@@ -10,13 +10,15 @@
  * store values with length prefixes instead (fullZip.ts), under the same encodings.
  */
 
+import { codedColumn } from "../../arrow/columns/codedColumn.js";
+import type { CodeSymbols, DecodeCodes } from "../../arrow/columns/codedValues.js";
 import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { concatBytes } from "../../bytes/concat.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { encodingName } from "./fixed.js";
-import { decodeFsst, decodeFsstSymbols, type FsstSymbols } from "./fsst.js";
+import { decodeFsst, decodeFsstSymbols } from "./fsst.js";
 import { type Decompress, decompressor } from "./general.js";
 
 /** Largest position in the bytes of one page; offsets are gathered as 32-bit integers. */
@@ -28,7 +30,7 @@ export interface VariableEncoding {
   /** Undoes general compression, if there is any. */
   readonly decompress: Decompress | null;
   /** Set where the bytes are FSST codes. */
-  readonly symbols: FsstSymbols | null;
+  readonly symbols: CodeSymbols | null;
 }
 
 /** @throws UnsupportedError for an encoding that is not of variable width or not supported. */
@@ -37,7 +39,7 @@ export function resolveVariable(
   origin: PageOrigin,
 ): VariableEncoding {
   let decompress: Decompress | null = null;
-  let symbols: FsstSymbols | null = null;
+  let symbols: CodeSymbols | null = null;
   for (let node = encoding; node !== undefined; ) {
     if (node.variable !== undefined) {
       if (node.variable.values !== undefined) {
@@ -92,11 +94,16 @@ export class VariableChunks {
     this.byteCount += size;
   }
 
-  /** The values of all chunks, as a column without validity. */
-  finish(layout: VariableLayout): VariableColumn {
+  /**
+   * The values of all chunks, as a column without validity.
+   * @param allocate makes the memory of what chunks hold. Where it is given, codes are decoded when they are first looked at
+   */
+  finish(layout: VariableLayout, allocate?: (byteLength: number) => Uint8Array): VariableColumn {
     if (this.byteCount > MAXIMUM_POSITION) throw unsupportedPage(this.origin, "more than 2 GiB of values");
-    const offsets = new Int32Array(this.valueCount + 1);
-    const bytes = new Uint8Array(this.byteCount);
+    const offsetBytes = 4 * (this.valueCount + 1);
+    const own = alignedBytes(allocate?.(offsetBytes + this.byteCount) ?? new Uint8Array(offsetBytes), 4);
+    const offsets = new Int32Array(own.buffer, own.byteOffset, this.valueCount + 1);
+    const bytes = allocate === undefined ? new Uint8Array(this.byteCount) : own.subarray(offsetBytes);
     const stride = this.encoding.offsetBits / 32;
     let value = 0;
     let position = 0;
@@ -113,7 +120,15 @@ export class VariableChunks {
       value += count;
       position += end - start;
     }
-    return finishVariable(layout, this.encoding.symbols, offsets, bytes, this.origin);
+    const { symbols } = this.encoding;
+    if (allocate === undefined || symbols === null)
+      return finishVariable(layout, symbols, offsets, bytes, this.origin);
+    const decode: DecodeCodes = (own, codes) => {
+      // Nothing else: the column that these belong to has a validity of its own.
+      const { offsets, bytes } = finishVariable(layout, symbols, own, codes, this.origin);
+      return { offsets, bytes };
+    };
+    return codedColumn({ symbols, offsets, codes: bytes, decode }, null);
   }
 }
 
@@ -184,7 +199,7 @@ export function decodeVariableBlock(
 /** Decodes FSST codes, if `symbols` are given, and widens the offsets as the layout requires. */
 export function finishVariable(
   layout: VariableLayout,
-  symbols: FsstSymbols | null,
+  symbols: CodeSymbols | null,
   offsets: Int32Array,
   bytes: Uint8Array,
   origin: PageOrigin,

@@ -207,8 +207,13 @@ function decodePageEncoding(
 
 /** As many as most tables have columns. */
 const REMEMBERED_COLUMNS = 16;
-const recentColumns = new RecentMessages<ColumnMetadata>(REMEMBERED_COLUMNS);
-const recentEncodings = new RecentMessages<PageEncoding>(REMEMBERED_COLUMNS);
+/**
+ * Those of columns with many pages are longer, and so are those with a table of symbols, which each page has of its own:
+ * no other is the same.
+ */
+const REMEMBERED_BYTES = 1024;
+const recentColumns = new RecentMessages<ColumnMetadata>(REMEMBERED_COLUMNS, REMEMBERED_BYTES);
+const recentEncodings = new RecentMessages<PageEncoding>(REMEMBERED_COLUMNS, REMEMBERED_BYTES);
 
 function decodeDirectEncoding(
   bytes: Uint8Array,

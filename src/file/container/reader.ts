@@ -102,12 +102,14 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   const tail = new Tail(handle, tailBytes);
   const content = tailBytes.length === fileSize ? tailBytes : null;
   const footer = decodeFooter(
-    await tail.get({ byteOffset: fileSize - DATA_FILE_FOOTER_BYTES, length: DATA_FILE_FOOTER_BYTES }),
+    tailBytes.subarray(tailBytes.length - DATA_FILE_FOOTER_BYTES, tailBytes.length),
     path,
     fileSize,
   );
-  const globalBuffers = await readTable(tail, footer.globalTable, path);
-  const metadataRanges = await readTable(tail, footer.columnTable, path);
+  const { globalTable, columnTable } = footer;
+  const [globalBytes, columnBytes] = await tail.getAll([globalTable, columnTable]);
+  const globalBuffers = decodeTable(globalBytes, path, globalTable.byteOffset, fileSize);
+  const metadataRanges = decodeTable(columnBytes, path, columnTable.byteOffset, fileSize);
   const descriptorRange = globalBuffers[0];
   const metadataBytes = metadataRanges.reduce((sum, range) => sum + range.length, descriptorRange.length);
   if (metadataBytes > fileSize) {
@@ -115,6 +117,8 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   }
 
   const sections = await tail.getAll([descriptorRange, ...metadataRanges]);
+  // Views keep alive everything that was read with them: what is small, or kept anyway.
+  const isKept = content !== null && content.length <= MAX_SHARED_BYTES;
   const descriptor = decodeDescriptor(sections[0], { path, byteOffset: descriptorRange.byteOffset });
   const checksums = await readChecksums(tail, descriptor, descriptorRange, footer, metadataBytes, path);
   const hasGlobals = checksums !== null && checksums.globalCount > 0;
@@ -133,7 +137,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   const columns = metadataRanges.map(
     (range, index) =>
       new LazyColumn(
-        sections[index + 1],
+        isKept ? sections[index + 1] : sections[index + 1].slice(),
         range.byteOffset,
         path,
         fileSize,
@@ -166,7 +170,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   };
 }
 
-const recentSchemas = new RecentMessages<FileDescriptor["schema"]>(4);
+const recentSchemas = new RecentMessages<FileDescriptor["schema"]>(4, 16 * 1024);
 
 /** Decodes what writers put first, the schema, only where it is another than that of the files before. */
 function decodeDescriptor(bytes: Uint8Array, origin: Origin): FileDescriptor {
@@ -229,10 +233,6 @@ class Tail {
   }
 }
 
-async function readTable(tail: Tail, table: ByteRange, path: string): Promise<ByteRange[]> {
-  return decodeTable(await tail.get(table), path, table.byteOffset, tail.fileSize);
-}
-
 /** @param metadataBytes total length of the descriptor and the column metadata */
 async function readChecksums(
   tail: Tail,
@@ -274,8 +274,7 @@ class LazyColumn implements DataColumn {
     rowCount: number | null,
     bufferCount: number | undefined,
   ) {
-    // A copy: a view would keep alive everything that was read with it.
-    this.#bytes = bytes.slice();
+    this.#bytes = bytes;
     this.#byteOffset = byteOffset;
     this.#path = path;
     this.#fileSize = fileSize;

@@ -4,26 +4,28 @@
  * a message may share it with others and must not change it.
  */
 
-/** Longer messages are not remembered. */
-const MAX_BYTES = 16 * 1024;
-
 export class RecentMessages<Decoded> {
   readonly #most: number;
+  readonly #maxBytes: number;
   readonly #known: { readonly bytes: Uint8Array; readonly decoded: Decoded }[] = [];
   /** The place that the next message takes. */
   #next = 0;
 
-  /** @param most how many messages are remembered */
-  constructor(most: number) {
+  /**
+   * @param most how many messages are remembered
+   * @param maxBytes of a message that is remembered
+   */
+  constructor(most: number, maxBytes: number) {
     this.#most = most;
+    this.#maxBytes = maxBytes;
   }
 
   /** The message that was decoded from the same bytes, or else the one that `decode` returns. */
   get(bytes: Uint8Array, decode: () => Decoded): Decoded {
+    if (bytes.length > this.#maxBytes) return decode();
     const found = this.#known.find((known) => isSame(known.bytes, bytes));
     if (found !== undefined) return found.decoded;
     const decoded = decode();
-    if (bytes.length > MAX_BYTES) return decoded;
     // A copy: a view would keep alive everything that was read with it.
     this.#known[this.#next] = { bytes: bytes.slice(), decoded };
     this.#next = (this.#next + 1) % this.#most;

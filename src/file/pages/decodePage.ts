@@ -10,6 +10,7 @@
  * are in range, and memory is bounded by the page's size and `rowCount`.
  */
 
+import { codedColumn } from "../../arrow/columns/codedColumn.js";
 import {
   type Column,
   isEmptyStruct,
@@ -22,11 +23,10 @@ import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from
 import { assembleColumn } from "../events/assembleColumn.js";
 import { describeLayers, type Layers, validityOfLevels } from "../events/levels.js";
 import { blobEvents, descriptorLayout } from "../structural/blob.js";
-import type { AllocateValues } from "../structural/chunkValues.js";
 import { decodeConstant } from "../structural/constant.js";
 import { decodeEmptyStructs } from "../structural/emptyStruct.js";
 import { decodeFullZip } from "../structural/fullZip.js";
-import { decodeMiniBlock, type PageEvents } from "../structural/miniBlock.js";
+import { type DecodeOptions, decodeMiniBlock, type PageEvents } from "../structural/miniBlock.js";
 import { decodeArrayPage } from "../v20/decodeArray.js";
 import { decodeNestedArrays } from "../v20/nestedArrays.js";
 
@@ -34,7 +34,6 @@ import { decodeNestedArrays } from "../v20/nestedArrays.js";
  * Decodes a page into the spine that `layout` describes. The column may be a view over `buffers`, which nobody may
  * write into afterwards.
  * @param rowCount top-level rows of the page; sizes the result, so it must have been checked against the manifest.
- * @param allocate makes the memory of values of a fixed width in mini-block pages; default: fresh memory
  * @throws CorruptFileError where the buffers are not what `page` says.
  * @throws UnsupportedError for an encoding that is not read yet.
  */
@@ -44,7 +43,7 @@ export function decodePage(
   rowCount: number,
   buffers: readonly Uint8Array[],
   origin: PageOrigin,
-  allocate?: AllocateValues,
+  options: DecodeOptions = {},
 ): Column {
   if (page.array !== undefined) return decodeArrayPage(layout, page.array, rowCount, buffers, origin);
   if (page.nested !== undefined) return decodeNestedArrays(layout, page.nested, buffers, origin);
@@ -55,7 +54,7 @@ export function decodePage(
     const { layers: kinds, itemCount } = page.miniBlock;
     const layers = pageLayers(layout, kinds, origin);
     if (layers.listDepth === 0) expectRows(itemCount, flatCount, origin);
-    const events = decodeMiniBlock(leaf, page.miniBlock, layers, buffers, origin, allocate);
+    const events = decodeMiniBlock(leaf, page.miniBlock, layers, buffers, origin, options);
     return columnOf(layout, kinds, layers, events, rowCount, false, origin);
   }
   if (page.fullZip !== undefined) {
@@ -71,7 +70,8 @@ export function decodePage(
   if (page.constant !== undefined) {
     const { layers: kinds } = page.constant;
     const layers = pageLayers(layout, kinds, origin);
-    const events = decodeConstant(leaf, page.constant, layers, flatCount, buffers, origin);
+    const keepsOne = options.keepsDictionary === true && layers.listDepth === 0;
+    const events = decodeConstant(leaf, page.constant, layers, flatCount, buffers, origin, keepsOne);
     return columnOf(layout, kinds, layers, events, rowCount, events.allNull, origin);
   }
   if (page.blob !== undefined) {
@@ -141,7 +141,10 @@ function allNull(values: Column): Column {
   });
 }
 
-const withValidity = (column: Column, validity: Validity): Column => ({ ...column, validity });
+const withValidity = (column: Column, validity: Validity): Column =>
+  column.kind === "variable" && column.coded !== undefined
+    ? codedColumn(column.coded, validity)
+    : { ...column, validity };
 
 /** Name of a layout, for messages. */
 function layoutName(layout: LeafLayout): string {

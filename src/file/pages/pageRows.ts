@@ -102,17 +102,25 @@ export async function readPageRows<T>(
   );
 }
 
-/** A whole page of a file that is in memory; a copy if others share the file: what is handed out may reach callers. */
+/** Whether nothing of the bytes of a page outlives its decoding. */
+export const isCopiedOut = ({ layout }: DataPage): boolean =>
+  layout.miniBlock !== undefined && layout.miniBlock.dictionary === undefined;
+
+/**
+ * A whole page of a file that is in memory; a copy if others share the file and what is decoded may be a view: it may
+ * reach callers.
+ */
 function pageOf(
   file: DataFileMetadata,
   { columnIndex, pageIndex }: RowsRequest,
   content: Uint8Array,
 ): EncodedRows {
   const page = file.columns[columnIndex].pages[pageIndex];
+  const isCopy = file.sharesContent && !isCopiedOut(page);
   const buffers = page.bufferRanges.map(({ byteOffset, length }, buffer) => {
     const bytes = content.subarray(byteOffset, byteOffset + length);
     file.checksums?.verify(columnIndex, page.bufferIndex + buffer, bytes, file.path, byteOffset);
-    return file.sharesContent ? bytes.slice() : bytes;
+    return isCopy ? bytes.slice() : bytes;
   });
   const { rowCount, layout } = page;
   const origin = { path: file.path, byteOffset: page.bufferRanges[0]?.byteOffset ?? 0 };

@@ -94,7 +94,7 @@ export class PageWindows {
         ...rest,
       ],
       this.#encoded.origin,
-      (byteLength) => this.#memory.take(byteLength),
+      { allocate: (byteLength) => this.#memory.take(byteLength) },
     );
     return { start: starts[first], end: starts[last + 1], column };
   }

@@ -96,7 +96,8 @@ export function pickRows(
   const encoding = page.dictionary as CompressiveEncoding;
   const dictionary = decodeDictionaryValues(layout, encoding, buffers[2], page.dictionaryItemCount, origin);
   const indices = values.finish() as FixedColumn;
-  const resolve = () => resolveDictionary(layout, indices, dictionary, definition, origin) as LeafColumn;
+  const resolve = () =>
+    resolveDictionary(layout, indices, dictionary, definition, false, origin) as LeafColumn;
   return withValidity(page, definition, resolve, origin);
 }
 

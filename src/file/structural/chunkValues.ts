@@ -41,7 +41,8 @@ const LARGEST_EXPANSION = 1024;
 /**
  * Makes the {@link ChunkValues} for `count` values of `layout` under `encoding`.
  * @param pageBytes size of the page's buffers; a result out of all proportion to it is refused before it is read.
- * @param allocate makes the memory of values of a fixed width; default: fresh memory
+ * @param allocate makes the memory of values; default: fresh memory. Where it is given, coded values are
+ *   decoded when they are first looked at
  */
 export function chunkValues(
   layout: LeafLayout,
@@ -66,7 +67,7 @@ export function chunkValues(
     case "fixedSizeList":
       return listChunks(layout, encoding, count, pageBytes, origin);
     case "variable":
-      return variableChunks(layout, encoding, origin);
+      return variableChunks(layout, encoding, allocate, origin);
     case "packedStruct":
       return packedChunks(layout, encoding, count, pageBytes, origin);
     case "dictionary":
@@ -164,13 +165,14 @@ function expectWidth(decoder: FixedDecoder, bitsPerValue: number, origin: PageOr
 function variableChunks(
   layout: VariableLayout,
   encoding: CompressiveEncoding | undefined,
+  allocate: AllocateValues | undefined,
   origin: PageOrigin,
 ): ChunkValues {
   const chunks = new VariableChunks(resolveVariable(encoding, origin), origin);
   return {
     bufferCount: 1,
     append: (buffers, count) => chunks.append(buffers[0], count),
-    finish: () => chunks.finish(layout),
+    finish: () => chunks.finish(layout, allocate),
   };
 }
 

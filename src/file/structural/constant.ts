@@ -43,7 +43,10 @@ export type ConstantEvents = PageEvents & { readonly allNull: boolean };
 /** Bytes that a column in lists may always take. How many values are right is unknown; few bytes may announce many. */
 const UNQUESTIONED_BYTES = 2 ** 28;
 
-/** Decodes a page of `rowCount` rows, a number that the caller has checked. */
+/**
+ * Decodes a page of `rowCount` rows, a number that the caller has checked.
+ * @param keepsOne whether single values are kept once, in a dictionary
+ */
 export function decodeConstant(
   layout: LeafLayout,
   page: ConstantLayout,
@@ -51,6 +54,7 @@ export function decodeConstant(
   rowCount: number,
   buffers: readonly Uint8Array[],
   origin: PageOrigin,
+  keepsOne = false,
 ): ConstantEvents {
   if (buffers.length > 3) throw corruptPage(origin, `constant page with ${buffers.length} buffers`);
   const hasScalar = buffers.length % 2 === 1;
@@ -69,15 +73,28 @@ export function decodeConstant(
       throw corruptPage(origin, `${slotCount} equal values in the lists of ${rowCount} rows`);
     }
   }
+  const isOnce = keepsOne && (layout.kind === "fixed" || layout.kind === "variable");
+  const repeatValue = (value: Uint8Array): Column =>
+    isOnce
+      ? repeatedOnce(repeat(layout, value, 1, origin), slotCount)
+      : repeat(layout, value, slotCount, origin);
   if (hasScalar) {
     if (page.inlineValue !== undefined) throw corruptPage(origin, "constant page with two values");
     const value = decodeScalar(layout, buffers[0], origin);
-    return { values: repeat(layout, value, slotCount, origin), levels, allNull: false };
+    return { values: repeatValue(value), levels, allNull: false };
   }
   if (page.inlineValue !== undefined) {
-    return { values: repeat(layout, page.inlineValue, slotCount, origin), levels, allNull: false };
+    return { values: repeatValue(page.inlineValue), levels, allNull: false };
   }
   return { values: repeat(layout, null, slotCount, origin), levels, allNull: true };
+}
+
+/** A column of one value as a dictionary, whose indices are all the same. */
+function repeatedOnce(value: Column, length: number): Column {
+  if (value.kind !== "fixed" && value.kind !== "variable") return value;
+  const values = new Uint8Array(length);
+  const indices: FixedColumn = { kind: "fixed", length, validity: null, byteWidth: 1, values };
+  return { kind: "dictionary", length, validity: null, indices, dictionary: value };
 }
 
 /** Number of values of a page: one for each visible event. */

@@ -56,12 +56,16 @@ export function decodeDictionaryValues(
   return { kind: "fixed", byteWidth, length: count, validity: null, values };
 }
 
-/** Joins indices and dictionary into a column. Where `definition` is not 0, the index means nothing. */
+/**
+ * Joins indices and dictionary into a column. Where `definition` is not 0, the index means nothing.
+ * @param isKept whether any column has the values of a dictionary, and not only those of that layout
+ */
 export function resolveDictionary(
   layout: LeafLayout,
   indices: FixedColumn,
   dictionary: DictionaryValues,
   definition: Uint16Array | null,
+  isKept: boolean,
   origin: PageOrigin,
 ): Column {
   const numbers = indexNumbers(indices.values, indices.byteWidth, indices.length);
@@ -70,6 +74,7 @@ export function resolveDictionary(
     throw corruptPage(origin, `index ${numbers[misplaced]} into a dictionary of ${dictionary.length} values`);
   }
   if (layout.kind === "dictionary") return dictionaryColumn(layout, indices, dictionary, origin);
+  if (isKept) return { kind: "dictionary", length: indices.length, validity: null, indices, dictionary };
   if (dictionary.kind === "fixed") return gatherFixed(numbers, dictionary);
   return gatherVariable(numbers, dictionary, origin);
 }

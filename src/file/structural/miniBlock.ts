@@ -36,9 +36,21 @@ export interface PageEvents {
   readonly levels: Levels;
 }
 
+export interface DecodeOptions {
+  /**
+   * Makes the memory of values in mini-block pages; default: fresh memory. Where it is given, coded values of such pages
+   * are decoded when they are first looked at.
+   */
+  readonly allocate?: AllocateValues;
+  /**
+   * Whether values that the page stores once stay in a dictionary, though the layout has none: for a layout of single
+   * values. Default false.
+   */
+  readonly keepsDictionary?: boolean;
+}
+
 /**
  * Decodes a page. Its layout states the number of values; without lists, the caller has checked that number.
- * @param allocate makes the memory of values of a fixed width; default: fresh memory
  */
 export function decodeMiniBlock(
   layout: LeafLayout,
@@ -46,7 +58,7 @@ export function decodeMiniBlock(
   layers: Layers,
   buffers: readonly Uint8Array[],
   origin: PageOrigin,
-  allocate?: AllocateValues,
+  { allocate, keepsDictionary = false }: DecodeOptions = {},
 ): PageEvents {
   const hasDictionary = page.dictionary !== undefined;
   const bufferCount = 2 + (hasDictionary ? 1 : 0) + (page.repetitionIndexDepth > 0 ? 1 : 0);
@@ -72,7 +84,11 @@ export function decodeMiniBlock(
   );
   const indices = values.finish();
   if (indices.kind !== "fixed") throw corruptPage(origin, "dictionary indices of variable width");
-  return { values: resolveDictionary(layout, indices, dictionary, levels.definition, origin), levels };
+  const { definition } = levels;
+  return {
+    values: resolveDictionary(layout, indices, dictionary, definition, keepsDictionary, origin),
+    levels,
+  };
 }
 
 function indexChunks(page: MiniBlockLayout, pageBytes: number, origin: PageOrigin): ChunkValues {
@@ -104,14 +120,15 @@ export function planChunks(
   const wordBytes = page.hasLargeChunk ? 4 : 2;
   const chunkCount = chunkWords.length / wordBytes;
   if (!Number.isInteger(chunkCount)) throw corruptPage(origin, `${chunkWords.length} bytes of chunk words`);
-  const view = new DataView(chunkWords.buffer, chunkWords.byteOffset, chunkWords.byteLength);
   const offsets = new Float64Array(chunkCount + 1);
   const counts = new Float64Array(chunkCount);
   let position = 0;
   let left = page.itemCount;
   let levelCount = 0;
   for (let chunk = 0; chunk < chunkCount; chunk++) {
-    const word = page.hasLargeChunk ? view.getUint32(chunk * 4, true) : view.getUint16(chunk * 2, true);
+    const at = chunk * wordBytes;
+    let word = chunkWords[at] | (chunkWords[at + 1] << 8);
+    if (wordBytes === 4) word |= (chunkWords[at + 2] << 16) | (chunkWords[at + 3] << 24);
     const count = chunk === chunkCount - 1 ? left : 2 ** (word & 15);
     left -= count;
     if (left < 0) throw corruptPage(origin, `chunks hold more than the ${page.itemCount} values of the page`);

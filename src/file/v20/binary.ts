@@ -6,9 +6,10 @@
  *     fixedSizeBinary    an array of bytes of values that are all equally long
  */
 
+import type { CodeSymbols } from "../../arrow/columns/codedValues.js";
 import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
 import type { ArrayEncoding, Binary, FixedSizeBinary } from "../../format/encodings20.js";
-import { decodeFsstSymbols, type FsstSymbols } from "../compression/fsst.js";
+import { decodeFsstSymbols } from "../compression/fsst.js";
 import type { Compressor } from "../compression/general.js";
 import { finishVariable, MAXIMUM_POSITION } from "../compression/variable.js";
 import { corruptPage, unsupportedPage } from "../container/page.js";
@@ -47,7 +48,7 @@ export function decodeVariable(
 function decodeBinary(
   layout: VariableLayout,
   { indices, bytes: bytesEncoding, nullAdjustment }: Binary,
-  symbols: FsstSymbols | null,
+  symbols: CodeSymbols | null,
   count: number,
   page: PageBuffers,
 ): VariableColumn {

@@ -7,12 +7,16 @@
  */
 
 import { UnsupportedError } from "../../errors.js";
-import { stemEnglish } from "./englishStemmer.js";
 import { foldToAscii } from "./folding.js";
 import type { TextParameters } from "./parameters.js";
+import { type Stem, stemmerOf } from "./stemmer.js";
 import { stopWordsOf } from "./stopWords.js";
 
-export type UseToken = (token: string, position: number) => void;
+/**
+ * Takes a token: what the index holds, its position, and where the text has it, in UTF-16 code units from `start` to
+ * before `end`.
+ */
+export type UseToken = (token: string, position: number, start: number, end: number) => void;
 type Cut = (text: string, use: UseToken) => void;
 
 const WORDS = /[\p{Alphabetic}\p{N}]+/gu;
@@ -23,28 +27,35 @@ export class Analyzer {
   readonly #cut: Cut;
   readonly #maxBytes: number;
   readonly #lowerCase: boolean;
-  readonly #stem: ((word: string) => string) | null;
+  readonly #stem: Stem | null;
   readonly #stopWords: ReadonlySet<string> | null;
   readonly #folds: boolean;
 
-  /** @throws UnsupportedError where this release does not cut text as asked */
-  constructor(parameters: TextParameters) {
+  private constructor(parameters: TextParameters, stem: Stem | null) {
     this.#cut = cutterOf(parameters);
     this.#maxBytes = parameters.maxTokenLength ?? Number.POSITIVE_INFINITY;
     this.#lowerCase = parameters.lowerCase;
-    this.#stem = parameters.stem ? stemmerOf(parameters.language) : null;
+    this.#stem = stem;
     this.#stopWords = stopWords(parameters);
     this.#folds = parameters.asciiFolding;
   }
 
+  /**
+   * Loads what the parameters need.
+   * @throws UnsupportedError where this release does not cut text as asked
+   */
+  static async load(parameters: TextParameters): Promise<Analyzer> {
+    return new Analyzer(parameters, parameters.stem ? await stemmerOf(parameters.language) : null);
+  }
+
   /** Calls `use` with the tokens of a text, in their order. */
   tokens(text: string, use: UseToken): void {
-    this.#cut(text, (word, position) => {
+    this.#cut(text, (word, position, start, end) => {
       if (word.length * 3 >= this.#maxBytes && utf8Length(word) >= this.#maxBytes) return;
       let token = this.#lowerCase ? lowerCased(word) : word;
       if (this.#stem !== null) token = this.#stem(token);
       if (this.#stopWords?.has(token)) return;
-      use(this.#folds ? foldToAscii(token) : token, position);
+      use(this.#folds ? foldToAscii(token) : token, position, start, end);
     });
   }
 }
@@ -61,7 +72,7 @@ function cutterOf({ baseTokenizer, minNgramLength, maxNgramLength, prefixOnly }:
     case "whitespace":
       return cutBy(UNSPACED);
     case "raw":
-      return (text, use) => use(text, 0);
+      return (text, use) => use(text, 0, 0, text.length);
     case "ngram":
       return (text, use) => cutWindows(text, minNgramLength, maxNgramLength, prefixOnly, use);
     default:
@@ -73,7 +84,8 @@ const cutBy =
   (pattern: RegExp): Cut =>
   (text, use) => {
     let position = 0;
-    for (const [word] of text.matchAll(pattern)) use(word, position++);
+    for (const { 0: word, index } of text.matchAll(pattern))
+      use(word, position++, index, index + word.length);
   };
 
 const cutAny = cutBy(WORDS);
@@ -85,17 +97,20 @@ function cutWords(text: string, use: UseToken): void {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code >= 0x80) {
-      cutAny(start < 0 ? text.slice(at) : text.slice(start), (word, index) => use(word, position + index));
+      const from = start < 0 ? at : start;
+      cutAny(text.slice(from), (word, index, begin, end) =>
+        use(word, position + index, from + begin, from + end),
+      );
       return;
     }
     if (isWordByte(code)) {
       if (start < 0) start = at;
     } else if (start >= 0) {
-      use(text.slice(start, at), position++);
+      use(text.slice(start, at), position++, start, at);
       start = -1;
     }
   }
-  if (start >= 0) use(text.slice(start), position);
+  if (start >= 0) use(text.slice(start), position, start, text.length);
 }
 
 const isWordByte = (code: number): boolean =>
@@ -105,11 +120,14 @@ const isWordByte = (code: number): boolean =>
 function cutWindows(text: string, least: number, most: number, prefixOnly: boolean, use: UseToken): void {
   const characters = Array.from(text);
   const starts = prefixOnly ? Math.min(1, characters.length) : characters.length;
+  let from = 0;
   for (let start = 0; start < starts; start++) {
     for (let length = least; length <= most && start + length <= characters.length; length++) {
-      // Windows overlap: all are said to lie at the start.
-      use(characters.slice(start, start + length).join(""), 0);
+      const window = characters.slice(start, start + length).join("");
+      // Windows overlap: all are said to have the first position.
+      use(window, 0, from, from + window.length);
     }
+    from += characters[start].length;
   }
 }
 
@@ -133,13 +151,6 @@ function utf8Length(word: string): number {
   return bytes;
 }
 
-function stemmerOf(language: string): (word: string) => string {
-  if (language === "English") return stemEnglish;
-  throw new UnsupportedError(
-    `stem: words of the language ${language} are not stemmed by this release; give stem: false, or English`,
-  );
-}
-
 function stopWords(parameters: TextParameters): ReadonlySet<string> | null {
   const { removeStopWords, customStopWords, language } = parameters;
   if (!removeStopWords) return null;
@@ -147,6 +158,6 @@ function stopWords(parameters: TextParameters): ReadonlySet<string> | null {
   const words = stopWordsOf(language);
   if (words !== null) return words;
   throw new UnsupportedError(
-    `removeStopWords: those of the language ${language} are not known to this release; give removeStopWords: false, customStopWords, or English`,
+    `removeStopWords: those of the language ${language.slice(0, 80)} are not known to this release; give removeStopWords: false, or customStopWords`,
   );
 }

@@ -38,14 +38,14 @@ export const FTS: IndexKind = {
       }),
     );
   },
-  checkParameters(parameters) {
-    new Analyzer(parametersOf(parameters));
+  async checkParameters(parameters) {
+    await Analyzer.load(parametersOf(parameters));
   },
 
   async build(rows, target) {
     const parameters = parametersOf(target.parameters);
     const builder = new PartitionBuilder(target, parameters, 0);
-    await addRows(builder, new Analyzer(parameters), counted(rows, target));
+    await addRows(builder, await Analyzer.load(parameters), counted(rows, target));
     const metadata = await writeMetadata(target, parameters, builder.partitionIds);
     return [...builder.files, metadata];
   },
@@ -65,7 +65,7 @@ export const FTS: IndexKind = {
       }
     }
     const builder = new PartitionBuilder(target, parameters, ids.length);
-    await addRows(builder, first.analyzer, counted(rows, target));
+    await addRows(builder, await first.analyzer(), counted(rows, target));
     ids.push(...builder.partitionIds);
     return [...files, ...builder.files, await writeMetadata(target, parameters, ids)];
   },
@@ -124,18 +124,21 @@ async function addRows(
   await builder.flush();
 }
 
-/** The tokens of the texts of a row: each text goes on with the positions of the one before. */
+/**
+ * The tokens of the texts of a row: each text goes on with the positions of the one before.
+ * @param use takes where a text has the token, as {@link Analyzer.tokens} tells it, and the number of the text
+ */
 export function documentTokens(
   analyzer: Analyzer,
   texts: readonly string[],
-  use: (token: string, position: number) => void,
+  use: (token: string, position: number, start: number, end: number, text: number) => void,
 ): void {
   let base = 0;
-  for (const text of texts) {
+  for (const [number, text] of texts.entries()) {
     let last = -1;
-    analyzer.tokens(text, (token, position) => {
+    analyzer.tokens(text, (token, position, start, end) => {
       last = Math.max(last, position);
-      use(token, base + position);
+      use(token, base + position, start, end, number);
     });
     base += last + 1;
   }
@@ -163,6 +166,15 @@ export class RowTexts {
       if (isValid(items.validity, item)) texts.push(this.#text(items, item));
     }
     return texts;
+  }
+
+  /** The numbers of the texts of a row in its list, from 0 on: texts that are null are left out. Null for no list. */
+  numbersOf(row: number): readonly number[] | null {
+    const column = this.#column;
+    if (column.kind !== "list") return null;
+    const start = Number(column.offsets[row]);
+    const all = Array.from({ length: Number(column.offsets[row + 1]) - start }, (_, item) => item);
+    return all.filter((item) => isValid(column.items.validity, start + item));
   }
 
   #text({ offsets, bytes }: Extract<Column, { kind: "variable" }>, row: number): string {

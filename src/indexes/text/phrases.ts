@@ -1,7 +1,8 @@
 /** Finds words that follow each other. */
 
 import { lowerBound } from "../../rows/rowPositions.js";
-import type { PostingList } from "./postingList.js";
+import type { PostingArrays } from "./postingBlocks.js";
+import type { BlockView, PostingList } from "./postingList.js";
 
 /** A word of a query, and where it stands there. */
 export interface QueryWord {
@@ -34,39 +35,136 @@ export function isPhrase(
   return places.length > 0;
 }
 
-/** Reads the positions of a token in single documents. */
-export class PositionReader {
+/**
+ * The positions of each word at which it is part of the phrase; none where the words do not follow each other.
+ * @param positions of each word, ascending
+ */
+export function phrasePositions(
+  words: readonly QueryWord[],
+  positions: readonly (readonly number[])[],
+  slop: number,
+): number[][] {
+  const places = positions.map((all, word) => all.map((position) => position - words[word].position));
+  for (let word = 1; word < places.length; word++) {
+    places[word] = withNeighbour(places[word], places[word - 1], -slop, 0);
+  }
+  for (let word = places.length - 2; word >= 0; word--) {
+    places[word] = withNeighbour(places[word], places[word + 1], 0, slop);
+  }
+  return places.map((all, word) => all.map((place) => place + words[word].position));
+}
+
+/** Those of some numbers that have a neighbour at a distance between two bounds. Both lists ascend. */
+function withNeighbour(
+  all: readonly number[],
+  neighbours: readonly number[],
+  least: number,
+  most: number,
+): number[] {
+  let from = 0;
+  return all.filter((place) => {
+    while (from < neighbours.length && neighbours[from] < place + least) from++;
+    return from < neighbours.length && neighbours[from] <= place + most;
+  });
+}
+
+/**
+ * Tells of documents, one after the other, whether the words of a phrase follow each other.
+ * @param lists of each word
+ */
+export function phraseTest(
+  words: readonly QueryWord[],
+  lists: readonly PostingList[],
+  slop: number,
+): (document: number) => boolean {
+  const readers = new Map(lists.map((list) => [list, new PositionReader(list)]));
+  const ofWords = lists.map((list) => readers.get(list) as PositionReader);
+  const shifts = words.map(({ position }) => position - words[0].position);
+  const places = new Uint32Array(words.length);
+  return (document) => {
+    for (const reader of readers.values()) reader.seek(document);
+    if (slop === 0) return isExactPhrase(ofWords, shifts, places);
+    return isPhrase(
+      words,
+      ofWords.map(({ positions, start, end }) => positions.subarray(start, end)),
+      slop,
+    );
+  };
+}
+
+/** @param shifts how far each word is from the first @param places memory, a number for each word */
+function isExactPhrase(
+  words: readonly PositionReader[],
+  shifts: readonly number[],
+  places: Uint32Array,
+): boolean {
+  for (let word = 0; word < words.length; word++) places[word] = words[word].start;
+  const first = words[0];
+  for (let at = first.start; at < first.end; at++) {
+    let word = 1;
+    for (; word < words.length; word++) {
+      const { positions, end } = words[word];
+      const wanted = first.positions[at] + shifts[word];
+      let place = places[word];
+      while (place < end && positions[place] < wanted) place++;
+      places[word] = place;
+      if (place === end) return false;
+      if (positions[place] !== wanted) break;
+    }
+    if (word === words.length) return true;
+  }
+  return false;
+}
+
+/** Reads the positions of a token in single documents, which come in ascending order mostly. */
+class PositionReader {
   readonly #list: PostingList;
-  readonly #documents: Uint32Array;
-  readonly #frequencies: Uint32Array;
+  readonly #own: PostingArrays;
+  /** Where the positions of each document of the block begin. */
   readonly #starts: Uint32Array;
-  #positions: Uint32Array = new Uint32Array(0);
+  #view: BlockView | null = null;
   #block = -1;
-  #size = 0;
+  #index = 0;
+  /** Those of the document are from `start` to before `end`. */
+  positions: Uint32Array = new Uint32Array(0);
+  start = 0;
+  end = 0;
 
   constructor(list: PostingList) {
     this.#list = list;
-    this.#documents = new Uint32Array(list.blockSize);
-    this.#frequencies = new Uint32Array(list.blockSize);
+    this.#own = {
+      documents: new Uint32Array(list.blockSize),
+      frequencies: new Uint32Array(list.blockSize),
+    };
     this.#starts = new Uint32Array(list.blockSize + 1);
   }
 
   /** @param document that has the token */
-  of(document: number): Uint32Array {
-    this.#unpack(lowerBound(this.#list.firsts, document + 1) - 1);
-    const index = lowerBound(this.#documents.subarray(0, this.#size), document);
-    return this.#positions.subarray(this.#starts[index], this.#starts[index + 1]);
+  seek(document: number): void {
+    const view = this.#viewOf(document);
+    const { documents, start, end } = view;
+    let index = this.#index < end && documents[this.#index] <= document ? this.#index : start;
+    while (index < end && documents[index] < document) index++;
+    this.#index = index;
+    this.start = this.#starts[index - start];
+    this.end = this.#starts[index - start + 1];
   }
 
-  #unpack(block: number): void {
-    if (block === this.#block) return;
-    const into = { documents: this.#documents, frequencies: this.#frequencies };
-    this.#size = this.#list.read(block, into);
-    const frequencies = this.#frequencies.subarray(0, this.#size);
-    this.#positions = this.#list.positionsOf(block, frequencies);
-    for (const [index, frequency] of frequencies.entries()) {
-      this.#starts[index + 1] = this.#starts[index] + frequency;
+  #viewOf(document: number): BlockView {
+    const { firsts, blockCount } = this.#list;
+    const at = this.#block;
+    const isSame = at >= 0 && firsts[at] <= document && (at + 1 === blockCount || firsts[at + 1] > document);
+    if (isSame && this.#view !== null) return this.#view;
+    const block = lowerBound(firsts, document + 1) - 1;
+    const view = this.#list.view(block, this.#own);
+    const frequencies = view.frequencies.subarray(view.start, view.end);
+    this.positions = this.#list.positionsOf(block, frequencies);
+    for (let index = 0; index < frequencies.length; index++) {
+      this.#starts[index + 1] = this.#starts[index] + frequencies[index];
     }
+    this.#view = view;
     this.#block = block;
+    this.#index = view.start;
+    return view;
   }
 }

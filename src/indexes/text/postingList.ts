@@ -1,6 +1,10 @@
-/** The documents of one token in a partition, unpacked block by block when a query comes to them. */
+/**
+ * The documents of one token in a partition, unpacked block by block when a query comes to them. What was unpacked of a list
+ * that is not too long is kept with it: frequent words are in many queries.
+ */
 
 import { CorruptFileError, InternalError } from "../../errors.js";
+import type { KeptPostings } from "../kind.js";
 import {
   blockHead,
   checkBlockCount,
@@ -30,7 +34,21 @@ export interface PostingSource {
   readonly path: string;
 }
 
-export class PostingList {
+/** Documents of a block: what the arrays have from `start` to before `end`. */
+export interface BlockView extends PostingArrays {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Most documents of a list that keeps them: 8 MiB. */
+const MAX_KEPT = 2 ** 20;
+/** Most positions that a list keeps: 8 MiB. */
+const MAX_KEPT_POSITIONS = 2 ** 21;
+/** Bytes of memory of a block beside its own. */
+const BLOCK_OVERHEAD = 112;
+
+export class PostingList implements KeptPostings {
+  readonly kind = "postings";
   readonly #source: PostingSource;
   readonly count: number;
   readonly blockCount: number;
@@ -38,6 +56,12 @@ export class PostingList {
   readonly firsts: Uint32Array;
   /** The highest score of each block as the file has it; Infinity where it has none. */
   readonly scores: Float32Array;
+  readonly #packedBytes: number;
+  /** All documents, as far as they were unpacked; null where nothing was, or they are too many. */
+  #kept: PostingArrays | null = null;
+  readonly #isKept: Uint8Array;
+  readonly #keptPositions: (Uint32Array | undefined)[] = [];
+  #positionCount = 0;
 
   /** @throws CorruptFileError */
   constructor(source: PostingSource) {
@@ -56,6 +80,30 @@ export class PostingList {
     if (positions !== null && positions.offsets.length !== blocks.length) {
       this.#fail("positions are of another number of blocks");
     }
+    this.#isKept = new Uint8Array(blocks.length);
+    const bytes = blocks.reduce((sum, block) => sum + block.length, positions?.bytes.length ?? 0);
+    this.#packedBytes = 256 + bytes + BLOCK_OVERHEAD * blocks.length;
+  }
+
+  get memoryWeight(): number {
+    return this.#packedBytes + (this.#kept === null ? 0 : 8 * this.count) + 4 * this.#positionCount;
+  }
+
+  /** @param own arrays for the documents of a block, where the list does not keep them; their owner goes on with one block */
+  view(block: number, own: PostingArrays): BlockView {
+    if (this.count > MAX_KEPT) {
+      const end = this.read(block, own);
+      return { documents: own.documents, frequencies: own.frequencies, start: 0, end };
+    }
+    const start = block * this.blockSize;
+    const end = start + this.sizeOf(block);
+    this.#kept ??= { documents: new Uint32Array(this.count), frequencies: new Uint32Array(this.count) };
+    const { documents, frequencies } = this.#kept;
+    if (this.#isKept[block] === 0) {
+      this.read(block, { documents: documents.subarray(start), frequencies: frequencies.subarray(start) });
+      this.#isKept[block] = 1;
+    }
+    return { documents, frequencies, start, end };
   }
 
   /** Documents of a block. */
@@ -96,6 +144,17 @@ export class PostingList {
    * @param frequencies of these documents
    */
   positionsOf(block: number, frequencies: Uint32Array): Uint32Array {
+    const kept = this.#keptPositions[block];
+    if (kept !== undefined) return kept;
+    const found = this.#unpackPositions(block, frequencies);
+    if (this.#kept !== null && this.#positionCount + found.length <= MAX_KEPT_POSITIONS) {
+      this.#keptPositions[block] = found;
+      this.#positionCount += found.length;
+    }
+    return found;
+  }
+
+  #unpackPositions(block: number, frequencies: Uint32Array): Uint32Array {
     const { positions, path } = this.#source;
     if (positions === null) throw new InternalError("positions that were not asked for");
     const { bytes, offsets } = positions;

@@ -6,8 +6,8 @@
  */
 
 import { breathe } from "../../async/eventLoop.js";
-import { lowerBound } from "../../rows/rowPositions.js";
-import type { PostingList } from "./postingList.js";
+import type { PostingArrays } from "./postingBlocks.js";
+import type { BlockView, PostingList } from "./postingList.js";
 import { type Corpus, K1, lengthTerms, wordWeight } from "./score.js";
 
 /** A token that counts for a word of a query. */
@@ -42,6 +42,8 @@ export interface DocumentQuery {
 const WINDOW = 2048;
 /** Windows that are passed over between two looks at the clock. */
 const PASSED_WINDOWS = 64;
+/** Blocks whose documents are looked up between two looks at the clock. */
+const SCORED_BLOCKS = 16;
 /** Scores in files are single floats, and bounds are sums: what they may lose is added to them. */
 const SLACK = 1 + 2 ** -18;
 
@@ -51,6 +53,9 @@ export async function scoreDocuments(
   sink: DocumentSink,
   signal?: AbortSignal,
 ): Promise<void> {
+  const { neededWords, terms } = query;
+  const isOneEach = terms.length === neededWords && terms.every(({ word }, place) => word === place);
+  if (neededWords > 0 && isOneEach) return scoreCommon(query, sink, signal);
   const window = new Window(query);
   const count = query.lengths.length;
   for (let start = 0; start < count; start += WINDOW) {
@@ -65,16 +70,63 @@ export async function scoreDocuments(
   }
 }
 
-class Window {
+/**
+ * Calls the sink with the documents that have every token: those of the rarest are looked up in the others. Blocks of
+ * it are passed over whose documents are not good enough.
+ */
+async function scoreCommon(
+  query: DocumentQuery,
+  sink: DocumentSink,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const cursors = query.terms.map((term) => new Cursor(term, query));
+  const rarest = cursors.reduce((a, b) => (b.list.count < a.list.count ? b : a));
+  const others = cursors.filter((cursor) => cursor !== rarest).sort((a, b) => a.list.count - b.list.count);
+  const places = new Map(cursors.map((cursor, place) => [cursor, place]));
+  const placeOf = (cursor: Cursor): number => places.get(cursor) ?? 0;
+  const [place, theirs] = [placeOf(rarest), others.map(placeOf)];
+  const scores = new Float64Array(cursors.length);
+  const { firsts, blockCount } = rarest.list;
+  for (let block = 0; block < blockCount; block++) {
+    const next = block + 1 < blockCount ? firsts[block + 1] : query.lengths.length;
+    let bound = 0;
+    for (const cursor of cursors) {
+      const own = cursor.enter(firsts[block], next);
+      bound = own === 0 ? Number.NEGATIVE_INFINITY : bound + own;
+    }
+    if (bound > 0 && bound >= sink.threshold) {
+      const { documents, frequencies, start, end } = rarest.view(block);
+      for (let index = start; index < end; index++) {
+        const document = documents[index];
+        let found = 0;
+        while (found < others.length) {
+          const score = others[found].seek(document);
+          if (score === 0) break;
+          scores[theirs[found++]] = score;
+        }
+        if (found < others.length) continue;
+        scores[place] = rarest.score(document, frequencies[index]);
+        let sum = 0;
+        for (const score of scores) sum += score;
+        if (sum >= sink.threshold) sink.add(document, sum);
+      }
+    } else if (block % PASSED_WINDOWS !== 0) continue;
+    if (block % SCORED_BLOCKS !== 0) continue;
+    signal?.throwIfAborted();
+    await breathe();
+  }
+}
+
+class Window implements WindowScores {
   readonly #cursors: readonly Cursor[];
   readonly #neededWords: number;
-  readonly #scores = new Float64Array(WINDOW);
+  readonly scores = new Float64Array(WINDOW);
   /** Where all words are needed: how many of the first ones were found. Else whether any was. */
-  readonly #hits = new Uint32Array(WINDOW);
-  readonly #touched = new Uint16Array(WINDOW);
-  #touchedCount = 0;
-  #start = 0;
-  #end = 0;
+  readonly hits = new Uint32Array(WINDOW);
+  readonly touched = new Uint16Array(WINDOW);
+  touchedCount = 0;
+  start = 0;
+  end = 0;
 
   constructor(query: DocumentQuery) {
     this.#cursors = query.terms.map((term) => new Cursor(term, query));
@@ -83,8 +135,8 @@ class Window {
 
   /** @returns whether some document of the window may be good enough */
   enter(start: number, end: number, threshold: number): boolean {
-    this.#start = start;
-    this.#end = end;
+    this.start = start;
+    this.end = end;
     let best = 0;
     let word = 0;
     for (const cursor of this.#cursors) {
@@ -99,50 +151,28 @@ class Window {
 
   /** Scores documents that have all words. */
   scoreAll(): void {
-    const scores = this.#scores;
-    const hits = this.#hits;
-    for (const cursor of this.#cursors) {
-      if (cursor.bound === 0) continue;
-      const { word } = cursor;
-      cursor.visit(this.#start, this.#end, (at, score) => {
-        if (hits[at] !== word && hits[at] !== word + 1) return;
-        if (hits[at] === 0) this.#touched[this.#touchedCount++] = at;
-        hits[at] = word + 1;
-        scores[at] += score;
-      });
-    }
+    for (const cursor of this.#cursors) if (cursor.bound > 0) cursor.addNext(this);
   }
 
   /** Scores documents that have any token. */
   scoreAny(threshold: number): void {
-    const scores = this.#scores;
-    const hits = this.#hits;
     const cursors = this.#cursors.filter(({ bound }) => bound > 0);
     if (threshold > 0) cursors.sort((a, b) => b.bound - a.bound);
     let rest = cursors.reduce((sum, { bound }) => sum + bound, 0);
     for (const cursor of cursors) {
-      if (rest >= threshold) {
-        cursor.visit(this.#start, this.#end, (at, score) => {
-          if (hits[at] === 0) {
-            hits[at] = 1;
-            this.#touched[this.#touchedCount++] = at;
-          }
-          scores[at] += score;
-        });
-      } else {
+      if (rest >= threshold) cursor.addAll(this);
+      else {
         // A document that has only this token and the next ones is not good enough.
         if (!this.#reaches(threshold - rest)) return;
-        cursor.visit(this.#start, this.#end, (at, score) => {
-          if (hits[at] > 0) scores[at] += score;
-        });
+        cursor.addToFound(this);
       }
       rest -= cursor.bound;
     }
   }
 
   #reaches(score: number): boolean {
-    for (let index = 0; index < this.#touchedCount; index++) {
-      if (this.#scores[this.#touched[index]] >= score) return true;
+    for (let index = 0; index < this.touchedCount; index++) {
+      if (this.scores[this.touched[index]] >= score) return true;
     }
     return false;
   }
@@ -150,15 +180,25 @@ class Window {
   /** Hands on the documents that are good enough, and forgets all. */
   handOn(sink: DocumentSink): void {
     const needed = Math.max(1, this.#neededWords);
-    for (let index = 0; index < this.#touchedCount; index++) {
-      const at = this.#touched[index];
-      const score = this.#scores[at];
-      if (this.#hits[at] === needed && score >= sink.threshold) sink.add(this.#start + at, score);
-      this.#scores[at] = 0;
-      this.#hits[at] = 0;
+    for (let index = 0; index < this.touchedCount; index++) {
+      const at = this.touched[index];
+      const score = this.scores[at];
+      if (this.hits[at] === needed && score >= sink.threshold) sink.add(this.start + at, score);
+      this.scores[at] = 0;
+      this.hits[at] = 0;
     }
-    this.#touchedCount = 0;
+    this.touchedCount = 0;
   }
+}
+
+/** What the documents of a window have, by their places in it. */
+interface WindowScores {
+  readonly start: number;
+  readonly end: number;
+  readonly scores: Float64Array;
+  readonly hits: Uint32Array;
+  readonly touched: Uint16Array;
+  touchedCount: number;
 }
 
 /** Goes through the documents of a token. */
@@ -168,23 +208,26 @@ class Cursor {
   bound = 0;
   readonly #list: PostingList;
   readonly #lengths: Uint32Array;
-  readonly #documents: Uint32Array;
-  readonly #frequencies: Uint32Array;
+  readonly #own: PostingArrays;
   readonly #factor: number;
   readonly #base: number;
   readonly #perToken: number;
   readonly #boundFactor: number;
   readonly #highest: number;
   #block = 0;
+  #view: BlockView | null = null;
   #unpacked = -1;
-  #size = 0;
+  /** Where {@link seek} is in the block. */
+  #index = 0;
 
   constructor({ word, list, weight }: ScoredTerm, { corpus, own, lengths }: DocumentQuery) {
     this.word = word;
     this.#list = list;
     this.#lengths = lengths;
-    this.#documents = new Uint32Array(list.blockSize);
-    this.#frequencies = new Uint32Array(list.blockSize);
+    this.#own = {
+      documents: new Uint32Array(list.blockSize),
+      frequencies: new Uint32Array(list.blockSize),
+    };
     this.#factor = weight * (K1 + 1);
     const { base, perToken } = lengthTerms(corpus);
     this.#base = base;
@@ -197,7 +240,11 @@ class Cursor {
     this.#boundFactor = ownWeight > 0 ? (weight / ownWeight) * shorter * SLACK : Number.POSITIVE_INFINITY;
   }
 
-  /** Sets the bound for a window that comes after the one before. */
+  get list(): PostingList {
+    return this.#list;
+  }
+
+  /** Sets the bound for a range of documents that comes after the one before. */
   enter(start: number, end: number): number {
     const { firsts, scores, blockCount } = this.#list;
     while (this.#block + 1 < blockCount && firsts[this.#block + 1] <= start) this.#block++;
@@ -211,35 +258,124 @@ class Cursor {
     return this.bound;
   }
 
-  /** Calls `use` with the place in the window, and the score, of each document that has the token. */
-  visit(start: number, end: number, use: (at: number, score: number) => void): void {
+  /** The documents of a block. */
+  view(block: number): BlockView {
+    if (block !== this.#unpacked || this.#view === null) {
+      this.#view = this.#list.view(block, this.#own);
+      this.#unpacked = block;
+      this.#index = this.#view.start;
+    }
+    return this.#view;
+  }
+
+  /** The blocks that have documents of the range: the first, and behind the last. */
+  #blocks(end: number): number {
     const { firsts, blockCount } = this.#list;
-    const documents = this.#documents;
-    const frequencies = this.#frequencies;
-    for (let block = this.#block; block < blockCount && firsts[block] < end; block++) {
-      if (block !== this.#unpacked) {
-        this.#size = this.#list.read(block, this);
-        this.#unpacked = block;
-      }
-      const size = this.#size;
-      for (
-        let index = documents[0] >= start ? 0 : lowerBound(documents.subarray(0, size), start);
-        index < size && documents[index] < end;
-        index++
-      ) {
+    let block = this.#block;
+    while (block < blockCount && firsts[block] < end) block++;
+    return block;
+  }
+
+  /** Adds scores to all documents of the window that have the token. */
+  addAll(window: WindowScores): void {
+    const { start, end, scores, hits, touched } = window;
+    const lengths = this.#lengths;
+    const [factor, base, perToken] = [this.#factor, this.#base, this.#perToken];
+    let count = window.touchedCount;
+    const last = this.#blocks(end);
+    for (let block = this.#block; block < last; block++) {
+      const { documents, frequencies, ...range } = this.view(block);
+      for (let index = firstFrom(documents, range, start); index < range.end; index++) {
         const document = documents[index];
+        if (document >= end) break;
+        const at = document - start;
+        if (hits[at] === 0) {
+          hits[at] = 1;
+          touched[count++] = at;
+        }
         const frequency = frequencies[index];
-        const norm = this.#base + this.#perToken * this.#lengths[document];
-        use(document - start, (this.#factor * frequency) / (frequency + norm));
+        scores[at] += (factor * frequency) / (frequency + base + perToken * lengths[document]);
+      }
+    }
+    window.touchedCount = count;
+  }
+
+  /** Adds scores to those documents of the window that other tokens have found. */
+  addToFound(window: WindowScores): void {
+    const { start, end, scores, hits } = window;
+    const last = this.#blocks(end);
+    for (let block = this.#block; block < last; block++) {
+      const { documents, frequencies, ...range } = this.view(block);
+      for (let index = firstFrom(documents, range, start); index < range.end; index++) {
+        const document = documents[index];
+        if (document >= end) break;
+        const at = document - start;
+        if (hits[at] > 0) scores[at] += this.score(document, frequencies[index]);
       }
     }
   }
 
-  get documents(): Uint32Array {
-    return this.#documents;
+  /** Adds scores to those documents of the window that have all words before this one, and takes down that they have it. */
+  addNext(window: WindowScores): void {
+    const { start, end, scores, hits, touched } = window;
+    const { word } = this;
+    const last = this.#blocks(end);
+    for (let block = this.#block; block < last; block++) {
+      const { documents, frequencies, ...range } = this.view(block);
+      for (let index = firstFrom(documents, range, start); index < range.end; index++) {
+        const document = documents[index];
+        if (document >= end) break;
+        const at = document - start;
+        if (hits[at] !== word && hits[at] !== word + 1) continue;
+        if (hits[at] === 0) touched[window.touchedCount++] = at;
+        hits[at] = word + 1;
+        scores[at] += this.score(document, frequencies[index]);
+      }
+    }
   }
 
-  get frequencies(): Uint32Array {
-    return this.#frequencies;
+  score(document: number, frequency: number): number {
+    return (this.#factor * frequency) / (frequency + this.#base + this.#perToken * this.#lengths[document]);
   }
+
+  /** The score of a document, which comes after those asked for before; 0 where it does not have the token. */
+  seek(document: number): number {
+    const { firsts, blockCount } = this.#list;
+    let block = Math.max(this.#unpacked, this.#block);
+    while (block + 1 < blockCount && firsts[block + 1] <= document) block++;
+    if (firsts[block] > document) return 0;
+    const { documents, frequencies, end } = this.view(block);
+    let index = this.#index;
+    for (let step = 0; step < NEAR && index < end && documents[index] < document; step++) index++;
+    if (index < end && documents[index] < document) {
+      let high = end;
+      while (index < high) {
+        const middle = (index + high) >>> 1;
+        if (documents[middle] < document) index = middle + 1;
+        else high = middle;
+      }
+    }
+    this.#index = index;
+    return index < end && documents[index] === document ? this.score(document, frequencies[index]) : 0;
+  }
+}
+
+/** Documents that are looked at one by one before a search halves what is left of a block. */
+const NEAR = 8;
+
+/** The index of the first document in a block that is not before another. */
+function firstFrom(
+  documents: Uint32Array,
+  { start, end }: { start: number; end: number },
+  from: number,
+): number {
+  if (documents[start] >= from) return start;
+  let low = start;
+  let high = end;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (documents[middle] < from) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

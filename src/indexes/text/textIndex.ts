@@ -31,7 +31,7 @@ export class TextIndex implements OpenIndex {
   readonly partitions: readonly TextPartition[];
   /** Fragments whose documents do not count. */
   readonly deletedFragments: ReadonlySet<number>;
-  #analyzer: Analyzer | null = null;
+  #analyzer: Promise<Analyzer> | null = null;
 
   constructor(
     parameters: TextParameters,
@@ -44,8 +44,8 @@ export class TextIndex implements OpenIndex {
   }
 
   /** @throws UnsupportedError where this release does not cut text as the index does */
-  get analyzer(): Analyzer {
-    this.#analyzer ??= new Analyzer(this.parameters);
+  analyzer(): Promise<Analyzer> {
+    this.#analyzer ??= Analyzer.load(this.parameters);
     return this.#analyzer;
   }
 

@@ -13,7 +13,7 @@
 import type { Column, StructColumn, VariableColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { goThrough } from "../../async/eventLoop.js";
+import { breathe, goThrough } from "../../async/eventLoop.js";
 import { compareBytes } from "../../bytes/compare.js";
 import { InternalError } from "../../errors.js";
 import {
@@ -56,6 +56,16 @@ export interface TokenTable {
   /** The place of the first token that does not come before some bytes. */
   lowerBound(bytes: Uint8Array): number;
 }
+
+/**
+ * What tells of most tokens that they differ from a word by more than a few letters: two numbers for each token, by its
+ * place. The first has a bit for each of its letters, several letters with the same one; the second is their number.
+ */
+export type TokenLetters = Uint32Array;
+
+/** Adds a letter to the first number of {@link TokenLetters}. */
+export const withLetter = (bits: number, letter: number): number =>
+  (bits | (1 << ((letter ^ (letter >>> 5)) & 31))) >>> 0;
 
 /** The documents of a token, and where it is in each. */
 export interface TokenPostings extends Postings {
@@ -167,6 +177,26 @@ export class TextPartition {
     return new SortedTokens(texts as VariableColumn, words);
   }
 
+  /** The letters of the tokens of {@link tokens}; they are kept in memory. */
+  async letters(table: TokenTable): Promise<TokenLetters> {
+    const part = await this.#files.parts.get(`${this.#tokens.cacheKey}letters`, async () => {
+      const letters = new Uint32Array(2 * table.count);
+      for (let place = 0; place < table.count; place++) {
+        let bits = 0;
+        let count = 0;
+        for (const letter of lettersOf(table.token(place))) {
+          bits = withLetter(bits, letter);
+          count++;
+        }
+        letters[2 * place] = bits;
+        letters[2 * place + 1] = count;
+        if (place % STEP_TOKENS === 0) await breathe();
+      }
+      return { value: uint32Column(letters), weight: 128 + letters.byteLength };
+    });
+    return integerWords(part as Column, this.#tokens.path);
+  }
+
   async #walkFst(signal: AbortSignal | undefined): Promise<Column[]> {
     const [bytes] = bytesOf(await this.#tokens.column("_token_fst_bytes", signal));
     if (bytes === undefined) return this.#tokens.fail("holds no map of tokens");
@@ -204,17 +234,15 @@ export class TextPartition {
     const { parts } = this.#files;
     const keyOf = (id: number): string =>
       `${this.#invert.cacheKey}${withPositions ? "positions" : "list"}|${id}`;
-    const found = Array.from(ids, (id) => parts.peek(keyOf(id)));
+    const found = Array.from(ids, (id) => parts.peek(keyOf(id)) as PostingList | undefined);
     const missing = ids.filter((_, index) => found[index] === undefined);
     const read = missing.length === 0 ? [] : await this.#readLists(missing, withPositions, signal);
     let next = 0;
     return Array.from(ids, (id, index) => {
-      let part = found[index];
-      if (part === undefined) {
-        part = read[next++];
-        parts.set(keyOf(id), part, rowWeight(part));
-      }
-      return this.#listOf(part as StructColumn, withPositions);
+      const list = found[index] ?? this.#listOf(read[next++], withPositions);
+      // What is kept of a list grows with the queries that come to it.
+      parts.set(keyOf(id), list, list.memoryWeight);
+      return list;
     });
   }
 
@@ -281,6 +309,16 @@ export class TextPartition {
   }
 }
 
+/** Tokens between two looks at the clock. */
+const STEP_TOKENS = 1024;
+const DECODER = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** The code points of a token. */
+export function lettersOf(token: Uint8Array): ArrayLike<number> & Iterable<number> {
+  if (token.every((byte) => byte < 0x80)) return token;
+  return Array.from(DECODER.decode(token), (letter) => letter.codePointAt(0) ?? 0);
+}
+
 const weightOf = (column: Column): number => {
   if (column.kind === "fixed") return column.values.byteLength;
   return column.kind === "variable" ? column.bytes.byteLength + column.offsets.byteLength : 0;
@@ -311,18 +349,6 @@ function listsOf(column: Column, path: string): { items: Column; start: number; 
 function packedPositions(bytes: Column, offsets: Column, path: string): PackedPositions {
   const [{ items, start, end }] = listsOf(offsets, path);
   return { bytes: bytesOf(bytes)[0], offsets: integerWords(items, path).subarray(start, end) };
-}
-
-/** Bytes of memory of a part, about. */
-function rowWeight(column: Column): number {
-  switch (column.kind) {
-    case "struct":
-      return 256 + column.children.reduce((sum, child) => sum + rowWeight(child), 0);
-    case "list":
-      return 64 + column.offsets.byteLength + rowWeight(column.items);
-    default:
-      return weightOf(column);
-  }
 }
 
 function checkSorted(columns: Column[], file: OpenIndexFile): Column[] {

@@ -11,7 +11,8 @@ import { type IndexedVectors, sampleVectors } from "./indexedVectors.js";
 import { trainCentroids } from "./kmeans.js";
 import { METRIC_NAMES, vectorItemOf } from "./metric.js";
 import { codeKindOf, hasGraphs } from "./vectorKindNames.js";
-import { encodedRows, type IvfModelParts, type VectorParameters, writeIvf } from "./writeIvf.js";
+import { VectorWork } from "./vectorWork.js";
+import { addRows, type IvfModelParts, type VectorParameters, writeIvf } from "./writeIvf.js";
 
 /** Rows of a partition where nobody says how many. */
 const PARTITION_ROWS = { FLAT: 4096, PQ: 8192, SQ: 8192 } as const;
@@ -49,11 +50,12 @@ export async function buildIvf(
     throw new InvalidInputError(`column: no row of ${target.field.name} has a vector to index`);
   const { signal } = target;
   const by = metric === "dot" ? "dot" : "l2";
-  const options = { metric: by, count, dimension, maxRounds: maxIterations, seed: SEED, signal } as const;
-  const centroids = await trainCentroids(sample, options);
-  const model = await modelOf(kind, indexed, parameters, sample, centroids, signal);
+  const work = new VectorWork(target.workers, signal);
+  const options = { ...({ metric: by, count, dimension, maxRounds: maxIterations } as const), seed: SEED };
+  const centroids = await trainCentroids(sample, { ...options, work, signal });
+  const model = await modelOf(kind, indexed, parameters, sample, centroids, work, signal);
   const parts: IvfModelParts = { kind, indexed, centroids, model };
-  return writeIvf(parts, (encoder, lengths) => encodedRows(rows, target, parts, encoder, lengths), target);
+  return writeIvf(parts, (into, encoding) => addRows(rows, target, encoding, into), target);
 }
 
 /** @throws InvalidInputError for a column without vectors */
@@ -83,6 +85,7 @@ async function modelOf(
   parameters: VectorParameters,
   sample: Float32Array,
   centroids: Float32Array,
+  work: VectorWork,
   signal: AbortSignal | undefined,
 ): Promise<CodeModel> {
   switch (codeKindOf(kind)) {
@@ -91,6 +94,6 @@ async function modelOf(
     case "SQ":
       return trainBounds(sample);
     case "PQ":
-      return trainCodebook(indexed, parameters, sample, centroids, SEED, signal);
+      return trainCodebook(indexed, parameters, sample, centroids, SEED, work, signal);
   }
 }

@@ -16,6 +16,7 @@ import { Tensor } from "../../format/vectorIndex.js";
 import type { OpenIndexFile } from "../indexFile.js";
 import type { Codebook } from "./codebook.js";
 import { arrangeWords, fillSquaresInKernel } from "./codebookKernel.js";
+import { codeSumsInKernel } from "./codeSumsKernel.js";
 import { distanceToRow, fillDistances, queryVector } from "./distance.js";
 import type { Metric, VectorItem } from "./metric.js";
 import { jsonMembers, type TensorNumbers, tensorValues } from "./tensors.js";
@@ -209,6 +210,7 @@ function addUpCodes(
   codes: Uint8Array,
   sums: Float32Array,
 ): void {
+  if (bits === 8 && codeSumsInKernel(table, codes, isTransposed, sums)) return;
   const rowCount = sums.length;
   const byteCount = (parts * bits) / 8;
   const [step, stride] = isTransposed ? [1, rowCount] : [byteCount, 1];

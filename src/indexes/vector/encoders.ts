@@ -2,13 +2,17 @@
 
 import type { LogicalType } from "../../arrow/types/type.js";
 import { breathe } from "../../async/eventLoop.js";
+import type { Task } from "../../async/workerPool.js";
 import { encodeHalfFloat } from "../../bytes/halfFloat.js";
+import { isSharedMemory } from "../../bytes/sharedCopy.js";
 import { TENSOR_TYPES, Tensor } from "../../format/vectorIndex.js";
 import type { Codebook } from "./codebook.js";
 import type { CodeModel } from "./codes.js";
 import type { IndexedVectors } from "./indexedVectors.js";
-import { assignVectors, seededNumbers, trainCentroids } from "./kmeans.js";
+import { assignVectors, centroidsOf, newKeys, someVectors, trainCentroids } from "./kmeans.js";
 import { encodeVector, ITEM_BYTES } from "./metric.js";
+import { type Centroids, findNearest } from "./nearestKernel.js";
+import type { VectorWork } from "./vectorWork.js";
 
 export interface Encoder {
   readonly model: CodeModel;
@@ -23,26 +27,99 @@ export interface Encoder {
   readonly codebook: Tensor | null;
   /** What readers are told. @param codebook number of its global buffer */
   storage(codebook: number): object;
+  /** Products of values that the code of a vector takes. */
+  readonly products: number;
   /** @param vectors one behind the other, each with the number of its partition */
-  encode(vectors: Float32Array, partitions: Uint32Array): Uint8Array | Promise<Uint8Array>;
+  encode(vectors: Float32Array, partitions: Uint32Array): Uint8Array;
 }
 
-const BYTE: LogicalType = { kind: "int", bits: 8, signed: false };
+/** What vectors are put into partitions and encoded by. */
+export interface EncodingParts {
+  readonly model: CodeModel;
+  readonly indexed: IndexedVectors;
+  readonly centroids: Centroids;
+  /** The first of the keys of codewords, part by part. */
+  readonly wordKey: number;
+}
 
-/** Encodes by a model that there is. */
-export function encoderOf(
+/** The same where threads can see it. */
+export function encodingParts(
   model: CodeModel,
   indexed: IndexedVectors,
   centroids: Float32Array,
-  signal?: AbortSignal,
-): Encoder {
+  work: VectorWork,
+): EncodingParts {
+  const { dimension, metric } = indexed;
+  const shared = centroidsOf(work.share(centroids), { dimension, metric: metric === "dot" ? "dot" : "l2" });
+  if (model.kind !== "PQ") return { model, indexed, centroids: shared, wordKey: 0 };
+  const words = work.share(Float32Array.from(model.words));
+  return { model: { ...model, words }, indexed, centroids: shared, wordKey: newKeys(model.parts) };
+}
+
+/** Partitions of vectors, and their codes. */
+export interface EncodedVectors {
+  readonly partitions: Uint32Array;
+  readonly codes: Uint8Array;
+}
+
+interface EncodeInput {
+  readonly parts: EncodingParts;
+  readonly values: Float32Array;
+}
+
+export const ENCODE_VECTORS: Task<EncodeInput, EncodedVectors> = {
+  name: "encodeVectors",
+  run({ parts, values }) {
+    const partitions = new Uint32Array(values.length / parts.indexed.dimension);
+    findNearest(parts.centroids, values, partitions, new Float32Array(partitions.length));
+    return { partitions, codes: encoderOf(parts).encode(values, partitions) };
+  },
+  memoryOf: ({ partitions, codes }) =>
+    [partitions.buffer, codes.buffer].filter((memory): memory is ArrayBuffer => !isSharedMemory(memory)),
+};
+
+/** Puts vectors into partitions, and encodes them. */
+export async function encodeVectors(
+  parts: EncodingParts,
+  encoder: Encoder,
+  vectors: Float32Array,
+  work: VectorWork,
+): Promise<EncodedVectors> {
+  const { dimension } = parts.indexed;
+  const { codeBytes } = encoder;
+  const rowCount = vectors.length / dimension;
+  const partitions = new Uint32Array(rowCount);
+  // Vectors that are their own codes stay where they are.
+  const areCodes = encoder.products === 0;
+  const codes = areCodes ? bytesOf(vectors) : new Uint8Array(rowCount * codeBytes);
+  const shared = work.share(vectors);
+  await work.run({
+    task: ENCODE_VECTORS,
+    rowCount,
+    products: parts.centroids.values.length + encoder.products,
+    inputOf: (start, end) => ({ parts, values: shared.subarray(start * dimension, end * dimension) }),
+    take(start, own) {
+      partitions.set(own.partitions, start);
+      if (!areCodes) codes.set(own.codes, start * codeBytes);
+    },
+  });
+  return { partitions, codes };
+}
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
+
+const BYTE: LogicalType = { kind: "int", bits: 8, signed: false };
+
+export function encoderOf(parts: EncodingParts): Encoder {
+  const { model, indexed } = parts;
   switch (model.kind) {
     case "FLAT":
       return flatEncoder(indexed);
     case "SQ":
       return sqEncoder(indexed, model);
     case "PQ":
-      return pqEncoder(indexed, model, centroids, signal);
+      return pqEncoder(parts, model);
   }
 }
 
@@ -56,11 +133,12 @@ function flatEncoder({ item, dimension }: IndexedVectors): Encoder {
     codeLength: dimension,
     codeBytes: dimension * ITEM_BYTES[item],
     codebook: null,
+    products: item === "float32" ? 0 : dimension,
     storage: () => ({ dim: dimension }),
     encode(vectors) {
       if (item === "float16") return new Uint8Array(Uint16Array.from(vectors, encodeHalfFloat).buffer);
       if (item === "float64") return new Uint8Array(Float64Array.from(vectors).buffer);
-      return new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength);
+      return bytesOf(vectors);
     },
   };
 }
@@ -86,11 +164,16 @@ function sqEncoder({ dimension }: IndexedVectors, model: Extract<CodeModel, { ki
     codeLength: dimension,
     codeBytes: dimension,
     codebook: null,
+    products: dimension,
     storage: () => ({ dim: dimension, num_bits: 8, bounds: { start, end } }),
-    encode: (vectors) =>
-      Uint8Array.from(vectors, (value) =>
-        width === 0 ? 0 : Math.max(0, Math.min(255, Math.trunc((value - start) / width))),
-      ),
+    encode(vectors) {
+      const codes = new Uint8Array(vectors.length);
+      if (width === 0) return codes;
+      for (let at = 0; at < codes.length; at++) {
+        codes[at] = Math.max(0, Math.min(255, (vectors[at] - start) / width));
+      }
+      return codes;
+    },
   };
 }
 
@@ -109,6 +192,7 @@ export async function trainCodebook(
   sample: Float32Array,
   centroids: Float32Array,
   seed: number,
+  work: VectorWork,
   signal: AbortSignal | undefined,
 ): Promise<Extract<CodeModel, { kind: "PQ" }>> {
   const { numSubVectors: parts = defaultParts(dimension), numBits = 8 } = parameters;
@@ -116,22 +200,17 @@ export async function trainCodebook(
   const wordCount = 2 ** bits;
   const width = dimension / parts;
   const trained = someVectors(sample, dimension, WORD_SAMPLE_RATE * wordCount, seed);
-  const partitions = new Uint32Array(trained.length / dimension);
-  const by = { metric: metric === "dot" ? "dot" : "l2", dimension, signal } as const;
-  await assignVectors(trained, centroids, by, (firstRow, nearest) => partitions.set(nearest, firstRow));
-  const residuals = metric === "dot" ? trained : lessCentroids(trained, partitions, centroids, dimension);
+  const by = centroidsOf(centroids, { metric: metric === "dot" ? "dot" : "l2", dimension });
+  const { nearest } = await assignVectors(trained, by, work);
+  const residuals = metric === "dot" ? trained : lessCentroids(trained, nearest, centroids, dimension);
   await breathe();
   const words = new Float32Array(wordCount * dimension);
   const maxRounds = Math.min(MAX_WORD_ROUNDS, parameters.maxIterations ?? MAX_WORD_ROUNDS);
   for (let part = 0; part < parts; part++) {
     const options = {
-      metric: "l2",
-      count: wordCount,
-      dimension: width,
-      maxRounds,
-      seed: seed + part,
-      signal,
-    } as const;
+      ...({ metric: "l2", count: wordCount, dimension: width, maxRounds, seed: seed + part } as const),
+      ...{ work, signal },
+    };
     const own = await trainCentroids(partOf(residuals, dimension, part, width), options);
     words.set(own, part * wordCount * width);
     await breathe();
@@ -140,14 +219,12 @@ export async function trainCodebook(
 }
 
 function pqEncoder(
-  { item, dimension, metric }: IndexedVectors,
+  { indexed: { item, dimension, metric }, centroids, wordKey }: EncodingParts,
   { bits, parts, words }: Codebook,
-  centroids: Float32Array,
-  signal: AbortSignal | undefined,
 ): Encoder {
   const wordCount = 2 ** bits;
   const width = dimension / parts;
-  const numbers = Float32Array.from(words);
+  const numbers = words instanceof Float32Array ? words : Float32Array.from(words);
   const codeBytes = (parts * bits) / 8;
   return {
     model: { kind: "PQ", bits, parts, dimension, words, isTransposed: false },
@@ -161,6 +238,7 @@ function pqEncoder(
       shape: [wordCount, dimension],
       data: encodeVector(item, Float64Array.from(words)),
     }),
+    products: wordCount * dimension,
     storage: (position) => ({
       codebook_position: position,
       nbits: bits,
@@ -169,38 +247,24 @@ function pqEncoder(
       codebook_tensor: [],
       transposed: false,
     }),
-    async encode(vectors, own) {
-      const encoded = metric === "dot" ? vectors : lessCentroids(vectors, own, centroids, dimension);
+    encode(vectors, own) {
+      const encoded = metric === "dot" ? vectors : lessCentroids(vectors, own, centroids.values, dimension);
       const codes = new Uint8Array(own.length * codeBytes);
+      const nearest = new Uint32Array(own.length);
+      const scores = new Float32Array(own.length);
       for (let part = 0; part < parts; part++) {
-        const ofPart = numbers.subarray(part * wordCount * width, (part + 1) * wordCount * width);
-        const split = partOf(encoded, dimension, part, width);
-        const options = { metric: "l2", dimension: width, signal } as const;
-        await assignVectors(split, ofPart, options, (firstRow, nearest) => {
-          for (const [row, code] of nearest.entries()) {
-            const at = (firstRow + row) * codeBytes;
-            if (bits === 8) codes[at + part] = code;
-            else codes[at + (part >>> 1)] |= code << (4 * (part & 1));
-          }
-        });
+        const values = numbers.subarray(part * wordCount * width, (part + 1) * wordCount * width);
+        const of = { values, dimension: width, metric: "l2", key: wordKey + part } as const;
+        findNearest(of, partOf(encoded, dimension, part, width), nearest, scores);
+        for (let row = 0; row < nearest.length; row++) {
+          const at = row * codeBytes;
+          if (bits === 8) codes[at + part] = nearest[row];
+          else codes[at + (part >>> 1)] |= nearest[row] << (4 * (part & 1));
+        }
       }
       return codes;
     },
   };
-}
-
-/** At most so many of some vectors. */
-function someVectors(vectors: Float32Array, dimension: number, most: number, seed: number): Float32Array {
-  const count = vectors.length / dimension;
-  if (count <= most) return vectors;
-  const next = seededNumbers(seed);
-  const some = new Float32Array(most * dimension);
-  for (let row = 0; row < most; row++) {
-    // One of each of equal stretches.
-    const from = Math.floor(((row + next()) * count) / most) * dimension;
-    some.set(vectors.subarray(from, from + dimension), row * dimension);
-  }
-  return some;
 }
 
 /** Residuals: what is left of vectors without the centroids of their partitions. */
@@ -211,9 +275,9 @@ function lessCentroids(
   dimension: number,
 ): Float32Array {
   const residuals = new Float32Array(vectors.length);
-  for (const [row, partition] of partitions.entries()) {
+  for (let row = 0; row < partitions.length; row++) {
     const at = row * dimension;
-    const centre = partition * dimension;
+    const centre = partitions[row] * dimension;
     for (let index = 0; index < dimension; index++) {
       residuals[at + index] = vectors[at + index] - centroids[centre + index];
     }

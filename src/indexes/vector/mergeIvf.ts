@@ -9,7 +9,8 @@ import { integerWords, uint64Column } from "../indexFile.js";
 import type { IndexRows, IndexTarget, WrittenIndexFile } from "../kind.js";
 import type { RowMoves } from "../moves.js";
 import type { IvfIndex } from "./ivfIndex.js";
-import { codedRows, encodedRows, writeIvf } from "./writeIvf.js";
+import type { PartitionedRows } from "./partitionedRows.js";
+import { addRows, idBytes, writeIvf } from "./writeIvf.js";
 
 /**
  * @param old one segment
@@ -25,34 +26,34 @@ export async function mergeIvf(
   const { parts } = old;
   return writeIvf(
     parts,
-    async function* (encoder, lengths) {
-      yield* oldRows(old, moves, encoder.codeBytes, lengths, target.signal);
-      yield* encodedRows(rows, target, parts, encoder, lengths);
+    async (into, encoding) => {
+      await addOldRows(old, moves, into, encoding.encoder.codeBytes, target.signal);
+      await addRows(rows, target, encoding, into);
     },
     target,
   );
 }
 
-/** The rows that are left of a segment. */
-async function* oldRows(
+/** Adds the rows that are left of a segment. */
+async function addOldRows(
   old: IvfIndex,
   moves: RowMoves | null,
+  into: PartitionedRows,
   codeBytes: number,
-  lengths: Uint32Array,
   signal: AbortSignal | undefined,
-): AsyncGenerator<IndexRows, void, undefined> {
+): Promise<void> {
   for await (const { partition, ids, codes } of old.codedRows(signal)) {
     const words = integerWords(ids, old.path);
     const moved = moves?.move(words) ?? { ids: words, kept: null };
     const { kept } = moved;
     const count = kept?.length ?? ids.length;
     if (count === 0) continue;
-    lengths[partition] += count;
     const all = uint64Column(moved.ids);
-    const rows = new Uint32Array(count).fill(partition);
-    yield kept === null
-      ? codedRows(rows, all, codes, codeBytes)
-      : codedRows(rows, takeColumn(all, kept), takenCodes(codes, kept, codeBytes), codeBytes);
+    await into.add({
+      partitions: new Uint32Array(count).fill(partition),
+      ids: idBytes(kept === null ? all : takeColumn(all, kept)),
+      codes: kept === null ? codes : takenCodes(codes, kept, codeBytes),
+    });
   }
 }
 

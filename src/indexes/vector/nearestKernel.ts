@@ -1,9 +1,9 @@
 /**
- * The nearest centroid of each of many vectors, as a WebAssembly kernel. Of a vector x, the centroid c with the greatest
- * x · c - |c|² / 2 is the nearest; by dot product, that with the greatest x · c. Sixteen centroids are measured at once, four
- * to a vector of sums: they lie value by value beside each other. The memory of the kernel:
+ * The nearest centroid of each of many vectors, as a WebAssembly kernel. Of a vector x, the centroid c with the greatest score
+ * x · c - |c|² / 2 is the nearest; by dot product, that with the greatest score x · c. Two vectors are measured from sixteen
+ * centroids at once, four of these to a vector of sums: they lie value by value beside each other. The memory of the kernel:
  *
- *     found       {@link PIECE_ROWS} times 32 bytes: for each of four lanes the greatest sum, then the numbers of the centroids
+ *     found       {@link PIECE_ROWS} times 32 bytes: for each of four lanes the greatest score, then the numbers of the centroids
  *     values      {@link PIECE_BYTES} of vectors, filled up with zeros to whole steps of 4 values
  *     centroids   {@link CENTROID_BYTES} in groups: what the 16 sums begin with, then the 16 first values, and so on
  */
@@ -39,79 +39,95 @@ const GROUP_BYTES = GROUP * 4;
 const STEP = 4;
 
 const FOUND = 0;
-const VALUES = FOUND + PIECE_ROWS * 32;
+const FOUND_BYTES = 32;
+const VALUES = FOUND + PIECE_ROWS * FOUND_BYTES;
 const CENTROIDS = VALUES + PIECE_BYTES;
 const PAGES = (CENTROIDS + CENTROID_BYTES) / 65_536;
 
 const wordsOf = (words: readonly number[]): number[] => [...new Uint8Array(Int32Array.from(words).buffer)];
 
+const LANES = [0, 1, 2, 3];
+/** Vectors that are measured at once: each value of a centroid that is loaded serves all of them. */
+const PAIR = ["a", "b"] as const;
+
 const nearestKernel = (): Kernel | null =>
   kernel({
-    parameters: ["rows", "groups", "steps"],
-    locals: ["row", "value", "first", "centroid", "left", "target"],
+    parameters: ["pairs", "groups", "steps", "rowBytes"],
+    locals: ["pair", "value_a", "value_b", "first", "centroid", "left", "target"],
     vectors: [
-      ...["sum0", "sum1", "sum2", "sum3", "factor", "greatest", "place", "isGreater"],
-      ...["current", "number"],
+      ...PAIR.flatMap((row) => [`factor_${row}`, ...LANES.map((lane) => `sum${lane}_${row}`)]),
+      ...["own", "greatest", "place", "isGreater", "current", "number"],
     ],
     pages: PAGES,
     body: (local) => {
-      const [rows, groups, steps, row, value] = ["rows", "groups", "steps", "row", "value"].map(local);
-      const [first, centroid, left, target] = ["first", "centroid", "left", "target"].map(local);
+      const [pairs, groups, steps, rowBytes] = ["pairs", "groups", "steps", "rowBytes"].map(local);
+      const [pair, first, centroid, left, target] = ["pair", "first", "centroid", "left", "target"].map(
+        local,
+      );
       const [greatest, place, current, number] = ["greatest", "place", "current", "number"].map(local);
-      const [factor, isGreater] = ["factor", "isGreater"].map(local);
-      const sums = [0, 1, 2, 3].map((lane) => local(`sum${lane}`));
+      const [own, isGreater] = ["own", "isGreater"].map(local);
+      const rows = PAIR.map((row) => ({
+        value: local(`value_${row}`),
+        factor: local(`factor_${row}`),
+        sums: LANES.map((lane) => local(`sum${lane}_${row}`)),
+      }));
       const multiply = Array.from(
         { length: STEP },
         (_, index): Code => [
-          set(factor, vectorOfFloat(get(value), index * 4)),
-          sums.map((sum, lane) => {
-            const own = vectorLoad(get(centroid), index * GROUP_BYTES + lane * 16);
-            return set(
-              sum,
-              laneNumbers("f32x4", "add", get(sum), laneNumbers("f32x4", "multiply", get(factor), own)),
-            );
-          }),
+          rows.map(({ factor, value }) => set(factor, vectorOfFloat(get(value), index * 4))),
+          LANES.map((lane) => [
+            set(own, vectorLoad(get(centroid), index * GROUP_BYTES + lane * 16)),
+            rows.map(({ factor, sums }) => {
+              const product = laneNumbers("f32x4", "multiply", get(factor), get(own));
+              return set(sums[lane], laneNumbers("f32x4", "add", get(sums[lane]), product));
+            }),
+          ]),
         ],
       );
-      const compare = sums.map(
-        (sum): Code => [
-          set(isGreater, floatsAbove(get(sum), get(greatest))),
-          set(greatest, choose(get(sum), get(greatest), get(isGreater))),
-          set(place, choose(get(number), get(place), get(isGreater))),
-          set(number, laneNumbers("i32x4", "add", get(number), vectorOfWords(4))),
-        ],
-      );
+      const compare = (sums: readonly number[], offset: number): Code => [
+        set(greatest, vectorLoad(get(target), offset)),
+        set(place, vectorLoad(get(target), offset + 16)),
+        set(number, get(current)),
+        sums.map(
+          (sum): Code => [
+            set(isGreater, floatsAbove(get(sum), get(greatest))),
+            set(greatest, choose(get(sum), get(greatest), get(isGreater))),
+            set(place, choose(get(number), get(place), get(isGreater))),
+            set(number, laneNumbers("i32x4", "add", get(number), vectorOfWords(4))),
+          ],
+        ),
+        vectorStore(get(target), get(greatest), offset),
+        vectorStore(get(target), get(place), offset + 16),
+      ];
+      const [a, b] = rows;
+      const measurePair = [
+        rows.map(({ sums }) => sums.map((sum, lane) => set(sum, vectorLoad(get(first), lane * 16)))),
+        set(centroid, add(get(first), constant(GROUP_BYTES))),
+        set(b.value, add(get(a.value), get(rowBytes))),
+        set(left, get(steps)),
+        loop(
+          multiply,
+          rows.map(({ value }) => set(value, add(get(value), constant(STEP * 4)))),
+          set(centroid, add(get(centroid), constant(STEP * GROUP_BYTES))),
+          set(left, subtract(get(left), constant(1))),
+          leaveWhen(0, get(left)),
+        ),
+        // The next pair begins where the second vector ended.
+        set(a.value, get(b.value)),
+        rows.map(({ sums }, place) => compare(sums, place * FOUND_BYTES)),
+        set(target, add(get(target), constant(2 * FOUND_BYTES))),
+      ];
       // Group by group, so that the centroids of one stay near while all vectors pass by.
       return [
         set(current, vectorConstant(wordsOf([0, 1, 2, 3]))),
         set(first, constant(CENTROIDS)),
         loop(
-          set(value, constant(VALUES)),
+          set(a.value, constant(VALUES)),
           set(target, constant(FOUND)),
-          set(row, get(rows)),
-          loop(
-            sums.map((sum, lane) => set(sum, vectorLoad(get(first), lane * 16))),
-            set(centroid, add(get(first), constant(GROUP_BYTES))),
-            set(left, get(steps)),
-            loop(
-              multiply,
-              set(value, add(get(value), constant(STEP * 4))),
-              set(centroid, add(get(centroid), constant(STEP * GROUP_BYTES))),
-              set(left, subtract(get(left), constant(1))),
-              leaveWhen(0, get(left)),
-            ),
-            set(greatest, vectorLoad(get(target))),
-            set(place, vectorLoad(get(target), 16)),
-            set(number, get(current)),
-            compare,
-            vectorStore(get(target), get(greatest)),
-            vectorStore(get(target), get(place), 16),
-            set(target, add(get(target), constant(32))),
-            set(row, subtract(get(row), constant(1))),
-            leaveWhen(0, get(row)),
-          ),
+          set(pair, get(pairs)),
+          loop(measurePair, set(pair, subtract(get(pair), constant(1))), leaveWhen(0, get(pair))),
           set(current, get(number)),
-          // The last vector left off where the next group begins.
+          // The last pair left off where the next group begins.
           set(first, get(centroid)),
           set(groups, subtract(get(groups), constant(1))),
           leaveWhen(0, get(groups)),
@@ -123,32 +139,82 @@ const nearestKernel = (): Kernel | null =>
 /** Only tests and benchmarks switch it off. */
 export const nearestKernelUse = new KernelUse(nearestKernel);
 
-/** Centroids in the memory of the kernel. */
-export interface LoadedCentroids {
-  /**
-   * Finds the nearest centroid of each of some vectors.
-   * @param nearest gets their numbers; of several, the first
-   * @param distances gets the distances, squared; by dot product 1 - the product
-   */
-  find(values: Float32Array, rowCount: number, nearest: Uint32Array, distances: Float32Array): void;
+/** What vectors are measured from. */
+export interface Centroids {
+  /** One behind the other. They do not change. */
+  readonly values: Float32Array;
+  readonly dimension: number;
+  /** Of integers that no others have: those that are loaded are not loaded again. */
+  readonly key: number;
+  readonly metric: "l2" | "dot";
 }
 
 /**
- * Loads centroids. They stay until others are loaded: nothing else may run in between.
- * @returns null where there are no kernels, and for centroids that are too many, or too few for a gain
+ * Finds the nearest centroid of each of some vectors.
+ * @param values one vector behind the other
+ * @param nearest gets their numbers; of several, the first
+ * @param scores gets half of what is to be taken off the vector's square for the squared distance; by dot product the product
  */
-export function loadCentroids(
-  centroids: Float32Array,
-  dimension: number,
-  metric: "l2" | "dot",
-): LoadedCentroids | null {
-  const count = centroids.length / dimension;
+export function findNearest(
+  centroids: Centroids,
+  values: Float32Array,
+  nearest: Uint32Array,
+  scores: Float32Array,
+): void {
+  const { dimension } = centroids;
   const width = Math.ceil(dimension / STEP) * STEP;
-  const groups = Math.ceil(count / GROUP);
+  const groups = Math.ceil(centroids.values.length / dimension / GROUP);
+  const hasRoom = groups * GROUP * (1 + width) * 4 <= CENTROID_BYTES && 2 * width * 4 <= PIECE_BYTES;
+  const made = hasRoom ? nearestKernelUse.get() : null;
+  if (made === null) {
+    findPlainly(centroids, values, nearest, scores);
+    return;
+  }
+  load(made, centroids, width, groups);
+  const room = new Float32Array(made.memory, VALUES, PIECE_BYTES / 4);
+  const sums = new Float32Array(made.memory, FOUND, PIECE_ROWS * 8);
+  const places = new Uint32Array(made.memory, FOUND, PIECE_ROWS * 8);
+  const pieceRows = Math.min(PIECE_ROWS, 2 * Math.floor(PIECE_BYTES / 8 / width));
+  for (let start = 0; start < nearest.length; start += pieceRows) {
+    const rows = Math.min(pieceRows, nearest.length - start);
+    fill(room, values.subarray(start * dimension, (start + rows) * dimension), dimension, width);
+    for (let at = 0; at < rows * 8; at += 8) {
+      sums.fill(Number.NEGATIVE_INFINITY, at, at + 4);
+      places.fill(0, at + 4, at + 8);
+    }
+    made.run(Math.ceil(rows / 2), groups, width / STEP, width * 4);
+    for (let row = 0, first = 0; row < rows; row++, first += 8) {
+      let at = first;
+      for (let lane = first + 1; lane < first + 4; lane++) {
+        if (sums[lane] > sums[at] || (sums[lane] === sums[at] && places[lane + 4] < places[at + 4]))
+          at = lane;
+      }
+      nearest[start + row] = places[at + 4];
+      scores[start + row] = sums[at];
+    }
+  }
+}
+
+/** Puts vectors into the memory of the kernel. */
+function fill(room: Float32Array, values: Float32Array, dimension: number, width: number): void {
+  if (width === dimension) {
+    room.set(values);
+    return;
+  }
+  for (let from = 0, to = 0; from < values.length; from += dimension, to += width) {
+    room.set(values.subarray(from, from + dimension), to);
+    room.fill(0, to + dimension, to + width);
+  }
+}
+
+/** Which centroids lie in the memory of the kernel. */
+let loadedKey: number | null = null;
+
+function load(made: Kernel, centroids: Centroids, width: number, groups: number): void {
+  if (centroids.key === loadedKey) return;
+  const { values, dimension, metric } = centroids;
+  const count = values.length / dimension;
   const groupFloats = GROUP * (1 + width);
-  if (count < GROUP / 2 || groups * groupFloats * 4 > CENTROID_BYTES || width * 4 > PIECE_BYTES) return null;
-  const made = nearestKernelUse.get();
-  if (made === null) return null;
   const floats = new Float32Array(made.memory, CENTROIDS, groups * groupFloats);
   floats.fill(0);
   for (let own = 0; own < groups * GROUP; own++) {
@@ -159,64 +225,39 @@ export function loadCentroids(
     }
     let squares = 0;
     for (let index = 0; index < dimension; index++) {
-      const value = centroids[own * dimension + index];
+      const value = values[own * dimension + index];
       floats[start + (1 + index) * GROUP] = value;
       squares += value * value;
     }
     floats[start] = metric === "l2" ? -squares / 2 : 0;
   }
-  const room = new Float32Array(made.memory, VALUES, PIECE_BYTES / 4);
-  const sums = new Float32Array(made.memory, FOUND, PIECE_ROWS * 8);
-  const places = new Uint32Array(made.memory, FOUND, PIECE_ROWS * 8);
-  const pieceRows = Math.min(PIECE_ROWS, Math.floor(PIECE_BYTES / 4 / width));
+  loadedKey = centroids.key;
+}
 
-  function takeFound(
-    values: Float32Array,
-    first: number,
-    rows: number,
-    nearest: Uint32Array,
-    distances: Float32Array,
-  ): void {
-    for (let row = 0; row < rows; row++) {
-      let at = row * 8;
-      for (let lane = at + 1; lane < row * 8 + 4; lane++) {
-        if (sums[lane] > sums[at] || (sums[lane] === sums[at] && places[lane + 4] < places[at + 4]))
-          at = lane;
-      }
-      nearest[first + row] = places[at + 4];
-      if (metric === "dot") {
-        distances[first + row] = 1 - sums[at];
-        continue;
-      }
-      let squares = 0;
-      for (let index = (first + row) * dimension; index < (first + row + 1) * dimension; index++) {
-        squares += values[index] * values[index];
-      }
-      // What is left of the difference of large numbers may be a little below 0.
-      distances[first + row] = Math.max(0, squares - 2 * sums[at]);
+/** The same without a kernel, or for centroids that its memory has no room for. */
+function findPlainly(
+  { values: centroids, dimension, metric }: Centroids,
+  values: Float32Array,
+  nearest: Uint32Array,
+  scores: Float32Array,
+): void {
+  const halves = new Float64Array(centroids.length / dimension);
+  if (metric === "l2") {
+    for (let at = 0; at < centroids.length; at++) {
+      halves[Math.floor(at / dimension)] += centroids[at] ** 2 / 2;
     }
   }
-
-  return {
-    find(values, rowCount, nearest, distances) {
-      for (let start = 0; start < rowCount; start += pieceRows) {
-        const rows = Math.min(pieceRows, rowCount - start);
-        if (width === dimension) {
-          room.set(values.subarray(start * dimension, (start + rows) * dimension));
-        } else {
-          for (let row = 0; row < rows; row++) {
-            const from = (start + row) * dimension;
-            room.set(values.subarray(from, from + dimension), row * width);
-            room.fill(0, row * width + dimension, (row + 1) * width);
-          }
-        }
-        for (let row = 0; row < rows; row++) {
-          sums.fill(Number.NEGATIVE_INFINITY, row * 8, row * 8 + 4);
-          places.fill(0, row * 8 + 4, row * 8 + 8);
-        }
-        made.run(rows, groups, width / STEP);
-        takeFound(values, start, rows, nearest, distances);
+  for (let row = 0; row < nearest.length; row++) {
+    const from = row * dimension;
+    let greatest = Number.NEGATIVE_INFINITY;
+    for (let own = 0, at = 0; own < halves.length; own++) {
+      let score = -halves[own];
+      for (let index = 0; index < dimension; index++) score += values[from + index] * centroids[at++];
+      if (score > greatest) {
+        greatest = score;
+        nearest[row] = own;
       }
-    },
-  };
+    }
+    scores[row] = greatest;
+  }
 }

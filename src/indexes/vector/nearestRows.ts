@@ -4,8 +4,10 @@
  * and are sorted then.
  */
 
-/** Minimum rows that are kept before they are sorted. */
-const MIN_KEPT_ROWS = 1024;
+/** Minimum rows that are kept before they are sorted: of few, the farthest is known soon, and others are passed over. */
+const MIN_KEPT_ROWS = 64;
+/** Rows that there is room for at first. */
+const FIRST_ROWS = 2048;
 /** A place among the kept rows beside the bits of a distance, in one number. */
 const PLACES = 2 ** 20;
 /** Rows that can be wanted: twice as many have a place. */
@@ -30,7 +32,7 @@ export class NearestRows {
   constructor(count: number) {
     this.#count = count;
     this.#mostKept = Math.max(MIN_KEPT_ROWS, 2 * count);
-    const first = Math.min(this.#mostKept, 2 * MIN_KEPT_ROWS);
+    const first = Math.min(this.#mostKept, FIRST_ROWS);
     this.#distances = new Float32Array(first);
     this.#addresses = new Uint32Array(2 * first);
   }

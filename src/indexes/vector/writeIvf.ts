@@ -1,6 +1,6 @@
 /**
- * Writes the files of an index on vectors (ivfFiles.ts): rows come with their partitions and codes, are sorted by partition in
- * bounded memory, and written; of kinds with graphs, each partition is held until its graph is built.
+ * Writes the files of an index on vectors (ivfFiles.ts): rows come with their partitions and codes, are put in the order of
+ * their partitions, and written; of kinds with graphs, each partition is held until its graph is built.
  */
 
 import type { Column, FixedColumn, ListColumn } from "../../arrow/columns/column.js";
@@ -8,6 +8,7 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import { breathe } from "../../async/eventLoop.js";
 import { Handover } from "../../async/handover.js";
+import { mapAhead } from "../../async/parallel.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { InternalError } from "../../errors.js";
 import { IvfModel, TENSOR_TYPES, Tensor } from "../../format/vectorIndex.js";
@@ -23,17 +24,16 @@ import {
 import type { IndexRows, IndexTarget, VectorKindName, WrittenIndexFile } from "../kind.js";
 import { BuiltGraph, type GraphLevel, MAX_LEVELS } from "./buildGraph.js";
 import type { CodeModel } from "./codes.js";
-import { type Encoder, encoderOf } from "./encoders.js";
+import { type Encoder, type EncodingParts, encoderOf, encodeVectors, encodingParts } from "./encoders.js";
 import { DISTANCES_COLUMN, NEIGHBOURS_COLUMN, VECTOR_ID_COLUMN } from "./graphFiles.js";
 import { type IndexedVectors, vectorsIn } from "./indexedVectors.js";
 import { AUXILIARY_FILE, INDEX_FILE, ROW_ID_COLUMN } from "./ivfFiles.js";
-import { assignVectors } from "./kmeans.js";
 import { encodeVector, type Metric, type VectorItem } from "./metric.js";
+import { PartitionedRows } from "./partitionedRows.js";
 import { PartitionVectors } from "./partitionVectors.js";
 import { hasGraphs } from "./vectorKindNames.js";
+import { VectorWork } from "./vectorWork.js";
 
-/** Bytes of rows that are sorted at once: rows are large, and joining many holds the thread for long. */
-const SORT_BYTES = 2 ** 24;
 /** Rows of a graph that are written at once. */
 const GRAPH_BATCH_ROWS = 8192;
 const DEFAULT_M = 20;
@@ -62,26 +62,43 @@ export interface IvfModelParts {
   readonly model: CodeModel;
 }
 
-/**
- * @param rowsOf gives rows, as their partitions, ids and codes, and adds up how many each partition has
- */
+/** @param fill adds the rows, with their partitions and codes */
 export async function writeIvf(
   parts: IvfModelParts,
-  rowsOf: (encoder: Encoder, lengths: Uint32Array) => AsyncIterable<IndexRows>,
+  fill: (rows: PartitionedRows, encoding: VectorEncoding) => Promise<void>,
   target: IndexTarget,
 ): Promise<readonly WrittenIndexFile[]> {
-  const { kind, indexed, centroids, model } = parts;
-  const encoder = encoderOf(model, indexed, centroids, target.signal);
-  const lengths = new Uint32Array(centroids.length / indexed.dimension);
-  const sorted = target.sort(rowsOf(encoder, lengths), UINT32, SORT_BYTES);
+  const { indexed, centroids, model } = parts;
+  const work = new VectorWork(target.workers, target.signal);
+  const encodingOf = encodingParts(model, indexed, centroids, work);
+  const encoder = encoderOf(encodingOf);
+  const count = centroids.length / indexed.dimension;
+  const rows = new PartitionedRows(count, encoder.codeBytes, () => target.temporaryFile());
+  try {
+    await fill(rows, { parts: encodingOf, encoder, work });
+    return await writeFiles(parts, target, rows, encoder);
+  } finally {
+    await rows.discard();
+  }
+}
+
+async function writeFiles(
+  parts: IvfModelParts,
+  target: IndexTarget,
+  partitioned: PartitionedRows,
+  encoder: Encoder,
+): Promise<readonly WrittenIndexFile[]> {
+  const { kind, indexed } = parts;
+  const { lengths } = partitioned;
+  const inOrder = partitioned.inOrder();
   if (!hasGraphs(kind)) {
-    const rows = await writeRows(target, sorted, indexed, encoder, lengths);
+    const rows = await writeRows(target, inOrder, indexed, encoder, lengths);
     return [await writeModel(parts, target), rows];
   }
   // Both files are written at once: the rows of a partition, then its graph.
   const handover = new Handover<IndexRows>();
   const rows = writeRows(target, handover, indexed, encoder, lengths);
-  const graphs = writeGraphs(parts, target, sorted, encoder, lengths, handover);
+  const graphs = writeGraphs(parts, target, inOrder, encoder, lengths, handover);
   const ended = [rows, graphs].map((each) =>
     each.catch((error: unknown) => {
       handover.fail(error);
@@ -93,51 +110,45 @@ export async function writeIvf(
   return [await graphs, await rows];
 }
 
-/** Rows as their partitions, ids and codes. */
-export async function* encodedRows(
+/** What rows are encoded by, and where. */
+export interface VectorEncoding {
+  readonly parts: EncodingParts;
+  readonly encoder: Encoder;
+  readonly work: VectorWork;
+}
+
+/** Batches that are encoded at a time where there are threads: while one ends, they begin the next. */
+const BATCHES_AHEAD = 2;
+
+/** Puts rows of a table into partitions. */
+export async function addRows(
   rows: AsyncIterable<IndexRows>,
   target: IndexTarget,
-  { indexed, centroids }: IvfModelParts,
-  encoder: Encoder,
-  lengths: Uint32Array,
-): AsyncGenerator<IndexRows, void, undefined> {
-  const { dimension, metric } = indexed;
-  const by = metric === "dot" ? "dot" : "l2";
+  { parts, encoder, work }: VectorEncoding,
+  into: PartitionedRows,
+): Promise<void> {
+  const encode = async ({ values, ids, rowCount }: IndexRows) => {
+    const { vectors, rows: kept } = vectorsIn(parts.indexed, values, (length) => work.floats(length));
+    const own = kept.length === rowCount ? ids : takeColumn(ids, kept);
+    return { ...(await encodeVectors(parts, encoder, vectors, work)), ids: idBytes(own), rowCount };
+  };
+  const maxWeight = work.threads === 0 ? 1 : BATCHES_AHEAD;
+  const limit = { weigh: () => 1, maxWeight, signal: target.signal };
   let done = 0;
-  for await (const { values, ids, rowCount } of rows) {
-    const { vectors, rows: kept } = vectorsIn(indexed, values);
-    const partitions = new Uint32Array(kept.length);
-    const { signal } = target;
-    await assignVectors(vectors, centroids, { metric: by, dimension, signal }, (firstRow, nearest) =>
-      partitions.set(nearest, firstRow),
-    );
-    for (const partition of partitions) lengths[partition]++;
-    const codes = await encoder.encode(vectors, partitions);
-    if (kept.length > 0) yield codedRows(partitions, takeColumn(ids, kept), codes, encoder.codeBytes);
+  for await (const { rowCount, ...encoded } of mapAhead(rows, encode, limit)) {
+    if (encoded.partitions.length > 0) await into.add(encoded);
     done += rowCount;
     target.progress?.(done);
     await breathe();
   }
 }
 
-/** @param codes of all rows, each of so many bytes */
-export const codedRows = (
-  partitions: Uint32Array,
-  ids: Column,
-  codes: Uint8Array,
-  codeBytes: number,
-): IndexRows => ({
-  values: uint32Column(partitions),
-  ids,
-  codes: {
-    kind: "fixed",
-    length: partitions.length,
-    validity: null,
-    byteWidth: codeBytes,
-    values: codes,
-  },
-  rowCount: partitions.length,
-});
+/** @throws InternalError for a column that holds no ids */
+export function idBytes(ids: Column): Uint8Array {
+  if (ids.kind !== "fixed" || ids.byteWidth !== 8)
+    throw new InternalError("ids of rows are integers of 8 bytes");
+  return ids.values.subarray(0, ids.length * 8);
+}
 
 // ------------------------------------------------------------------------------------------------- files
 

@@ -60,7 +60,7 @@ async function startBuild(
   const kind = buildableKind(asked, resolveField(fields, asked.column));
   const { column, replaces } = asked;
   const parameters = parametersFor(kind, asked);
-  kind.checkParameters?.(parameters);
+  await kind.checkParameters?.(parameters);
   const definition: IndexDefinition = { column, kind, name: asked.name, replaces, parameters };
   const plan = planIndex(base.file, { ...definition, replaces: true });
   const named = { ...definition, name: plan.name };

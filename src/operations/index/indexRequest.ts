@@ -3,6 +3,7 @@
 import { InvalidInputError } from "../../errors.js";
 import { isWellFormed } from "../../ident.js";
 import { DEFAULT_TEXT_PARAMETERS } from "../../indexes/text/parameters.js";
+import { LANGUAGES } from "../../indexes/text/stopWords.js";
 import type { CreateTableIndexRequest } from "../../namespace/indexes.js";
 import { isSystemIndex } from "../../table/fragments/statistics.js";
 import { SCALAR_KINDS, TEXT_KINDS, VECTOR_KINDS } from "../../write/indexes/kindNames.js";
@@ -103,10 +104,6 @@ function nameOf(given: unknown): string | null {
 }
 
 const TOKENIZERS = ["simple", "whitespace", "raw", "ngram"];
-const LANGUAGES = [
-  ...["Arabic", "Danish", "Dutch", "English", "Finnish", "French", "German", "Greek", "Hungarian"],
-  ...["Italian", "Norwegian", "Portuguese", "Romanian", "Russian", "Spanish", "Swedish", "Tamil", "Turkish"],
-];
 const BLOCK_SIZES = [128, 256];
 
 function textSettings(request: CreateTableIndexRequest): TextSettings {

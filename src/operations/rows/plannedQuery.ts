@@ -13,6 +13,7 @@ import { type Projection, selectColumns } from "../../query/projection.js";
 import type { QueryOptions, QueryPlan } from "../../query/runQuery.js";
 import type { SpillFile } from "../../query/spill.js";
 import { RowNumbers } from "../../query/systemColumns.js";
+import { HIGHLIGHTS } from "../../query/textHighlights.js";
 import { vectorIndexOf } from "../../query/vectorIndexes.js";
 import { type AskedSearch, planVectorSearch } from "../../query/vectorSearch.js";
 import { versionSource } from "../../query/versionSource.js";
@@ -81,8 +82,14 @@ export async function planQuery(
     );
   }
   const reads = new ColumnReads(fields, isHybrid ? [] : planned?.found);
+  const highlights = optionalBoolean(request.highlight, "highlight") ?? false;
+  if (highlights && !isTextSearch) throw new InvalidInputError("highlight: goes with fullTextQuery");
   const scores = isHybrid ? HYBRID_COLUMNS : isTextSearch ? [SCORE] : [];
-  const columns = withoutColumns(request.columns, scores);
+  const added = [...scores, ...(highlights ? [HIGHLIGHTS] : [])];
+  const columns = withoutColumns(
+    request.columns,
+    added.map(({ name }) => name),
+  );
   const selected = selectColumns(fields, reads, metadata, columns, selection);
   const given = request.filter ?? null;
   const isPostfilter = planned !== null && !filtersFirst && given !== null;
@@ -90,7 +97,7 @@ export async function planQuery(
     given === null || isPostfilter ? null : filterOf(snapshot, given, request.params, "filter", useIndexes);
   const plan: QueryPlan = {
     fragments: manifest.fragments,
-    projection: withColumns(selected, scores),
+    projection: withColumns(selected, added),
     search: planned && {
       ...planned,
       postfilter: isPostfilter ? postfilterOf(fields, given, parameters, "filter", planned.found) : null,
@@ -103,6 +110,7 @@ export async function planQuery(
           filter,
           isPrefiltered: filtersFirst,
           isFast: optionalBoolean(request.fastSearch, "fastSearch") ?? false,
+          highlights,
         }
       : null,
     filter,
@@ -122,9 +130,11 @@ export async function planQuery(
   return { snapshot, plan, source, numbers: new RowNumbers(source, manifest, snapshot.path), options };
 }
 
-const SCORE = "_score";
+const [DISTANCE, SCORE, RELEVANCE] = ["_distance", "_score", "_relevance_score"].map(
+  (name) => new Field(name, new Float32(), true),
+);
 /** What rows have that two searches found. */
-const HYBRID_COLUMNS = ["_distance", SCORE, "_relevance_score"];
+const HYBRID_COLUMNS = [DISTANCE, SCORE, RELEVANCE];
 
 /** A selection without columns that every row of a search has as its last ones. */
 function withoutColumns(
@@ -140,16 +150,15 @@ function withoutColumns(
   return Array.isArray(columnNames) ? { ...columns, columnNames: without(columnNames) } : columns;
 }
 
-function withColumns(projection: Projection, names: readonly string[]): Projection {
-  if (names.length === 0) return projection;
+function withColumns(projection: Projection, added: readonly Field[]): Projection {
+  if (added.length === 0) return projection;
   const { fields, metadata } = projection.schema;
-  const taken = names.find((name) => fields.some((field) => field.name === name));
+  const taken = added.find(({ name }) => fields.some((field) => field.name === name));
   if (taken !== undefined) {
     throw new InvalidInputError(
-      `columns: ${taken} is what a search gives; return the column under another name`,
+      `columns: ${taken.name} is what a search gives; return the column under another name`,
     );
   }
-  const added = names.map((name) => new Field(name, new Float32(), true));
   return { ...projection, schema: new Schema([...fields, ...added], metadata) };
 }
 

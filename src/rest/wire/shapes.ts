@@ -225,6 +225,7 @@ export const query = {
     .describe("The vector whose nearest rows are searched, or several"),
   vector_column: text.nullish(),
   full_text_query: z.unknown().optional(),
+  highlight: z.boolean().nullish().describe("Whether rows of a search by text have `_highlights`"),
   order_by: z
     .array(
       z.object({

@@ -171,6 +171,7 @@ async function writeDraft(
       kind,
       field: column.field,
       parameters,
+      workers: base.at.environment.workers,
       rowCount: total,
       progress: (done) => progress?.(Math.min(done, total), total),
       signal,

@@ -15,6 +15,7 @@ import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";
 import { coveredFragments, type NamedIndex, namedIndexes } from "../../table/commit/namedIndexes.js";
 import { withFiles } from "../../table/commit/publication.js";
 import { newTransaction } from "../../table/commit/transaction.js";
+import { liveRowCount } from "../../table/fragments/statistics.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import { indexDirectoryName } from "../../table/versions/paths.js";
@@ -166,15 +167,19 @@ async function writeMerged(
   signal: AbortSignal | undefined,
 ): Promise<WrittenSegment | null> {
   const { fragments } = base.file.manifest;
-  const rowsOf = (some: readonly DataFragment[]) =>
-    indexRows(base, { column, fragments: some, byPlace: kind.knowsPlaces, signal });
+  const rowsOf = (some: readonly DataFragment[]) => ({
+    [Symbol.asyncIterator]: () =>
+      indexRows(base, { column, fragments: some, byPlace: kind.knowsPlaces, signal })[Symbol.asyncIterator](),
+  });
   const { segments } = index;
   const covered = segments.length === 1 ? coverageOf(segments[0]) : null;
   const old = await openIfReadable(base, segments[0], kind, column.field);
   if (old === null) return null;
-  const options = { kind, field: column.field, parameters: old.parameters, signal };
+  const { workers } = base.at.environment;
+  const options = { kind, field: column.field, parameters: old.parameters, workers, signal };
   if (covered === null || covered.size === 0) {
-    return writeSegment(base.at, options, (target) => kind.build(rowsOf(fragments), target));
+    const rowCount = fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
+    return writeSegment(base.at, { ...options, rowCount }, (target) => kind.build(rowsOf(fragments), target));
   }
   const staying = fragments.filter(({ id }) => covered.has(id));
   const added = fragments.filter(({ id }) => !covered.has(id));

@@ -72,7 +72,8 @@ async function writeRemapped(
   const fragments = kind.knowsPlaces ? groups.flatMap(({ newFragments }) => newFragments) : [];
   const rows = () => indexRows(base, { column, fragments, byPlace: true, signal });
   const { parameters } = old;
-  return writeSegment(base.at, { kind, field: column.field, parameters, signal }, (target) =>
+  const { workers } = base.at.environment;
+  return writeSegment(base.at, { kind, field: column.field, parameters, workers, signal }, (target) =>
     kind.merge([old], moves, rows(), target),
   );
 }

@@ -8,6 +8,7 @@ import { Any } from "../../format/file.js";
 import { IndexFile, IndexMetadata, type RewrittenIndex, Uuid } from "../../format/table.js";
 import type { BuildableKind, IndexTarget, WrittenIndexFile } from "../../indexes/kind.js";
 import { codeOf } from "../../io/disk/errno.js";
+import { TemporaryFile } from "../../io/temporaryFile.js";
 import { join } from "../../platform/native.js";
 import { withCoverage } from "../../table/commit/indexCoverage.js";
 import { TableGoneError } from "../../table/versions/identity.js";
@@ -34,6 +35,8 @@ export interface SegmentOptions {
   readonly kind: SegmentKind;
   readonly field: IndexTarget["field"];
   readonly parameters?: IndexTarget["parameters"];
+  /** Threads for long work. Default: it is done in line. */
+  readonly workers?: IndexTarget["workers"];
   /** Approximate number of rows; of use to kinds for vectors. Default 0. */
   readonly rowCount?: number;
   readonly progress?: (doneRows: number) => void;
@@ -45,7 +48,7 @@ export interface SegmentOptions {
 /** @throws TableGoneError, ConcurrentModificationError where the table's directory is removed meanwhile */
 export async function writeSegment(
   at: VersionsAt,
-  { kind, field, parameters = {}, rowCount = 0, progress, signal, announce }: SegmentOptions,
+  { kind, field, parameters = {}, workers, rowCount = 0, progress, signal, announce }: SegmentOptions,
   write: (target: IndexTarget) => Promise<readonly WrittenIndexFile[]>,
 ): Promise<WrittenSegment> {
   const { disk, root } = at;
@@ -57,8 +60,9 @@ export async function writeSegment(
   let files: readonly WrittenIndexFile[];
   try {
     await disk.makeDirectory(directory, root);
-    const sort = rowSorter(at, signal);
-    files = await write({ disk, directory, field, sort, parameters, rowCount, progress, signal });
+    const target = { disk, directory, field, workers, parameters, rowCount, progress, signal };
+    const temporaryFile = () => TemporaryFile.create(disk, root);
+    files = await write({ ...target, sort: rowSorter(at, signal), temporaryFile });
     await disk.syncDirectory(directory);
   } catch (error) {
     // The error thrown is the one that kept the index out; files that can't be removed are only garbage.

@@ -11,7 +11,7 @@ import { countedInput } from "../../arrow/exchange/countedInput.js";
 import { type ArrowInput, type InputBounds, openInput } from "../../arrow/exchange/input.js";
 import { mapParallel } from "../../async/parallel.js";
 import { countOnes } from "../../bytes/bits.js";
-import { ConcurrentModificationError, InternalError } from "../../errors.js";
+import { ConcurrentModificationError, CorruptFileError, InternalError } from "../../errors.js";
 import { Field } from "../../format/file.js";
 import type { RowsInput } from "../../namespace/rows.js";
 import type { ReaderEnvironment } from "../../query/versionSource.js";
@@ -21,6 +21,7 @@ import { withFiles } from "../../table/commit/publication.js";
 import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import { concatRuns, pickRuns, type ValueRuns } from "../../table/fragments/rowSequences.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
+import { TableReplacedError } from "../../table/versions/identity.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
 import { commitRowChange, type RowChange } from "../changes/commitRowChange.js";
@@ -157,7 +158,9 @@ class Merge {
       };
     } catch (error) {
       for (const each of written) await each.discard().catch(() => undefined);
-      throw error;
+      if (!(error instanceof CorruptFileError) || (await source.written.areInPlace())) throw error;
+      // Whoever puts another table in the place of this one takes the source's files away with it.
+      throw new TableReplacedError(base.at.root);
     }
   }
 

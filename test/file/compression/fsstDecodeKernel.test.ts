@@ -1,14 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { CodeSymbols } from "../../../src/arrow/columns/codedValues.js";
 import { CorruptFileError } from "../../../src/errors.js";
-import { decodeFsst, decodeFsstPlainly, type FsstSymbols } from "../../../src/file/compression/fsst.js";
+import { decodeFsst, decodeFsstPlainly } from "../../../src/file/compression/fsst.js";
 import { BLOCK_CODES, fsstDecoder } from "../../../src/file/compression/fsstDecodeKernel.js";
 import { Random } from "../../support/generators.js";
 
 const origin = { path: "/t.lance", byteOffset: 0 };
 
 /** Symbols of random bytes and lengths. */
-function randomSymbols(random: Random, count: number): FsstSymbols {
+function randomSymbols(random: Random, count: number): CodeSymbols {
   const low = new Int32Array(256);
   const high = new Int32Array(256);
   const lengths = new Uint8Array(256);
@@ -24,7 +25,7 @@ function randomSymbols(random: Random, count: number): FsstSymbols {
 }
 
 /** What a decoder makes of values, or of which error it complains. */
-function outcome(decode: typeof decodeFsst, symbols: FsstSymbols, offsets: Int32Array, codes: Uint8Array) {
+function outcome(decode: typeof decodeFsst, symbols: CodeSymbols, offsets: Int32Array, codes: Uint8Array) {
   const positions = offsets.slice();
   try {
     const bytes = decode(symbols, positions, codes, origin);

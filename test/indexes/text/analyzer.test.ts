@@ -1,9 +1,10 @@
 /** Texts are cut into the same tokens as the reference cuts them into. */
 
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { Analyzer } from "../../../src/indexes/text/analyzer.js";
 import { DEFAULT_TEXT_PARAMETERS, type TextParameters } from "../../../src/indexes/text/parameters.js";
-import { hostileTexts, knownWords } from "../../support/corpora.js";
+import { LANGUAGES, stopWordsOf } from "../../../src/indexes/text/stopWords.js";
+import { hostileTexts, knownWords, wordsOf } from "../../support/corpora.js";
 import { someOf } from "../../support/effort.js";
 import { type PlacedToken, tokensThere } from "../../support/tokensThere.js";
 
@@ -19,18 +20,17 @@ const PARAMETERS: Partial<TextParameters>[] = [
   { customStopWords: ["apple", "run", "naiv"] },
 ];
 
-function tokensHere(text: string, parameters: Partial<TextParameters>): PlacedToken[] {
+function tokensHere(analyzer: Analyzer, text: string): PlacedToken[] {
   const tokens: PlacedToken[] = [];
-  new Analyzer({ ...DEFAULT_TEXT_PARAMETERS, ...parameters }).tokens(text, (token, position) =>
-    tokens.push([token, position]),
-  );
+  analyzer.tokens(text, (token, position) => tokens.push([token, position]));
   return tokens.sort((a, b) => a[1] - b[1] || (a[0] < b[0] ? -1 : 1));
 }
 
 async function expectSame(texts: readonly string[], parameters: Partial<TextParameters>): Promise<void> {
   const there = await tokensThere(texts, parameters);
+  const analyzer = await Analyzer.load({ ...DEFAULT_TEXT_PARAMETERS, ...parameters });
   const different = texts.flatMap((text, row) => {
-    const here = tokensHere(text, parameters);
+    const here = tokensHere(analyzer, text);
     return JSON.stringify(here) === JSON.stringify(there[row]) ? [] : [{ text, here, there: there[row] }];
   });
   expect(different.slice(0, 20)).toEqual([]);
@@ -40,6 +40,34 @@ it("English words have the stems that the reference gives them", async () => {
   const words = knownWords();
   expect(words.length).toBeGreaterThan(20_000);
   await expectSame(someOf(words, 5), {});
+});
+
+describe.each(LANGUAGES)("%s", (language) => {
+  it("words have the stems that the reference gives them, and it leaves out the same", async () => {
+    const words = wordsOf(language, 22_000);
+    expect(words.length).toBeGreaterThan(20_000);
+    await expectSame(someOf(words, 7), { language });
+  });
+
+  it("stop words are those of the reference, in any base tokenizer", async () => {
+    const parameters = { language, stem: false, baseTokenizer: "raw" };
+    await expectSame([...(stopWordsOf(language) ?? []), "x"], parameters);
+    const analyzer = await Analyzer.load({ ...DEFAULT_TEXT_PARAMETERS, ...parameters });
+    for (const word of stopWordsOf(language) ?? []) expect(tokensHere(analyzer, word)).toEqual([]);
+  });
+
+  it("hostile texts are cut as the reference cuts them", async () => {
+    await expectSame([...hostileTexts(500), "", "\0", "\0\u0300"], { language });
+    await expectSame(hostileTexts(500), { language, baseTokenizer: "whitespace", asciiFolding: false });
+  });
+});
+
+it("a language that is not known is refused, unless nothing is asked of it", async () => {
+  const parameters = { ...DEFAULT_TEXT_PARAMETERS, language: "Klingon" };
+  await expect(Analyzer.load(parameters)).rejects.toMatchObject({ type: "Unsupported" });
+  await expect(Analyzer.load({ ...parameters, stem: false })).rejects.toMatchObject({ type: "Unsupported" });
+  const plain = await Analyzer.load({ ...parameters, stem: false, removeStopWords: false });
+  expect(tokensHere(plain, "nuqneH")).toEqual([["nuqneh", 0]]);
 });
 
 it.each(PARAMETERS)("characters of all scripts: %o", async (parameters) => {

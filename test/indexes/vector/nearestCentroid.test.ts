@@ -1,8 +1,9 @@
 /** The nearest centroid of each vector, found by the kernel and without it, beside its definition. */
 
 import { afterEach, expect, it } from "vitest";
-import { assignVectors } from "../../../src/indexes/vector/kmeans.js";
+import { assignVectors, centroidsOf } from "../../../src/indexes/vector/kmeans.js";
 import { nearestKernelUse } from "../../../src/indexes/vector/nearestKernel.js";
+import { VectorWork } from "../../../src/indexes/vector/vectorWork.js";
 import { randomNumbers } from "../../support/vectorTables.js";
 
 afterEach(() => {
@@ -36,23 +37,23 @@ it.each(CASES)("of vectors of %i values, among %i", async (dimension, count) => 
       }
       return metric === "l2" ? sum : 1 - sum;
     };
+    const distanceIn = (by: "l2" | "dot", row: number, score: number): number => {
+      if (by === "dot") return 1 - score;
+      const own = vectors.subarray(row * dimension, (row + 1) * dimension);
+      return own.reduce((sum, value) => sum + value * value, -2 * score);
+    };
     for (const isOn of [true, false]) {
       nearestKernelUse.isOn = isOn;
-      let seen = 0;
-      await assignVectors(vectors, centroids, { metric, dimension }, (firstRow, nearest, distances) => {
-        expect(firstRow).toBe(seen);
-        seen += nearest.length;
-        for (const [place, own] of nearest.entries()) {
-          const row = firstRow + place;
-          const all = Array.from({ length: count }, (_, each) => distanceOf(row, each));
-          const least = Math.min(...all);
-          const tolerance = 1e-5 * (dimension + Math.abs(least));
-          expect(Math.abs(distances[place] - least)).toBeLessThan(tolerance);
-          expect(all[own] - least).toBeLessThan(tolerance);
-          if (count > 2) expect(own).toBeLessThan(count - 1);
-        }
-      });
-      expect(seen).toBe(rowCount);
+      const made = centroidsOf(centroids, { metric, dimension });
+      const { nearest, scores } = await assignVectors(vectors, made, new VectorWork());
+      for (const [row, own] of nearest.entries()) {
+        const all = Array.from({ length: count }, (_, each) => distanceOf(row, each));
+        const least = Math.min(...all);
+        const tolerance = 1e-5 * (dimension + Math.abs(least));
+        expect(Math.abs(distanceIn(metric, row, scores[row]) - least)).toBeLessThan(tolerance);
+        expect(all[own] - least).toBeLessThan(tolerance);
+        if (count > 2) expect(own).toBeLessThan(count - 1);
+      }
     }
   }
 });

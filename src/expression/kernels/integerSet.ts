@@ -1,0 +1,133 @@
+/**
+ * Sets of integers in which many values are looked up. Where the numbers lie close together the set is a bit for each from
+ * the least to the greatest, and a look-up is one load. Otherwise hashes have bits: most values that are not in the set are
+ * turned away by theirs before a hash table is asked.
+ *
+ * Integers are compared modulo 2^32 or 2^64: whether they have a sign makes no difference.
+ */
+
+/** Most bits of a set, unless the numbers themselves take about as much memory: what the second cache has room for. */
+const MAX_BITS = 2 ** 22;
+/** A set may have this many bits for each of its numbers. */
+const BITS_PER_NUMBER = 64;
+/** Bits of hashes per number, at least. */
+const HASH_BITS_PER_NUMBER = 16;
+/** log2 of the number of bits of hashes. */
+const MIN_HASH_BITS = 10;
+const MAX_HASH_BITS = 23;
+
+/** Sets the bit of each value that is in the set: bit `row & 7` of byte `row >>> 3`. They are 0 before. */
+export type Look = (values: Int32Array, length: number, bits: Uint8Array) => void;
+
+/** Looks up integers of 32 bits; null where they lie too far apart. @param numbers at least one */
+export function closeIntegers(numbers: Int32Array): Look | null {
+  const { least, range } = span(numbers);
+  if (!fits(range, numbers.length)) return null;
+  // Behind the last bit is one that is never set: of whatever lies outside.
+  const end = range + 1;
+  const set = new Int32Array((end >>> 5) + 1);
+  for (const number of numbers) mark(set, (number - least) >>> 0);
+  const bitOf = (value: number): number => {
+    const distance = (value - least) >>> 0;
+    const at = distance <= range ? distance : end;
+    return (set[at >>> 5] >>> (at & 31)) & 1;
+  };
+  return (values, length, bits) => {
+    const whole = length & ~7;
+    for (let row = 0; row < whole; row += 8) {
+      bits[row >>> 3] =
+        bitOf(values[row]) |
+        (bitOf(values[row + 1]) << 1) |
+        (bitOf(values[row + 2]) << 2) |
+        (bitOf(values[row + 3]) << 3) |
+        (bitOf(values[row + 4]) << 4) |
+        (bitOf(values[row + 5]) << 5) |
+        (bitOf(values[row + 6]) << 6) |
+        (bitOf(values[row + 7]) << 7);
+    }
+    for (let row = whole; row < length; row++) bits[row >>> 3] |= bitOf(values[row]) << (row & 7);
+  };
+}
+
+/** Looks up integers of 64 bits, which are pairs of words, the low ones first. @param numbers at least one pair */
+export function closePairs(numbers: Int32Array): Look | null {
+  const { low, high, range } = spanOfPairs(numbers);
+  if (!fits(range, numbers.length / 2)) return null;
+  const set = new Int32Array((range >>> 5) + 1);
+  // What lies below the least wraps to numbers beyond the range.
+  for (let at = 0; at < numbers.length; at += 2) mark(set, (numbers[at] - low) >>> 0);
+  return (values, length, bits) => {
+    for (let row = 0; row < length; row += 8) {
+      const end = Math.min(8, length - row);
+      let found = 0;
+      for (let bit = 0, from = 2 * row; bit < end; bit++, from += 2) {
+        const at = (values[from] - low) >>> 0;
+        const borrow = values[from] >>> 0 < low >>> 0 ? 1 : 0;
+        if (at > range || ((values[from + 1] - high - borrow) | 0) !== 0) continue;
+        found |= ((set[at >>> 5] >>> (at & 31)) & 1) << bit;
+      }
+      bits[row >>> 3] = found;
+    }
+  };
+}
+
+/** Bits of hashes, as many as keep them sparse. */
+export class HashBits {
+  readonly words: Int32Array;
+  /** How far a hash is shifted right for the number of its bit. */
+  readonly shift: number;
+
+  /** @param count of the hashes that are to be added */
+  constructor(count: number) {
+    const wanted = Math.ceil(Math.log2(HASH_BITS_PER_NUMBER * Math.max(1, count)));
+    const log = Math.max(MIN_HASH_BITS, Math.min(MAX_HASH_BITS, wanted));
+    this.words = new Int32Array(2 ** (log - 5));
+    this.shift = 32 - log;
+  }
+
+  add(hash: number): void {
+    mark(this.words, hash >>> this.shift);
+  }
+
+  /** False for most hashes that were not added. */
+  mayHave(hash: number): boolean {
+    const bit = hash >>> this.shift;
+    return ((this.words[bit >>> 5] >>> (bit & 31)) & 1) === 1;
+  }
+}
+
+function mark(set: Int32Array, bit: number): void {
+  set[bit >>> 5] |= 1 << (bit & 31);
+}
+
+const fits = (range: number, count: number): boolean =>
+  range < Math.max(MAX_BITS, Math.min(count * BITS_PER_NUMBER, 2 ** 31));
+
+function span(numbers: Int32Array): { readonly least: number; readonly range: number } {
+  let [least] = numbers;
+  let most = least;
+  for (const number of numbers) {
+    if (number < least) least = number;
+    if (number > most) most = number;
+  }
+  return { least, range: most - least };
+}
+
+/** @returns the words of the least, and how far the greatest is from it: rounded where that is far */
+function spanOfPairs(numbers: Int32Array): {
+  readonly low: number;
+  readonly high: number;
+  readonly range: number;
+} {
+  let [low, high] = numbers;
+  let [mostLow, mostHigh] = numbers;
+  for (let at = 0; at < numbers.length; at += 2) {
+    const ownLow = numbers[at];
+    const ownHigh = numbers[at + 1];
+    if (ownHigh < high || (ownHigh === high && ownLow >>> 0 < low >>> 0)) [low, high] = [ownLow, ownHigh];
+    if (ownHigh > mostHigh || (ownHigh === mostHigh && ownLow >>> 0 > mostLow >>> 0)) {
+      [mostLow, mostHigh] = [ownLow, ownHigh];
+    }
+  }
+  return { low, high, range: (mostHigh - high) * 2 ** 32 + ((mostLow >>> 0) - (low >>> 0)) };
+}

@@ -1,0 +1,277 @@
+/**
+ * The memory of sketches: slots that columns have their rows in, and what kernels do there. It grows, and never shrinks; slots
+ * that are given back are used again.
+ */
+
+import { LEAST_MAGNITUDE, lossOfSums, MOST_MAGNITUDE, type SketchQuery } from "./sketchBounds.js";
+import {
+  ALL,
+  CONSTANT_COUNT,
+  CONSTANTS,
+  COUNT,
+  ESTIMATES,
+  FOUND,
+  INPUT,
+  INPUT_BYTES,
+  LIST,
+  MAX_SLOT_ROWS,
+  MAX_WIDTH,
+  QUERY,
+  ROW_BYTES,
+  type SketchKernels,
+  type SketchMetric,
+  SLOT_BYTES,
+  SLOTS,
+  STATISTICS,
+  STEP,
+  sketchKernels,
+} from "./sketchKernels.js";
+
+const PAGE_BYTES = 64 * 1024;
+/** Sketches of fewer bytes are not worth a slot. */
+const LEAST_BYTES = SLOT_BYTES / 8;
+
+/** Views of the memory, as long as it does not grow. */
+interface Views {
+  readonly buffer: ArrayBuffer;
+  readonly integers: Int32Array;
+  readonly floats: Float32Array;
+  readonly constants: Float64Array;
+  readonly query: Int16Array;
+  readonly list: Uint32Array;
+  readonly found: Uint32Array;
+  readonly estimates: Float64Array;
+}
+
+/** The vectors of a column of a file. */
+export interface SketchedVectors {
+  readonly dimension: number;
+  readonly rowCount: number;
+}
+
+/** How the rows of such vectors lie in slots. */
+export interface SketchShape extends SketchedVectors {
+  /** Bytes of the values of a row. */
+  readonly width: number;
+  /** Rows of a slot; the last has what is left. */
+  readonly slotRows: number;
+  readonly slotCount: number;
+}
+
+/** A sketch in slots. */
+export interface PlacedSketch extends SketchShape {
+  readonly memory: SketchMemory;
+  /** Numbers of the slots. */
+  readonly slots: readonly number[];
+}
+
+/** Rows that were selected; they are good until the next are. */
+export interface SelectedRows {
+  /** Numbers of rows in the slot. */
+  readonly rows: Uint32Array;
+  readonly estimates: Float64Array;
+}
+
+/** Null for vectors that are too long, and for so few that comparing them is as quick. */
+export function sketchShape(vectors: SketchedVectors): SketchShape | null {
+  const { dimension, rowCount } = vectors;
+  const width = Math.ceil(dimension / STEP) * STEP;
+  if (width > MAX_WIDTH || rowCount * (width + ROW_BYTES) < LEAST_BYTES) return null;
+  const slotRows = Math.min(MAX_SLOT_ROWS, Math.floor(SLOT_BYTES / (width + ROW_BYTES)));
+  return { dimension, rowCount, width, slotRows, slotCount: Math.ceil(rowCount / slotRows) };
+}
+
+export class SketchMemory {
+  readonly #kernels: SketchKernels;
+  readonly #mostSlots: number;
+  readonly #free: number[] = [];
+  #slotCount = 0;
+  #views: Views | null = null;
+
+  private constructor(kernels: SketchKernels, mostSlots: number) {
+    this.#kernels = kernels;
+    this.#mostSlots = mostSlots;
+  }
+
+  /** Null where the runtime has no kernels. */
+  static of(maxBytes: number): SketchMemory | null {
+    const kernels = sketchKernels(maxBytes);
+    const forSlots = Math.min(maxBytes, 65_536 * PAGE_BYTES) - SLOTS;
+    return kernels === null
+      ? null
+      : new SketchMemory(kernels, Math.max(0, Math.floor(forSlots / SLOT_BYTES)));
+  }
+
+  get byteLength(): number {
+    return this.#kernels.memory.buffer.byteLength;
+  }
+
+  /** Slots that can be taken. */
+  get room(): number {
+    return this.#free.length + this.#mostSlots - this.#slotCount;
+  }
+
+  /** Takes so many slots, for which there must be room; null where the system has no memory for them. */
+  take(count: number): number[] | null {
+    const added = count - this.#free.length;
+    if (added > 0) {
+      const wanted = Math.ceil((SLOTS + (this.#slotCount + added) * SLOT_BYTES) / PAGE_BYTES);
+      const pages = wanted - this.byteLength / PAGE_BYTES;
+      try {
+        if (pages > 0) this.#kernels.memory.grow(pages);
+      } catch {
+        // Searches go on without sketches.
+        return null;
+      }
+      for (let slot = 0; slot < added; slot++) this.#free.push(this.#slotCount++);
+    }
+    return this.#free.splice(this.#free.length - count, count);
+  }
+
+  giveBack(slots: readonly number[]): void {
+    this.#free.push(...slots);
+  }
+
+  /** The memory as it is now. */
+  get views(): Views {
+    const { buffer } = this.#kernels.memory;
+    if (this.#views?.buffer !== buffer) {
+      this.#views = {
+        buffer,
+        integers: new Int32Array(buffer),
+        floats: new Float32Array(buffer),
+        constants: new Float64Array(buffer, CONSTANTS, CONSTANT_COUNT),
+        query: new Int16Array(buffer, QUERY, MAX_WIDTH),
+        list: new Uint32Array(buffer, LIST, MAX_SLOT_ROWS),
+        found: new Uint32Array(buffer, FOUND, MAX_SLOT_ROWS),
+        estimates: new Float64Array(buffer, ESTIMATES, MAX_SLOT_ROWS),
+      };
+    }
+    return this.#views;
+  }
+
+  /** Lists rows of a slot, by their numbers in it. They stay listed until other work has its turn. */
+  list(rows: Uint32Array, firstRow: number): void {
+    const { list } = this.views;
+    for (let index = 0; index < rows.length; index++) list[index] = rows[index] - firstRow;
+  }
+
+  /**
+   * Selects those of `count` rows of a slot whose distance from a query may be at most `most`.
+   * @param place of the slot in the sketch
+   * @param isListed whether the rows that were listed are looked at, rather than the first ones
+   */
+  select(
+    { slots, slotRows, width }: PlacedSketch,
+    place: number,
+    { metric, query }: { readonly metric: SketchMetric; readonly query: SketchQuery },
+    most: number,
+    count: number,
+    isListed: boolean,
+  ): SelectedRows {
+    const { constants, query: words, integers, found, estimates } = this.views;
+    query.limitTo(most, constants);
+    words.set(query.words);
+    words.fill(0, query.words.length, width);
+    const codes = SLOTS + slots[place] * SLOT_BYTES;
+    this.#kernels.select[metric](isListed ? LIST : ALL, count, codes, codes + slotRows * width, width);
+    const foundCount = integers[COUNT / 4];
+    return { rows: found.subarray(0, foundCount), estimates: estimates.subarray(0, foundCount) };
+  }
+
+  /** Four numbers of each row of a slot, of which the second is its error, the last the inverse of its length. */
+  numbersOf({ slots, slotRows, width }: PlacedSketch, place: number): Float32Array {
+    const first = (SLOTS + slots[place] * SLOT_BYTES + slotRows * width) / 4;
+    return this.views.floats.subarray(first, first + slotRows * 4);
+  }
+
+  /** Makes sketches of vectors in the input. @param codes address of the first */
+  make(rows: number, codes: number, width: number): void {
+    this.#kernels.make(rows, codes, width, width / STEP);
+  }
+}
+
+/** Makes a sketch of vectors that come one after the other. */
+export class SketchMaker {
+  readonly #memory: SketchMemory;
+  readonly #sketch: PlacedSketch;
+  readonly #end: (isComplete: boolean) => void;
+  readonly #loss: number;
+  #row = 0;
+
+  /** @param end is called at the end */
+  constructor(sketch: PlacedSketch, end: (isComplete: boolean) => void) {
+    this.#memory = sketch.memory;
+    this.#sketch = sketch;
+    this.#end = end;
+    this.#loss = lossOfSums(sketch.dimension);
+  }
+
+  /** Rows that are put in at once, at most. */
+  get pieceRows(): number {
+    return Math.floor(INPUT_BYTES / 4 / this.#sketch.width);
+  }
+
+  /**
+   * Puts the next rows in, at most {@link pieceRows}.
+   * @param values floats of 32 bits
+   * @param isMissing whether one of them has no vector
+   */
+  put(values: Float32Array, isMissing: (row: number) => boolean): void {
+    const { dimension, slotRows, width, slots } = this.#sketch;
+    const rowCount = values.length / dimension;
+    for (let row = 0; row < rowCount; ) {
+      const place = Math.floor(this.#row / slotRows);
+      const within = this.#row % slotRows;
+      const count = Math.min(rowCount - row, slotRows - within);
+      const { floats } = this.#memory.views;
+      const first = INPUT / 4;
+      if (dimension === width) floats.set(values.subarray(row * width, (row + count) * width), first);
+      else {
+        floats.fill(0, first, first + count * width);
+        for (let each = 0; each < count; each++) {
+          const from = (row + each) * dimension;
+          floats.set(values.subarray(from, from + dimension), first + each * width);
+        }
+      }
+      const slot = SLOTS + slots[place] * SLOT_BYTES;
+      this.#memory.make(count, slot + within * width, width);
+      const from = row;
+      this.#finish((slot + slotRows * width) / 4 + within * 4, count, (each) => isMissing(from + each));
+      this.#row += count;
+      row += count;
+    }
+  }
+
+  /** Makes the numbers of rows of the statistics. @param at index of the first of the numbers */
+  #finish(at: number, count: number, isMissing: (row: number) => boolean): void {
+    const { floats, integers } = this.#memory.views;
+    for (let row = 0, from = STATISTICS / 4, to = at; row < count; row++, from += 4, to += 4) {
+      const largest = floats[from];
+      const length = Math.sqrt(floats[from + 1]);
+      let [step, error, squares, inverse] = [0, 0, 0, Number.POSITIVE_INFINITY];
+      if (Number.isNaN(largest) || isMissing(row)) {
+        error = Number.NaN;
+      } else if (largest > MOST_MAGNITUDE || (largest < LEAST_MAGNITUDE && largest > 0)) {
+        error = Number.POSITIVE_INFINITY;
+        inverse = 1;
+      } else if (largest > 0) {
+        step = largest / 127;
+        const lack = Math.sqrt(floats[from + 2]) * (1 + this.#loss);
+        // Rounding makes it larger than it is.
+        error = (lack + length * (this.#loss + 2 ** -21)) * (1 + 2 ** -22);
+        squares = integers[from + 3];
+        inverse = 1 / length;
+      }
+      floats[to] = step;
+      floats[to + 1] = error;
+      integers[to + 2] = squares;
+      floats[to + 3] = inverse;
+    }
+  }
+
+  /** Ends the making: of all rows, or of none. */
+  end(): void {
+    this.#end(this.#row === this.#sketch.rowCount);
+  }
+}
