@@ -68,6 +68,25 @@ export function runsContainer(bounds: Uint16Array): Container | null {
   return { kind: "runs", count, bounds };
 }
 
+/**
+ * The container of ascending values, each once.
+ * @param words pairs of words; the low halves of the first ones from pair `start` to `end - 1` are the values
+ */
+export function ascendingContainer(words: Uint32Array, start: number, end: number): Container {
+  const count = end - start;
+  if (count <= MAX_ARRAY_VALUES) {
+    const values = new Uint16Array(count);
+    for (let index = 0; index < count; index++) values[index] = words[2 * (start + index)];
+    return arrayContainer(values);
+  }
+  const bits = new Uint32Array(CONTAINER_WORDS);
+  for (let pair = start; pair < end; pair++) {
+    const value = words[2 * pair] & 0xffff;
+    bits[value >>> 5] |= 1 << (value & 31);
+  }
+  return { kind: "bits", count, words: bits };
+}
+
 /** The container of the values from `first` to `last`. */
 export const rangeContainer = (first: number, last: number): Container => ({
   kind: "runs",

@@ -290,6 +290,9 @@ function endOfContainer(values: Uint32Array, start: number): number {
   return low;
 }
 
+const bytesOf = ({ buffer, byteOffset, byteLength }: Uint16Array | Uint32Array): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
+
 /** Encodes a set as a bitmap. */
 export function encodeRoaringSet({ keys, containers }: KeyedContainers): Uint8Array {
   const sizes = containers.map(({ count }) => sizeOfContainer(count));
@@ -304,13 +307,11 @@ export function encodeRoaringSet({ keys, containers }: KeyedContainers): Uint8Ar
     view.setUint16(10 + index * 4, count - 1, true);
     view.setUint32(8 + containers.length * 4 + index * 4, position, true);
     if (count <= MAX_ARRAY_VALUES) {
-      const values = new Uint16Array(count);
-      writeValues(container, 0, values, 0);
-      for (let value = 0; value < count; value++) view.setUint16(position + value * 2, values[value], true);
-    } else {
-      const words = wordsOfContainer(container);
-      for (let word = 0; word < words.length; word++) view.setUint32(position + word * 4, words[word], true);
-    }
+      let values: Uint16Array;
+      if (container.kind === "array") values = container.values;
+      else writeValues(container, 0, (values = new Uint16Array(count)), 0);
+      bytes.set(bytesOf(values), position);
+    } else bytes.set(bytesOf(wordsOfContainer(container)), position);
     position += sizes[index];
   }
   return bytes;

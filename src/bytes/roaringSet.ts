@@ -4,6 +4,7 @@
  */
 
 import {
+  ascendingContainer,
   type Container,
   ContainerBuilder,
   containerBytes,
@@ -62,6 +63,24 @@ export class RoaringSet implements KeyedContainers {
       keys.push(key);
       containers.push(isWhole ? FULL_CONTAINER : rangeContainer(first % KEYS, last % KEYS));
       first = last + 1;
+    }
+    return new RoaringSet({ keys: Uint16Array.from(keys), containers });
+  }
+
+  /**
+   * The set of numbers that ascend, each once.
+   * @param words pairs of words, of which the first ones from pair `start` to `end - 1` are the numbers
+   */
+  static ofAscendingPairs(words: Uint32Array, start: number, end: number): RoaringSet {
+    const keys: number[] = [];
+    const containers: Container[] = [];
+    for (let first = start; first < end; ) {
+      const key = words[2 * first] >>> 16;
+      let last = first + 1;
+      while (last < end && words[2 * last] >>> 16 === key) last++;
+      keys.push(key);
+      containers.push(ascendingContainer(words, first, last));
+      first = last;
     }
     return new RoaringSet({ keys: Uint16Array.from(keys), containers });
   }

@@ -7,7 +7,7 @@
 import type { Column } from "../arrow/columns/column.js";
 import { concatColumns } from "../arrow/columns/concatColumns.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
-import { isValid } from "../arrow/columns/validity.js";
+import { isSet } from "../arrow/columns/validity.js";
 import type { LogicalType } from "../arrow/types/type.js";
 import { breathe, goThrough } from "../async/eventLoop.js";
 import { integerWords } from "./indexFile.js";
@@ -25,6 +25,8 @@ const STEP_ROWS = 16_384;
 /** Values, and memory of their sets, that are handed on at once. */
 const ROUND_VALUES = 4096;
 const ROUND_BYTES = 4 * 1024 * 1024;
+/** Groups that there is room for from the start. */
+const LEAST_COUNTS = 1024;
 /** The group of null. */
 const NULLS = 0;
 
@@ -75,7 +77,8 @@ class GroupedRows {
   /** A column with a null, where there is one. */
   #nullValue: Column | null = null;
   /** Rows of null, and by the number of a value plus 1, those of the value. */
-  readonly #counts: number[] = [0];
+  #counts = new Uint32Array(LEAST_COUNTS);
+  #groupCount = 1;
   readonly #parts: GroupedPart[] = [];
   #rowCount = 0;
 
@@ -84,7 +87,7 @@ class GroupedRows {
   }
 
   get hasRoom(): boolean {
-    return this.#counts.length <= MAX_VALUES && this.#rowCount < MAX_ROWS;
+    return this.#groupCount <= MAX_VALUES && this.#rowCount < MAX_ROWS;
   }
 
   async add({ values, ids, rowCount }: IndexRows): Promise<void> {
@@ -102,28 +105,44 @@ class GroupedRows {
 
   /** The place in the counts of each row's value. */
   #groupsOf(values: Column, start: number, end: number): Uint32Array {
-    const counts = this.#counts;
-    const groups =
-      values.kind === "null" ? new Uint32Array(end - start) : this.#numbers.of(values, start, end);
+    const counts = this.#roomFor(end - start);
+    const validity = values.kind === "null" ? null : values.validity;
+    const isAllNull = values.kind === "null";
+    const groups = isAllNull ? new Uint32Array(end - start) : this.#numbers.of(values, start, end);
     const firstRows: number[] = [];
-    for (let row = start; row < end; row++) {
-      const isNull = values.kind === "null" || !isValid(values.validity, row);
-      const group = isNull ? NULLS : groups[row - start] + 1;
-      groups[row - start] = group;
-      if (group === counts.length) {
-        counts.push(0);
-        firstRows.push(row);
+    let groupCount = this.#groupCount;
+    let nullRow = -1;
+    for (let index = 0; index < groups.length; index++) {
+      const isNull = isAllNull || (validity !== null && !isSet(validity, start + index));
+      const group = isNull ? NULLS : groups[index] + 1;
+      if (isNull) nullRow = start + index;
+      groups[index] = group;
+      if (group === groupCount) {
+        groupCount++;
+        firstRows.push(start + index);
       }
-      if (isNull) this.#nullValue ??= takeColumn(values, Uint32Array.of(row));
       counts[group]++;
     }
+    this.#groupCount = groupCount;
+    if (nullRow >= 0) this.#nullValue ??= takeColumn(values, Uint32Array.of(nullRow));
     if (firstRows.length > 0) this.#values.push(takeColumn(values, Uint32Array.from(firstRows)));
     return groups;
   }
 
+  /** The counts, with room for so many further groups. */
+  #roomFor(groups: number): Uint32Array {
+    const needed = this.#groupCount + groups;
+    if (needed > this.#counts.length) {
+      const grown = new Uint32Array(2 * needed);
+      grown.set(this.#counts);
+      this.#counts = grown;
+    }
+    return this.#counts;
+  }
+
   /** The groups in the order of their values, null first. */
   async *finish(): AsyncGenerator<ValueGroups, void, undefined> {
-    const counts = this.#counts;
+    const counts = this.#counts.subarray(0, this.#groupCount);
     const ends = new Uint32Array(counts.length);
     let rowCount = 0;
     for (const [group, count] of counts.entries()) {
@@ -160,13 +179,18 @@ class GroupedRows {
   async #idsByGroup(places: Uint32Array, rowCount: number): Promise<Uint32Array> {
     const ids = new Uint32Array(2 * rowCount);
     for (const { groups, words } of this.#parts) {
-      for (let row = 0; row < groups.length; row++) {
-        const place = places[groups[row]]++;
-        ids[2 * place] = words[2 * row];
-        ids[2 * place + 1] = words[2 * row + 1];
-      }
+      placeIds(groups, words, places, ids);
       await breathe();
     }
     return ids;
+  }
+}
+
+/** Puts the ids of rows at the next places of their groups. */
+function placeIds(groups: Uint32Array, words: Uint32Array, places: Uint32Array, ids: Uint32Array): void {
+  for (let row = 0; row < groups.length; row++) {
+    const place = places[groups[row]]++;
+    ids[2 * place] = words[2 * row];
+    ids[2 * place + 1] = words[2 * row + 1];
   }
 }

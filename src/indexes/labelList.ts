@@ -6,6 +6,7 @@
 
 import type { Column, ListColumn } from "../arrow/columns/column.js";
 import { areNarrow, wordsOf } from "../arrow/columns/offsets.js";
+import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { isValid } from "../arrow/columns/validity.js";
 import type { LogicalType } from "../arrow/types/type.js";
@@ -88,7 +89,7 @@ async function write(
   const type = itemType(target.field);
   const nulls = new RowIdsBuilder();
   const added = groupByValue(itemRows(counted(rows, target), nulls), type, target.sort);
-  const groups = mergeGroups([...before, added], type);
+  const groups = before.length === 0 ? added : mergeGroups([...before, added], type);
   const form: SetFileForm = {
     ...BITMAP_FORM,
     async finish(file, setCount) {
@@ -129,9 +130,20 @@ function explode({ offsets, items, validity, length }: ListColumn, words: Uint32
   for (let row = 0; row < length; row++) {
     if (isValid(validity, row)) count += starts[(row + 1) * step] - starts[row * step];
   }
-  const positions = new Uint32Array(count);
   const ids = new Uint32Array(2 * count);
   let at = 0;
+  if (validity === null) {
+    // The items lie side by side as they are.
+    for (let row = 0; row < length; row++) {
+      const end = at + starts[(row + 1) * step] - starts[row * step];
+      for (; at < end; at++) {
+        ids[2 * at] = words[2 * row];
+        ids[2 * at + 1] = words[2 * row + 1];
+      }
+    }
+    return { values: sliceColumn<Column>(items, starts[0], count), ids: uint64Column(ids), rowCount: count };
+  }
+  const positions = new Uint32Array(count);
   for (let row = 0; row < length; row++) {
     if (!isValid(validity, row)) continue;
     for (let item = starts[row * step]; item < starts[(row + 1) * step]; item++) {

@@ -46,9 +46,24 @@ export class RowIds {
 
   /** @param ids pairs of words: low, high */
   static of(ids: Uint32Array): RowIds {
+    const ascending = ascendingIds(ids);
+    if (ascending !== null) return RowIds.#ofAscending(ascending);
     const builder = new RowIdsBuilder();
     builder.add(ids, 0, ids.length / 2);
     return builder.finish();
+  }
+
+  static #ofAscending(ids: Uint32Array): RowIds {
+    const sets: [number, RoaringSet][] = [];
+    const count = ids.length / 2;
+    for (let first = 0; first < count; ) {
+      const high = ids[2 * first + 1];
+      let last = first + 1;
+      while (last < count && ids[2 * last + 1] === high) last++;
+      sets.push([high, RoaringSet.ofAscendingPairs(ids, first, last)]);
+      first = last;
+    }
+    return new RowIds(sets);
   }
 
   /** @param sets by high word, in any order; empty ones are left out */
@@ -210,6 +225,26 @@ export class RowIds {
     reader.end();
     return new RowIds(sets);
   }
+}
+
+/** The ids, each once, where they ascend, as those of rows mostly do; null where they don't. */
+function ascendingIds(ids: Uint32Array): Uint32Array | null {
+  let repeated = 0;
+  for (let at = 2; at < ids.length; at += 2) {
+    const high = ids[at + 1];
+    const before = ids[at - 1];
+    if (high < before || (high === before && ids[at] < ids[at - 2])) return null;
+    if (high === before && ids[at] === ids[at - 2]) repeated++;
+  }
+  if (repeated === 0) return ids;
+  const distinct = new Uint32Array(ids.length - 2 * repeated);
+  let count = 0;
+  for (let at = 0; at < ids.length; at += 2) {
+    if (at > 0 && ids[at] === ids[at - 2] && ids[at + 1] === ids[at - 1]) continue;
+    distinct[count++] = ids[at];
+    distinct[count++] = ids[at + 1];
+  }
+  return distinct;
 }
 
 /** Collects ids in any order; one may come more than once. */

@@ -3,8 +3,10 @@
  * at most. It keeps a copy of each value, so that the columns they came in can go.
  */
 
-import type { Column } from "../arrow/columns/column.js";
-import { isValid } from "../arrow/columns/validity.js";
+import type { Column, FixedColumn } from "../arrow/columns/column.js";
+import { areNarrow } from "../arrow/columns/offsets.js";
+import { isSet } from "../arrow/columns/validity.js";
+import { alignedBytes } from "../bytes/aligned.js";
 import { HASH_PRIME } from "../bytes/hash.js";
 import { InternalError } from "../errors.js";
 
@@ -15,8 +17,11 @@ const LEAST_BYTES = 16_384;
 interface ValueBytes {
   readonly bytes: Uint8Array;
   readonly view: DataView;
-  startOf(row: number): number;
-  endOf(row: number): number;
+  /** Where values begin and end, by row; null where all have one width. */
+  readonly offsets: Int32Array | Float64Array | null;
+  readonly byteWidth: number;
+  /** The row at which the bytes begin. */
+  readonly firstRow: number;
 }
 
 export class ValueNumbers {
@@ -31,11 +36,36 @@ export class ValueNumbers {
 
   /** The numbers of the values in the rows from `start` to `end - 1`; that of a null has no meaning. */
   of(column: Column, start: number, end: number): Uint32Array {
+    if (column.kind === "fixed" && column.byteWidth === 4) return this.#ofWords(column, start, end);
     const values = valueBytes(column, start, end);
+    const { offsets, byteWidth, firstRow } = values;
+    const { validity } = column;
     const numbers = new Uint32Array(end - start);
     for (let row = start; row < end; row++) {
-      if (!isValid(column.validity, row)) continue;
-      numbers[row - start] = this.#number(values, values.startOf(row), values.endOf(row));
+      if (validity !== null && !isSet(validity, row)) continue;
+      const first = offsets === null ? (row - firstRow) * byteWidth : offsets[row];
+      const last = offsets === null ? first + byteWidth : offsets[row + 1];
+      numbers[row - start] = this.#number(values, first, last);
+    }
+    return numbers;
+  }
+
+  /** Values of 4 bytes: no two of them have one hash, which therefore stands for the value. */
+  #ofWords({ values, validity }: FixedColumn, start: number, end: number): Uint32Array {
+    const { buffer, byteOffset } = alignedBytes(values, 4);
+    const words = new Int32Array(buffer, byteOffset, values.length >>> 2);
+    const numbers = new Uint32Array(end - start);
+    for (let row = start; row < end; row++) {
+      if (validity !== null && !isSet(validity, row)) continue;
+      const hash = withWord(4, words[row]);
+      const mask = this.#slots.length - 1;
+      let slot = hash & mask;
+      let number = this.#slots[slot] - 1;
+      while (number >= 0 && this.#hashes[number] !== hash) {
+        slot = (slot + 1) & mask;
+        number = this.#slots[slot] - 1;
+      }
+      numbers[row - start] = number >= 0 ? number : this.#add(values, 4 * row, 4 * row + 4, hash, slot);
     }
     return numbers;
   }
@@ -93,17 +123,16 @@ export class ValueNumbers {
   }
 }
 
+function withWord(hash: number, word: number): number {
+  const mixed = Math.imul(hash ^ word, HASH_PRIME);
+  return mixed ^ (mixed >>> 15);
+}
+
 function hashOf({ bytes, view }: ValueBytes, start: number, end: number): number {
   let hash = end - start;
   let at = start;
-  for (; at + 4 <= end; at += 4) {
-    hash = Math.imul(hash ^ view.getInt32(at, true), HASH_PRIME);
-    hash ^= hash >>> 15;
-  }
-  for (; at < end; at++) {
-    hash = Math.imul(hash ^ bytes[at], HASH_PRIME);
-    hash ^= hash >>> 15;
-  }
+  for (; at + 4 <= end; at += 4) hash = withWord(hash, view.getInt32(at, true));
+  for (; at < end; at++) hash = withWord(hash, bytes[at]);
   return hash;
 }
 
@@ -114,21 +143,12 @@ function valueBytes(column: Column, start: number, end: number): ValueBytes {
   switch (column.kind) {
     case "fixed": {
       const { values, byteWidth } = column;
-      return {
-        bytes: values,
-        view: viewOf(values),
-        startOf: (row) => row * byteWidth,
-        endOf: (row) => (row + 1) * byteWidth,
-      };
+      return { bytes: values, view: viewOf(values), offsets: null, byteWidth, firstRow: 0 };
     }
     case "variable": {
       const { bytes, offsets } = column;
-      return {
-        bytes,
-        view: viewOf(bytes),
-        startOf: (row) => Number(offsets[row]),
-        endOf: (row) => Number(offsets[row + 1]),
-      };
+      const numbers = areNarrow(offsets) ? offsets : Float64Array.from(offsets, Number);
+      return { bytes, view: viewOf(bytes), offsets: numbers, byteWidth: 0, firstRow: 0 };
     }
     case "bits": {
       const { bits, bitOffset } = column;
@@ -136,12 +156,7 @@ function valueBytes(column: Column, start: number, end: number): ValueBytes {
         const bit = bitOffset + start + index;
         return (bits[bit >>> 3] >>> (bit & 7)) & 1;
       });
-      return {
-        bytes,
-        view: viewOf(bytes),
-        startOf: (row) => row - start,
-        endOf: (row) => row - start + 1,
-      };
+      return { bytes, view: viewOf(bytes), offsets: null, byteWidth: 1, firstRow: start };
     }
     default:
       throw new InternalError(`values to number in a column of kind ${column.kind}`);
