@@ -1,0 +1,53 @@
+/** Remainders of integers of 64 bits are those of the definition, whether or not both fit into 32 bits. */
+
+import { Int32, Int64, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import fc from "fast-check";
+import { DirectoryNamespace } from "tiltyard";
+import { expect, it } from "vitest";
+import { makeTempDir } from "../support/tempDir.js";
+
+const edge = fc.constantFrom(
+  ...[0n, 1n, -1n, 7n, -7n, 100n, 2n ** 31n - 1n, 2n ** 31n, -(2n ** 31n), -(2n ** 31n) - 1n],
+  ...[2n ** 32n, 2n ** 53n, -(2n ** 53n) - 1n, 2n ** 63n - 1n, -(2n ** 63n)],
+);
+const integer = fc.oneof(
+  edge,
+  fc.bigInt({ min: -200n, max: 200n }),
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+);
+
+it("of columns, and by a number", async () => {
+  const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+  const id = ["t"];
+  const pair = fc.tuple(
+    integer,
+    integer.filter((divisor) => divisor !== 0n),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(pair, { minLength: 1, maxLength: 40 }), async (pairs) => {
+      const table = new Table({
+        a: vectorFromArray(
+          pairs.map(([a]) => a),
+          new Int64(),
+        ),
+        b: vectorFromArray(
+          pairs.map(([, b]) => b),
+          new Int64(),
+        ),
+        n: vectorFromArray(
+          pairs.map(([a]) => Number(BigInt.asIntN(32, a))),
+          new Int32(),
+        ),
+      });
+      await namespace.createTable({ id, mode: "overwrite" }, tableToIPC(table, "stream"));
+      const columnAliases = { rest: "a % b", ofNumber: "n % 100", negative: "n % -7" };
+      const found = await (await namespace.queryTable({ id, columns: { columnAliases } })).toArrow();
+      const values = (name: string) => [...(found.getChild(name) ?? [])].map(BigInt);
+      expect(values("rest")).toEqual(pairs.map(([a, b]) => a % b));
+      expect(values("ofNumber")).toEqual(pairs.map(([a]) => BigInt.asIntN(32, a) % 100n));
+      expect(values("negative")).toEqual(pairs.map(([a]) => BigInt.asIntN(32, a) % -7n));
+    }),
+    { numRuns: 40 },
+  );
+  await namespace.close();
+});
