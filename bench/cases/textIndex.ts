@@ -3,12 +3,15 @@
 import { join } from "node:path";
 import { Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import type { DirectoryNamespace, StructuredTextQuery } from "tiltyard";
-import { Index, MatchQuery, Operator, PhraseQuery } from "tiltyard-reference/session.js";
+import { Index, MatchQuery, Operator, PhraseQuery, rerankers } from "tiltyard-reference/session.js";
 import type { BenchCase, Side, Size } from "../case.js";
 import { openReference, openTiltyard } from "../sides.js";
+import { queryVectors, rowsFrom as vectorRows } from "../vectorData.js";
 
 const ROWS: Readonly<Record<Size, number>> = { small: 2000, large: 500_000 };
 const FRAGMENTS = 4;
+/** Rows that a search by vector and text finds. */
+const NEAREST = 10;
 const VOCABULARY = 50_000;
 const WORDS_OF_TEXT = 20;
 
@@ -205,4 +208,52 @@ function search({ name, limit, here, there, filter }: Question): BenchCase {
   };
 }
 
-export const textCases: readonly BenchCase[] = [build(false), build(true), ...QUESTIONS.map(search)];
+/** Vectors are few and searched exactly: what is compared is two searches, and putting their rows in one order. */
+const HYBRID_ROWS: Readonly<Record<Size, number>> = { small: 500, large: 20_000 };
+
+const hybrid: BenchCase = {
+  area: "read",
+  name: "vector and text at once, top 10, 20,000 texts",
+  rounds: { small: 2, large: 40 },
+  async prepare(directory, size) {
+    const root = join(directory, "tables");
+    const ns = openTiltyard(root);
+    const count = HYBRID_ROWS[size];
+    const texts = rowsFrom(0, count);
+    const rows = texts.assign(vectorRows(0, count).select(["v"]));
+    await ns.createTable({ id: ["t"] }, tableToIPC(rows, "stream"));
+    await createIndex(ns, "t", false);
+    const reference = await openReference(root);
+    const table = await reference.openTable("t");
+    const reranker = await rerankers.RRFReranker.create();
+    const next = { ours: queryVectors(), theirs: queryVectors() };
+    const expectAll = (found: number): void => {
+      if (found !== NEAREST) throw new Error(`hybrid: ${found} rows, not ${NEAREST}`);
+    };
+    return {
+      work: { amount: 1, unit: "calls" },
+      sides: [
+        {
+          name: "tiltyard",
+          async run() {
+            const query = ns.table("t").query().nearestTo(next.ours()).matching(MIXED);
+            expectAll((await query.select(["id"]).limit(NEAREST).toArrow()).numRows);
+          },
+        },
+        {
+          name: "reference",
+          async run() {
+            const query = table.query().nearestTo(next.theirs()).fullTextSearch(match(MIXED).there);
+            expectAll((await query.rerank(reranker).select(["id"]).limit(NEAREST).toArrow()).numRows);
+          },
+        },
+      ],
+      async close() {
+        await ns.close();
+        reference.close();
+      },
+    };
+  },
+};
+
+export const textCases: readonly BenchCase[] = [build(false), build(true), ...QUESTIONS.map(search), hybrid];

@@ -188,7 +188,7 @@ async function expectSame(
     const [ours, theirs] = [scores(here), scores(there)];
     expect(ours.length, label).toBe(theirs.length);
     for (const [rank, score] of theirs.entries()) {
-      expect(Math.abs(ours[rank] - score), `${label}: rank ${rank}`).toBeLessThan(1e-4);
+      expect(Math.abs(ours[rank] - score), `${label}: rank ${rank}`).toBeLessThan(toleranceOf(score));
     }
     return;
   }
@@ -197,9 +197,12 @@ async function expectSame(
   const found = [...ours.keys()].filter((id) => pair.isPassedOver !== true || theirs.has(id));
   expect(ascending(found), label).toEqual(ascending(theirs.keys()));
   for (const [id, score] of theirs) {
-    expect(Math.abs((ours.get(id) ?? 0) - score), `${label}: ${id}`).toBeLessThan(1e-4);
+    expect(Math.abs((ours.get(id) ?? 0) - score), `${label}: ${id}`).toBeLessThan(toleranceOf(score));
   }
 }
+
+/** Four decimals, of which scores beyond a thousand have fewer: they are single floats. */
+const toleranceOf = (score: number): number => Math.max(1e-4, score * 2 ** -21);
 
 /** The tests of a corpus: an index of each engine, searched and changed by both. */
 export function testCorpus({ name: corpusName, texts, parameters, others }: Corpus, rounds: number): void {

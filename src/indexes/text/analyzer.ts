@@ -48,15 +48,26 @@ export class Analyzer {
     return new Analyzer(parameters, parameters.stem ? await stemmerOf(parameters.language) : null);
   }
 
+  /** Whether texts are cut into runs of letters and digits. */
+  get cutsWords(): boolean {
+    return this.#cut === cutWords;
+  }
+
   /** Calls `use` with the tokens of a text, in their order. */
   tokens(text: string, use: UseToken): void {
     this.#cut(text, (word, position, start, end) => {
-      if (word.length * 3 >= this.#maxBytes && utf8Length(word) >= this.#maxBytes) return;
-      let token = this.#lowerCase ? lowerCased(word) : word;
-      if (this.#stem !== null) token = this.#stem(token);
-      if (this.#stopWords?.has(token)) return;
-      use(this.#folds ? foldToAscii(token) : token, position, start, end);
+      const token = this.tokenOf(word);
+      if (token !== null) use(token, position, start, end);
     });
+  }
+
+  /** What the index holds of a word, as the base tokenizer cut it; null where it is left out. */
+  tokenOf(word: string): string | null {
+    if (word.length * 3 >= this.#maxBytes && utf8Length(word) >= this.#maxBytes) return null;
+    let token = this.#lowerCase ? lowerCased(word) : word;
+    if (this.#stem !== null) token = this.#stem(token);
+    if (this.#stopWords?.has(token)) return null;
+    return this.#folds ? foldToAscii(token) : token;
   }
 }
 
@@ -113,7 +124,7 @@ function cutWords(text: string, use: UseToken): void {
   if (start >= 0) use(text.slice(start), position, start, text.length);
 }
 
-const isWordByte = (code: number): boolean =>
+export const isWordByte = (code: number): boolean =>
   (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || (code >= 0x30 && code <= 0x39);
 
 /** Windows of characters over all of the text, the shorter of those with the same start first. */

@@ -18,6 +18,7 @@ import { PartitionBuilder } from "./partitionBuilder.js";
 import { formTexts, once, setTexts, writePartition } from "./partitionWriter.js";
 import { DELETED_FRAGMENTS, METADATA_FILE, openTextIndex, type TextIndex } from "./textIndex.js";
 import type { TextPartition, TokenPostings } from "./textPartition.js";
+import { WordNumbers } from "./wordNumbers.js";
 
 export const FTS: IndexKind = {
   name: "FTS",
@@ -111,18 +112,36 @@ async function addRows(
   analyzer: Analyzer,
   rows: AsyncIterable<IndexRows>,
 ): Promise<void> {
+  const numbers = analyzer.cutsWords ? new WordNumbers(analyzer, (token) => builder.numberOf(token)) : null;
+  const addNumber = (number: number, position: number): void => builder.addNumber(number, position);
   for await (const { values, ids, rowCount } of rows) {
     const words = integerWords(ids, "rows of an index");
     const texts = new RowTexts(values);
+    let bytes = 0;
     for (let row = 0; row < rowCount; row++) {
-      documentTokens(analyzer, texts.of(row), (token, position) => builder.add(token, position));
+      const text = numbers === null ? null : texts.bytesOf(row);
+      const isAscii = text !== null && numbers?.each(text.bytes, text.start, text.end, addNumber);
+      if (isAscii !== true) {
+        documentTokens(analyzer, texts.of(row), (token, position) => builder.add(token, position));
+      }
       builder.endDocument(words[2 * row], words[2 * row + 1]);
-      await breathe();
-      if (builder.isFull) await builder.flush();
+      bytes += ROW_BYTES + (isAscii === true ? text.end - text.start : STEP_BYTES);
+      if (bytes >= STEP_BYTES) {
+        await breathe();
+        bytes = 0;
+      }
+      if (builder.isFull) {
+        await builder.flush();
+        numbers?.forget();
+      }
     }
   }
   await builder.flush();
 }
+
+/** Bytes of texts between two looks at the clock; a row counts as so many at least. */
+const STEP_BYTES = 4096;
+const ROW_BYTES = 64;
 
 /**
  * The tokens of the texts of a row: each text goes on with the positions of the one before.
@@ -166,6 +185,15 @@ export class RowTexts {
       if (isValid(items.validity, item)) texts.push(this.#text(items, item));
     }
     return texts;
+  }
+
+  /** The bytes of the text of a row; null where it has none, or several. */
+  bytesOf(row: number): { readonly bytes: Uint8Array; readonly start: number; readonly end: number } | null {
+    const column = this.#column;
+    if (column.kind !== "variable" || !isValid(column.validity, row)) return null;
+    const { offsets, bytes } = column;
+    if (areNarrow(offsets)) return { bytes, start: offsets[row], end: offsets[row + 1] };
+    return { bytes, start: Number(offsets[row]), end: Number(offsets[row + 1]) };
   }
 
   /** The numbers of the texts of a row in its list, from 0 on: texts that are null are left out. Null for no list. */

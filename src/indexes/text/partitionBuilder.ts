@@ -16,7 +16,7 @@ const MAX_TOKEN_BYTES = 64 * 1024 * 1024;
 const TOKEN_OVERHEAD = 100;
 const FIRST_ENTRIES = 16_384;
 /** Entries between two looks at the clock. */
-const STEP_ENTRIES = 262_144;
+const STEP_ENTRIES = 131_072;
 /** Tokens between two such looks. */
 const STEP_TOKENS = 4096;
 
@@ -49,14 +49,24 @@ export class PartitionBuilder {
     this.#maxEntries = bounds?.maxEntries ?? MAX_ENTRIES;
   }
 
-  /** A token of the document under way. */
-  add(token: string, position: number): void {
+  /** The number of a token, until the next {@link flush}. */
+  numberOf(token: string): number {
     let id = this.#tokens.get(token);
     if (id === undefined) {
       id = this.#tokens.size;
       this.#tokens.set(token, id);
       this.#tokenBytes += 2 * token.length + TOKEN_OVERHEAD;
     }
+    return id;
+  }
+
+  /** A token of the document under way. */
+  add(token: string, position: number): void {
+    this.addNumber(this.numberOf(token), position);
+  }
+
+  /** The same, by the number of the token. */
+  addNumber(id: number, position: number): void {
     const entry = this.#entries;
     if (entry === this.#entryTokens.length) this.#grow();
     this.#entryTokens[entry] = id;
@@ -110,12 +120,12 @@ export class PartitionBuilder {
     }
     this.#tokens = new Map();
     this.#tokenBytes = 0;
-    const { order, starts } = await this.#sorted(tokens.length);
+    const sorted = await this.#sorted(tokens.length);
     const files = await writePartition(this.#target, id, this.#form, {
       ids: this.#ids.slice(0, 2 * this.#documents),
       lengths: this.#lengths.slice(0, this.#documents),
       tokens,
-      postings: () => this.#postings(order, starts),
+      postings: () => postingsOf(sorted),
     });
     this.files.push(...files);
     this.partitionIds.push(id);
@@ -124,42 +134,55 @@ export class PartitionBuilder {
   }
 
   /** The entries by token, those of a token as they came. */
-  async #sorted(tokenCount: number): Promise<{ order: Uint32Array; starts: Uint32Array }> {
+  async #sorted(tokenCount: number): Promise<SortedEntries> {
     const starts = new Uint32Array(tokenCount + 1);
     const count = this.#entries;
-    for (let entry = 0; entry < count; entry++) {
-      starts[this.#entryTokens[entry] + 1]++;
-      if (entry % STEP_ENTRIES === 0) await breathe();
+    const tokens = this.#entryTokens;
+    for (let from = 0; from < count; from += STEP_ENTRIES) {
+      const to = Math.min(count, from + STEP_ENTRIES);
+      for (let entry = from; entry < to; entry++) starts[tokens[entry] + 1]++;
+      await breathe();
     }
     for (let token = 0; token < tokenCount; token++) starts[token + 1] += starts[token];
     const next = starts.slice();
-    const order = new Uint32Array(count);
-    for (let entry = 0; entry < count; entry++) {
-      order[next[this.#entryTokens[entry]]++] = entry;
-      if (entry % STEP_ENTRIES === 0) await breathe();
-    }
-    return { order, starts };
-  }
-
-  async *#postings(order: Uint32Array, starts: Uint32Array): AsyncGenerator<TokenPostings> {
-    const { withPosition } = this.#form;
-    for (let token = 0; token + 1 < starts.length; token++) {
-      const entries = order.subarray(starts[token], starts[token + 1]);
-      const documents = new Uint32Array(entries.length);
-      const frequencies = new Uint32Array(entries.length);
-      const positions = withPosition ? new Uint32Array(entries.length) : null;
-      let count = 0;
-      for (let index = 0; index < entries.length; index++) {
-        const document = this.#entryDocuments[entries[index]];
-        if (count === 0 || documents[count - 1] !== document) documents[count++] = document;
-        frequencies[count - 1]++;
-        if (positions !== null) positions[index] = this.#entryPositions[entries[index]];
+    const documents = new Uint32Array(count);
+    const positions = this.#form.withPosition ? new Uint32Array(count) : null;
+    for (let from = 0; from < count; from += STEP_ENTRIES) {
+      const to = Math.min(count, from + STEP_ENTRIES);
+      for (let entry = from; entry < to; entry++) {
+        const place = next[tokens[entry]]++;
+        documents[place] = this.#entryDocuments[entry];
+        if (positions !== null) positions[place] = this.#entryPositions[entry];
       }
-      yield {
-        documents: documents.subarray(0, count),
-        frequencies: frequencies.subarray(0, count),
-        positions,
-      };
+      await breathe();
     }
+    return { documents, positions, starts };
+  }
+}
+
+/** Entries by token: those of a token from its start to before the next one's. */
+interface SortedEntries {
+  readonly documents: Uint32Array;
+  readonly positions: Uint32Array | null;
+  readonly starts: Uint32Array;
+}
+
+async function* postingsOf({ documents, positions, starts }: SortedEntries): AsyncGenerator<TokenPostings> {
+  for (let token = 0; token + 1 < starts.length; token++) {
+    const start = starts[token];
+    const end = starts[token + 1];
+    // Documents that have the token several times are one: they move up.
+    const frequencies = new Uint32Array(end - start);
+    let count = 0;
+    for (let index = start; index < end; index++) {
+      const document = documents[index];
+      if (count === 0 || documents[start + count - 1] !== document) documents[start + count++] = document;
+      frequencies[count - 1]++;
+    }
+    yield {
+      documents: documents.subarray(start, start + count),
+      frequencies: frequencies.subarray(0, count),
+      positions: positions?.subarray(start, end) ?? null,
+    };
   }
 }

@@ -86,6 +86,8 @@ async function scoreCommon(
   const placeOf = (cursor: Cursor): number => places.get(cursor) ?? 0;
   const [place, theirs] = [placeOf(rarest), others.map(placeOf)];
   const scores = new Float64Array(cursors.length);
+  /** What the others that are left can add to a score. */
+  const rest = new Float64Array(cursors.length);
   const { firsts, blockCount } = rarest.list;
   for (let block = 0; block < blockCount; block++) {
     const next = block + 1 < blockCount ? firsts[block + 1] : query.lengths.length;
@@ -94,21 +96,28 @@ async function scoreCommon(
       const own = cursor.enter(firsts[block], next);
       bound = own === 0 ? Number.NEGATIVE_INFINITY : bound + own;
     }
-    if (bound > 0 && bound >= sink.threshold) {
+    let { threshold } = sink;
+    if (bound > 0 && bound >= threshold) {
+      for (let left = others.length - 1; left >= 0; left--) rest[left] = rest[left + 1] + others[left].bound;
       const { documents, frequencies, start, end } = rarest.view(block);
       for (let index = start; index < end; index++) {
         const document = documents[index];
+        let reached = rarest.score(document, frequencies[index]);
+        scores[place] = reached;
         let found = 0;
-        while (found < others.length) {
+        while (found < others.length && reached + rest[found] >= threshold) {
           const score = others[found].seek(document);
           if (score === 0) break;
+          reached += score;
           scores[theirs[found++]] = score;
         }
         if (found < others.length) continue;
-        scores[place] = rarest.score(document, frequencies[index]);
+        // In the order of the words, so that the last bit is the same whichever word is the rarest.
         let sum = 0;
-        for (const score of scores) sum += score;
-        if (sum >= sink.threshold) sink.add(document, sum);
+        for (let word = 0; word < scores.length; word++) sum += scores[word];
+        if (sum < threshold) continue;
+        sink.add(document, sum);
+        ({ threshold } = sink);
       }
     } else if (block % PASSED_WINDOWS !== 0) continue;
     if (block % SCORED_BLOCKS !== 0) continue;
@@ -125,6 +134,8 @@ class Window implements WindowScores {
   readonly hits = new Uint32Array(WINDOW);
   readonly touched = new Uint16Array(WINDOW);
   touchedCount = 0;
+  readonly #promising = new Uint16Array(WINDOW);
+  #promisingCount = 0;
   start = 0;
   end = 0;
 
@@ -163,27 +174,35 @@ class Window implements WindowScores {
       if (rest >= threshold) cursor.addAll(this);
       else {
         // A document that has only this token and the next ones is not good enough.
-        if (!this.#reaches(threshold - rest)) return;
-        cursor.addToFound(this);
+        if (!this.#findPromising(threshold - rest)) return;
+        cursor.addToFound(this, this.#promising.subarray(0, this.#promisingCount));
       }
       rest -= cursor.bound;
     }
   }
 
-  #reaches(score: number): boolean {
+  /** Finds the documents that have a score at least. @returns whether there are some */
+  #findPromising(score: number): boolean {
+    let count = 0;
     for (let index = 0; index < this.touchedCount; index++) {
-      if (this.scores[this.touched[index]] >= score) return true;
+      const at = this.touched[index];
+      if (this.scores[at] >= score) this.#promising[count++] = at;
     }
-    return false;
+    this.#promisingCount = count;
+    return count > 0;
   }
 
   /** Hands on the documents that are good enough, and forgets all. */
   handOn(sink: DocumentSink): void {
     const needed = Math.max(1, this.#neededWords);
+    let { threshold } = sink;
     for (let index = 0; index < this.touchedCount; index++) {
       const at = this.touched[index];
       const score = this.scores[at];
-      if (this.hits[at] === needed && score >= sink.threshold) sink.add(this.start + at, score);
+      if (this.hits[at] === needed && score >= threshold) {
+        sink.add(this.start + at, score);
+        ({ threshold } = sink);
+      }
       this.scores[at] = 0;
       this.hits[at] = 0;
     }
@@ -300,10 +319,17 @@ class Cursor {
     window.touchedCount = count;
   }
 
-  /** Adds scores to those documents of the window that other tokens have found. */
-  addToFound(window: WindowScores): void {
+  /** Adds scores to some documents of the window that other tokens have found. @param wanted their places */
+  addToFound(window: WindowScores, wanted: Uint16Array): void {
     const { start, end, scores, hits } = window;
     const last = this.#blocks(end);
+    if (wanted.length * FEW < (last - this.#block) * this.#list.blockSize) {
+      for (let index = 0; index < wanted.length; index++) {
+        const at = wanted[index];
+        scores[at] += this.#scoreOf(start + at, last);
+      }
+      return;
+    }
     for (let block = this.#block; block < last; block++) {
       const { documents, frequencies, ...range } = this.view(block);
       for (let index = firstFrom(documents, range, start); index < range.end; index++) {
@@ -313,6 +339,16 @@ class Cursor {
         if (hits[at] > 0) scores[at] += this.score(document, frequencies[index]);
       }
     }
+  }
+
+  /** The score of a document; 0 where it does not have the token. @param last behind the last block that may have it */
+  #scoreOf(document: number, last: number): number {
+    const { firsts } = this.#list;
+    let block = this.#block;
+    while (block + 1 < last && firsts[block + 1] <= document) block++;
+    const { documents, frequencies, ...range } = this.view(block);
+    const index = firstFrom(documents, range, document);
+    return index < range.end && documents[index] === document ? this.score(document, frequencies[index]) : 0;
   }
 
   /** Adds scores to those documents of the window that have all words before this one, and takes down that they have it. */
@@ -360,6 +396,8 @@ class Cursor {
   }
 }
 
+/** Documents of which so many times as many are in blocks are looked up by themselves. */
+const FEW = 16;
 /** Documents that are looked at one by one before a search halves what is left of a block. */
 const NEAR = 8;
 
