@@ -135,8 +135,8 @@ class GraphGrowth {
   readonly #beam: Beam;
   /** By place in the beam: whether the row's neighbours were looked at. */
   readonly #looked: Uint8Array;
-  /** By row: the number of the walk that has seen it last. */
-  readonly #seen: Uint32Array;
+  /** By row: the number of the walk that has seen it last. Bytes, of which many stay near; they begin anew now and then. */
+  readonly #seen: Uint8Array;
   #walk = 0;
   readonly #asked = new Uint32Array(MAX_ASKED);
   readonly #measured = new Float64Array(MAX_ASKED);
@@ -154,7 +154,7 @@ class GraphGrowth {
     this.#upper = new Links(memory.upper);
     this.#beam = new Beam(Math.max(efConstruction, 2 * m));
     this.#looked = new Uint8Array(this.#beam.size + 1);
-    this.#seen = new Uint32Array(rowCount);
+    this.#seen = new Uint8Array(rowCount);
     this.#chosen = new Uint32Array(2 * m);
     this.#chosenDistances = new Float64Array(2 * m);
     this.#others = new Uint32Array(m);
@@ -206,6 +206,14 @@ class GraphGrowth {
     return level === 0 ? row : this.#memory.upperLists[row] + level - 1;
   }
 
+  #beginWalk(): void {
+    if (this.#walk === 255) {
+      this.#seen.fill(0);
+      this.#walk = 0;
+    }
+    this.#walk++;
+  }
+
   /** Puts the neighbours of a row that this walk has not seen yet into `asked`, and measures them from another. */
   #measureNeighbours(level: number, of: number, from: number): number {
     const links = this.#links(level);
@@ -232,7 +240,7 @@ class GraphGrowth {
 
   /** The row of a level that is nearest as far as neighbours lead. */
   #nearestOn(level: number, row: number, start: number): number {
-    this.#walk++;
+    this.#beginWalk();
     let nearest = start;
     let least = this.#distance(row, start);
     for (let isNearer = true; isNearer; ) {
@@ -250,7 +258,7 @@ class GraphGrowth {
   /** Fills the beam with the rows of a level that are nearest to one. */
   #search(level: number, row: number, start: number): void {
     const [beam, looked, asked, measured] = [this.#beam, this.#looked, this.#asked, this.#measured];
-    this.#walk++;
+    this.#beginWalk();
     beam.clear();
     beam.add(this.#distance(row, start), start);
     looked[0] = 0;
