@@ -4,6 +4,7 @@ import { GREETING, type Reply, type Task, type TaskOrder } from "./async/workerP
 import { UnsupportedError } from "./errors.js";
 import { ENCODE_PAGES } from "./file/writing/pageEncoding.js";
 import { ENCODE_VECTORS } from "./indexes/vector/encoders.js";
+import { GROW_GRAPH } from "./indexes/vector/graphGrowth.js";
 import { ASSIGN_VECTORS } from "./indexes/vector/kmeans.js";
 import { answerMessages } from "./platform/native.js";
 import { failureOf } from "./typedErrors.js";
@@ -12,7 +13,7 @@ import { failureOf } from "./typedErrors.js";
 type AnyTask = Task<any, any>;
 
 const TASKS: ReadonlyMap<string, AnyTask> = new Map(
-  [ENCODE_PAGES, ASSIGN_VECTORS, ENCODE_VECTORS].map((task: AnyTask) => [task.name, task]),
+  [ENCODE_PAGES, ASSIGN_VECTORS, ENCODE_VECTORS, GROW_GRAPH].map((task: AnyTask) => [task.name, task]),
 );
 
 answerMessages(GREETING, (message) => {

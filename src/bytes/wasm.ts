@@ -10,6 +10,8 @@
  *     module   magic, version, sections (id, length, content): types, functions, memory, exports, code
  */
 
+import { isSharedMemory } from "./sharedCopy.js";
+
 /** Bytes of an instruction, or of several. */
 export type Code = number | readonly Code[];
 
@@ -71,6 +73,8 @@ export class KernelUse<Made> {
   }
 }
 
+/** Pages of a memory, at most. */
+export const MAX_PAGES = 65_536;
 const I32 = 0x7f;
 const F64 = 0x7c;
 const V128 = 0x7b;
@@ -100,7 +104,7 @@ function encodeModule({
   const memory =
     typeof pages === "number"
       ? [section(3, [1, 0]), section(5, [1, 0, unsigned(pages)])]
-      : [section(2, [1, name("m"), name("m"), 2, 0, 1]), section(3, [1, 0])];
+      : [section(2, [1, name("m"), name("m"), 2, limitsOf(pages)]), section(3, [1, 0])];
   return Uint8Array.from(
     flatten([
       [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
@@ -111,6 +115,10 @@ function encodeModule({
     ]),
   );
 }
+
+/** Any memory will do; that of several threads must have a bound. */
+const limitsOf = ({ buffer }: WebAssembly.Memory): Code =>
+  isSharedMemory(buffer) ? [3, 1, unsigned(MAX_PAGES)] : [0, 1];
 
 const flatten = (code: Code): number[] => (typeof code === "number" ? [code] : code.flatMap(flatten));
 

@@ -5,18 +5,26 @@ import { decodeHalfFloat } from "../../bytes/halfFloat.js";
 import type { Codebook } from "./codebook.js";
 import type { Encoder } from "./encoders.js";
 import type { IndexedVectors } from "./indexedVectors.js";
-import { type SpaceValues, type VectorSpace, vectorSpace } from "./vectorSpace.js";
+import {
+  openSpace,
+  type SpaceMemory,
+  type SpaceValues,
+  spaceMemory,
+  type VectorSpace,
+} from "./vectorSpace.js";
 
 export class PartitionVectors {
   readonly #encoder: Encoder;
   readonly #indexed: IndexedVectors;
   readonly rowCount: number;
-  readonly space: VectorSpace;
+  readonly memory: SpaceMemory;
+  readonly #space: VectorSpace;
   /** What distances in the space are multiplied by for those of the index. */
   readonly unit: number;
   #rows = 0;
 
-  constructor(encoder: Encoder, indexed: IndexedVectors, rowCount: number) {
+  /** @param lanes see {@link spaceMemory} */
+  constructor(encoder: Encoder, indexed: IndexedVectors, rowCount: number, lanes: number) {
     this.#encoder = encoder;
     this.#indexed = indexed;
     this.rowCount = rowCount;
@@ -27,7 +35,9 @@ export class PartitionVectors {
     const step = model.kind === "SQ" ? (model.end - model.start) / 255 : 1;
     // Squared distances of vectors of the length 1 are twice those by cosine, which only the vectors themselves have.
     this.unit = areSteps ? step * step : metric === "cosine" && model.kind === "FLAT" ? 0.5 : 1;
-    this.space = vectorSpace({ item: areSteps ? "uint8" : "float32", metric: by, dimension, rowCount });
+    const item = areSteps ? "uint8" : "float32";
+    this.memory = spaceMemory({ item, metric: by, dimension, rowCount }, lanes);
+    this.#space = openSpace(this.memory);
   }
 
   get isFull(): boolean {
@@ -36,7 +46,7 @@ export class PartitionVectors {
 
   /** @param codes of the next rows */
   add(codes: Uint8Array): void {
-    this.space.put(this.#rows, this.#valuesOf(codes));
+    this.#space.put(this.#rows, this.#valuesOf(codes));
     this.#rows += codes.length / this.#encoder.codeBytes;
   }
 

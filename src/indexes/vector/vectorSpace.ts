@@ -1,9 +1,8 @@
 /**
  * Vectors in the memory of a kernel that measures the distances of some of them from one: what building a graph does most.
- * The memory of the kernel:
+ * Several threads can have the same memory: each has a lane of its own in it. The memory of the kernel:
  *
- *     places     {@link MAX_ASKED} addresses of vectors
- *     sums       a float of 64 bits for each
+ *     lanes      each {@link MAX_ASKED} addresses of vectors, then a float of 64 bits for each
  *     vectors    one behind the other, each filled up with zeros to whole steps
  *
  * A step is 32 bytes: 8 floats or 32 integers of 8 bits.
@@ -15,11 +14,13 @@ import {
   constant,
   get,
   type Kernel,
+  KernelUse,
   kernel,
   laneNumbers,
   leaveWhen,
   load,
   loop,
+  MAX_PAGES,
   type NumberShape,
   or,
   productsOfWords,
@@ -33,13 +34,13 @@ import {
   vectorLoad,
   widenBytes,
 } from "../../bytes/wasm.js";
+import { InternalError } from "../../errors.js";
 
 /** Vectors whose distances are asked for at once. */
 export const MAX_ASKED = 4096;
 const STEP_BYTES = 32;
 const SUMS = MAX_ASKED * 4;
-const VECTORS = SUMS + MAX_ASKED * 8;
-const MAX_PAGES = 65_536;
+const LANE_BYTES = SUMS + MAX_ASKED * 8;
 /** Steps of a vector that are written out; of more there is a loop. */
 const MOST_IN_LINE = 64;
 const LINE_BYTES = 64;
@@ -51,6 +52,8 @@ export type SpaceValues = Float32Array | Uint8Array;
 
 /** Vectors of floats of 32 bits, or of integers of 8 bits; their distances by l2, or of floats by dot product. */
 export interface VectorSpace {
+  /** From now on, the lane that nobody else uses is another. */
+  useLane(lane: number): void;
   /** Puts vectors in, one behind the other. */
   put(firstRow: number, values: SpaceValues): void;
   /** Puts the distances of a vector from others, at most {@link MAX_ASKED}, into an array. */
@@ -65,26 +68,65 @@ export interface SpaceOptions {
   readonly rowCount: number;
 }
 
-/** @param withKernel false only in tests */
-export function vectorSpace(options: SpaceOptions, withKernel = true): VectorSpace {
-  const { item, dimension, rowCount } = options;
-  const rowBytes = Math.ceil((dimension * (item === "float32" ? 4 : 1)) / STEP_BYTES) * STEP_BYTES;
-  const pages = Math.ceil((VECTORS + rowCount * rowBytes) / 65_536);
-  const made = withKernel && pages <= MAX_PAGES ? measureKernel(options, rowBytes, pages) : null;
-  return made === null ? new PlainSpace(options) : new KernelSpace(options, made, rowBytes);
+/** Vectors, as threads can be told of them: in the memory of kernels, or for want of these one behind the other. */
+export interface SpaceMemory {
+  readonly options: SpaceOptions;
+  readonly lanes: number;
+  readonly values: WebAssembly.Memory | SpaceValues;
 }
 
-function measureKernel({ item, metric }: SpaceOptions, rowBytes: number, pages: number): Kernel | null {
+/** Whether the runtime compiles any. */
+const areThereKernels = new KernelUse(() => kernel({ parameters: [], locals: [], pages: 1, body: () => [] }));
+
+const rowBytesOf = ({ item, dimension }: SpaceOptions): number =>
+  Math.ceil((dimension * (item === "float32" ? 4 : 1)) / STEP_BYTES) * STEP_BYTES;
+
+/**
+ * Room for vectors.
+ * @param lanes of threads; one for none
+ * @param withKernel false only in tests
+ */
+export function spaceMemory(options: SpaceOptions, lanes = 1, withKernel = true): SpaceMemory {
+  const pages = Math.ceil((lanes * LANE_BYTES + options.rowCount * rowBytesOf(options)) / 65_536);
+  const isShared = lanes > 1;
+  if (withKernel && pages <= MAX_PAGES && areThereKernels.get() !== null) {
+    try {
+      const limits = { initial: pages, maximum: pages, shared: isShared };
+      return { options, lanes, values: new WebAssembly.Memory(limits) };
+    } catch {
+      // There is no such memory, or no room for it.
+    }
+  }
+  const { item, rowCount, dimension } = options;
+  const byteLength = rowCount * dimension * (item === "float32" ? 4 : 1);
+  const memory = isShared ? new SharedArrayBuffer(byteLength) : new ArrayBuffer(byteLength);
+  return { options, lanes, values: item === "float32" ? new Float32Array(memory) : new Uint8Array(memory) };
+}
+
+/** @param lane that nobody else uses meanwhile */
+export function openSpace(memory: SpaceMemory, lane = 0): VectorSpace {
+  const { options, lanes, values } = memory;
+  if (ArrayBuffer.isView(values)) return new PlainSpace(options, values);
+  const made = measureKernel(options, rowBytesOf(options), values);
+  if (made === null) throw new InternalError("a memory for kernels without kernels");
+  return new KernelSpace(options, made, lanes, lane);
+}
+
+function measureKernel(
+  { item, metric }: SpaceOptions,
+  rowBytes: number,
+  pages: WebAssembly.Memory,
+): Kernel | null {
   const shape: NumberShape = item === "float32" ? "f32x4" : "i32x4";
   const steps = rowBytes / STEP_BYTES;
   const stepsPerRound = steps <= MOST_IN_LINE ? steps : 1;
   return kernel({
-    parameters: ["row", "count"],
+    parameters: ["row", "count", "lane"],
     locals: ["place", "target", "at", "own", "left"],
     vectors: ["sum0", "sum1", "value0", "value1", "part"],
     pages,
     body: (local) => {
-      const [row, count, place] = ["row", "count", "place"].map(local);
+      const [row, count, lane, place] = ["row", "count", "lane", "place"].map(local);
       const [target, at, own, left, part] = ["target", "at", "own", "left", "part"].map(local);
       const addTo = (sum: number, what: Code): Code => set(sum, laneNumbers(shape, "add", get(sum), what));
       /** What 16 bytes add to a sum. */
@@ -111,6 +153,8 @@ function measureKernel({ item, metric }: SpaceOptions, rowBytes: number, pages: 
       const lines = Array.from({ length: Math.ceil(Math.min(rowBytes, TOUCHED_BYTES) / LINE_BYTES) });
       // Vectors lie anywhere in memory. Loads that nothing waits for bring all of them near at once.
       const touch = [
+        set(place, get(lane)),
+        set(target, get(lane)),
         set(left, get(count)),
         loop(
           set(at, load(get(place))),
@@ -120,8 +164,8 @@ function measureKernel({ item, metric }: SpaceOptions, rowBytes: number, pages: 
           leaveWhen(0, get(left)),
         ),
         // Else they might be left out.
-        store(constant(SUMS), get(own)),
-        set(place, constant(0)),
+        store(get(lane), get(own), SUMS),
+        set(place, get(lane)),
       ];
       const measure = loop(
         [set(local("sum0"), zeros), set(local("sum1"), zeros)],
@@ -155,33 +199,48 @@ class KernelSpace implements VectorSpace {
   readonly #options: SpaceOptions;
   readonly #rowBytes: number;
   readonly #run: Kernel["run"];
-  readonly #places: Uint32Array;
-  readonly #sums: Float64Array;
-  readonly #memory: Uint8Array;
+  readonly #memory: ArrayBufferLike;
+  readonly #vectors: number;
+  #lane = 0;
+  #places: Uint32Array;
+  #sums: Float64Array;
 
-  constructor(options: SpaceOptions, { run, memory }: Kernel, rowBytes: number) {
+  constructor(options: SpaceOptions, { run, memory }: Kernel, lanes: number, lane: number) {
     this.#options = options;
-    this.#rowBytes = rowBytes;
+    this.#rowBytes = rowBytesOf(options);
     this.#run = run;
+    this.#memory = memory;
+    this.#vectors = lanes * LANE_BYTES;
     this.#places = new Uint32Array(memory, 0, MAX_ASKED);
     this.#sums = new Float64Array(memory, SUMS, MAX_ASKED);
-    this.#memory = new Uint8Array(memory);
+    this.useLane(lane);
+  }
+
+  useLane(lane: number): void {
+    this.#lane = lane * LANE_BYTES;
+    this.#places = new Uint32Array(this.#memory, this.#lane, MAX_ASKED);
+    this.#sums = new Float64Array(this.#memory, this.#lane + SUMS, MAX_ASKED);
   }
 
   put(firstRow: number, { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT }: SpaceValues): void {
     const bytes = new Uint8Array(buffer, byteOffset, byteLength);
+    const memory = new Uint8Array(this.#memory);
     const width = this.#options.dimension * BYTES_PER_ELEMENT;
-    for (let from = 0, to = VECTORS + firstRow * this.#rowBytes; from < byteLength; from += width) {
-      this.#memory.set(bytes.subarray(from, from + width), to);
-      to += this.#rowBytes;
+    const start = this.#vectors + firstRow * this.#rowBytes;
+    if (width === this.#rowBytes) {
+      memory.set(bytes, start);
+      return;
+    }
+    for (let from = 0, to = start; from < byteLength; from += width, to += this.#rowBytes) {
+      memory.set(bytes.subarray(from, from + width), to);
     }
   }
 
   measure(row: number, others: Uint32Array, count: number, distances: Float64Array): void {
     if (count === 0) return;
-    const [places, sums, rowBytes] = [this.#places, this.#sums, this.#rowBytes];
-    for (let at = 0; at < count; at++) places[at] = VECTORS + others[at] * rowBytes;
-    this.#run(VECTORS + row * rowBytes, count);
+    const [places, sums, rowBytes, vectors] = [this.#places, this.#sums, this.#rowBytes, this.#vectors];
+    for (let at = 0; at < count; at++) places[at] = vectors + others[at] * rowBytes;
+    this.#run(vectors + row * rowBytes, count, this.#lane);
     if (this.#options.metric === "dot") {
       for (let at = 0; at < count; at++) distances[at] = 1 - sums[at];
     } else {
@@ -195,11 +254,12 @@ class PlainSpace implements VectorSpace {
   readonly #options: SpaceOptions;
   readonly #values: SpaceValues;
 
-  constructor(options: SpaceOptions) {
+  constructor(options: SpaceOptions, values: SpaceValues) {
     this.#options = options;
-    const { item, rowCount, dimension } = options;
-    this.#values = new (item === "float32" ? Float32Array : Uint8Array)(rowCount * dimension);
+    this.#values = values;
   }
+
+  useLane(): void {}
 
   put(firstRow: number, values: SpaceValues): void {
     this.#values.set(values, firstRow * this.#options.dimension);

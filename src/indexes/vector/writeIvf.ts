@@ -76,7 +76,7 @@ export async function writeIvf(
   const rows = new PartitionedRows(count, encoder.codeBytes, () => target.temporaryFile());
   try {
     await fill(rows, { parts: encodingOf, encoder, work });
-    return await writeFiles(parts, target, rows, encoder);
+    return await writeFiles(parts, target, rows, encoder, work);
   } finally {
     await rows.discard();
   }
@@ -87,6 +87,7 @@ async function writeFiles(
   target: IndexTarget,
   partitioned: PartitionedRows,
   encoder: Encoder,
+  work: VectorWork,
 ): Promise<readonly WrittenIndexFile[]> {
   const { kind, indexed } = parts;
   const { lengths } = partitioned;
@@ -98,7 +99,7 @@ async function writeFiles(
   // Both files are written at once: the rows of a partition, then its graph.
   const handover = new Handover<IndexRows>();
   const rows = writeRows(target, handover, indexed, encoder, lengths);
-  const graphs = writeGraphs(parts, target, inOrder, encoder, lengths, handover);
+  const graphs = writeGraphs(parts, target, inOrder, { encoder, lengths, work }, handover);
   const ended = [rows, graphs].map((each) =>
     each.catch((error: unknown) => {
       handover.fail(error);
@@ -244,18 +245,17 @@ function writeGraphs(
   { kind, indexed, centroids }: IvfModelParts,
   target: IndexTarget,
   sorted: AsyncIterable<IndexRows>,
-  encoder: Encoder,
-  lengths: Uint32Array,
+  { encoder, lengths, work }: { encoder: Encoder; lengths: Uint32Array; work: VectorWork },
   handover: Handover<IndexRows>,
 ): Promise<WrittenIndexFile> {
   const { m = DEFAULT_M, efConstruction = DEFAULT_EF_CONSTRUCTION } =
     target.parameters as unknown as VectorParameters;
-  const settings = { m, efConstruction, seed: SEED, signal: target.signal };
+  const settings = { m, efConstruction, seed: SEED };
   const texts: string[] = [];
   const graphRows: number[] = [];
   async function* batches(): AsyncGenerator<InputBatch, void, undefined> {
-    for await (const vectors of partitionsOf(sorted, indexed, encoder, lengths, handover)) {
-      const graph = await BuiltGraph.of(vectors.space, vectors.rowCount, settings);
+    for await (const vectors of partitionsOf(sorted, indexed, encoder, lengths, handover, work.lanes)) {
+      const graph = await BuiltGraph.of(vectors.memory, vectors.rowCount, settings, work);
       const counts = vectors.rowCount === 0 ? new Array<number>(MAX_LEVELS).fill(0) : graph.levelCounts();
       const total = counts.reduce((sum, count) => sum + count, 0);
       texts.push(
@@ -299,6 +299,7 @@ async function* partitionsOf(
   encoder: Encoder,
   lengths: Uint32Array,
   handover: Handover<IndexRows>,
+  lanes: number,
 ): AsyncGenerator<PartitionVectors, void, undefined> {
   let partition = 0;
   let vectors: PartitionVectors | null = null;
@@ -309,7 +310,7 @@ async function* partitionsOf(
       while (numbers[start] !== partition || vectors === null) {
         if (vectors !== null) partition++;
         // All rows have been counted by the time that the first of them are sorted.
-        vectors = new PartitionVectors(encoder, indexed, lengths[partition]);
+        vectors = new PartitionVectors(encoder, indexed, lengths[partition], lanes);
         if (lengths[partition] === 0) yield vectors;
       }
       let end = start + 1;
@@ -323,7 +324,7 @@ async function* partitionsOf(
   }
   if (vectors?.isFull === false) throw new InternalError("rows of a partition are missing");
   if (vectors !== null) partition++;
-  for (; partition < lengths.length; partition++) yield new PartitionVectors(encoder, indexed, 0);
+  for (; partition < lengths.length; partition++) yield new PartitionVectors(encoder, indexed, 0, 1);
 }
 
 /** @param unit what the distances are multiplied by */

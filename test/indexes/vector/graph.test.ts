@@ -5,8 +5,10 @@ import { BuiltGraph } from "../../../src/indexes/vector/buildGraph.js";
 import type { Graph } from "../../../src/indexes/vector/graphFiles.js";
 import { searchGraph } from "../../../src/indexes/vector/graphSearch.js";
 import { Beam, NearestFirst } from "../../../src/indexes/vector/nearestFirst.js";
-import { type SpaceOptions, vectorSpace } from "../../../src/indexes/vector/vectorSpace.js";
+import { openSpace, type SpaceOptions, spaceMemory } from "../../../src/indexes/vector/vectorSpace.js";
+import { VectorWork } from "../../../src/indexes/vector/vectorWork.js";
 import { randomNumbers } from "../../support/vectorTables.js";
+import { slowPool } from "./slowPool.js";
 
 const valuesOf = ({ item, rowCount, dimension }: SpaceOptions, seed: number) => {
   const next = randomNumbers(seed);
@@ -27,7 +29,7 @@ it.each([
 ] as const)("vectors of %s are measured by %s alike with and without a kernel (%i values)", (item, metric, dimension) => {
   const options: SpaceOptions = { item, metric, dimension, rowCount: 50 };
   const values = valuesOf(options, dimension);
-  const [fast, plain] = [vectorSpace(options), vectorSpace(options, false)];
+  const [fast, plain] = [openSpace(spaceMemory(options)), openSpace(spaceMemory(options, 1, false))];
   for (const space of [fast, plain]) {
     space.put(0, values.subarray(0, 20 * dimension));
     space.put(20, values.subarray(20 * dimension));
@@ -114,9 +116,10 @@ describe("a graph", () => {
     throw new RangeError(`row ${row}`);
   };
   const made = async () => {
-    const space = vectorSpace(options);
-    space.put(0, values);
-    return BuiltGraph.of(space, options.rowCount, { m: 12, efConstruction: 80, seed: 5 });
+    const work = new VectorWork();
+    const memory = spaceMemory(options, work.lanes);
+    openSpace(memory).put(0, values);
+    return BuiltGraph.of(memory, options.rowCount, { m: 12, efConstruction: 80, seed: 5 }, work);
   };
   const nearest = (distanceOf: (row: number) => number, accepts: (row: number) => boolean) =>
     Array.from({ length: options.rowCount }, (_, row) => row)
@@ -141,6 +144,21 @@ describe("a graph", () => {
     expect(hits / 1000).toBeGreaterThan(0.97);
   });
 
+  it.each([1, 3])("is the same with threads (%i)", async (threads) => {
+    const large = { item: "uint8", metric: "l2", dimension: 64, rowCount: 700 } as const;
+    const tasks: string[] = [];
+    const built = async (work: VectorWork) => {
+      const memory = spaceMemory(large, work.lanes);
+      openSpace(memory).put(0, valuesOf(large, 3));
+      return BuiltGraph.of(memory, large.rowCount, { m: 60, efConstruction: 9000, seed: 5 }, work);
+    };
+    const alone = await built(new VectorWork());
+    const shared = await built(new VectorWork(slowPool(threads, tasks)));
+    expect(graphOf(shared, large.rowCount).targets).toEqual(graphOf(alone, large.rowCount).targets);
+    expect(shared.entryPoint).toBe(alone.entryPoint);
+    expect(tasks.length).toBeGreaterThan(10);
+  });
+
   it("leads to accepted rows only, and says so where these are few", async () => {
     const graph = graphOf(await made(), options.rowCount);
     const distanceOf = squaresTo([0, 0.5, 1, 0, 0, 0, -1, 0]);
@@ -163,8 +181,9 @@ describe("a graph", () => {
 
   it("has one row, or none", async () => {
     for (const rowCount of [0, 1]) {
-      const space = vectorSpace({ ...options, rowCount });
-      const built = await BuiltGraph.of(space, rowCount, { m: 4, efConstruction: 8, seed: 1 });
+      const memory = spaceMemory({ ...options, rowCount });
+      const settings = { m: 4, efConstruction: 8, seed: 1 };
+      const built = await BuiltGraph.of(memory, rowCount, settings, new VectorWork());
       expect([...levelsOf(built)].filter(([, { number }]) => number === 0)).toHaveLength(rowCount);
     }
   });

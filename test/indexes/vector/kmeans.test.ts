@@ -1,8 +1,6 @@
 /** Centroids, partitions and codes: the same with any number of threads, and good. */
 
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { Task, WorkerPool } from "../../../src/async/workerPool.js";
 import {
   encoderOf,
   encodeVectors,
@@ -12,18 +10,7 @@ import {
 import { assignVectors, centroidsOf, trainCentroids } from "../../../src/indexes/vector/kmeans.js";
 import { VectorWork } from "../../../src/indexes/vector/vectorWork.js";
 import { randomNumbers } from "../../support/vectorTables.js";
-
-/** Threads that take their time, and get copies as threads do. */
-function slowPool(size: number, tasks: string[]): WorkerPool {
-  const next = randomNumbers(size);
-  const run = async <Input, Output>(task: Task<Input, Output>, input: Input): Promise<Output> => {
-    const copy = structuredClone(input);
-    tasks.push(task.name);
-    await sleep(next() * 4);
-    return task.run(copy);
-  };
-  return { size, run } as unknown as WorkerPool;
-}
+import { slowPool } from "./slowPool.js";
 
 const DIMENSION = 24;
 
@@ -78,11 +65,11 @@ describe("centroids", () => {
 });
 
 it("codes of all kinds are the same with threads", async () => {
-  const vectors = vectorsAbout(10, 9000);
+  const vectors = vectorsAbout(10, 4000);
   const work = new VectorWork();
   const centroids = await trainCentroids(vectors, training(8, "l2", work));
   const indexed = { item: "float32", dimension: DIMENSION, metric: "l2" } as const;
-  const parameters = { numSubVectors: 6, maxIterations: 4 };
+  const parameters = { numSubVectors: 6, maxIterations: 2 };
   const book = (by: VectorWork) => trainCodebook(indexed, parameters, vectors, centroids, 1, by, undefined);
   const pq = await book(work);
   const threads = new VectorWork(slowPool(2, []));
