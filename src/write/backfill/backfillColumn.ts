@@ -11,9 +11,11 @@ import { Limit, mapAhead } from "../../async/parallel.js";
 import { ConcurrentModificationError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { selectedRows } from "../../query/filteredRows.js";
+import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { RowNumbers } from "../../query/systemColumns.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { STREAMED } from "../../rows/readAhead.js";
+import { unskipped } from "../../rows/rowPositions.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import { TableGoneError } from "../../table/versions/identity.js";
@@ -220,14 +222,7 @@ class Backfill {
     const { concurrency, callsAtOnce, taskRows, flushMs, maxFragments, commitFragments, batch } =
       this.#settings;
     const source = versionSource(base);
-    const { manifest } = base.file;
-    const numbers = new RowNumbers(source, manifest, base.path);
-    const request = { fragments: [fragment], filter: meant.filter, numbers, readAhead: STREAMED };
-    const isWanted = this.#fragments < maxFragments;
-    let wanted: Uint32Array | null = null;
-    if (isWanted) {
-      for await (const { rows } of selectedRows(source, { ...request, signal: this.#signal })) wanted = rows;
-    }
+    const wanted = this.#fragments < maxFragments ? await this.#select(base, source, meant, fragment) : null;
     const others = liveRowCount(fragment) - (wanted?.length ?? 0);
     this.#totalRows -= others;
     this.#control.progress(this.#doneRows, this.#totalRows);
@@ -252,6 +247,26 @@ class Backfill {
       },
     });
     return { id: fragment.id, content: await meant.sourceOf(fragment), rows: wanted.length, parts };
+  }
+
+  /** Physical offsets of the rows to compute, ascending; null where there are none. */
+  async #select(
+    base: OpenVersion<ReaderEnvironment>,
+    source: FragmentSource,
+    { filter, selectsAll }: MeantBackfill,
+    fragment: DataFragment,
+  ): Promise<Uint32Array | null> {
+    const { physicalRows } = fragment;
+    if (physicalRows > 0 && selectsAll(fragment)) {
+      const deleted = (await source.readDeletions(fragment)) ?? new Uint32Array(0);
+      const live = unskipped(0, physicalRows, deleted);
+      return live.length === 0 ? null : live;
+    }
+    const numbers = new RowNumbers(source, base.file.manifest, base.path);
+    const request = { fragments: [fragment], filter, numbers, readAhead: STREAMED, signal: this.#signal };
+    let wanted: Uint32Array | null = null;
+    for await (const { rows } of selectedRows(source, request)) wanted = rows;
+    return wanted;
   }
 
   /** True where some of the fragments have to be done again. */

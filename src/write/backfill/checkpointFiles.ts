@@ -44,6 +44,7 @@ export class CheckpointGoneError extends ConcurrentModificationError {}
 export interface ComputedPart {
   readonly first: number;
   readonly last: number;
+  readonly rowCount: number;
   rows(): AsyncIterable<ComputedRows>;
 }
 
@@ -159,6 +160,7 @@ export class CheckpointFiles {
     return {
       first: offsets[0],
       last: offsets[offsets.length - 1],
+      rowCount: offsets.length,
       offsets,
       rows: () => this.#readThere(path),
       remove: () => this.#at.disk.remove(path),
@@ -225,6 +227,7 @@ async function* batchesOf(rows: readonly ComputedRows[]): AsyncGenerator<InputBa
 export const partInMemory = (rows: readonly ComputedRows[]): ComputedPart => ({
   first: rows[0].offsets[0],
   last: rows[rows.length - 1].offsets[rows[rows.length - 1].offsets.length - 1],
+  rowCount: rows.reduce((sum, { offsets }) => sum + offsets.length, 0),
   async *rows() {
     yield* rows;
   },

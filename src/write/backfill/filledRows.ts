@@ -12,7 +12,7 @@ import { physicalRow, type ScannedRows, scanColumns } from "../../query/scan.js"
 import { STREAMED } from "../../rows/readAhead.js";
 import type { TableField } from "../../schema/schema.js";
 import { physicalRows } from "../columns/physicalRows.js";
-import type { ComputedPart, ComputedRows } from "./checkpointFiles.js";
+import { CheckpointGoneError, type ComputedPart, type ComputedRows } from "./checkpointFiles.js";
 
 const BATCH_ROWS = 8192;
 const BATCH_BYTES = 16 * 1024 * 1024;
@@ -34,6 +34,11 @@ export async function* filledRows(
   parts: readonly ComputedPart[],
   { nullStructs, signal }: FilledOptions,
 ): AsyncGenerator<InputBatch, void, undefined> {
+  // Parts don't overlap: with so many rows they have all.
+  if (parts.reduce((sum, { rowCount }) => sum + rowCount, 0) === fragment.physicalRows) {
+    yield* wholeRows(parts);
+    return;
+  }
   const projection = resolveProjection([field], new Map(), undefined);
   const rows = scanColumns(source, {
     fragments: [fragment],
@@ -53,6 +58,21 @@ export async function* filledRows(
   }
   const places = { rowCount: fragment.physicalRows, deleted, batchRows: BATCH_ROWS, nullStructs };
   yield* physicalRows(live, [field], places);
+}
+
+/** The rows of parts that have all rows of a fragment. */
+async function* wholeRows(parts: readonly ComputedPart[]): AsyncGenerator<InputBatch, void, undefined> {
+  let next = 0;
+  for await (const { offsets, column } of rowsOf(parts)) {
+    const { length } = offsets;
+    // Of a file that is another by now than when its part was found.
+    if (length === 0 || offsets[0] !== next || offsets[length - 1] !== next + length - 1) {
+      throw new CheckpointGoneError(`values for row ${next} are gone from the checkpoints`);
+    }
+    next += length;
+    yield { columns: [column], rowCount: length };
+    await breathe();
+  }
 }
 
 async function* overlaid(

@@ -20,6 +20,10 @@ const WAIT_GROWTH = 4;
 const MAX_WAIT_MS = 30_000;
 /** Milliseconds for which rows are computed without a look at the event loop. */
 const SLICE_MS = 5;
+/** Most rows that are computed without a look at the clock and the signal, where rows are quick. */
+const MOST_UNSEEN_ROWS = 8;
+/** Milliseconds that quick rows take. */
+const QUICK_MS = 0.1;
 
 /** Rows of one fragment, with the columns that a function is handed. */
 export interface InputRows {
@@ -102,9 +106,23 @@ async function callForRows(
   const labelOf = (index: number) => `function ${owner.name}, fragment ${fragmentId}, row ${offsets[index]}`;
   let done = 0;
   let sliceMs = performance.now();
+  let lookMs = sliceMs;
+  let unseenRows = 1;
+  let nextLook = 0;
   // Rows whose results are at hand at once need no promises. The first that is awaited ends this.
   for (; done < offsets.length; done++) {
-    signal.throwIfAborted();
+    if (done >= nextLook) {
+      signal.throwIfAborted();
+      const nowMs = performance.now();
+      unseenRows = nowMs - lookMs < QUICK_MS ? Math.min(MOST_UNSEEN_ROWS, unseenRows + 1) : 1;
+      lookMs = nowMs;
+      nextLook = done + unseenRows;
+      if (nowMs - sliceMs >= SLICE_MS) {
+        await breathe();
+        sliceMs = performance.now();
+        lookMs = sliceMs;
+      }
+    }
     let result: unknown;
     try {
       result = once(done);
@@ -129,9 +147,6 @@ async function callForRows(
       return results;
     }
     results[done] = result;
-    if (performance.now() - sliceMs < SLICE_MS) continue;
-    await breathe();
-    sliceMs = performance.now();
   }
   return results;
 }
@@ -155,7 +170,10 @@ async function repeated(
     if (failed === null) {
       try {
         signal.throwIfAborted();
-        return await untilAborted(call(), signal);
+        const result = call();
+        if (isThenable(result)) return await untilAborted(result, signal);
+        signal.throwIfAborted();
+        return result;
       } catch (error) {
         signal.throwIfAborted();
         failed = { cause: error };

@@ -32,6 +32,8 @@ export interface MeantBackfill {
   readonly isByRow: boolean;
   /** Selects the rows. */
   readonly filter: Filter;
+  /** Whether all rows of a fragment are selected because no file of it has the column. */
+  selectsAll(fragment: DataFragment): boolean;
   /** Of the inputs, in their order. */
   readonly projection: Projection;
   /** Names everything that the values depend on, as text: equal texts, same values of the same inputs. */
@@ -62,10 +64,13 @@ export function meantOn({ file }: Pick<OpenVersion, "file">, request: BackfillRe
   const how = howToCompute(declaration, field, fields, request);
   const names = new Set([field.name, ...[...filter.expression.paths, ...how.inputs].map(([name]) => name)]);
   const ids = new Set(fields.filter(({ name }) => names.has(name)).flatMap(idsOf));
+  const ownIds = new Set(idsOf(field));
   return {
     ...how,
     field,
     filter,
+    selectsAll: ({ files }) =>
+      where === null && !files.some((file) => file.fields.some((id) => ownIds.has(id))),
     meaning: JSON.stringify([field.id, typeInWords(field), declaration, where]),
     sourceOf: ({ id, physicalRows, files }) => {
       const relevant = files.flatMap((each) => {

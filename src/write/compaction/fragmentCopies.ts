@@ -4,7 +4,10 @@
  * version, copies of unchanged groups are reused.
  */
 
+import { valueBytes } from "../../arrow/columns/columnBytes.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import { leafColumn } from "../../arrow/columns/spine.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../../errors.js";
@@ -39,6 +42,10 @@ import type { CompactionGroup } from "./compactionPlan.js";
 
 /** Maximum rows of a batch. */
 const BATCH_ROWS = 16_384;
+/** Bytes of a batch that smaller ones are joined to. */
+const JOINED_BYTES = 1024 * 1024;
+/** Batches of more bytes are not joined. */
+const COPIED_BYTES = 64 * 1024;
 
 interface Copy {
   readonly group: CompactionGroup;
@@ -97,15 +104,17 @@ export class FragmentCopies {
     const source = versionSource(base, true);
     const sequences = hasStableRowIds(manifest) ? await sequencesOf(source, group, path) : null;
     const rows = new RowFeed(
-      scanColumns(source, {
-        fragments: group.fragments,
-        projection: storedProjection(fields),
-        offset: 0,
-        limit: Number.POSITIVE_INFINITY,
-        batchRows: BATCH_ROWS,
-        readAhead: STREAMED,
-        signal,
-      }),
+      joinedBatches(
+        scanColumns(source, {
+          fragments: group.fragments,
+          projection: storedProjection(fields),
+          offset: 0,
+          limit: Number.POSITIVE_INFINITY,
+          batchRows: BATCH_ROWS,
+          readAhead: STREAMED,
+          signal,
+        }),
+      ),
       this.#copied,
     );
     const files: WrittenRows[] = [];
@@ -189,6 +198,42 @@ function hasSameRows({ fragments }: CompactionGroup, other: CompactionGroup): bo
 
 const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, index) => byte === b[index]);
+
+/**
+ * Joins small batches. A batch never crosses a fragment: from many small fragments come many of them, and what is done
+ * for each batch and column would take longer than what is done for their rows.
+ */
+async function* joinedBatches(batches: AsyncIterable<BatchRows>): AsyncGenerator<BatchRows, void, undefined> {
+  let waiting: BatchRows[] = [];
+  let rowCount = 0;
+  let byteCount = 0;
+  for await (const batch of batches) {
+    const bytes = valueBytes(batch.columns);
+    if (waiting.length > 0 && (rowCount + batch.rowCount > BATCH_ROWS || byteCount + bytes > JOINED_BYTES)) {
+      yield joined(waiting, rowCount);
+      waiting = [];
+      rowCount = 0;
+      byteCount = 0;
+    }
+    // A copy of much takes longer than what is saved. What is to become of dictionaries that differ, the writer knows best.
+    if (bytes > COPIED_BYTES || batch.columns.some((column) => leafColumn(column).kind === "dictionary")) {
+      if (waiting.length > 0) yield joined(waiting.splice(0), rowCount);
+      rowCount = 0;
+      byteCount = 0;
+      yield batch;
+      continue;
+    }
+    waiting.push(batch);
+    rowCount += batch.rowCount;
+    byteCount += bytes;
+  }
+  if (waiting.length > 0) yield joined(waiting, rowCount);
+}
+
+const joined = (batches: readonly BatchRows[], rowCount: number): BatchRows => ({
+  columns: batches[0].columns.map((_, index) => concatColumns(batches.map(({ columns }) => columns[index]))),
+  rowCount,
+});
 
 /** Cuts a stream of batches into pieces of given numbers of rows. */
 class RowFeed {
