@@ -32,6 +32,7 @@ import { LruCache } from "../io/memory/cache.js";
 import { ScratchMemory } from "../io/memory/scratch.js";
 import { Spelling } from "../io/names/spelling.js";
 import { Jobs } from "../jobs/jobs.js";
+import { processorCount } from "../platform/native.js";
 import type { CachedIndex } from "../query/tableIndexes.js";
 import { SharedReadAhead } from "../rows/readAhead.js";
 import { cleanUpAfterCommit } from "../table/cleanup/autoCleanup.js";
@@ -58,6 +59,8 @@ const INDEX_CACHE_BYTES = 32 * 1024 * 1024;
 const INDEX_PART_CACHE_BYTES = 512 * 1024 * 1024;
 /** Maximum bytes of sketches of vectors, where the options do not tell. */
 const SKETCH_BYTES = 256 * 1024 * 1024;
+/** More threads are started where they are asked for only: each holds pages of its own. */
+const MAX_DEFAULT_WORKERS = 8;
 /** Bytes of memory reused for reads whose bytes are dropped at once. */
 const SCRATCH_BYTES = 16 * 1024 * 1024;
 
@@ -95,6 +98,9 @@ export interface OperationContext extends CatalogEnvironment {
   openDataFileOnce(path: string, isScanned?: boolean): Promise<DataFileMetadata>;
   close(): Promise<void>;
 }
+
+/** The calling thread works, too, or serves others meanwhile: one processor is left to it. */
+const defaultWorkers = (): number => Math.min(MAX_DEFAULT_WORKERS, Math.max(0, processorCount() - 1));
 
 /** The error that a thread has reported, or that ended it. */
 function errorOfThread(failure: unknown): Error {
@@ -150,7 +156,7 @@ export function openContext(options: ContextOptions): OperationContext {
     sketches,
     streams: new SharedReadAhead(),
     recentTransactions: new RecentTransactions(),
-    workers: new WorkerPool({ size: options.workers ?? 0, errorOf: errorOfThread }),
+    workers: new WorkerPool({ size: options.workers ?? defaultWorkers(), errorOf: errorOfThread }),
     functions: options.functions ?? new Map(),
     jobs: new Jobs({ root: options.root, disk, lock }),
     lock,

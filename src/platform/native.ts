@@ -6,6 +6,7 @@
 
 import { isAscii as nativeIsAscii, isUtf8 as nativeIsUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
+import os from "node:os";
 import path from "node:path";
 import { parentPort, Worker } from "node:worker_threads";
 // As one object: of a namespace, bundlers make imports of the functions by name, and not every release has all of them.
@@ -68,6 +69,9 @@ function threadScript(): URL | null {
   if (own.endsWith("/platform/native.js")) return new URL(`${directory}/../${SCRIPT}.js`);
   return new URL(`${directory}/${SCRIPT}.${own.endsWith(".cjs") ? "cjs" : "js"}`);
 }
+
+/** Processors that this process may use. */
+export const processorCount = (): number => os.availableParallelism();
 
 /** Starts a thread of the package; null where there can be none. That the script is missing is told by `onEnd`. */
 export function startThread(

@@ -42,6 +42,9 @@ export const nativeCrc32: ((bytes: Uint8Array, seed: number) => number) | null =
 
 export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Array) | null = null;
 
+/** Without threads, one is used. */
+export const processorCount = (): number => 1;
+
 export const startThread = (
   _onMessage: (message: unknown) => void,
   _onEnd: (reason: unknown) => void,

@@ -61,9 +61,9 @@ export const ENCODE_PAGES: Task<PageInput, PageOutput> = {
   },
 };
 
-/** Whether it pays to have a thread encode rows. */
+/** Whether it pays to have a thread encode rows. Vectors are stored as they are: copying them to a thread takes longer. */
 export const isForThreads = ({ column }: PageInput, byteCount: number): boolean =>
-  column.blobs === undefined && byteCount >= MIN_THREAD_BYTES;
+  column.blobs === undefined && column.layout.kind !== "fixedSizeList" && byteCount >= MIN_THREAD_BYTES;
 
 /** Rows in memory that other threads see. */
 export const forThreads = (input: PageInput): PageInput =>
