@@ -3,9 +3,9 @@
 import { GREETING, type Reply, type Task, type TaskOrder } from "./async/workerPool.js";
 import { UnsupportedError } from "./errors.js";
 import { ENCODE_PAGES } from "./file/writing/pageEncoding.js";
-import { ENCODE_VECTORS } from "./indexes/vector/encoders.js";
-import { GROW_GRAPH } from "./indexes/vector/graphGrowth.js";
-import { ASSIGN_VECTORS } from "./indexes/vector/kmeans.js";
+import { ENCODE_VECTORS } from "./indexes/vector/codes/encoders.js";
+import { ASSIGN_VECTORS } from "./indexes/vector/codes/kmeans.js";
+import { GROW_GRAPH } from "./indexes/vector/graph/graphGrowth.js";
 import { answerMessages } from "./platform/native.js";
 import { failureOf } from "./typedErrors.js";
 

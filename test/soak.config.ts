@@ -12,7 +12,7 @@ export default mergeConfig(
     test: {
       include: [
         "test/query/arbitraryTables.test.ts",
-        "test/query/largeSort.test.ts",
+        "test/query/order/largeSort.test.ts",
         "test/catalog/immovable.test.ts",
         "test/corruption/**/*.test.ts",
         "test/file/events/**/*.test.ts",

@@ -21,7 +21,7 @@ import {
 } from "../file/container/reader.js";
 import type { ChunkMap } from "../file/pages/pageSlice.js";
 import type { IndexPart } from "../indexes/kind.js";
-import { SketchStore } from "../indexes/vector/sketchStore.js";
+import { SketchStore } from "../indexes/vector/sketches/sketchStore.js";
 import { ConfinedDisk } from "../io/disk/confinedDisk.js";
 import { HandlePool } from "../io/disk/handles.js";
 import { NodeDisk } from "../io/disk/nodeDisk.js";
@@ -33,7 +33,7 @@ import { ScratchMemory } from "../io/memory/scratch.js";
 import { Spelling } from "../io/names/spelling.js";
 import { Jobs } from "../jobs/jobs.js";
 import { processorCount } from "../platform/native.js";
-import type { CachedIndex } from "../query/tableIndexes.js";
+import type { CachedIndex } from "../query/indexes/tableIndexes.js";
 import { SharedReadAhead } from "../rows/readAhead.js";
 import { cleanUpAfterCommit } from "../table/cleanup/autoCleanup.js";
 import { LatestVersions } from "../table/versions/latestVersion.js";

@@ -6,9 +6,9 @@ import type { ExpressionInput } from "../expression/expression.js";
 import { printExpression } from "../expression/parse/print.js";
 import type { FilterParameters } from "../namespace/queries.js";
 import { shortly } from "../optionMembers.js";
-import { type Filter, planFilter } from "../query/filter.js";
-import type { FoundColumn } from "../query/foundColumns.js";
-import type { ReaderEnvironment } from "../query/versionSource.js";
+import type { FoundColumn } from "../query/columns/foundColumns.js";
+import { type Filter, planFilter } from "../query/filter/filter.js";
+import type { ReaderEnvironment } from "../query/indexes/versionSource.js";
 import { decodeSchema, type TableField } from "../schema/schema.js";
 import type { OpenVersion } from "../table/versions/tableAt.js";
 

@@ -1,12 +1,12 @@
 /** Indexes merged with others and with new rows, while rows moved or went away. */
 
 import { describe, expect, it } from "vitest";
-import { BITMAP } from "../../src/indexes/bitmap.js";
-import { BTREE } from "../../src/indexes/btree.js";
 import type { IndexKind } from "../../src/indexes/kind.js";
 import type { RowMoves } from "../../src/indexes/moves.js";
-import { NGRAM } from "../../src/indexes/ngram.js";
 import { RowIds } from "../../src/indexes/rowIds.js";
+import { BITMAP } from "../../src/indexes/scalar/bitmap.js";
+import { BTREE } from "../../src/indexes/scalar/btree.js";
+import { NGRAM } from "../../src/indexes/scalar/ngram.js";
 import { Random } from "../support/generators.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { expectAnswers } from "./expectAnswers.js";

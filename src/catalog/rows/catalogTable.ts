@@ -22,9 +22,9 @@ import { type LockLease, UNSHARED_LEASE } from "../../io/lock/lease.js";
 import { LruCache } from "../../io/memory/cache.js";
 import type { Spelling } from "../../io/names/spelling.js";
 import { join } from "../../platform/native.js";
-import { resolveProjection } from "../../query/projection.js";
-import { scanColumns } from "../../query/scan.js";
-import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import { resolveProjection } from "../../query/columns/projection.js";
+import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
+import { scanColumns } from "../../query/scan/scan.js";
 import { KEPT } from "../../rows/readAhead.js";
 import {
   assignFieldIds,

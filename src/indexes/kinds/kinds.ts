@@ -1,13 +1,13 @@
 /** The kinds of indexes of values and of words. */
 
-import { BITMAP } from "../bitmap.js";
-import { BLOOMFILTER } from "../bloomFilter.js";
-import { BTREE } from "../btree.js";
 import type { IndexKind, IndexKindName } from "../kind.js";
-import { LABEL_LIST } from "../labelList.js";
-import { NGRAM } from "../ngram.js";
+import { BITMAP } from "../scalar/bitmap.js";
+import { BLOOMFILTER } from "../scalar/bloomFilter.js";
+import { BTREE } from "../scalar/btree.js";
+import { LABEL_LIST } from "../scalar/labelList.js";
+import { NGRAM } from "../scalar/ngram.js";
+import { ZONEMAP } from "../scalar/zonemap.js";
 import { FTS } from "../text/fts.js";
-import { ZONEMAP } from "../zonemap.js";
 
 /** The kind of a name; null for one that this release does not know. */
 export const kindOfName = (name: string): IndexKind | null => KINDS.get(name as IndexKindName) ?? null;

@@ -11,7 +11,7 @@ import {
 } from "../../errors.js";
 import type { BuildableKind } from "../../indexes/kind.js";
 import { kindOfName } from "../../indexes/kinds/kinds.js";
-import { vectorKindOfName } from "../../indexes/vector/vectorKinds.js";
+import { vectorKindOfName } from "../../indexes/vector/ivf/vectorKinds.js";
 import type { JobControl, JobSpec, JsonValue } from "../../jobs/job.js";
 import type { CreateTableIndexRequest, CreateTableIndexResponse } from "../../namespace/indexes.js";
 import { type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";

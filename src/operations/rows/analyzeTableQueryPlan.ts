@@ -1,9 +1,9 @@
 /** AnalyzeTableQueryPlan: runs a query, drops its rows, and tells what each step of it did. */
 
 import type { AnalyzeTableQueryPlanRequest } from "../../namespace/queries.js";
-import { explainPlan } from "../../query/explain.js";
-import { QueryMeasure } from "../../query/measure.js";
-import { mostFiltered, runQuery } from "../../query/runQuery.js";
+import { explainPlan } from "../../query/run/explain.js";
+import { mostFiltered, runQuery } from "../../query/run/runQuery.js";
+import { QueryMeasure } from "../../query/scan/measure.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { planQuery } from "./plannedQuery.js";

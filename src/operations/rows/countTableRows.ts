@@ -1,9 +1,9 @@
 /** CountTableRows: live rows of a version, from its manifest alone, or those that a predicate selects. */
 
 import type { CountTableRowsRequest } from "../../namespace/queries.js";
-import { countFiltered } from "../../query/filter.js";
-import { RowNumbers } from "../../query/systemColumns.js";
-import { versionSource } from "../../query/versionSource.js";
+import { RowNumbers } from "../../query/columns/systemColumns.js";
+import { countFiltered } from "../../query/filter/filter.js";
+import { versionSource } from "../../query/indexes/versionSource.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import { refuseBufferedRows } from "../../table/versions/bufferedRows.js";
 import type { Access } from "../access.js";

@@ -1,7 +1,7 @@
 /** Plans of queries in the form that a request asks for. */
 
 import type { QueryPlanNode } from "../../namespace/queries.js";
-import { formatPlan } from "../../query/explain.js";
+import { formatPlan } from "../../query/run/explain.js";
 import { parseChoice } from "../request.js";
 
 /** The form of a plan that a request asks for. */

@@ -4,7 +4,7 @@ import type { RecordBatch } from "apache-arrow";
 import { CorruptFileError, TableVersionNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { QueryResult, QueryTableRequest } from "../../namespace/queries.js";
-import { runQuery } from "../../query/runQuery.js";
+import { runQuery } from "../../query/run/runQuery.js";
 import { KEPT, type ReadAhead } from "../../rows/readAhead.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";

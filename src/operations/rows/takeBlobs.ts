@@ -2,9 +2,9 @@
 
 import { InvalidInputError } from "../../errors.js";
 import type { LazyBlob, TakeBlobsRequest } from "../../namespace/queries.js";
-import { resolveProjection } from "../../query/projection.js";
-import { openBlobsAt } from "../../query/take.js";
-import { versionSource } from "../../query/versionSource.js";
+import { resolveProjection } from "../../query/columns/projection.js";
+import { versionSource } from "../../query/indexes/versionSource.js";
+import { openBlobsAt } from "../../query/scan/take.js";
 import { decodeSchema } from "../../schema/schema.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";

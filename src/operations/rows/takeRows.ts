@@ -2,10 +2,10 @@
 
 import type { Table } from "apache-arrow";
 import type { TakeRowsRequest } from "../../namespace/queries.js";
-import { resolveProjection } from "../../query/projection.js";
-import { RowNumbers } from "../../query/systemColumns.js";
-import { readRowsAt } from "../../query/take.js";
-import { versionSource } from "../../query/versionSource.js";
+import { resolveProjection } from "../../query/columns/projection.js";
+import { RowNumbers } from "../../query/columns/systemColumns.js";
+import { versionSource } from "../../query/indexes/versionSource.js";
+import { readRowsAt } from "../../query/scan/take.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
 import type { Access } from "../access.js";

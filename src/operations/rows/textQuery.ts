@@ -1,9 +1,9 @@
 /** Reads searches by text of requests. Members of structured queries may be spelled as on the wire. */
 
 import { InvalidInputError } from "../../errors.js";
-import type { MatchQuery, TextQuery } from "../../query/textQuery.js";
-import { textColumns } from "../../query/textSearch.js";
-import type { ReaderEnvironment } from "../../query/versionSource.js";
+import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
+import type { MatchQuery, TextQuery } from "../../query/text/textQuery.js";
+import { textColumns } from "../../query/text/textSearch.js";
 import { resolveField } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";

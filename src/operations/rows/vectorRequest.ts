@@ -4,7 +4,7 @@ import { tagOf } from "../../bytes/tag.js";
 import { InvalidInputError } from "../../errors.js";
 import type { QueryTableRequest } from "../../namespace/queries.js";
 import { shortly } from "../../optionMembers.js";
-import type { AskedSearch } from "../../query/vectorSearch.js";
+import type { AskedSearch } from "../../query/vector/vectorSearch.js";
 import { optionalBoolean, optionalCount, optionalString } from "../request.js";
 
 /** Numbers in all vectors of a request. */

@@ -4,7 +4,7 @@ import { schemaToJson } from "../../arrow/types/schemaJson.js";
 import { readTableProperties } from "../../catalog/places/tables.js";
 import { fileUrlOf } from "../../io/names/fileUrls.js";
 import type { DescribeTableRequest, DescribeTableResponse } from "../../namespace/tables.js";
-import { resolveProjection } from "../../query/projection.js";
+import { resolveProjection } from "../../query/columns/projection.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";

@@ -10,10 +10,10 @@
 import { Limit, mapAhead } from "../../async/parallel.js";
 import { ConcurrentModificationError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
-import { selectedRows } from "../../query/filteredRows.js";
-import type { FragmentSource } from "../../query/fragmentColumns.js";
-import { RowNumbers } from "../../query/systemColumns.js";
-import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
+import { RowNumbers } from "../../query/columns/systemColumns.js";
+import { selectedRows } from "../../query/filter/filteredRows.js";
+import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { unskipped } from "../../rows/rowPositions.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";

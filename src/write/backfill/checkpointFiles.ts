@@ -19,7 +19,7 @@ import { toHex } from "../../bytes/hex.js";
 import { ConcurrentModificationError, NamespaceError } from "../../errors.js";
 import { isMissing } from "../../io/disk/errno.js";
 import { join } from "../../platform/native.js";
-import type { ReaderEnvironment } from "../../query/versionSource.js";
+import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import { planNewColumns } from "../../rows/columnPlan.js";
 import { planLeaves } from "../../rows/leafPlan.js";
 import { columnsOfFile, openColumns } from "../../rows/openColumns.js";

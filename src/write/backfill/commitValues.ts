@@ -13,7 +13,7 @@ import {
   UPDATE_MODE,
   Update,
 } from "../../format/table.js";
-import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
 import { withFiles } from "../../table/commit/publication.js";
 import { newTransaction, operationOf } from "../../table/commit/transaction.js";

@@ -2,10 +2,10 @@
 
 import { col } from "../../expression/build.js";
 import { formatFieldPath } from "../../ident.js";
-import { planFilter } from "../../query/filter.js";
-import { selectedRows } from "../../query/filteredRows.js";
-import { RowNumbers } from "../../query/systemColumns.js";
-import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import { RowNumbers } from "../../query/columns/systemColumns.js";
+import { planFilter } from "../../query/filter/filter.js";
+import { selectedRows } from "../../query/filter/filteredRows.js";
+import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";

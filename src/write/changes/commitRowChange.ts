@@ -10,8 +10,8 @@
  */
 
 import { type DataFragment, Delete, type Transaction, UPDATE_MODE, Update } from "../../format/table.js";
-import type { FragmentSource } from "../../query/fragmentColumns.js";
-import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
+import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { type ChangeTarget, commitPlanned, type PlannedChange } from "../../table/commit/commit.js";
 import { withFiles } from "../../table/commit/publication.js";
 import { newTransaction } from "../../table/commit/transaction.js";

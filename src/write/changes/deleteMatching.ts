@@ -1,11 +1,11 @@
 /** Deletes the rows that a filter selects: they are marked in their fragments, and no file with rows is written. */
 
 import { mapAhead } from "../../async/parallel.js";
-import type { Filter } from "../../query/filter.js";
-import { type Selection, selectedRows } from "../../query/filteredRows.js";
-import type { FragmentSource } from "../../query/fragmentColumns.js";
-import { RowNumbers } from "../../query/systemColumns.js";
-import type { ReaderEnvironment } from "../../query/versionSource.js";
+import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
+import { RowNumbers } from "../../query/columns/systemColumns.js";
+import type { Filter } from "../../query/filter/filter.js";
+import { type Selection, selectedRows } from "../../query/filter/filteredRows.js";
+import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";

@@ -10,7 +10,7 @@ import { type DataFragment, DeletionFile } from "../../format/table.js";
 import type { WriteHandle } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { join } from "../../platform/native.js";
-import type { FragmentSource } from "../../query/fragmentColumns.js";
+import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { encodeDeletions } from "../../table/fragments/deletions.js";
 import { TableGoneError } from "../../table/versions/identity.js";
 import { deletionFileName, deletionsDirectory } from "../../table/versions/paths.js";

@@ -4,10 +4,10 @@
  */
 
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
-import { isDense, type Selection } from "../../query/filteredRows.js";
-import { type FragmentSource, openFragment } from "../../query/fragmentColumns.js";
-import type { Projection } from "../../query/projection.js";
-import { type BatchRows, pickScanned, scanColumns } from "../../query/scan.js";
+import { type FragmentSource, openFragment } from "../../query/columns/fragmentColumns.js";
+import type { Projection } from "../../query/columns/projection.js";
+import { isDense, type Selection } from "../../query/filter/filteredRows.js";
+import { type BatchRows, pickScanned, scanColumns } from "../../query/scan/scan.js";
 import { readBlobBatches } from "../../rows/blobValues.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { takeColumns } from "../../rows/takeColumns.js";

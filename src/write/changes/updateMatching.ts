@@ -6,10 +6,10 @@
 import type { Column } from "../../arrow/columns/column.js";
 import type { ArrowInput, InputBatch } from "../../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
-import type { Filter } from "../../query/filter.js";
-import type { FragmentSource } from "../../query/fragmentColumns.js";
-import { storedProjection } from "../../query/projection.js";
-import type { ReaderEnvironment } from "../../query/versionSource.js";
+import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
+import { storedProjection } from "../../query/columns/projection.js";
+import type { Filter } from "../../query/filter/filter.js";
+import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import { type ColumnPlan, checkVersion } from "../../rows/columnPlan.js";
 import { decodeSchema, encodeFileSchema, type TableField } from "../../schema/schema.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";

@@ -16,10 +16,10 @@ import { InternalError, InvalidInputError, TableSchemaValidationError } from "..
 import type { Field } from "../../format/file.js";
 import { type DataFragment, Merge, Project, type Transaction } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
-import type { FragmentSource } from "../../query/fragmentColumns.js";
-import { resolveProjection } from "../../query/projection.js";
-import { scanColumns } from "../../query/scan.js";
-import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
+import { resolveProjection } from "../../query/columns/projection.js";
+import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
+import { scanColumns } from "../../query/scan/scan.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { allFields, type FieldAtPath } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";

@@ -18,8 +18,8 @@
 import { breathe } from "../../async/eventLoop.js";
 import { ConcurrentModificationError } from "../../errors.js";
 import { type DataFragment, ReserveFragments, Rewrite, RewriteGroup } from "../../format/table.js";
-import type { FragmentSource } from "../../query/fragmentColumns.js";
-import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
+import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { decodeSchema } from "../../schema/schema.js";
 import {
   type ChangeTarget,

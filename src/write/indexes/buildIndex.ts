@@ -11,7 +11,7 @@
 
 import { ConcurrentModificationError } from "../../errors.js";
 import { CreateIndex, type DataFragment, type Transaction, UPDATE_MODE } from "../../format/table.js";
-import type { ReaderEnvironment } from "../../query/versionSource.js";
+import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
 import { withFiles } from "../../table/commit/publication.js";
 import { newTransaction } from "../../table/commit/transaction.js";

@@ -8,7 +8,7 @@ import { ConcurrentModificationError, TableColumnNotFoundError } from "../../err
 import { CreateIndex, type DataFragment, type IndexMetadata, type Transaction } from "../../format/table.js";
 import type { MergeableKind } from "../../indexes/kind.js";
 import type { RowMoves } from "../../indexes/moves.js";
-import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
 import { coverageOf } from "../../table/commit/indexCoverage.js";
 import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";

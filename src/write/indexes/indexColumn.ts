@@ -2,7 +2,7 @@
 
 import { TableColumnNotFoundError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
-import { ColumnReads, type RowsPlan } from "../../query/columnReads.js";
+import { ColumnReads, type RowsPlan } from "../../query/columns/columnReads.js";
 import { allFields, type FieldAtPath } from "../../schema/fieldPaths.js";
 import { decodeSchema, storageOf, type TableField } from "../../schema/schema.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";

@@ -8,7 +8,7 @@ import { breathe } from "../../async/eventLoop.js";
 import type { DataFragment } from "../../format/table.js";
 import type { MovedRows, RowMoves } from "../../indexes/moves.js";
 import { type RowIds, RowIdsBuilder } from "../../indexes/rowIds.js";
-import type { FragmentSource } from "../../query/fragmentColumns.js";
+import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { lowerBound } from "../../rows/rowPositions.js";
 import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import { withoutRows } from "../../table/fragments/rowSequences.js";

@@ -1,7 +1,7 @@
 /**
  * Sorts the rows of an index by their values. While they fit in memory and their ids follow one another batch by batch, as
  * addresses of rows do, only the order of the rows is sorted, and ids are computed from it. All other rows are sorted
- * together with their ids (query/sortRows), which spills to disk.
+ * together with their ids (query/order/sortRows), which spills to disk.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -13,11 +13,11 @@ import { breathe, goThrough } from "../../async/eventLoop.js";
 import { valueTypeOfField } from "../../expression/values/types.js";
 import { uint64Column } from "../../indexes/indexFile.js";
 import type { IndexRows } from "../../indexes/kind.js";
-import { orderOfRows } from "../../query/orderOfRows.js";
-import type { BatchRows } from "../../query/scan.js";
-import { type KeyOrder, makeSortKeys } from "../../query/sortKeys.js";
-import { SORT_BYTES, SORT_ROWS, sortRows } from "../../query/sortRows.js";
-import type { MakeSpillFile } from "../../query/spill.js";
+import { orderOfRows } from "../../query/order/orderOfRows.js";
+import { type KeyOrder, makeSortKeys } from "../../query/order/sortKeys.js";
+import { SORT_BYTES, SORT_ROWS, sortRows } from "../../query/order/sortRows.js";
+import type { MakeSpillFile } from "../../query/order/spill.js";
+import type { BatchRows } from "../../query/scan/scan.js";
 
 const ID_BYTES = 8;
 /** Rows that are handed on at once, and approximate bytes of their values. */

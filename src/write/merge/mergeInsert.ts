@@ -14,7 +14,7 @@ import { countOnes } from "../../bytes/bits.js";
 import { ConcurrentModificationError, CorruptFileError, InternalError } from "../../errors.js";
 import { Field } from "../../format/file.js";
 import type { RowsInput } from "../../namespace/rows.js";
-import type { ReaderEnvironment } from "../../query/versionSource.js";
+import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import { decodeSchema, encodeSchema, type TableField } from "../../schema/schema.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
 import { withFiles } from "../../table/commit/publication.js";

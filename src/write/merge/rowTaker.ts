@@ -5,8 +5,8 @@ import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { InternalError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
-import { type FragmentSource, openFragment } from "../../query/fragmentColumns.js";
-import type { Projection } from "../../query/projection.js";
+import { type FragmentSource, openFragment } from "../../query/columns/fragmentColumns.js";
+import type { Projection } from "../../query/columns/projection.js";
 import { readBlobs } from "../../rows/blobValues.js";
 import { takeColumns } from "../../rows/takeColumns.js";
 

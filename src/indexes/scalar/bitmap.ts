@@ -1,0 +1,96 @@
+/** BITMAP: the set of rows of each value. One file, see bitmapFile.ts. */
+
+import type { LogicalType } from "../../arrow/types/type.js";
+import { askedValues } from "../askedValues.js";
+import type {
+  IndexAnswer,
+  IndexKind,
+  IndexQuery,
+  IndexSearchOptions,
+  OpenIndex,
+  SearchEstimate,
+} from "../kind.js";
+import { RowIds } from "../rowIds.js";
+import { counted } from "../sortedRows.js";
+import { BITMAP_FORM, BitmapFile, writeSets } from "./bitmapFile.js";
+import { groupByValue } from "./groupByValue.js";
+import { mergeGroups } from "./valueGroups.js";
+
+/** Whether an index may have a set of rows for each value of a type. */
+export function hasBitmaps({ kind }: LogicalType): boolean {
+  return kind === "bool" || kind === "int" || kind === "string" || kind === "binary";
+}
+
+export const BITMAP: IndexKind = {
+  name: "BITMAP",
+  typeUrl: "/lance.table.BitmapIndexDetails",
+  indexVersion: 0,
+  maxIndexVersion: 0,
+  knowsPlaces: false,
+
+  refusal: ({ type }) =>
+    hasBitmaps(type) ? null : "is of a type other than booleans, integers, text and binary",
+
+  async build(rows, target) {
+    const { type } = target.field;
+    const groups = groupByValue(counted(rows, target), type, target.sort);
+    return [await writeSets(target, BITMAP_FORM, type, groups)];
+  },
+
+  async merge(old, moves, rows, target) {
+    const { type } = target.field;
+    const before = old.map((index) => (index as BitmapSearch).file.groups(moves, target.signal));
+    const added = groupByValue(counted(rows, target), type, target.sort);
+    return [await writeSets(target, BITMAP_FORM, type, mergeGroups([...before, added], type))];
+  },
+
+  open: async (files, { type }) => new BitmapSearch(type, await BitmapFile.open(files, BITMAP_FORM, type)),
+};
+
+class BitmapSearch implements OpenIndex {
+  readonly kind = "BITMAP";
+  readonly file: BitmapFile;
+  readonly #type: LogicalType;
+
+  constructor(type: LogicalType, file: BitmapFile) {
+    this.#type = type;
+    this.file = file;
+  }
+
+  get memoryWeight(): number {
+    return this.file.memoryWeight;
+  }
+
+  answers(query: IndexQuery): boolean {
+    switch (query.kind) {
+      case "in":
+      case "range":
+      case "isNull":
+        return true;
+      case "startsWith":
+        return this.#type.kind === "string";
+      default:
+        return false;
+    }
+  }
+
+  estimate(query: IndexQuery): SearchEstimate {
+    const bytes = this.#rowsOf(query).length * this.file.setBytes;
+    // Sets of few rows take two bytes a row, others less.
+    return { rows: Math.ceil(bytes / 2), bytes: Math.ceil(bytes) };
+  }
+
+  async search(
+    query: IndexQuery,
+    { withNulls = false, signal }: IndexSearchOptions = {},
+  ): Promise<IndexAnswer> {
+    const rows = await this.file.union(this.#rowsOf(query), signal);
+    if (query.kind === "isNull") return { rows, nulls: RowIds.none, isExact: true };
+    const nulls = withNulls ? await this.file.union(this.file.nullRows, signal) : null;
+    return { rows, nulls, isExact: true };
+  }
+
+  #rowsOf(query: IndexQuery): Uint32Array {
+    return query.kind === "isNull" ? this.file.nullRows : this.file.rowsOf(askedValues(this.#type, query));
+  }
+}

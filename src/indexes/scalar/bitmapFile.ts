@@ -1,0 +1,265 @@
+/**
+ * A file with a set of rows for each value:
+ *
+ *     bitmap_page_lookup.lance  keys     the values' type, nullable: each value once, null for the rows of null
+ *                               bitmaps  binary: the set of the value's rows (rowIds.ts)
+ *                               metadata: lance:index_stats, {"num_bitmaps": number of rows}
+ *
+ * of BITMAP and LABEL_LIST indexes, and that of NGRAM (ngram.ts), which has other names. Keys are written in order, null
+ * first; those of others may come in any order. All keys are in memory, sets are read as they are needed.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { columnBytes } from "../../arrow/columns/columnBytes.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { isValid } from "../../arrow/columns/validity.js";
+import type { InputBatch } from "../../arrow/exchange/input.js";
+import type { LogicalType } from "../../arrow/types/type.js";
+import { breathe, goThrough } from "../../async/eventLoop.js";
+import type { BitmapOrigin } from "../../bytes/roaring.js";
+import type { DataFileWriter } from "../../file/writing/writer.js";
+import type { AskedValues } from "../askedValues.js";
+import {
+  BINARY_TYPE,
+  binaryColumn,
+  type FileColumnType,
+  OpenIndexFile,
+  writeIndexFile,
+} from "../indexFile.js";
+import type { IndexFiles, IndexTarget, WrittenIndexFile } from "../kind.js";
+import type { RowMoves } from "../moves.js";
+import { RowIds } from "../rowIds.js";
+import {
+  compareValues,
+  firstAfter,
+  firstFrom,
+  type OrderedValues,
+  orderedValues,
+  sortedOrder,
+} from "../valueOrder.js";
+import type { ValueGroups } from "./valueGroups.js";
+
+/** How the file of a kind is laid out. */
+export interface SetFileForm {
+  readonly fileName: string;
+  /** Name of the column of values. */
+  readonly keys: string;
+  readonly sets: FileColumnType;
+  encode(rows: RowIds): Uint8Array;
+  /** @throws CorruptFileError */
+  decode(bytes: Uint8Array, origin: BitmapOrigin): RowIds;
+  /** Adds metadata and buffers once all sets are written. */
+  finish?(file: DataFileWriter, setCount: number): Promise<void> | void;
+}
+
+export const BITMAP_FORM: SetFileForm = {
+  fileName: "bitmap_page_lookup.lance",
+  keys: "keys",
+  sets: { name: "bitmaps", type: BINARY_TYPE, nullable: true },
+  encode: (rows) => rows.encode(),
+  decode: (bytes, origin) => RowIds.decode(bytes, origin),
+  finish: (file, setCount) =>
+    file.addMetadata("lance:index_stats", JSON.stringify({ num_bitmaps: setCount })),
+};
+
+/** Bound on the keys, which are all in memory. */
+const MAX_KEYS = 2 ** 26;
+/** Approximate bytes of sets that are read at once. */
+const ROUND_BYTES = 4 * 1024 * 1024;
+/** Sets that are read at once. */
+const ROUND_SETS = 4096;
+
+const columnsOf = ({ keys, sets }: SetFileForm, type: LogicalType): FileColumnType[] => [
+  { name: keys, type, nullable: true },
+  sets,
+];
+
+/**
+ * Writes the sets of values.
+ * @param type of the values
+ */
+export async function writeSets(
+  target: IndexTarget,
+  form: SetFileForm,
+  type: LogicalType,
+  groups: AsyncIterable<ValueGroups>,
+): Promise<WrittenIndexFile> {
+  let count = 0;
+  const batches = async function* (): AsyncGenerator<InputBatch, void, undefined> {
+    for await (const { keys, rows } of groups) {
+      await breathe();
+      count += rows.length;
+      yield { columns: [keys, binaryColumn(rows.map((set) => form.encode(set)))], rowCount: rows.length };
+    }
+  };
+  const columns = columnsOf(form, type);
+  return writeIndexFile(target, form.fileName, columns, batches(), (file) => form.finish?.(file, count));
+}
+
+export class BitmapFile {
+  readonly #files: IndexFiles;
+  readonly #form: SetFileForm;
+  readonly file: OpenIndexFile;
+  readonly #column: Column;
+  /** The keys without null, in order. */
+  readonly #keys: OrderedValues;
+  /** The row of the file of each key. */
+  readonly #rows: Uint32Array;
+  /** The rows of the file whose key is null. */
+  readonly #nullRows: Uint32Array;
+  readonly memoryWeight: number;
+
+  private constructor(
+    files: IndexFiles,
+    form: SetFileForm,
+    type: LogicalType,
+    file: OpenIndexFile,
+    column: Column,
+    rows: Uint32Array,
+    nullRows: Uint32Array,
+  ) {
+    this.#files = files;
+    this.#form = form;
+    this.file = file;
+    this.#column = column;
+    this.#keys = orderedValues(type, column);
+    this.#rows = rows;
+    this.#nullRows = nullRows;
+    this.memoryWeight = 1024 + columnBytes(column) + rows.byteLength + file.metadata.memoryWeight;
+  }
+
+  /**
+   * @param type of the values
+   * @throws CorruptFileError
+   */
+  static async open(files: IndexFiles, form: SetFileForm, type: LogicalType): Promise<BitmapFile> {
+    const file: OpenIndexFile = await OpenIndexFile.open(files, form.fileName, columnsOf(form, type));
+    if (file.rowCount > MAX_KEYS) file.fail(`${file.rowCount} values`);
+    const column = await file.column(form.keys);
+    const present: number[] = [];
+    const nullRows: number[] = [];
+    for (let row = 0; row < column.length; row++) {
+      if (row % ROUND_SETS === 0) await breathe();
+      (isValid(column.validity, row) ? present : nullRows).push(row);
+    }
+    const given = Uint32Array.from(present);
+    const values = nullRows.length === 0 ? column : takeColumn(column, given);
+    const order = await goThrough(sortedOrder(orderedValues(type, values)));
+    if (order === null)
+      return new BitmapFile(files, form, type, file, values, given, Uint32Array.from(nullRows));
+    const rows = order.map((index) => given[index]);
+    return new BitmapFile(
+      files,
+      form,
+      type,
+      file,
+      takeColumn(values, order),
+      rows,
+      Uint32Array.from(nullRows),
+    );
+  }
+
+  /** Approximate bytes of a set in the file. */
+  get setBytes(): number {
+    return this.file.rowCount === 0 ? 0 : this.file.byteLength([this.#form.sets.name]) / this.file.rowCount;
+  }
+
+  /** Rows of the file whose keys are asked for. */
+  rowsOf(asked: AskedValues): Uint32Array {
+    const keys = this.#keys;
+    const end = keys.length;
+    if (asked.kind === "range") {
+      const { lower, upper } = asked;
+      const first =
+        lower === null ? 0 : (lower.isInclusive ? firstFrom : firstAfter)(keys, 0, end, lower.value, 0);
+      const last =
+        upper === null ? end : (upper.isInclusive ? firstAfter : firstFrom)(keys, first, end, upper.value, 0);
+      return this.#rows.slice(first, last);
+    }
+    const found: number[] = [];
+    let from = 0;
+    for (let point = 0; point < asked.distinct; point++) {
+      from = firstFrom(keys, from, end, asked.values, point);
+      for (; from < end && compareValues(keys, from, asked.values, point) === 0; from++)
+        found.push(this.#rows[from]);
+    }
+    return Uint32Array.from(found);
+  }
+
+  get nullRows(): Uint32Array {
+    return this.#nullRows;
+  }
+
+  /** For each value asked for, the rows of the file that have it. */
+  rowsOfEach(asked: Extract<AskedValues, { kind: "points" }>): Uint32Array[] {
+    return Array.from({ length: asked.distinct }, (_, point) => {
+      const first = firstFrom(this.#keys, 0, this.#keys.length, asked.values, point);
+      return this.#rows.slice(first, firstAfter(this.#keys, first, this.#keys.length, asked.values, point));
+    });
+  }
+
+  /** The union of the sets in some rows of the file. */
+  async union(rows: Uint32Array, signal?: AbortSignal): Promise<RowIds> {
+    let united = RowIds.none;
+    for await (const sets of this.#rounds(rows, signal)) united = united.union(RowIds.unionOf(sets));
+    return united;
+  }
+
+  /** Everything, as a merge reads it. */
+  async *groups(moves: RowMoves | null, signal?: AbortSignal): AsyncGenerator<ValueGroups, void, undefined> {
+    const moved = (sets: readonly RowIds[]) => (moves === null ? sets : sets.map((set) => set.moved(moves)));
+    if (this.#nullRows.length > 0) {
+      const [nulls] = moved([await this.union(this.#nullRows, signal)]);
+      if (nulls.size > 0) {
+        const keys = await this.file.spans(this.#form.keys, [
+          { start: this.#nullRows[0], end: this.#nullRows[0] + 1 },
+        ]);
+        yield { keys: keys[0], rows: [nulls] };
+      }
+    }
+    let at = 0;
+    for await (const sets of this.#rounds(this.#rows, signal)) {
+      const rows = moved(sets);
+      const left = Uint32Array.from([...rows.keys()].filter((index) => rows[index].size > 0));
+      const keys = takeColumn(
+        this.#column,
+        left.map((index) => at + index),
+      );
+      at += sets.length;
+      if (left.length > 0) yield { keys, rows: Array.from(left, (index) => rows[index]) };
+      await breathe();
+    }
+  }
+
+  async *#rounds(rows: Uint32Array, signal?: AbortSignal): AsyncGenerator<RowIds[], void, undefined> {
+    const fitting = Math.floor(ROUND_BYTES / Math.max(this.setBytes, 1));
+    const step = Math.max(1, Math.min(ROUND_SETS, fitting));
+    for (let start = 0; start < rows.length; start += step) {
+      signal?.throwIfAborted();
+      yield await this.#sets(rows.subarray(start, start + step), signal);
+      await breathe();
+    }
+  }
+
+  /** The sets in some rows of the file, from the cache or read. */
+  async #sets(rows: Uint32Array, signal?: AbortSignal): Promise<RowIds[]> {
+    const { parts } = this.#files;
+    const prefix = `${this.file.cacheKey}set|`;
+    const sets = Array.from(rows, (row) => parts.peek(prefix + row) as RowIds | undefined);
+    const missing = [...sets.keys()].filter((index) => sets[index] === undefined);
+    if (missing.length === 0) return sets as RowIds[];
+    const order = missing.sort((a, b) => rows[a] - rows[b]);
+    const wanted = Uint32Array.from(order, (index) => rows[index]);
+    const column = await this.file.take(this.#form.sets.name, wanted, signal);
+    if (column.kind !== "variable" || column.validity !== null)
+      this.file.fail("a value without a set of rows");
+    const { offsets, bytes } = column;
+    for (const [position, index] of order.entries()) {
+      const encoded = bytes.subarray(Number(offsets[position]), Number(offsets[position + 1]));
+      const set = this.#form.decode(encoded, { path: this.file.path, byteOffset: 0 });
+      sets[index] = set;
+      parts.set(prefix + rows[index], set, set.memoryWeight);
+    }
+    return sets as RowIds[];
+  }
+}

@@ -1,0 +1,392 @@
+/**
+ * BLOOMFILTER: a Bloom filter of the values of each zone of rows. One file:
+ *
+ *     bloomfilter.lance  fragment_id, zone_start, zone_length  u64
+ *                        has_null           bool
+ *                        bloom_filter_data  binary
+ *                        metadata: bloomfilter_item, rows of a zone (8192); bloomfilter_probability, share of values
+ *                        that a filter takes for its own by mistake (0.00057)
+ *
+ * Filters are those of Parquet, in blocks of eight words of 32 bits, little-endian. The high word of a value's hash
+ * (bytes/xxHash64) chooses a block, the low word one bit in each of its words. What is hashed are the bytes of the
+ * value: numbers little-endian, text as UTF-8, booleans one byte.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { areNarrow } from "../../arrow/columns/offsets.js";
+import { isValid } from "../../arrow/columns/validity.js";
+import type { InputBatch } from "../../arrow/exchange/input.js";
+import { breathe } from "../../async/eventLoop.js";
+import { XxHash64 } from "../../bytes/xxHash64.js";
+import { InternalError, InvalidInputError } from "../../errors.js";
+import { HeldBlocks } from "../../rows/batchSize.js";
+import {
+  BINARY_TYPE,
+  BOOL_TYPE,
+  binaryColumn,
+  type FileColumnType,
+  OpenIndexFile,
+  writeIndexFile,
+} from "../indexFile.js";
+import type {
+  IndexAnswer,
+  IndexFiles,
+  IndexKind,
+  IndexQuery,
+  IndexRows,
+  IndexSearchOptions,
+  IndexTarget,
+  OpenIndex,
+  SearchEstimate,
+  WrittenIndexFile,
+} from "../kind.js";
+import type { RowMoves } from "../moves.js";
+import { counted } from "../sortedRows.js";
+import {
+  MAX_ZONE_ROWS,
+  readZones,
+  rowsOfZones,
+  type Summary,
+  summarise,
+  ZONE_COLUMNS,
+  ZONE_ROWS,
+  type Zone,
+  zoneColumns,
+  zoneRowsOf,
+} from "./zones.js";
+
+const FILE_NAME = "bloomfilter.lance";
+const ROWS_KEY = "bloomfilter_item";
+const PROBABILITY_KEY = "bloomfilter_probability";
+const PROBABILITY = 0.00057;
+const MAX_PROBABILITY = 0.5;
+
+const BLOCK_WORDS = 8;
+const BLOCK_BYTES = 4 * BLOCK_WORDS;
+const MAX_FILTER_BYTES = 128 * 1024 * 1024;
+/** Multipliers that choose the bit of each word of a block. */
+const SALTS = [
+  0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31,
+];
+
+/** Bytes of filters that are in memory at once, about, and zones. */
+const ROUND_BYTES = 4 * 1024 * 1024;
+const ROUND_ZONES = 1024;
+
+const COLUMNS: readonly FileColumnType[] = [
+  ...ZONE_COLUMNS,
+  { name: "has_null", type: BOOL_TYPE },
+  { name: "bloom_filter_data", type: BINARY_TYPE },
+];
+
+export const BLOOMFILTER: IndexKind = {
+  name: "BLOOMFILTER",
+  typeUrl: "/lance.index.pb.BloomFilterIndexDetails",
+  indexVersion: 0,
+  maxIndexVersion: 0,
+  knowsPlaces: true,
+
+  refusal({ type }) {
+    switch (type.kind) {
+      case "bool":
+      case "int":
+      case "float":
+      case "date":
+      case "time":
+      case "timestamp":
+      case "string":
+      case "binary":
+      case "fixedSizeBinary":
+        return null;
+      default:
+        return "is of a type other than booleans, numbers without a scale, text, binary, dates and times";
+    }
+  },
+
+  build: async (rows, target) => [await write(rows, [], null, target)],
+  merge: async (old, moves, rows, target) => [
+    await write(
+      rows,
+      old.map((index) => index as BloomSearch),
+      moves,
+      { ...target, parameters: { ...old[0]?.parameters, ...target.parameters } },
+    ),
+  ],
+
+  async open(files) {
+    const file: OpenIndexFile = await OpenIndexFile.open(files, FILE_NAME, COLUMNS);
+    const probability = Number(file.text(PROBABILITY_KEY) ?? PROBABILITY);
+    const parameters = {
+      rowsPerZone: file.count(ROWS_KEY, ZONE_ROWS, MAX_ZONE_ROWS),
+      // Only filters that are still to be made are about it.
+      ...(probability > 0 && probability <= MAX_PROBABILITY && { [PROBABILITY_KEY]: probability }),
+    };
+    const zones = await readZones(file);
+    const nulls = await file.column("has_null");
+    if (nulls.kind !== "bits" || nulls.validity !== null)
+      file.fail("null where it is to say whether there are nulls");
+    const { bits, bitOffset } = nulls;
+    const hasNull = zones.map(
+      (_, zone) => ((bits[(bitOffset + zone) >>> 3] >>> ((bitOffset + zone) & 7)) & 1) === 1,
+    );
+    return new BloomSearch(files, file, parameters, zones, hasNull);
+  },
+};
+
+// ------------------------------------------------------------------------------------------------- filters
+
+/** Bytes of a filter for a number of values: a power of two. */
+export function filterBytes(valueCount: number, probability: number): number {
+  const bits = (-BLOCK_WORDS * valueCount) / Math.log(1 - probability ** (1 / BLOCK_WORDS));
+  const bytes = Math.min(Math.max(bits / 8, BLOCK_BYTES), MAX_FILTER_BYTES);
+  return 2 ** Math.ceil(Math.log2(bytes));
+}
+
+/** Index of the first word of the block for a hash. */
+const blockOf = (high: number, blockCount: number): number =>
+  Math.floor((high * blockCount) / 2 ** 32) * BLOCK_WORDS;
+
+const bitFor = (low: number, word: number): number => 1 << (Math.imul(low, SALTS[word]) >>> 27);
+
+function insert(words: Int32Array, { high, low }: XxHash64): void {
+  const block = blockOf(high, words.length / BLOCK_WORDS);
+  for (let word = 0; word < BLOCK_WORDS; word++) words[block + word] |= bitFor(low, word);
+}
+
+function mayHold(view: DataView, high: number, low: number): boolean {
+  const block = blockOf(high, view.byteLength / BLOCK_BYTES);
+  for (let word = 0; word < BLOCK_WORDS; word++) {
+    if ((view.getUint32(4 * (block + word), true) & bitFor(low, word)) === 0) return false;
+  }
+  return true;
+}
+
+/** Hashes the values of a column that are not null. @param use is called with each row, right after its value was hashed */
+function hashValues(column: Column, hash: XxHash64, use: (row: number) => void): void {
+  const { length, validity } = column;
+  const one = new Uint8Array(1);
+  for (let row = 0; row < length; row++) {
+    if (!isValid(validity, row)) continue;
+    switch (column.kind) {
+      case "fixed":
+        hash.hash(column.values, row * column.byteWidth, (row + 1) * column.byteWidth);
+        break;
+      case "bits":
+        one[0] = (column.bits[(column.bitOffset + row) >>> 3] >>> ((column.bitOffset + row) & 7)) & 1;
+        hash.hash(one, 0, 1);
+        break;
+      case "variable": {
+        const { offsets, bytes } = column;
+        if (areNarrow(offsets)) hash.hash(bytes, offsets[row], offsets[row + 1]);
+        else hash.hash(bytes, Number(offsets[row]), Number(offsets[row + 1]));
+        break;
+      }
+      default:
+        throw new InternalError(`values to hash in a column of kind ${column.kind}`);
+    }
+    use(row);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------- writing
+
+/** Filters that are complete and wait to be written. */
+interface FilterRows {
+  readonly zones: Zone[];
+  readonly hasNull: boolean[];
+  readonly filters: Uint8Array[];
+}
+
+async function write(
+  rows: AsyncIterable<IndexRows>,
+  old: readonly BloomSearch[],
+  moves: RowMoves | null,
+  target: IndexTarget,
+): Promise<WrittenIndexFile> {
+  const zoneRows = zoneRowsOf(target.parameters);
+  const probability = probabilityOf(target.parameters);
+  const batches = async function* (): AsyncGenerator<InputBatch, void, undefined> {
+    for (const index of old) for await (const kept of index.kept(moves, target.signal)) yield batchOf(kept);
+    const filters = new Filters(filterBytes(zoneRows, probability));
+    for await (const _ of summarise(counted(rows, target), zoneRows, filters)) {
+      if (filters.byteLength >= ROUND_BYTES) yield batchOf(filters.take());
+    }
+    const last = filters.take();
+    if (last.zones.length > 0) yield batchOf(last);
+  };
+  return writeIndexFile(target, FILE_NAME, COLUMNS, batches(), (file) => {
+    file.addMetadata(ROWS_KEY, String(zoneRows));
+    file.addMetadata(PROBABILITY_KEY, String(probability));
+  });
+}
+
+/** @throws InvalidInputError */
+function probabilityOf(parameters: Readonly<Record<string, unknown>>): number {
+  const given = parameters[PROBABILITY_KEY] ?? PROBABILITY;
+  if (typeof given === "number" && given > 0 && given <= MAX_PROBABILITY) return given;
+  throw new InvalidInputError(
+    `${PROBABILITY_KEY} is ${String(given)}, not above 0 and at most ${MAX_PROBABILITY}`,
+  );
+}
+
+function batchOf({ zones, hasNull, filters }: FilterRows): InputBatch {
+  const bits = new Uint8Array((zones.length + 7) >>> 3);
+  for (const [zone, has] of hasNull.entries()) if (has) bits[zone >>> 3] |= 1 << (zone & 7);
+  const nulls: Column = { kind: "bits", length: zones.length, validity: null, bits, bitOffset: 0 };
+  return { columns: [...zoneColumns(zones), nulls, binaryColumn(filters)], rowCount: zones.length };
+}
+
+/** Makes filters. */
+class Filters implements Summary {
+  readonly #filterBytes: number;
+  readonly #hash = new XxHash64();
+  #words: Int32Array;
+  #hasNull = false;
+  #complete: FilterRows = { zones: [], hasNull: [], filters: [] };
+
+  constructor(bytes: number) {
+    this.#filterBytes = bytes;
+    this.#words = new Int32Array(bytes / 4);
+  }
+
+  /** Bytes of the filters that wait to be taken. */
+  get byteLength(): number {
+    return this.#complete.zones.length * this.#filterBytes;
+  }
+
+  add(values: Column): void {
+    this.#hasNull ||= values.validity !== null;
+    hashValues(values, this.#hash, () => insert(this.#words, this.#hash));
+  }
+
+  finish(zone: Zone): void {
+    const filter = new Uint8Array(this.#filterBytes);
+    const view = new DataView(filter.buffer);
+    for (const [word, bits] of this.#words.entries()) view.setInt32(4 * word, bits, true);
+    this.#complete.zones.push(zone);
+    this.#complete.hasNull.push(this.#hasNull);
+    this.#complete.filters.push(filter);
+    this.#words = new Int32Array(this.#filterBytes / 4);
+    this.#hasNull = false;
+  }
+
+  /** The filters that are complete. */
+  take(): FilterRows {
+    const complete = this.#complete;
+    this.#complete = { zones: [], hasNull: [], filters: [] };
+    return complete;
+  }
+}
+
+// ------------------------------------------------------------------------------------------------- searching
+
+class BloomSearch implements OpenIndex {
+  readonly kind = "BLOOMFILTER";
+  readonly parameters: IndexTarget["parameters"];
+  readonly memoryWeight: number;
+  readonly #files: IndexFiles;
+  readonly #file: OpenIndexFile;
+  readonly #zones: readonly Zone[];
+  readonly #hasNull: readonly boolean[];
+
+  constructor(
+    files: IndexFiles,
+    file: OpenIndexFile,
+    parameters: IndexTarget["parameters"],
+    zones: readonly Zone[],
+    hasNull: readonly boolean[],
+  ) {
+    this.parameters = parameters;
+    this.#files = files;
+    this.#file = file;
+    this.#zones = zones;
+    this.#hasNull = hasNull;
+    this.memoryWeight = 1024 + 72 * zones.length + file.metadata.memoryWeight;
+  }
+
+  answers(query: IndexQuery): boolean {
+    return query.kind === "in" || query.kind === "isNull";
+  }
+
+  estimate(query: IndexQuery): SearchEstimate {
+    if (query.kind === "isNull") {
+      const zones = this.#zones.filter((_, zone) => this.#hasNull[zone]);
+      return { rows: zones.reduce((sum, { length }) => sum + length, 0), bytes: 0 };
+    }
+    const rows = this.#zones.reduce((sum, { length }) => sum + length, 0);
+    // Each value is expected in a zone of its own; which one is only known from the filters.
+    const values = query.kind === "in" ? query.values.length : 0;
+    const zoneShare = this.#zones.length === 0 ? 0 : Math.min(1, values / this.#zones.length);
+    return { rows: Math.ceil(rows * zoneShare), bytes: this.#file.byteLength(["bloom_filter_data"]) };
+  }
+
+  async search(query: IndexQuery, { signal }: IndexSearchOptions = {}): Promise<IndexAnswer> {
+    let zones: Zone[];
+    if (query.kind === "isNull") zones = this.#zones.filter((_, zone) => this.#hasNull[zone]);
+    else if (query.kind === "in") zones = await this.#zonesWith(query.values, signal);
+    else throw new InternalError(`a query of kind ${query.kind} asked of a Bloom filter`);
+    return { rows: rowsOfZones(zones), nulls: null, isExact: false };
+  }
+
+  async #zonesWith(values: Column, signal?: AbortSignal): Promise<Zone[]> {
+    const hashes: { readonly high: number; readonly low: number }[] = [];
+    const hash = new XxHash64();
+    hashValues(values, hash, () => hashes.push({ high: hash.high, low: hash.low }));
+    const found: Zone[] = [];
+    for await (const { first, filters } of this.#rounds(signal)) {
+      for (const [index, filter] of filters.entries()) {
+        const view = new DataView(filter.buffer, filter.byteOffset, filter.byteLength);
+        if (hashes.some(({ high, low }) => mayHold(view, high, low))) found.push(this.#zones[first + index]);
+        await breathe();
+      }
+    }
+    return found;
+  }
+
+  /** Zones of fragments that stay, with their filters. */
+  async *kept(moves: RowMoves | null, signal?: AbortSignal): AsyncGenerator<FilterRows, void, undefined> {
+    for await (const { first, filters } of this.#rounds(signal)) {
+      const kept = [...filters.keys()].filter(
+        (index) => moves === null || moves.keepsFragment(this.#zones[first + index].fragmentId),
+      );
+      if (kept.length === 0) continue;
+      yield {
+        zones: kept.map((index) => this.#zones[first + index]),
+        hasNull: kept.map((index) => this.#hasNull[first + index]),
+        filters: kept.map((index) => filters[index]),
+      };
+    }
+  }
+
+  /** All filters, some at a time. */
+  async *#rounds(
+    signal?: AbortSignal,
+  ): AsyncGenerator<{ readonly first: number; readonly filters: Uint8Array[] }, void, undefined> {
+    const count = this.#zones.length;
+    const meanBytes = count === 0 ? 1 : this.#file.byteLength(["bloom_filter_data"]) / count;
+    const step = Math.max(1, Math.min(ROUND_ZONES, Math.floor(ROUND_BYTES / Math.max(meanBytes, 1))));
+    for (let first = 0; first < count; first += step) {
+      signal?.throwIfAborted();
+      yield { first, filters: await this.#filters(first, Math.min(count, first + step), signal) };
+    }
+  }
+
+  async #filters(start: number, end: number, signal?: AbortSignal): Promise<Uint8Array[]> {
+    const { parts } = this.#files;
+    const key = `${this.#file.cacheKey}filters|${start}`;
+    let column = parts.peek(key) as Column | undefined;
+    if (column === undefined) {
+      [column] = await this.#file.spans("bloom_filter_data", [{ start, end }], signal);
+      parts.set(key, column, new HeldBlocks([column]).bytes);
+    }
+    if (column.kind !== "variable" || column.validity !== null) this.#file.fail("a zone without a filter");
+    const { offsets, bytes } = column;
+    return Array.from({ length: end - start }, (_, index) => {
+      const filter = bytes.subarray(Number(offsets[index]), Number(offsets[index + 1]));
+      if (filter.length === 0 || filter.length % BLOCK_BYTES !== 0) {
+        this.#file.fail(`zone ${start + index}: a filter of ${filter.length} bytes`);
+      }
+      return filter;
+    });
+  }
+}

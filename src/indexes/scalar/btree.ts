@@ -1,0 +1,180 @@
+/**
+ * BTREE: the rows sorted by value, and what each range of them begins and ends with. Two files:
+ *
+ *     page_data.lance    values  the indexed type, nullable
+ *                        ids     u64
+ *                        one row for each of the table's, in the order of valueOrder.ts, nulls first
+ *     page_lookup.lance  min, max    first and last value of a page, as it is stored: null where that is a null
+ *                        null_count  u32, nulls of the page
+ *                        page_idx    u32, number of the page
+ *                        one row for each page
+ *                        metadata: batch_size, rows of a page (4096); range_partitioned, "false"
+ *
+ * Page `i` is the rows from `i · batch_size` on; only the last one may be short. A value may go on in the next page.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { nullColumn } from "../../arrow/columns/nullColumn.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import type { InputBatch } from "../../arrow/exchange/input.js";
+import { type LogicalType, timeBits } from "../../arrow/types/type.js";
+import { UnsupportedError } from "../../errors.js";
+import type { TableField } from "../../schema/schema.js";
+import { storedLayoutOf } from "../../schema/storedLayout.js";
+import {
+  type FileColumnType,
+  OpenIndexFile,
+  UINT32,
+  UINT64_TYPE,
+  uint32Column,
+  writeIndexFile,
+} from "../indexFile.js";
+import type { IndexFiles, IndexKind, IndexRows, IndexTarget, OpenIndex, WrittenIndexFile } from "../kind.js";
+import { counted, mergeSorted, movedRows } from "../sortedRows.js";
+import { BTreeSearch } from "./btreeSearch.js";
+
+const PAGE_DATA = "page_data.lance";
+const PAGE_LOOKUP = "page_lookup.lance";
+const PAGE_ROWS = 4096;
+/** Bounds on what a file may say: rows of a page, which are in memory at once, and number of pages, which all are. */
+const MAX_PAGE_ROWS = 2 ** 20;
+const MAX_PAGES = 2 ** 24;
+
+const pageData = (type: LogicalType): FileColumnType[] => [
+  { name: "values", type, nullable: true },
+  { name: "ids", type: UINT64_TYPE },
+];
+
+const pageLookup = (type: LogicalType): FileColumnType[] => [
+  { name: "min", type, nullable: true },
+  { name: "max", type, nullable: true },
+  { name: "null_count", type: UINT32 },
+  { name: "page_idx", type: UINT32 },
+];
+
+export const BTREE: IndexKind = {
+  name: "BTREE",
+  typeUrl: "/lance.table.BTreeIndexDetails",
+  indexVersion: 0,
+  maxIndexVersion: 0,
+  knowsPlaces: false,
+
+  refusal({ type }) {
+    switch (type.kind) {
+      case "bool":
+      case "int":
+      case "float":
+      case "date":
+      case "timestamp":
+      case "fixedSizeBinary":
+        return null;
+      case "time":
+        if (timeBits(type.unit) === 64) return null;
+        break;
+      case "string":
+        if (!type.large) return null;
+    }
+    return "is of a type other than booleans, numbers without a scale, text with 32-bit offsets, fixed-size binary, dates and times";
+  },
+
+  build: (rows, target) => write(target.sort(counted(rows, target), target.field.type), target),
+
+  merge(old, moves, rows, target) {
+    const sorted = old.map((index) => movedRows((index as BTreeSearch).rows(target.signal), moves));
+    const added = target.sort(counted(rows, target), target.field.type);
+    return write(mergeSorted([...sorted, added], target.field.type), target);
+  },
+
+  open,
+};
+
+async function open(files: IndexFiles, field: TableField): Promise<OpenIndex> {
+  const lookup = await OpenIndexFile.open(files, PAGE_LOOKUP, pageLookup(field.type));
+  if ((lookup.text("range_partitioned") ?? "false") !== "false") {
+    throw new UnsupportedError(
+      `${lookup.path}: indexes in parts by ranges are not supported by this release`,
+    );
+  }
+  const pageRows = lookup.count("batch_size", PAGE_ROWS, MAX_PAGE_ROWS);
+  const data = await OpenIndexFile.open(files, PAGE_DATA, pageData(field.type));
+  const pageCount = Math.ceil(data.rowCount / pageRows);
+  if (lookup.rowCount !== pageCount || pageCount > MAX_PAGES) {
+    lookup.fail(`${lookup.rowCount} pages for ${data.rowCount} rows, ${pageRows} a page`);
+  }
+  const [min, max, nullCounts, pageNumbers] = await Promise.all(
+    pageLookup(field.type).map(({ name }) => lookup.column(name)),
+  );
+  return new BTreeSearch(files, field.type, data, pageRows, lookup, { min, max, nullCounts, pageNumbers });
+}
+
+/** @param sorted by value */
+async function write(
+  sorted: AsyncIterable<IndexRows>,
+  target: IndexTarget,
+): Promise<readonly WrittenIndexFile[]> {
+  const { type } = target.field;
+  const lookup = new LookupRows(target.field);
+  const data = await writeIndexFile(target, PAGE_DATA, pageData(type), lookup.noted(sorted));
+  const written = await writeIndexFile(target, PAGE_LOOKUP, pageLookup(type), lookup.batches(), (file) => {
+    file.addMetadata("batch_size", String(PAGE_ROWS));
+    file.addMetadata("range_partitioned", "false");
+  });
+  return [data, written];
+}
+
+/** Notes what the pages begin and end with while their rows pass by. */
+class LookupRows {
+  readonly #field: TableField;
+  readonly #firsts: Column[] = [];
+  readonly #lasts: Column[] = [];
+  #rowCount = 0;
+  #nullCount = 0;
+
+  constructor(field: TableField) {
+    this.#field = field;
+  }
+
+  async *noted(sorted: AsyncIterable<IndexRows>): AsyncGenerator<InputBatch, void, undefined> {
+    let last: Column | null = null;
+    for await (const { values, ids, rowCount } of sorted) {
+      if (rowCount === 0) continue;
+      const start = this.#rowCount;
+      const firstRows = rowsOfPages(start, rowCount, 0);
+      const lastRows = rowsOfPages(start, rowCount, PAGE_ROWS - 1);
+      if (firstRows.length > 0) this.#firsts.push(takeColumn(values, firstRows));
+      if (lastRows.length > 0) this.#lasts.push(takeColumn(values, lastRows));
+      last = takeColumn(values, Uint32Array.of(rowCount - 1));
+      this.#rowCount += rowCount;
+      this.#nullCount += values.validity?.nullCount ?? 0;
+      yield { columns: [values, ids], rowCount };
+    }
+    if (last !== null && this.#rowCount % PAGE_ROWS !== 0) this.#lasts.push(last);
+  }
+
+  async *batches(): AsyncGenerator<InputBatch, void, undefined> {
+    const pageCount = Math.ceil(this.#rowCount / PAGE_ROWS);
+    if (pageCount === 0) return;
+    const numbers = Uint32Array.from({ length: pageCount }, (_, page) => page);
+    // Nulls come first.
+    const nullCounts = numbers.map((page) =>
+      Math.max(0, Math.min(PAGE_ROWS, this.#nullCount - page * PAGE_ROWS)),
+    );
+    const joined = (columns: readonly Column[]): Column =>
+      columns.length === 0
+        ? nullColumn(storedLayoutOf(this.#field, this.#field.name), 0)
+        : concatColumns(columns);
+    yield {
+      columns: [joined(this.#firsts), joined(this.#lasts), uint32Column(nullCounts), uint32Column(numbers)],
+      rowCount: pageCount,
+    };
+  }
+}
+
+/** The rows of a batch, counted from its first, that are row `which` of a page. */
+function rowsOfPages(start: number, rowCount: number, which: number): Uint32Array {
+  const rows: number[] = [];
+  const page = Math.ceil((start - which) / PAGE_ROWS);
+  for (let row = page * PAGE_ROWS + which; row < start + rowCount; row += PAGE_ROWS) rows.push(row - start);
+  return Uint32Array.from(rows);
+}

@@ -1,0 +1,41 @@
+/** Floats among ordered values: which of them are NaN, and zeros of both signs. */
+
+import type { LogicalType } from "../../arrow/types/type.js";
+import { InternalError } from "../../errors.js";
+import type { OrderedValues } from "../valueOrder.js";
+
+/** Whether a value, of any type, is NaN. */
+export function isNaNAt(type: LogicalType, values: OrderedValues, row: number): boolean {
+  if (type.kind !== "float") return false;
+  if (values.kind === "floats") {
+    const infinity = type.bits === 16 ? 0x7c00 : 0x7f80_0000;
+    return (values.numbers[row] & values.magnitude) > infinity;
+  }
+  if (values.kind !== "words") throw new InternalError(`floats of kind ${values.kind}`);
+  const high = values.words[2 * row + 1] & 0x7fff_ffff;
+  return high > 0x7ff0_0000 || (high === 0x7ff0_0000 && values.words[2 * row] !== 0);
+}
+
+/**
+ * The values with the one zero that comes first in place of both, where they are the least of others, or the one that
+ * comes last, where they are the greatest.
+ */
+export function widenedZeros(
+  type: LogicalType,
+  values: OrderedValues,
+  are: "least" | "greatest",
+): OrderedValues {
+  if (type.kind !== "float") return values;
+  if (values.kind === "floats") {
+    const zero = are === "least" ? ~values.magnitude : 0;
+    const numbers = values.numbers.map((number) => ((number & values.magnitude) === 0 ? zero : number));
+    return { ...values, numbers: numbers as Int16Array | Int32Array };
+  }
+  if (values.kind !== "words") throw new InternalError(`floats of kind ${values.kind}`);
+  const words = values.words.slice();
+  for (let at = 0; at < words.length; at += 2) {
+    if (words[at] !== 0 || (words[at + 1] & 0x7fff_ffff) !== 0) continue;
+    words[at + 1] = are === "least" ? 0x8000_0000 : 0;
+  }
+  return { ...values, words };
+}

@@ -1,0 +1,196 @@
+/**
+ * Groups rows by their values, as indexes with a set of rows for each value want them. While there are few values and not
+ * too many rows, rows are counted and put side by side value by value, and only the values are sorted. Rows beyond that are
+ * sorted, which needs no more memory however many there are.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { isSet } from "../../arrow/columns/validity.js";
+import type { LogicalType } from "../../arrow/types/type.js";
+import { breathe, goThrough } from "../../async/eventLoop.js";
+import { integerWords } from "../indexFile.js";
+import type { IndexRows, IndexTarget } from "../kind.js";
+import { RowIds } from "../rowIds.js";
+import { orderedValues, sortedOrder } from "../valueOrder.js";
+import { groupRows, mergeGroups, type ValueGroups } from "./valueGroups.js";
+import { ValueNumbers } from "./valueNumbers.js";
+
+/** Values, and rows, from which on further rows are sorted. A row takes 20 bytes. */
+const MAX_VALUES = 2 ** 15;
+const MAX_ROWS = 2 ** 22;
+/** Rows that are grouped before other work on the thread has its turn. */
+const STEP_ROWS = 16_384;
+/** Values, and memory of their sets, that are handed on at once. */
+const ROUND_VALUES = 4096;
+const ROUND_BYTES = 4 * 1024 * 1024;
+/** Groups that there is room for from the start. */
+const LEAST_COUNTS = 1024;
+/** The group of null. */
+const NULLS = 0;
+
+/** Some rows: the group of each, and their ids. */
+interface GroupedPart {
+  readonly groups: Uint32Array;
+  readonly words: Uint32Array;
+}
+
+/** @param type of the values */
+export async function* groupByValue(
+  rows: AsyncIterable<IndexRows>,
+  type: LogicalType,
+  sort: IndexTarget["sort"],
+): AsyncGenerator<ValueGroups, void, undefined> {
+  const grouped = new GroupedRows(type);
+  const batches = rows[Symbol.asyncIterator]();
+  try {
+    for (let next = await batches.next(); next.done !== true; next = await batches.next()) {
+      if (grouped.hasRoom) {
+        await grouped.add(next.value);
+        continue;
+      }
+      const sorted = sort(rest(next.value, batches), type);
+      yield* mergeGroups([grouped.finish(), groupRows(sorted, type)], type);
+      return;
+    }
+    yield* grouped.finish();
+  } finally {
+    await batches.return?.();
+  }
+}
+
+async function* rest(
+  first: IndexRows,
+  batches: AsyncIterator<IndexRows>,
+): AsyncGenerator<IndexRows, void, undefined> {
+  yield first;
+  for (let next = await batches.next(); next.done !== true; next = await batches.next()) yield next.value;
+}
+
+/** Rows in memory, and the numbers of their values. */
+class GroupedRows {
+  readonly #type: LogicalType;
+  readonly #numbers = new ValueNumbers();
+  /** The values in the order of their numbers, in parts. */
+  readonly #values: Column[] = [];
+  /** A column with a null, where there is one. */
+  #nullValue: Column | null = null;
+  /** Rows of null, and by the number of a value plus 1, those of the value. */
+  #counts = new Uint32Array(LEAST_COUNTS);
+  #groupCount = 1;
+  readonly #parts: GroupedPart[] = [];
+  #rowCount = 0;
+
+  constructor(type: LogicalType) {
+    this.#type = type;
+  }
+
+  get hasRoom(): boolean {
+    return this.#groupCount <= MAX_VALUES && this.#rowCount < MAX_ROWS;
+  }
+
+  async add({ values, ids, rowCount }: IndexRows): Promise<void> {
+    const words = integerWords(ids, "rows of an index");
+    for (let start = 0; start < rowCount; start += STEP_ROWS) {
+      const end = Math.min(start + STEP_ROWS, rowCount);
+      this.#parts.push({
+        groups: this.#groupsOf(values, start, end),
+        words: words.subarray(2 * start, 2 * end),
+      });
+      await breathe();
+    }
+    this.#rowCount += rowCount;
+  }
+
+  /** The place in the counts of each row's value. */
+  #groupsOf(values: Column, start: number, end: number): Uint32Array {
+    const counts = this.#roomFor(end - start);
+    const validity = values.kind === "null" ? null : values.validity;
+    const isAllNull = values.kind === "null";
+    const groups = isAllNull ? new Uint32Array(end - start) : this.#numbers.of(values, start, end);
+    const firstRows: number[] = [];
+    let groupCount = this.#groupCount;
+    let nullRow = -1;
+    for (let index = 0; index < groups.length; index++) {
+      const isNull = isAllNull || (validity !== null && !isSet(validity, start + index));
+      const group = isNull ? NULLS : groups[index] + 1;
+      if (isNull) nullRow = start + index;
+      groups[index] = group;
+      if (group === groupCount) {
+        groupCount++;
+        firstRows.push(start + index);
+      }
+      counts[group]++;
+    }
+    this.#groupCount = groupCount;
+    if (nullRow >= 0) this.#nullValue ??= takeColumn(values, Uint32Array.of(nullRow));
+    if (firstRows.length > 0) this.#values.push(takeColumn(values, Uint32Array.from(firstRows)));
+    return groups;
+  }
+
+  /** The counts, with room for so many further groups. */
+  #roomFor(groups: number): Uint32Array {
+    const needed = this.#groupCount + groups;
+    if (needed > this.#counts.length) {
+      const grown = new Uint32Array(2 * needed);
+      grown.set(this.#counts);
+      this.#counts = grown;
+    }
+    return this.#counts;
+  }
+
+  /** The groups in the order of their values, null first. */
+  async *finish(): AsyncGenerator<ValueGroups, void, undefined> {
+    const counts = this.#counts.subarray(0, this.#groupCount);
+    const ends = new Uint32Array(counts.length);
+    let rowCount = 0;
+    for (const [group, count] of counts.entries()) {
+      ends[group] = rowCount;
+      rowCount += count;
+    }
+    const ids = await this.#idsByGroup(ends, rowCount);
+    const rowsOf = (group: number): RowIds =>
+      RowIds.of(ids.subarray(2 * (ends[group] - counts[group]), 2 * ends[group]));
+    if (this.#nullValue !== null) yield { keys: this.#nullValue, rows: [rowsOf(NULLS)] };
+    if (this.#values.length === 0) return;
+    const values = concatColumns(this.#values);
+    const order =
+      (await goThrough(sortedOrder(orderedValues(this.#type, values)))) ??
+      Uint32Array.from({ length: values.length }, (_, number) => number);
+    for (let start = 0; start < order.length; ) {
+      const rows: RowIds[] = [];
+      let bytes = 0;
+      while (start + rows.length < order.length && rows.length < ROUND_VALUES && bytes < ROUND_BYTES) {
+        const set = rowsOf(order[start + rows.length] + 1);
+        rows.push(set);
+        bytes += set.memoryWeight;
+        await breathe();
+      }
+      yield { keys: takeColumn(values, order.subarray(start, start + rows.length)), rows };
+      start += rows.length;
+    }
+  }
+
+  /**
+   * The ids of all rows, group by group.
+   * @param places where the ids of each group begin; where they end, afterwards
+   */
+  async #idsByGroup(places: Uint32Array, rowCount: number): Promise<Uint32Array> {
+    const ids = new Uint32Array(2 * rowCount);
+    for (const { groups, words } of this.#parts) {
+      placeIds(groups, words, places, ids);
+      await breathe();
+    }
+    return ids;
+  }
+}
+
+/** Puts the ids of rows at the next places of their groups. */
+function placeIds(groups: Uint32Array, words: Uint32Array, places: Uint32Array, ids: Uint32Array): void {
+  for (let row = 0; row < groups.length; row++) {
+    const place = places[groups[row]]++;
+    ids[2 * place] = words[2 * row];
+    ids[2 * place + 1] = words[2 * row + 1];
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * LABEL_LIST: the set of lists that hold each item. The file of BITMAP (bitmapFile.ts) with the items' type; a null item
+ * counts as an item. The metadata `lance:label_list_nulls` is the number of a global buffer: the set of the rows whose
+ * list is null, which are in no other set. Indexes of version 0 lack it.
+ */
+
+import type { Column, ListColumn } from "../../arrow/columns/column.js";
+import { areNarrow, wordsOf } from "../../arrow/columns/offsets.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { isValid } from "../../arrow/columns/validity.js";
+import type { LogicalType } from "../../arrow/types/type.js";
+import { InternalError } from "../../errors.js";
+import type { TableField } from "../../schema/schema.js";
+import { askedValues } from "../askedValues.js";
+import { integerWords, uint64Column } from "../indexFile.js";
+import type {
+  IndexAnswer,
+  IndexKind,
+  IndexQuery,
+  IndexRows,
+  IndexSearchOptions,
+  IndexTarget,
+  OpenIndex,
+  SearchEstimate,
+  WrittenIndexFile,
+} from "../kind.js";
+import { RowIds, RowIdsBuilder } from "../rowIds.js";
+import { counted } from "../sortedRows.js";
+import { hasBitmaps } from "./bitmap.js";
+import { BITMAP_FORM, BitmapFile, type SetFileForm, writeSets } from "./bitmapFile.js";
+import { groupByValue } from "./groupByValue.js";
+import { mergeGroups, type ValueGroups } from "./valueGroups.js";
+
+const NULLS_KEY = "lance:label_list_nulls";
+
+export const LABEL_LIST: IndexKind = {
+  name: "LABEL_LIST",
+  typeUrl: "/lance.table.LabelListIndexDetails",
+  indexVersion: 1,
+  maxIndexVersion: 1,
+  knowsPlaces: false,
+
+  refusal: ({ type, children }) =>
+    type.kind === "list" && children.length === 1 && hasBitmaps(children[0].type)
+      ? null
+      : "is no list of booleans, integers, text or binary",
+
+  build: (rows, target) => write(target, rows, [], RowIds.none),
+
+  async merge(old, moves, rows, target) {
+    const before = old.map((index) => index as LabelListSearch);
+    let nulls = RowIds.none;
+    for (const { nullLists } of before) {
+      if (nullLists === null) continue;
+      nulls = nulls.union(moves === null ? nullLists : nullLists.moved(moves));
+    }
+    return write(
+      target,
+      rows,
+      before.map(({ file }) => file.groups(moves, target.signal)),
+      nulls,
+    );
+  },
+
+  async open(files, field) {
+    const type = itemType(field);
+    const file = await BitmapFile.open(files, BITMAP_FORM, type);
+    const number = file.file.text(NULLS_KEY);
+    if (number === null) return new LabelListSearch(type, file, null);
+    if (!/^\d{1,9}$/.test(number) || number === "0") file.file.fail(`${NULLS_KEY} is ${number}`);
+    const { bytes, byteOffset } = await file.file.globalBuffer(Number(number));
+    return new LabelListSearch(type, file, RowIds.decode(bytes, { path: file.file.path, byteOffset }));
+  },
+};
+
+const itemType = ({ children }: TableField): LogicalType => children[0].type;
+
+/**
+ * @param before what is written too
+ * @param nullsBefore rows whose list is null besides those that come
+ */
+async function write(
+  target: IndexTarget,
+  rows: AsyncIterable<IndexRows>,
+  before: readonly AsyncIterable<ValueGroups>[],
+  nullsBefore: RowIds,
+): Promise<readonly WrittenIndexFile[]> {
+  const type = itemType(target.field);
+  const nulls = new RowIdsBuilder();
+  const added = groupByValue(itemRows(counted(rows, target), nulls), type, target.sort);
+  const groups = before.length === 0 ? added : mergeGroups([...before, added], type);
+  const form: SetFileForm = {
+    ...BITMAP_FORM,
+    async finish(file, setCount) {
+      await BITMAP_FORM.finish?.(file, setCount);
+      const number = await file.addGlobalBuffer(nullsBefore.union(nulls.finish()).encode());
+      file.addMetadata(NULLS_KEY, String(number));
+    },
+  };
+  return [await writeSets(target, form, type, groups)];
+}
+
+/** A row for each item of the lists; the ids of null lists are added to `nulls`. */
+async function* itemRows(
+  rows: AsyncIterable<IndexRows>,
+  nulls: RowIdsBuilder,
+): AsyncGenerator<IndexRows, void, undefined> {
+  for await (const { values, ids, rowCount } of rows) {
+    const words = integerWords(ids, "rows of an index");
+    if (values.kind === "null") {
+      nulls.add(words, 0, rowCount);
+      continue;
+    }
+    if (values.kind !== "list") throw new InternalError(`lists in a column of kind ${values.kind}`);
+    for (let row = 0; values.validity !== null && row < rowCount; row++) {
+      if (!isValid(values.validity, row)) nulls.add(words, row, row + 1);
+    }
+    const exploded = explode(values, words);
+    if (exploded.rowCount > 0) yield exploded;
+  }
+}
+
+function explode({ offsets, items, validity, length }: ListColumn, words: Uint32Array): IndexRows {
+  // Items of a column are counted in 32 bits, so the low words of wide offsets suffice.
+  const isWide = !areNarrow(offsets);
+  const starts = isWide ? wordsOf(offsets) : offsets;
+  const step = isWide ? 2 : 1;
+  let count = 0;
+  for (let row = 0; row < length; row++) {
+    if (isValid(validity, row)) count += starts[(row + 1) * step] - starts[row * step];
+  }
+  const ids = new Uint32Array(2 * count);
+  let at = 0;
+  if (validity === null) {
+    // The items lie side by side as they are.
+    for (let row = 0; row < length; row++) {
+      const end = at + starts[(row + 1) * step] - starts[row * step];
+      for (; at < end; at++) {
+        ids[2 * at] = words[2 * row];
+        ids[2 * at + 1] = words[2 * row + 1];
+      }
+    }
+    return { values: sliceColumn<Column>(items, starts[0], count), ids: uint64Column(ids), rowCount: count };
+  }
+  const positions = new Uint32Array(count);
+  for (let row = 0; row < length; row++) {
+    if (!isValid(validity, row)) continue;
+    for (let item = starts[row * step]; item < starts[(row + 1) * step]; item++) {
+      positions[at] = item;
+      ids[2 * at] = words[2 * row];
+      ids[2 * at + 1] = words[2 * row + 1];
+      at++;
+    }
+  }
+  return { values: takeColumn<Column>(items, positions), ids: uint64Column(ids), rowCount: count };
+}
+
+class LabelListSearch implements OpenIndex {
+  readonly kind = "LABEL_LIST";
+  readonly file: BitmapFile;
+  /** Null where it is not known. */
+  readonly nullLists: RowIds | null;
+  readonly #type: LogicalType;
+
+  constructor(type: LogicalType, file: BitmapFile, nullLists: RowIds | null) {
+    this.#type = type;
+    this.file = file;
+    this.nullLists = nullLists;
+  }
+
+  get memoryWeight(): number {
+    return this.file.memoryWeight + (this.nullLists?.memoryWeight ?? 0);
+  }
+
+  answers(query: IndexQuery): boolean {
+    switch (query.kind) {
+      case "hasAny":
+      case "hasAll":
+        return true;
+      case "isNull":
+        return this.nullLists !== null;
+      default:
+        return false;
+    }
+  }
+
+  estimate(query: IndexQuery): SearchEstimate {
+    if (query.kind === "isNull") return { rows: this.nullLists?.size ?? 0, bytes: 0 };
+    const bytes = this.file.rowsOf(askedValues(this.#type, query)).length * this.file.setBytes;
+    return { rows: Math.ceil(bytes / 2), bytes: Math.ceil(bytes) };
+  }
+
+  async search(query: IndexQuery, { signal }: IndexSearchOptions = {}): Promise<IndexAnswer> {
+    if (query.kind === "isNull") {
+      return { rows: this.nullLists ?? RowIds.none, nulls: RowIds.none, isExact: true };
+    }
+    const asked = askedValues(this.#type, query);
+    if (query.kind === "hasAny" || asked.kind !== "points") {
+      return {
+        rows: await this.file.union(this.file.rowsOf(asked), signal),
+        nulls: this.nullLists,
+        isExact: true,
+      };
+    }
+    let rows: RowIds | null = null;
+    for (const ofItem of this.file.rowsOfEach(asked)) {
+      const holding = await this.file.union(ofItem, signal);
+      rows = rows === null ? holding : rows.intersect(holding);
+      if (rows.size === 0) break;
+    }
+    return { rows: rows ?? RowIds.none, nulls: this.nullLists, isExact: true };
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * Rows by value: each value once, with the ids of all rows that have it, in the order of the values, null first. What
+ * indexes with a bitmap for each value hold.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { isValid } from "../../arrow/columns/validity.js";
+import type { LogicalType } from "../../arrow/types/type.js";
+import { breathe } from "../../async/eventLoop.js";
+import { integerWords, uint64Column } from "../indexFile.js";
+import type { IndexRows } from "../kind.js";
+import { RowIds, RowIdsBuilder } from "../rowIds.js";
+import { mergeSorted } from "../sortedRows.js";
+import { compareValues, orderedValues } from "../valueOrder.js";
+
+/** Some values and their rows. */
+export interface ValueGroups {
+  /** Each value once, in order. */
+  readonly keys: Column;
+  /** The rows of each. */
+  readonly rows: readonly RowIds[];
+}
+
+/** Rows of values, and memory of their ids, after which they are handed on. */
+const MAX_GROUPS = 4096;
+const MAX_GROUP_BYTES = 4 * 1024 * 1024;
+
+/** @param sorted rows by value */
+export function groupRows(
+  sorted: AsyncIterable<IndexRows>,
+  type: LogicalType,
+): AsyncGenerator<ValueGroups, void, undefined> {
+  return groups(sorted, type, () => {
+    const builder = new RowIdsBuilder();
+    return {
+      add: (words, start, end) => builder.add(words, start, end),
+      finish: () => builder.finish(),
+    };
+  });
+}
+
+/**
+ * Merges groups of several streams: the rows of a value are those of all of them. The sets go through the merge as
+ * numbers in place of ids.
+ */
+export async function* mergeGroups(
+  streams: readonly AsyncIterable<ValueGroups>[],
+  type: LogicalType,
+): AsyncGenerator<ValueGroups, void, undefined> {
+  const sets = new Map<number, RowIds>();
+  let next = 0;
+  const numbered = async function* (stream: AsyncIterable<ValueGroups>): AsyncGenerator<IndexRows> {
+    for await (const { keys, rows } of stream) {
+      const words = new Uint32Array(2 * rows.length);
+      for (const [index, set] of rows.entries()) {
+        words[2 * index] = next;
+        sets.set(next, set);
+        next = (next + 1) % 2 ** 32;
+      }
+      yield { values: keys, ids: uint64Column(words), rowCount: rows.length };
+    }
+  };
+  yield* groups(mergeSorted(streams.map(numbered), type), type, () => {
+    const parts: RowIds[] = [];
+    return {
+      add: (words, start, end) => {
+        for (let row = start; row < end; row++) {
+          parts.push(sets.get(words[2 * row]) as RowIds);
+          sets.delete(words[2 * row]);
+        }
+      },
+      finish: () => RowIds.unionOf(parts),
+    };
+  });
+}
+
+/** Collects the rows of one value. */
+interface Collector {
+  add(words: Uint32Array, start: number, end: number): void;
+  finish(): RowIds;
+}
+
+async function* groups(
+  sorted: AsyncIterable<IndexRows>,
+  type: LogicalType,
+  collector: () => Collector,
+): AsyncGenerator<ValueGroups, void, undefined> {
+  /** Keys of what is finished, and of the group under way. */
+  let keys: Column[] = [];
+  let finished: RowIds[] = [];
+  let finishedBytes = 0;
+  let current: Collector | null = null;
+  const handOn = (lastKeys: number): ValueGroups => {
+    const joined = concatColumns(keys);
+    const groupsOfKeys = { keys: sliceColumn(joined, 0, finished.length), rows: finished };
+    keys = lastKeys === 0 ? [] : [takeColumn(joined, Uint32Array.of(finished.length))];
+    finished = [];
+    finishedBytes = 0;
+    return groupsOfKeys;
+  };
+  for await (const { values, ids, rowCount } of sorted) {
+    if (rowCount === 0) continue;
+    await breathe();
+    const words = integerWords(ids, "rows of an index");
+    const starts = runStarts(type, keys.length === 0 ? null : keys[keys.length - 1], values);
+    const firstEnd = starts[0] ?? rowCount;
+    if (current !== null) current.add(words, 0, firstEnd);
+    let taken = 0;
+    for (let run = 0; run < starts.length; run++) {
+      if (current !== null) {
+        const set = current.finish();
+        finished.push(set);
+        finishedBytes += set.memoryWeight;
+      }
+      current = collector();
+      current.add(words, starts[run], starts[run + 1] ?? rowCount);
+      if (finished.length < MAX_GROUPS && finishedBytes < MAX_GROUP_BYTES) continue;
+      keys.push(takeColumn(values, starts.subarray(taken, run + 1)));
+      taken = run + 1;
+      yield handOn(1);
+      await breathe();
+    }
+    if (taken < starts.length) keys.push(takeColumn(values, starts.subarray(taken)));
+  }
+  if (current === null) return;
+  finished.push(current.finish());
+  yield handOn(0);
+}
+
+/**
+ * The rows that begin a new value.
+ * @param previous the value before the first row; null if there is none
+ */
+function runStarts(type: LogicalType, previous: Column | null, values: Column): Uint32Array {
+  const rowCount = values.length;
+  const ordered = orderedValues(type, values);
+  const starts = new Uint32Array(rowCount);
+  let count = 0;
+  const before = previous && orderedValues(type, previous);
+  if (before === null) starts[count++] = 0;
+  else {
+    const isNull = !isValid(ordered.validity, 0);
+    const wasNull = !isValid(before.validity, before.length - 1);
+    const differs =
+      isNull !== wasNull || (!isNull && compareValues(before, before.length - 1, ordered, 0) !== 0);
+    if (differs) starts[count++] = 0;
+  }
+  for (let row = 1; row < rowCount; row++) {
+    const isNull = !isValid(ordered.validity, row);
+    const wasNull = !isValid(ordered.validity, row - 1);
+    if (isNull !== wasNull || (!isNull && compareValues(ordered, row - 1, ordered, row) !== 0)) {
+      starts[count++] = row;
+    }
+  }
+  return starts.slice(0, count);
+}

@@ -1,0 +1,164 @@
+/**
+ * Numbers distinct values in the order in which they first come: an open hash table over the bytes of values, half full
+ * at most. It keeps a copy of each value, so that the columns they came in can go.
+ */
+
+import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { areNarrow } from "../../arrow/columns/offsets.js";
+import { isSet } from "../../arrow/columns/validity.js";
+import { alignedBytes } from "../../bytes/aligned.js";
+import { HASH_PRIME } from "../../bytes/hash.js";
+import { InternalError } from "../../errors.js";
+
+const LEAST_SLOTS = 1024;
+const LEAST_BYTES = 16_384;
+
+/** Where the bytes of values lie. */
+interface ValueBytes {
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+  /** Where values begin and end, by row; null where all have one width. */
+  readonly offsets: Int32Array | Float64Array | null;
+  readonly byteWidth: number;
+  /** The row at which the bytes begin. */
+  readonly firstRow: number;
+}
+
+export class ValueNumbers {
+  #count = 0;
+  /** By slot: the number of a value plus 1, or 0 for none. */
+  #slots = new Int32Array(LEAST_SLOTS);
+  /** By number. */
+  #hashes = new Int32Array(LEAST_SLOTS / 2);
+  /** Where the bytes of values end; those of the first one begin at 0. */
+  #ends = new Uint32Array(LEAST_SLOTS / 2);
+  #bytes = new Uint8Array(LEAST_BYTES);
+
+  /** The numbers of the values in the rows from `start` to `end - 1`; that of a null has no meaning. */
+  of(column: Column, start: number, end: number): Uint32Array {
+    if (column.kind === "fixed" && column.byteWidth === 4) return this.#ofWords(column, start, end);
+    const values = valueBytes(column, start, end);
+    const { offsets, byteWidth, firstRow } = values;
+    const { validity } = column;
+    const numbers = new Uint32Array(end - start);
+    for (let row = start; row < end; row++) {
+      if (validity !== null && !isSet(validity, row)) continue;
+      const first = offsets === null ? (row - firstRow) * byteWidth : offsets[row];
+      const last = offsets === null ? first + byteWidth : offsets[row + 1];
+      numbers[row - start] = this.#number(values, first, last);
+    }
+    return numbers;
+  }
+
+  /** Values of 4 bytes: no two of them have one hash, which therefore stands for the value. */
+  #ofWords({ values, validity }: FixedColumn, start: number, end: number): Uint32Array {
+    const { buffer, byteOffset } = alignedBytes(values, 4);
+    const words = new Int32Array(buffer, byteOffset, values.length >>> 2);
+    const numbers = new Uint32Array(end - start);
+    for (let row = start; row < end; row++) {
+      if (validity !== null && !isSet(validity, row)) continue;
+      const hash = withWord(4, words[row]);
+      const mask = this.#slots.length - 1;
+      let slot = hash & mask;
+      let number = this.#slots[slot] - 1;
+      while (number >= 0 && this.#hashes[number] !== hash) {
+        slot = (slot + 1) & mask;
+        number = this.#slots[slot] - 1;
+      }
+      numbers[row - start] = number >= 0 ? number : this.#add(values, 4 * row, 4 * row + 4, hash, slot);
+    }
+    return numbers;
+  }
+
+  #number(values: ValueBytes, start: number, end: number): number {
+    const hash = hashOf(values, start, end);
+    const mask = this.#slots.length - 1;
+    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
+      const number = this.#slots[slot] - 1;
+      if (number < 0) return this.#add(values.bytes, start, end, hash, slot);
+      if (this.#hashes[number] === hash && this.#isSame(number, values.bytes, start, end)) return number;
+    }
+  }
+
+  #isSame(number: number, bytes: Uint8Array, start: number, end: number): boolean {
+    const first = number === 0 ? 0 : this.#ends[number - 1];
+    const length = end - start;
+    if (this.#ends[number] - first !== length) return false;
+    for (let at = 0; at < length; at++) if (this.#bytes[first + at] !== bytes[start + at]) return false;
+    return true;
+  }
+
+  #add(bytes: Uint8Array, start: number, end: number, hash: number, slot: number): number {
+    const number = this.#count++;
+    const first = number === 0 ? 0 : this.#ends[number - 1];
+    const last = first + end - start;
+    if (last > this.#bytes.length) {
+      const grown = new Uint8Array(2 * last);
+      grown.set(this.#bytes.subarray(0, first));
+      this.#bytes = grown;
+    }
+    this.#bytes.set(bytes.subarray(start, end), first);
+    this.#ends[number] = last;
+    this.#hashes[number] = hash;
+    this.#slots[slot] = number + 1;
+    if (2 * this.#count === this.#slots.length) this.#grow();
+    return number;
+  }
+
+  #grow(): void {
+    const slots = new Int32Array(2 * this.#slots.length);
+    const mask = slots.length - 1;
+    for (let number = 0; number < this.#count; number++) {
+      let slot = this.#hashes[number] & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = number + 1;
+    }
+    this.#slots = slots;
+    const hashes = new Int32Array(slots.length / 2);
+    hashes.set(this.#hashes);
+    this.#hashes = hashes;
+    const ends = new Uint32Array(slots.length / 2);
+    ends.set(this.#ends);
+    this.#ends = ends;
+  }
+}
+
+function withWord(hash: number, word: number): number {
+  const mixed = Math.imul(hash ^ word, HASH_PRIME);
+  return mixed ^ (mixed >>> 15);
+}
+
+function hashOf({ bytes, view }: ValueBytes, start: number, end: number): number {
+  let hash = end - start;
+  let at = start;
+  for (; at + 4 <= end; at += 4) hash = withWord(hash, view.getInt32(at, true));
+  for (; at < end; at++) hash = withWord(hash, bytes[at]);
+  return hash;
+}
+
+const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
+  new DataView(buffer, byteOffset, byteLength);
+
+function valueBytes(column: Column, start: number, end: number): ValueBytes {
+  switch (column.kind) {
+    case "fixed": {
+      const { values, byteWidth } = column;
+      return { bytes: values, view: viewOf(values), offsets: null, byteWidth, firstRow: 0 };
+    }
+    case "variable": {
+      const { bytes, offsets } = column;
+      const numbers = areNarrow(offsets) ? offsets : Float64Array.from(offsets, Number);
+      return { bytes, view: viewOf(bytes), offsets: numbers, byteWidth: 0, firstRow: 0 };
+    }
+    case "bits": {
+      const { bits, bitOffset } = column;
+      const bytes = Uint8Array.from({ length: end - start }, (_, index) => {
+        const bit = bitOffset + start + index;
+        return (bits[bit >>> 3] >>> (bit & 7)) & 1;
+      });
+      return { bytes, view: viewOf(bytes), offsets: null, byteWidth: 1, firstRow: start };
+    }
+    default:
+      throw new InternalError(`values to number in a column of kind ${column.kind}`);
+  }
+}

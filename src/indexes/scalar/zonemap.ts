@@ -1,0 +1,293 @@
+/**
+ * ZONEMAP: least and greatest value of each zone of rows. One file:
+ *
+ *     zonemap.lance  min, max     the indexed type, nullable: without nulls and NaN; null where a zone has nothing else
+ *                    null_count   u32
+ *                    nan_count    u32
+ *                    fragment_id, zone_start, zone_length  u64
+ *                    metadata: rows_per_zone (8192)
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { columnBytes } from "../../arrow/columns/columnBytes.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { nullColumn } from "../../arrow/columns/nullColumn.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { isValid } from "../../arrow/columns/validity.js";
+import type { InputBatch } from "../../arrow/exchange/input.js";
+import type { LogicalType } from "../../arrow/types/type.js";
+import { breathe } from "../../async/eventLoop.js";
+import type { TableField } from "../../schema/schema.js";
+import { storedLayoutOf } from "../../schema/storedLayout.js";
+import { type AskedValues, askedValues } from "../askedValues.js";
+import {
+  type FileColumnType,
+  integerWords,
+  OpenIndexFile,
+  UINT32,
+  uint32Column,
+  writeIndexFile,
+} from "../indexFile.js";
+import type {
+  IndexAnswer,
+  IndexKind,
+  IndexQuery,
+  IndexRows,
+  IndexSearchOptions,
+  IndexTarget,
+  OpenIndex,
+  SearchEstimate,
+  WrittenIndexFile,
+} from "../kind.js";
+import type { RowMoves } from "../moves.js";
+import { counted } from "../sortedRows.js";
+import { compareValues, firstFrom, type OrderedValues, orderedValues } from "../valueOrder.js";
+import { BTREE } from "./btree.js";
+import { isNaNAt, widenedZeros } from "./floats.js";
+import {
+  MAX_ZONE_ROWS,
+  readZones,
+  rowsOfZones,
+  type Summary,
+  summarise,
+  ZONE_COLUMNS,
+  ZONE_ROWS,
+  type Zone,
+  zoneColumns,
+  zoneRowsOf,
+} from "./zones.js";
+
+const FILE_NAME = "zonemap.lance";
+const ROWS_KEY = "rows_per_zone";
+
+const columnsOf = (type: LogicalType): FileColumnType[] => [
+  { name: "min", type, nullable: true },
+  { name: "max", type, nullable: true },
+  { name: "null_count", type: UINT32 },
+  { name: "nan_count", type: UINT32 },
+  ...ZONE_COLUMNS,
+];
+
+/** What is kept of zones, one value each. */
+interface ZoneValues {
+  readonly zones: readonly Zone[];
+  readonly min: Column;
+  readonly max: Column;
+  readonly nullCounts: Uint32Array;
+  readonly nanCounts: Uint32Array;
+}
+
+export const ZONEMAP: IndexKind = {
+  name: "ZONEMAP",
+  typeUrl: "/lance.table.ZoneMapIndexDetails",
+  indexVersion: 0,
+  maxIndexVersion: 0,
+  knowsPlaces: true,
+  refusal: (field) => BTREE.refusal(field),
+  build: async (rows, target) => [await write(rows, [], target)],
+  merge: async (old, moves, rows, target) => [
+    await write(
+      rows,
+      old.map((index) => (index as ZonemapSearch).kept(moves)),
+      { ...target, parameters: { ...old[0]?.parameters, ...target.parameters } },
+    ),
+  ],
+
+  async open(files, { type }) {
+    const file = await OpenIndexFile.open(files, FILE_NAME, columnsOf(type));
+    const parameters = { rowsPerZone: file.count(ROWS_KEY, ZONE_ROWS, MAX_ZONE_ROWS) };
+    const zones = await readZones(file);
+    const [min, max, nulls, nans] = await Promise.all(
+      ["min", "max", "null_count", "nan_count"].map((name) => file.column(name)),
+    );
+    const nullCounts = integerWords(nulls, file.path);
+    const nanCounts = integerWords(nans, file.path);
+    return new ZonemapSearch(type, file, parameters, { zones, min, max, nullCounts, nanCounts });
+  },
+};
+
+async function write(
+  rows: AsyncIterable<IndexRows>,
+  before: readonly ZoneValues[],
+  target: IndexTarget,
+): Promise<WrittenIndexFile> {
+  const zoneRows = zoneRowsOf(target.parameters);
+  const extremes = new Extremes(target.field);
+  const parts = summarise(counted(rows, target), zoneRows, extremes);
+  while ((await parts.next()).done !== true);
+  const kept = [...before, extremes.values()].filter(({ zones }) => zones.length > 0);
+  const batches = async function* (): AsyncGenerator<InputBatch, void, undefined> {
+    for (const { zones, min, max, nullCounts, nanCounts } of kept) {
+      const columns = [min, max, uint32Column(nullCounts), uint32Column(nanCounts), ...zoneColumns(zones)];
+      yield { columns, rowCount: zones.length };
+    }
+  };
+  return writeIndexFile(target, FILE_NAME, columnsOf(target.field.type), batches(), (file) =>
+    file.addMetadata(ROWS_KEY, String(zoneRows)),
+  );
+}
+
+/** Finds the least and the greatest values. */
+class Extremes implements Summary {
+  readonly #field: TableField;
+  readonly #zones: Zone[] = [];
+  readonly #mins: Column[] = [];
+  readonly #maxs: Column[] = [];
+  readonly #nullCounts: number[] = [];
+  readonly #nanCounts: number[] = [];
+  #min: Column | null = null;
+  #max: Column | null = null;
+  #nullCount = 0;
+  #nanCount = 0;
+
+  constructor(field: TableField) {
+    this.#field = field;
+  }
+
+  add(values: Column): void {
+    const { type } = this.#field;
+    const ordered = orderedValues(type, values);
+    let least = -1;
+    let greatest = -1;
+    for (let row = 0; row < values.length; row++) {
+      if (!isValid(values.validity, row)) this.#nullCount++;
+      else if (isNaNAt(type, ordered, row)) this.#nanCount++;
+      else {
+        if (least < 0 || compareValues(ordered, row, ordered, least) < 0) least = row;
+        if (greatest < 0 || compareValues(ordered, row, ordered, greatest) > 0) greatest = row;
+      }
+    }
+    if (least < 0) return;
+    const isLess = this.#min === null || compareValues(ordered, least, orderedValues(type, this.#min), 0) < 0;
+    if (isLess) this.#min = takeColumn(values, Uint32Array.of(least));
+    const isMore =
+      this.#max === null || compareValues(ordered, greatest, orderedValues(type, this.#max), 0) > 0;
+    if (isMore) this.#max = takeColumn(values, Uint32Array.of(greatest));
+  }
+
+  finish(zone: Zone): void {
+    const none = nullColumn(this.#layout, 1);
+    this.#zones.push(zone);
+    this.#mins.push(this.#min ?? none);
+    this.#maxs.push(this.#max ?? none);
+    this.#nullCounts.push(this.#nullCount);
+    this.#nanCounts.push(this.#nanCount);
+    this.#min = null;
+    this.#max = null;
+    this.#nullCount = 0;
+    this.#nanCount = 0;
+  }
+
+  get #layout() {
+    return storedLayoutOf(this.#field, this.#field.name);
+  }
+
+  values(): ZoneValues {
+    const joined = (columns: readonly Column[]) =>
+      columns.length === 0 ? nullColumn(this.#layout, 0) : concatColumns(columns);
+    return {
+      zones: this.#zones,
+      min: joined(this.#mins),
+      max: joined(this.#maxs),
+      nullCounts: Uint32Array.from(this.#nullCounts),
+      nanCounts: Uint32Array.from(this.#nanCounts),
+    };
+  }
+}
+
+class ZonemapSearch implements OpenIndex {
+  readonly kind = "ZONEMAP";
+  readonly parameters: IndexTarget["parameters"];
+  readonly memoryWeight: number;
+  readonly #type: LogicalType;
+  readonly #values: ZoneValues;
+  /** What the zones' values are compared by. */
+  readonly #min: OrderedValues;
+  readonly #max: OrderedValues;
+  readonly #zoneBytes: number;
+
+  constructor(
+    type: LogicalType,
+    file: OpenIndexFile,
+    parameters: IndexTarget["parameters"],
+    values: ZoneValues,
+  ) {
+    this.parameters = parameters;
+    this.#type = type;
+    this.#values = values;
+    // Others may have taken either zero for the least or the greatest: a zone with one is taken to have both.
+    this.#min = widenedZeros(type, orderedValues(type, values.min), "least");
+    this.#max = widenedZeros(type, orderedValues(type, values.max), "greatest");
+    const bytes = columnBytes(values.min) + columnBytes(values.max) + 64 * values.zones.length;
+    this.#zoneBytes = values.zones.length === 0 ? 0 : bytes / values.zones.length;
+    this.memoryWeight = 1024 + 2 * bytes + file.metadata.memoryWeight;
+  }
+
+  answers(query: IndexQuery): boolean {
+    switch (query.kind) {
+      case "in":
+      case "range":
+      case "isNull":
+        return true;
+      case "startsWith":
+        return this.#type.kind === "string";
+      default:
+        return false;
+    }
+  }
+
+  estimate(query: IndexQuery): SearchEstimate {
+    const zones = this.#zonesOf(query);
+    const rows = zones.reduce((sum, { length }) => sum + length, 0);
+    return { rows, bytes: Math.ceil(zones.length * this.#zoneBytes) };
+  }
+
+  async search(query: IndexQuery, { signal }: IndexSearchOptions = {}): Promise<IndexAnswer> {
+    signal?.throwIfAborted();
+    await breathe();
+    return { rows: rowsOfZones(this.#zonesOf(query)), nulls: null, isExact: false };
+  }
+
+  /** The zones of fragments that stay. */
+  kept(moves: RowMoves | null): ZoneValues {
+    const { zones, min, max, nullCounts, nanCounts } = this.#values;
+    if (moves === null) return this.#values;
+    const rows = Uint32Array.from(
+      [...zones.keys()].filter((zone) => moves.keepsFragment(zones[zone].fragmentId)),
+    );
+    return {
+      zones: Array.from(rows, (zone) => zones[zone]),
+      min: takeColumn(min, rows),
+      max: takeColumn(max, rows),
+      nullCounts: rows.map((zone) => nullCounts[zone]),
+      nanCounts: rows.map((zone) => nanCounts[zone]),
+    };
+  }
+
+  #zonesOf(query: IndexQuery): Zone[] {
+    const { zones, nullCounts } = this.#values;
+    if (query.kind === "isNull") return zones.filter((_, zone) => nullCounts[zone] > 0);
+    const asked = askedValues(this.#type, query);
+    const asksForNaN =
+      asked.kind === "range" ||
+      Array.from({ length: asked.distinct }).some((_, point) => isNaNAt(this.#type, asked.values, point));
+    return zones.filter((_, zone) => this.#meets(asked, asksForNaN, zone));
+  }
+
+  #meets(asked: AskedValues, asksForNaN: boolean, zone: number): boolean {
+    if (asksForNaN && this.#values.nanCounts[zone] > 0) return true;
+    if (!isValid(this.#min.validity, zone) || !isValid(this.#max.validity, zone)) return false;
+    if (asked.kind === "points") {
+      const first = firstFrom(asked.values, 0, asked.distinct, this.#min, zone);
+      return first < asked.distinct && compareValues(asked.values, first, this.#max, zone) <= 0;
+    }
+    const { lower, upper } = asked;
+    if (lower !== null) {
+      const order = compareValues(this.#max, zone, lower.value, 0);
+      if (lower.isInclusive ? order < 0 : order <= 0) return false;
+    }
+    if (upper === null) return true;
+    const order = compareValues(this.#min, zone, upper.value, 0);
+    return upper.isInclusive ? order <= 0 : order < 0;
+  }
+}

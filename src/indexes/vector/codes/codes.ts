@@ -1,0 +1,300 @@
+/**
+ * How an index encodes vectors, and how distances are computed of codes:
+ *
+ *     flat   the vectors themselves
+ *     PQ     each of M equal parts of a vector as the number of the codeword nearest to it, one of 16 or 256; of the vector
+ *            less its centroid, but by dot product of the vector itself. Byte b of row r of a partition lies at
+ *            b · rows + r where codes are transposed, else at r · bytes + b. Two codes of 4 bits share a byte, the first
+ *            of them in its low half
+ *     SQ     each value as the number of one of 256 equal steps between two bounds
+ *
+ * PQ and SQ by cosine give the squared distance of vectors of length 1, which is twice the distance by cosine.
+ */
+
+import type { LogicalType } from "../../../arrow/types/type.js";
+import { Tensor } from "../../../format/vectorIndex.js";
+import type { OpenIndexFile } from "../../indexFile.js";
+import { distanceToRow, fillDistances, queryVector } from "../distance/distance.js";
+import type { Metric, VectorItem } from "../distance/metric.js";
+import type { Codebook } from "./codebook.js";
+import { arrangeWords, fillSquaresInKernel } from "./codebookKernel.js";
+import { codeSumsInKernel } from "./codeSumsKernel.js";
+import { jsonMembers, type TensorNumbers, tensorValues } from "./tensors.js";
+import type { CodeKind } from "./vectorKindNames.js";
+
+export interface Codes {
+  /** The column that holds them, a fixed-size list. */
+  readonly column: string;
+  readonly codeType: LogicalType;
+  readonly codeLength: number;
+  readonly memoryWeight: number;
+  /** How they were made, for more of them. */
+  readonly model: CodeModel;
+  /** Prepares to measure distances from a vector; of length 1 by cosine. */
+  from(query: Float64Array): CodeDistances;
+}
+
+/** Distances of a vector from the rows of a partition, whose codes come as they lie in the column. */
+export interface CodeDistances {
+  /** Of all rows. */
+  all(centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): void;
+  /** Of single rows, one at a time. */
+  each(centroid: TensorNumbers, codes: Uint8Array, rowCount: number): (row: number) => number;
+}
+
+/** What codes are made with. */
+export type CodeModel =
+  | { readonly kind: "FLAT" }
+  | ({ readonly kind: "PQ" } & Codebook)
+  | { readonly kind: "SQ"; readonly start: number; readonly end: number };
+
+const BYTE: LogicalType = { kind: "int", bits: 8, signed: false };
+
+/** @throws CorruptFileError; UnsupportedError */
+export async function openCodes(
+  kind: CodeKind,
+  metric: Metric,
+  file: OpenIndexFile,
+  item: VectorItem,
+  dimension: number,
+): Promise<Codes> {
+  const members = storageMembers(file);
+  switch (kind) {
+    case "FLAT":
+      return flatCodes(metric, item, dimension);
+    case "PQ":
+      return pqCodes(await readCodebook(members, file, dimension), metric);
+    case "SQ":
+      return sqCodes(members, metric, file, dimension);
+  }
+}
+
+/** Of a list with one text of JSON. */
+function storageMembers(file: OpenIndexFile): Readonly<Record<string, unknown>> {
+  const [text] = Object.values(jsonMembers(file, file.text("storage_metadata")));
+  return jsonMembers(file, typeof text === "string" ? text : null);
+}
+
+function count(
+  members: Readonly<Record<string, unknown>>,
+  name: string,
+  file: OpenIndexFile,
+  most: number,
+): number {
+  const value = members[name];
+  if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= most) return value;
+  return file.fail(`${name} is ${JSON.stringify(value)}`);
+}
+
+// ------------------------------------------------------------------------------------------------- flat
+
+function flatCodes(metric: Metric, item: VectorItem, dimension: number): Codes {
+  const codeType: LogicalType = item === "uint8" ? BYTE : { kind: "float", bits: bitsOf(item) };
+  return {
+    column: "flat",
+    codeType,
+    codeLength: dimension,
+    memoryWeight: 0,
+    model: { kind: "FLAT" },
+    from(query) {
+      const own = queryVector(item, query);
+      return {
+        all: (_, codes, distances) =>
+          fillDistances(item, metric, [own], dimension, codes, distances.length, [distances]),
+        each: (_, codes) => distanceToRow(item, metric, own, codes),
+      };
+    },
+  };
+}
+
+const bitsOf = (item: Exclude<VectorItem, "uint8">): 16 | 32 | 64 =>
+  item === "float16" ? 16 : item === "float32" ? 32 : 64;
+
+// --------------------------------------------------------------------------------------------------- PQ
+
+async function readCodebook(
+  members: Readonly<Record<string, unknown>>,
+  file: OpenIndexFile,
+  dimension: number,
+): Promise<Codebook> {
+  const bits = count(members, "nbits", file, 8);
+  const parts = count(members, "num_sub_vectors", file, dimension);
+  if ((bits !== 4 && bits !== 8) || dimension % parts !== 0 || (parts * bits) % 8 !== 0) {
+    return file.fail(`${parts} codes of ${bits} bits for vectors of ${dimension}`);
+  }
+  const position = count(members, "codebook_position", file, 2 ** 16);
+  const { bytes, byteOffset } = await file.globalBuffer(position);
+  const tensor = tensorValues(Tensor.decode(bytes, { path: file.path, byteOffset }), file, dimension);
+  if (tensor.rowCount !== 2 ** bits) file.fail(`${tensor.rowCount} codewords for codes of ${bits} bits`);
+  return { bits, parts, dimension, words: tensor.numbers, isTransposed: members.transposed === true };
+}
+
+function pqCodes(codebook: Codebook, metric: Metric): Codes {
+  const { bits, parts, words } = codebook;
+  const wordCount = 2 ** bits;
+  const byteCount = (parts * bits) / 8;
+  const arranged = metric === "dot" ? null : arrangeWords(codebook);
+  return {
+    column: "__pq_code",
+    codeType: BYTE,
+    codeLength: byteCount,
+    memoryWeight: words.byteLength + (arranged?.byteLength ?? 0),
+    model: { kind: "PQ", ...codebook },
+    from(query) {
+      const table = new Float32Array(parts * wordCount);
+      const residual = new Float64Array(query.length);
+      // By dot product, the table is the same for all partitions.
+      if (metric === "dot") fillProducts(codebook, query, table);
+      const moveTo = (centroid: TensorNumbers): void => {
+        if (metric === "dot") return;
+        for (let index = 0; index < residual.length; index++)
+          residual[index] = query[index] - centroid[index];
+        if (arranged !== null && fillSquaresInKernel(codebook, arranged, residual, table)) return;
+        fillSquares(codebook, residual, table);
+      };
+      return {
+        all(centroid, codes, distances) {
+          moveTo(centroid);
+          addUpCodes(codebook, table, codes, distances);
+          if (metric === "dot") {
+            for (let row = 0; row < distances.length; row++) distances[row] = 1 - distances[row];
+          }
+        },
+        each(centroid, codes, rowCount) {
+          moveTo(centroid);
+          const sumOf = sumOfCodes(codebook, table, codes, rowCount);
+          return metric === "dot" ? (row) => 1 - sumOf(row) : sumOf;
+        },
+      };
+    },
+  };
+}
+
+/** Squared distances of the parts of a vector from each of their codewords. */
+function fillSquares(
+  { parts, bits, words, dimension }: Codebook,
+  vector: Float64Array,
+  table: Float32Array,
+): void {
+  const width = dimension / parts;
+  for (let entry = 0, at = 0; entry < table.length; entry++) {
+    const start = (entry >>> bits) * width;
+    let sum = 0;
+    for (let index = start; index < start + width; index++, at++) {
+      const difference = vector[index] - words[at];
+      sum += difference * difference;
+    }
+    table[entry] = sum;
+  }
+}
+
+/** Dot products of the same. */
+function fillProducts(
+  { parts, bits, words, dimension }: Codebook,
+  vector: Float64Array,
+  table: Float32Array,
+): void {
+  const width = dimension / parts;
+  for (let entry = 0, at = 0; entry < table.length; entry++) {
+    const start = (entry >>> bits) * width;
+    let sum = 0;
+    for (let index = start; index < start + width; index++, at++) sum += vector[index] * words[at];
+    table[entry] = sum;
+  }
+}
+
+/** Adds up the entries of a table that codes stand for. */
+function addUpCodes(
+  { bits, parts, isTransposed }: Codebook,
+  table: Float32Array,
+  codes: Uint8Array,
+  sums: Float32Array,
+): void {
+  if (bits === 8 && codeSumsInKernel(table, codes, isTransposed, sums)) return;
+  const rowCount = sums.length;
+  const byteCount = (parts * bits) / 8;
+  const [step, stride] = isTransposed ? [1, rowCount] : [byteCount, 1];
+  sums.fill(0);
+  for (let byte = 0; byte < byteCount; byte++) {
+    let at = byte * stride;
+    if (bits === 8) {
+      const own = table.subarray(byte * 256, (byte + 1) * 256);
+      for (let row = 0; row < rowCount; row++, at += step) sums[row] += own[codes[at]];
+    } else {
+      const low = table.subarray(byte * 32, byte * 32 + 16);
+      const high = table.subarray(byte * 32 + 16, byte * 32 + 32);
+      for (let row = 0; row < rowCount; row++, at += step)
+        sums[row] += low[codes[at] & 15] + high[codes[at] >>> 4];
+    }
+  }
+}
+
+/** The sum of the entries that the codes of one row stand for. */
+function sumOfCodes(
+  { bits, parts, isTransposed }: Codebook,
+  table: Float32Array,
+  codes: Uint8Array,
+  rowCount: number,
+): (row: number) => number {
+  const byteCount = (parts * bits) / 8;
+  const [step, stride] = isTransposed ? [1, rowCount] : [byteCount, 1];
+  return (row) => {
+    let sum = 0;
+    for (let byte = 0, at = row * step; byte < byteCount; byte++, at += stride) {
+      const code = codes[at];
+      sum +=
+        bits === 8
+          ? table[byte * 256 + code]
+          : table[byte * 32 + (code & 15)] + table[byte * 32 + 16 + (code >>> 4)];
+    }
+    return sum;
+  };
+}
+
+// --------------------------------------------------------------------------------------------------- SQ
+
+function sqCodes(
+  members: Readonly<Record<string, unknown>>,
+  metric: Metric,
+  file: OpenIndexFile,
+  dimension: number,
+): Codes {
+  const { start, end } = (members.bounds ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof start !== "number" || typeof end !== "number" || !(end >= start)) {
+    return file.fail(`bounds are ${JSON.stringify(members.bounds)}`);
+  }
+  const width = (end - start) / 255;
+  return {
+    column: "__sq_code",
+    codeType: BYTE,
+    codeLength: dimension,
+    memoryWeight: 0,
+    model: { kind: "SQ", start, end },
+    from(query) {
+      const own = Float64Array.from(query, (value) => quantized(value, start, width));
+      const distanceAt = (codes: Uint8Array, first: number): number => {
+        let sum = 0;
+        if (metric === "dot") {
+          for (let index = 0; index < dimension; index++)
+            sum += query[index] * (start + codes[first + index] * width);
+          return 1 - sum;
+        }
+        for (let index = 0; index < dimension; index++) {
+          const difference = own[index] - codes[first + index];
+          sum += difference * difference;
+        }
+        return sum * width * width;
+      };
+      return {
+        all(_, codes, distances) {
+          for (let row = 0; row < distances.length; row++)
+            distances[row] = distanceAt(codes, row * dimension);
+        },
+        each: (_, codes) => (row) => distanceAt(codes, row * dimension),
+      };
+    },
+  };
+}
+
+const quantized = (value: number, start: number, width: number): number =>
+  width === 0 ? 0 : Math.max(0, Math.min(255, Math.trunc((value - start) / width)));

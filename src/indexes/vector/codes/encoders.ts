@@ -1,0 +1,297 @@
+/** How vectors are encoded for an index: the writing side of codes.ts, and how what they are encoded by is trained. */
+
+import type { LogicalType } from "../../../arrow/types/type.js";
+import { breathe } from "../../../async/eventLoop.js";
+import type { Task } from "../../../async/workerPool.js";
+import { encodeHalfFloat } from "../../../bytes/halfFloat.js";
+import { isSharedMemory } from "../../../bytes/sharedCopy.js";
+import { TENSOR_TYPES, Tensor } from "../../../format/vectorIndex.js";
+import { encodeVector, ITEM_BYTES } from "../distance/metric.js";
+import { type Centroids, findNearest } from "../distance/nearestKernel.js";
+import type { Codebook } from "./codebook.js";
+import type { CodeModel } from "./codes.js";
+import type { IndexedVectors } from "./indexedVectors.js";
+import { assignVectors, centroidsOf, newKeys, someVectors, trainCentroids } from "./kmeans.js";
+import type { VectorWork } from "./vectorWork.js";
+
+export interface Encoder {
+  readonly model: CodeModel;
+  /** The column of codes, a fixed-size list. */
+  readonly column: string;
+  readonly isNullable: boolean;
+  readonly codeType: LogicalType;
+  readonly codeLength: number;
+  /** Bytes of the code of a vector. */
+  readonly codeBytes: number;
+  /** Null for none. */
+  readonly codebook: Tensor | null;
+  /** What readers are told. @param codebook number of its global buffer */
+  storage(codebook: number): object;
+  /** Products of values that the code of a vector takes. */
+  readonly products: number;
+  /** @param vectors one behind the other, each with the number of its partition */
+  encode(vectors: Float32Array, partitions: Uint32Array): Uint8Array;
+}
+
+/** What vectors are put into partitions and encoded by. */
+export interface EncodingParts {
+  readonly model: CodeModel;
+  readonly indexed: IndexedVectors;
+  readonly centroids: Centroids;
+  /** The first of the keys of codewords, part by part. */
+  readonly wordKey: number;
+}
+
+/** The same where threads can see it. */
+export function encodingParts(
+  model: CodeModel,
+  indexed: IndexedVectors,
+  centroids: Float32Array,
+  work: VectorWork,
+): EncodingParts {
+  const { dimension, metric } = indexed;
+  const shared = centroidsOf(work.share(centroids), { dimension, metric: metric === "dot" ? "dot" : "l2" });
+  if (model.kind !== "PQ") return { model, indexed, centroids: shared, wordKey: 0 };
+  const words = work.share(Float32Array.from(model.words));
+  return { model: { ...model, words }, indexed, centroids: shared, wordKey: newKeys(model.parts) };
+}
+
+/** Partitions of vectors, and their codes. */
+export interface EncodedVectors {
+  readonly partitions: Uint32Array;
+  readonly codes: Uint8Array;
+}
+
+interface EncodeInput {
+  readonly parts: EncodingParts;
+  readonly values: Float32Array;
+}
+
+export const ENCODE_VECTORS: Task<EncodeInput, EncodedVectors> = {
+  name: "encodeVectors",
+  run({ parts, values }) {
+    const partitions = new Uint32Array(values.length / parts.indexed.dimension);
+    findNearest(parts.centroids, values, partitions, new Float32Array(partitions.length));
+    return { partitions, codes: encoderOf(parts).encode(values, partitions) };
+  },
+  memoryOf: ({ partitions, codes }) =>
+    [partitions.buffer, codes.buffer].filter((memory): memory is ArrayBuffer => !isSharedMemory(memory)),
+};
+
+/** Puts vectors into partitions, and encodes them. */
+export async function encodeVectors(
+  parts: EncodingParts,
+  encoder: Encoder,
+  vectors: Float32Array,
+  work: VectorWork,
+): Promise<EncodedVectors> {
+  const { dimension } = parts.indexed;
+  const { codeBytes } = encoder;
+  const rowCount = vectors.length / dimension;
+  const partitions = new Uint32Array(rowCount);
+  // Vectors that are their own codes stay where they are.
+  const areCodes = encoder.products === 0;
+  const codes = areCodes ? bytesOf(vectors) : new Uint8Array(rowCount * codeBytes);
+  const shared = work.share(vectors);
+  await work.run({
+    task: ENCODE_VECTORS,
+    rowCount,
+    products: parts.centroids.values.length + encoder.products,
+    inputOf: (start, end) => ({ parts, values: shared.subarray(start * dimension, end * dimension) }),
+    take(start, own) {
+      partitions.set(own.partitions, start);
+      if (!areCodes) codes.set(own.codes, start * codeBytes);
+    },
+  });
+  return { partitions, codes };
+}
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
+
+const BYTE: LogicalType = { kind: "int", bits: 8, signed: false };
+
+export function encoderOf(parts: EncodingParts): Encoder {
+  const { model, indexed } = parts;
+  switch (model.kind) {
+    case "FLAT":
+      return flatEncoder(indexed);
+    case "SQ":
+      return sqEncoder(indexed, model);
+    case "PQ":
+      return pqEncoder(parts, model);
+  }
+}
+
+function flatEncoder({ item, dimension }: IndexedVectors): Encoder {
+  const bits = item === "float16" ? 16 : item === "float64" ? 64 : 32;
+  return {
+    model: { kind: "FLAT" },
+    column: "flat",
+    isNullable: false,
+    codeType: { kind: "float", bits },
+    codeLength: dimension,
+    codeBytes: dimension * ITEM_BYTES[item],
+    codebook: null,
+    products: item === "float32" ? 0 : dimension,
+    storage: () => ({ dim: dimension }),
+    encode(vectors) {
+      if (item === "float16") return new Uint8Array(Uint16Array.from(vectors, encodeHalfFloat).buffer);
+      if (item === "float64") return new Uint8Array(Float64Array.from(vectors).buffer);
+      return bytesOf(vectors);
+    },
+  };
+}
+
+/** The bounds of the values of a sample. */
+export function trainBounds(sample: Float32Array): Extract<CodeModel, { kind: "SQ" }> {
+  let [start, end] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const value of sample) {
+    if (value < start) start = value;
+    if (value > end) end = value;
+  }
+  return { kind: "SQ", start, end };
+}
+
+function sqEncoder({ dimension }: IndexedVectors, model: Extract<CodeModel, { kind: "SQ" }>): Encoder {
+  const { start, end } = model;
+  const width = (end - start) / 255;
+  return {
+    model,
+    column: "__sq_code",
+    isNullable: true,
+    codeType: BYTE,
+    codeLength: dimension,
+    codeBytes: dimension,
+    codebook: null,
+    products: dimension,
+    storage: () => ({ dim: dimension, num_bits: 8, bounds: { start, end } }),
+    encode(vectors) {
+      const codes = new Uint8Array(vectors.length);
+      if (width === 0) return codes;
+      for (let at = 0; at < codes.length; at++) {
+        codes[at] = Math.max(0, Math.min(255, (vectors[at] - start) / width));
+      }
+      return codes;
+    },
+  };
+}
+
+/** Vectors on which codewords are trained, for each of these. */
+const WORD_SAMPLE_RATE = 256;
+const MAX_WORD_ROUNDS = 25;
+
+/** The number of the parts of a vector where nobody says how many. */
+const defaultParts = (dimension: number): number =>
+  dimension % 16 === 0 ? dimension / 16 : dimension % 8 === 0 ? dimension / 8 : 1;
+
+/** The codewords of a sample. */
+export async function trainCodebook(
+  { dimension, metric }: IndexedVectors,
+  parameters: { readonly numSubVectors?: number; readonly numBits?: number; readonly maxIterations?: number },
+  sample: Float32Array,
+  centroids: Float32Array,
+  seed: number,
+  work: VectorWork,
+  signal: AbortSignal | undefined,
+): Promise<Extract<CodeModel, { kind: "PQ" }>> {
+  const { numSubVectors: parts = defaultParts(dimension), numBits = 8 } = parameters;
+  const bits = numBits === 4 ? 4 : 8;
+  const wordCount = 2 ** bits;
+  const width = dimension / parts;
+  const trained = someVectors(sample, dimension, WORD_SAMPLE_RATE * wordCount, seed);
+  const by = centroidsOf(centroids, { metric: metric === "dot" ? "dot" : "l2", dimension });
+  const { nearest } = await assignVectors(trained, by, work);
+  const residuals = metric === "dot" ? trained : lessCentroids(trained, nearest, centroids, dimension);
+  await breathe();
+  const words = new Float32Array(wordCount * dimension);
+  const maxRounds = Math.min(MAX_WORD_ROUNDS, parameters.maxIterations ?? MAX_WORD_ROUNDS);
+  for (let part = 0; part < parts; part++) {
+    const options = {
+      ...({ metric: "l2", count: wordCount, dimension: width, maxRounds, seed: seed + part } as const),
+      ...{ work, signal },
+    };
+    const own = await trainCentroids(partOf(residuals, dimension, part, width), options);
+    words.set(own, part * wordCount * width);
+    await breathe();
+  }
+  return { kind: "PQ", bits, parts, dimension, words, isTransposed: false };
+}
+
+function pqEncoder(
+  { indexed: { item, dimension, metric }, centroids, wordKey }: EncodingParts,
+  { bits, parts, words }: Codebook,
+): Encoder {
+  const wordCount = 2 ** bits;
+  const width = dimension / parts;
+  const numbers = words instanceof Float32Array ? words : Float32Array.from(words);
+  const codeBytes = (parts * bits) / 8;
+  return {
+    model: { kind: "PQ", bits, parts, dimension, words, isTransposed: false },
+    column: "__pq_code",
+    isNullable: true,
+    codeType: BYTE,
+    codeLength: codeBytes,
+    codeBytes,
+    codebook: Tensor.create({
+      dataType: TENSOR_TYPES.indexOf(item),
+      shape: [wordCount, dimension],
+      data: encodeVector(item, Float64Array.from(words)),
+    }),
+    products: wordCount * dimension,
+    storage: (position) => ({
+      codebook_position: position,
+      nbits: bits,
+      num_sub_vectors: parts,
+      dimension,
+      codebook_tensor: [],
+      transposed: false,
+    }),
+    encode(vectors, own) {
+      const encoded = metric === "dot" ? vectors : lessCentroids(vectors, own, centroids.values, dimension);
+      const codes = new Uint8Array(own.length * codeBytes);
+      const nearest = new Uint32Array(own.length);
+      const scores = new Float32Array(own.length);
+      for (let part = 0; part < parts; part++) {
+        const values = numbers.subarray(part * wordCount * width, (part + 1) * wordCount * width);
+        const of = { values, dimension: width, metric: "l2", key: wordKey + part } as const;
+        findNearest(of, partOf(encoded, dimension, part, width), nearest, scores);
+        for (let row = 0; row < nearest.length; row++) {
+          const at = row * codeBytes;
+          if (bits === 8) codes[at + part] = nearest[row];
+          else codes[at + (part >>> 1)] |= nearest[row] << (4 * (part & 1));
+        }
+      }
+      return codes;
+    },
+  };
+}
+
+/** Residuals: what is left of vectors without the centroids of their partitions. */
+function lessCentroids(
+  vectors: Float32Array,
+  partitions: Uint32Array,
+  centroids: Float32Array,
+  dimension: number,
+): Float32Array {
+  const residuals = new Float32Array(vectors.length);
+  for (let row = 0; row < partitions.length; row++) {
+    const at = row * dimension;
+    const centre = partitions[row] * dimension;
+    for (let index = 0; index < dimension; index++) {
+      residuals[at + index] = vectors[at + index] - centroids[centre + index];
+    }
+  }
+  return residuals;
+}
+
+/** One part of each vector. */
+function partOf(vectors: Float32Array, dimension: number, part: number, width: number): Float32Array {
+  const count = vectors.length / dimension;
+  const parts = new Float32Array(count * width);
+  for (let row = 0; row < count; row++) {
+    const from = row * dimension + part * width;
+    for (let index = 0; index < width; index++) parts[row * width + index] = vectors[from + index];
+  }
+  return parts;
+}

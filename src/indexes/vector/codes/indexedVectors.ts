@@ -1,0 +1,113 @@
+/** The vectors of rows as indexes take them: as floats of 32 bits, by cosine with the length 1, and whole ones only. */
+
+import type { Column, Validity } from "../../../arrow/columns/column.js";
+import { isSet, isValid } from "../../../arrow/columns/validity.js";
+import { breathe } from "../../../async/eventLoop.js";
+import { alignedBytes } from "../../../bytes/aligned.js";
+import { InternalError } from "../../../errors.js";
+import type { IndexRows } from "../../kind.js";
+import { ITEM_BYTES, type Metric, numbersIn, type VectorItem } from "../distance/metric.js";
+import { seededNumbers } from "./kmeans.js";
+
+/** What of a column is indexed, and how. */
+export interface IndexedVectors {
+  readonly item: VectorItem;
+  readonly dimension: number;
+  readonly metric: Metric;
+}
+
+/** Rows that have a vector. */
+export interface VectorRows {
+  /** The vectors, one behind the other. */
+  readonly vectors: Float32Array;
+  /** Positions of their rows among those that came. */
+  readonly rows: Uint32Array;
+}
+
+/**
+ * Leaves out rows without a vector, with NaN in it, and by cosine those of the length 0.
+ * @param room gives memory for so many numbers
+ */
+export function vectorsIn(
+  indexed: IndexedVectors,
+  column: Column,
+  room: (length: number) => Float32Array = (length) => new Float32Array(length),
+): VectorRows {
+  const { dimension } = indexed;
+  if (column.kind === "null") return { vectors: room(0), rows: new Uint32Array(0) };
+  const read = vectorReader(indexed, column);
+  const vectors = room(column.length * dimension);
+  const rows = new Uint32Array(column.length);
+  let count = 0;
+  for (let row = 0; row < column.length; row++) {
+    if (read(row, vectors, count * dimension)) rows[count++] = row;
+  }
+  return { vectors: vectors.subarray(0, count * dimension), rows: rows.subarray(0, count) };
+}
+
+/** Puts the vector of a row somewhere; false where there is none that is indexed. */
+type ReadVector = (row: number, vectors: Float32Array, to: number) => boolean;
+
+function vectorReader({ item, dimension, metric }: IndexedVectors, column: Column): ReadVector {
+  if (column.kind !== "fixedSizeList" || column.items.kind !== "fixed") {
+    throw new InternalError(`vectors in a column of ${column.kind}`);
+  }
+  const { items, validity } = column;
+  const numbers = numbersIn(item, alignedBytes(items.values, ITEM_BYTES[item]));
+  return (row, vectors, to) => {
+    if (!isValid(validity, row)) return false;
+    let squares = 0;
+    const from = row * dimension;
+    for (let index = 0; index < dimension; index++) {
+      const value = numbers[from + index];
+      vectors[to + index] = value;
+      squares += value * value;
+    }
+    if (items.validity !== null && !areValid(items.validity, from, dimension)) return false;
+    if (Number.isNaN(squares) || (metric === "cosine" && squares === 0)) return false;
+    if (metric === "cosine") {
+      const norm = Math.sqrt(squares);
+      for (let index = 0; index < dimension; index++) vectors[to + index] /= norm;
+    }
+    return true;
+  };
+}
+
+function areValid(validity: Validity, start: number, count: number): boolean {
+  for (let index = start; index < start + count; index++) if (!isSet(validity, index)) return false;
+  return true;
+}
+
+/** Some vectors of all, each about as likely as any other. */
+export async function sampleVectors(
+  indexed: IndexedVectors,
+  rows: AsyncIterable<IndexRows>,
+  most: number,
+  seed: number,
+): Promise<Float32Array> {
+  const { dimension } = indexed;
+  const next = seededNumbers(seed);
+  const read = new Float32Array(dimension);
+  let sample = new Float32Array(Math.min(most, 4096) * dimension);
+  let count = 0;
+  let seen = 0;
+  for await (const { values } of rows) {
+    await breathe();
+    if (values.kind === "null") continue;
+    const readVector = vectorReader(indexed, values);
+    for (let row = 0; row < values.length; row++) {
+      const place = count < most ? count : Math.floor(next() * (seen + 1));
+      seen++;
+      // Only of those that are chosen is it known whether they have a vector.
+      if (place >= most || !readVector(row, read, 0)) continue;
+      if ((place + 1) * dimension > sample.length) {
+        const larger = new Float32Array(Math.min(most * dimension, 2 * sample.length));
+        larger.set(sample);
+        sample = larger;
+      }
+      sample.set(read, place * dimension);
+      if (count < most) count++;
+    }
+  }
+  return sample.subarray(0, count * dimension);
+}

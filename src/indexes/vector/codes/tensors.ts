@@ -1,0 +1,47 @@
+/** Tensors and JSON in the files of indexes on vectors, checked as they are read. */
+
+import { CorruptFileError, UnsupportedError } from "../../../errors.js";
+import { TENSOR_TYPES, type Tensor } from "../../../format/vectorIndex.js";
+import type { OpenIndexFile } from "../../indexFile.js";
+import { ITEM_BYTES, numbersIn, type VectorItem } from "../distance/metric.js";
+
+/** Numbers of vectors, one vector behind the other. */
+export type TensorNumbers = Float32Array | Float64Array | Uint8Array;
+
+export interface TensorValues {
+  readonly item: VectorItem;
+  readonly rowCount: number;
+  readonly numbers: TensorNumbers;
+}
+
+/**
+ * The values of a tensor of two dimensions.
+ * @throws CorruptFileError where it has not so many columns; UnsupportedError
+ */
+export function tensorValues(
+  { dataType, shape, data }: Tensor,
+  file: OpenIndexFile,
+  columns: number,
+): TensorValues {
+  const item = TENSOR_TYPES[dataType];
+  if (item === undefined || item === "bfloat16") {
+    throw new UnsupportedError(`${file.path}: a tensor whose values are of type ${dataType}`);
+  }
+  const [rowCount, width] = shape;
+  if (shape.length !== 2 || width !== columns || rowCount * width * ITEM_BYTES[item] !== data.length) {
+    file.fail(`a tensor of ${shape.join(" × ")} values in ${data.length} bytes, for vectors of ${columns}`);
+  }
+  return { item, rowCount, numbers: numbersIn(item, data.slice()) };
+}
+
+/** The members of a JSON object in a file. @throws CorruptFileError */
+export function jsonMembers(file: OpenIndexFile, text: string | null): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text ?? "");
+  } catch (cause) {
+    throw new CorruptFileError(file.path, 0, "its metadata are no JSON", { cause });
+  }
+  if (typeof value === "object" && value !== null) return value as Readonly<Record<string, unknown>>;
+  return file.fail("its metadata are no JSON object");
+}

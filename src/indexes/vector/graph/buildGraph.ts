@@ -1,0 +1,178 @@
+/**
+ * Builds the graph of a partition (graphFiles.ts) as a hierarchical navigable small world (HNSW): each row is led to the rows
+ * nearest to it that are there, those of them being preferred that lie in different directions, and these back to it. A row is
+ * on level 0, and on each level above with a chance that falls by the same factor.
+ *
+ * Several rows come at a time, few in proportion to those that are there, so that threads share the work (graphGrowth.ts): they
+ * do not know of each other, and are led to others before any is led back. The graph is the same with any number of threads.
+ */
+
+import { newKeys, seededNumbers } from "../codes/kmeans.js";
+import type { VectorWork } from "../codes/vectorWork.js";
+import type { SpaceMemory } from "../distance/vectorSpace.js";
+import { forgetGraph, GROW_GRAPH, type GraphMemory, type LinkMemory, Links, SHARES } from "./graphGrowth.js";
+
+/** Levels of a graph, at most. */
+export const MAX_LEVELS = 7;
+/** Rows come at a time that are one of so many of those that are there. */
+const PART_AT_A_TIME = 40;
+
+export interface GraphSettings {
+  /** Rows that a row leads to, at most; twice as many on level 0. */
+  readonly m: number;
+  /** Rows that are kept in sight while neighbours are searched for. */
+  readonly efConstruction: number;
+  readonly seed: number;
+}
+
+/** The rows that those of a level lead to. */
+export interface GraphLevel {
+  /** Ascending. */
+  readonly rows: Uint32Array;
+  /** Where the neighbours of each row begin, and the end of the last. */
+  readonly starts: Uint32Array;
+  readonly neighbours: Uint32Array;
+  readonly distances: Float32Array;
+}
+
+export class BuiltGraph {
+  readonly #memory: GraphMemory;
+  readonly #rowCount: number;
+  readonly #heights: Uint8Array;
+  readonly #upperLists: Uint32Array;
+  readonly #ground: Links;
+  readonly #upper: Links;
+  #entryPoint = 0;
+
+  private constructor(
+    vectors: SpaceMemory,
+    rowCount: number,
+    { m, efConstruction, seed }: GraphSettings,
+    work: VectorWork,
+  ) {
+    const heights = new Uint8Array(work.memory(rowCount));
+    const upperLists = new Uint32Array(work.memory(4 * rowCount));
+    const next = seededNumbers(seed);
+    const factor = 1 / Math.log(Math.max(2, m));
+    let lists = 0;
+    for (let row = 0; row < rowCount; row++) {
+      const height = Math.min(MAX_LEVELS - 1, Math.floor(-Math.log(1 - next()) * factor));
+      heights[row] = height;
+      upperLists[row] = lists;
+      lists += height;
+    }
+    const [ground, upper] = [linkMemory(rowCount, 2 * m, work), linkMemory(lists, m, work)];
+    this.#memory = {
+      ...{ key: newKeys(1), vectors, rowCount, m, efConstruction },
+      ...{ heights, upperLists, ground, upper },
+    };
+    this.#rowCount = rowCount;
+    this.#heights = heights;
+    this.#upperLists = upperLists;
+    this.#ground = new Links(ground);
+    this.#upper = new Links(upper);
+  }
+
+  /** @param vectors have a lane for each of the work */
+  static async of(
+    vectors: SpaceMemory,
+    rowCount: number,
+    settings: GraphSettings,
+    work: VectorWork,
+  ): Promise<BuiltGraph> {
+    const graph = new BuiltGraph(vectors, rowCount, settings, work);
+    try {
+      for (let row = 1; row < rowCount; ) row = await graph.#grow(row, work);
+    } finally {
+      forgetGraph(graph.#memory.key);
+    }
+    return graph;
+  }
+
+  get entryPoint(): number {
+    return this.#entryPoint;
+  }
+
+  // ------------------------------------------------------------------------------------------------ building
+
+  /** Adds the next rows; returns the end of them. */
+  async #grow(start: number, work: VectorWork): Promise<number> {
+    const [memory, entryPoint, heights] = [this.#memory, this.#entryPoint, this.#heights];
+    const top = heights[entryPoint];
+    const most = Math.min(this.#rowCount, start + Math.max(1, Math.floor(start / PART_AT_A_TIME)));
+    // Those that rise above all others come alone: they are the way in for those that follow.
+    let end = start + 1;
+    if (heights[start] <= top) while (end < most && heights[end] <= top) end++;
+    const { m, efConstruction, vectors } = memory;
+    const products = (efConstruction * 2 * m * vectors.options.dimension) / 4;
+    const common = { memory, entryPoint } as const;
+    await work.run({
+      task: GROW_GRAPH,
+      rowCount: end - start,
+      products,
+      inputOf: (from, to, lane) => ({ ...common, lane, start: start + from, end: start + to, shares: null }),
+      take: () => undefined,
+    });
+    await work.run({
+      task: GROW_GRAPH,
+      rowCount: SHARES,
+      products: ((end - start) * 2 * m * m * vectors.options.dimension) / SHARES,
+      inputOf: (from, to, lane) => ({ ...common, lane, start, end, shares: { start: from, end: to } }),
+      take: () => undefined,
+    });
+    if (heights[start] > top) this.#entryPoint = start;
+    return end;
+  }
+
+  #links(level: number): Links {
+    return level === 0 ? this.#ground : this.#upper;
+  }
+
+  #listOf(level: number, row: number): number {
+    return level === 0 ? row : this.#upperLists[row] + level - 1;
+  }
+
+  // ------------------------------------------------------------------------------------------------- reading
+
+  /** Number of rows on each level. */
+  levelCounts(): number[] {
+    const counts = new Array<number>(MAX_LEVELS).fill(0);
+    for (const height of this.#heights) for (let level = 0; level <= height; level++) counts[level]++;
+    return counts;
+  }
+
+  /** Levels in pieces of at most so many rows. */
+  *levels(most: number): Generator<GraphLevel> {
+    for (let level = 0; level < MAX_LEVELS; level++) {
+      const rows = new Uint32Array(most);
+      let count = 0;
+      for (let row = 0; row < this.#rowCount; row++) {
+        if (this.#heights[row] < level) continue;
+        rows[count++] = row;
+        if (count < most) continue;
+        yield this.#piece(level, rows.slice());
+        count = 0;
+      }
+      if (count > 0) yield this.#piece(level, rows.slice(0, count));
+    }
+  }
+
+  #piece(level: number, rows: Uint32Array): GraphLevel {
+    const links = this.#links(level);
+    const starts = new Uint32Array(rows.length + 1);
+    for (const [place, row] of rows.entries())
+      starts[place + 1] = starts[place] + links.count(this.#listOf(level, row));
+    const neighbours = new Uint32Array(starts[rows.length]);
+    const distances = new Float32Array(starts[rows.length]);
+    for (const [place, row] of rows.entries())
+      links.copy(this.#listOf(level, row), neighbours, distances, starts[place]);
+    return { rows, starts, neighbours, distances };
+  }
+}
+
+const linkMemory = (lists: number, room: number, work: VectorWork): LinkMemory => ({
+  room,
+  rows: new Uint32Array(work.memory(4 * lists * room)),
+  distances: new Float32Array(work.memory(4 * lists * room)),
+  counts: new Uint16Array(work.memory(2 * lists)),
+});

@@ -1,0 +1,190 @@
+/**
+ * The graphs of an index of a kind with HNSW, as they are read. In them every row of a partition leads to rows near it:
+ *
+ *     index.idx        metadata: lance:hnsw   a list with a JSON text for each partition: {"entry_point", "level_offsets"}
+ *                                lance:ivf    the model also has how many rows of this file each partition has
+ *                      columns:  __vector_id  u32: number of a row in its partition
+ *                                __neighbors  list<u32>: rows that it leads to, on the same level
+ *
+ * Of a partition, level 0 comes first: all its rows in their order. Each level above has fewer of them, ascending;
+ * `level_offsets` says where each begins, and the end of the last. A search begins at the entry point, a row of the highest.
+ */
+
+import type { Column } from "../../../arrow/columns/column.js";
+import { columnBytes } from "../../../arrow/columns/columnBytes.js";
+import { integerWords, LIST_TYPE, OpenIndexFile, UINT32 } from "../../indexFile.js";
+import type { IndexFiles } from "../../kind.js";
+import { jsonMembers } from "../codes/tensors.js";
+
+export const VECTOR_ID_COLUMN = "__vector_id";
+export const NEIGHBOURS_COLUMN = "__neighbors";
+export const DISTANCES_COLUMN = "_distance";
+
+/** Bound on what a file may say. */
+const MAX_LEVELS = 64;
+
+/** Where the graph of one partition lies. */
+interface GraphPlace {
+  readonly firstRow: number;
+  readonly entryPoint: number;
+  /** First row of each level, and the end of the last, counted from the first. */
+  readonly levelStarts: readonly number[];
+}
+
+/** The graph of one partition. */
+export interface Graph {
+  readonly rowCount: number;
+  readonly entryPoint: number;
+  readonly levelCount: number;
+  /** The rows that a row leads to, in {@link targets}; `start` equals `end` for one that is not on the level. */
+  range(level: number, row: number, into: { start: number; end: number }): void;
+  readonly targets: Uint32Array;
+}
+
+/** What indexes with graphs were made with. */
+export interface GraphParameters {
+  readonly m?: number;
+  readonly efConstruction?: number;
+}
+
+export class GraphFiles {
+  readonly #files: IndexFiles;
+  readonly #file: OpenIndexFile;
+  readonly #places: readonly GraphPlace[];
+  readonly parameters: GraphParameters;
+
+  private constructor(
+    files: IndexFiles,
+    file: OpenIndexFile,
+    places: readonly GraphPlace[],
+    parameters: GraphParameters,
+  ) {
+    this.#files = files;
+    this.#file = file;
+    this.#places = places;
+    this.parameters = parameters;
+  }
+
+  /**
+   * @param starts first row of each partition in the file, and the end of the last
+   * @param rowCounts of the partitions
+   * @throws CorruptFileError
+   */
+  static async open(
+    files: IndexFiles,
+    name: string,
+    starts: Float64Array,
+    rowCounts: (partition: number) => number,
+  ): Promise<GraphFiles> {
+    const file = await OpenIndexFile.open(files, name, [
+      { name: VECTOR_ID_COLUMN, type: UINT32 },
+      { name: NEIGHBOURS_COLUMN, type: LIST_TYPE, item: UINT32 },
+    ]);
+    const texts = Object.values(jsonMembers(file, file.text("lance:hnsw")));
+    if (texts.length !== starts.length - 1) file.fail(`${texts.length} graphs of ${starts.length - 1}`);
+    let parameters: GraphParameters = {};
+    const places = texts.map((text, partition) => {
+      const members = jsonMembers(file, typeof text === "string" ? text : null);
+      const { m, ef_construction } = (members.params ?? {}) as Readonly<Record<string, unknown>>;
+      if (typeof m === "number" && typeof ef_construction === "number") {
+        parameters = { m, efConstruction: ef_construction };
+      }
+      const [firstRow, end] = [starts[partition], starts[partition + 1]];
+      return placeOf(file, members, firstRow, end - firstRow, rowCounts(partition));
+    });
+    return new GraphFiles(files, file, places, parameters);
+  }
+
+  /** Approximate bytes of memory. */
+  get memoryWeight(): number {
+    return this.#places.length * 128;
+  }
+
+  /** @throws CorruptFileError */
+  async graph(partition: number, rowCount: number, signal: AbortSignal | undefined): Promise<Graph> {
+    const place = this.#places[partition];
+    const [ids, lists] = await Promise.all([
+      this.#part(VECTOR_ID_COLUMN, partition, signal),
+      this.#part(NEIGHBOURS_COLUMN, partition, signal),
+    ]);
+    return graphOf(this.#file, place, integerWords(ids, this.#file.path), lists, rowCount);
+  }
+
+  #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
+    const { firstRow, levelStarts } = this.#places[partition];
+    const end = firstRow + levelStarts[levelStarts.length - 1];
+    const load = async () => {
+      const [value] = await this.#file.spans(column, [{ start: firstRow, end }], signal);
+      return { value, weight: columnBytes(value) + 128 };
+    };
+    return this.#files.parts.get(`${this.#file.cacheKey}${column}|${partition}`, load) as Promise<Column>;
+  }
+}
+
+function placeOf(
+  file: OpenIndexFile,
+  { entry_point, level_offsets }: Readonly<Record<string, unknown>>,
+  firstRow: number,
+  graphRows: number,
+  rowCount: number,
+): GraphPlace {
+  if (rowCount === 0) return { firstRow, entryPoint: 0, levelStarts: [0, 0] };
+  const levelStarts = Array.isArray(level_offsets) ? (level_offsets as unknown[]) : [];
+  const isAscending = levelStarts.every(
+    (start, level) =>
+      typeof start === "number" &&
+      Number.isInteger(start) &&
+      start >= (level === 0 ? 0 : (levelStarts[level - 1] as number)),
+  );
+  const isWhole =
+    levelStarts.length >= 2 &&
+    levelStarts.length <= MAX_LEVELS &&
+    isAscending &&
+    levelStarts[0] === 0 &&
+    levelStarts[1] === rowCount &&
+    levelStarts[levelStarts.length - 1] === graphRows;
+  if (!isWhole) file.fail(`levels of a graph of ${rowCount} rows begin at ${JSON.stringify(level_offsets)}`);
+  const entryPoint = entry_point as number;
+  if (!Number.isInteger(entryPoint) || entryPoint < 0 || entryPoint >= rowCount) {
+    file.fail(`a graph of ${rowCount} rows is entered at ${JSON.stringify(entry_point)}`);
+  }
+  return { firstRow, entryPoint, levelStarts: levelStarts as number[] };
+}
+
+function graphOf(
+  file: OpenIndexFile,
+  { entryPoint, levelStarts }: GraphPlace,
+  ids: Uint32Array,
+  lists: Column,
+  rowCount: number,
+): Graph {
+  if (lists.kind !== "list" || lists.validity !== null) return file.fail("a graph without lists");
+  const { items } = lists;
+  // The type of the column was checked: its offsets have 32 bits.
+  const offsets = lists.offsets as Int32Array;
+  const targets = integerWords(items, file.path);
+  return {
+    rowCount,
+    entryPoint,
+    levelCount: levelStarts.length - 1,
+    targets,
+    range(level, row, into) {
+      let place = row;
+      if (level > 0) {
+        place = levelStarts[level];
+        for (let end = levelStarts[level + 1]; place < end; ) {
+          const middle = (place + end) >>> 1;
+          if (ids[middle] < row) place = middle + 1;
+          else end = middle;
+        }
+        if (place === levelStarts[level + 1]) {
+          into.start = into.end = 0;
+          return;
+        }
+      }
+      const isThere = ids[place] === row;
+      into.start = isThere ? offsets[place] : 0;
+      into.end = isThere ? offsets[place + 1] : 0;
+    },
+  };
+}

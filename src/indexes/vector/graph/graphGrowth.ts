@@ -1,0 +1,345 @@
+/**
+ * The steps by which a graph grows (buildGraph.ts), over memory that threads share. Rows that come at a time are first led to
+ * others, which nobody notices yet, each by itself; then the others are led back to them, each by itself.
+ */
+
+import type { Task } from "../../../async/workerPool.js";
+import { Beam } from "../distance/nearestFirst.js";
+import { MAX_ASKED, openSpace, type SpaceMemory, type VectorSpace } from "../distance/vectorSpace.js";
+
+/** Lists of neighbours, as threads can be told of them. */
+export interface LinkMemory {
+  /** Neighbours that a list has room for. */
+  readonly room: number;
+  /** List by list. */
+  readonly rows: Uint32Array;
+  readonly distances: Float32Array;
+  /** Neighbours in each list. */
+  readonly counts: Uint16Array;
+}
+
+/** A graph while it is built, as threads can be told of it. */
+export interface GraphMemory {
+  /** Of integers that no other graph of this process has. */
+  readonly key: number;
+  readonly vectors: SpaceMemory;
+  readonly rowCount: number;
+  readonly m: number;
+  readonly efConstruction: number;
+  /** Levels above 0 that a row is on. */
+  readonly heights: Uint8Array;
+  /** Of rows above level 0: the list of level 1, behind which lie those of the levels above. */
+  readonly upperLists: Uint32Array;
+  readonly ground: LinkMemory;
+  readonly upper: LinkMemory;
+}
+
+/** Lists of neighbours. */
+export class Links {
+  readonly room: number;
+  readonly rows: Uint32Array;
+  readonly #distances: Float32Array;
+  readonly #counts: Uint16Array;
+
+  constructor({ room, rows, distances, counts }: LinkMemory) {
+    this.room = room;
+    this.rows = rows;
+    this.#distances = distances;
+    this.#counts = counts;
+  }
+
+  count(list: number): number {
+    return this.#counts[list];
+  }
+
+  row(list: number, place: number): number {
+    return this.rows[list * this.room + place];
+  }
+
+  distance(list: number, place: number): number {
+    return this.#distances[list * this.room + place];
+  }
+
+  clear(list: number): void {
+    this.#counts[list] = 0;
+  }
+
+  /** There must be room. */
+  add(list: number, row: number, distance: number): void {
+    const at = list * this.room + this.#counts[list]++;
+    this.rows[at] = row;
+    this.#distances[at] = distance;
+  }
+
+  copy(list: number, rows: Uint32Array, distances: Float32Array, to: number): void {
+    const from = list * this.room;
+    const end = from + this.#counts[list];
+    rows.set(this.rows.subarray(from, end), to);
+    distances.set(this.#distances.subarray(from, end), to);
+  }
+}
+
+/** Rows that are led to others, from one up to another exclusive, or led back to. */
+export interface GraphStep {
+  readonly memory: GraphMemory;
+  /** That nobody else uses meanwhile. */
+  readonly lane: number;
+  readonly entryPoint: number;
+  readonly start: number;
+  readonly end: number;
+  /** Which of {@link SHARES} equal parts of the rows is led back, from one up to another exclusive; null to lead to others. */
+  readonly shares: { readonly start: number; readonly end: number } | null;
+}
+
+/** Parts of the rows that are led back by themselves. */
+export const SHARES = 64;
+
+export const GROW_GRAPH: Task<GraphStep, null> = {
+  name: "growGraph",
+  run({ memory, lane, entryPoint, start, end, shares }) {
+    const growth = growthOf(memory, lane);
+    if (shares === null) for (let row = start; row < end; row++) growth.lead(row, entryPoint);
+    else growth.leadBack(start, end, entryPoint, shares.start, shares.end);
+    return null;
+  },
+  memoryOf: () => [],
+};
+
+/** What a thread keeps between steps, of the graphs that it was asked for last. */
+const kept: GraphGrowth[] = [];
+const MOST_KEPT = 4;
+
+function growthOf(memory: GraphMemory, lane: number): GraphGrowth {
+  let growth = kept.find(({ key }) => key === memory.key);
+  if (growth === undefined) {
+    growth = new GraphGrowth(memory, lane);
+    if (kept.length === MOST_KEPT) kept.shift();
+    kept.push(growth);
+  }
+  growth.useLane(lane);
+  return growth;
+}
+
+/** A graph that is complete needs nothing to be kept in this thread. */
+export function forgetGraph(own: number): void {
+  const at = kept.findIndex(({ key }) => key === own);
+  if (at >= 0) kept.splice(at, 1);
+}
+
+class GraphGrowth {
+  readonly #memory: GraphMemory;
+  readonly #space: VectorSpace;
+  readonly #m: number;
+  readonly #ground: Links;
+  readonly #upper: Links;
+  readonly #beam: Beam;
+  /** By place in the beam: whether the row's neighbours were looked at. */
+  readonly #looked: Uint8Array;
+  /** By row: the number of the walk that has seen it last. Bytes, of which many stay near; they begin anew now and then. */
+  readonly #seen: Uint8Array;
+  #walk = 0;
+  readonly #asked = new Uint32Array(MAX_ASKED);
+  readonly #measured = new Float64Array(MAX_ASKED);
+  readonly #chosen: Uint32Array;
+  readonly #chosenDistances: Float64Array;
+  /** Places of rows that were left out. */
+  readonly #others: Uint32Array;
+
+  constructor(memory: GraphMemory, lane: number) {
+    const { m, efConstruction, rowCount } = memory;
+    this.#memory = memory;
+    this.#space = openSpace(memory.vectors, lane);
+    this.#m = m;
+    this.#ground = new Links(memory.ground);
+    this.#upper = new Links(memory.upper);
+    this.#beam = new Beam(Math.max(efConstruction, 2 * m));
+    this.#looked = new Uint8Array(this.#beam.size + 1);
+    this.#seen = new Uint8Array(rowCount);
+    this.#chosen = new Uint32Array(2 * m);
+    this.#chosenDistances = new Float64Array(2 * m);
+    this.#others = new Uint32Array(m);
+  }
+
+  get key(): number {
+    return this.#memory.key;
+  }
+
+  useLane(lane: number): void {
+    this.#space.useLane(lane);
+  }
+
+  /** Leads a row to those nearest to it. Only its own lists change. */
+  lead(row: number, entryPoint: number): void {
+    const { heights } = this.#memory;
+    const [top, height] = [heights[entryPoint], heights[row]];
+    let start = entryPoint;
+    for (let level = top; level > height; level--) start = this.#nearestOn(level, row, start);
+    for (let level = Math.min(top, height); level >= 0; level--) {
+      this.#search(level, row, start);
+      start = this.#beam.rows[0];
+      this.#lead(level, row);
+    }
+  }
+
+  /** Leads rows of some shares back to those that lead to them. Only lists of these shares change. */
+  leadBack(start: number, end: number, entryPoint: number, firstShare: number, endShare: number): void {
+    const { heights } = this.#memory;
+    for (let row = start; row < end; row++) {
+      for (let level = Math.min(heights[entryPoint], heights[row]); level >= 0; level--) {
+        const [links, list] = [this.#links(level), this.#listOf(level, row)];
+        const count = links.count(list);
+        for (let place = 0; place < count; place++) {
+          const other = links.row(list, place);
+          const share = other % SHARES;
+          if (share < firstShare || share >= endShare) continue;
+          this.#leadBack(links, level, other, row, links.distance(list, place));
+        }
+      }
+    }
+  }
+
+  #links(level: number): Links {
+    return level === 0 ? this.#ground : this.#upper;
+  }
+
+  #listOf(level: number, row: number): number {
+    return level === 0 ? row : this.#memory.upperLists[row] + level - 1;
+  }
+
+  #beginWalk(): void {
+    if (this.#walk === 255) {
+      this.#seen.fill(0);
+      this.#walk = 0;
+    }
+    this.#walk++;
+  }
+
+  /** Puts the neighbours of a row that this walk has not seen yet into `asked`, and measures them from another. */
+  #measureNeighbours(level: number, of: number, from: number): number {
+    const links = this.#links(level);
+    const list = this.#listOf(level, of);
+    const [rows, seen, asked, walk] = [links.rows, this.#seen, this.#asked, this.#walk];
+    const start = list * links.room;
+    const end = start + links.count(list);
+    let count = 0;
+    for (let at = start; at < end; at++) {
+      const row = rows[at];
+      if (seen[row] === walk) continue;
+      seen[row] = walk;
+      asked[count++] = row;
+    }
+    this.#space.measure(from, asked, count, this.#measured);
+    return count;
+  }
+
+  #distance(row: number, other: number): number {
+    this.#asked[0] = other;
+    this.#space.measure(row, this.#asked, 1, this.#measured);
+    return this.#measured[0];
+  }
+
+  /** The row of a level that is nearest as far as neighbours lead. */
+  #nearestOn(level: number, row: number, start: number): number {
+    this.#beginWalk();
+    let nearest = start;
+    let least = this.#distance(row, start);
+    for (let isNearer = true; isNearer; ) {
+      isNearer = false;
+      const count = this.#measureNeighbours(level, nearest, row);
+      for (let at = 0; at < count; at++) {
+        if (this.#measured[at] < least) {
+          [least, nearest, isNearer] = [this.#measured[at], this.#asked[at], true];
+        }
+      }
+    }
+    return nearest;
+  }
+
+  /** Fills the beam with the rows of a level that are nearest to one. */
+  #search(level: number, row: number, start: number): void {
+    const [beam, looked, asked, measured] = [this.#beam, this.#looked, this.#asked, this.#measured];
+    this.#beginWalk();
+    beam.clear();
+    beam.add(this.#distance(row, start), start);
+    looked[0] = 0;
+    this.#seen[start] = this.#walk;
+    for (let place = 0; place < beam.length; ) {
+      if (looked[place] === 1) {
+        place++;
+        continue;
+      }
+      looked[place] = 1;
+      const count = this.#measureNeighbours(level, beam.rows[place], row);
+      let first = place + 1;
+      let bound = beam.bound;
+      for (let at = 0; at < count; at++) {
+        if (!(measured[at] < bound)) continue;
+        const end = Math.min(beam.length, beam.size - 1);
+        const to = beam.add(measured[at], asked[at]);
+        bound = beam.bound;
+        looked.copyWithin(to + 1, to, end);
+        looked[to] = 0;
+        if (to < first) first = to;
+      }
+      place = first;
+    }
+  }
+
+  /** Chooses neighbours of a row among those in the beam, which do not lead back yet. */
+  #lead(level: number, row: number): void {
+    const beam = this.#beam;
+    const count = this.#choose(beam.rows, beam.distances, beam.length, this.#m);
+    const [links, list] = [this.#links(level), this.#listOf(level, row)];
+    for (let place = 0; place < count; place++) {
+      links.add(list, this.#chosen[place], this.#chosenDistances[place]);
+    }
+  }
+
+  #leadBack(links: Links, level: number, from: number, to: number, distance: number): void {
+    const list = this.#listOf(level, from);
+    const count = links.count(list);
+    if (count < links.room) {
+      links.add(list, to, distance);
+      return;
+    }
+    const beam = this.#beam;
+    beam.clear();
+    for (let place = 0; place < count; place++) {
+      beam.add(links.distance(list, place), links.row(list, place));
+    }
+    beam.add(distance, to);
+    const kept = this.#choose(beam.rows, beam.distances, beam.length, links.room);
+    links.clear(list);
+    for (let place = 0; place < kept; place++) {
+      links.add(list, this.#chosen[place], this.#chosenDistances[place]);
+    }
+  }
+
+  /**
+   * Chooses rows, the nearest first, and leaves out those that lie nearer to one that was chosen: that one leads there. Where
+   * fewer than `m` are left, the nearest of the others fill up.
+   * @returns how many were chosen
+   */
+  #choose(rows: Uint32Array, distances: Float64Array, length: number, most: number): number {
+    const [chosen, measured, others] = [this.#chosen, this.#measured, this.#others];
+    let count = 0;
+    let otherCount = 0;
+    for (let place = 0; place < length && count < most; place++) {
+      const distance = distances[place];
+      this.#space.measure(rows[place], chosen, count, measured);
+      let isApart = true;
+      for (let at = 0; at < count && isApart; at++) isApart = measured[at] >= distance;
+      if (!isApart) {
+        if (otherCount < this.#m) others[otherCount++] = place;
+        continue;
+      }
+      chosen[count] = rows[place];
+      this.#chosenDistances[count++] = distance;
+    }
+    for (let at = 0; at < otherCount && count < this.#m; at++) {
+      chosen[count] = rows[others[at]];
+      this.#chosenDistances[count++] = distances[others[at]];
+    }
+    return count;
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * Builds the files of an index on vectors (ivfFiles.ts): centroids, and what codes are made with, are trained on a sample, then
+ * every row is put into the partition of its nearest centroid and encoded.
+ */
+
+import { InvalidInputError } from "../../../errors.js";
+import type { IndexRows, IndexTarget, VectorKindName, WrittenIndexFile } from "../../kind.js";
+import type { CodeModel } from "../codes/codes.js";
+import { trainBounds, trainCodebook } from "../codes/encoders.js";
+import { type IndexedVectors, sampleVectors } from "../codes/indexedVectors.js";
+import { trainCentroids } from "../codes/kmeans.js";
+import { codeKindOf, hasGraphs } from "../codes/vectorKindNames.js";
+import { VectorWork } from "../codes/vectorWork.js";
+import { METRIC_NAMES, vectorItemOf } from "../distance/metric.js";
+import { addRows, type IvfModelParts, type VectorParameters, writeIvf } from "./writeIvf.js";
+
+/** Rows of a partition where nobody says how many. */
+const PARTITION_ROWS = { FLAT: 4096, PQ: 8192, SQ: 8192 } as const;
+/** The same where partitions have graphs: these are quicker the fewer they are. */
+const GRAPH_ROWS = 2 ** 20;
+/** Partitions where nobody says how many, at most. */
+const MAX_DEFAULT_PARTITIONS = 4096;
+/** Vectors of the sample for each partition. */
+const SAMPLE_RATE = 256;
+/** Bytes of a sample, at most. */
+const SAMPLE_BYTES = 2 ** 28;
+const MAX_ROUNDS = 50;
+const SEED = 42;
+
+/**
+ * @param rows may be gone through more than once
+ * @throws InvalidInputError where no row has a vector
+ */
+export async function buildIvf(
+  kind: VectorKindName,
+  rows: AsyncIterable<IndexRows>,
+  target: IndexTarget,
+): Promise<readonly WrittenIndexFile[]> {
+  const parameters = target.parameters as unknown as VectorParameters;
+  const indexed = indexedOf(target, parameters);
+  const { dimension, metric } = indexed;
+  const { sampleRate = SAMPLE_RATE, maxIterations = MAX_ROUNDS } = parameters;
+  const wanted = partitionCount(kind, parameters, target.rowCount);
+  // Bounds and codewords are trained on it too.
+  const sampleRows = Math.max(sampleRate * wanted, codeKindOf(kind) === "FLAT" ? 0 : SAMPLE_RATE * 256);
+  const most = Math.max(wanted, Math.min(sampleRows, Math.floor(SAMPLE_BYTES / (4 * dimension))));
+  const sample = await sampleVectors(indexed, rows, most, SEED);
+  const count = Math.min(wanted, sample.length / dimension);
+  if (count === 0)
+    throw new InvalidInputError(`column: no row of ${target.field.name} has a vector to index`);
+  const { signal } = target;
+  const by = metric === "dot" ? "dot" : "l2";
+  const work = new VectorWork(target.workers, signal);
+  const options = { ...({ metric: by, count, dimension, maxRounds: maxIterations } as const), seed: SEED };
+  const centroids = await trainCentroids(sample, { ...options, work, signal });
+  const model = await modelOf(kind, indexed, parameters, sample, centroids, work, signal);
+  const parts: IvfModelParts = { kind, indexed, centroids, model };
+  return writeIvf(parts, (into, encoding) => addRows(rows, target, encoding, into), target);
+}
+
+/** @throws InvalidInputError for a column without vectors */
+function indexedOf({ field }: IndexTarget, { distanceType }: VectorParameters): IndexedVectors {
+  const { type } = field;
+  const item = type.kind === "fixedSizeList" ? vectorItemOf(type.of) : null;
+  const metric = METRIC_NAMES.find((name) => name === distanceType);
+  if (type.kind !== "fixedSizeList" || item === null || metric === undefined) {
+    throw new InvalidInputError(`column: ${field.name} has no vectors`);
+  }
+  return { item, dimension: type.size, metric };
+}
+
+function partitionCount(
+  kind: VectorKindName,
+  { numPartitions, targetPartitionSize }: VectorParameters,
+  rowCount: number,
+): number {
+  if (numPartitions !== undefined) return numPartitions;
+  const size = targetPartitionSize ?? (hasGraphs(kind) ? GRAPH_ROWS : PARTITION_ROWS[codeKindOf(kind)]);
+  return Math.max(1, Math.min(MAX_DEFAULT_PARTITIONS, Math.floor(rowCount / size)));
+}
+
+async function modelOf(
+  kind: VectorKindName,
+  indexed: IndexedVectors,
+  parameters: VectorParameters,
+  sample: Float32Array,
+  centroids: Float32Array,
+  work: VectorWork,
+  signal: AbortSignal | undefined,
+): Promise<CodeModel> {
+  switch (codeKindOf(kind)) {
+    case "FLAT":
+      return { kind: "FLAT" };
+    case "SQ":
+      return trainBounds(sample);
+    case "PQ":
+      return trainCodebook(indexed, parameters, sample, centroids, SEED, work, signal);
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * The files of an index on vectors, as they are read. Each row is in the partition whose centroid is nearest:
+ *
+ *     index.idx        metadata: lance:index  {"type", "distance_type"}
+ *                                lance:ivf    number of a global buffer: the model with the centroids
+ *     auxiliary.idx    metadata: lance:ivf         number of a global buffer: the model with the lengths of the partitions
+ *                                storage_metadata  a list with a JSON text: how vectors are encoded
+ *                      columns:  _rowid            u64
+ *                                flat | __pq_code | __sq_code    fixed-size lists: the vectors, or their codes
+ *
+ * The rows of a partition follow each other, partition by partition. By cosine, vectors are stored with the length 1. Of kinds
+ * with HNSW, index.idx has the graphs besides (graphFiles.ts).
+ */
+
+import { UnsupportedError } from "../../../errors.js";
+import { IvfModel } from "../../../format/vectorIndex.js";
+import type { TableField } from "../../../schema/schema.js";
+import { type FileColumnType, OpenIndexFile, UINT64_TYPE } from "../../indexFile.js";
+import type { IndexFiles, VectorKindName } from "../../kind.js";
+import { type Codes, openCodes } from "../codes/codes.js";
+import { jsonMembers, type TensorNumbers, tensorValues } from "../codes/tensors.js";
+import { codeKindOf, hasGraphs, VECTOR_KIND_NAMES } from "../codes/vectorKindNames.js";
+import { METRIC_NAMES, type Metric, type VectorItem, vectorItemOf } from "../distance/metric.js";
+import { GraphFiles } from "../graph/graphFiles.js";
+
+export const INDEX_FILE = "index.idx";
+export const AUXILIARY_FILE = "auxiliary.idx";
+export const ROW_ID_COLUMN = "_rowid";
+
+/** Bound on what a file may say. */
+const MAX_PARTITIONS = 2 ** 24;
+
+/** What the files hold. */
+export interface IvfFiles {
+  readonly kind: VectorKindName;
+  readonly metric: Metric;
+  readonly item: VectorItem;
+  readonly dimension: number;
+  /** One behind the other. */
+  readonly centroids: TensorNumbers;
+  /** First row of each partition, and the end of the last. */
+  readonly starts: Float64Array;
+  /** Row ids, and codes. */
+  readonly rows: OpenIndexFile;
+  readonly codes: Codes;
+  /** Null for kinds without. */
+  readonly graphs: GraphFiles | null;
+}
+
+/**
+ * @param field the column of vectors
+ * @throws CorruptFileError; UnsupportedError for kinds that are not searched
+ */
+export async function openIvfFiles(files: IndexFiles, { type }: TableField): Promise<IvfFiles> {
+  const item = type.kind === "fixedSizeList" ? vectorItemOf(type.of) : null;
+  if (type.kind !== "fixedSizeList" || item === null)
+    throw new UnsupportedError("an index on other values than vectors");
+  const dimension = type.size;
+  const model = await OpenIndexFile.open(files, INDEX_FILE, []);
+  const { kind, metric } = kindOf(model);
+  const ivf = await modelOf(model);
+  const centroids = centroidsOf(ivf, model, item, dimension);
+  const storage = await OpenIndexFile.open(files, AUXILIARY_FILE, []);
+  const codes = await openCodes(codeKindOf(kind), metric, storage, item, dimension);
+  const { codeType, codeLength } = codes;
+  const columns: readonly FileColumnType[] = [
+    { name: ROW_ID_COLUMN, type: UINT64_TYPE },
+    { name: codes.column, type: { kind: "fixedSizeList", of: codeType, size: codeLength } },
+  ];
+  const rows = await OpenIndexFile.open(files, AUXILIARY_FILE, columns);
+  const starts = startsOf(await modelOf(rows), rows);
+  if (starts.length - 1 !== centroids.length / dimension) {
+    rows.fail(`${starts.length - 1} partitions for ${centroids.length / dimension} centroids`);
+  }
+  const rowCounts = (partition: number) => starts[partition + 1] - starts[partition];
+  const graphs = hasGraphs(kind)
+    ? await GraphFiles.open(files, INDEX_FILE, startsOf(ivf, model), rowCounts)
+    : null;
+  return { kind, metric, item, dimension, centroids, starts, rows, codes, graphs };
+}
+
+function kindOf(file: OpenIndexFile): { kind: VectorKindName; metric: Metric } {
+  const { type, distance_type } = jsonMembers(file, file.text("lance:index"));
+  const metric = METRIC_NAMES.find((name) => name === distance_type);
+  if (metric === undefined) file.fail(`its distance is ${JSON.stringify(distance_type)}`);
+  const kind = VECTOR_KIND_NAMES.find((name) => name === type);
+  if (kind === undefined) {
+    throw new UnsupportedError(`${file.path}: an index of type ${JSON.stringify(type)}`);
+  }
+  return { kind, metric };
+}
+
+async function modelOf(file: OpenIndexFile): Promise<IvfModel> {
+  const { bytes, byteOffset } = await file.globalBuffer(file.count("lance:ivf", 1, 2 ** 16));
+  return IvfModel.decode(bytes, { path: file.path, byteOffset });
+}
+
+function centroidsOf(
+  { centroids }: IvfModel,
+  file: OpenIndexFile,
+  item: VectorItem,
+  dimension: number,
+): TensorNumbers {
+  if (centroids === undefined) return file.fail("has no centroids");
+  const tensor = tensorValues(centroids, file, dimension);
+  if ((tensor.item === "uint8") !== (item === "uint8")) {
+    file.fail(`centroids of ${tensor.item} for vectors of ${item}`);
+  }
+  if (tensor.rowCount < 1 || tensor.rowCount > MAX_PARTITIONS) file.fail(`${tensor.rowCount} centroids`);
+  return tensor.numbers;
+}
+
+function startsOf({ offsets, lengths }: IvfModel, file: OpenIndexFile): Float64Array {
+  if (lengths.length > MAX_PARTITIONS) file.fail(`${lengths.length} partitions`);
+  const starts = new Float64Array(lengths.length + 1);
+  for (const [partition, length] of lengths.entries()) {
+    // Of an empty partition the offset may be anything.
+    if (offsets.length > 0 && length > 0 && offsets[partition] !== starts[partition]) {
+      file.fail(`partition ${partition} begins at row ${offsets[partition]}, not ${starts[partition]}`);
+    }
+    starts[partition + 1] = starts[partition] + length;
+  }
+  if (starts[lengths.length] !== file.rowCount) {
+    file.fail(`partitions of ${starts[lengths.length]} rows in ${file.rowCount}`);
+  }
+  return starts;
+}

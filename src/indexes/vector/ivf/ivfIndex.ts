@@ -1,0 +1,276 @@
+/** One open segment of an index on vectors, searched partition by partition. Partitions that were read are cached. */
+
+import type { Column } from "../../../arrow/columns/column.js";
+import { columnBytes } from "../../../arrow/columns/columnBytes.js";
+import { breathe } from "../../../async/eventLoop.js";
+import { alignedBytes } from "../../../bytes/aligned.js";
+import type { TableField } from "../../../schema/schema.js";
+import { integerWords } from "../../indexFile.js";
+import type { IndexFiles, IndexTarget, VectorKindName } from "../../kind.js";
+import type { CodeDistances } from "../codes/codes.js";
+import { fillDistances, queryVector } from "../distance/distance.js";
+import type { Metric, VectorItem } from "../distance/metric.js";
+import type { NearestRows } from "../distance/nearestRows.js";
+import { searchGraph } from "../graph/graphSearch.js";
+import { type IvfFiles, openIvfFiles, ROW_ID_COLUMN } from "./ivfFiles.js";
+import type { IvfModelParts, VectorParameters } from "./writeIvf.js";
+
+/** Rows that a walk through a graph keeps in sight, for each that is wanted, where nobody says how many. */
+const BEAM_FACTOR = 1.5;
+/** Rows that are read at once where all are. */
+const PIECE_ROWS = 8192;
+
+export interface IvfSearch {
+  /** The vector to search for. */
+  readonly query: Float64Array;
+  /** Partitions that are looked into. */
+  readonly leastProbes: number;
+  /** Partitions that are looked into where fewer rows than wanted were found. */
+  readonly mostProbes: number;
+  /** Rows that are wanted. */
+  readonly wantedRows: number;
+  /** Rows that a walk through a graph keeps in sight; undefined for half as many again as are wanted. */
+  readonly beam?: number;
+  readonly lowerBound: number;
+  readonly upperBound: number;
+  /** The address of the row of an id, as a pair of words put into `address`; false where it is not to be found. */
+  place(low: number, high: number, address: Uint32Array): boolean;
+  readonly signal?: AbortSignal;
+}
+
+export class IvfIndex {
+  readonly #files: IndexFiles;
+  readonly #ivf: IvfFiles;
+  readonly #centroidItem: VectorItem;
+  readonly #centroidBytes: Uint8Array;
+
+  private constructor(files: IndexFiles, ivf: IvfFiles) {
+    this.#files = files;
+    this.#ivf = ivf;
+    const { centroids } = ivf;
+    this.#centroidItem =
+      centroids.BYTES_PER_ELEMENT === 4 ? "float32" : centroids.BYTES_PER_ELEMENT === 8 ? "float64" : "uint8";
+    this.#centroidBytes = new Uint8Array(centroids.buffer, centroids.byteOffset, centroids.byteLength);
+  }
+
+  /** @throws CorruptFileError; UnsupportedError for kinds that are not searched */
+  static async open(files: IndexFiles, field: TableField): Promise<IvfIndex> {
+    return new IvfIndex(files, await openIvfFiles(files, field));
+  }
+
+  get kind(): IvfFiles["kind"] {
+    return this.#ivf.kind;
+  }
+
+  get metric(): Metric {
+    return this.#ivf.metric;
+  }
+
+  get partitionCount(): number {
+    return this.#ivf.starts.length - 1;
+  }
+
+  /** Of the file with the rows. */
+  get path(): string {
+    return this.#ivf.rows.path;
+  }
+
+  /** Settings by which a segment like this one is built. */
+  get parameters(): VectorParameters & { readonly indexType: VectorKindName } & IndexTarget["parameters"] {
+    const { kind, metric, codes, graphs } = this.#ivf;
+    const { model } = codes;
+    return {
+      indexType: kind,
+      distanceType: metric,
+      numPartitions: this.partitionCount,
+      ...(model.kind === "PQ" && { numSubVectors: model.parts, numBits: model.bits }),
+      ...graphs?.parameters,
+    };
+  }
+
+  /** What its rows were put into partitions and encoded by. */
+  get parts(): IvfModelParts {
+    const { kind, metric, item, dimension, centroids, codes } = this.#ivf;
+    return {
+      kind,
+      indexed: { item, dimension, metric },
+      centroids: Float32Array.from(centroids),
+      model: codes.model,
+    };
+  }
+
+  get memoryWeight(): number {
+    const { starts, codes, graphs } = this.#ivf;
+    const graphBytes = graphs?.memoryWeight ?? 0;
+    return 1024 + this.#centroidBytes.length + starts.byteLength + codes.memoryWeight + graphBytes;
+  }
+
+  /** Offers the rows of the nearest partitions. */
+  async search(search: IvfSearch, nearest: NearestRows): Promise<void> {
+    const query = this.metric === "cosine" ? unitVector(search.query) : search.query;
+    const measure = this.#ivf.codes.from(query);
+    const order = this.#partitionOrder(query);
+    const { leastProbes, mostProbes, wantedRows } = search;
+    let offered = 0;
+    for (const [probe, partition] of order.entries()) {
+      if (probe >= leastProbes && (probe >= mostProbes || offered >= wantedRows)) return;
+      search.signal?.throwIfAborted();
+      offered += await this.#searchPartition(partition, measure, search, nearest);
+      await breathe();
+    }
+  }
+
+  /** Partitions, the nearest first. */
+  #partitionOrder(query: Float64Array): Uint32Array {
+    const { dimension, metric } = this.#ivf;
+    const count = this.partitionCount;
+    const distances = new Float32Array(count);
+    const own = queryVector(this.#centroidItem, query);
+    const by = metric === "cosine" ? "l2" : metric;
+    fillDistances(this.#centroidItem, by, [own], dimension, this.#centroidBytes, count, [distances]);
+    return Uint32Array.from({ length: count }, (_, partition) => partition).sort(
+      (a, b) => distances[a] - distances[b] || a - b,
+    );
+  }
+
+  async #searchPartition(
+    partition: number,
+    measure: CodeDistances,
+    search: IvfSearch,
+    nearest: NearestRows,
+  ): Promise<number> {
+    const { starts, dimension, centroids, rows, codes } = this.#ivf;
+    const { signal } = search;
+    const [start, end] = [starts[partition], starts[partition + 1]];
+    if (start === end) return 0;
+    const [ids, values] = await Promise.all([
+      this.#part(ROW_ID_COLUMN, partition, signal),
+      this.#part(codes.column, partition, signal),
+    ]);
+    const words = integerWords(ids, rows.path);
+    const centroid = centroids.subarray(partition * dimension, (partition + 1) * dimension);
+    const bytes = bytesOf(values, (reason) => rows.fail(reason));
+    const offered = await this.#walkGraph(
+      partition,
+      measure.each(centroid, bytes, end - start),
+      words,
+      search,
+      nearest,
+    );
+    if (offered !== null) return offered;
+    const distances = new Float32Array(end - start);
+    measure.all(centroid, bytes, distances);
+    return offerAll(words, distances, search, nearest);
+  }
+
+  /** Offers rows that the graph of the partition leads to; null where there is none, or it does not lead to enough. */
+  async #walkGraph(
+    partition: number,
+    distanceOf: (row: number) => number,
+    words: Uint32Array,
+    { beam, wantedRows, lowerBound, upperBound, place, signal }: IvfSearch,
+    nearest: NearestRows,
+  ): Promise<number | null> {
+    const { graphs, rows } = this.#ivf;
+    if (graphs === null) return null;
+    const address = new Uint32Array(2);
+    const isThere = (row: number) => place(words[2 * row], words[2 * row + 1], address);
+    const found = await searchGraph({
+      graph: await graphs.graph(partition, words.length / 2, signal),
+      distanceOf,
+      beam: Math.max(wantedRows, beam ?? Math.ceil(BEAM_FACTOR * wantedRows)),
+      accepts: (row, distance) => distance >= lowerBound && distance < upperBound && isThere(row),
+      fail: (row) => rows.fail(`a graph leads to row ${row} of ${words.length / 2}`),
+      ...(signal && { signal }),
+    });
+    if (found === null) return null;
+    for (let at = 0; at < found.length; at++) {
+      if (isThere(found.rows[at])) nearest.add(found.distances[at], address[0], address[1]);
+    }
+    return found.length;
+  }
+
+  /** All rows with their codes, which follow each other row by row, in pieces of one partition each. */
+  async *codedRows(
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<{ partition: number; ids: Column; codes: Uint8Array }, void, undefined> {
+    const { starts, rows, codes } = this.#ivf;
+    const isTransposed = codes.model.kind === "PQ" && codes.model.isTransposed;
+    for (let partition = 0; partition < this.partitionCount; partition++) {
+      const partitionEnd = starts[partition + 1];
+      // What is transposed can be told apart as a whole only.
+      const most = isTransposed ? Number.POSITIVE_INFINITY : PIECE_ROWS;
+      for (let start = starts[partition]; start < partitionEnd; start += most) {
+        const end = Math.min(start + most, partitionEnd);
+        const [ids] = await rows.spans(ROW_ID_COLUMN, [{ start, end }], signal);
+        const [column] = await rows.spans(codes.column, [{ start, end }], signal);
+        const bytes = bytesOf(column, (reason) => rows.fail(reason));
+        yield { partition, ids, codes: isTransposed ? rowByRow(bytes, end - start) : bytes };
+        await breathe();
+      }
+    }
+  }
+
+  #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
+    const { rows, starts } = this.#ivf;
+    const load = async () => {
+      const [value] = await rows.spans(
+        column,
+        [{ start: starts[partition], end: starts[partition + 1] }],
+        signal,
+      );
+      return { value, weight: columnBytes(value) + 128 };
+    };
+    const key = `${rows.cacheKey}${column}|${partition}`;
+    return this.#files.parts.get(key, load) as Promise<Column>;
+  }
+}
+
+/** Turns codes of which the first byte of all rows comes first, then the second, into one row after the other. */
+function rowByRow(codes: Uint8Array, rowCount: number): Uint8Array {
+  const codeBytes = codes.length / rowCount;
+  const turned = new Uint8Array(codes.length);
+  for (let byte = 0, from = 0; byte < codeBytes; byte++) {
+    for (let row = 0; row < rowCount; row++, from++) turned[row * codeBytes + byte] = codes[from];
+  }
+  return turned;
+}
+
+/** Offers all rows of a partition. */
+function offerAll(
+  words: Uint32Array,
+  distances: Float32Array,
+  { lowerBound, upperBound, place }: IvfSearch,
+  nearest: NearestRows,
+): number {
+  const address = new Uint32Array(2);
+  let offered = 0;
+  for (let row = 0; row < distances.length; row++) {
+    const distance = distances[row];
+    // Rows that are too far away count as found: nothing is gained by looking further for others.
+    if (!(distance >= lowerBound && distance < upperBound)) continue;
+    if (distance > nearest.farthest) {
+      offered++;
+    } else if (place(words[2 * row], words[2 * row + 1], address)) {
+      nearest.add(distance, address[0], address[1]);
+      offered++;
+    }
+  }
+  return offered;
+}
+
+/** The bytes of codes, which have no nulls. */
+function bytesOf(column: Column, fail: (reason: string) => never): Uint8Array {
+  if (column.kind !== "fixedSizeList" || column.items.kind !== "fixed")
+    return fail("codes that are no lists");
+  if (column.validity !== null || column.items.validity !== null) return fail("nulls among codes");
+  return alignedBytes(column.items.values, column.items.byteWidth);
+}
+
+/** The vector with the length 1. */
+function unitVector(vector: Float64Array): Float64Array {
+  let squares = 0;
+  for (const value of vector) squares += value * value;
+  const length = Math.sqrt(squares);
+  return length === 0 ? vector : vector.map((value) => value / length);
+}

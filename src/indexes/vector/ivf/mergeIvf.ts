@@ -1,0 +1,66 @@
+/**
+ * Makes one segment of an index on vectors out of another and of further rows. Centroids, and what codes are made with, stay;
+ * so do the codes of old rows. Graphs are built anew.
+ */
+
+import { takeColumn } from "../../../arrow/columns/takeColumn.js";
+import { InternalError } from "../../../errors.js";
+import { integerWords, uint64Column } from "../../indexFile.js";
+import type { IndexRows, IndexTarget, WrittenIndexFile } from "../../kind.js";
+import type { RowMoves } from "../../moves.js";
+import type { IvfIndex } from "./ivfIndex.js";
+import type { PartitionedRows } from "./partitionedRows.js";
+import { addRows, idBytes, writeIvf } from "./writeIvf.js";
+
+/**
+ * @param old one segment
+ * @param rows those that it has not
+ */
+export async function mergeIvf(
+  [old, ...others]: readonly IvfIndex[],
+  moves: RowMoves | null,
+  rows: AsyncIterable<IndexRows>,
+  target: IndexTarget,
+): Promise<readonly WrittenIndexFile[]> {
+  if (others.length > 0) throw new InternalError("segments of different centroids are not merged");
+  const { parts } = old;
+  return writeIvf(
+    parts,
+    async (into, encoding) => {
+      await addOldRows(old, moves, into, encoding.encoder.codeBytes, target.signal);
+      await addRows(rows, target, encoding, into);
+    },
+    target,
+  );
+}
+
+/** Adds the rows that are left of a segment. */
+async function addOldRows(
+  old: IvfIndex,
+  moves: RowMoves | null,
+  into: PartitionedRows,
+  codeBytes: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  for await (const { partition, ids, codes } of old.codedRows(signal)) {
+    const words = integerWords(ids, old.path);
+    const moved = moves?.move(words) ?? { ids: words, kept: null };
+    const { kept } = moved;
+    const count = kept?.length ?? ids.length;
+    if (count === 0) continue;
+    const all = uint64Column(moved.ids);
+    await into.add({
+      partitions: new Uint32Array(count).fill(partition),
+      ids: idBytes(kept === null ? all : takeColumn(all, kept)),
+      codes: kept === null ? codes : takenCodes(codes, kept, codeBytes),
+    });
+  }
+}
+
+function takenCodes(codes: Uint8Array, kept: Uint32Array, codeBytes: number): Uint8Array {
+  const taken = new Uint8Array(kept.length * codeBytes);
+  for (const [place, row] of kept.entries()) {
+    taken.set(codes.subarray(row * codeBytes, (row + 1) * codeBytes), place * codeBytes);
+  }
+  return taken;
+}

@@ -1,0 +1,98 @@
+/** The vectors of one partition, of their codes, in the order of its rows: what its graph is built of. */
+
+import { alignedBytes } from "../../../bytes/aligned.js";
+import { decodeHalfFloat } from "../../../bytes/halfFloat.js";
+import type { Codebook } from "../codes/codebook.js";
+import type { Encoder } from "../codes/encoders.js";
+import type { IndexedVectors } from "../codes/indexedVectors.js";
+import {
+  openSpace,
+  type SpaceMemory,
+  type SpaceValues,
+  spaceMemory,
+  type VectorSpace,
+} from "../distance/vectorSpace.js";
+
+export class PartitionVectors {
+  readonly #encoder: Encoder;
+  readonly #indexed: IndexedVectors;
+  readonly rowCount: number;
+  readonly memory: SpaceMemory;
+  readonly #space: VectorSpace;
+  /** What distances in the space are multiplied by for those of the index. */
+  readonly unit: number;
+  #rows = 0;
+
+  /** @param lanes see {@link spaceMemory} */
+  constructor(encoder: Encoder, indexed: IndexedVectors, rowCount: number, lanes: number) {
+    this.#encoder = encoder;
+    this.#indexed = indexed;
+    this.rowCount = rowCount;
+    const { dimension, metric } = indexed;
+    const { model } = encoder;
+    const by = metric === "dot" ? "dot" : "l2";
+    const areSteps = model.kind === "SQ" && by === "l2";
+    const step = model.kind === "SQ" ? (model.end - model.start) / 255 : 1;
+    // Squared distances of vectors of the length 1 are twice those by cosine, which only the vectors themselves have.
+    this.unit = areSteps ? step * step : metric === "cosine" && model.kind === "FLAT" ? 0.5 : 1;
+    const item = areSteps ? "uint8" : "float32";
+    this.memory = spaceMemory({ item, metric: by, dimension, rowCount }, lanes);
+    this.#space = openSpace(this.memory);
+  }
+
+  get isFull(): boolean {
+    return this.#rows === this.rowCount;
+  }
+
+  /** @param codes of the next rows */
+  add(codes: Uint8Array): void {
+    this.#space.put(this.#rows, this.#valuesOf(codes));
+    this.#rows += codes.length / this.#encoder.codeBytes;
+  }
+
+  #valuesOf(codes: Uint8Array): SpaceValues {
+    const { model } = this.#encoder;
+    switch (model.kind) {
+      case "FLAT":
+        return this.#floatsOf(codes);
+      case "SQ": {
+        if (this.#indexed.metric !== "dot") return codes;
+        const step = (model.end - model.start) / 255;
+        return Float32Array.from(codes, (code) => model.start + code * step);
+      }
+      case "PQ":
+        return decodeWords(model, codes);
+    }
+  }
+
+  #floatsOf(codes: Uint8Array): Float32Array {
+    const { buffer, byteOffset, byteLength } = alignedBytes(codes, 8);
+    switch (this.#indexed.item) {
+      case "float16":
+        return Float32Array.from(new Uint16Array(buffer, byteOffset, byteLength / 2), decodeHalfFloat);
+      case "float64":
+        return Float32Array.from(new Float64Array(buffer, byteOffset, byteLength / 8));
+      default:
+        return new Float32Array(buffer, byteOffset, byteLength / 4);
+    }
+  }
+}
+
+/** The codewords that codes stand for, row by row. */
+function decodeWords({ bits, parts, dimension, words }: Codebook, codes: Uint8Array): Float32Array {
+  const width = dimension / parts;
+  const codeBytes = (parts * bits) / 8;
+  const rowCount = codes.length / codeBytes;
+  const values = new Float32Array(rowCount * dimension);
+  for (let row = 0, to = 0; row < rowCount; row++) {
+    for (let part = 0; part < parts; part++) {
+      const code =
+        bits === 8
+          ? codes[row * codeBytes + part]
+          : (codes[row * codeBytes + (part >>> 1)] >>> (4 * (part & 1))) & 15;
+      const from = (part * 2 ** bits + code) * width;
+      for (let index = 0; index < width; index++) values[to++] = words[from + index];
+    }
+  }
+  return values;
+}

@@ -1,0 +1,350 @@
+/**
+ * Writes the files of an index on vectors (ivfFiles.ts): rows come with their partitions and codes, are put in the order of
+ * their partitions, and written; of kinds with graphs, each partition is held until its graph is built.
+ */
+
+import type { Column, FixedColumn, ListColumn } from "../../../arrow/columns/column.js";
+import { takeColumn } from "../../../arrow/columns/takeColumn.js";
+import type { InputBatch } from "../../../arrow/exchange/input.js";
+import { breathe } from "../../../async/eventLoop.js";
+import { Handover } from "../../../async/handover.js";
+import { mapAhead } from "../../../async/parallel.js";
+import { alignedBytes } from "../../../bytes/aligned.js";
+import { InternalError } from "../../../errors.js";
+import { IvfModel, TENSOR_TYPES, Tensor } from "../../../format/vectorIndex.js";
+import {
+  FLOAT32_TYPE,
+  integerWords,
+  LIST_TYPE,
+  UINT32,
+  UINT64_TYPE,
+  uint32Column,
+  writeIndexFile,
+} from "../../indexFile.js";
+import type { IndexRows, IndexTarget, VectorKindName, WrittenIndexFile } from "../../kind.js";
+import type { CodeModel } from "../codes/codes.js";
+import {
+  type Encoder,
+  type EncodingParts,
+  encoderOf,
+  encodeVectors,
+  encodingParts,
+} from "../codes/encoders.js";
+import { type IndexedVectors, vectorsIn } from "../codes/indexedVectors.js";
+import { hasGraphs } from "../codes/vectorKindNames.js";
+import { VectorWork } from "../codes/vectorWork.js";
+import { encodeVector, type Metric, type VectorItem } from "../distance/metric.js";
+import { BuiltGraph, type GraphLevel, MAX_LEVELS } from "../graph/buildGraph.js";
+import { DISTANCES_COLUMN, NEIGHBOURS_COLUMN, VECTOR_ID_COLUMN } from "../graph/graphFiles.js";
+import { AUXILIARY_FILE, INDEX_FILE, ROW_ID_COLUMN } from "./ivfFiles.js";
+import { PartitionedRows } from "./partitionedRows.js";
+import { PartitionVectors } from "./partitionVectors.js";
+
+/** Rows of a graph that are written at once. */
+const GRAPH_BATCH_ROWS = 8192;
+const DEFAULT_M = 20;
+const DEFAULT_EF_CONSTRUCTION = 300;
+const SEED = 42;
+
+/** Settings of an index on vectors. */
+export interface VectorParameters {
+  readonly distanceType: Metric;
+  readonly numPartitions?: number;
+  readonly targetPartitionSize?: number;
+  readonly sampleRate?: number;
+  readonly maxIterations?: number;
+  readonly numSubVectors?: number;
+  readonly numBits?: number;
+  readonly m?: number;
+  readonly efConstruction?: number;
+}
+
+/** What rows are put into partitions and encoded by. */
+export interface IvfModelParts {
+  readonly kind: VectorKindName;
+  readonly indexed: IndexedVectors;
+  /** One behind the other. */
+  readonly centroids: Float32Array;
+  readonly model: CodeModel;
+}
+
+/** @param fill adds the rows, with their partitions and codes */
+export async function writeIvf(
+  parts: IvfModelParts,
+  fill: (rows: PartitionedRows, encoding: VectorEncoding) => Promise<void>,
+  target: IndexTarget,
+): Promise<readonly WrittenIndexFile[]> {
+  const { indexed, centroids, model } = parts;
+  const work = new VectorWork(target.workers, target.signal);
+  const encodingOf = encodingParts(model, indexed, centroids, work);
+  const encoder = encoderOf(encodingOf);
+  const count = centroids.length / indexed.dimension;
+  const rows = new PartitionedRows(count, encoder.codeBytes, () => target.temporaryFile());
+  try {
+    await fill(rows, { parts: encodingOf, encoder, work });
+    return await writeFiles(parts, target, rows, encoder, work);
+  } finally {
+    await rows.discard();
+  }
+}
+
+async function writeFiles(
+  parts: IvfModelParts,
+  target: IndexTarget,
+  partitioned: PartitionedRows,
+  encoder: Encoder,
+  work: VectorWork,
+): Promise<readonly WrittenIndexFile[]> {
+  const { kind, indexed } = parts;
+  const { lengths } = partitioned;
+  const inOrder = partitioned.inOrder();
+  if (!hasGraphs(kind)) {
+    const rows = await writeRows(target, inOrder, indexed, encoder, lengths);
+    return [await writeModel(parts, target), rows];
+  }
+  // Both files are written at once: the rows of a partition, then its graph.
+  const handover = new Handover<IndexRows>();
+  const rows = writeRows(target, handover, indexed, encoder, lengths);
+  const graphs = writeGraphs(parts, target, inOrder, { encoder, lengths, work }, handover);
+  const ended = [rows, graphs].map((each) =>
+    each.catch((error: unknown) => {
+      handover.fail(error);
+      throw error;
+    }),
+  );
+  const failures = await Promise.allSettled(ended);
+  for (const each of failures) if (each.status === "rejected") throw each.reason;
+  return [await graphs, await rows];
+}
+
+/** What rows are encoded by, and where. */
+export interface VectorEncoding {
+  readonly parts: EncodingParts;
+  readonly encoder: Encoder;
+  readonly work: VectorWork;
+}
+
+/** Batches that are encoded at a time where there are threads: while one ends, they begin the next. */
+const BATCHES_AHEAD = 2;
+
+/** Puts rows of a table into partitions. */
+export async function addRows(
+  rows: AsyncIterable<IndexRows>,
+  target: IndexTarget,
+  { parts, encoder, work }: VectorEncoding,
+  into: PartitionedRows,
+): Promise<void> {
+  const encode = async ({ values, ids, rowCount }: IndexRows) => {
+    const { vectors, rows: kept } = vectorsIn(parts.indexed, values, (length) => work.floats(length));
+    const own = kept.length === rowCount ? ids : takeColumn(ids, kept);
+    return { ...(await encodeVectors(parts, encoder, vectors, work)), ids: idBytes(own), rowCount };
+  };
+  const maxWeight = work.threads === 0 ? 1 : BATCHES_AHEAD;
+  const limit = { weigh: () => 1, maxWeight, signal: target.signal };
+  let done = 0;
+  for await (const { rowCount, ...encoded } of mapAhead(rows, encode, limit)) {
+    if (encoded.partitions.length > 0) await into.add(encoded);
+    done += rowCount;
+    target.progress?.(done);
+    await breathe();
+  }
+}
+
+/** @throws InternalError for a column that holds no ids */
+export function idBytes(ids: Column): Uint8Array {
+  if (ids.kind !== "fixed" || ids.byteWidth !== 8)
+    throw new InternalError("ids of rows are integers of 8 bytes");
+  return ids.values.subarray(0, ids.length * 8);
+}
+
+// ------------------------------------------------------------------------------------------------- files
+
+const tensorOf = (item: VectorItem, dimension: number, values: Float32Array): Tensor =>
+  Tensor.create({
+    dataType: TENSOR_TYPES.indexOf(item),
+    shape: [values.length / dimension, dimension],
+    data: encodeVector(item, Float64Array.from(values)),
+  });
+
+function writeModel(parts: IvfModelParts, target: IndexTarget): Promise<WrittenIndexFile> {
+  const { kind, indexed, centroids } = parts;
+  const { item, dimension, metric } = indexed;
+  const count = centroids.length / dimension;
+  const model = IvfModel.create({
+    offsets: new Array(count).fill(0),
+    lengths: new Array(count).fill(0),
+    centroids: tensorOf(item, dimension, centroids),
+  });
+  const columns = [{ name: "__flat_marker", type: UINT64_TYPE }];
+  return writeIndexFile(target, INDEX_FILE, columns, noRows(), async (file) => {
+    const place = await file.addGlobalBuffer(IvfModel.encode(model));
+    file.addMetadata("lance:index", JSON.stringify({ type: kind, distance_type: metric }));
+    file.addMetadata("lance:ivf", String(place));
+    file.addMetadata("lance:flat", JSON.stringify(new Array(count).fill("")));
+  });
+}
+
+async function* noRows(): AsyncGenerator<InputBatch, void, undefined> {}
+
+function writeRows(
+  target: IndexTarget,
+  sorted: AsyncIterable<IndexRows>,
+  { metric }: IndexedVectors,
+  encoder: Encoder,
+  lengths: Uint32Array,
+): Promise<WrittenIndexFile> {
+  const { column, codeType, codeLength, codeBytes } = encoder;
+  const columns = [
+    { name: ROW_ID_COLUMN, type: UINT64_TYPE, nullable: true },
+    {
+      name: column,
+      type: { kind: "fixedSizeList", of: codeType, size: codeLength } as const,
+      nullable: encoder.isNullable,
+    },
+  ];
+  async function* batches(): AsyncGenerator<InputBatch, void, undefined> {
+    for await (const { ids, codes, rowCount } of sorted) {
+      const { values } = codes as FixedColumn;
+      const items: FixedColumn = {
+        kind: "fixed",
+        length: rowCount * codeLength,
+        validity: null,
+        byteWidth: codeBytes / codeLength,
+        values: alignedBytes(values, 8),
+      };
+      const list = {
+        kind: "fixedSizeList",
+        length: rowCount,
+        validity: null,
+        dimension: codeLength,
+        items,
+      } as const;
+      yield { columns: [ids, list], rowCount };
+    }
+  }
+  return writeIndexFile(target, AUXILIARY_FILE, columns, batches(), async (file) => {
+    const model = IvfModel.create({ offsets: startsOf(lengths), lengths: [...lengths] });
+    const place = await file.addGlobalBuffer(IvfModel.encode(model));
+    const codebook =
+      encoder.codebook === null ? 0 : await file.addGlobalBuffer(Tensor.encode(encoder.codebook));
+    file.addMetadata("distance_type", metric);
+    file.addMetadata("lance:ivf", String(place));
+    file.addMetadata("storage_metadata", JSON.stringify([JSON.stringify(encoder.storage(codebook))]));
+  });
+}
+
+/** Where parts of such lengths begin. */
+function startsOf(lengths: Iterable<number>): number[] {
+  const starts: number[] = [];
+  let next = 0;
+  for (const length of lengths) {
+    starts.push(next);
+    next += length;
+  }
+  return starts;
+}
+
+// ------------------------------------------------------------------------------------------------ graphs
+
+/** Writes the model with the graphs, and hands on the rows that these are built of. */
+function writeGraphs(
+  { kind, indexed, centroids }: IvfModelParts,
+  target: IndexTarget,
+  sorted: AsyncIterable<IndexRows>,
+  { encoder, lengths, work }: { encoder: Encoder; lengths: Uint32Array; work: VectorWork },
+  handover: Handover<IndexRows>,
+): Promise<WrittenIndexFile> {
+  const { m = DEFAULT_M, efConstruction = DEFAULT_EF_CONSTRUCTION } =
+    target.parameters as unknown as VectorParameters;
+  const settings = { m, efConstruction, seed: SEED };
+  const texts: string[] = [];
+  const graphRows: number[] = [];
+  async function* batches(): AsyncGenerator<InputBatch, void, undefined> {
+    for await (const vectors of partitionsOf(sorted, indexed, encoder, lengths, handover, work.lanes)) {
+      const graph = await BuiltGraph.of(vectors.memory, vectors.rowCount, settings, work);
+      const counts = vectors.rowCount === 0 ? new Array<number>(MAX_LEVELS).fill(0) : graph.levelCounts();
+      const total = counts.reduce((sum, count) => sum + count, 0);
+      texts.push(
+        JSON.stringify({
+          entry_point: graph.entryPoint,
+          params: { max_level: MAX_LEVELS, m, ef_construction: efConstruction, prefetch_distance: 2 },
+          level_offsets: [...startsOf(counts), total],
+        }),
+      );
+      graphRows.push(total);
+      for (const level of graph.levels(GRAPH_BATCH_ROWS)) {
+        yield batchOf(level, vectors.unit);
+        await breathe();
+      }
+    }
+    handover.end();
+  }
+  const columns = [
+    { name: VECTOR_ID_COLUMN, type: UINT32, nullable: true },
+    { name: NEIGHBOURS_COLUMN, type: LIST_TYPE, item: UINT32, nullable: true },
+    { name: DISTANCES_COLUMN, type: LIST_TYPE, item: FLOAT32_TYPE, nullable: true },
+  ];
+  return writeIndexFile(target, INDEX_FILE, columns, batches(), async (file) => {
+    const { item, dimension, metric } = indexed;
+    const model = IvfModel.create({
+      offsets: startsOf(graphRows),
+      lengths: graphRows,
+      centroids: tensorOf(item, dimension, centroids),
+    });
+    const place = await file.addGlobalBuffer(IvfModel.encode(model));
+    file.addMetadata("lance:index", JSON.stringify({ type: kind, distance_type: metric }));
+    file.addMetadata("lance:ivf", String(place));
+    file.addMetadata("lance:hnsw", JSON.stringify(texts));
+  });
+}
+
+/** The vectors of each partition in their order, empty ones included; their rows are handed on. */
+async function* partitionsOf(
+  sorted: AsyncIterable<IndexRows>,
+  indexed: IndexedVectors,
+  encoder: Encoder,
+  lengths: Uint32Array,
+  handover: Handover<IndexRows>,
+  lanes: number,
+): AsyncGenerator<PartitionVectors, void, undefined> {
+  let partition = 0;
+  let vectors: PartitionVectors | null = null;
+  for await (const rows of sorted) {
+    const numbers = integerWords(rows.values, "rows of an index");
+    const { values } = rows.codes as FixedColumn;
+    for (let start = 0; start < rows.rowCount; ) {
+      while (numbers[start] !== partition || vectors === null) {
+        if (vectors !== null) partition++;
+        // All rows have been counted by the time that the first of them are sorted.
+        vectors = new PartitionVectors(encoder, indexed, lengths[partition], lanes);
+        if (lengths[partition] === 0) yield vectors;
+      }
+      let end = start + 1;
+      while (end < rows.rowCount && numbers[end] === partition) end++;
+      const { codeBytes } = encoder;
+      vectors.add(values.subarray(start * codeBytes, end * codeBytes));
+      if (vectors.isFull) yield vectors;
+      start = end;
+    }
+    await handover.put(rows);
+  }
+  if (vectors?.isFull === false) throw new InternalError("rows of a partition are missing");
+  if (vectors !== null) partition++;
+  for (; partition < lengths.length; partition++) yield new PartitionVectors(encoder, indexed, 0, 1);
+}
+
+/** @param unit what the distances are multiplied by */
+function batchOf({ rows, starts, neighbours, distances }: GraphLevel, unit: number): InputBatch {
+  const offsets = new Int32Array(starts.buffer, starts.byteOffset, starts.length);
+  if (unit !== 1) for (let at = 0; at < distances.length; at++) distances[at] *= unit;
+  const list = (items: FixedColumn): ListColumn => ({
+    kind: "list",
+    length: rows.length,
+    validity: null,
+    offsets,
+    items,
+  });
+  const floats = uint32Column(new Uint32Array(distances.buffer, distances.byteOffset, distances.length));
+  const columns = [uint32Column(rows), list(uint32Column(neighbours)), list(floats)];
+  return { columns, rowCount: rows.length };
+}

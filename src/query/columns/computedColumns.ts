@@ -1,0 +1,58 @@
+/** Columns of a result that expressions compute, batch by batch. */
+
+import type { Field } from "apache-arrow";
+import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
+import type { BoundExpression } from "../../expression/expression.js";
+import { fieldOfValues, withoutDictionaries } from "../../expression/values/valueField.js";
+import type { ColumnSource } from "./columnReads.js";
+import { addressesAmong, type RowNumbers } from "./systemColumns.js";
+
+/** An expression, and where the columns that it needs come from, in its order. */
+export interface Computation {
+  readonly expression: BoundExpression;
+  /** The expression as it was written. */
+  readonly text: string;
+  readonly inputs: readonly ColumnSource[];
+}
+
+/** Whether the addresses of rows, and what a search found with them, are needed to make the columns. */
+export const needAddresses = (sources: Iterable<ColumnSource>): boolean =>
+  [...sources].some(({ kind }) => kind !== "stored");
+
+/**
+ * Columns of some rows.
+ * @param columns the outputs that were read; addresses after them where some source needs them
+ */
+export async function columnsFrom(
+  sources: readonly ColumnSource[],
+  numbers: RowNumbers,
+  columns: readonly Column[],
+): Promise<Column[]> {
+  const made: Column[] = [];
+  for (const source of sources) {
+    if (source.kind === "stored") made.push(columns[source.output]);
+    else if (source.kind === "found") made.push(columns[columns.length - 1 - source.beforeAddresses]);
+    else made.push(await numbers.column(source.which, addressesAmong(columns) satisfies FixedColumn));
+  }
+  return made;
+}
+
+/** Computes a column of some rows. */
+export async function compute(
+  { expression, inputs }: Computation,
+  numbers: RowNumbers,
+  columns: readonly Column[],
+  rowCount: number,
+): Promise<Column> {
+  const own = await columnsFrom(inputs, numbers, columns);
+  return withoutDictionaries(expression.evaluate(own, rowCount));
+}
+
+/**
+ * The field of a column that an expression computes.
+ * @throws UnsupportedError for a type that can only be read, not computed
+ */
+export function computedField(name: string, { type }: BoundExpression): Field {
+  return arrowFieldFromLogical(fieldOfValues(name, type, "columns"), name);
+}

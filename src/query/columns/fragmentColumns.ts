@@ -1,0 +1,50 @@
+/** Opens the files in which a fragment stores the columns of a query. */
+
+import { CorruptFileError } from "../../errors.js";
+import type { DataFileMetadata } from "../../file/container/reader.js";
+import type { PageSource } from "../../file/pages/pageRows.js";
+import type { DataFragment } from "../../format/table.js";
+import type { SketchStore } from "../../indexes/vector/sketches/sketchStore.js";
+import type { ReadLeaf } from "../../rows/leafPlan.js";
+import { type OpenColumns, openColumns } from "../../rows/openColumns.js";
+
+/** Gives access to the files of a version's fragments. */
+export interface FragmentSource extends PageSource {
+  /**
+   * The metadata of a data file of a fragment; cached.
+   * @param isScanned whether most of the file will be read
+   */
+  openDataFile(path: string, isScanned?: boolean): Promise<DataFileMetadata>;
+  /** Absolute path of a file that a manifest names. */
+  resolve(file: DataFragment["files"][number]): string | Promise<string>;
+  /** Sorted physical offsets of the rows deleted from a fragment, or null if there are none. */
+  readDeletions(fragment: DataFragment): Promise<Uint32Array | null>;
+  /** Sketches of vectors; absent where there are none. */
+  readonly sketches?: SketchStore;
+}
+
+/**
+ * The place of each leaf in the fragment, or null if the fragment lacks it: all its values are then null.
+ * @param isScanned whether most of the fragment will be read
+ * @throws UnsupportedError for blobs of a type that is not supported, and for fixed-size lists of structs in files of
+ *   2.0; CorruptFileError
+ */
+export function openFragment(
+  source: FragmentSource,
+  { files, physicalRows }: DataFragment,
+  leaves: readonly ReadLeaf[],
+  isScanned = false,
+): Promise<OpenColumns> {
+  const open = async (stored: DataFragment["files"][number]): Promise<DataFileMetadata> => {
+    const file = await source.openDataFile(await source.resolve(stored), isScanned);
+    if (file.rowCount === physicalRows) return file;
+    const reason = `holds ${file.rowCount} rows, its manifest says ${physicalRows}`;
+    throw new CorruptFileError(file.path, 0, reason);
+  };
+  const columnFiles = files.map((stored) => ({
+    fieldIds: stored.fields,
+    columnIndexes: stored.columnIndices,
+    open: () => open(stored),
+  }));
+  return openColumns(columnFiles, leaves);
+}

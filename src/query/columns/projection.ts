@@ -1,0 +1,236 @@
+/**
+ * Resolves the columns a query returns against a version's schema, before anything is read. Pure.
+ *
+ * A selection names columns of the table by their paths, columns that every row has besides (`systemColumns.ts`), and
+ * expressions; `*` stands for all columns of the table. A name matches like one in a filter: in any case where no other
+ * column has it. A column is returned under the text that names it, backticks and all.
+ */
+
+import { Field as ArrowField, Schema } from "apache-arrow";
+import type { Column } from "../../arrow/columns/column.js";
+import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
+import { InvalidInputError, TableColumnNotFoundError } from "../../errors.js";
+import { type Expression, isExpression } from "../../expression/build.js";
+import { bindExpression } from "../../expression/expression.js";
+import { formatFieldPath, parseFieldPath } from "../../ident.js";
+import type { ColumnSelection, FilterParameters } from "../../namespace/queries.js";
+import { type FieldChain, planLeaves } from "../../rows/leafPlan.js";
+import type { TableField } from "../../schema/schema.js";
+import { ColumnReads, type ColumnSource, type RowsPlan } from "./columnReads.js";
+import { type Computation, columnsFrom, compute, computedField, needAddresses } from "./computedColumns.js";
+import { type FoundColumn, foundField, QUERY_INDEX } from "./foundColumns.js";
+import { type RowNumbers, type SystemColumn, spelledPath, systemField } from "./systemColumns.js";
+
+const ROW_ID: SystemColumn = "_rowid";
+/** Stands for all columns of the table in a list of names. */
+const WILDCARD = "*";
+
+/** A column that a query returns. */
+export type ReturnedColumn = ColumnSource | ({ readonly kind: "computed" } & Computation);
+
+/** The columns that a query returns, and what is read for them. */
+export interface Projection extends RowsPlan {
+  /** One path may be wanted under several names. */
+  readonly returned: readonly ReturnedColumn[];
+  readonly schema: Schema;
+}
+
+export interface SelectionOptions {
+  /** Whether row ids are returned, as the last column, unless the selection has a column of their name. */
+  readonly withRowId?: boolean;
+  /** Maximum columns that a selection may name, unless the table itself has more fields. Default: no bound. */
+  readonly maxColumns?: number;
+  /** Values of the parameters in expressions. */
+  readonly parameters?: FilterParameters;
+}
+
+/**
+ * @param reads of the table's fields: collects what the columns are made of
+ * @throws TableColumnNotFoundError for a path that is not in the schema, InvalidInputError for a malformed one and for
+ *   too many, UnsupportedError for a column of a type this build does not read; for expressions as `bindExpression`
+ */
+export function selectColumns(
+  fields: readonly TableField[],
+  reads: ColumnReads,
+  schemaMetadata: ReadonlyMap<string, string>,
+  selection: ColumnSelection | undefined,
+  { withRowId = false, maxColumns = Number.POSITIVE_INFINITY, parameters = {} }: SelectionOptions = {},
+): Projection {
+  const wanted = wantedColumns(fields, selection);
+  if (wanted.length > maxColumns && wanted.length > countFields(fields)) {
+    throw new InvalidInputError(`columns: ${wanted.length} are named; at most ${maxColumns} are returned`);
+  }
+  const resolver = new Resolver(reads, parameters);
+  const names = new Set<string>();
+  const returned: ReturnedColumn[] = [];
+  const arrowFields: ArrowField[] = [];
+  const foundIn = (column: FoundColumn): [ReturnedColumn, ArrowField] => [
+    reads.source([column.name]),
+    foundField(column, column.name),
+  ];
+  const add = (column: ReturnedColumn, field: ArrowField) => {
+    if (names.has(field.name)) {
+      throw new InvalidInputError(`columns: ${formatFieldPath([field.name])} appears twice`);
+    }
+    names.add(field.name);
+    returned.push(column);
+    arrowFields.push(field);
+  };
+  const resolved = wanted.map(({ what, name }) =>
+    name === null ? resolver.named(what) : resolver.aliased(what, name),
+  );
+  const named = new Set(resolved.map(({ field }) => field.name));
+  const unnamed = reads.found.filter(({ name }) => !named.has(name));
+  for (const each of unnamed) if (each === QUERY_INDEX) add(...foundIn(each));
+  for (const { column, field } of resolved) add(column, field);
+  for (const each of unnamed) if (each !== QUERY_INDEX) add(...foundIn(each));
+  if (withRowId && !names.has(ROW_ID)) add({ kind: "system", which: ROW_ID }, systemField(ROW_ID));
+  const sources = returned.flatMap((column) => (column.kind === "computed" ? column.inputs : [column]));
+  return {
+    ...reads.plan(),
+    withAddresses: needAddresses(sources),
+    measured: sources.flatMap((source) => (source.kind === "stored" ? [source.output] : [])),
+    returned,
+    schema: new Schema(arrowFields, new Map(schemaMetadata)),
+  };
+}
+
+/** As {@link selectColumns}, for a query that reads nothing else. */
+export const resolveProjection = (
+  fields: readonly TableField[],
+  schemaMetadata: ReadonlyMap<string, string>,
+  selection: ColumnSelection | undefined,
+  options?: SelectionOptions,
+): Projection => selectColumns(fields, new ColumnReads(fields), schemaMetadata, selection, options);
+
+/** Number of fields, nested ones included. */
+function countFields(fields: readonly TableField[]): number {
+  return fields.reduce((count, { children }) => count + countFields(children), fields.length);
+}
+
+/**
+ * Makes the columns to return of some rows.
+ * @param columns the outputs that were read, and the addresses after them if the projection needs them
+ */
+export async function returnedColumns(
+  { returned }: Projection,
+  numbers: RowNumbers,
+  columns: readonly Column[],
+  rowCount: number,
+): Promise<Column[]> {
+  const made: Column[] = [];
+  for (const column of returned) {
+    made.push(
+      column.kind === "computed"
+        ? await compute(column, numbers, columns, rowCount)
+        : (await columnsFrom([column], numbers, columns))[0],
+    );
+  }
+  return made;
+}
+
+/** Number of the parts of all expressions of a projection. */
+export const computationSize = ({ returned }: Projection): number =>
+  returned.reduce((sum, column) => sum + (column.kind === "computed" ? column.expression.size : 0), 0);
+
+/**
+ * The projection of all columns, with JSON as the JSONB that files hold: for copying rows from files to files.
+ * @throws UnsupportedError for a column of a type this build does not read
+ */
+export function storedProjection(fields: readonly TableField[]): Projection {
+  const projection = resolveProjection(fields, new Map(), undefined);
+  const chains = fields.map((field): FieldChain => [field]);
+  return { ...projection, ...planLeaves(chains, "jsonb") };
+}
+
+// --------------------------------------------------------------------------------------------- selections
+
+/** A path or an expression, and the name to return it under; null for its own. */
+interface WantedColumn {
+  readonly what: string | Expression;
+  readonly name: string | null;
+}
+
+function wantedColumns(
+  fields: readonly TableField[],
+  selection: ColumnSelection | undefined,
+): WantedColumn[] {
+  const all = fields.map(({ name }): WantedColumn => ({ what: formatFieldPath([name]), name }));
+  if (selection === undefined || selection === null) return all;
+  const hasWildcard = !fields.some(({ name }) => name === WILDCARD);
+  const columns = (names: readonly unknown[]): WantedColumn[] =>
+    names.flatMap((what) => (hasWildcard && what === WILDCARD ? all : column(what, null)));
+  const column = (what: unknown, name: string | null): WantedColumn => {
+    if (typeof what === "string" || isExpression(what)) return { what, name };
+    throw new InvalidInputError("columns: must be strings or expressions");
+  };
+  if (isList(selection)) return columns(selection);
+  const { columnNames, columnAliases } = selection;
+  if (isList(columnNames)) return columns(columnNames);
+  if (isPresent(columnAliases) && !isPresent(columnNames) && typeof columnAliases === "object") {
+    return Object.entries(columnAliases).map(([name, what]) => column(what, name));
+  }
+  throw new InvalidInputError("columns: must be a list of paths, columnNames or columnAliases");
+}
+
+const isPresent = <Value>(value: Value): value is NonNullable<Value> => value !== undefined && value !== null;
+
+const isList = (selection: unknown): selection is readonly unknown[] => Array.isArray(selection);
+
+interface ResolvedColumn {
+  readonly column: ReturnedColumn;
+  readonly field: ArrowField;
+}
+
+class Resolver {
+  readonly #reads: ColumnReads;
+  readonly #parameters: FilterParameters;
+
+  constructor(reads: ColumnReads, parameters: FilterParameters) {
+    this.#reads = reads;
+    this.#parameters = parameters;
+  }
+
+  /** A column under its own name. */
+  named(what: string | Expression): ResolvedColumn {
+    if (typeof what !== "string") return this.#bound(what, what.toString());
+    const segments = spelledPath(parseFieldPath(what), this.#reads.named, "columns");
+    return this.#stored(segments, what);
+  }
+
+  /** A path or an expression under another name. */
+  aliased(what: string | Expression, name: string): ResolvedColumn {
+    const segments = typeof what === "string" ? this.#exactPath(what) : null;
+    return segments === null ? this.#bound(what, name) : this.#stored(segments, name);
+  }
+
+  /** The segments of a text that is the exact path of a column; null for all else. */
+  #exactPath(text: string): readonly string[] | null {
+    try {
+      const segments = parseFieldPath(text);
+      this.#reads.chain(segments);
+      return segments;
+    } catch (error) {
+      if (error instanceof InvalidInputError || error instanceof TableColumnNotFoundError) return null;
+      throw error;
+    }
+  }
+
+  #bound(what: string | Expression, name: string): ResolvedColumn {
+    const expression = bindExpression(what, this.#parameters, this.#reads.bindable, "columns");
+    if (expression.column !== null) return this.#stored(expression.column, name);
+    const inputs = expression.paths.map((path) => this.#reads.source(path));
+    const column: ReturnedColumn = { kind: "computed", expression, text: String(what), inputs };
+    return { column, field: computedField(name, expression) };
+  }
+
+  #stored(segments: readonly string[], name: string): ResolvedColumn {
+    const source = this.#reads.source(segments);
+    if (source.kind === "system") return { column: source, field: systemField(name) };
+    if (source.kind === "found") return { column: source, field: foundField(source.column, name) };
+    const chain = this.#reads.chain(segments);
+    const { type, metadata } = arrowFieldFromLogical(chain[chain.length - 1], formatFieldPath(segments));
+    const nullable = chain.some((field) => field.nullable);
+    return { column: source, field: new ArrowField(name, type, nullable, metadata) };
+  }
+}

@@ -1,0 +1,297 @@
+/**
+ * The columns that every row has besides those of its table. None is stored as a column: they are made of the places of
+ * rows and of what the manifest knows about them.
+ *
+ *     _rowid                         the address, or in a table with stable row ids the id that a row keeps when it moves
+ *     _rowaddr                       the address: the fragment's id in the upper 32 bits, the physical row in the lower
+ *     _rowoffset                     the row's number among the live rows of the version
+ *     _row_created_at_version        the version that added the row
+ *     _row_last_updated_at_version   the version that last changed it
+ */
+
+import { Field, Uint64 } from "apache-arrow";
+import type { FixedColumn } from "../../arrow/columns/column.js";
+import { CorruptFileError, InvalidInputError, UnsupportedError } from "../../errors.js";
+import { type TypedField, UINT64 } from "../../expression/values/types.js";
+import type { DataFragment, Manifest } from "../../format/table.js";
+import { formatFieldPath } from "../../ident.js";
+import { lowerBound } from "../../rows/rowPositions.js";
+import {
+  decodeRowIds,
+  decodeRowVersions,
+  UNKNOWN_ROW_VERSION,
+  type ValueRuns,
+} from "../../table/fragments/rowSequences.js";
+import { liveRowCount } from "../../table/fragments/statistics.js";
+import { hasStableRowIds } from "../../table/versions/flags.js";
+import type { FragmentSource } from "./fragmentColumns.js";
+
+const NAMES = [
+  "_rowid",
+  "_rowaddr",
+  "_rowoffset",
+  "_row_created_at_version",
+  "_row_last_updated_at_version",
+] as const;
+
+export type SystemColumn = (typeof NAMES)[number];
+
+/** The columns as fields that expressions may name. */
+export const SYSTEM_FIELDS: readonly TypedField[] = NAMES.map((name) => ({
+  name,
+  type: UINT64,
+  children: [],
+}));
+
+/** The column of this very name. */
+export const systemColumn = (name: string): SystemColumn | undefined => NAMES.find((known) => known === name);
+
+/**
+ * A path with its column as the schema spells it: in any case where no other column has the name. Paths that lead nowhere
+ * stay as they are.
+ * @throws InvalidInputError for a name with several meanings
+ */
+export function spelledPath(
+  segments: readonly string[],
+  fields: readonly { readonly name: string }[],
+  label: string,
+): readonly string[] {
+  const [first, ...members] = segments;
+  const all = [...fields.map(({ name }) => name), ...NAMES];
+  if (all.includes(first)) return segments;
+  const folded = first.toLowerCase();
+  const found = all.filter((name) => name.toLowerCase() === folded);
+  if (found.length > 1) {
+    const names = found.join(", ");
+    throw new InvalidInputError(`${label}: ${formatFieldPath([first])} may mean any of the columns ${names}`);
+  }
+  return found.length === 0 ? segments : [found[0], ...members];
+}
+
+export const systemField = (name: string): Field => new Field(name, new Uint64(), true);
+
+/** Bytes of a value of a system column. */
+const VALUE_BYTES = 8;
+
+/** Values that are known for runs of rows, looked up by physical row. */
+interface RunTable extends ValueRuns {
+  /** First row of each run. */
+  readonly starts: Uint32Array;
+}
+
+/** What is known of the rows of a fragment; members are found when they are first needed. */
+interface FragmentNumbers {
+  readonly fragment: DataFragment;
+  /** Live rows of the fragments before; null until they were counted. */
+  firstOffset: number | null;
+  /** Sorted physical offsets; undefined until they were read. */
+  deleted: Uint32Array | null | undefined;
+  readonly runs: Map<SystemColumn, RunTable>;
+}
+
+/** Makes system columns of the addresses of rows. What it finds out about a fragment it keeps. */
+export class RowNumbers {
+  readonly #source: FragmentSource;
+  readonly #manifest: Manifest;
+  /** Of the manifest, for errors. */
+  readonly #path: string;
+  readonly #byId: Map<number, FragmentNumbers>;
+  readonly #hasStableIds: boolean;
+
+  constructor(source: FragmentSource, manifest: Manifest, path: string) {
+    this.#source = source;
+    this.#manifest = manifest;
+    this.#path = path;
+    this.#hasStableIds = hasStableRowIds(manifest);
+    this.#byId = new Map();
+  }
+
+  /** Whether ids differ from addresses. */
+  get hasStableIds(): boolean {
+    return this.#hasStableIds;
+  }
+
+  /**
+   * The values of a system column for rows, in their order.
+   * @param addresses as {@link addressWords} has them
+   * @throws CorruptFileError where the manifest does not say what it has to
+   */
+  async column(which: SystemColumn, addresses: FixedColumn): Promise<FixedColumn> {
+    if (which === "_rowaddr" || (which === "_rowid" && !this.#hasStableIds)) return addresses;
+    const places = addressWords(addresses);
+    const words = new Uint32Array(places.length);
+    let known: FragmentNumbers | null = null;
+    let fragmentId = -1;
+    for (let start = 0; start < places.length; ) {
+      if (known === null || places[start + 1] !== fragmentId) {
+        fragmentId = places[start + 1];
+        known = this.#fragment(fragmentId);
+        if (which === "_rowoffset") await this.#countBefore(known);
+      }
+      let end = start + 2;
+      while (end < places.length && places[end + 1] === fragmentId) end += 2;
+      if (which === "_rowoffset") fillOffsets(known, places, words, start, end);
+      else fillRuns(this.#runs(known, which), places, words, start, end);
+      start = end;
+    }
+    return fixedWords(words);
+  }
+
+  #fragment(id: number): FragmentNumbers {
+    if (this.#byId.size === 0) {
+      for (const fragment of this.#manifest.fragments) {
+        const runs = new Map<SystemColumn, RunTable>();
+        this.#byId.set(fragment.id, { fragment, firstOffset: null, deleted: undefined, runs });
+      }
+    }
+    const known = this.#byId.get(id);
+    if (known === undefined) throw new CorruptFileError(this.#path, 0, `there is no fragment ${id}`);
+    return known;
+  }
+
+  async #countBefore(wanted: FragmentNumbers): Promise<void> {
+    if (wanted.firstOffset === null) {
+      let live = 0;
+      for (const known of this.#byId.values()) {
+        if (known.firstOffset === null) known.firstOffset = live;
+        if (known === wanted) break;
+        const { deletionFile } = known.fragment;
+        // Old writers record no number of deleted rows.
+        if (deletionFile?.numDeletedRows === 0) await this.#readDeleted(known);
+        live =
+          known.firstOffset +
+          (known.deleted == null
+            ? liveRowCount(known.fragment)
+            : known.fragment.physicalRows - known.deleted.length);
+      }
+    }
+    await this.#readDeleted(wanted);
+  }
+
+  async #readDeleted(known: FragmentNumbers): Promise<void> {
+    if (known.deleted !== undefined) return;
+    const { fragment } = known;
+    known.deleted = fragment.deletionFile === undefined ? null : await this.#source.readDeletions(fragment);
+  }
+
+  #runs(known: FragmentNumbers, which: SystemColumn): RunTable {
+    let table = known.runs.get(which);
+    if (table === undefined) {
+      table = runTable(this.#decode(known.fragment, which));
+      known.runs.set(which, table);
+    }
+    return table;
+  }
+
+  #decode(fragment: DataFragment, which: SystemColumn): ValueRuns {
+    const { physicalRows } = fragment;
+    if (which === "_rowid") return rowIdsOf(fragment, this.#path);
+    const isExternal =
+      which === "_row_created_at_version"
+        ? fragment.externalCreatedAtVersions
+        : fragment.externalLastUpdatedAtVersions;
+    if (isExternal !== undefined) throw inOwnFile(fragment);
+    const bytes =
+      which === "_row_created_at_version"
+        ? fragment.inlineCreatedAtVersions
+        : fragment.inlineLastUpdatedAtVersions;
+    if (bytes !== undefined) return decodeRowVersions(bytes, physicalRows, this.#path);
+    return { step: 0, values: [UNKNOWN_ROW_VERSION], counts: [physicalRows] };
+  }
+}
+
+/**
+ * The stable ids of the rows of a fragment.
+ * @param path of the manifest, for errors
+ * @throws CorruptFileError where the manifest does not say what it has to
+ */
+export function rowIdsOf(fragment: DataFragment, path: string): ValueRuns {
+  const { id, physicalRows, inlineRowIds, externalRowIds } = fragment;
+  if (externalRowIds !== undefined) throw inOwnFile(fragment);
+  if (inlineRowIds !== undefined) return decodeRowIds(inlineRowIds, physicalRows, path);
+  throw new CorruptFileError(path, 0, `fragment ${id} has no row ids, and the table's are stable`);
+}
+
+const inOwnFile = ({ id }: DataFragment): UnsupportedError =>
+  new UnsupportedError(
+    `fragment ${id}: row ids and versions in files of their own are not supported by this release`,
+  );
+
+/** The words of row addresses: the physical row, and the fragment's id. */
+export function addressWords({ values }: FixedColumn): Uint32Array {
+  return new Uint32Array(values.buffer, values.byteOffset, values.length >>> 2);
+}
+
+/** The addresses of physical rows of a fragment. */
+export function addressesOf(fragmentId: number, rows: Uint32Array): FixedColumn {
+  const words = new Uint32Array(2 * rows.length);
+  for (let row = 0; row < rows.length; row++) {
+    words[2 * row] = rows[row];
+    words[2 * row + 1] = fragmentId;
+  }
+  return fixedWords(words);
+}
+
+/** The last column of some rows, which holds their addresses. */
+export function addressesAmong(columns: readonly unknown[]): FixedColumn {
+  return columns[columns.length - 1] as FixedColumn;
+}
+
+function fixedWords(words: Uint32Array): FixedColumn {
+  return {
+    kind: "fixed",
+    length: words.length / 2,
+    validity: null,
+    byteWidth: VALUE_BYTES,
+    values: new Uint8Array(words.buffer),
+  };
+}
+
+function fillOffsets(
+  { deleted, firstOffset }: FragmentNumbers,
+  places: Uint32Array,
+  words: Uint32Array,
+  start: number,
+  end: number,
+): void {
+  const first = firstOffset ?? 0;
+  const gone = deleted ?? new Uint32Array(0);
+  let before = 0;
+  let lastRow = -1;
+  for (let at = start; at < end; at += 2) {
+    const row = places[at];
+    if (row <= lastRow) before = lowerBound(gone, row);
+    else while (before < gone.length && gone[before] < row) before++;
+    lastRow = row;
+    const offset = first + row - before;
+    words[at] = offset;
+    words[at + 1] = offset / 2 ** 32;
+  }
+}
+
+function fillRuns(
+  { starts, values, counts, step }: RunTable,
+  places: Uint32Array,
+  words: Uint32Array,
+  start: number,
+  end: number,
+): void {
+  let run = 0;
+  for (let at = start; at < end; at += 2) {
+    const row = places[at];
+    if (row < starts[run] || row >= starts[run] + counts[run]) {
+      const isNext =
+        run + 1 < starts.length && row >= starts[run + 1] && row < starts[run + 1] + counts[run + 1];
+      run = isNext ? run + 1 : Math.max(0, lowerBound(starts, row + 1) - 1);
+    }
+    const value = values[run] + step * (row - starts[run]);
+    words[at] = value;
+    words[at + 1] = value / 2 ** 32;
+  }
+}
+
+function runTable(runs: ValueRuns): RunTable {
+  const starts = new Uint32Array(runs.counts.length);
+  for (let run = 1; run < starts.length; run++) starts[run] = starts[run - 1] + runs.counts[run - 1];
+  return { ...runs, starts };
+}

@@ -1,0 +1,214 @@
+/**
+ * Filters: which columns a condition needs, and which rows it selects. Rows are looked at batch by batch, in the order in
+ * which they lie on disk.
+ */
+
+import { bindFilter, type ExpressionInput } from "../../expression/expression.js";
+import type { DataFragment } from "../../format/table.js";
+import type { FilterParameters } from "../../namespace/queries.js";
+import type { TableField } from "../../schema/schema.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { ColumnReads, type RowsPlan } from "../columns/columnReads.js";
+import { type Computation, columnsFrom } from "../columns/computedColumns.js";
+import type { FoundColumn } from "../columns/foundColumns.js";
+import type { FragmentSource } from "../columns/fragmentColumns.js";
+import type { RowNumbers } from "../columns/systemColumns.js";
+import { FilterLookups } from "../indexes/filterLookups.js";
+import { foundRows, takenColumns } from "../indexes/indexedBatches.js";
+import type { ReaderEnvironment } from "../indexes/versionSource.js";
+import { observedScan, type QueryObserver } from "../scan/observer.js";
+import type { ScannedRows, ScanRequest } from "../scan/scan.js";
+
+/** Maximum rows of a batch on which expressions run. */
+const EXPRESSION_ROWS = 65_536;
+/** Minimum of the same. */
+const MIN_EXPRESSION_ROWS = 1024;
+/** Rows of a batch times parts of the expression: what is computed before other work on the thread has its turn. */
+const EXPRESSION_WORK = 2 ** 22;
+
+/** Rows on which an expression runs at once: fewer, if it has many parts. */
+export const expressionRows = (size: number): number =>
+  Math.max(MIN_EXPRESSION_ROWS, Math.min(EXPRESSION_ROWS, Math.floor(EXPRESSION_WORK / size)));
+
+/** A filter, and how the columns that it needs are read. */
+export interface Filter extends Computation {
+  /** Of the columns that the condition needs, with the addresses of rows. */
+  readonly projection: RowsPlan;
+  /** How rows are found without looking at all of them; null where they can't be. */
+  readonly lookups: FilterLookups | null;
+}
+
+/** Which version a filter is for, and whether its indexes are used. */
+interface FilteredVersion {
+  readonly version: OpenVersion<ReaderEnvironment>;
+  /** Default: where that should be quicker. */
+  readonly useIndexes?: boolean;
+}
+
+/**
+ * @param label what the caller passed the filter as, for messages
+ * @param of the version that is filtered; absent where rows are looked at that are not a version's
+ * @param found columns of the search whose rows are filtered. Default: none
+ * @throws as {@link bindFilter}
+ */
+export function planFilter(
+  input: ExpressionInput,
+  parameters: FilterParameters,
+  fields: readonly TableField[],
+  label: string,
+  of?: FilteredVersion,
+  found: readonly FoundColumn[] = [],
+): Filter {
+  const reads = new ColumnReads(fields, found);
+  const expression = bindFilter(input, parameters, reads.bindable, label);
+  const inputs = expression.paths.map((path) => reads.source(path));
+  const lookups =
+    of === undefined || of.useIndexes === false
+      ? null
+      : FilterLookups.of(of.version, expression, inputs, fields, of.useIndexes === true);
+  const projection = { ...reads.plan(), withAddresses: true };
+  return { expression, text: String(input), inputs, projection, lookups };
+}
+
+/** What rows are read of, in which order, and how far ahead. */
+export interface FilterRequest
+  extends Pick<ScanRequest, "fragments" | "readAhead" | "isTransient" | "memory" | "signal"> {
+  readonly filter: Filter;
+  readonly numbers: RowNumbers;
+  readonly observer?: QueryObserver;
+}
+
+/** The number of rows that a filter selects. */
+export async function countFiltered(source: FragmentSource, request: FilterRequest): Promise<number> {
+  let count = 0;
+  const everything = {
+    ...request,
+    isTransient: true,
+    isCount: true,
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+  };
+  for await (const { rowCount } of selectedBatches(source, everything)) count += rowCount;
+  return count;
+}
+
+export interface SelectedBatch extends ScannedRows {
+  /** Whether the columns were read; rows that an index found exactly have none. */
+  readonly isRead: boolean;
+  /** Rows that would have been looked at without an index. */
+  readonly seenRows: number;
+  /** The selected rows of the batch; null for all. */
+  readonly rows: Uint32Array | null;
+}
+
+/**
+ * Batches of the filter's columns and addresses, if they were read, with the rows that it selects: from the offset on and up to the limit,
+ * which count selected rows. Batches without such rows are left out.
+ */
+export async function* selectedBatches(
+  source: FragmentSource,
+  request: SelectRequest,
+): AsyncGenerator<SelectedBatch, void, undefined> {
+  const batches = selectFrom(source, request);
+  yield* request.observer?.rows("filter", batches, ({ rows, rowCount }) => rows?.length ?? rowCount) ??
+    batches;
+}
+
+interface SelectRequest extends FilterRequest, Pick<ScanRequest, "offset" | "limit"> {
+  /** Whether batches are as long as rows are selected of them, and which these are is of no interest. Default false. */
+  readonly isCount?: boolean;
+}
+
+async function* selectFrom(
+  source: FragmentSource,
+  request: SelectRequest,
+): AsyncGenerator<SelectedBatch, void, undefined> {
+  let skip = request.offset;
+  let left = request.limit;
+  if (left <= 0) return;
+  for await (const batch of allSelected(source, request)) {
+    const { rowCount } = batch;
+    let { rows } = batch;
+    if (skip > 0 || (rows?.length ?? rowCount) > left) {
+      rows ??= Uint32Array.from({ length: rowCount }, (_, row) => row);
+      const skipped = Math.min(skip, rows.length);
+      skip -= skipped;
+      rows = rows.slice(skipped, Math.min(rows.length, skipped + left));
+    }
+    const count = rows === null ? rowCount : rows.length;
+    if (count === 0) continue;
+    left -= count;
+    yield { ...batch, rows };
+    if (left <= 0) return;
+  }
+}
+
+/** All batches with all rows that the filter selects; a batch may have none. */
+async function* allSelected(
+  source: FragmentSource,
+  request: SelectRequest,
+): AsyncGenerator<SelectedBatch, void, undefined> {
+  const { filter, fragments, observer, signal } = request;
+  const use = (await filter.lookups?.plan(fragments, request.offset + request.limit)) ?? null;
+  if (use === null || filter.lookups === null) {
+    yield* scanSelected(source, request, fragments);
+    return;
+  }
+  const search = filter.lookups.find(use, source, observer?.source("index", source) ?? null, signal);
+  const indexed = await (observer?.time("index", search) ?? search);
+  const own = observer?.source("scan", source) ?? source;
+  for await (const part of foundRows(indexed, source, fragments, signal)) {
+    if (part.kind === "scan") {
+      yield* scanSelected(source, request, part.fragments);
+      continue;
+    }
+    const { found, rows } = part;
+    const { fragment, isExact } = found;
+    const seenRows = fragment.physicalRows;
+    if (isExact) {
+      const places = { fragmentId: fragment.id, start: 0, picked: rows };
+      yield { columns: [], rowCount: rows.length, places, rows: null, isRead: false, seenRows };
+      continue;
+    }
+    const taken = takenColumns(own, filter.projection, fragment, rows, signal);
+    for await (const batch of observer?.rows("scan", taken) ?? taken) {
+      const selected = await selectIn(request, batch);
+      yield { ...batch, ...selected, isRead: true, seenRows: (seenRows * batch.rowCount) / rows.length };
+    }
+  }
+}
+
+/** Looks at all rows of some fragments. */
+async function* scanSelected(
+  source: FragmentSource,
+  request: SelectRequest,
+  fragments: readonly DataFragment[],
+): AsyncGenerator<SelectedBatch, void, undefined> {
+  const { filter, readAhead, isTransient, memory, signal } = request;
+  const batches = observedScan(source, request.observer, {
+    fragments,
+    projection: { ...filter.projection, hasBlobs: false },
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    batchRows: expressionRows(filter.expression.size),
+    readAhead,
+    isTransient,
+    // The condition is computed once per value then. Who gets transient batches copies what is wanted of them.
+    keepsDictionaries: isTransient,
+    memory,
+    signal,
+  });
+  for await (const batch of batches) {
+    signal?.throwIfAborted();
+    yield { ...batch, ...(await selectIn(request, batch)), isRead: true, seenRows: batch.rowCount };
+  }
+}
+
+async function selectIn(
+  { filter: { expression, inputs }, numbers, isCount = false }: SelectRequest,
+  { columns, rowCount }: ScannedRows,
+): Promise<Pick<SelectedBatch, "rows" | "rowCount">> {
+  const own = await columnsFrom(inputs, numbers, columns);
+  if (isCount) return { rows: null, rowCount: await expression.countBreathing(own, rowCount) };
+  return { rows: await expression.selectBreathing(own, rowCount), rowCount };
+}

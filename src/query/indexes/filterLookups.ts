@@ -1,0 +1,117 @@
+/** How the rows that a filter selects are found in one version without computing the filter for all of them. */
+
+import type { BoundExpression } from "../../expression/expression.js";
+import type { DataFragment } from "../../format/table.js";
+import { formatFieldPath } from "../../ident.js";
+import type { OpenIndex } from "../../indexes/kind.js";
+import type { TableField } from "../../schema/schema.js";
+import { hasStableRowIds } from "../../table/versions/flags.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import type { ColumnSource } from "../columns/columnReads.js";
+import type { FragmentSource } from "../columns/fragmentColumns.js";
+import { IndexedRows } from "./indexedRows.js";
+import { type IndexUse, type PlaceColumn, planIndexUse } from "./indexUse.js";
+import { type Ask, type Predicate, predicateOf } from "./predicates.js";
+import { type IndexSegment, indexesOf, openIndexSegment, type UsableIndex } from "./tableIndexes.js";
+import type { ReaderEnvironment } from "./versionSource.js";
+
+export class FilterLookups {
+  readonly #version: OpenVersion<ReaderEnvironment>;
+  readonly #predicate: Predicate;
+  readonly #expression: BoundExpression;
+  readonly #isForced: boolean;
+  readonly #optionsOf: (ask: Ask) => readonly UsableIndex[] | PlaceColumn;
+
+  private constructor(
+    version: OpenVersion<ReaderEnvironment>,
+    predicate: Predicate,
+    expression: BoundExpression,
+    isForced: boolean,
+    optionsOf: (ask: Ask) => readonly UsableIndex[] | PlaceColumn,
+  ) {
+    this.#version = version;
+    this.#predicate = predicate;
+    this.#expression = expression;
+    this.#isForced = isForced;
+    this.#optionsOf = optionsOf;
+  }
+
+  /**
+   * @param inputs where the columns of the expression come from
+   * @param fields of the version
+   * @param isForced whether indexes are asked even where a scan should be quicker
+   * @returns null where nothing of the filter can be looked up
+   * @throws CorruptFileError
+   */
+  static of(
+    version: OpenVersion<ReaderEnvironment>,
+    expression: BoundExpression,
+    inputs: readonly ColumnSource[],
+    fields: readonly TableField[],
+    isForced: boolean,
+  ): FilterLookups | null {
+    const predicate = predicateOf(expression.condition);
+    if (predicate === null) return null;
+    const indexes = indexesOf(version.file, fields);
+    const options = inputs.map((input, place): readonly UsableIndex[] | PlaceColumn => {
+      if (input.kind === "stored") return indexes.get(formatFieldPath(expression.paths[place])) ?? [];
+      const which = input.kind === "system" ? input.which : null;
+      return which === "_rowid" || which === "_rowaddr" || which === "_rowoffset" ? which : [];
+    });
+    if (options.every((option) => option.length === 0)) return null;
+    return new FilterLookups(version, predicate, expression, isForced, ({ column }) => options[column.index]);
+  }
+
+  /**
+   * Decides what is looked up. Reads what the indexes keep in memory.
+   * @param wantedRows most rows that are wanted
+   * @returns null for nothing: all rows are looked at
+   * @throws CorruptFileError
+   */
+  plan(fragments: readonly DataFragment[], wantedRows: number): Promise<IndexUse | null> {
+    return planIndexUse({
+      predicate: this.#predicate,
+      fragments,
+      hasStableIds: hasStableRowIds(this.#version.file.manifest),
+      types: this.#expression.inputTypes,
+      wantedRows,
+      isForced: this.#isForced,
+      optionsOf: this.#optionsOf,
+      open: (index, segment) => this.#open(index, segment, null),
+    });
+  }
+
+  /**
+   * Asks the indexes.
+   * @param observed a source whose reads are counted; null where nobody counts
+   */
+  find(
+    use: IndexUse,
+    source: FragmentSource,
+    observed: FragmentSource | null,
+    signal: AbortSignal | undefined,
+  ): Promise<IndexedRows> {
+    const { file, path } = this.#version;
+    const input = {
+      fragments: file.manifest.fragments,
+      hasStableIds: hasStableRowIds(file.manifest),
+      nextRowId: file.manifest.nextRowId,
+      path,
+      reopen:
+        observed === null
+          ? null
+          : (index: UsableIndex, segment: IndexSegment) => this.#open(index, segment, observed),
+    };
+    return IndexedRows.find(use, input, source, signal);
+  }
+
+  #open(
+    index: UsableIndex,
+    segment: IndexSegment,
+    observed: FragmentSource | null,
+  ): Promise<OpenIndex | null> {
+    const { environment } = this.#version.at;
+    const own = observed === null ? environment : { ...environment, handles: observed.handles };
+    return openIndexSegment(this.#version, own, index, segment, observed !== null);
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * Conditions in the form in which indexes are asked: negations stand at single tests only, because a row is wanted where
+ * the condition is true, and then AND and OR need not know what is null. Ranges of one column that AND joins become one.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import type { ColumnReference, ColumnTest, Condition, RangeBound } from "../../expression/evaluate/bound.js";
+import { columnOfScalars, scalarOf, scalarReader } from "../../expression/values/scalars.js";
+import type { ValueType } from "../../expression/values/types.js";
+import type { IndexBound, IndexQuery } from "../../indexes/kind.js";
+
+/** Rows for which a condition is true. */
+export type Predicate =
+  | { readonly kind: "and" | "or"; readonly parts: readonly Predicate[] }
+  | Ask
+  /** Some of the rows of the part. */
+  | { readonly kind: "within"; readonly part: Predicate }
+  /** All rows, or none. */
+  | { readonly kind: "constant"; readonly isAll: boolean }
+  | { readonly kind: "unknown" };
+
+/** A test of one column. */
+export interface Ask {
+  readonly kind: "ask";
+  readonly column: ColumnReference;
+  readonly test: ColumnTest | { readonly kind: "isNull" };
+  /** Whether those rows are meant for which the test is false. */
+  readonly isNegated: boolean;
+}
+
+const UNKNOWN: Predicate = { kind: "unknown" };
+
+/** Maximum tests of a filter that are asked of indexes. */
+const MAX_ASKS = 256;
+
+/** @returns null where the condition says nothing about columns that can be asked */
+export function predicateOf(condition: Condition): Predicate | null {
+  const predicate = wanted(condition, false);
+  const count = countAsks(predicate);
+  return count === 0 || count > MAX_ASKS ? null : predicate;
+}
+
+function countAsks(predicate: Predicate): number {
+  switch (predicate.kind) {
+    case "ask":
+      return 1;
+    case "within":
+      return countAsks(predicate.part);
+    case "and":
+    case "or":
+      return predicate.parts.reduce((sum, part) => sum + countAsks(part), 0);
+    default:
+      return 0;
+  }
+}
+
+function wanted(condition: Condition, isNegated: boolean): Predicate {
+  switch (condition.kind) {
+    case "and":
+    case "or": {
+      const parts = condition.parts.map((part) => wanted(part, isNegated));
+      const isAnd = (condition.kind === "and") !== isNegated;
+      return isAnd ? conjunction(parts) : disjunction(parts);
+    }
+    case "not":
+      return wanted(condition.part, !isNegated);
+    case "only":
+      return isNegated ? UNKNOWN : wanted(condition.part, false);
+    case "within":
+      return isNegated ? UNKNOWN : { kind: "within", part: wanted(condition.part, false) };
+    case "isNull":
+      return { kind: "ask", column: condition.column, test: { kind: "isNull" }, isNegated };
+    case "constant":
+      return { kind: "constant", isAll: condition.value === !isNegated };
+    case "test": {
+      const { column, test } = condition;
+      if (test.kind !== "range" || !isNegated) return { kind: "ask", column, test, isNegated };
+      const outside: Predicate[] = [];
+      if (test.lower !== null) outside.push(rangeOf(column, null, opposite(test.lower)));
+      if (test.upper !== null) outside.push(rangeOf(column, opposite(test.upper), null));
+      return disjunction(outside);
+    }
+    case "unknown":
+      return UNKNOWN;
+  }
+}
+
+const rangeOf = (column: ColumnReference, lower: RangeBound | null, upper: RangeBound | null): Ask => ({
+  kind: "ask",
+  column,
+  test: { kind: "range", lower, upper },
+  isNegated: false,
+});
+
+const opposite = ({ value, isInclusive }: RangeBound): RangeBound => ({ value, isInclusive: !isInclusive });
+
+function disjunction(parts: readonly Predicate[]): Predicate {
+  if (parts.some(({ kind }) => kind === "unknown")) return UNKNOWN;
+  const flat = parts.flatMap((part) => (part.kind === "or" ? part.parts : [part]));
+  return flat.length === 1 ? flat[0] : { kind: "or", parts: flat };
+}
+
+function conjunction(parts: readonly Predicate[]): Predicate {
+  const flat = parts.flatMap((part) => (part.kind === "and" ? part.parts : [part]));
+  const joined: Predicate[] = [];
+  /** Places among the joined parts of ranges with one bound, by their column and the bound that they lack. */
+  const open = new Map<string, { readonly place: number; readonly range: OpenRange }>();
+  for (const part of flat) {
+    const range = openRange(part);
+    if (range === null) {
+      joined.push(part);
+      continue;
+    }
+    const { column, lower, upper } = range;
+    const own = lower === null ? "upper" : "lower";
+    const other = open.get(`${column.index} lacks ${own}`);
+    if (other === undefined) {
+      const lacking = lower === null ? "lower" : "upper";
+      open.set(`${column.index} lacks ${lacking}`, { place: joined.length, range });
+      joined.push(part);
+      continue;
+    }
+    open.delete(`${column.index} lacks ${own}`);
+    joined[other.place] = rangeOf(column, lower ?? other.range.lower, upper ?? other.range.upper);
+  }
+  return joined.length === 1 ? joined[0] : { kind: "and", parts: joined };
+}
+
+/** A range with one bound. */
+interface OpenRange {
+  readonly column: ColumnReference;
+  readonly lower: RangeBound | null;
+  readonly upper: RangeBound | null;
+}
+
+function openRange(part: Predicate): OpenRange | null {
+  if (part.kind !== "ask" || part.isNegated || part.test.kind !== "range") return null;
+  const { lower, upper } = part.test;
+  return (lower === null) === (upper === null) ? null : { column: part.column, lower, upper };
+}
+
+/** The queries whose rows together are those for which a test is true. */
+export function queriesOf({ column, test }: Ask): IndexQuery[] {
+  const { type } = column;
+  if (type.kind !== "float") return [test];
+  if (test.kind === "in") return floatsAmong(type, test.values);
+  if (test.kind === "range") return floatRange(type, test.lower, test.upper);
+  return [test];
+}
+
+// ------------------------------------------------------------------------------------------------- floats
+
+// To conditions both zeros are equal, and all NaN are, which come after the numbers. Indexes order floats by their bits:
+// -NaN, -Infinity … -0, 0 … Infinity, NaN.
+
+const floatOf = (type: ValueType, column: Column): number => Number(scalarOf(column, type));
+const bound = (type: ValueType, value: number, isInclusive: boolean): IndexBound => ({
+  value: columnOfScalars(type, [value]),
+  isInclusive,
+});
+
+/** All NaN. */
+const notNumbers = (type: ValueType): IndexQuery[] => [
+  { kind: "range", lower: bound(type, Number.POSITIVE_INFINITY, false), upper: null },
+  { kind: "range", lower: null, upper: bound(type, Number.NEGATIVE_INFINITY, false) },
+];
+
+function floatsAmong(type: ValueType, values: Column): IndexQuery[] {
+  const read = scalarReader({ column: values, step: 1 }, type);
+  const numbers = new Set<number>();
+  let hasZero = false;
+  let hasNaN = false;
+  for (let row = 0; row < values.length; row++) {
+    const value = Number(read(row));
+    if (Number.isNaN(value)) hasNaN = true;
+    else if (value === 0) hasZero = true;
+    else numbers.add(value);
+  }
+  const all = [...numbers, ...(hasZero ? [0, -0] : [])];
+  const queries: IndexQuery[] = all.length === 0 ? [] : [{ kind: "in", values: columnOfScalars(type, all) }];
+  return hasNaN ? [...queries, ...notNumbers(type)] : queries;
+}
+
+function floatRange(type: ValueType, lower: RangeBound | null, upper: RangeBound | null): IndexQuery[] {
+  const low = lower === null ? null : floatOf(type, lower.value);
+  const high = upper === null ? null : floatOf(type, upper.value);
+  const withNaN = high === null || (Number.isNaN(high) && upper?.isInclusive === true);
+  const queries: IndexQuery[] = [];
+  if (low === null || !Number.isNaN(low)) {
+    const isLowZero = low === 0;
+    const isHighZero = high === 0;
+    const from =
+      low === null || lower === null
+        ? bound(type, Number.NEGATIVE_INFINITY, true)
+        : bound(type, isLowZero ? (lower.isInclusive ? -0 : 0) : low, lower.isInclusive);
+    const to =
+      high === null || upper === null || Number.isNaN(high)
+        ? bound(type, Number.POSITIVE_INFINITY, true)
+        : bound(type, isHighZero ? (upper.isInclusive ? 0 : -0) : high, upper.isInclusive);
+    queries.push({ kind: "range", lower: from, upper: to });
+  }
+  if (withNaN && (low === null || !Number.isNaN(low) || lower?.isInclusive === true)) {
+    queries.push(...notNumbers(type));
+  }
+  return queries;
+}

@@ -1,0 +1,279 @@
+/**
+ * Sorts rows by their keys, stably. The first two words of the first key are sorted digit by digit, lowest first, without
+ * a comparison; rows that are equal in these are then merged by comparing their keys.
+ */
+
+import type { ByteLane } from "../../expression/values/operands.js";
+import { compareRows, fillPrefixes, type KeyLane, PREFIX_WORDS, type SortKeys, VALUE } from "./sortKeys.js";
+
+/** Rows from which on sorting by digits is faster than merging. */
+const MIN_RADIX_ROWS = 512;
+/** Words of the first key that are sorted by digits. */
+const RADIX_WORDS = 2;
+const DIGIT_BITS = 11;
+const DIGIT_COUNT = 2 ** DIGIT_BITS;
+const DIGIT_MASK = DIGIT_COUNT - 1;
+const DIGITS_PER_WORD = 3;
+/** Nulls before values, values, nulls behind them. */
+const RANKS = 3;
+/** Rows that are sorted by insertion. */
+const INSERTED_ROWS = 16;
+/** Rows after which the sort yields. */
+const YIELD_ROWS = 16_384;
+
+/**
+ * The rows in the order of their keys; rows of equal keys stay in theirs. Yields now and then, for whoever shares the
+ * thread.
+ */
+export function* orderOfRows(keys: SortKeys): Generator<void, Uint32Array> {
+  const { rowCount, lanes } = keys;
+  const rows = allRows(rowCount);
+  const spare = new Uint32Array(rowCount);
+  if (rowCount < MIN_RADIX_ROWS || lanes.length === 0) {
+    yield* mergeSort(keys, rows, spare, 0, rowCount);
+    return rows;
+  }
+  const [lane] = lanes;
+  const words = yield* radixWords(lane, rowCount);
+  const sorted = yield* byDigits(lane, words, rows, spare);
+  const isWhole = lanes.length === 1 && lane.bytes === null && words.stride <= RADIX_WORDS;
+  if (!isWhole) yield* mergeEqualRows(keys, words, sorted, sorted === rows ? spare : rows);
+  return sorted;
+}
+
+function allRows(rowCount: number): Uint32Array {
+  const rows = new Uint32Array(rowCount);
+  for (let row = 1; row < rowCount; row++) rows[row] = row;
+  return rows;
+}
+
+// ------------------------------------------------------------------------------------------------- digits
+
+interface RadixWords {
+  readonly words: Uint32Array;
+  /** Words of a row. */
+  readonly stride: number;
+}
+
+function* radixWords(lane: KeyLane, rowCount: number): Generator<void, RadixWords> {
+  if (lane.bytes === null) return lane;
+  // Text often begins alike: with a path, a prefix of an id, a year.
+  const skipped = yield* commonPrefix(lane.bytes, lane.ranks, rowCount);
+  if (skipped === 0) return lane;
+  const words = new Uint32Array(PREFIX_WORDS * rowCount);
+  for (let start = 0; start < rowCount; start += YIELD_ROWS) {
+    const end = Math.min(start + YIELD_ROWS, rowCount);
+    fillPrefixes(words, lane.bytes, skipped, start, end);
+    if (!lane.ascending)
+      for (let at = PREFIX_WORDS * start; at < PREFIX_WORDS * end; at++) words[at] = ~words[at];
+    yield;
+  }
+  return { words, stride: PREFIX_WORDS };
+}
+
+/** Number of bytes with which all values begin. */
+function* commonPrefix(
+  { bytes, offsets }: ByteLane,
+  ranks: Uint8Array | null,
+  rowCount: number,
+): Generator<void, number> {
+  const first = ranks === null ? 0 : ranks.indexOf(VALUE);
+  if (first < 0) return 0;
+  const start = offsets[first];
+  let common = offsets[first + 1] - start;
+  for (let row = first + 1; row < rowCount && common > 0; row++) {
+    if (ranks !== null && ranks[row] !== VALUE) continue;
+    const own = offsets[row];
+    common = Math.min(common, offsets[row + 1] - own);
+    for (let at = 0; at < common; at++) if (bytes[own + at] !== bytes[start + at]) common = at;
+    if (row % YIELD_ROWS === 0) yield;
+  }
+  return common;
+}
+
+/**
+ * The rows by the first words of a key, nulls where they belong.
+ * @returns `rows` or `spare`; what the other one holds has no meaning
+ */
+function* byDigits(
+  { ranks }: KeyLane,
+  { words, stride }: RadixWords,
+  rows: Uint32Array,
+  spare: Uint32Array,
+): Generator<void, Uint32Array> {
+  const rowCount = rows.length;
+  let [from, to] = [rows, spare];
+  // The word of a row moves along with it: looking it up would miss the processor's caches in every pass.
+  let [keys, spareKeys] = [new Uint32Array(rowCount), new Uint32Array(rowCount)];
+  for (let word = Math.min(stride, RADIX_WORDS) - 1; word >= 0; word--) {
+    const counts = new Uint32Array(DIGITS_PER_WORD * DIGIT_COUNT);
+    for (let start = 0; start < rowCount; start += YIELD_ROWS) {
+      const end = Math.min(start + YIELD_ROWS, rowCount);
+      gatherWord(words, stride, word, from, ranks, keys, start, end);
+      countDigits(keys, counts, start, end);
+      yield;
+    }
+    for (let digit = 0; digit < DIGITS_PER_WORD; digit++) {
+      const places = counts.subarray(digit * DIGIT_COUNT, (digit + 1) * DIGIT_COUNT);
+      const shift = digit * DIGIT_BITS;
+      if (places[(keys[0] >>> shift) & DIGIT_MASK] === rowCount) continue;
+      countsToPlaces(places);
+      for (let start = 0; start < rowCount; start += YIELD_ROWS) {
+        const end = Math.min(start + YIELD_ROWS, rowCount);
+        scatter(from, keys, to, spareKeys, places, shift, start, end);
+        yield;
+      }
+      [from, to] = [to, from];
+      [keys, spareKeys] = [spareKeys, keys];
+    }
+  }
+  if (ranks === null) return from;
+  const places = new Uint32Array(RANKS);
+  for (const rank of ranks) places[rank]++;
+  yield;
+  countsToPlaces(places);
+  for (let index = 0; index < rowCount; index++) {
+    to[places[ranks[from[index]]]++] = from[index];
+    if (index % YIELD_ROWS === 0) yield;
+  }
+  return to;
+}
+
+// The loops over all rows are functions of their own: the engine compiles a loop worse that may be left by a yield.
+
+/** Puts a word of the key of some rows beside them. */
+function gatherWord(
+  words: Uint32Array,
+  stride: number,
+  word: number,
+  rows: Uint32Array,
+  ranks: Uint8Array | null,
+  keys: Uint32Array,
+  start: number,
+  end: number,
+): void {
+  if (ranks === null) {
+    for (let index = start; index < end; index++) keys[index] = words[rows[index] * stride + word];
+    return;
+  }
+  for (let index = start; index < end; index++) {
+    const row = rows[index];
+    // What lies where a null stands has no meaning.
+    keys[index] = ranks[row] === VALUE ? words[row * stride + word] : 0;
+  }
+}
+
+/** Counts the rows by each digit of their word. */
+function countDigits(keys: Uint32Array, counts: Uint32Array, start: number, end: number): void {
+  for (let index = start; index < end; index++) {
+    const key = keys[index];
+    counts[key & DIGIT_MASK]++;
+    counts[DIGIT_COUNT + ((key >>> DIGIT_BITS) & DIGIT_MASK)]++;
+    counts[2 * DIGIT_COUNT + (key >>> (2 * DIGIT_BITS))]++;
+  }
+}
+
+/** Moves rows and their words to the next places of their digit. */
+function scatter(
+  rows: Uint32Array,
+  keys: Uint32Array,
+  toRows: Uint32Array,
+  toKeys: Uint32Array,
+  places: Uint32Array,
+  shift: number,
+  start: number,
+  end: number,
+): void {
+  for (let index = start; index < end; index++) {
+    const key = keys[index];
+    const place = places[(key >>> shift) & DIGIT_MASK]++;
+    toRows[place] = rows[index];
+    toKeys[place] = key;
+  }
+}
+
+/** Makes of the number of rows with each digit the place of the first one. */
+function countsToPlaces(counts: Uint32Array): void {
+  let place = 0;
+  for (let digit = 0; digit < counts.length; digit++) {
+    const count = counts[digit];
+    counts[digit] = place;
+    place += count;
+  }
+}
+
+// ------------------------------------------------------------------------------------------------- comparisons
+
+/** Sorts rows that are next to each other since their first words are equal. */
+function* mergeEqualRows(
+  keys: SortKeys,
+  { words, stride }: RadixWords,
+  rows: Uint32Array,
+  spare: Uint32Array,
+): Generator<void> {
+  const [{ ranks }] = keys.lanes;
+  const compared = Math.min(stride, RADIX_WORDS);
+  const areEqual = (row: number, other: number): boolean => {
+    if (ranks !== null) {
+      if (ranks[row] !== ranks[other]) return false;
+      if (ranks[row] !== VALUE) return true;
+    }
+    for (let word = 0; word < compared; word++) {
+      if (words[row * stride + word] !== words[other * stride + word]) return false;
+    }
+    return true;
+  };
+  for (let start = 0; start < rows.length; ) {
+    let end = start + 1;
+    let isSorted = true;
+    for (; end < rows.length && areEqual(rows[start], rows[end]); end++) {
+      isSorted &&= compareRows(keys, rows[end - 1], keys, rows[end]) <= 0;
+      if (end % YIELD_ROWS === 0) yield;
+    }
+    if (!isSorted) yield* mergeSort(keys, rows, spare, start, end);
+    start = end;
+  }
+}
+
+/** Sorts the rows from `first` to `last - 1` by merging. */
+function* mergeSort(
+  keys: SortKeys,
+  rows: Uint32Array,
+  spare: Uint32Array,
+  first: number,
+  last: number,
+): Generator<void> {
+  for (let start = first; start < last; start += INSERTED_ROWS) {
+    insertionSort(keys, rows, start, Math.min(start + INSERTED_ROWS, last));
+    if ((start - first) % YIELD_ROWS === 0) yield;
+  }
+  let [from, to] = [rows, spare];
+  for (let width = INSERTED_ROWS; width < last - first; width *= 2) {
+    for (let start = first; start < last; start += 2 * width) {
+      const middle = Math.min(start + width, last);
+      const end = Math.min(middle + width, last);
+      let left = start;
+      let right = middle;
+      for (let at = start; at < end; at++) {
+        const fromLeft =
+          right >= end || (left < middle && compareRows(keys, from[left], keys, from[right]) <= 0);
+        to[at] = fromLeft ? from[left++] : from[right++];
+        if (at % YIELD_ROWS === 0) yield;
+      }
+    }
+    [from, to] = [to, from];
+  }
+  if (from !== rows) rows.set(from.subarray(first, last), first);
+}
+
+function insertionSort(keys: SortKeys, rows: Uint32Array, start: number, end: number): void {
+  for (let next = start + 1; next < end; next++) {
+    const row = rows[next];
+    let at = next;
+    while (at > start && compareRows(keys, rows[at - 1], keys, row) > 0) {
+      rows[at] = rows[at - 1];
+      at--;
+    }
+    rows[at] = row;
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * Reads the rows of a query in its order. Where few rows are wanted, only the columns of the keys are read of all rows,
+ * and the others of the first rows of the order. Otherwise whole rows are sorted, in bounded memory. Rows with blobs and
+ * with dictionaries are also read after their keys were sorted.
+ */
+
+import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import { leafOf } from "../../arrow/columns/spine.js";
+import { plainColumn } from "../../expression/values/operands.js";
+import type { RowsPlan } from "../columns/columnReads.js";
+import type { FragmentSource } from "../columns/fragmentColumns.js";
+import { addressesAmong, type RowNumbers } from "../columns/systemColumns.js";
+import type { Filter } from "../filter/filter.js";
+import { filteredRows } from "../filter/filteredRows.js";
+import { observedScan, type QueryObserver } from "../scan/observer.js";
+import type { BatchRows, ScanRequest } from "../scan/scan.js";
+import { readRowsAtAddresses } from "../scan/take.js";
+import type { Order, SortedRead } from "./order.js";
+import { SORT_BYTES, sortRows } from "./sortRows.js";
+import type { MakeSpillFile } from "./spill.js";
+import { TopRows } from "./topRows.js";
+
+/** Up to this many first rows are kept in memory while the others pass. */
+const TOP_ROWS = 65_536;
+/** Rows that are looked at at once for the first ones. */
+const TOP_BATCH_ROWS = 32_768;
+/** Rows that are read at once by their addresses. */
+const LATE_ROWS = 8192;
+/** The same where they have blobs. */
+const LATE_BLOB_ROWS = 256;
+/** Share of the memory that may be taken which rows take while they are sorted. */
+const SORT_PART = 1 / 4;
+const MIN_SORT_BYTES = 2 ** 20;
+/** Name of this use of memory. */
+const SORTED = "sorted rows";
+
+export interface SortOptions {
+  /** Makes files for rows that are too many to be sorted in memory. */
+  readonly makeFile: MakeSpillFile;
+  /** Bytes of rows that are sorted in memory at once. */
+  readonly sortBytes?: number;
+}
+
+export interface OrderedRequest extends ScanRequest, SortOptions {
+  readonly filter: Filter | null;
+  readonly order: Order;
+  readonly numbers: RowNumbers;
+  readonly observer?: QueryObserver;
+}
+
+/** The outputs of the projection, and the addresses of the rows after them. */
+export async function* orderedRows(
+  source: FragmentSource,
+  request: OrderedRequest,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const { order, projection, observer } = request;
+  if (request.limit <= 0) return;
+  const isTop = areFirst(request);
+  const isLate = isTop || isReadLate(projection);
+  const read = isLate ? order.ofKeys : order.ofRows;
+  const found = isTop ? firstRows(source, request) : allRows(source, request, read);
+  const sorted = observer?.rows("order", found) ?? found;
+  const rows = isLate ? lateRows(source, request, sorted) : ownColumns(sorted, request, read);
+  yield* isLate ? (observer?.rows("take", rows) ?? rows) : rows;
+}
+
+/** The addresses of the first rows of the order, from the offset on. */
+async function* firstRows(
+  source: FragmentSource,
+  request: OrderedRequest,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const { order, offset, limit } = request;
+  const first = new TopRows(order.keys, offset + limit);
+  const keyPlaces = placesOf(order.ofKeys);
+  const addressPlace = order.ofKeys.projection.outputs.length;
+  const scanned = { ...request, isTransient: true, batchRows: TOP_BATCH_ROWS };
+  for await (const { columns, rowCount } of keyedRows(source, scanned, order.ofKeys)) {
+    request.signal?.throwIfAborted();
+    await first.add([...keyPlaces.map((place) => columns[place]), columns[addressPlace]], rowCount);
+  }
+  const found = await first.finish();
+  if (found !== null) yield* withoutFirst([found], offset, (columns) => [columns[columns.length - 1]]);
+}
+
+/** All rows in order, from the offset on and up to the limit, with their addresses after the outputs. */
+async function* allRows(
+  source: FragmentSource,
+  request: OrderedRequest,
+  read: SortedRead,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const whole = { ...request, batchRows: Number.POSITIVE_INFINITY };
+  const rows = sortRows(keyedRows(source, whole, read), {
+    orders: request.order.keys,
+    keyPlaces: placesOf(read),
+    limit: request.offset + request.limit,
+    sortBytes: sortBytesOf(request),
+    makeFile: request.makeFile,
+    note: (byteLength) => request.memory?.note(SORTED, byteLength),
+    signal: request.signal,
+  });
+  yield* withoutFirst(rows, request.offset, (columns) =>
+    columns.slice(0, read.projection.outputs.length + 1),
+  );
+}
+
+/** Leaves out the first rows, and of the others all columns but some. */
+async function* withoutFirst(
+  batches: AsyncIterable<BatchRows> | Iterable<BatchRows>,
+  offset: number,
+  pick: (columns: readonly Column[]) => readonly Column[],
+): AsyncGenerator<BatchRows, void, undefined> {
+  let skip = offset;
+  for await (const { columns, rowCount } of batches) {
+    const skipped = Math.min(skip, rowCount);
+    skip -= skipped;
+    const count = rowCount - skipped;
+    if (count === 0) continue;
+    yield { columns: pick(columns).map((column) => sliceColumn(column, skipped, count)), rowCount: count };
+  }
+}
+
+/** The outputs of the projection, which come first, and the addresses. */
+async function* ownColumns(
+  sorted: AsyncIterable<BatchRows>,
+  { projection }: OrderedRequest,
+  read: SortedRead,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const addressPlace = read.projection.outputs.length;
+  for await (const { columns, rowCount } of sorted) {
+    yield { columns: [...columns.slice(0, projection.outputs.length), columns[addressPlace]], rowCount };
+  }
+}
+
+/** Whether the first rows of an order are found without sorting all rows. */
+export const areFirst = ({ offset, limit }: Pick<ScanRequest, "offset" | "limit">): boolean =>
+  offset + limit <= TOP_ROWS;
+
+/** Whether rows are read by their addresses after their keys were sorted. */
+export const isReadLate = ({ hasBlobs, leaves }: RowsPlan): boolean =>
+  hasBlobs || leaves.some(({ layout }) => leafOf(layout).kind === "dictionary");
+
+function sortBytesOf({ sortBytes = SORT_BYTES, memory }: OrderedRequest): number {
+  if (memory === undefined) return sortBytes;
+  return Math.min(sortBytes, Math.max(MIN_SORT_BYTES, memory.spareBytes(SORTED) * SORT_PART));
+}
+
+/** Places of the keys' columns in what {@link keyedRows} makes. */
+function placesOf({ sources, projection }: SortedRead): number[] {
+  let next = projection.outputs.length + 1;
+  return sources.map((source) => (source.kind === "stored" ? source.output : next++));
+}
+
+/**
+ * All rows that the query's filter selects: outputs, addresses, and then the keys that are not stored. Nothing is a
+ * dictionary.
+ */
+async function* keyedRows(
+  source: FragmentSource,
+  request: OrderedRequest,
+  { sources, projection }: SortedRead,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const { filter, numbers } = request;
+  const everything = {
+    ...request,
+    projection,
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    batchBytes: undefined,
+  };
+  const rows =
+    filter === null
+      ? observedScan(source, request.observer, everything)
+      : filteredRows(source, { ...everything, filter });
+  for await (const { columns, rowCount } of rows) {
+    const keyed = columns.map(plainColumn);
+    const addresses = addressesAmong(columns);
+    for (const key of sources) {
+      if (key.kind === "system") keyed.push(await numbers.column(key.which, addresses));
+    }
+    yield { columns: keyed, rowCount };
+  }
+}
+
+/** Reads sorted rows by their addresses, which are their last column. */
+async function* lateRows(
+  source: FragmentSource,
+  { fragments, projection, batchRows, signal, observer }: OrderedRequest,
+  sorted: AsyncIterable<BatchRows>,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const own = observer?.source("take", source) ?? source;
+  const atOnce = Math.min(batchRows, projection.hasBlobs ? LATE_BLOB_ROWS : LATE_ROWS);
+  const plan = { ...projection, withAddresses: true };
+  for await (const { columns, rowCount } of sorted) {
+    const addresses: FixedColumn = addressesAmong(columns);
+    for (let start = 0; start < rowCount; start += atOnce) {
+      const some = sliceColumn(addresses, start, Math.min(atOnce, rowCount - start));
+      yield await readRowsAtAddresses(own, { fragments, projection: plan, signal }, some);
+    }
+  }
+}

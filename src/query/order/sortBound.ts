@@ -1,0 +1,64 @@
+/**
+ * Tells cheaply which rows may come before the last of those that are wanted: by their first key alone, compared as in a
+ * filter. Once the first rows were found, hardly any row passes.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { isValid, shiftBits } from "../../arrow/columns/validity.js";
+import { positionsOfOnes } from "../../bytes/bits.js";
+import { comparison } from "../../expression/kernels/compare.js";
+import type { ValueKernel } from "../../expression/values/operands.js";
+import type { ValueType } from "../../expression/values/types.js";
+import type { KeyOrder } from "./sortKeys.js";
+
+export class SortBound {
+  readonly #value: Column;
+  readonly #mayPass: ValueKernel;
+  readonly #nullsFirst: boolean;
+
+  private constructor(value: Column, mayPass: ValueKernel, nullsFirst: boolean) {
+    this.#value = value;
+    this.#mayPass = mayPass;
+    this.#nullsFirst = nullsFirst;
+  }
+
+  /**
+   * @param orders of all keys
+   * @param value the first key of the last row
+   * @returns null where filters don't compare values as sorting does, and for a null
+   */
+  static of([first, ...others]: readonly KeyOrder[], value: Column): SortBound | null {
+    if (!isComparable(first.type) || value.kind === "null" || !isValid(value.validity, 0)) return null;
+    // Of rows with the same first key, other keys may tell.
+    const orEqual = others.length > 0 ? "=" : "";
+    const mayPass = comparison(`${first.ascending ? "<" : ">"}${orEqual}`, first.type);
+    return new SortBound(value, mayPass, first.nullsFirst);
+  }
+
+  /** The rows that may come before the last one; null for all. @param column of the first key */
+  rowsBefore(column: Column, rowCount: number): Uint32Array | null {
+    if (column.kind === "null") return this.#nullsFirst ? null : new Uint32Array(0);
+    const { validity } = column;
+    const found = this.#mayPass(
+      [
+        { column, step: 1 },
+        { column: this.#value, step: 0 },
+      ],
+      rowCount,
+      validity,
+    );
+    if (found.kind !== "bits") return null;
+    const bits = found.bits.slice(0, (rowCount + 7) >>> 3);
+    if (validity !== null) {
+      const valid = shiftBits(validity.bytes, validity.bitOffset, 0, rowCount);
+      for (let byte = 0; byte < bits.length; byte++) {
+        bits[byte] = this.#nullsFirst ? bits[byte] | ~valid[byte] : bits[byte] & valid[byte];
+      }
+    }
+    return positionsOfOnes(bits, rowCount);
+  }
+}
+
+/** Whether a filter has the order of a sort: floats, which have a total order there, it has not. */
+const isComparable = ({ kind }: ValueType): boolean =>
+  kind === "string" || kind === "binary" || kind === "int" || kind === "date" || kind === "timestamp";

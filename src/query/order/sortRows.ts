@@ -1,0 +1,170 @@
+/**
+ * Sorts rows in bounded memory. Rows are collected up to a bound and sorted; what is more than that is written to
+ * temporary files in sorted runs, which are merged when all rows have come. Rows of equal keys keep their order.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { columnBytes } from "../../arrow/columns/columnBytes.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { breathe, goThrough } from "../../async/eventLoop.js";
+import type { BatchRows } from "../scan/scan.js";
+import { mergeRuns } from "./mergeRuns.js";
+import { orderOfRows } from "./orderOfRows.js";
+import { type KeyOrder, makeSortKeys } from "./sortKeys.js";
+import { type MakeSpillFile, Run, type SpillFile } from "./spill.js";
+
+/** Bytes of rows that are sorted at once, by default. */
+export const SORT_BYTES = 64 * 1024 * 1024;
+/** Rows that are sorted at once: also rows that take few bytes have keys. */
+export const SORT_ROWS = 2 ** 22;
+/** Approximate bytes of a block of a run: each run that is merged has one in memory. */
+const BLOCK_BYTES = 512 * 1024;
+/** Runs that are merged at once. */
+const MERGED_RUNS = 64;
+
+export interface SortRequest {
+  readonly orders: readonly KeyOrder[];
+  /** Places of the keys among the columns of a row. */
+  readonly keyPlaces: readonly number[];
+  /** Rows that are wanted of the order, at most. */
+  readonly limit: number;
+  /** Bytes of rows that are sorted at once. */
+  readonly sortBytes: number;
+  readonly makeFile: MakeSpillFile;
+  /** Called with the bytes that rows take while they are sorted. */
+  note?(byteLength: number): void;
+  readonly signal?: AbortSignal;
+}
+
+/** The rows in order, up to the limit; no column is a dictionary. */
+export async function* sortRows(
+  rows: AsyncIterable<BatchRows>,
+  request: SortRequest,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const runs = new Runs(request);
+  try {
+    let kept: BatchRows[] = [];
+    let keptBytes = 0;
+    let keptRows = 0;
+    for await (const batch of rows) {
+      request.signal?.throwIfAborted();
+      kept.push(batch);
+      keptRows += batch.rowCount;
+      keptBytes += batch.columns.reduce((sum, column) => sum + columnBytes(column), 0);
+      // Once as they came, and once sorted.
+      request.note?.(2 * keptBytes);
+      if (keptBytes < request.sortBytes && keptRows < SORT_ROWS) continue;
+      await runs.add(sortedBatches(kept, request));
+      kept = [];
+      keptBytes = 0;
+      keptRows = 0;
+    }
+    const last = kept.length === 0 ? null : sortedBatches(kept, request);
+    yield* firstRows(runs.merged(last), request.limit);
+  } finally {
+    request.note?.(0);
+    await runs.discard();
+  }
+}
+
+/** Sorts rows in memory. */
+async function* sortedBatches(
+  batches: readonly BatchRows[],
+  { orders, keyPlaces, limit, signal }: SortRequest,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const rowCount = batches.reduce((sum, batch) => sum + batch.rowCount, 0);
+  if (rowCount === 0) return;
+  const columns: Column[] = [];
+  for (const index of batches[0].columns.keys()) {
+    columns.push(concatColumns(batches.map((batch) => batch.columns[index])));
+    await breathe();
+  }
+  const places = keyPlaces.map((place) => columns[place]);
+  const keys = await goThrough(makeSortKeys(orders, places, rowCount));
+  const order = await goThrough(orderOfRows(keys));
+  const rowBytes = columns.reduce((sum, column) => sum + columnBytes(column), 0) / rowCount;
+  const blockRows = Math.max(1, Math.min(65_536, Math.floor(BLOCK_BYTES / Math.max(rowBytes, 1))));
+  const end = Math.min(rowCount, limit);
+  for (let start = 0; start < end; start += blockRows) {
+    signal?.throwIfAborted();
+    const some = order.subarray(start, Math.min(end, start + blockRows));
+    yield { columns: columns.map((column) => takeColumn(column, some)), rowCount: some.length };
+    await breathe();
+  }
+}
+
+async function* firstRows(
+  batches: AsyncIterable<BatchRows>,
+  limit: number,
+): AsyncGenerator<BatchRows, void, undefined> {
+  let left = limit;
+  for await (const batch of batches) {
+    if (batch.rowCount < left) {
+      left -= batch.rowCount;
+      yield batch;
+      continue;
+    }
+    const rows = Uint32Array.from({ length: left }, (_, row) => row);
+    yield { columns: batch.columns.map((column) => takeColumn(column, rows)), rowCount: left };
+    return;
+  }
+}
+
+/** The runs of a sort, in the order of their rows, and the files they are in. */
+class Runs {
+  readonly #request: SortRequest;
+  /** Runs that were merged before. */
+  #merged: Run[] = [];
+  readonly #mergedFiles: SpillFile[] = [];
+  #runs: Run[] = [];
+  #file: SpillFile | null = null;
+
+  constructor(request: SortRequest) {
+    this.#request = request;
+  }
+
+  async add(rows: AsyncIterable<BatchRows>): Promise<void> {
+    this.#file ??= await this.#request.makeFile();
+    const run = await writeRun(this.#file, rows, this.#request.limit);
+    if (run !== null) this.#runs.push(run);
+    if (this.#runs.length < MERGED_RUNS) return;
+    const file = await this.#request.makeFile();
+    this.#mergedFiles.push(file);
+    const merged = await writeRun(file, this.#merge(this.#runs), this.#request.limit);
+    if (merged !== null) this.#merged.push(merged);
+    this.#runs = [];
+    await this.#file.discard();
+    this.#file = null;
+  }
+
+  /** All rows. @param last those that come after the runs; null for none */
+  merged(last: AsyncGenerator<BatchRows> | null): AsyncGenerator<BatchRows> {
+    const runs = [...this.#merged, ...this.#runs];
+    const sources = [...runs.map((run) => run.blocks()), ...(last === null ? [] : [last])];
+    return sources.length === 1 ? sources[0] : this.#mergeAll(sources);
+  }
+
+  #merge(runs: readonly Run[]): AsyncGenerator<BatchRows> {
+    return this.#mergeAll(runs.map((run) => run.blocks()));
+  }
+
+  #mergeAll(sources: readonly AsyncIterable<BatchRows>[]): AsyncGenerator<BatchRows> {
+    return mergeRuns(sources, this.#request.orders, this.#request.keyPlaces);
+  }
+
+  async discard(): Promise<void> {
+    const files = [...this.#mergedFiles, ...(this.#file === null ? [] : [this.#file])];
+    for (const file of files) await file.discard();
+  }
+}
+
+async function writeRun(file: SpillFile, rows: AsyncIterable<BatchRows>, limit: number): Promise<Run | null> {
+  let run: Run | null = null;
+  for await (const block of firstRows(rows, limit)) {
+    run ??= new Run(file, block.columns.length);
+    await run.append(block);
+    await breathe();
+  }
+  return run;
+}

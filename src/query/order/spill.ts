@@ -1,0 +1,55 @@
+/** Sorted rows that wait in temporary files: runs, written block by block and read back the same way. */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { decodeBlock, encodeBlock } from "../../arrow/columns/columnBlock.js";
+import type { BatchRows } from "../scan/scan.js";
+
+/** A temporary file, read only after the last byte was written. */
+export interface SpillFile {
+  readonly byteLength: number;
+  append(pieces: readonly Uint8Array[]): Promise<void>;
+  /** Fresh memory, aligned to 8 bytes. */
+  read(byteOffset: number, length: number): Promise<Uint8Array>;
+  /** Closes and removes it. */
+  discard(): Promise<void>;
+}
+
+/**
+ * Makes a temporary file.
+ * @throws a typed error where none can be made
+ */
+export type MakeSpillFile = () => Promise<SpillFile>;
+
+interface Block {
+  readonly byteOffset: number;
+  readonly byteLength: number;
+  readonly rowCount: number;
+}
+
+/** Rows in a file, in an order. */
+export class Run {
+  readonly #file: SpillFile;
+  readonly #columnCount: number;
+  readonly #blocks: Block[] = [];
+
+  constructor(file: SpillFile, columnCount: number) {
+    this.#file = file;
+    this.#columnCount = columnCount;
+  }
+
+  /** Adds a block of rows, which is read again at once. */
+  async append({ columns, rowCount }: BatchRows): Promise<void> {
+    const byteOffset = this.#file.byteLength;
+    await this.#file.append(encodeBlock(columns));
+    this.#blocks.push({ byteOffset, byteLength: this.#file.byteLength - byteOffset, rowCount });
+  }
+
+  /** The blocks, in order. */
+  async *blocks(): AsyncGenerator<BatchRows, void, undefined> {
+    for (const { byteOffset, byteLength, rowCount } of this.#blocks) {
+      const bytes = await this.#file.read(byteOffset, byteLength);
+      const columns: Column[] = decodeBlock(bytes, this.#columnCount);
+      yield { columns, rowCount };
+    }
+  }
+}

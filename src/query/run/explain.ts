@@ -1,0 +1,188 @@
+/**
+ * Plans of queries as trees of what is done, each node with what its rows come from inside:
+ *
+ *     Project: columns=[id, next := id + 1]
+ *       Take: columns=[id]
+ *         FirstRows: keys=[price desc nulls last], rows=10
+ *           Filter: condition=price > 3
+ *             IndexSearch: query=price_idx (BTREE, range of price), answer=exact, fragments=7, expectedRows=300
+ *             Scan: columns=[price], fragments=2, rows=2000
+ */
+
+import { formatFieldPath } from "../../ident.js";
+import type { QueryPlanMetrics, QueryPlanNode } from "../../namespace/queries.js";
+import { liveRowCount } from "../../table/fragments/statistics.js";
+import type { RowsPlan } from "../columns/columnReads.js";
+import { coveredOutputs } from "../filter/filteredRows.js";
+import { type IndexedPart, type IndexUse, lookupText } from "../indexes/indexUse.js";
+import type { Order } from "../order/order.js";
+import { areFirst, isReadLate } from "../order/orderedRows.js";
+import type { QueryStage } from "../scan/observer.js";
+import type { VectorSearch } from "../vector/vectorSearch.js";
+import { searchNodes } from "./explainSearch.js";
+import type { QueryPlan } from "./runQuery.js";
+
+/** What each stage of a query that was run has done. */
+export type StageMetrics = ReadonlyMap<QueryStage, QueryPlanMetrics>;
+
+/**
+ * @param use what indexes are asked; null for nothing
+ * @param metrics of a query that was run. Default: none
+ */
+export function explainPlan(
+  plan: QueryPlan,
+  use: IndexUse | null,
+  metrics: StageMetrics = new Map(),
+): QueryPlanNode {
+  const node = (
+    stage: QueryStage | null,
+    operator: string,
+    detail: QueryPlanNode["detail"],
+    ...inputs: readonly QueryPlanNode[]
+  ): QueryPlanNode => {
+    const own = stage === null ? undefined : metrics.get(stage);
+    return { operator, detail, inputs, ...(own && { metrics: own }) };
+  };
+  const { projection, search, filter, order, fragments, offset, limit } = plan;
+  const bounds = {
+    ...(offset > 0 && { skip: offset }),
+    ...(limit !== Number.POSITIVE_INFINITY && { limit }),
+  };
+  if (plan.textSearch !== null) {
+    const { detail, inputs } = searchNodes(plan.textSearch);
+    const most = { rows: offset + limit };
+    const found =
+      search === null
+        ? node("order", "TextSearch", { ...detail, ...bounds }, ...inputs)
+        : node(
+            "order",
+            "HybridSearch",
+            bounds,
+            node(null, "NearestRows", { ...nearestDetail(search), ...most }),
+            node(null, "TextSearch", { ...detail, ...most }, ...inputs),
+          );
+    const taken = node("take", "Take", { columns: pathsOf(projection) }, found);
+    return node(null, "Project", { columns: returnedTexts(plan) }, taken);
+  }
+  const isTop = order !== null && areFirst(plan);
+  const isLate = order !== null && (isTop || isReadLate(projection));
+  const isSorted = search !== null || order !== null;
+  const wanted = search?.read ?? (isLate ? order.ofKeys : order?.ofRows)?.projection ?? projection;
+  const indexed = use?.parts ?? [];
+  const scanned = fragments.filter(({ id }) => !indexed.some(({ fragmentIds }) => fragmentIds.has(id)));
+  let rows = node("scan", "Scan", {
+    columns: pathsOf(filter === null ? wanted : filter.projection),
+    fragments: scanned.length,
+    rows: scanned.reduce((sum, fragment) => sum + liveRowCount(fragment), 0),
+    ...(filter === null && !isSorted && bounds),
+  });
+  if (filter !== null) {
+    const detail = { condition: filter.text, ...(!isSorted && bounds) };
+    const searches = indexed.map((part, place) =>
+      node(place === 0 ? "index" : null, "IndexSearch", searchDetail(part)),
+    );
+    // Where indexes give candidates only, these are read as a scan reads its rows.
+    const isRead = scanned.length > 0 || !indexed.every(({ isExact }) => isExact);
+    rows = node("filter", "Filter", detail, ...searches, ...(isRead || searches.length === 0 ? [rows] : []));
+    if (coveredOutputs(wanted, filter.projection) === null) {
+      rows = node("select", "ReadSelected", { columns: pathsOf(wanted) }, rows);
+    }
+  }
+  if (search !== null) {
+    const byIndex = vectorIndexNode(search, plan);
+    const inputs = byIndex === null ? [rows] : byIndex.isAll ? [byIndex.node] : [byIndex.node, rows];
+    rows = node("search", "NearestRows", { ...nearestDetail(search), rows: offset + limit }, ...inputs);
+    const { postfilter } = search;
+    if (postfilter !== null) {
+      const filtered = { condition: postfilter.text, ...bounds };
+      rows = node("filter", "Filter", filtered, rows);
+    }
+    rows = node("take", "Take", { columns: pathsOf(projection), ...(postfilter === null && bounds) }, rows);
+  } else if (order !== null) {
+    const detail = { keys: keysOf(order), ...bounds };
+    rows = node("order", isTop ? "FirstRows" : "Sort", detail, rows);
+    if (isLate) rows = node("take", "Take", { columns: pathsOf(projection) }, rows);
+  }
+  return node(null, "Project", { columns: returnedTexts(plan) }, rows);
+}
+
+function searchDetail({ plan, fragmentIds, rows, isExact }: IndexedPart): QueryPlanNode["detail"] {
+  return {
+    query: lookupText(plan),
+    answer: isExact ? "exact" : "candidates",
+    fragments: fragmentIds.size,
+    expectedRows: rows,
+  };
+}
+
+/** What is asked of an index, and whether it covers all fragments that are searched. */
+function vectorIndexNode(
+  { index, asked, column }: VectorSearch,
+  { fragments, filter }: QueryPlan,
+): { readonly node: QueryPlanNode; readonly isAll: boolean } | null {
+  if (index === null) return null;
+  const covered = new Set(index.segments.flatMap(({ covered: own }) => [...own]));
+  const { leastProbes, mostProbes, refineFactor, isIndexedOnly } = asked;
+  const detail = {
+    index: index.name,
+    column: formatFieldPath(column.path),
+    kind: [...new Set(index.segments.map(({ open }) => open.kind))].join(),
+    distanceType: index.metric,
+    fragments: covered.size,
+    ...(leastProbes !== undefined && { minimumNprobes: leastProbes }),
+    ...(mostProbes !== undefined && { maximumNprobes: mostProbes }),
+    ...(refineFactor !== undefined && { refineFactor }),
+    ...(filter !== null && { condition: filter.text }),
+  };
+  const isAll = isIndexedOnly || fragments.every(({ id }) => covered.has(id));
+  return { node: { operator: "VectorIndexSearch", detail, inputs: [] }, isAll };
+}
+
+function nearestDetail({ column, metric, queries, ...search }: VectorSearch): QueryPlanNode["detail"] {
+  const { lowerBound, upperBound } = search;
+  return {
+    column: formatFieldPath(column.path),
+    distanceType: metric,
+    vectors: queries.length,
+    ...(lowerBound !== Number.NEGATIVE_INFINITY && { lowerBound }),
+    ...(upperBound !== Number.POSITIVE_INFINITY && { upperBound }),
+  };
+}
+
+const pathsOf = ({ leaves }: RowsPlan): string[] => [...new Set(leaves.map(({ path }) => path))];
+
+const keysOf = ({ keys }: Order): string[] =>
+  keys.map(
+    ({ path, ascending, nullsFirst }) =>
+      `${formatFieldPath(path)} ${ascending ? "asc" : "desc"} nulls ${nullsFirst ? "first" : "last"}`,
+  );
+
+const returnedTexts = ({ projection }: QueryPlan): string[] =>
+  projection.returned.map((column, index) => {
+    const { name } = projection.schema.fields[index];
+    return column.kind === "computed" ? `${name} := ${column.text}` : name;
+  });
+
+/** Maximum characters of a list in a plan as text, unless all of it is asked for. */
+const MAX_LISTED = 200;
+
+/** The plan as text, a line for each node. */
+export function formatPlan(root: QueryPlanNode, isVerbose: boolean): string {
+  const lines: string[] = [];
+  const shown = (value: QueryPlanNode["detail"][string]): string => {
+    const text = Array.isArray(value) ? `[${value.join(", ")}]` : String(value);
+    return isVerbose || text.length <= MAX_LISTED ? text : `${text.slice(0, MAX_LISTED)}…`;
+  };
+  const add = ({ operator, detail, metrics, inputs }: QueryPlanNode, depth: number): void => {
+    const parts = Object.entries(detail).map(([name, value]) => `${name}=${shown(value)}`);
+    if (metrics !== undefined) {
+      const { rows, batches, bytes, reads, bytesRead, milliseconds } = metrics;
+      const counts = `rows=${rows}, batches=${batches}, bytes=${bytes}, reads=${reads}, bytesRead=${bytesRead}`;
+      parts.push(`metrics=[${counts}, milliseconds=${milliseconds.toFixed(3)}]`);
+    }
+    lines.push(`${"  ".repeat(depth)}${operator}: ${parts.join(", ")}`);
+    for (const input of inputs) add(input, depth + 1);
+  };
+  add(root, 0);
+  return lines.join("\n");
+}

@@ -1,0 +1,77 @@
+/** Searches of texts in plans: what is searched for, which indexes know, and which rows are looked at. */
+
+import type { QueryPlanNode } from "../../namespace/queries.js";
+import { liveRowCount } from "../../table/fragments/statistics.js";
+import { indexesOf } from "../indexes/tableIndexes.js";
+import type { TextQuery } from "../text/textQuery.js";
+import type { TextSearchPlan } from "../text/textSearch.js";
+
+type Detail = QueryPlanNode["detail"];
+
+/** The query as one line. */
+function textOf(query: TextQuery): string {
+  switch (query.kind) {
+    case "match": {
+      const { column, terms, boost, fuzziness, isAll } = query;
+      const options = [
+        ...(isAll ? ["and"] : []),
+        ...(fuzziness > 0 ? [`fuzziness ${fuzziness}`] : []),
+        ...(boost === 1 ? [] : [`boost ${boost}`]),
+      ];
+      return `match(${[column, JSON.stringify(terms), ...options].join(", ")})`;
+    }
+    case "phrase": {
+      const slop = query.slop > 0 ? [`slop ${query.slop}`] : [];
+      return `phrase(${[query.column, JSON.stringify(query.terms), ...slop].join(", ")})`;
+    }
+    case "multi":
+      return `best(${query.queries.map(textOf).join(", ")})`;
+    case "boost":
+      return `boost(${textOf(query.positive)}, ${textOf(query.negative)}, ${query.negativeBoost})`;
+    case "boolean": {
+      const parts = Object.entries({ must: query.must, should: query.should, mustNot: query.mustNot });
+      const given = parts.filter(([, queries]) => queries.length > 0);
+      return `boolean(${given.map(([name, queries]) => `${name}: ${queries.map(textOf).join(", ")}`).join("; ")})`;
+    }
+  }
+}
+
+/** The columns that a query searches. */
+function columnsOf(query: TextQuery): string[] {
+  switch (query.kind) {
+    case "match":
+    case "phrase":
+      return [query.column ?? ""];
+    case "multi":
+      return query.queries.flatMap(columnsOf);
+    case "boost":
+      return [query.positive, query.negative].flatMap(columnsOf);
+    case "boolean":
+      return [...query.must, ...query.should, ...query.mustNot].flatMap(columnsOf);
+  }
+}
+
+/** What a plan says of a search, and of where its rows come from. */
+export function searchNodes({ version, fields, query, filter, isPrefiltered, isFast }: TextSearchPlan): {
+  readonly detail: Detail;
+  readonly inputs: readonly QueryPlanNode[];
+} {
+  const indexes = indexesOf(version.file, fields);
+  const inputs = [...new Set(columnsOf(query))].flatMap((column): QueryPlanNode[] => {
+    const index = indexes.get(column)?.find(({ kind }) => kind.name === "FTS");
+    const covered = new Set((index?.segments ?? []).flatMap((segment) => [...segment.covered]));
+    const rest = version.file.manifest.fragments.filter(({ id }) => !covered.has(id));
+    const rows = rest.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
+    const search = { query: `${index?.name} (FTS)`, fragments: covered.size };
+    const scan = { columns: [column], fragments: rest.length, rows };
+    return [
+      ...(index === undefined ? [] : [{ operator: "IndexSearch", detail: search, inputs: [] }]),
+      ...(rest.length > 0 && !isFast ? [{ operator: "Scan", detail: scan, inputs: [] }] : []),
+    ];
+  });
+  const detail: Detail = {
+    query: textOf(query),
+    ...(filter !== null && { condition: filter.text, filtered: isPrefiltered ? "before" : "after" }),
+  };
+  return { detail, inputs };
+}

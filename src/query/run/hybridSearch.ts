@@ -1,0 +1,154 @@
+/**
+ * Searches by vector and by text at once, and puts the rows that either found in one order. By default by reciprocal rank
+ * fusion: a row gets 1 / (60 + its place, from 0 on) from each search that found it, and these are added up.
+ */
+
+import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { validityFrom } from "../../arrow/columns/validity.js";
+import { goThrough } from "../../async/eventLoop.js";
+import { InvalidInputError } from "../../errors.js";
+import { FLOAT32 } from "../../expression/values/types.js";
+import type { FoundRow, Rerank } from "../../namespace/queries.js";
+import { DISTANCE } from "../columns/foundColumns.js";
+import type { FragmentSource } from "../columns/fragmentColumns.js";
+import { resolveProjection } from "../columns/projection.js";
+import { addressWords } from "../columns/systemColumns.js";
+import { orderOfRows } from "../order/orderOfRows.js";
+import { makeSortKeys } from "../order/sortKeys.js";
+import { searchTexts, type TextSearchPlan } from "../text/textSearch.js";
+import type { SearchRequest } from "../vector/nearestRows.js";
+import { searchedRows } from "./searchedRows.js";
+
+/** What is added to places, so that the first few don't outweigh all others. */
+const FUSION_CONSTANT = 60;
+const WORD = 2 ** 32;
+
+export const byReciprocalRank: Rerank = ({ vectorRank, textRank }) =>
+  (vectorRank === null ? 0 : 1 / (FUSION_CONSTANT + vectorRank)) +
+  (textRank === null ? 0 : 1 / (FUSION_CONSTANT + textRank));
+
+/** Rows in the order of their relevance, the most relevant first. */
+export interface HybridRows {
+  readonly addresses: FixedColumn;
+  /** Distances, scores, and how relevant the rows are. */
+  readonly found: readonly Column[];
+  readonly rowCount: number;
+}
+
+/** @param request its offset and limit count the rows in their last order; each search finds as many as both together */
+export async function searchBoth(
+  source: FragmentSource,
+  request: SearchRequest,
+  textSearch: TextSearchPlan,
+  rerank: Rerank,
+): Promise<HybridRows> {
+  const { offset, limit, numbers, signal } = request;
+  const rows = new JoinedRows();
+  const nothing = resolveProjection(textSearch.fields, new Map(), []);
+  const search = { ...request.search, found: [DISTANCE] };
+  const nearest = searchedRows(source, {
+    ...request,
+    search,
+    projection: nothing,
+    offset: 0,
+    limit: offset + limit,
+  });
+  for await (const { columns } of nearest) {
+    rows.addNear(columns[columns.length - 1] as FixedColumn, columns[0] as FixedColumn);
+  }
+  const { addresses, scores } = await searchTexts(textSearch, source, numbers, 0, offset + limit, signal);
+  rows.addMatching(addresses, scores);
+  return rows.ranked(rerank, offset, limit);
+}
+
+/** The rows of both searches, each once. */
+class JoinedRows {
+  readonly #places = new Map<number, number>();
+  readonly #rows: {
+    distance: number | null;
+    score: number | null;
+    vectorRank: number | null;
+    textRank: number | null;
+  }[] = [];
+  #nearCount = 0;
+
+  /** @param addresses of rows, the nearest first */
+  addNear(addresses: FixedColumn, distances: FixedColumn): void {
+    const numbers = floatsOf(distances);
+    for (const [row, address] of addressesIn(addresses).entries()) {
+      const distance = numbers[row];
+      this.#places.set(address, this.#rows.length);
+      this.#rows.push({ distance, score: null, vectorRank: this.#nearCount++, textRank: null });
+    }
+  }
+
+  /** @param addresses of rows, the best first */
+  addMatching(addresses: FixedColumn, scores: FixedColumn): void {
+    const numbers = floatsOf(scores);
+    for (const [textRank, address] of addressesIn(addresses).entries()) {
+      const score = numbers[textRank];
+      const place = this.#places.get(address);
+      if (place === undefined) {
+        this.#places.set(address, this.#rows.length);
+        this.#rows.push({ distance: null, score, vectorRank: null, textRank });
+      } else Object.assign(this.#rows[place], { score, textRank });
+    }
+  }
+
+  /** @throws InvalidInputError where `rerank` gives no number */
+  async ranked(rerank: Rerank, offset: number, limit: number): Promise<HybridRows> {
+    const count = this.#rows.length;
+    const relevance = new Float32Array(count);
+    for (const [place, row] of this.#rows.entries()) relevance[place] = relevanceOf(rerank, row);
+    const words = new Uint32Array(2 * count);
+    for (const [address, place] of this.#places) {
+      words[2 * place] = address % WORD;
+      words[2 * place + 1] = Math.floor(address / WORD);
+    }
+    const relevances = fixedColumn(relevance, 4);
+    const orders = [{ type: FLOAT32, ascending: false, nullsFirst: false }];
+    const order = await goThrough(orderOfRows(await goThrough(makeSortKeys(orders, [relevances], count))));
+    const start = Math.min(offset, count);
+    const rowCount = Math.min(limit, count - start);
+    const inOrder = <Own extends Column>(column: Own): Own =>
+      sliceColumn(takeColumn<Column>(column, order), start, rowCount) as Own;
+    const found = [
+      nullableFloats(this.#rows.map(({ distance }) => distance)),
+      nullableFloats(this.#rows.map(({ score }) => score)),
+      relevances,
+    ];
+    return { addresses: inOrder(fixedColumn(words, 8)), found: found.map((each) => inOrder(each)), rowCount };
+  }
+}
+
+function relevanceOf(rerank: Rerank, row: FoundRow): number {
+  const relevance = rerank({ ...row });
+  if (typeof relevance === "number" && !Number.isNaN(relevance)) return relevance;
+  throw new InvalidInputError(`rerank: must return a number for each row, not ${String(relevance)}`);
+}
+
+/** The fragment's id times 2^32, and the physical row. */
+function addressesIn(column: FixedColumn): Float64Array {
+  const words = addressWords(column);
+  return Float64Array.from({ length: column.length }, (_, row) => words[2 * row] + words[2 * row + 1] * WORD);
+}
+
+const floatsOf = ({ values, length }: FixedColumn): Float32Array =>
+  new Float32Array(values.slice().buffer, 0, length);
+
+function fixedColumn(values: Float32Array | Uint32Array, byteWidth: number): FixedColumn {
+  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  return { kind: "fixed", length: bytes.length / byteWidth, validity: null, byteWidth, values: bytes };
+}
+
+function nullableFloats(numbers: readonly (number | null)[]): FixedColumn {
+  const bits = new Uint8Array((numbers.length + 7) >>> 3);
+  for (const [row, number] of numbers.entries()) if (number !== null) bits[row >>> 3] |= 1 << (row & 7);
+  const column = fixedColumn(
+    Float32Array.from(numbers, (number) => number ?? 0),
+    4,
+  );
+  return { ...column, validity: validityFrom(bits, 0, numbers.length) };
+}

@@ -1,0 +1,118 @@
+/** Finds live rows of some fragments by the ids that indexes have for them. */
+
+import { breathe } from "../../async/eventLoop.js";
+import type { DataFragment } from "../../format/table.js";
+import { lowerBound } from "../../rows/rowPositions.js";
+import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
+import { hasStableRowIds } from "../../table/versions/flags.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
+import type { FragmentSource } from "../columns/fragmentColumns.js";
+
+const WORD = 2 ** 32;
+
+/** Physical rows by fragment, ascending. */
+export type SearchedRows = ReadonlyMap<number, Uint32Array>;
+
+export const isSelected = (selection: SearchedRows, address: number): boolean =>
+  isAmong(selection.get(Math.floor(address / WORD)), address % WORD);
+
+function isAmong(rows: Uint32Array | null | undefined, row: number): boolean {
+  return rows !== null && rows !== undefined && rows[lowerBound(rows, row)] === row;
+}
+
+/** Consecutive stable ids, and where their rows are. */
+interface Run {
+  readonly first: number;
+  readonly end: number;
+  /** The address of the first. */
+  readonly address: number;
+  /** The highest end of this run and of all before it. */
+  highestEnd: number;
+}
+
+export class LiveRows {
+  readonly #rowCounts = new Map<number, number>();
+  readonly #deleted = new Map<number, Uint32Array>();
+  readonly #selection: SearchedRows | null;
+  /** Of a table with stable ids, by their first ids. */
+  readonly #runs: readonly Run[] | null;
+
+  private constructor(selection: SearchedRows | null, runs: readonly Run[] | null) {
+    this.#selection = selection;
+    this.#runs = runs;
+  }
+
+  /**
+   * @param fragments whose rows are found; an index may have ids of others
+   * @param selection rows that may be found; null for all
+   */
+  static async open(
+    source: FragmentSource,
+    { manifest, path }: ManifestFile,
+    fragments: readonly DataFragment[],
+    selection: SearchedRows | null,
+  ): Promise<LiveRows> {
+    const runs = hasStableRowIds(manifest) ? await runsOf(fragments, path) : null;
+    const rows = new LiveRows(selection, runs);
+    for (const fragment of fragments) {
+      rows.#rowCounts.set(fragment.id, fragment.physicalRows);
+      const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);
+      if (deleted !== null) rows.#deleted.set(fragment.id, deleted);
+    }
+    return rows;
+  }
+
+  /** The address of a live row that may be found; -1 where there is none. @param high upper half of the id */
+  find(low: number, high: number): number {
+    const id = high * WORD + low;
+    if (this.#runs === null) return this.#isFound(id) ? id : -1;
+    let at = lastNotAfter(this.#runs, id);
+    // An id may have several rows, of which all but one are deleted.
+    for (; at >= 0 && this.#runs[at].highestEnd > id; at--) {
+      const { first, end, address } = this.#runs[at];
+      if (id < end && this.#isFound(address + id - first)) return address + id - first;
+    }
+    return -1;
+  }
+
+  #isFound(address: number): boolean {
+    const fragmentId = Math.floor(address / WORD);
+    const row = address % WORD;
+    const rowCount = this.#rowCounts.get(fragmentId);
+    if (rowCount === undefined || row >= rowCount) return false;
+    if (isAmong(this.#deleted.get(fragmentId), row)) return false;
+    return this.#selection === null || isAmong(this.#selection.get(fragmentId), row);
+  }
+}
+
+function lastNotAfter(runs: readonly Run[], id: number): number {
+  let low = 0;
+  let high = runs.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (runs[middle].first <= id) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+async function runsOf(fragments: readonly DataFragment[], path: string): Promise<Run[]> {
+  const runs: Run[] = [];
+  for (const fragment of fragments) {
+    const { values, counts } = stableIdsOf(fragment, path);
+    let address = fragment.id * WORD;
+    for (const [run, first] of values.entries()) {
+      const end = first + counts[run];
+      runs.push({ first, end, address, highestEnd: end });
+      address += counts[run];
+      if (run % 4096 === 0) await breathe();
+    }
+  }
+  runs.sort((a, b) => a.first - b.first);
+  let highest = 0;
+  for (const run of runs) {
+    highest = Math.max(highest, run.end);
+    run.highestEnd = highest;
+  }
+  return runs;
+}

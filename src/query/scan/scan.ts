@@ -1,0 +1,183 @@
+/**
+ * Reads the rows of one version, batch by batch, in the order in which they lie on disk. Only rows are read that are
+ * wanted and not deleted. The next fragments are opened while one is read. A batch never crosses a fragment.
+ */
+
+import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { mapAhead } from "../../async/parallel.js";
+import type { DataFragment } from "../../format/table.js";
+import type { RowSpan } from "../../rows/openColumns.js";
+import { type ReadOptions, readColumns } from "../../rows/readColumns.js";
+import type { RowsPlan } from "../columns/columnReads.js";
+import { type FragmentSource, openFragment } from "../columns/fragmentColumns.js";
+import { selectSpan } from "./fragmentRows.js";
+
+/** Fragments opened ahead of the one being read. */
+const OPEN_FRAGMENTS = 8;
+
+/** Name of this use of memory. */
+const ADDRESSES = "row addresses";
+/** Bytes of a row address. */
+const ADDRESS_BYTES = 8;
+
+export interface ScanRequest extends Omit<ReadOptions, "returned"> {
+  readonly fragments: readonly DataFragment[];
+  readonly projection: RowsPlan;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** Wanted rows of a fragment. */
+interface FragmentSpan extends RowSpan {
+  readonly fragmentId: number;
+}
+
+/** Where the rows of a batch lie: all in one fragment. */
+export interface RowPlaces {
+  readonly fragmentId: number;
+  /** Physical offset of the first row, or of row 0 of those that are picked. */
+  readonly start: number;
+  /** The rows, from `start` on, ascending; null for all from `start` on. */
+  readonly picked: Uint32Array | null;
+}
+
+/** Physical offset of a row of a batch. */
+export const physicalRow = ({ start, picked }: RowPlaces, row: number): number =>
+  start + (picked === null ? row : picked[row]);
+
+/** Physical offsets of the first rows of a batch. */
+export function offsetsOfRows({ start, picked }: RowPlaces, rowCount: number): Uint32Array {
+  const offsets = new Uint32Array(rowCount);
+  if (picked === null) for (let row = 0; row < rowCount; row++) offsets[row] = start + row;
+  else for (let row = 0; row < rowCount; row++) offsets[row] = start + picked[row];
+  return offsets;
+}
+
+/** The columns of a batch: the outputs of what is read, and the addresses of rows after them if they are wanted. */
+export interface BatchRows {
+  readonly columns: readonly Column[];
+  readonly rowCount: number;
+}
+
+/** A batch of a scan, whose rows have not been moved. */
+export interface ScannedRows extends BatchRows {
+  readonly places: RowPlaces;
+}
+
+/** The rows as columns of the engine. */
+export async function* scanColumns(
+  source: FragmentSource,
+  request: ScanRequest,
+): AsyncGenerator<ScannedRows, void, undefined> {
+  const { projection, memory } = request;
+  const isScanned = request.limit === Number.POSITIVE_INFINITY;
+  const spans = mapAhead(
+    wantedFragments(source, request),
+    async ({ fragment, start, end, skipped }): Promise<FragmentSpan> => {
+      const stored = await openFragment(source, fragment, projection.leaves, isScanned);
+      return { fragmentId: fragment.id, stored, start, end, skipped };
+    },
+    { weigh: () => 1, maxWeight: OPEN_FRAGMENTS },
+  );
+  const batches = readColumns(source, projection, spans, { ...request, returned: projection.measured });
+  try {
+    for await (const { columns, rowCount, span, positions } of batches) {
+      const places = { fragmentId: span.fragmentId, start: positions.start, picked: positions.picked };
+      if (!projection.withAddresses) {
+        yield { columns, rowCount, places };
+        continue;
+      }
+      memory?.note(ADDRESSES, rowCount * ADDRESS_BYTES);
+      yield { columns: [...columns, rowAddresses(places, rowCount)], rowCount, places };
+    }
+  } finally {
+    memory?.note(ADDRESSES, 0);
+  }
+}
+
+/** The fragments with wanted rows: for each the span of physical rows that holds them, and its deleted rows. */
+async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
+  let skip = request.offset;
+  let take = request.limit;
+  for (const fragment of request.fragments) {
+    if (take <= 0) return;
+    const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);
+    const span = selectSpan(fragment.physicalRows, deleted, skip, take);
+    const live = fragment.physicalRows - (deleted?.length ?? 0);
+    skip -= Math.min(skip, live);
+    if (span === null) continue;
+    take -= span.liveRows;
+    yield { fragment, start: span.start, end: span.end, skipped: deleted };
+  }
+}
+
+/**
+ * Row addresses: the fragment's id in the upper 32 bits, the physical offset in the lower. They are made when they are
+ * first looked at: most filters never do.
+ */
+function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
+  let values: Uint8Array | null = null;
+  const make = (rows: Uint32Array | null): Uint8Array => {
+    const { fragmentId } = places;
+    const count = rows?.length ?? rowCount;
+    const offsets = rows === null ? offsetsOfRows(places, rowCount) : null;
+    const words = new Uint32Array(count * 2);
+    for (let row = 0; row < count; row++) {
+      words[2 * row] = offsets === null ? physicalRow(places, (rows as Uint32Array)[row]) : offsets[row];
+      words[2 * row + 1] = fragmentId;
+    }
+    return new Uint8Array(words.buffer);
+  };
+  const column: FixedColumn = {
+    kind: "fixed",
+    length: rowCount,
+    validity: null,
+    byteWidth: ADDRESS_BYTES,
+    get values() {
+      values ??= make(null);
+      return values;
+    },
+  };
+  return Object.defineProperty(column, "make", { value: make });
+}
+
+/**
+ * The rows of a fragment that have given physical offsets, batch by batch.
+ * @param batches of the fragment
+ * @param wanted ascending
+ */
+export async function* pickScanned(
+  batches: AsyncIterable<ScannedRows>,
+  wanted: Uint32Array,
+): AsyncGenerator<BatchRows, void, undefined> {
+  let next = 0;
+  for await (const { columns, rowCount, places } of batches) {
+    if (next === wanted.length) return;
+    const rows = rowsAt(places, rowCount, wanted, next);
+    const count = rows.length;
+    if (count === 0) continue;
+    next += count;
+    const picked = count === rowCount ? columns : columns.map((column) => takeColumn(column, rows));
+    yield { columns: picked, rowCount: count };
+  }
+}
+
+/**
+ * The rows of a batch that have given physical offsets.
+ * @param wanted ascending
+ * @param next index of the first of these that does not lie before the batch
+ */
+function rowsAt(places: RowPlaces, rowCount: number, wanted: Uint32Array, next: number): Uint32Array {
+  const rows = new Uint32Array(Math.min(rowCount, wanted.length - next));
+  let count = 0;
+  for (let row = 0, at = next; row < rowCount && at < wanted.length; ) {
+    const ahead = wanted[at] - physicalRow(places, row);
+    if (ahead === 0) {
+      rows[count++] = row;
+      at++;
+    }
+    row += places.picked === null && ahead > 0 ? ahead : 1;
+  }
+  return rows.subarray(0, count);
+}

@@ -1,0 +1,192 @@
+/**
+ * Random access: the rows of a version at given offsets or addresses, in the order asked. Offsets become fragments and
+ * physical rows.
+ *
+ * Every row is read once, however often it was asked for: rows are gathered in the order in which they lie on disk and
+ * reordered at the end.
+ */
+
+import type { Table } from "apache-arrow";
+import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { makeBatch, toTable } from "../../arrow/exchange/batch.js";
+import { mapParallel } from "../../async/parallel.js";
+import { InternalError, InvalidInputError } from "../../errors.js";
+import type { DataFragment } from "../../format/table.js";
+import type { LazyBlob } from "../../namespace/queries.js";
+import { type DescribedRows, readBlobs } from "../../rows/blobValues.js";
+import { takeColumns } from "../../rows/takeColumns.js";
+import type { RowsPlan } from "../columns/columnReads.js";
+import { type FragmentSource, openFragment } from "../columns/fragmentColumns.js";
+import { type Projection, returnedColumns } from "../columns/projection.js";
+import { addressesOf, addressWords, type RowNumbers } from "../columns/systemColumns.js";
+import { lazyBlobs } from "./lazyBlobs.js";
+import { type RowsOfFragment, rowsAtOffsets } from "./rowPlaces.js";
+import type { BatchRows } from "./scan.js";
+
+/** Fragments read from at the same time. */
+const PARALLELISM = 4;
+
+interface TakeRequest {
+  readonly fragments: readonly DataFragment[];
+  readonly projection: RowsPlan;
+  readonly signal?: AbortSignal;
+}
+
+export interface OffsetsRequest extends TakeRequest {
+  /** Integers ≥ 0, counting the live rows of the version. */
+  readonly rowOffsets: Float64Array;
+}
+
+/** @throws InvalidInputError for an offset that is no row of the version */
+export async function readRowsAt(
+  source: FragmentSource,
+  request: OffsetsRequest & { readonly projection: Projection; readonly numbers: RowNumbers },
+): Promise<Table> {
+  const { projection, numbers } = request;
+  const rowCount = request.rowOffsets.length;
+  if (rowCount === 0) return toTable(projection.schema, []);
+  const { rows, positions } = distinctRows(request.rowOffsets);
+  const wanted = await fragmentsAtOffsets(source, request.fragments, rows);
+  const columns = await gatheredColumns(source, request, wanted, positions);
+  const returned = await returnedColumns(projection, numbers, columns, rowCount);
+  return toTable(projection.schema, [makeBatch(projection.schema, returned, rowCount)]);
+}
+
+/** The rows at addresses, in their order. */
+export async function readRowsAtAddresses(
+  source: FragmentSource,
+  request: TakeRequest,
+  addresses: FixedColumn,
+): Promise<BatchRows> {
+  const words = addressWords(addresses);
+  const places = new Float64Array(addresses.length);
+  for (let row = 0; row < places.length; row++) places[row] = words[2 * row + 1] * 2 ** 32 + words[2 * row];
+  const { rows, positions } = distinctRows(places);
+  const wanted = fragmentsAtPlaces(request.fragments, rows);
+  const columns = await gatheredColumns(source, request, wanted, positions);
+  return { columns, rowCount: addresses.length };
+}
+
+/** The outputs of what is read, and the addresses after them if they are wanted; `positions` reorders the rows. */
+async function gatheredColumns(
+  source: FragmentSource,
+  request: TakeRequest,
+  wanted: readonly RowsOfFragment[],
+  positions: Uint32Array | null,
+): Promise<Column[]> {
+  const { projection } = request;
+  const parts: (readonly Column[])[] = [];
+  for (const [index, part] of (await takeParts(source, request, wanted)).entries()) {
+    const { fragment, rows } = wanted[index];
+    const columns = projection.hasBlobs ? await readBlobs(source, projection, part) : part.columns;
+    parts.push(projection.withAddresses ? [...columns, addressesOf(fragment.id, rows)] : columns);
+  }
+  return (parts[0] ?? []).map((_, index) => {
+    const column = concatColumns(parts.map((part) => part[index]));
+    return positions === null ? column : takeColumn(column, positions);
+  });
+}
+
+/**
+ * The blobs of rows, as objects that read them later: one for each offset, or null.
+ * @param request its projection has one column, of blobs
+ * @throws InvalidInputError for an offset that is no row of the version
+ */
+export async function openBlobsAt(
+  source: FragmentSource,
+  request: OffsetsRequest,
+): Promise<(LazyBlob | null)[]> {
+  const { rows, positions } = distinctRows(request.rowOffsets);
+  const wanted = await fragmentsAtOffsets(source, request.fragments, rows);
+  const parts = await takeParts(source, request, wanted);
+  const blobs = parts.flatMap(({ columns: [column], files: [file] }) => lazyBlobs(source, column, file));
+  return positions === null ? blobs : Array.from(positions, (position) => blobs[position]);
+}
+
+/** The rows of each fragment. */
+async function takeParts(
+  source: FragmentSource,
+  { projection, signal }: TakeRequest,
+  wanted: readonly RowsOfFragment[],
+): Promise<DescribedRows[]> {
+  const takeFragment = async ({ fragment, rows }: RowsOfFragment): Promise<DescribedRows> => {
+    const stored = await openFragment(source, fragment, projection.leaves);
+    return takeColumns(source, projection, stored, rows, signal);
+  };
+  const parts = await mapParallel(wanted, PARALLELISM, takeFragment, signal);
+  signal?.throwIfAborted();
+  return parts;
+}
+
+/**
+ * The rows asked for, ascending and each once, and the position of each offset among them. `positions` is null if the
+ * rows were asked for in that order.
+ */
+function distinctRows(offsets: Float64Array): { rows: Float64Array; positions: Uint32Array | null } {
+  let ascending = true;
+  for (let index = 1; index < offsets.length && ascending; index++) {
+    ascending = offsets[index] > offsets[index - 1];
+  }
+  if (ascending) return { rows: offsets, positions: null };
+  const order = sortedOrder(offsets);
+  const rows = new Float64Array(offsets.length);
+  const positions = new Uint32Array(offsets.length);
+  let count = 0;
+  for (const index of order) {
+    if (count === 0 || offsets[index] !== rows[count - 1]) rows[count++] = offsets[index];
+    positions[index] = count - 1;
+  }
+  return { rows: rows.subarray(0, count), positions };
+}
+
+/** Indexes of the offsets, sorted by offset. */
+function sortedOrder(offsets: Float64Array): Uint32Array {
+  const count = offsets.length;
+  let largest = 0;
+  for (let index = 0; index < count; index++) largest = Math.max(largest, offsets[index]);
+  const order = new Uint32Array(count);
+  if ((largest + 1) * count > Number.MAX_SAFE_INTEGER) {
+    for (let index = 0; index < count; index++) order[index] = index;
+    return order.sort((a, b) => offsets[a] - offsets[b]);
+  }
+  // Numbers that combine offset and index sort many times faster than a comparison function.
+  const keys = new Float64Array(count);
+  for (let index = 0; index < count; index++) keys[index] = offsets[index] * count + index;
+  keys.sort();
+  for (let index = 0; index < count; index++) order[index] = keys[index] % count;
+  return order;
+}
+
+/** The fragments that hold the rows, with the physical rows in each. */
+async function fragmentsAtOffsets(
+  source: FragmentSource,
+  fragments: readonly DataFragment[],
+  rows: Float64Array,
+): Promise<RowsOfFragment[]> {
+  const wanted = await rowsAtOffsets(rows, fragments, source);
+  const found = wanted.reduce((sum, each) => sum + each.rows.length, 0);
+  if (found < rows.length) {
+    throw new InvalidInputError(`rowOffsets: there is no row ${rows[rows.length - 1]}`);
+  }
+  return wanted;
+}
+
+/** @param places the fragment's id times 2^32, and the physical row; ascending */
+function fragmentsAtPlaces(fragments: readonly DataFragment[], places: Float64Array): RowsOfFragment[] {
+  const byId = new Map(fragments.map((fragment) => [fragment.id, fragment]));
+  const wanted: RowsOfFragment[] = [];
+  for (let start = 0; start < places.length; ) {
+    const id = Math.floor(places[start] / 2 ** 32);
+    const first = id * 2 ** 32;
+    let end = start;
+    while (end < places.length && places[end] < first + 2 ** 32) end++;
+    const fragment = byId.get(id);
+    if (fragment === undefined) throw new InternalError(`rows of fragment ${id}, which is not there`);
+    const rows = Uint32Array.from({ length: end - start }, (_, index) => places[start + index] - first);
+    wanted.push({ fragment, rows });
+    start = end;
+  }
+  return wanted;
+}

@@ -1,0 +1,229 @@
+/**
+ * Where the texts of rows have what a query searched for:
+ *
+ *     _highlights    list<struct<column utf8, item int32, start int32, end int32>>
+ *
+ * The ranges of a row are in the order of the query's columns, of the texts of a list (`item`, null where the column is
+ * no list), and of the text. They count its UTF-16 code units, as JavaScript does; `end` is behind the last one. Ranges
+ * that overlap, as windows of characters do, are one.
+ *
+ * Texts are cut again, as they were for the index: a token knows where it lies in the text, whatever was made of it.
+ */
+
+import { Field, Int32, List, Struct, Utf8 } from "apache-arrow";
+import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { validityFrom } from "../../arrow/columns/validity.js";
+import { breathe } from "../../async/eventLoop.js";
+import { plainColumn } from "../../expression/values/operands.js";
+import type { DataFragment } from "../../format/table.js";
+import { parseFieldPath } from "../../ident.js";
+import { documentTokens, RowTexts } from "../../indexes/text/fts.js";
+import { phrasePositions } from "../../indexes/text/phrases.js";
+import { ColumnReads } from "../columns/columnReads.js";
+import type { FragmentSource } from "../columns/fragmentColumns.js";
+import { readRowsAtAddresses } from "../scan/take.js";
+import { type SoughtWords, soughtWords, type TextScope } from "./textLeaf.js";
+import { type MatchQuery, needsAll, type PhraseQuery, type TextQuery } from "./textQuery.js";
+
+export const HIGHLIGHTS = new Field(
+  "_highlights",
+  new List(
+    new Field(
+      "item",
+      new Struct([
+        new Field("column", new Utf8(), false),
+        new Field("item", new Int32(), true),
+        new Field("start", new Int32(), false),
+        new Field("end", new Int32(), false),
+      ]),
+      false,
+    ),
+  ),
+  false,
+);
+
+/** A range of a text. */
+interface Range {
+  /** Number of the text among those of the row. */
+  readonly text: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+interface PlacedToken extends Range {
+  readonly token: string;
+  readonly position: number;
+}
+
+/** The parts of a query that a row is found by: not what lowers its score, and not what it must not have. */
+function leavesOf(query: TextQuery): (MatchQuery | PhraseQuery)[] {
+  switch (query.kind) {
+    case "match":
+    case "phrase":
+      return [query];
+    case "multi":
+      return query.queries.flatMap(leavesOf);
+    case "boost":
+      return leavesOf(query.positive);
+    case "boolean":
+      return [...query.must, ...query.should].flatMap(leavesOf);
+  }
+}
+
+export class Highlighter {
+  /** The parts of the query, by the paths of the columns. */
+  readonly #sought: ReadonlyMap<string, readonly SoughtWords[]>;
+  readonly #scope: TextScope;
+
+  private constructor(sought: ReadonlyMap<string, readonly SoughtWords[]>, scope: TextScope) {
+    this.#sought = sought;
+    this.#scope = scope;
+  }
+
+  static async open(query: TextQuery, scope: TextScope): Promise<Highlighter> {
+    const sought = new Map<string, SoughtWords[]>();
+    for (const leaf of leavesOf(query)) {
+      const words = await soughtWords(leaf, scope);
+      sought.set(words.path, [...(sought.get(words.path) ?? []), words]);
+    }
+    return new Highlighter(sought, scope);
+  }
+
+  /** The column {@link HIGHLIGHTS} of rows. */
+  async column(
+    source: FragmentSource,
+    fragments: readonly DataFragment[],
+    addresses: FixedColumn,
+  ): Promise<Column> {
+    const { fields, signal } = this.#scope;
+    const reads = new ColumnReads(fields);
+    const paths = [...this.#sought.keys()];
+    for (const path of paths) reads.source(parseFieldPath(path));
+    const projection = { ...reads.plan(), withAddresses: false };
+    const { columns } = await readRowsAtAddresses(source, { fragments, projection, signal }, addresses);
+    const texts = columns.map((column) => new RowTexts(plainColumn(column)));
+    const found = new FoundRanges(paths);
+    for (let row = 0; row < addresses.length; row++) {
+      for (const [place, path] of paths.entries()) {
+        const ranges = rangesOf(this.#sought.get(path) ?? [], texts[place].of(row));
+        const numbers = ranges.length === 0 ? null : texts[place].numbersOf(row);
+        for (const range of ranges) found.add(place, numbers?.[range.text] ?? null, range);
+        await breathe();
+      }
+      found.endRow();
+    }
+    return found.column();
+  }
+}
+
+/** What some parts of a query match in the texts of one column of a row. */
+function rangesOf(sought: readonly SoughtWords[], texts: readonly string[]): Range[] {
+  return merged(sought.flatMap((words) => matchedTokens(words, texts)));
+}
+
+function matchedTokens({ analyzer, leaf, terms }: SoughtWords, texts: readonly string[]): Range[] {
+  const wanted = new Set(terms.map(({ token }) => token));
+  const found: PlacedToken[] = [];
+  documentTokens(analyzer, texts, (token, position, start, end, text) => {
+    if (wanted.has(token)) found.push({ token, position, start, end, text });
+  });
+  const { query, words, places } = leaf;
+  if (query.kind === "phrase") return tokensOfPhrase(found, words, query.slop);
+  if (!needsAll(leaf)) return found;
+  const tokens = new Set(found.map(({ token }) => token));
+  const having = new Set(terms.filter(({ token }) => tokens.has(token)).map(({ word }) => word));
+  return having.size === places.length ? found : [];
+}
+
+function tokensOfPhrase(
+  found: readonly PlacedToken[],
+  words: SoughtWords["leaf"]["words"],
+  slop: number,
+): Range[] {
+  const all = words.map(({ token }) =>
+    found.filter((each) => each.token === token).map(({ position }) => position),
+  );
+  const kept = new Map<string, Set<number>>();
+  for (const [word, positions] of phrasePositions(words, all, slop).entries()) {
+    const { token } = words[word];
+    kept.set(token, new Set([...(kept.get(token) ?? []), ...positions]));
+  }
+  return found.filter(({ token, position }) => kept.get(token)?.has(position));
+}
+
+/** Ranges in their order; those that overlap are one. */
+function merged(ranges: readonly Range[]): Range[] {
+  const sorted = [...ranges].sort((a, b) => a.text - b.text || a.start - b.start || a.end - b.end);
+  const kept: Range[] = [];
+  for (const { text, start, end } of sorted) {
+    const last = kept.at(-1);
+    if (last === undefined || last.text !== text || start >= last.end) kept.push({ text, start, end });
+    else if (end > last.end) kept[kept.length - 1] = { ...last, end };
+  }
+  return kept;
+}
+
+/** Puts ranges together as a column. */
+class FoundRanges {
+  readonly #names: readonly Uint8Array[];
+  readonly #columns: number[] = [];
+  readonly #items: (number | null)[] = [];
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
+  readonly #rows: number[] = [0];
+
+  constructor(paths: readonly string[]) {
+    const encoder = new TextEncoder();
+    this.#names = paths.map((path) => encoder.encode(path));
+  }
+
+  /** @param item number of the text in its list; null where it is in none */
+  add(column: number, item: number | null, { start, end }: Range): void {
+    this.#columns.push(column);
+    this.#items.push(item);
+    this.#starts.push(start);
+    this.#ends.push(end);
+  }
+
+  endRow(): void {
+    this.#rows.push(this.#columns.length);
+  }
+
+  column(): Column {
+    const length = this.#columns.length;
+    const bits = new Uint8Array((length + 7) >>> 3);
+    for (const [at, item] of this.#items.entries()) if (item !== null) bits[at >>> 3] |= 1 << (at & 7);
+    const items = integers(Int32Array.from(this.#items, (item) => item ?? 0));
+    const children = [
+      this.#nameColumn(),
+      { ...items, validity: validityFrom(bits, 0, length) },
+      integers(Int32Array.from(this.#starts)),
+      integers(Int32Array.from(this.#ends)),
+    ];
+    return {
+      kind: "list",
+      length: this.#rows.length - 1,
+      validity: null,
+      offsets: Int32Array.from(this.#rows),
+      items: { kind: "struct", length, validity: null, children },
+    };
+  }
+
+  #nameColumn(): Column {
+    const offsets = new Int32Array(this.#columns.length + 1);
+    for (const [at, column] of this.#columns.entries()) {
+      offsets[at + 1] = offsets[at] + this.#names[column].length;
+    }
+    const bytes = new Uint8Array(offsets[this.#columns.length]);
+    for (const [at, column] of this.#columns.entries()) bytes.set(this.#names[column], offsets[at]);
+    return { kind: "variable", length: this.#columns.length, validity: null, offsets, bytes };
+  }
+}
+
+const integers = (values: Int32Array): FixedColumn => ({
+  kind: "fixed",
+  length: values.length,
+  validity: null,
+  byteWidth: 4,
+  values: new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
+});

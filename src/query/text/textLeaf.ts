@@ -1,0 +1,306 @@
+/**
+ * Searches one column for words: by its index where that covers the rows, and by looking at the others. Rows found by
+ * the index are scored among those of the index; rows that it does not cover among these and the covered ones together.
+ */
+
+import { breathe } from "../../async/eventLoop.js";
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import { plainColumn } from "../../expression/values/operands.js";
+import type { DataFragment } from "../../format/table.js";
+import { formatFieldPath, parseFieldPath } from "../../ident.js";
+import { Analyzer } from "../../indexes/text/analyzer.js";
+import { RowTexts } from "../../indexes/text/fts.js";
+import { PLAIN_TEXT_PARAMETERS } from "../../indexes/text/parameters.js";
+import { phraseTest } from "../../indexes/text/phrases.js";
+import type { PostingList } from "../../indexes/text/postingList.js";
+import { type Corpus, wordWeight } from "../../indexes/text/score.js";
+import { scoreDocuments } from "../../indexes/text/scoreDocuments.js";
+import { TextIndex } from "../../indexes/text/textIndex.js";
+import type { TextPartition, TokenTable } from "../../indexes/text/textPartition.js";
+import { STREAMED } from "../../rows/readAhead.js";
+import { lowerBound } from "../../rows/rowPositions.js";
+import type { TableField } from "../../schema/schema.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { ColumnReads } from "../columns/columnReads.js";
+import type { FragmentSource } from "../columns/fragmentColumns.js";
+import { indexesOf, openIndexSegment, type UsableIndex } from "../indexes/tableIndexes.js";
+import type { ReaderEnvironment } from "../indexes/versionSource.js";
+import { isSelected, LiveRows, type SearchedRows } from "../scan/liveRows.js";
+import { physicalRow, scanColumns } from "../scan/scan.js";
+import { FlatTexts } from "./flatTexts.js";
+import { type Leaf, type MatchQuery, needsAll, type PhraseQuery, textLeaf } from "./textQuery.js";
+import { queryTerms, queryWords, type SearchedTokens, type Term } from "./textTerms.js";
+
+const WORD = 2 ** 32;
+const BATCH_ROWS = 4096;
+/** What bounds of scores may lose when they are divided by a boost. */
+const SLACK = 1 - 2 ** -40;
+
+/** Where rows are searched. */
+export interface TextScope {
+  readonly version: OpenVersion<ReaderEnvironment>;
+  readonly fields: readonly TableField[];
+  readonly source: FragmentSource;
+  /** Rows that may be found; null for all. */
+  readonly selection: SearchedRows | null;
+  /** Whether only rows are found that an index covers. */
+  readonly isFast: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** What takes the rows that are found, by their addresses. */
+export interface RowSink {
+  /** Rows with a lower score are of no use. */
+  readonly threshold: number;
+  add(address: number, score: number): void;
+}
+
+interface OpenSegment {
+  readonly index: TextIndex;
+  readonly covered: ReadonlySet<number>;
+}
+
+/** A partition, with the tokens of the query that it has. */
+interface FoundPart {
+  readonly partition: TextPartition;
+  /** By token. */
+  readonly lists: ReadonlyMap<string, PostingList>;
+  readonly covered: ReadonlySet<number>;
+}
+
+/** What indexes hold. */
+interface Indexed {
+  readonly corpus: Corpus;
+  /** By token, the number of documents that have it. */
+  readonly having: ReadonlyMap<string, number>;
+}
+
+/** What a query of one column looks for in its texts. */
+export interface SoughtWords {
+  readonly path: string;
+  readonly analyzer: Analyzer;
+  readonly leaf: Leaf;
+  /** The tokens that count for the words, with the places of these. */
+  readonly terms: readonly Term[];
+}
+
+/** The words of a query, as texts are cut where it is searched. */
+export async function soughtWords(query: MatchQuery | PhraseQuery, scope: TextScope): Promise<SoughtWords> {
+  const { path, segments, analyzer } = await openColumn(query, scope);
+  const isFuzzy = query.kind === "match" && query.fuzziness > 0;
+  const exact = textLeaf(query, queryWords(analyzer, query.terms, false));
+  if (!isFuzzy) return { path, analyzer, leaf: exact, terms: await queryTerms(exact, async () => []) };
+  const leaf = textLeaf(query, queryWords(analyzer, query.terms, true));
+  const { terms } = await findTokens(leaf, segments, scope.signal);
+  // Rows that no index covers are found by the words themselves.
+  const own = await queryTerms({ ...exact, query: { ...query, fuzziness: 0 } }, async () => []);
+  return { path, analyzer, leaf, terms: [...terms, ...own] };
+}
+
+async function openColumn(
+  query: MatchQuery | PhraseQuery,
+  scope: TextScope,
+): Promise<{ path: string; segments: OpenSegment[]; analyzer: Analyzer }> {
+  const { version, fields } = scope;
+  const path = formatFieldPath(parseFieldPath(query.column ?? ""));
+  const usable = indexesOf(version.file, fields).get(path) ?? [];
+  const index = usable.find(({ kind }) => kind.name === "FTS");
+  const segments = index === undefined ? [] : await openSegments(scope, index);
+  const analyzer = await (segments[0]?.index.analyzer() ?? Analyzer.load(PLAIN_TEXT_PARAMETERS));
+  return { path, segments, analyzer };
+}
+
+/** Hands the rows that match to the sink, each once. */
+export async function searchLeaf(
+  query: MatchQuery | PhraseQuery,
+  scope: TextScope,
+  sink: RowSink,
+): Promise<void> {
+  const { version, isFast } = scope;
+  const { path, segments, analyzer } = await openColumn(query, scope);
+  if (query.kind === "phrase" && segments.some(({ index: { parameters } }) => !parameters.withPosition)) {
+    throw new InvalidInputError(
+      `fullTextQuery: the index on ${path} has no positions, which phrases need; build it with withPosition: true`,
+    );
+  }
+  const isFuzzy = query.kind === "match" && query.fuzziness > 0;
+  const leaf = textLeaf(query, queryWords(analyzer, query.terms, isFuzzy));
+  const boosted = query.kind === "match" && query.boost !== 1 ? new BoostedSink(sink, query.boost) : sink;
+  const indexed = await searchIndexed(leaf, segments, scope, boosted);
+  const covered = new Set(segments.flatMap(({ covered: ids }) => [...ids]));
+  const rest = version.file.manifest.fragments.filter(({ id }) => !covered.has(id));
+  if (rest.length === 0 || isFast) return;
+  if (!isFuzzy) return searchFlat(leaf, analyzer, path, rest, scope, indexed, boosted);
+  const plain = textLeaf({ ...query, fuzziness: 0 }, queryWords(analyzer, query.terms, false));
+  const ofWords = await findTokens(plain, segments, scope.signal);
+  return searchFlat(plain, analyzer, path, rest, scope, ofWords, boosted);
+}
+
+class BoostedSink implements RowSink {
+  readonly #sink: RowSink;
+  readonly #boost: number;
+
+  constructor(sink: RowSink, boost: number) {
+    this.#sink = sink;
+    this.#boost = boost;
+  }
+
+  get threshold(): number {
+    if (!(this.#boost > 0)) return Number.NEGATIVE_INFINITY;
+    const { threshold } = this.#sink;
+    return threshold > 0 ? (threshold / this.#boost) * SLACK : threshold;
+  }
+
+  add(address: number, score: number): void {
+    this.#sink.add(address, score * this.#boost);
+  }
+}
+
+async function openSegments({ version }: TextScope, index: UsableIndex): Promise<OpenSegment[]> {
+  const opened: OpenSegment[] = [];
+  for (const segment of index.segments) {
+    const open = await openIndexSegment(version, version.at.environment, index, segment);
+    if (!(open instanceof TextIndex)) {
+      throw new UnsupportedError(`index ${index.name}: its form is not supported by this release`);
+    }
+    opened.push({ index: open, covered: segment.covered });
+  }
+  return opened;
+}
+
+// ------------------------------------------------------------------------------------------------- indexes
+
+async function searchIndexed(
+  leaf: Leaf,
+  segments: readonly OpenSegment[],
+  scope: TextScope,
+  sink: RowSink,
+): Promise<Indexed> {
+  const { parts, terms, ...indexed } = await findTokens(leaf, segments, scope.signal);
+  if (parts.length === 0) return indexed;
+  const { file } = scope.version;
+  const rowsOf = new Map<ReadonlySet<number>, LiveRows>();
+  for (const part of parts) {
+    const { covered } = part;
+    const fragments = file.manifest.fragments.filter(({ id }) => covered.has(id));
+    const rows = rowsOf.get(covered) ?? (await LiveRows.open(scope.source, file, fragments, scope.selection));
+    rowsOf.set(covered, rows);
+    await searchPart(leaf, { ...part, terms }, indexed, rows, sink, scope.signal);
+  }
+  return indexed;
+}
+
+/** Looks up the words in all partitions: scores of documents depend on how many of all have a word. */
+async function findTokens(
+  leaf: Leaf,
+  segments: readonly OpenSegment[],
+  signal: AbortSignal | undefined,
+): Promise<Indexed & { readonly parts: readonly FoundPart[]; readonly terms: readonly Term[] }> {
+  const encoder = new TextEncoder();
+  const partitions: { partition: TextPartition; table: TokenTable; covered: ReadonlySet<number> }[] = [];
+  const corpus = { documents: 0, tokens: 0 };
+  for (const { index, covered } of segments) {
+    for (const partition of index.partitions) {
+      corpus.documents += partition.documentCount;
+      corpus.tokens += await partition.totalTokens(signal);
+      partitions.push({ partition, table: await partition.tokens(signal), covered });
+      await breathe();
+    }
+  }
+  const terms = await queryTerms(leaf, async () => {
+    const searched: SearchedTokens[] = [];
+    for (const { partition, table } of partitions) {
+      searched.push({ table, letters: await partition.letters(table) });
+    }
+    return searched;
+  });
+  const tokens = Array.from(new Set(terms.map(({ token }) => token)), (token) => ({
+    token,
+    bytes: encoder.encode(token),
+  }));
+  const having = new Map<string, number>();
+  const parts: FoundPart[] = [];
+  for (const { partition, table, covered } of partitions) {
+    const ids = new Map<string, number>();
+    for (const { token, bytes } of tokens) {
+      const id = table.find(bytes);
+      if (id >= 0) ids.set(token, id);
+    }
+    if (ids.size === 0) continue;
+    const wanted = Uint32Array.from(new Set(ids.values())).sort();
+    const found = await partition.lists(wanted, leaf.query.kind === "phrase", signal);
+    const lists = new Map(Array.from(ids, ([token, id]) => [token, found[lowerBound(wanted, id)]] as const));
+    for (const [token, { count }] of lists) having.set(token, (having.get(token) ?? 0) + count);
+    parts.push({ partition, lists, covered });
+    await breathe();
+  }
+  return { corpus, having, parts, terms };
+}
+
+async function searchPart(
+  leaf: Leaf,
+  { partition, terms, lists }: FoundPart & { readonly terms: readonly Term[] },
+  { corpus, having }: Indexed,
+  rows: LiveRows,
+  sink: RowSink,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const scored = terms.flatMap(({ word, token }) => {
+    const list = lists.get(token);
+    const weight = wordWeight(corpus.documents, having.get(token) ?? 0);
+    return list === undefined ? [] : [{ word, list, weight }];
+  });
+  const neededWords = needsAll(leaf) ? leaf.places.length : 0;
+  if (neededWords > scored.length) return;
+  const { lengths, ids } = await partition.documents(signal);
+  const own = { documents: partition.documentCount, tokens: await partition.totalTokens(signal) };
+  const ofWords = leaf.words.map(({ token }) => lists.get(token) as PostingList);
+  const follow = leaf.query.kind === "phrase" ? phraseTest(leaf.words, ofWords, leaf.query.slop) : null;
+  const documents = {
+    get threshold() {
+      return sink.threshold;
+    },
+    add(document: number, score: number): void {
+      const address = rows.find(ids[2 * document], ids[2 * document + 1]);
+      if (address >= 0 && (follow === null || follow(document))) sink.add(address, score);
+    },
+  };
+  await scoreDocuments({ terms: scored, neededWords, corpus, own, lengths }, documents, signal);
+}
+
+// ------------------------------------------------------------------------------------------------- texts
+
+/** Looks at the texts of fragments. */
+async function searchFlat(
+  leaf: Leaf,
+  analyzer: Analyzer,
+  path: string,
+  fragments: readonly DataFragment[],
+  { fields, source, selection, signal }: TextScope,
+  { corpus, having }: Indexed,
+  sink: RowSink,
+): Promise<void> {
+  if (leaf.words.length === 0) return;
+  const reads = new ColumnReads(fields);
+  reads.source(parseFieldPath(path));
+  const texts = new FlatTexts(leaf, analyzer);
+  const batches = scanColumns(source, {
+    fragments,
+    projection: { ...reads.plan(), withAddresses: false },
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    batchRows: BATCH_ROWS,
+    readAhead: STREAMED,
+    ...(signal && { signal }),
+  });
+  for await (const { columns, rowCount, places } of batches) {
+    const values = new RowTexts(plainColumn(columns[0]));
+    for (let row = 0; row < rowCount; row++) {
+      const address = places.fragmentId * WORD + physicalRow(places, row);
+      if (selection !== null && !isSelected(selection, address)) continue;
+      texts.add(address, values.of(row));
+      if (row % 64 === 0) await breathe();
+    }
+  }
+  texts.finish(corpus, having, (address, score) => sink.add(address, score));
+}

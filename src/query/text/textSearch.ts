@@ -1,0 +1,174 @@
+/** Searches texts of a version, and ranks the rows by their scores. */
+
+import { breathe } from "../../async/eventLoop.js";
+import { STREAMED } from "../../rows/readAhead.js";
+import type { TableField } from "../../schema/schema.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import type { FragmentSource } from "../columns/fragmentColumns.js";
+import type { RowNumbers } from "../columns/systemColumns.js";
+import type { Filter } from "../filter/filter.js";
+import { selectedRows } from "../filter/filteredRows.js";
+import { indexesOf } from "../indexes/tableIndexes.js";
+import type { ReaderEnvironment } from "../indexes/versionSource.js";
+import { isSelected, type SearchedRows } from "../scan/liveRows.js";
+import { bestForFilter, bestSelected } from "./bestSelected.js";
+import { type RowSink, searchLeaf, type TextScope } from "./textLeaf.js";
+import type { TextQuery } from "./textQuery.js";
+import { type RankedRows, slicedRows, TopScores, takenRows } from "./topScores.js";
+
+/** Scores by the addresses of rows: the fragment's id times 2^32, and the physical row. */
+type Scores = Map<number, number>;
+
+export interface TextSearchPlan {
+  readonly version: OpenVersion<ReaderEnvironment>;
+  readonly fields: readonly TableField[];
+  readonly query: TextQuery;
+  /** Rows that may be found; null for all. */
+  readonly filter: Filter | null;
+  /** Whether the filter comes before the search; else it takes rows away of those found. */
+  readonly isPrefiltered: boolean;
+  /** Whether only rows are found that an index covers. */
+  readonly isFast: boolean;
+  /** Whether the rows tell where their texts have what was searched for. */
+  readonly highlights: boolean;
+}
+
+/** The paths of the columns with an index of words. */
+export const textColumns = ({ file }: Pick<OpenVersion, "file">, fields: readonly TableField[]): string[] =>
+  [...indexesOf(file, fields)].flatMap(([path, indexes]) =>
+    indexes.some(({ kind }) => kind.name === "FTS") ? [path] : [],
+  );
+
+export async function searchTexts(
+  plan: TextSearchPlan,
+  source: FragmentSource,
+  numbers: RowNumbers,
+  offset: number,
+  limit: number,
+  signal?: AbortSignal,
+): Promise<RankedRows> {
+  const { filter, isPrefiltered, version, fields, isFast } = plan;
+  const scope = { version, fields, source, isFast, selection: null, ...(signal && { signal }) };
+  const wanted = offset + limit;
+  const best = filter === null || !isPrefiltered ? null : bestForFilter(filter, wanted);
+  if (filter !== null && best !== null) {
+    const first = await bestRows(plan.query, scope, best);
+    const areAll = first.rowCount < best;
+    const { fragments } = version.file.manifest;
+    const request = { filter, wanted, areAll, fragments, numbers, signal };
+    const selected = await bestSelected(source, first, request);
+    if (selected !== null) return pageOf(selected, offset, limit);
+  }
+  const selection = filter === null ? null : await selectionOf(plan, filter, source, numbers, signal);
+  const ranked = await bestRows(
+    plan.query,
+    { ...scope, selection: isPrefiltered ? selection : null },
+    wanted,
+  );
+  const isPostfiltered = !isPrefiltered && selection !== null;
+  return pageOf(isPostfiltered ? selectedOf(ranked, selection) : ranked, offset, limit);
+}
+
+async function bestRows(query: TextQuery, scope: TextScope, count: number): Promise<RankedRows> {
+  const top = new TopScores(count);
+  if (query.kind === "match" || query.kind === "phrase") await searchLeaf(query, scope, top);
+  else for (const [address, score] of await scoresOf(query, scope)) top.add(address, score);
+  await breathe();
+  return top.ranked();
+}
+
+function pageOf(ranked: RankedRows, offset: number, limit: number): RankedRows {
+  const start = Math.min(offset, ranked.rowCount);
+  return slicedRows(ranked, start, Math.min(limit, ranked.rowCount - start));
+}
+
+async function selectionOf(
+  { version }: TextSearchPlan,
+  filter: Filter,
+  source: FragmentSource,
+  numbers: RowNumbers,
+  signal: AbortSignal | undefined,
+): Promise<SearchedRows> {
+  const { fragments } = version.file.manifest;
+  const selection = new Map<number, Uint32Array>();
+  const request = { fragments, filter, numbers, readAhead: STREAMED, ...(signal && { signal }) };
+  for await (const { fragment, rows } of selectedRows(source, request)) selection.set(fragment.id, rows);
+  return selection;
+}
+
+function selectedOf(ranked: RankedRows, selection: SearchedRows): RankedRows {
+  const { values, length } = ranked.addresses;
+  const view = new DataView(values.buffer, values.byteOffset, values.byteLength);
+  const rows = new Uint32Array(length);
+  let count = 0;
+  for (let row = 0; row < length; row++) {
+    const address = view.getUint32(8 * row + 4, true) * 2 ** 32 + view.getUint32(8 * row, true);
+    if (isSelected(selection, address)) rows[count++] = row;
+  }
+  return takenRows(ranked, rows.slice(0, count));
+}
+
+/** All rows that a query finds: of a query that is made of others, any row may be among the best. */
+async function scoresOf(query: TextQuery, scope: TextScope): Promise<Scores> {
+  switch (query.kind) {
+    case "match":
+    case "phrase": {
+      const scores: Scores = new Map();
+      const sink: RowSink = {
+        threshold: Number.NEGATIVE_INFINITY,
+        add: (address, score) => void scores.set(address, score),
+      };
+      await searchLeaf(query, scope, sink);
+      return scores;
+    }
+    case "multi": {
+      const best: Scores = new Map();
+      for (const part of query.queries) {
+        for (const [address, score] of await scoresOf(part, scope)) {
+          best.set(address, Math.max(score, best.get(address) ?? Number.NEGATIVE_INFINITY));
+        }
+        await breathe();
+      }
+      return best;
+    }
+    case "boost": {
+      const scores = await scoresOf(query.positive, scope);
+      for (const [address, score] of await scoresOf(query.negative, scope)) {
+        const own = scores.get(address);
+        if (own !== undefined) scores.set(address, own - query.negativeBoost * score);
+      }
+      return scores;
+    }
+    case "boolean":
+      return booleanScores(query, scope);
+  }
+}
+
+async function booleanScores(
+  { must, should, mustNot }: Extract<TextQuery, { kind: "boolean" }>,
+  scope: TextScope,
+): Promise<Scores> {
+  let required: Scores | null = null;
+  for (const part of must) {
+    const found = await scoresOf(part, scope);
+    if (required === null) required = found;
+    else {
+      for (const [address, score] of required) {
+        const other = found.get(address);
+        if (other === undefined) required.delete(address);
+        else required.set(address, score + other);
+      }
+    }
+    await breathe();
+  }
+  const all: Scores = required ?? new Map();
+  for (const part of should) {
+    for (const [address, score] of await scoresOf(part, scope)) {
+      const own = all.get(address);
+      if (own !== undefined || required === null) all.set(address, (own ?? 0) + score);
+    }
+    await breathe();
+  }
+  for (const part of mustNot) for (const [address] of await scoresOf(part, scope)) all.delete(address);
+  return all;
+}

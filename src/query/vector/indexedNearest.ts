@@ -1,0 +1,116 @@
+/**
+ * Finds the rows nearest to vectors by an index. Rows that it does not cover are compared with the vectors themselves; those
+ * that it finds are then compared so too. With a refine factor, several times as many rows as wanted are taken from the
+ * index, and compared.
+ */
+
+import type { FixedColumn } from "../../arrow/columns/column.js";
+import type { DataFragment } from "../../format/table.js";
+import { NearestRows } from "../../indexes/vector/distance/nearestRows.js";
+import type { FragmentSource } from "../columns/fragmentColumns.js";
+import { readRowsAtAddresses } from "../scan/take.js";
+import { type NearRows, offerRows, type SearchRequest } from "./nearestRows.js";
+import { SearchableRows } from "./searchableRows.js";
+import type { VectorIndex, VectorSearch } from "./vectorSearch.js";
+
+/** Partitions that are looked into where nobody says how many. */
+const DEFAULT_PROBES = 20;
+/** Rows whose vectors are read at once to compute their distances exactly. */
+const READ_ROWS = 4096;
+
+/** The nearest rows of each vector. */
+export async function* nearestByIndex(
+  source: FragmentSource,
+  request: SearchRequest,
+  index: VectorIndex,
+  most: number,
+): AsyncGenerator<NearRows, void, undefined> {
+  const { search, fragments, observer } = request;
+  const { asked, queries } = search;
+  const { refineFactor, isIndexedOnly } = asked;
+  const coveredIds = new Set(index.segments.flatMap(({ covered }) => [...covered]));
+  const covered = fragments.filter(({ id }) => coveredIds.has(id));
+  const others = isIndexedOnly ? [] : fragments.filter(({ id }) => !coveredIds.has(id));
+  // An answer has exact distances where it has rows that the index does not cover: those of codes would not compare.
+  const isExact = refineFactor !== undefined || others.length > 0;
+  const found = askIndex(source, request, index, covered, most * (refineFactor ?? 1), isExact);
+  const candidates = await (observer?.time("index", found) ?? found);
+  const nearest = isExact ? await refined(source, request, candidates, most) : candidates;
+  if (others.length > 0) await offerRows(source, { ...request, fragments: others }, nearest);
+  for (const query of queries.keys()) yield { query, rows: nearest[query].finish() };
+}
+
+async function askIndex(
+  source: FragmentSource,
+  request: SearchRequest,
+  index: VectorIndex,
+  covered: readonly DataFragment[],
+  most: number,
+  isRefined: boolean,
+): Promise<NearestRows[]> {
+  const { search, signal } = request;
+  const { queries, column } = search;
+  const nearest = queries.map(() => new NearestRows(most));
+  if (covered.length === 0) return nearest;
+  const rows = await SearchableRows.of(source, request, covered, index.path);
+  for (const { covered: own, open } of index.segments) {
+    for (const [query, { numbers }] of queries.entries()) {
+      await open.search(
+        {
+          ...probesOf(search, open.partitionCount),
+          query: Float64Array.from(numbers.subarray(0, column.dimension)),
+          wantedRows: most,
+          ...(search.asked.beam !== undefined && { beam: search.asked.beam }),
+          lowerBound: isRefined ? Number.NEGATIVE_INFINITY : search.lowerBound,
+          upperBound: isRefined ? Number.POSITIVE_INFINITY : search.upperBound,
+          place: (low, high, address) => rows.place(low, high, own, address),
+          ...(signal && { signal }),
+        },
+        nearest[query],
+      );
+    }
+  }
+  return nearest;
+}
+
+function probesOf(
+  { asked }: VectorSearch,
+  partitionCount: number,
+): { leastProbes: number; mostProbes: number } {
+  const all = asked.mostProbes === 0;
+  const leastProbes =
+    asked.leastProbes ??
+    Math.min(DEFAULT_PROBES, all ? partitionCount : (asked.mostProbes ?? DEFAULT_PROBES));
+  return {
+    leastProbes,
+    mostProbes: all ? partitionCount : (asked.mostProbes ?? Math.max(DEFAULT_PROBES, leastProbes)),
+  };
+}
+
+/** The same rows with exact distances. */
+async function refined(
+  source: FragmentSource,
+  request: SearchRequest,
+  candidates: readonly NearestRows[],
+  most: number,
+): Promise<NearestRows[]> {
+  const { search, fragments, signal } = request;
+  const nearest = candidates.map(() => new NearestRows(most));
+  for (const [query, own] of candidates.entries()) {
+    const { addresses } = own.finish();
+    for (let start = 0; start < addresses.length; start += 2 * READ_ROWS) {
+      const words = addresses.slice(start, start + 2 * READ_ROWS);
+      const column: FixedColumn = {
+        kind: "fixed",
+        length: words.length / 2,
+        validity: null,
+        byteWidth: 8,
+        values: new Uint8Array(words.buffer),
+      };
+      const rows = await readRowsAtAddresses(source, { fragments, projection: search.read, signal }, column);
+      const one = { ...search, queries: [search.queries[query]] };
+      await offerRows(source, { ...request, search: one }, [nearest[query]], [rows]);
+    }
+  }
+  return nearest;
+}

@@ -1,0 +1,160 @@
+/**
+ * Finds the rows nearest to vectors by comparing all rows, or all that a filter selects. Vectors are read batch by batch;
+ * of the rows, only their distances and addresses are kept, and no more than are wanted.
+ */
+
+import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { FLOAT32, UINT64 } from "../../expression/values/types.js";
+import { type FoundRows, MAX_NEAREST, NearestRows } from "../../indexes/vector/distance/nearestRows.js";
+import type { FragmentSource } from "../columns/fragmentColumns.js";
+import { addressesAmong, addressWords, type RowNumbers } from "../columns/systemColumns.js";
+import type { Filter } from "../filter/filter.js";
+import { filteredRows } from "../filter/filteredRows.js";
+import type { SortOptions } from "../order/orderedRows.js";
+import type { KeyOrder } from "../order/sortKeys.js";
+import { SORT_BYTES, sortRows } from "../order/sortRows.js";
+import { observedScan, type QueryObserver } from "../scan/observer.js";
+import type { BatchRows, ScanRequest } from "../scan/scan.js";
+import { measureDistances, offerBatch } from "./vectorDistances.js";
+import type { VectorSearch } from "./vectorSearch.js";
+
+/** Rows whose vectors are read at once. */
+const BATCH_ROWS = 65_536;
+/** Approximate bytes of these. */
+const BATCH_BYTES = 2 ** 25;
+
+/** Rows of all vectors that are kept in memory while rows are compared. */
+const MAX_KEPT = 2 ** 20;
+
+export interface SearchRequest extends ScanRequest, SortOptions {
+  readonly search: VectorSearch;
+  /** Selects the rows that are searched; null for all. */
+  readonly filter: Filter | null;
+  readonly numbers: RowNumbers;
+  readonly observer?: QueryObserver;
+}
+
+/** Rows near to one of the vectors. */
+export interface NearRows {
+  /** Which of the vectors. */
+  readonly query: number;
+  readonly rows: FoundRows;
+}
+
+/** The nearest rows of each vector, vector by vector, nearest first, `most` of each at most. */
+export async function* nearestRows(
+  source: FragmentSource,
+  request: SearchRequest,
+  most: number,
+): AsyncGenerator<NearRows, void, undefined> {
+  if (areKept(request.search, most)) yield* fewNearest(source, request, most);
+  else yield* allByDistance(source, request, most);
+}
+
+/** Number of the results that the vectors of a search have. */
+const resultCount = ({ column, queries }: VectorSearch): number => (column.isMulti ? 1 : queries.length);
+
+/** Whether so many rows of each vector are few enough to be kept in memory, rather than sorted vector by vector. */
+export const areKept = (search: VectorSearch, most: number): boolean =>
+  most <= MAX_NEAREST && most * resultCount(search) <= MAX_KEPT;
+
+async function* fewNearest(
+  source: FragmentSource,
+  request: SearchRequest,
+  most: number,
+): AsyncGenerator<NearRows, void, undefined> {
+  const nearest = Array.from({ length: resultCount(request.search) }, () => new NearestRows(most));
+  await offerRows(source, request, nearest);
+  for (const [query, own] of nearest.entries()) yield { query, rows: own.finish() };
+}
+
+/**
+ * Compares all rows, or those that the filter selects, and offers them to what keeps the nearest ones of each vector.
+ * @param batches of other rows to compare
+ */
+export async function offerRows(
+  source: FragmentSource,
+  request: SearchRequest,
+  nearest: readonly NearestRows[],
+  batches: AsyncIterable<BatchRows> | Iterable<BatchRows> = vectorsOf(source, request),
+): Promise<void> {
+  for await (const { columns } of batches) await offerBatch(request.search, columns, nearest);
+}
+
+const BY_DISTANCE: readonly KeyOrder[] = [
+  { type: FLOAT32, ascending: true, nullsFirst: false },
+  { type: UINT64, ascending: true, nullsFirst: false },
+];
+
+/** Sorts all rows by their distance, in bounded memory. */
+async function* allByDistance(
+  source: FragmentSource,
+  request: SearchRequest,
+  most: number,
+): AsyncGenerator<NearRows, void, undefined> {
+  for (let query = 0; query < resultCount(request.search); query++) {
+    const sorted = sortRows(measuredRows(source, request, query), {
+      orders: BY_DISTANCE,
+      keyPlaces: [0, 1],
+      limit: most,
+      sortBytes: request.sortBytes ?? SORT_BYTES,
+      makeFile: request.makeFile,
+      signal: request.signal,
+    });
+    for await (const { columns, rowCount } of sorted) {
+      const { values } = columns[0] as FixedColumn;
+      const distances = new Float32Array(values.slice().buffer, 0, rowCount);
+      yield { query, rows: { distances, addresses: addressWords(columns[1] as FixedColumn) } };
+    }
+  }
+}
+
+/** Distances and addresses of the rows that have a distance between the bounds. */
+async function* measuredRows(
+  source: FragmentSource,
+  request: SearchRequest,
+  query: number,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const { queries, column, lowerBound, upperBound } = request.search;
+  const search = column.isMulti ? request.search : { ...request.search, queries: [queries[query]] };
+  for await (const { columns, rowCount } of vectorsOf(source, request)) {
+    const all = new Float32Array(rowCount).fill(Number.NaN);
+    await measureDistances(search, columns[0], (_, firstRow, distances) => all.set(distances, firstRow));
+    const wanted = new Uint32Array(rowCount);
+    let count = 0;
+    for (let row = 0; row < rowCount; row++) {
+      if (all[row] >= lowerBound && all[row] < upperBound) wanted[count++] = row;
+    }
+    if (count === 0) continue;
+    const rows = wanted.subarray(0, count);
+    const own: readonly Column[] = [distanceColumn(all), addressesAmong(columns)];
+    yield { columns: own.map((each) => takeColumn(each, rows)), rowCount: count };
+  }
+}
+
+/** Distances as a column. */
+export const distanceColumn = (distances: Float32Array): FixedColumn => ({
+  kind: "fixed",
+  length: distances.length,
+  validity: null,
+  byteWidth: 4,
+  values: new Uint8Array(distances.buffer, distances.byteOffset, distances.byteLength),
+});
+
+/** The vectors of the rows to search, with the addresses of these after them. */
+function vectorsOf(source: FragmentSource, request: SearchRequest): AsyncIterable<BatchRows> {
+  const { search, filter } = request;
+  const everything = {
+    ...request,
+    projection: search.read,
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    batchRows: BATCH_ROWS,
+    batchBytes: search.column.isMulti ? BATCH_BYTES : undefined,
+    isTransient: true,
+  };
+  return filter === null
+    ? observedScan(source, request.observer, everything)
+    : filteredRows(source, { ...everything, filter });
+}

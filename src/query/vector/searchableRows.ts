@@ -1,0 +1,139 @@
+/** Which rows a search by index may find, and where they are: live rows of some fragments, or those that a filter selects. */
+
+import { breathe } from "../../async/eventLoop.js";
+import type { DataFragment } from "../../format/table.js";
+import { lowerBound } from "../../rows/rowPositions.js";
+import type { FragmentSource } from "../columns/fragmentColumns.js";
+import { rowIdsOf } from "../columns/systemColumns.js";
+import { selectedRows } from "../filter/filteredRows.js";
+import type { SearchRequest } from "./nearestRows.js";
+
+/** Runs of stable ids, by their first id. */
+interface IdRuns {
+  readonly firstIds: Float64Array;
+  readonly counts: Uint32Array;
+  readonly fragmentIds: Uint32Array;
+  readonly firstRows: Uint32Array;
+}
+
+export class SearchableRows {
+  /** A bit for each physical row of a fragment; null for all of them. */
+  readonly #masks: ReadonlyMap<number, Uint8Array | null>;
+  readonly #runs: IdRuns | null;
+
+  private constructor(masks: ReadonlyMap<number, Uint8Array | null>, runs: IdRuns | null) {
+    this.#masks = masks;
+    this.#runs = runs;
+  }
+
+  /** @param path of the manifest, for errors */
+  static async of(
+    source: FragmentSource,
+    request: SearchRequest,
+    fragments: readonly DataFragment[],
+    path: string,
+  ): Promise<SearchableRows> {
+    const masks = await masksOf(source, request, fragments);
+    const runs = request.numbers.hasStableIds ? await idRuns(source, fragments, path) : null;
+    return new SearchableRows(masks, runs);
+  }
+
+  /**
+   * Puts the address of the row with an id into `address`.
+   * @param covered fragments of which the id may tell
+   * @returns false where there is no such row, or it is not searched
+   */
+  place(low: number, high: number, covered: ReadonlySet<number>, address: Uint32Array): boolean {
+    if (this.#runs === null) {
+      address[0] = low;
+      address[1] = high;
+    } else if (!findId(this.#runs, high * 2 ** 32 + low, address)) return false;
+    const [row, fragmentId] = address;
+    const mask = this.#masks.get(fragmentId);
+    if (mask === undefined || !covered.has(fragmentId)) return false;
+    return mask === null || ((mask[row >>> 3] >>> (row & 7)) & 1) === 1;
+  }
+}
+
+async function masksOf(
+  source: FragmentSource,
+  request: SearchRequest,
+  fragments: readonly DataFragment[],
+): Promise<Map<number, Uint8Array | null>> {
+  const masks = new Map<number, Uint8Array | null>();
+  const { filter } = request;
+  if (filter !== null) {
+    for await (const { fragment, rows } of selectedRows(source, { ...request, filter, fragments })) {
+      const mask = new Uint8Array((fragment.physicalRows + 7) >>> 3);
+      for (const row of rows) mask[row >>> 3] |= 1 << (row & 7);
+      masks.set(fragment.id, mask);
+    }
+    return masks;
+  }
+  for (const fragment of fragments) {
+    const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);
+    if (deleted === null) {
+      masks.set(fragment.id, null);
+      continue;
+    }
+    const mask = new Uint8Array((fragment.physicalRows + 7) >>> 3).fill(0xff);
+    for (const row of deleted) mask[row >>> 3] &= ~(1 << (row & 7));
+    masks.set(fragment.id, mask);
+    await breathe();
+  }
+  return masks;
+}
+
+/** The ids of live rows. Deleted rows may have the ids of rows that are live elsewhere. */
+async function idRuns(
+  source: FragmentSource,
+  fragments: readonly DataFragment[],
+  path: string,
+): Promise<IdRuns> {
+  const found: { id: number; count: number; fragmentId: number; row: number }[] = [];
+  for (const fragment of fragments) {
+    const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);
+    const gone = deleted ?? new Uint32Array(0);
+    const { values, counts } = rowIdsOf(fragment, path);
+    let first = 0;
+    for (const [run, id] of values.entries()) {
+      let start = 0;
+      const end = first + counts[run];
+      for (let at = lowerBound(gone, first); at <= gone.length; at++) {
+        const stop = at === gone.length ? end : Math.min(end, gone[at]);
+        const count = stop - first - start;
+        if (count > 0) found.push({ id: id + start, count, fragmentId: fragment.id, row: first + start });
+        if (stop === end) break;
+        start = stop - first + 1;
+      }
+      first = end;
+    }
+    await breathe();
+  }
+  found.sort((a, b) => a.id - b.id);
+  return {
+    firstIds: Float64Array.from(found, ({ id }) => id),
+    counts: Uint32Array.from(found, ({ count }) => count),
+    fragmentIds: Uint32Array.from(found, ({ fragmentId }) => fragmentId),
+    firstRows: Uint32Array.from(found, ({ row }) => row),
+  };
+}
+
+function findId(
+  { firstIds, counts, fragmentIds, firstRows }: IdRuns,
+  id: number,
+  address: Uint32Array,
+): boolean {
+  let low = 0;
+  let high = firstIds.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (firstIds[middle] <= id) low = middle + 1;
+    else high = middle;
+  }
+  const run = low - 1;
+  if (run < 0 || id - firstIds[run] >= counts[run]) return false;
+  address[0] = firstRows[run] + (id - firstIds[run]);
+  address[1] = fragmentIds[run];
+  return true;
+}

@@ -1,0 +1,135 @@
+/** The rows that may be among the nearest of one vector, as far as sketches tell. */
+
+import { Beam } from "../../indexes/vector/distance/nearestFirst.js";
+import type { SketchQuery } from "../../indexes/vector/sketches/sketchBounds.js";
+import type { SketchMetric } from "../../indexes/vector/sketches/sketchKernels.js";
+import type { PlacedSketch } from "../../indexes/vector/sketches/sketchMemory.js";
+import { lowerBound } from "../../rows/rowPositions.js";
+import type { VectorSearch } from "./vectorSearch.js";
+
+const FIRST_ROOM = 1024;
+/** Candidates that are kept: of more, comparing all rows is as quick. */
+const MOST_KEPT = 2 ** 15;
+
+/** A slot of a sketch, and the rows of a fragment that it has. */
+export interface SketchPlace {
+  readonly sketch: PlacedSketch;
+  readonly place: number;
+  readonly fragmentId: number;
+  readonly firstRow: number;
+  /** Physical offsets, ascending; null for none. */
+  readonly deleted: Uint32Array | null;
+}
+
+export class SketchCandidates {
+  /** Rows that are wanted. */
+  readonly most: number;
+  readonly #query: { readonly metric: SketchMetric; readonly query: SketchQuery };
+  readonly #lowerBound: number;
+  /** Distances that the nearest rows so far have at most. */
+  readonly #reached: Beam;
+  readonly #farthest: number;
+  #least = new Float64Array(FIRST_ROOM);
+  /** Pairs: row, fragment. */
+  #addresses = new Uint32Array(2 * FIRST_ROOM);
+  #count = 0;
+  /** Of those that are sorted, how many were taken. */
+  #taken = 0;
+  readonly #bounds = new Float64Array(2);
+
+  /** @param farthest of as many other rows as are wanted */
+  constructor(query: SketchQuery, most: number, search: VectorSearch, farthest: number) {
+    this.most = most;
+    this.#query = { metric: search.metric as SketchMetric, query };
+    this.#lowerBound = search.lowerBound;
+    this.#farthest = Math.min(search.upperBound, farthest);
+    this.#reached = new Beam(most);
+  }
+
+  /** Rows that are certainly farther away are not wanted. */
+  get #limit(): number {
+    return Math.min(this.#farthest, this.#reached.bound);
+  }
+
+  /**
+   * Adds rows of a slot.
+   * @param count of the rows that are looked at: of those that were listed, or the first ones
+   * @returns false where there are too many
+   */
+  select(where: SketchPlace, count: number, isListed: boolean): boolean {
+    const { sketch, place, fragmentId, firstRow, deleted } = where;
+    const { memory } = sketch;
+    const { rows, estimates } = memory.select(sketch, place, this.#query, this.#limit, count, isListed);
+    if (rows.length === 0) return true;
+    const numbers = memory.numbersOf(sketch, place);
+    const bounds = this.#bounds;
+    for (let index = 0; index < rows.length; index++) {
+      const row = firstRow + rows[index];
+      if (deleted !== null && deleted[lowerBound(deleted, row)] === row) continue;
+      const at = 4 * rows[index];
+      this.#query.query.bounds(estimates[index], numbers[at + 1], numbers[at + 3], bounds);
+      const [least, most] = bounds;
+      if (!(least <= this.#limit) || most < this.#lowerBound) continue;
+      // A row that may be nearer than is asked for rules out no other.
+      if (least >= this.#lowerBound && most < this.#reached.bound) this.#reached.add(most, 0);
+      if (this.#count === this.#least.length && !this.#makeRoom()) return false;
+      this.#least[this.#count] = least;
+      this.#addresses[2 * this.#count] = row;
+      this.#addresses[2 * this.#count + 1] = fragmentId;
+      this.#count++;
+    }
+    return true;
+  }
+
+  /** Drops candidates that are too far away by now. */
+  #drop(): void {
+    let kept = 0;
+    for (let index = 0; index < this.#count; index++) {
+      if (this.#least[index] > this.#limit) continue;
+      this.#least[kept] = this.#least[index];
+      this.#addresses.copyWithin(2 * kept, 2 * index, 2 * index + 2);
+      kept++;
+    }
+    this.#count = kept;
+  }
+
+  #makeRoom(): boolean {
+    this.#drop();
+    const room = this.#least.length;
+    if (this.#count <= room / 2) return true;
+    if (room === MOST_KEPT) return false;
+    const [least, addresses] = [new Float64Array(2 * room), new Uint32Array(4 * room)];
+    least.set(this.#least);
+    addresses.set(this.#addresses);
+    [this.#least, this.#addresses] = [least, addresses];
+    return true;
+  }
+
+  /** Brings them into the order of their least distances. No more are added then. */
+  sort(): void {
+    this.#drop();
+    const [least, addresses] = [this.#least, this.#addresses];
+    const order = Uint32Array.from({ length: this.#count }, (_, index) => index);
+    order.sort((a, b) => least[a] - least[b]);
+    this.#least = Float64Array.from(order, (index) => least[index]);
+    this.#addresses = new Uint32Array(2 * order.length);
+    for (const [place, index] of order.entries()) {
+      this.#addresses[2 * place] = addresses[2 * index];
+      this.#addresses[2 * place + 1] = addresses[2 * index + 1];
+    }
+  }
+
+  /**
+   * Takes the next candidates, in order.
+   * @param count at most so many
+   * @param farthest of as many rows as are wanted, of those that were taken before
+   * @returns addresses; none at the end
+   */
+  take(count: number, farthest: number): Uint32Array<ArrayBuffer> {
+    const start = this.#taken;
+    let end = start;
+    while (end < this.#count && end - start < count && this.#least[end] <= farthest) end++;
+    this.#taken = end;
+    return this.#addresses.slice(2 * start, 2 * end);
+  }
+}

@@ -1,0 +1,68 @@
+/** The indexes on vectors that a search can ask. */
+
+import type { Metric } from "../../indexes/vector/distance/metric.js";
+import { IvfIndex } from "../../indexes/vector/ivf/ivfIndex.js";
+import type { TableField } from "../../schema/schema.js";
+import { coverageOf } from "../../table/commit/indexCoverage.js";
+import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { type IndexSegment, openIndexSegment } from "../indexes/tableIndexes.js";
+import type { ReaderEnvironment } from "../indexes/versionSource.js";
+import type { VectorColumn, VectorIndex } from "./vectorSearch.js";
+
+/** The message that manifests have for the details of all indexes on vectors. */
+const DETAILS = /[/.]VectorIndexDetails$/;
+/** Highest version of the format that is read. */
+const MAX_INDEX_VERSION = 2;
+
+const IVF = { name: "IVF", open: IvfIndex.open };
+
+/**
+ * The first index on a column that is searched by a metric.
+ * @param metric null for whatever the index has
+ * @returns null where there is none that this release searches
+ * @throws CorruptFileError
+ */
+export async function vectorIndexOf(
+  version: OpenVersion<ReaderEnvironment>,
+  { field }: VectorColumn,
+  metric: Metric | null,
+): Promise<VectorIndex | null> {
+  for (const [name, recorded] of segmentsOf(version, field)) {
+    const opened: VectorIndex["segments"][number][] = [];
+    for (const segment of recorded) {
+      const { environment } = version.at;
+      const open = await openIndexSegment(version, environment, { kind: IVF, field }, segment);
+      if (open !== null && (metric === null || open.metric === metric)) {
+        opened.push({ covered: segment.covered, open });
+      }
+    }
+    const [first] = opened;
+    // Fragments of segments of other kinds are searched without them.
+    const segments = opened.filter(
+      ({ open }) => open.metric === first.open.metric && open.kind === first.open.kind,
+    );
+    if (segments.length > 0) return { name, metric: first.open.metric, path: version.path, segments };
+  }
+  return null;
+}
+
+/** Segments by the names of their indexes. */
+function segmentsOf(
+  { file }: OpenVersion<ReaderEnvironment>,
+  field: TableField,
+): Map<string, IndexSegment[]> {
+  const found = new Map<string, IndexSegment[]>();
+  const entries = file.indexSection?.indices ?? [];
+  if (entries.some(({ name }) => name === DEFERRED_REMAP_INDEX)) return found;
+  const fragmentIds = new Set(file.manifest.fragments.map(({ id }) => id));
+  for (const metadata of entries) {
+    if (metadata.fields.length !== 1 || metadata.fields[0] !== field.id) continue;
+    if (!DETAILS.test(metadata.indexDetails?.typeUrl ?? "") || metadata.coveringFields.length > 0) continue;
+    if ((metadata.indexVersion ?? 0) > MAX_INDEX_VERSION) continue;
+    const covered = new Set([...(coverageOf(metadata) ?? [])].filter((id) => fragmentIds.has(id)));
+    if (covered.size === 0) continue;
+    found.set(metadata.name, [...(found.get(metadata.name) ?? []), { metadata, covered }]);
+  }
+  return found;
+}

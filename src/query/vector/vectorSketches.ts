@@ -1,0 +1,124 @@
+/** Which fragments have sketches of the vectors of a search, and how these are made: by reading all vectors once more. */
+
+import { breathe } from "../../async/eventLoop.js";
+import { alignedBytes } from "../../bytes/aligned.js";
+import type { DataFragment } from "../../format/table.js";
+import { numbersIn } from "../../indexes/vector/distance/metric.js";
+import type { SketchMaker } from "../../indexes/vector/sketches/sketchMemory.js";
+import type { SketchStore, VectorSketch } from "../../indexes/vector/sketches/sketchStore.js";
+import { type FragmentSource, openFragment } from "../columns/fragmentColumns.js";
+import { scanColumns } from "../scan/scan.js";
+import type { SearchRequest } from "./nearestRows.js";
+import { isWhole, itemsOf } from "./vectorDistances.js";
+
+/** Rows whose vectors are read at once. */
+const BATCH_ROWS = 65_536;
+/** A filtered search counts as one that compared so large a part of the rows: it reads them one by one, which takes longer. */
+const FILTERED_PART = 0.5;
+
+export interface SketchedFragment {
+  readonly fragment: DataFragment;
+  readonly sketch: VectorSketch;
+}
+
+export interface FoundSketches {
+  readonly sketched: readonly SketchedFragment[];
+  /** Fragments without a sketch. */
+  readonly others: readonly DataFragment[];
+  /** To be called when these were searched. */
+  noteOthers(): void;
+  /** To be called when sketches are used no more. */
+  release(): void;
+}
+
+/**
+ * Finds the sketches of fragments. Of those that were searched before, they are made if there is room for them.
+ * @throws the signal's reason; CorruptFileError
+ */
+export async function findSketches(
+  store: SketchStore,
+  source: FragmentSource,
+  request: SearchRequest,
+): Promise<FoundSketches> {
+  const { item, dimension } = request.search.column;
+  const { leaves } = request.search.read;
+  const sketched: SketchedFragment[] = [];
+  const others: DataFragment[] = [];
+  const keys: string[] = [];
+  const release = (): void => {
+    for (const { sketch } of sketched) store.release(sketch);
+  };
+  store.begin();
+  try {
+    for (const fragment of request.fragments) {
+      const [stored] = leaves.length === 1 ? await openFragment(source, fragment, leaves, true) : [null];
+      const key =
+        stored === null
+          ? null
+          : `${stored.file.path}|${stored.file.identity}|${stored.columnIndex}|${item}|${dimension}`;
+      let sketch = key === null ? null : store.use(key);
+      if (sketch === null && key !== null) {
+        const maker = store.make(key, { dimension, rowCount: fragment.physicalRows });
+        if (maker !== null) {
+          await makeSketch(source, request, fragment, maker);
+          sketch = store.use(key);
+        }
+      }
+      if (sketch !== null) sketched.push({ fragment, sketch });
+      else {
+        others.push(fragment);
+        if (key !== null) keys.push(key);
+      }
+    }
+  } catch (error) {
+    release();
+    throw error;
+  }
+  const part = request.filter === null ? 1 : FILTERED_PART;
+  return {
+    sketched,
+    others,
+    noteOthers() {
+      for (const key of keys) store.noteCompared(key, part);
+    },
+    release,
+  };
+}
+
+/** Reads all vectors of a fragment, those of deleted rows too. */
+async function makeSketch(
+  source: FragmentSource,
+  { search, observer, readAhead, memory, signal }: SearchRequest,
+  fragment: DataFragment,
+  maker: SketchMaker,
+): Promise<void> {
+  const { item, dimension } = search.column;
+  const batches = scanColumns(observer?.source("scan", source) ?? source, {
+    fragments: [{ ...fragment, deletionFile: undefined }],
+    projection: search.read,
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    batchRows: BATCH_ROWS,
+    isTransient: true,
+    readAhead,
+    ...(memory && { memory }),
+    ...(signal && { signal }),
+  });
+  try {
+    for await (const { columns } of batches) {
+      const [vectors] = columns;
+      if (vectors.kind !== "fixedSizeList") return;
+      const items = itemsOf(vectors);
+      const rowBytes = dimension * items.byteWidth;
+      for (let start = 0; start < vectors.length; start += maker.pieceRows) {
+        const end = Math.min(vectors.length, start + maker.pieceRows);
+        const bytes = alignedBytes(items.values.subarray(start * rowBytes, end * rowBytes), items.byteWidth);
+        const isMissing = (row: number) => !isWhole(start + row, vectors.validity, items.validity, dimension);
+        maker.put(numbersIn(item, bytes) as Float32Array, isMissing);
+        await breathe();
+      }
+    }
+  } finally {
+    maker.end();
+  }
+}

@@ -1,0 +1,197 @@
+/** ZONEMAP, BLOOMFILTER and NGRAM indexes: no row that meets a condition is missing, and most others are left out. */
+
+import { describe, expect, it } from "vitest";
+import { sliceColumn } from "../../../src/arrow/columns/sliceColumn.js";
+import { InvalidInputError } from "../../../src/errors.js";
+import { uint64Column } from "../../../src/indexes/indexFile.js";
+import type { IndexKind, IndexRows } from "../../../src/indexes/kind.js";
+import { BLOOMFILTER, filterBytes } from "../../../src/indexes/scalar/bloomFilter.js";
+import { NGRAM } from "../../../src/indexes/scalar/ngram.js";
+import { ZONEMAP } from "../../../src/indexes/scalar/zonemap.js";
+import { Random } from "../../support/generators.js";
+import { makeTempDir } from "../../support/tempDir.js";
+import { expectAnswers } from "../expectAnswers.js";
+import { filesIn, rowsOf, targetOf } from "../indexDirectory.js";
+import {
+  columnOf,
+  drawValues,
+  fieldOf,
+  idOf,
+  idWords,
+  int32,
+  ORDERED_TYPES,
+  rowsOfAnswer,
+  text,
+  type Value,
+  type ValueShape,
+} from "../indexValues.js";
+
+const FRAGMENT_ROWS = 2500;
+const fragmentOf = (row: number): number => Math.floor(row / FRAGMENT_ROWS);
+/** Of addresses: numbers of rows are offsets of fragments of their own. */
+const inFragment = (row: number): number => fragmentOf(row) * 3;
+
+/** Rows with their places; the offset of a row is its number. */
+async function* placed(type: string, values: readonly Value[], batchRows = 700): AsyncGenerator<IndexRows> {
+  const column = columnOf(fieldOf(type).type, values);
+  for (let start = 0; start < values.length; ) {
+    const fragmentEnd = (fragmentOf(start) + 1) * FRAGMENT_ROWS;
+    const end = Math.min(values.length, start + batchRows, fragmentEnd);
+    const rows = Array.from({ length: end - start }, (_, row) => start + row);
+    yield {
+      values: sliceColumn(column, start, end - start),
+      ids: uint64Column(idWords(rows.map(BigInt))),
+      places: { fragmentId: inFragment(start), offsets: Uint32Array.from(rows) },
+      rowCount: end - start,
+    };
+    start = end;
+  }
+}
+
+const SHAPES: ValueShape[] = [
+  { rowCount: 0, nulls: 0, distinct: 1 },
+  { rowCount: 1, nulls: 0, distinct: 1 },
+  { rowCount: 50, nulls: 1, distinct: 1 },
+  { rowCount: 6000, nulls: 0.3, distinct: 300 },
+];
+
+const CASES: [IndexKind, Record<string, unknown>][] = [
+  [ZONEMAP, { rowsPerZone: 16 }],
+  [BLOOMFILTER, { rowsPerZone: 64, bloomfilter_probability: 0.01 }],
+];
+
+describe.each(
+  CASES.flatMap(([kind, parameters]) =>
+    ORDERED_TYPES.map((type) => [kind.name, type, kind, parameters] as const),
+  ),
+)("%s of %s", (_, type, kind, parameters) => {
+  const field = fieldOf(type);
+
+  it.each(SHAPES)("leaves out no row: $rowCount rows, $nulls nulls", async (shape) => {
+    expect(kind.refusal(field)).toBeNull();
+    const random = new Random(shape.rowCount + 1);
+    const values = drawValues(random, field.type, shape);
+    const directory = await makeTempDir();
+    await kind.build(placed(type, values), targetOf(directory, field, parameters));
+    const files = filesIn(directory);
+    const index = await kind.open(files, field);
+    // Zones may hold rows that are not there.
+    expect(await expectAnswers(type, index, values, random, inFragment)).toBeGreaterThan(1);
+    await files.close();
+  });
+});
+
+describe.each(CASES)("$name", (kind, parameters) => {
+  const field = fieldOf("int32");
+  const values = Array.from({ length: 6000 }, (_, row) => int32(row));
+
+  it("reads few zones, and keeps those of fragments that stay", async () => {
+    const directory = await makeTempDir();
+    await kind.build(placed("int32", values), targetOf(directory, field, parameters));
+    const files = filesIn(directory);
+    const index = await kind.open(files, field);
+    const query = { kind: "in", values: columnOf(field.type, [int32(3210)]) } as const;
+    const found = rowsOfAnswer((await index.search(query)).rows, inFragment);
+    expect(found).toContain(3210);
+    expect(found.length).toBeLessThanOrEqual(kind === ZONEMAP ? 16 : 1000);
+    const moves = {
+      move: () => ({ ids: new Uint32Array(0), kept: null }),
+      keepsIds: () => false,
+      lowsBelow: () => 0,
+      keepsFragment: (fragmentId: number) => fragmentId === 3,
+    };
+    const merged = await makeTempDir();
+    const added = async function* (): AsyncGenerator<IndexRows> {
+      const offsets = Uint32Array.of(5, 6, 40);
+      yield {
+        values: columnOf(field.type, [int32(3210), null, int32(-1)]),
+        ids: uint64Column(new Uint32Array(6)),
+        places: { fragmentId: 9, offsets },
+        rowCount: 3,
+      };
+    };
+    await kind.merge([index], moves, added(), targetOf(merged, field, parameters));
+    const again = await kind.open(filesIn(merged), field);
+    const { rows } = await again.search(query);
+    expect(rows.highWords().filter((high) => high !== 3 && high !== 9)).toEqual([]);
+    expect([rows.has(3, 3210), rows.has(9, 5)]).toEqual([true, true]);
+    const nulls = await again.search({ kind: "isNull" });
+    expect(nulls.rows.has(9, 6)).toBe(true);
+    await files.close();
+  });
+
+  it("refuses parameters that make no sense", async () => {
+    for (const name of Object.keys(parameters)) {
+      for (const value of [0, -1, Number.NaN, "8", null, 2 ** 40]) {
+        const target = targetOf(await makeTempDir(), field, { [name]: value });
+        if (value === null) continue;
+        await expect(kind.build(placed("int32", values), target), `${name} ${value}`).rejects.toThrow(
+          InvalidInputError,
+        );
+      }
+    }
+  });
+});
+
+it("sizes filters as others do", () => {
+  expect(filterBytes(10, 0.01)).toBe(32);
+  expect(filterBytes(8192, 0.00057)).toBe(32_768);
+});
+
+describe("NGRAM", () => {
+  const field = fieldOf("string");
+  const words = [
+    "Straße",
+    "STRASSE",
+    "naïve café",
+    "cafe\u0301s",
+    "abc-def",
+    "x1y2z3",
+    "ab",
+    "",
+    "日本語 text",
+    "A\u212Ble",
+  ];
+
+  it("leaves out no text that holds another", async () => {
+    const random = new Random(3);
+    const texts = Array.from({ length: 3000 }, (_, row) => {
+      if (row % 17 === 0) return null;
+      return `${words[random.below(words.length)]}${random.below(50)}${words[random.below(words.length)]}`;
+    });
+    const values = texts.map((value) => (value === null ? null : text(value)));
+    const directory = await makeTempDir();
+    await NGRAM.build(
+      rowsOf(
+        field.type,
+        values,
+        values.map((_, row) => idOf(row)),
+      ),
+      targetOf(directory, field),
+    );
+    const files = filesIn(directory);
+    const index = await NGRAM.open(files, field);
+    for (const wanted of [...words, "afe", "ra\u00dfe", "e4", "ext", "zzz9", "strass", "2z3", "bc-de"]) {
+      for (const query of [
+        { kind: "contains", text: wanted },
+        { kind: "startsWith", prefix: wanted },
+      ] as const) {
+        if (!index.answers(query)) continue;
+        const { rows, isExact } = await index.search(query);
+        expect(isExact).toBe(false);
+        const found = new Set(rowsOfAnswer(rows));
+        const holding = [...texts.keys()].filter((row) => texts[row]?.includes(wanted));
+        expect(
+          holding.filter((row) => !found.has(row)),
+          wanted,
+        ).toEqual([]);
+        expect(index.estimate(query).rows).toBeGreaterThanOrEqual(0);
+      }
+    }
+    const none = await index.search({ kind: "contains", text: "zzz9" });
+    expect(none.rows.size).toBe(0);
+    expect(index.answers({ kind: "contains", text: "ab" })).toBe(false);
+    expect(index.answers({ kind: "contains", text: "日本語" })).toBe(false);
+    await files.close();
+  });
+});

@@ -1,0 +1,87 @@
+/** Centroids, partitions and codes: the same with any number of threads, and good. */
+
+import { describe, expect, it } from "vitest";
+import {
+  encoderOf,
+  encodeVectors,
+  encodingParts,
+  trainCodebook,
+} from "../../../../src/indexes/vector/codes/encoders.js";
+import { assignVectors, centroidsOf, trainCentroids } from "../../../../src/indexes/vector/codes/kmeans.js";
+import { VectorWork } from "../../../../src/indexes/vector/codes/vectorWork.js";
+import { randomNumbers } from "../../../support/vectorTables.js";
+import { slowPool } from "../slowPool.js";
+
+const DIMENSION = 24;
+
+/** Vectors about so many places. */
+function vectorsAbout(places: number, rowCount: number): Float32Array {
+  const next = randomNumbers(places);
+  const centres = Float32Array.from({ length: places * DIMENSION }, () => next() * 20);
+  return Float32Array.from({ length: rowCount * DIMENSION }, (_, at) => {
+    const row = Math.floor(at / DIMENSION);
+    return centres[(row % places) * DIMENSION + (at % DIMENSION)] + next();
+  });
+}
+
+const training = (count: number, metric: "l2" | "dot", work: VectorWork) =>
+  ({ metric, count, dimension: DIMENSION, maxRounds: 20, seed: 9, work }) as const;
+
+describe("centroids", () => {
+  it.each([
+    [40, "l2"],
+    [40, "dot"],
+    [600, "l2"],
+  ] as const)("are the same with threads (%i by %s)", async (count, metric) => {
+    const vectors = vectorsAbout(50, 20_000);
+    const alone = await trainCentroids(vectors, training(count, metric, new VectorWork()));
+    for (const threads of [1, 3]) {
+      const tasks: string[] = [];
+      const work = new VectorWork(slowPool(threads, tasks));
+      expect(await trainCentroids(vectors, training(count, metric, work))).toEqual(alone);
+      expect(tasks.length).toBeGreaterThan(0);
+    }
+  });
+
+  it.each([30, 900])("lie where vectors do (%i places)", async (places) => {
+    const vectors = vectorsAbout(places, places * 40);
+    const work = new VectorWork();
+    const values = await trainCentroids(vectors, training(places, "l2", work));
+    const centroids = centroidsOf(values, { dimension: DIMENSION, metric: "l2" });
+    const { nearest, scores } = await assignVectors(vectors, centroids, work);
+    let sum = 0;
+    for (const value of vectors) sum += value * value;
+    for (const score of scores) sum -= 2 * score;
+    // Values lie evenly within 1 about those of their place: each takes a twelfth. Some places share a centroid.
+    expect(sum / vectors.length).toBeLessThan(3);
+    expect(new Set(nearest).size).toBe(places);
+  });
+
+  it("are as many as are wanted where all vectors are the same", async () => {
+    const vectors = new Float32Array(700 * DIMENSION).fill(3);
+    const values = await trainCentroids(vectors, training(600, "l2", new VectorWork()));
+    expect(values).toEqual(new Float32Array(600 * DIMENSION).fill(3));
+  });
+});
+
+it("codes of all kinds are the same with threads", async () => {
+  const vectors = vectorsAbout(10, 4000);
+  const work = new VectorWork();
+  const centroids = await trainCentroids(vectors, training(8, "l2", work));
+  const indexed = { item: "float32", dimension: DIMENSION, metric: "l2" } as const;
+  const parameters = { numSubVectors: 6, maxIterations: 2 };
+  const book = (by: VectorWork) => trainCodebook(indexed, parameters, vectors, centroids, 1, by, undefined);
+  const pq = await book(work);
+  const threads = new VectorWork(slowPool(2, []));
+  expect(await book(threads)).toEqual(pq);
+  for (const model of [{ kind: "FLAT" }, { kind: "SQ", start: 0, end: 21 }, pq] as const) {
+    const encoded = await Promise.all(
+      [work, threads].map((by) => {
+        const parts = encodingParts(model, indexed, centroids, by);
+        return encodeVectors(parts, encoderOf(parts), by.share(vectors), by);
+      }),
+    );
+    expect(encoded[1].partitions).toEqual(encoded[0].partitions);
+    expect(encoded[1].codes).toEqual(encoded[0].codes);
+  }
+});

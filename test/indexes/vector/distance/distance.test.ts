@@ -1,0 +1,128 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { decodeHalfFloat } from "../../../../src/bytes/halfFloat.js";
+import { fillDistances, queryVector } from "../../../../src/indexes/vector/distance/distance.js";
+import { distanceKernels } from "../../../../src/indexes/vector/distance/distanceKernel.js";
+import {
+  encodeVector,
+  isMetricOf,
+  METRIC_NAMES,
+  type Metric,
+  type VectorItem,
+} from "../../../../src/indexes/vector/distance/metric.js";
+
+const ITEMS: readonly VectorItem[] = ["float16", "float32", "float64", "uint8"];
+const CASES = ITEMS.flatMap((item) =>
+  METRIC_NAMES.filter((metric) => isMetricOf(metric, item)).map((metric) => ({ item, metric })),
+);
+
+const numbersOfItem = (item: VectorItem): fc.Arbitrary<number> =>
+  item === "uint8"
+    ? fc.integer({ min: 0, max: 255 })
+    : fc.oneof(
+        fc.constantFrom(0, -0, 1, -1, 6e-8, 3e-5, 0.333),
+        // Products of still smaller numbers are too small for floats of 32 bits.
+        fc.float({ min: -100, max: 100, noNaN: true }).map((value) => (Math.abs(value) < 1e-6 ? 0 : value)),
+      );
+
+/** Some rows and queries of one dimension. */
+const vectors = (item: VectorItem) =>
+  fc.integer({ min: 1, max: 70 }).chain((dimension) => {
+    const vector = fc.array(numbersOfItem(item), { minLength: dimension, maxLength: dimension });
+    return fc.record({
+      dimension: fc.constant(dimension),
+      rows: fc.array(vector, { minLength: 1, maxLength: 40 }),
+      queries: fc.array(vector, { minLength: 1, maxLength: 3 }),
+      padding: fc.integer({ min: 0, max: 3 }),
+    });
+  });
+
+const allKernels = Object.values(distanceKernels).flatMap((kernels) => Object.values(kernels));
+
+function measure(
+  item: VectorItem,
+  metric: Metric,
+  dimension: number,
+  rows: readonly (readonly number[])[],
+  queries: readonly (readonly number[])[],
+  padding = 0,
+): Float32Array[] {
+  const parts = rows.map((row) => encodeVector(item, Float64Array.from(row)));
+  const width = parts[0].length;
+  // Values need not lie at addresses that are multiples of their size.
+  const values = new Uint8Array(padding + rows.length * width).subarray(padding);
+  for (const [row, bytes] of parts.entries()) values.set(bytes, row * width);
+  const distances = queries.map(() => new Float32Array(rows.length));
+  const asked = queries.map((query) => queryVector(item, Float64Array.from(query)));
+  fillDistances(item, metric, asked, dimension, values, rows.length, distances);
+  return distances;
+}
+
+function plainly<Result>(act: () => Result): Result {
+  for (const use of allKernels) use.isOn = false;
+  try {
+    return act();
+  } finally {
+    for (const use of allKernels) use.isOn = true;
+  }
+}
+
+/** Sums of many terms differ in their last digits, relative to the size of the terms. */
+function expectClose(found: number, wanted: number, scale: number): void {
+  if (Number.isNaN(wanted)) expect(found).toBeNaN();
+  else if (!Number.isFinite(wanted)) expect(found).toBe(wanted);
+  else expect(Math.abs(found - wanted)).toBeLessThanOrEqual(1e-6 * Math.max(Math.abs(wanted), scale));
+}
+
+it("has kernels for all that is measured", () => {
+  for (const { item, metric } of CASES)
+    expect(distanceKernels[item][metric]?.get(), `${item} ${metric}`).not.toBeNull();
+});
+
+it.each(CASES)("measures $metric of $item in kernels as in plain form", ({ item, metric }) => {
+  fc.assert(
+    fc.property(vectors(item), ({ dimension, rows, queries, padding }) => {
+      const found = measure(item, metric, dimension, rows, queries, padding);
+      const wanted = plainly(() => measure(item, metric, dimension, rows, queries, padding));
+      for (const [query, own] of found.entries()) {
+        const norm = (vector: readonly number[]) => Math.hypot(...vector);
+        for (const [row, distance] of own.entries()) {
+          const scale =
+            metric === "dot" ? norm(rows[row]) * norm(queries[query]) : metric === "cosine" ? 1 : 0;
+          if (item === "uint8") expect(distance).toBe(wanted[query][row]);
+          else expectClose(distance, wanted[query][row], scale);
+        }
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it("measures more rows than a kernel takes at once, and longer vectors", () => {
+  for (const dimension of [3, 128, 1537]) {
+    const rows = Array.from({ length: dimension === 3 ? 5000 : 300 }, (_, row) =>
+      Array.from({ length: dimension }, (_, index) => ((row * 31 + index * 7) % 101) - 50),
+    );
+    const [distances] = measure("float32", "l2", dimension, rows, [rows[17]]);
+    const wanted = rows.map((row) =>
+      row.reduce((sum, value, index) => sum + (value - rows[17][index]) ** 2, 0),
+    );
+    expect(Array.from(distances)).toEqual(wanted.map(Math.fround));
+  }
+});
+
+it("reads every 16-bit float as it is", () => {
+  const bits = Uint16Array.from({ length: 65_536 }, (_, value) => value);
+  const distances = [new Float32Array(bits.length)];
+  const one = queryVector("float16", Float64Array.of(1));
+  fillDistances("float16", "dot", [one], 1, new Uint8Array(bits.buffer), bits.length, distances);
+  for (const value of bits) {
+    const wanted = Math.fround(1 - decodeHalfFloat(value));
+    if (Number.isNaN(wanted)) expect(distances[0][value]).toBeNaN();
+    else expect(distances[0][value]).toBe(wanted);
+  }
+});
+
+it("has no distance by cosine from a vector of length 0", () => {
+  expect(measure("float32", "cosine", 2, [[0, 0]], [[1, 0]])[0][0]).toBeNaN();
+});

@@ -1,0 +1,59 @@
+/** The nearest centroid of each vector, found by the kernel and without it, beside its definition. */
+
+import { afterEach, expect, it } from "vitest";
+import { assignVectors, centroidsOf } from "../../../../src/indexes/vector/codes/kmeans.js";
+import { VectorWork } from "../../../../src/indexes/vector/codes/vectorWork.js";
+import { nearestKernelUse } from "../../../../src/indexes/vector/distance/nearestKernel.js";
+import { randomNumbers } from "../../../support/vectorTables.js";
+
+afterEach(() => {
+  nearestKernelUse.isOn = true;
+});
+
+const CASES = [
+  [1, 1],
+  [3, 8],
+  [4, 16],
+  [5, 17],
+  [8, 256],
+  [16, 31],
+  [130, 40],
+  [1025, 9],
+] as const;
+
+it.each(CASES)("of vectors of %i values, among %i", async (dimension, count) => {
+  const next = randomNumbers(dimension * 1000 + count);
+  const numbers = (rows: number) => Float32Array.from({ length: rows * dimension }, () => next() * 4 - 2);
+  const rowCount = 700;
+  const [vectors, centroids] = [numbers(rowCount), numbers(count)];
+  // Two that are the same: the first of them counts.
+  if (count > 2) centroids.copyWithin((count - 1) * dimension, 0, dimension);
+  for (const metric of ["l2", "dot"] as const) {
+    const distanceOf = (row: number, own: number): number => {
+      let sum = 0;
+      for (let index = 0; index < dimension; index++) {
+        const [a, b] = [vectors[row * dimension + index], centroids[own * dimension + index]];
+        sum += metric === "l2" ? (a - b) ** 2 : a * b;
+      }
+      return metric === "l2" ? sum : 1 - sum;
+    };
+    const distanceIn = (by: "l2" | "dot", row: number, score: number): number => {
+      if (by === "dot") return 1 - score;
+      const own = vectors.subarray(row * dimension, (row + 1) * dimension);
+      return own.reduce((sum, value) => sum + value * value, -2 * score);
+    };
+    for (const isOn of [true, false]) {
+      nearestKernelUse.isOn = isOn;
+      const made = centroidsOf(centroids, { metric, dimension });
+      const { nearest, scores } = await assignVectors(vectors, made, new VectorWork());
+      for (const [row, own] of nearest.entries()) {
+        const all = Array.from({ length: count }, (_, each) => distanceOf(row, each));
+        const least = Math.min(...all);
+        const tolerance = 1e-5 * (dimension + Math.abs(least));
+        expect(Math.abs(distanceIn(metric, row, scores[row]) - least)).toBeLessThan(tolerance);
+        expect(all[own] - least).toBeLessThan(tolerance);
+        if (count > 2) expect(own).toBeLessThan(count - 1);
+      }
+    }
+  }
+});

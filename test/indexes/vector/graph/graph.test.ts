@@ -1,0 +1,194 @@
+/** Graphs of indexes on vectors: built and walked through in memory, beside a look at all rows. */
+
+import { describe, expect, it } from "vitest";
+import { VectorWork } from "../../../../src/indexes/vector/codes/vectorWork.js";
+import { Beam, NearestFirst } from "../../../../src/indexes/vector/distance/nearestFirst.js";
+import {
+  openSpace,
+  type SpaceOptions,
+  spaceMemory,
+} from "../../../../src/indexes/vector/distance/vectorSpace.js";
+import { BuiltGraph } from "../../../../src/indexes/vector/graph/buildGraph.js";
+import type { Graph } from "../../../../src/indexes/vector/graph/graphFiles.js";
+import { searchGraph } from "../../../../src/indexes/vector/graph/graphSearch.js";
+import { randomNumbers } from "../../../support/vectorTables.js";
+import { slowPool } from "../slowPool.js";
+
+const valuesOf = ({ item, rowCount, dimension }: SpaceOptions, seed: number) => {
+  const next = randomNumbers(seed);
+  const length = rowCount * dimension;
+  return item === "float32"
+    ? Float32Array.from({ length }, () => next() * 4 - 2)
+    : Uint8Array.from({ length }, () => next() * 256);
+};
+
+it.each([
+  ["float32", "l2", 1],
+  ["float32", "dot", 7],
+  ["float32", "l2", 24],
+  ["float32", "dot", 130],
+  ["uint8", "l2", 3],
+  ["uint8", "l2", 32],
+  ["uint8", "l2", 1000],
+] as const)("vectors of %s are measured by %s alike with and without a kernel (%i values)", (item, metric, dimension) => {
+  const options: SpaceOptions = { item, metric, dimension, rowCount: 50 };
+  const values = valuesOf(options, dimension);
+  const [fast, plain] = [openSpace(spaceMemory(options)), openSpace(spaceMemory(options, 1, false))];
+  for (const space of [fast, plain]) {
+    space.put(0, values.subarray(0, 20 * dimension));
+    space.put(20, values.subarray(20 * dimension));
+  }
+  const others = Uint32Array.from({ length: 49 }, (_, row) => row + 1);
+  const [own, other] = [new Float64Array(49), new Float64Array(49)];
+  for (const row of [0, 13, 49]) {
+    fast.measure(row, others, 49, own);
+    plain.measure(row, others, 49, other);
+    for (let at = 0; at < 49; at++) {
+      expect(Math.abs(own[at] - other[at])).toBeLessThanOrEqual(1e-4 * Math.max(1, Math.abs(other[at])));
+      let sum = 0;
+      for (let index = 0; index < dimension; index++) {
+        const [a, b] = [values[row * dimension + index], values[(at + 1) * dimension + index]];
+        sum += metric === "dot" ? a * b : (a - b) ** 2;
+      }
+      expect(other[at]).toBeCloseTo(metric === "dot" ? 1 - sum : sum, 3);
+    }
+  }
+});
+
+it("rows are kept and taken by distance", () => {
+  const next = randomNumbers(3);
+  const distances = Array.from({ length: 1000 }, () => Math.floor(next() * 200));
+  const [heap, beam] = [new NearestFirst(), new Beam(60)];
+  for (const [row, distance] of distances.entries()) {
+    heap.add(distance, row);
+    if (distance < beam.bound) beam.add(distance, row);
+  }
+  const sorted = [...distances].sort((a, b) => a - b);
+  expect(Array.from({ length: 1000 }, () => distances[heap.take()])).toEqual(sorted);
+  expect([...beam.distances]).toEqual(sorted.slice(0, 60));
+  expect(Array.from(beam.rows, (row) => distances[row])).toEqual(sorted.slice(0, 60));
+});
+
+/** The graph as a search reads it. */
+function graphOf(built: BuiltGraph, rowCount: number): Graph {
+  const counts = built.levelCounts().filter((count) => count > 0);
+  const lists = counts.map(() => new Map<number, number[]>());
+  for (const [row, level] of levelsOf(built)) lists[level.number].set(row, level.neighbours);
+  const targets: number[] = [];
+  const ranges = lists.map(
+    (level) =>
+      new Map(
+        [...level].map(([row, neighbours]) => {
+          const start = targets.length;
+          targets.push(...neighbours);
+          return [row, { start, end: targets.length }];
+        }),
+      ),
+  );
+  return {
+    rowCount,
+    entryPoint: built.entryPoint,
+    levelCount: counts.length,
+    targets: Uint32Array.from(targets),
+    range(level, row, into) {
+      Object.assign(into, ranges[level].get(row) ?? { start: 0, end: 0 });
+    },
+  };
+}
+
+function* levelsOf(built: BuiltGraph): Generator<[number, { number: number; neighbours: number[] }]> {
+  let number = -1;
+  let last = Number.POSITIVE_INFINITY;
+  for (const { rows, starts, neighbours } of built.levels(100)) {
+    for (const [place, row] of rows.entries()) {
+      if (row <= last) number++;
+      last = row;
+      yield [row, { number, neighbours: [...neighbours.subarray(starts[place], starts[place + 1])] }];
+    }
+  }
+}
+
+describe("a graph", () => {
+  const options: SpaceOptions = { item: "float32", metric: "l2", dimension: 8, rowCount: 3000 };
+  const values = valuesOf(options, 17);
+  const squaresTo = (query: ArrayLike<number>) => (row: number) => {
+    let sum = 0;
+    for (let index = 0; index < 8; index++) sum += (values[row * 8 + index] - query[index]) ** 2;
+    return sum;
+  };
+  const fail = (row: number): never => {
+    throw new RangeError(`row ${row}`);
+  };
+  const made = async () => {
+    const work = new VectorWork();
+    const memory = spaceMemory(options, work.lanes);
+    openSpace(memory).put(0, values);
+    return BuiltGraph.of(memory, options.rowCount, { m: 12, efConstruction: 80, seed: 5 }, work);
+  };
+  const nearest = (distanceOf: (row: number) => number, accepts: (row: number) => boolean) =>
+    Array.from({ length: options.rowCount }, (_, row) => row)
+      .filter(accepts)
+      .sort((a, b) => distanceOf(a) - distanceOf(b))
+      .slice(0, 10);
+
+  it("leads to nearly all of the nearest rows, and to the same each time that it is built", async () => {
+    const built = await made();
+    const graph = graphOf(built, options.rowCount);
+    const again = graphOf(await made(), options.rowCount);
+    expect(again.targets).toEqual(graph.targets);
+    const next = randomNumbers(23);
+    let hits = 0;
+    for (let query = 0; query < 100; query++) {
+      const distanceOf = squaresTo(Array.from({ length: 8 }, () => next() * 4 - 2));
+      const found = await searchGraph({ graph, distanceOf, beam: 50, accepts: () => true, fail });
+      const wanted = new Set(nearest(distanceOf, () => true));
+      hits +=
+        found === null ? 0 : Array.from(found.rows.subarray(0, 10)).filter((row) => wanted.has(row)).length;
+    }
+    expect(hits / 1000).toBeGreaterThan(0.97);
+  });
+
+  it.each([1, 3])("is the same with threads (%i)", async (threads) => {
+    const large = { item: "uint8", metric: "l2", dimension: 64, rowCount: 700 } as const;
+    const tasks: string[] = [];
+    const built = async (work: VectorWork) => {
+      const memory = spaceMemory(large, work.lanes);
+      openSpace(memory).put(0, valuesOf(large, 3));
+      return BuiltGraph.of(memory, large.rowCount, { m: 60, efConstruction: 9000, seed: 5 }, work);
+    };
+    const alone = await built(new VectorWork());
+    const shared = await built(new VectorWork(slowPool(threads, tasks)));
+    expect(graphOf(shared, large.rowCount).targets).toEqual(graphOf(alone, large.rowCount).targets);
+    expect(shared.entryPoint).toBe(alone.entryPoint);
+    expect(tasks.length).toBeGreaterThan(10);
+  });
+
+  it("leads to accepted rows only, and says so where these are few", async () => {
+    const graph = graphOf(await made(), options.rowCount);
+    const distanceOf = squaresTo([0, 0.5, 1, 0, 0, 0, -1, 0]);
+    const accepts = (row: number) => row % 3 === 1;
+    const found = await searchGraph({ graph, distanceOf, beam: 40, accepts, fail });
+    const rows = [...(found?.rows ?? [])];
+    expect(rows).toHaveLength(40);
+    expect(rows.every(accepts)).toBe(true);
+    expect(rows.filter((row) => nearest(distanceOf, accepts).includes(row)).length).toBeGreaterThan(8);
+    const few = (row: number) => row % 500 === 0;
+    expect(await searchGraph({ graph, distanceOf, beam: 40, accepts: few, fail })).toBeNull();
+  });
+
+  it("that leads to rows that are not there fails", async () => {
+    const graph = graphOf(await made(), options.rowCount);
+    graph.targets.fill(options.rowCount);
+    const search = searchGraph({ graph, distanceOf: squaresTo(values), beam: 5, accepts: () => true, fail });
+    await expect(search).rejects.toThrow("row 3000");
+  });
+
+  it("has one row, or none", async () => {
+    for (const rowCount of [0, 1]) {
+      const memory = spaceMemory({ ...options, rowCount });
+      const settings = { m: 4, efConstruction: 8, seed: 1 };
+      const built = await BuiltGraph.of(memory, rowCount, settings, new VectorWork());
+      expect([...levelsOf(built)].filter(([, { number }]) => number === 0)).toHaveLength(rowCount);
+    }
+  });
+});

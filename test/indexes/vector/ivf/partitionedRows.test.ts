@@ -1,0 +1,67 @@
+/** Rows in the order of their partitions, kept in memory or partly in a file, beside a sort of all of them. */
+
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { FixedColumn } from "../../../../src/arrow/columns/column.js";
+import { PartitionedRows } from "../../../../src/indexes/vector/ivf/partitionedRows.js";
+import { TemporaryFile } from "../../../../src/io/temporaryFile.js";
+import { disk } from "../../indexDirectory.js";
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "partitioned-"));
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+const bytesOf = (column: unknown): Uint8Array => (column as FixedColumn).values;
+
+const batches = fc.array(fc.array(fc.nat(9), { maxLength: 60 }), { maxLength: 12 });
+
+it("rows come by partition, those of one as they were added", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      batches,
+      fc.constantFrom(1, 4, 40),
+      fc.constantFrom(1, 500, 2 ** 20),
+      async (added, codeBytes, kept) => {
+        const rows = new PartitionedRows(10, codeBytes, () => TemporaryFile.create(disk, directory), kept);
+        const all: { partition: number; id: number }[] = [];
+        for (const partitions of added) {
+          const ids = BigUint64Array.from(partitions, (_, row) => BigInt(all.length + row));
+          for (const partition of partitions) all.push({ partition, id: all.length });
+          const codes = Uint8Array.from(
+            { length: partitions.length * codeBytes },
+            (_, at) => Number(ids[Math.floor(at / codeBytes)]) + (at % codeBytes),
+          );
+          await rows.add({
+            partitions: Uint32Array.from(partitions),
+            ids: new Uint8Array(ids.buffer),
+            codes,
+          });
+        }
+        const sorted = [...all].sort((a, b) => a.partition - b.partition || a.id - b.id);
+        const found: typeof all = [];
+        for await (const { values, ids, codes, rowCount } of rows.inOrder()) {
+          const partitions = new Uint32Array(bytesOf(values).buffer);
+          const numbers = new BigUint64Array(bytesOf(ids).buffer);
+          for (let row = 0; row < rowCount; row++) {
+            const id = Number(numbers[row]);
+            found.push({ partition: partitions[row], id });
+            const own = bytesOf(codes).subarray(row * codeBytes, (row + 1) * codeBytes);
+            expect([...own]).toEqual(Array.from({ length: codeBytes }, (_, at) => (id + at) % 256));
+          }
+        }
+        expect(found).toEqual(sorted);
+        expect([...rows.lengths]).toEqual(
+          Array.from({ length: 10 }, (_, own) => all.filter(({ partition }) => partition === own).length),
+        );
+        await rows.discard();
+      },
+    ),
+    { numRuns: 40 },
+  );
+  expect(await readdir(directory)).toEqual([]);
+});

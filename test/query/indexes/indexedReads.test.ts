@@ -1,0 +1,196 @@
+/** What queries read that ask indexes, how their plans show it, and what damaged index files lead to. */
+
+import { cp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Int32, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { CorruptFileError, DirectoryNamespace, InvalidInputError } from "tiltyard";
+import { connect, Index } from "tiltyard-reference/session.js";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { CountingDisk } from "../../support/countingDisk.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const FRAGMENTS = 2;
+const ROWS = 150_000;
+
+let root: string;
+beforeAll(async () => {
+  root = await makeTempDir();
+  await using namespace = new DirectoryNamespace({ root, durability: "none" });
+  for (let fragment = 0; fragment < FRAGMENTS; fragment++) {
+    const ids = Array.from({ length: ROWS }, (_, row) => fragment * ROWS + row);
+    const rows = new Table({
+      id: vectorFromArray(ids, new Int32()),
+      mixed: vectorFromArray(
+        ids.map((id) => (id * 7919) % (FRAGMENTS * ROWS)),
+        new Int32(),
+      ),
+      text: vectorFromArray(
+        ids.map((id) => `text ${id}`),
+        new Utf8(),
+      ),
+    });
+    await (fragment === 0
+      ? namespace.createTable({ id: ["t"] }, rows)
+      : namespace.insertIntoTable({ id: ["t"] }, rows));
+  }
+  const connection = await connect(root);
+  const table = await connection.openTable("t");
+  await table.createIndex("mixed", { config: Index.btree() });
+  connection.close();
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+const table = async (directory: string, options: object): Promise<readonly unknown[]> => {
+  await using namespace = new DirectoryNamespace({ root: directory, durability: "none" });
+  return (await namespace.table("t").scan(options).toArrow()).toArray().map(String);
+};
+
+it("a point lookup reads few pages, the second time those of its rows only", async () => {
+  const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  await using namespace = new DirectoryNamespace({ root, durability: "none", disk } as never);
+  const find = async (mixed: number) => {
+    const found = await namespace
+      .table("t")
+      .scan({ filter: `mixed = ${mixed}`, columns: ["id", "text"] })
+      .toArrow();
+    expect(found.numRows).toBe(1);
+    return found;
+  };
+  await find(1000);
+  expect(disk.bytesRead).toBeLessThan(800_000);
+  disk.reset();
+  await find(1001);
+  expect(disk.bytesRead).toBeLessThan(400_000);
+  // Looks at the version, at what hides its table or changes it, and at one file each of the index and of the data.
+  expect(disk.count("stat")).toBeLessThanOrEqual(10);
+  disk.reset();
+  expect(await namespace.table("t").countRows("mixed = 1001")).toBe(1);
+  expect(disk.bytesRead).toBe(0);
+});
+
+it("rows that are given by their addresses are read without looking at others", async () => {
+  const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  await using namespace = new DirectoryNamespace({ root, durability: "none", disk } as never);
+  for (const [filter, ids] of [
+    ["_rowid in (5, 4294967296)", [5, ROWS]],
+    ["_rowaddr = 7", [7]],
+    ["_rowoffset in (0, 150001, 900000)", [0, ROWS + 1]],
+    ["_rowoffset in (0, 150001) and id > 3", [ROWS + 1]],
+  ] as const) {
+    await namespace.table("t").scan({ filter: "_rowid = 0" }).toArrow();
+    disk.reset();
+    const found = await namespace
+      .table("t")
+      .scan({ filter, columns: ["id"] })
+      .toArrow();
+    expect(Array.from(found.getChild("id") ?? [])).toEqual(ids);
+    expect(disk.bytesRead).toBeLessThan(300_000);
+  }
+});
+
+it("rows that are given by stable ids are read without looking at others, wherever they are by now", async () => {
+  const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  await using namespace = new DirectoryNamespace({ root, durability: "none", disk } as never);
+  const id = ["stable"];
+  const rows = await namespace
+    .table("t")
+    .scan({ columns: ["id", "text"] })
+    .toArrow();
+  await namespace.createTable({ id, stableRowIds: true }, rows);
+  await namespace.updateTable({ id, predicate: "id IN (7, 200000)", updates: [["text", "'new'"]] });
+  await namespace.deleteFromTable({ id, predicate: "id = 8" });
+  for (const [filter, ids] of [
+    ["_rowid in (6, 8, 200000)", [6, 200_000]],
+    ["_rowid = 7", [7]],
+    ["id > 7 and _rowid in (7, 9)", [9]],
+    ["_rowid = 9 or _rowid = 200000", [9, 200_000]],
+    ["_rowaddr = 9", [9]],
+    // Two rows before it have moved behind all others, and one is gone.
+    ["_rowoffset in (7, 299997)", [9, 7]],
+  ] as const) {
+    const scan = { filter, columns: ["id"] };
+    await namespace.table(id).scan(scan).toArrow();
+    disk.reset();
+    const found = await namespace.table(id).scan(scan).toArrow();
+    expect(Array.from(found.getChild("id") ?? []), filter).toEqual(ids);
+    expect(disk.bytesRead, filter).toBeLessThan(300_000);
+    const place = /_row(id|addr|offset)/.exec(filter)?.[0];
+    expect(await namespace.explainTableQueryPlan({ id, query: scan }), filter).toMatch(
+      new RegExp(`IndexSearch: query=.*values of ${place}`),
+    );
+  }
+});
+
+it("plans show which index answers what", async () => {
+  await using namespace = new DirectoryNamespace({ root, durability: "none" });
+  const explain = (query: object) => namespace.explainTableQueryPlan({ id: ["t"], query });
+  expect(await explain({ filter: "mixed = 5", columns: ["mixed"] })).toBe(
+    [
+      "Project: columns=[mixed]",
+      "  Filter: condition=mixed = 5",
+      "    IndexSearch: query=mixed_idx (BTREE, values of mixed), answer=exact, fragments=2, expectedRows=1",
+    ].join("\n"),
+  );
+  expect(await explain({ filter: "mixed >= 5 and mixed < 9 and text like '%7'" })).toMatch(
+    /IndexSearch: query=mixed_idx \(BTREE, range of mixed\), answer=candidates, fragments=2/,
+  );
+  // Most rows are found faster by looking at all.
+  expect(await explain({ filter: "mixed > 5" })).not.toMatch(/IndexSearch/);
+  expect(await explain({ filter: "mixed > 5", useScalarIndex: true })).toMatch(/IndexSearch/);
+  expect(await explain({ filter: "mixed = 5", useScalarIndex: false })).not.toMatch(/IndexSearch/);
+  await expect(explain({ filter: "mixed = 5", useScalarIndex: "no" })).rejects.toThrow(InvalidInputError);
+  const analyzed = await namespace.analyzeTableQueryPlan({ id: ["t"], filter: "mixed = 5" });
+  expect(analyzed).toMatch(/IndexSearch: .*metrics=\[.*milliseconds=/);
+});
+
+let damaged: string;
+beforeEach(async () => {
+  damaged = await makeTempDir();
+  await cp(root, damaged, { recursive: true });
+});
+
+async function indexFiles(): Promise<string[]> {
+  const indices = join(damaged, "t.lance", "_indices");
+  const [uuid] = await readdir(indices);
+  const names = await readdir(join(indices, uuid));
+  return names.sort().map((name) => join(indices, uuid, name));
+}
+
+it("a missing or cut index file is damage, and does not keep rows from being scanned", async () => {
+  const files = await indexFiles();
+  for (const file of files) {
+    const bytes = await readFile(file);
+    await truncate(file, Math.floor(bytes.length / 2));
+    await expect(table(damaged, { filter: "mixed = 5" })).rejects.toThrow(CorruptFileError);
+    await rm(file);
+    await expect(table(damaged, { filter: "mixed = 5" })).rejects.toThrow(CorruptFileError);
+    expect(await table(damaged, { filter: "mixed = 5", useScalarIndex: false })).toHaveLength(1);
+    await writeFile(file, bytes);
+  }
+  expect(await table(damaged, { filter: "mixed = 5" })).toHaveLength(1);
+});
+
+it("flipped bytes of index files lead to an error or to rows that the filter selects", async () => {
+  const expected = await table(root, { filter: "mixed in (5, 70000, 299999)", useScalarIndex: false });
+  const files = await indexFiles();
+  let failed = 0;
+  for (const [place, file] of files.entries()) {
+    const bytes = await readFile(file);
+    for (let flip = 0; flip < 12; flip++) {
+      const copy = Uint8Array.from(bytes);
+      copy[(bytes.length - 1 - ((flip * 7919 + place * 31) % bytes.length)) % bytes.length] ^=
+        1 << (flip % 8);
+      await writeFile(file, copy);
+      try {
+        const found = await table(damaged, { filter: "mixed in (5, 70000, 299999)" });
+        expect(found).toEqual(expected);
+      } catch (error) {
+        expect(error).toBeInstanceOf(CorruptFileError);
+        failed++;
+      }
+    }
+    await writeFile(file, bytes);
+  }
+  expect(failed).toBeGreaterThan(0);
+});

@@ -1,0 +1,235 @@
+/** Sorted results beside brute force, in memory and spilled, and what is left behind. */
+
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { type Schema, type Table, tableFromArrays } from "apache-arrow";
+import fc from "fast-check";
+import { DirectoryNamespace, InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "tiltyard";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Column, FixedColumn } from "../../../src/arrow/columns/column.js";
+import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { TemporaryFile } from "../../../src/io/temporaryFile.js";
+import type { KeyOrder } from "../../../src/query/order/sortKeys.js";
+import { sortRows } from "../../../src/query/order/sortRows.js";
+import type { BatchRows } from "../../../src/query/scan/scan.js";
+import { filterTable } from "../../support/filterTexts.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+let root: string;
+let namespace: DirectoryNamespace;
+beforeEach(async () => {
+  root = await makeTempDir();
+  namespace = new DirectoryNamespace({ root, durability: "none" });
+});
+afterEach(() => namespace.close());
+
+const KEYS = [
+  "id",
+  "i8",
+  "i32",
+  "i64",
+  "u8",
+  "u64",
+  "f32",
+  "f64",
+  "bo",
+  "s",
+  "dic",
+  "d32",
+  "ts",
+  "tz",
+  "dec",
+  "st.a",
+  "st.B",
+];
+const order = fc.record({
+  columnName: fc.constantFrom(...KEYS),
+  ascending: fc.boolean(),
+  nullsFirst: fc.boolean(),
+});
+
+const utf8 = new TextEncoder();
+
+/** How plain values compare: text by bytes, floats in total order. */
+function compare(one: unknown, other: unknown): number {
+  if (typeof one === "string" && typeof other === "string") {
+    return Buffer.compare(utf8.encode(one), utf8.encode(other));
+  }
+  if (typeof one === "number" && typeof other === "number") {
+    const rank = (value: number) => (Number.isNaN(value) ? 2 : Object.is(value, -0) ? -1 : 0);
+    if (Number.isNaN(one) || Number.isNaN(other) || one === other) return rank(one) - rank(other);
+  }
+  const [left, right] = [one as number, other as number];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+function valueAt(table: Table, path: string, row: number): unknown {
+  const [name, member] = path.split(".");
+  const value: unknown = table.getChild(name)?.get(row);
+  if (value === null || value === undefined) return null;
+  if (path === "dec") return BigInt.asIntN(64, BigInt(String((value as { [0]: number })[0] | 0)));
+  return member === undefined ? value : (value as Record<string, unknown>)[member];
+}
+
+it("has the order of brute force, for all types, nulls, NaN and ties", async () => {
+  const parts = [filterTable(70, 1), filterTable(90, 2)];
+  for (const [index, rows] of parts.entries()) {
+    if (index === 0) await namespace.createTable({ id: ["t"] }, rows);
+    else await namespace.insertIntoTable({ id: ["t"] }, rows);
+  }
+  const all = await namespace.table("t").scan().toArrow();
+  const offsets = Array.from({ length: all.numRows }, (_, row) => row);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(order, { minLength: 1, maxLength: 3 }),
+      fc.option(fc.nat(200), { nil: undefined }),
+      fc.nat(100),
+      async (orderBy, limit, offset) => {
+        const sorted = offsets.toSorted((one, other) => {
+          for (const { columnName, ascending, nullsFirst } of orderBy) {
+            const [left, right] = [valueAt(all, columnName, one), valueAt(all, columnName, other)];
+            if (left === null || right === null) {
+              if (left === right) continue;
+              return (left === null) === nullsFirst ? -1 : 1;
+            }
+            const by = compare(left, right);
+            if (by !== 0) return ascending ? by : -by;
+          }
+          return one - other;
+        });
+        const wanted = sorted.slice(offset, limit === undefined ? undefined : offset + limit + 1);
+        const more = limit === undefined ? {} : { limit: limit + 1 };
+        const scan = namespace.table("t").scan({ columns: ["_rowoffset"], orderBy, offset, ...more });
+        const found = (await scan.toArrow()).getChild("_rowoffset")?.toJSON() ?? [];
+        expect(found.map(Number)).toEqual(wanted);
+      },
+    ),
+    { numRuns: 150 },
+  );
+}, 120_000);
+
+it("sorts what a filter selects, and gives every column of it", async () => {
+  await namespace.createTable({ id: ["t"] }, filterTable(200, 3));
+  const everything = await namespace.table("t").scan({ filter: "i8 > 0" }).toArrow();
+  for (const limit of [undefined, 5, 1000]) {
+    const orderBy = [{ columnName: "id", ascending: false }];
+    const sorted = await namespace
+      .table("t")
+      .scan({ filter: "i8 > 0", orderBy, ...(limit && { limit }) })
+      .toArrow();
+    const expected = everything.toArray().toReversed().slice(0, limit);
+    expect(sorted.toArray().map(String)).toEqual(expected.map(String));
+  }
+});
+
+describe("beyond the memory that it may take", () => {
+  const orders: KeyOrder[] = [
+    { type: { kind: "int", bits: 32, signed: true }, ascending: true, nullsFirst: false },
+  ];
+  const ints = (values: Int32Array): FixedColumn => ({
+    kind: "fixed",
+    length: values.length,
+    validity: null,
+    byteWidth: 4,
+    values: new Uint8Array(values.buffer),
+  });
+  async function* batches(count: number, rowCount: number): AsyncGenerator<BatchRows> {
+    for (let batch = 0; batch < count; batch++) {
+      const keys = Int32Array.from({ length: rowCount }, (_, row) => (batch * 7919 + row * 104_729) % 1000);
+      const numbers = Int32Array.from({ length: rowCount }, (_, row) => batch * rowCount + row);
+      yield { columns: [ints(keys), ints(numbers)], rowCount };
+    }
+  }
+  const numbersOf = (column: Column): Int32Array =>
+    column.kind === "fixed"
+      ? new Int32Array(column.values.buffer, column.values.byteOffset, column.length)
+      : new Int32Array(0);
+
+  it.each([
+    [3, Number.POSITIVE_INFINITY],
+    [150, Number.POSITIVE_INFINITY],
+    [150, 1234],
+  ])("merges %i runs, up to %d rows", async (count, limit) => {
+    const disk = new NodeDisk({ durability: "none" });
+    const modes: number[] = [];
+    const makeFile = async () => {
+      const file = await TemporaryFile.create(disk, root);
+      for (const name of await readdir(root)) modes.push((await stat(join(root, name))).mode & 0o777);
+      return file;
+    };
+    const rows = sortRows(batches(count, 500), { orders, keyPlaces: [0], limit, sortBytes: 1000, makeFile });
+    const found: number[] = [];
+    let last = -1;
+    for await (const { columns, rowCount } of rows) {
+      const keys = numbersOf(columns[0]);
+      const numbers = numbersOf(columns[1]);
+      for (let row = 0; row < rowCount; row++) {
+        const combined = keys[row] * 2 ** 20 + numbers[row];
+        expect(combined).toBeGreaterThan(last);
+        last = combined;
+        found.push(numbers[row]);
+      }
+    }
+    expect(found.length).toBe(Math.min(limit, count * 500));
+    expect(new Set(found).size).toBe(found.length);
+    expect(modes.length).toBeGreaterThan(0);
+    if (process.platform !== "win32") expect(new Set(modes)).toEqual(new Set([0o600]));
+    expect(await readdir(root)).toEqual([]);
+  });
+
+  it("leaves no file where the consumer stops, and where the rows end in an error", async () => {
+    const disk = new NodeDisk({ durability: "none" });
+    const makeFile = () => TemporaryFile.create(disk, root);
+    const request = { orders, keyPlaces: [0], limit: Number.POSITIVE_INFINITY, sortBytes: 1000, makeFile };
+    for await (const _ of sortRows(batches(10, 500), request)) break;
+    expect(await readdir(root)).toEqual([]);
+    async function* failing(): AsyncGenerator<BatchRows> {
+      yield* batches(5, 500);
+      throw new Error("no more");
+    }
+    await expect(sortRows(failing(), request).next()).rejects.toThrow("no more");
+    expect(await readdir(root)).toEqual([]);
+  });
+});
+
+describe("refuses", () => {
+  beforeEach(() => namespace.createTable({ id: ["t"] }, filterTable(5, 1)));
+  const run = (orderBy: unknown): Promise<Table> =>
+    namespace
+      .table("t")
+      .scan({ orderBy: orderBy as [] })
+      .toArrow();
+
+  it.each([
+    [[{ columnName: "nope" }], TableColumnNotFoundError],
+    [[{ columnName: "i8 + 1" }], TableColumnNotFoundError],
+    [[{ columnName: "li" }], UnsupportedError],
+    [[{ columnName: "vec" }], UnsupportedError],
+    [[{ columnName: "st" }], UnsupportedError],
+    [[{}], InvalidInputError],
+    [["i8"], InvalidInputError],
+    [[{ columnName: "i8", ascending: "yes" }], InvalidInputError],
+    [{ columnName: "i8" }, InvalidInputError],
+  ])("%j", async (orderBy, error) => {
+    await expect(run(orderBy)).rejects.toThrow(error);
+  });
+
+  it("an order that is aborted", async () => {
+    const controller = new AbortController();
+    await namespace.createTable({ id: ["u"] }, tableFromArrays({ n: new Int32Array(100_000) }));
+    const rows = namespace.table("u").scan({ orderBy: [{ columnName: "n" }], signal: controller.signal });
+    const iterator = rows[Symbol.asyncIterator]();
+    controller.abort();
+    await expect(iterator.next()).rejects.toThrow();
+  });
+});
+
+it("keeps the schema of the query", async () => {
+  await namespace.createTable({ id: ["t"] }, filterTable(5, 1));
+  const plain: Schema = (await namespace.table("t").scan().toArrow()).schema;
+  const sorted = await namespace
+    .table("t")
+    .scan({ orderBy: [{ columnName: "dic" }] })
+    .toArrow();
+  expect(String(sorted.schema)).toBe(String(plain));
+});

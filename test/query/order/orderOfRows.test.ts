@@ -1,0 +1,109 @@
+/** Rows that are sorted by digits beside a sort that compares them. */
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Column, Validity } from "../../../src/arrow/columns/column.js";
+import { atOnce } from "../../../src/async/eventLoop.js";
+import { FLOAT64, INT32, INT64, STRING, type ValueType } from "../../../src/expression/values/types.js";
+import { orderOfRows } from "../../../src/query/order/orderOfRows.js";
+import { compareRows, type KeyOrder, sortKeys } from "../../../src/query/order/sortKeys.js";
+
+/** Rows are repeated up to this number, so that many are equal. */
+const ROWS = 2000;
+
+const fixed = (byteWidth: number, values: ArrayBufferView): Column => ({
+  kind: "fixed",
+  length: values.byteLength / byteWidth,
+  validity: null,
+  byteWidth,
+  values: new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
+});
+
+function text(values: readonly string[]): Column {
+  const parts = values.map((value) => new TextEncoder().encode(value));
+  const offsets = new Int32Array(parts.length + 1);
+  for (const [index, part] of parts.entries()) offsets[index + 1] = offsets[index] + part.length;
+  const bytes = new Uint8Array(offsets[parts.length]);
+  for (const [index, part] of parts.entries()) bytes.set(part, offsets[index]);
+  return { kind: "variable", length: parts.length, validity: null, offsets, bytes };
+}
+
+const repeated = <Value>(some: readonly Value[]): Value[] =>
+  Array.from({ length: ROWS }, (_, row) => some[Math.imul(row, 31) % some.length]);
+
+const some = <Value>(values: fc.Arbitrary<Value>): fc.Arbitrary<Value[]> =>
+  fc.array(values, { minLength: 1, maxLength: 60 }).map(repeated);
+
+/** Text that begins alike, ends alike, or is the beginning of other text. */
+const words = fc
+  .tuple(
+    fc.constantFrom("", "a", "same beginning/"),
+    some(fc.string({ unit: fc.constantFrom("a", "b", "\0", "é"), maxLength: 20 })),
+  )
+  .map(([prefix, rest]) => rest.map((each) => prefix + each));
+
+const COLUMNS: readonly [ValueType, fc.Arbitrary<Column>][] = [
+  [INT32, some(fc.integer()).map((values) => fixed(4, Int32Array.from(values)))],
+  [INT32, some(fc.integer({ min: -5, max: 5 })).map((values) => fixed(4, Int32Array.from(values)))],
+  [
+    INT64,
+    some(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })).map((values) =>
+      fixed(8, BigInt64Array.from(values)),
+    ),
+  ],
+  [FLOAT64, some(fc.double()).map((values) => fixed(8, Float64Array.from(values)))],
+  [STRING, words.map(text)],
+];
+
+interface Key {
+  readonly order: KeyOrder;
+  readonly column: Column;
+}
+
+const key: fc.Arbitrary<Key> = fc.constantFrom(...COLUMNS).chain(([type, columns]) =>
+  fc.record({
+    order: fc.record({ type: fc.constant(type), ascending: fc.boolean(), nullsFirst: fc.boolean() }),
+    column: fc
+      .tuple(columns, fc.constantFrom(0, 1, 7))
+      .map(([column, nullsEvery]) => (nullsEvery === 0 ? column : withNulls(column, nullsEvery))),
+  }),
+);
+
+/** The same column where every so manieth row is null. */
+function withNulls(column: Column, every: number): Column {
+  const bits = new Uint8Array((column.length + 7) >>> 3).fill(0xff);
+  for (let row = 0; row < column.length; row += every) bits[row >>> 3] &= ~(1 << (row & 7));
+  const validity: Validity = { bytes: bits, bitOffset: 0, nullCount: Math.ceil(column.length / every) };
+  return { ...column, validity } as Column;
+}
+
+describe("the order of rows", () => {
+  it("is that of a stable sort by comparison", () => {
+    fc.assert(
+      fc.property(
+        fc.array(key, { minLength: 1, maxLength: 3 }),
+        fc.constantFrom(10, 600, ROWS),
+        (keys, rowCount) => {
+          const sorted = sortKeys(
+            keys.map(({ order }) => order),
+            keys.map(({ column }) => column),
+            rowCount,
+          );
+          const wanted = Array.from({ length: rowCount }, (_, row) => row).sort(
+            (a, b) => compareRows(sorted, a, sorted, b) || a - b,
+          );
+          expect(Array.from(atOnce(orderOfRows(sorted)))).toEqual(wanted);
+        },
+      ),
+      { numRuns: 120 },
+    );
+  });
+
+  it("leaves no long stretch without a pause", () => {
+    const values = Int32Array.from({ length: 400_000 }, (_, row) => Math.imul(row, 2_654_435_761));
+    const order = { type: INT32, ascending: false, nullsFirst: false };
+    let steps = 0;
+    for (const _ of orderOfRows(sortKeys([order], [fixed(4, values)], values.length))) steps++;
+    expect(steps).toBeGreaterThan(80);
+  });
+});

@@ -1,0 +1,205 @@
+/** What scans and takes read from the disk, counted. */
+
+import { rm } from "node:fs/promises";
+import {
+  Field,
+  FixedSizeList,
+  Float32,
+  Float64,
+  Int32,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  Table,
+  Utf8,
+} from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { CountingDisk } from "../../support/countingDisk.js";
+import { Random } from "../../support/generators.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const ROWS = 1_000_000;
+const DIMENSION = 4;
+const KIB = 1024;
+
+let root: string;
+let disk: CountingDisk;
+let namespace: DirectoryNamespace;
+
+beforeAll(async () => {
+  root = await makeTempDir();
+  await using writer = new DirectoryNamespace({ root, durability: "none" });
+  await writer.createTable({ id: ["large"] }, largeTable());
+  await writer.createTable({ id: ["ten"] }, tenColumns());
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+function table(columns: Readonly<Record<string, ReturnType<typeof makeData>>>): Table {
+  const fields = Object.entries(columns).map(([name, { type }]) => new Field(name, type, true));
+  const children = Object.values(columns);
+  const data = makeData({ type: new Struct(fields), length: children[0].length, nullCount: 0, children });
+  return new Table([new RecordBatch(new Schema(fields), data)]);
+}
+
+function randomFloats(count: number, seed: number): Float64Array {
+  const values = new Float64Array(count);
+  new Random(seed).fill(new Uint8Array(values.buffer));
+  for (let row = 0; row < count; row++) if (Number.isNaN(values[row])) values[row] = row;
+  return values;
+}
+
+/** A column for each way a page is sliced. */
+function largeTable(): Table {
+  const encoder = new TextEncoder();
+  const word = (row: number) => encoder.encode(`word ${(row * 7919) % 50}`);
+  const offsets = new Int32Array(ROWS + 1);
+  const text = new Uint8Array(ROWS * 7);
+  for (let row = 0, end = 0; row < ROWS; row++) {
+    const bytes = word(row);
+    text.set(bytes, end);
+    end += bytes.length;
+    offsets[row + 1] = end;
+  }
+  const item = new Float32();
+  const vectors = Float32Array.from({ length: ROWS * DIMENSION }, (_, index) => Math.sin(index));
+  return table({
+    packed: makeData({ type: new Int32(), data: Int32Array.from({ length: ROWS }, (_, row) => row) }),
+    plain: makeData({ type: new Float64(), data: randomFloats(ROWS, 3) }),
+    word: makeData({ type: new Utf8(), length: ROWS, valueOffsets: offsets, data: text }),
+    vector: makeData({
+      type: new FixedSizeList(DIMENSION, new Field("item", item, true)),
+      length: ROWS,
+      nullCount: 0,
+      child: makeData({ type: item, data: vectors }),
+    }),
+  });
+}
+
+function tenColumns(): Table {
+  return table(
+    Object.fromEntries(
+      Array.from({ length: 10 }, (_, index) => [
+        `c${index}`,
+        makeData({ type: new Float64(), data: randomFloats(40_000, index + 1) }),
+      ]),
+    ),
+  );
+}
+
+/** Bytes and calls that `use` costs a namespace that has never seen the tables. */
+async function cost(use: (namespace: DirectoryNamespace) => Promise<void>): Promise<void> {
+  disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  namespace = new DirectoryNamespace({ root, disk });
+  try {
+    await use(namespace);
+  } finally {
+    await namespace.close();
+  }
+}
+
+describe("of a million rows", () => {
+  it.each([
+    ["packed", 160 * KIB],
+    ["plain", 80 * KIB],
+    ["word", 160 * KIB],
+    ["vector", 80 * KIB],
+  ])("one row of column %s costs a bounded number of bytes", (column, bound) =>
+    cost(async (cold) => {
+      const large = cold.table(["large"]);
+      expect((await large.take([654_321], [column])).numRows).toBe(1);
+      expect(disk.bytesRead).toBeLessThan(bound);
+      disk.reset();
+      await large.take([123_456], [column]);
+      expect(disk.bytesRead).toBeLessThan(80 * KIB);
+      disk.reset();
+      await large.take([123_457], [column]);
+      expect(disk.bytesRead).toBeLessThan(16 * KIB);
+    }));
+
+  it("a few rows in a row cost what they take", () =>
+    cost(async (cold) => {
+      const [batch] = (await cold.table(["large"]).scan({ offset: 700_000, limit: 10 }).toArrow()).batches;
+      expect([...batch.getChild("packed")!]).toEqual(Array.from({ length: 10 }, (_, row) => 700_000 + row));
+      expect(batch.getChild("word")!.get(3)).toBe(`word ${(700_003 * 7919) % 50}`);
+      expect(disk.bytesRead).toBeLessThan(400 * KIB);
+    }));
+
+  it.each([
+    ["packed", 120, 2_500 * KIB],
+    ["plain", 520, 600 * KIB],
+    ["word", 120, 1_500 * KIB],
+    ["vector", 520, 600 * KIB],
+  ])("500 scattered rows of column %s cost a bounded number of reads and bytes", (column, reads, bytes) =>
+    cost(async (cold) => {
+      const rows = Array.from(
+        { length: 500 },
+        (_, index) => ((index * 7_919) % 500) * 2_000 + (index % 1_000),
+      );
+      const large = cold.table(["large"]);
+      await large.take(rows.slice(0, 1), [column]);
+      disk.reset();
+      const taken = await large.take(rows, [column]);
+      expect(taken.numRows).toBe(500);
+      if (column === "packed") expect([...taken.getChild("packed")!]).toEqual(rows);
+      expect(disk.count("read")).toBeLessThan(reads);
+      expect(disk.bytesRead).toBeLessThan(bytes);
+    }));
+
+  it("rows all over a page cost no more than the page", () =>
+    cost(async (cold) => {
+      const rows = Array.from({ length: 50_000 }, (_, index) => index * 20);
+      const taken = await cold.table(["large"]).take(rows, ["plain"]);
+      expect(taken.numRows).toBe(rows.length);
+      expect(disk.bytesRead).toBeLessThan(ROWS * 8 + 200 * KIB);
+    }));
+
+  it("rows all over a page of chunks cost its chunks alone once the page is known", () =>
+    cost(async (cold) => {
+      const rows = Array.from({ length: 5_000 }, (_, index) => index * 200 + (index % 7));
+      const large = cold.table(["large"]);
+      const words = async () => [...(await large.take(rows, ["word"])).getChild("word")!];
+      const first = await words();
+      expect(first.slice(0, 9)).toEqual(rows.slice(0, 9).map((row) => `word ${(row * 7919) % 50}`));
+      disk.reset();
+      expect(await words()).toEqual(first);
+      const reads = disk.reads.filter(({ path }) => path.endsWith(".lance"));
+      const bytes = reads.reduce((sum, { length }) => sum + length, 0);
+      // Six bits for each row, and little else.
+      expect(bytes).toBeGreaterThan((ROWS * 6) / 8);
+      expect(bytes).toBeLessThan((ROWS * 6) / 8 + 16 * KIB);
+      expect(new Set(reads.map(({ byteOffset }) => byteOffset)).size).toBe(reads.length);
+    }));
+});
+
+it("two columns of ten cost only theirs", () =>
+  cost(async (cold) => {
+    const { numRows } = await cold
+      .table(["ten"])
+      .scan({ columns: ["c2", "c7"] })
+      .toArrow();
+    expect(numRows).toBe(40_000);
+    const wanted = 2 * 40_000 * 8;
+    expect(disk.bytesRead).toBeGreaterThanOrEqual(wanted);
+    expect(disk.bytesRead).toBeLessThan(wanted + 150 * KIB);
+  }));
+
+it("a small data file costs one read, and none the next time", () =>
+  cost(async (cold) => {
+    const one = () => table({ x: makeData({ type: new Int32(), data: Int32Array.of(7) }) });
+    await cold.createTable({ id: ["small"] }, one());
+    for (let index = 1; index < 8; index++) await cold.insertIntoTable({ id: ["small"] }, one());
+    disk.reset();
+    const scan = async () => (await cold.table(["small"]).scan().toArrow()).getChild("x")!.toArray();
+    expect([...(await scan())]).toEqual(Array.from({ length: 8 }, () => 7));
+    const dataReads = () => disk.reads.filter(({ path }) => path.endsWith(".lance"));
+    expect(dataReads()).toHaveLength(8);
+    disk.reset();
+    const again = await scan();
+    expect(dataReads()).toHaveLength(0);
+    // What callers do to their rows stays with them.
+    again.fill(0);
+    expect([...(await scan())]).toEqual(Array.from({ length: 8 }, () => 7));
+  }));

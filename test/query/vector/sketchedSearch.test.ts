@@ -1,0 +1,236 @@
+/**
+ * Searches that sketches help give the same answers as those that compare all rows, to the last bit: whatever the vectors,
+ * filters, bounds, deletions and versions are.
+ */
+
+import { type Table, tableToIPC } from "apache-arrow";
+import fc from "fast-check";
+import { DirectoryNamespace, InvalidInputError } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { decodeHalfFloat, encodeHalfFloat } from "../../../src/bytes/halfFloat.js";
+import { runsOf } from "../../support/effort.js";
+import { makeTempDir } from "../../support/tempDir.js";
+import { nearestOf, randomNumbers, type TestRow, vectorTable } from "../../support/vectorTables.js";
+
+const DIMENSION = 19;
+const ROWS = 1300;
+const ITEMS = ["float32", "float16"] as const;
+const KINDS = [
+  "near ties",
+  "huge ranges",
+  "duplicates",
+  "constant",
+  "clusters",
+  "what is no number",
+] as const;
+type Kind = (typeof KINDS)[number];
+
+const roundedTo =
+  (item: (typeof ITEMS)[number]) =>
+  (value: number): number =>
+    item === "float16" ? decodeHalfFloat(encodeHalfFloat(value)) : Math.fround(value);
+
+/** Vectors of one kind, of which some rows have none. */
+function rowsOf(kind: Kind, item: (typeof ITEMS)[number], firstId: number, seed: number): TestRow[] {
+  const next = randomNumbers(seed);
+  const most = item === "float16" ? 1e3 : 1e18;
+  const centre = Array.from({ length: DIMENSION }, () => next() * 4 - 2);
+  const numberAt = (row: number, index: number): number => {
+    const value = next() * 4 - 2;
+    switch (kind) {
+      case "near ties":
+        return centre[index] + value * 1e-4;
+      case "huge ranges":
+        return value * most ** (next() * 2 - 1);
+      case "duplicates":
+        return centre[(index + (row % 5)) % DIMENSION];
+      case "constant":
+        return 0.1;
+      case "clusters":
+        return centre[(index + (row % 7)) % DIMENSION] + value * 0.2;
+      case "what is no number":
+        if (row % 11 === 0) return 0;
+        return row % 9 === 0 && index === 3 ? [Number.NaN, Infinity, -Infinity][row % 3] : value;
+    }
+  };
+  const rounded = roundedTo(item);
+  return Array.from({ length: ROWS }, (_, row) => {
+    const vector = Array.from({ length: DIMENSION }, (_, index) => rounded(numberAt(row, index)));
+    return { id: firstId + row, group: Math.floor(next() * 10), vector: next() < 0.03 ? null : vector };
+  });
+}
+
+const tableOf = (item: string, kind: Kind): string => `${item} ${kind}`.replaceAll(" ", "-");
+
+let sketched: DirectoryNamespace;
+let plain: DirectoryNamespace;
+/** The live rows of the versions of each table. */
+const versions = new Map<string, Map<number, TestRow[]>>();
+beforeAll(async () => {
+  const root = await makeTempDir();
+  sketched = new DirectoryNamespace({ root, durability: "none" });
+  plain = new DirectoryNamespace({ root, durability: "none", vectorCacheBytes: 0 });
+  for (const item of ITEMS) {
+    for (const [index, kind] of KINDS.entries()) {
+      const id = [tableOf(item, kind)];
+      const known = new Map<number, TestRow[]>();
+      versions.set(id[0], known);
+      let rows = rowsOf(kind, item, 0, index + 1);
+      const bytes = (own: TestRow[]) => tableToIPC(vectorTable(item, DIMENSION, own), "stream");
+      const { version } = await plain.createTable({ id, stableRowIds: index % 2 === 0 }, bytes(rows));
+      known.set(version, rows);
+      const more = rowsOf(kind, item, ROWS, index + 1);
+      rows = [...rows, ...more];
+      known.set((await plain.insertIntoTable({ id }, bytes(more))).version, rows);
+      // So few that they are compared without a sketch.
+      const few = more.slice(0, 9).map((row) => ({ ...row, id: row.id + 10_000 }));
+      rows = [...rows, ...few];
+      known.set((await plain.insertIntoTable({ id }, bytes(few))).version, rows);
+      const { version: deleted } = await plain.deleteFromTable({ id, predicate: "id % 7 = 3" });
+      known.set(
+        deleted,
+        rows.filter((row) => row.id % 7 !== 3),
+      );
+    }
+  }
+});
+afterAll(async () => {
+  await sketched.close();
+  await plain.close();
+});
+
+const filters: readonly { readonly text: string; readonly keeps: (row: TestRow) => boolean }[] = [
+  { text: "id >= 500", keeps: ({ id }) => id >= 500 },
+  { text: '"group" = 3', keeps: ({ group }) => group === 3 },
+  { text: "id in (1, 5, 77, 1400)", keeps: ({ id }) => [1, 5, 77, 1400].includes(id) },
+  { text: "id < 0", keeps: () => false },
+];
+
+const question = fc.record({
+  seed: fc.integer({ min: 1, max: 1e6 }),
+  versionPlace: fc.nat(3),
+  metric: fc.constantFrom("l2", "cosine", "dot"),
+  k: fc.constantFrom(1, 3, 10, 10, 100, 1500),
+  offset: fc.constantFrom(0, 0, 4),
+  filter: fc.constantFrom(null, null, ...filters),
+  prefilter: fc.constantFrom(true, true, false),
+  bounds: fc.constantFrom(null, null, 0.002, 0.3),
+  isOfTable: fc.boolean(),
+  queryCount: fc.constantFrom(1, 1, 1, 40),
+});
+
+describe.each(ITEMS)("vectors of %s", (item) => {
+  it.each(KINDS)("%s", async (kind) => {
+    const id = [tableOf(item, kind)];
+    const known = [...(versions.get(id[0]) ?? [])];
+    const property = fc.asyncProperty(question, async (asked) => {
+      const { seed, versionPlace, metric, k, offset, filter, prefilter, bounds, queryCount } = asked;
+      const [version, rows] = known[versionPlace];
+      const next = randomNumbers(seed);
+      const own = (): readonly number[] => {
+        const { vector } = rows[Math.floor(next() * rows.length)];
+        const values = asked.isOfTable && vector?.every(Number.isFinite) ? vector : null;
+        return values ?? Array.from({ length: DIMENSION }, () => roundedTo(item)(next() * 4 - 2));
+      };
+      const vectors = Array.from({ length: queryCount }, own);
+      const all = nearestOf(metric, rows, vectors[0]);
+      const at = (part: number) => all[Math.floor(all.length * part)]?.distance;
+      const request = {
+        ...{ id, version, vector: queryCount === 1 ? vectors[0] : vectors, k, offset, distanceType: metric },
+        ...(bounds !== null && { lowerBound: at(bounds / 2), upperBound: at(bounds) }),
+        ...(filter !== null && { filter: filter.text, prefilter }),
+      };
+      const [found, wanted] = await Promise.all(
+        [sketched, plain].map(async (namespace) => (await namespace.queryTable(request)).toArrow()),
+      );
+      const told = (table: Table) =>
+        ["query_index", "id", "_distance"].map((name) => [...(table.getChild(name)?.toArray() ?? [])]);
+      expect(told(found)).toEqual(told(wanted));
+      if (bounds !== null || queryCount > 1 || kind === "huge ranges" || !prefilter) return;
+      // Beside the definition: how many, and how far.
+      const kept = all.filter(
+        ({ id: of }) => filter?.keeps(rows.find((row) => row.id === of) as TestRow) ?? true,
+      );
+      const nearest = kept.filter(({ distance }) => distance < Infinity).slice(offset, offset + k);
+      expect(found.numRows).toBe(nearest.length);
+      for (const [row, { distance }] of nearest.entries()) {
+        const own = found.getChild("_distance")?.get(row) as number;
+        if (own === distance) continue;
+        expect(Math.abs(own - distance)).toBeLessThanOrEqual(1e-4 * Math.max(1, Math.abs(distance)));
+      }
+    });
+    await fc.assert(property, { numRuns: runsOf("SKETCH_RUNS", 120) });
+  });
+});
+
+describe("sketches", () => {
+  it("are kept from the second search of a column on, for all versions and branches", async () => {
+    const root = await makeTempDir();
+    const namespace = new DirectoryNamespace({ root, durability: "none" });
+    const id = ["t"];
+    const rows = rowsOf("clusters", "float32", 0, 3);
+    await namespace.createTable({ id }, tableToIPC(vectorTable("float32", DIMENSION, rows), "stream"));
+    const vector = rows.find((row) => row.vector !== null)?.vector as number[];
+    /** Rows that were compared. */
+    const comparedBy = async (request: object): Promise<number> => {
+      const text = await namespace.analyzeTableQueryPlan({ id, vector, k: 3, ...request });
+      return Number(/Scan: .*metrics=\[rows=(\d+)/.exec(text)?.[1]);
+    };
+    expect(await comparedBy({})).toBe(ROWS);
+    expect(await comparedBy({})).toBe(0);
+    await namespace.deleteFromTable({ id, predicate: "id < 100" });
+    expect(await comparedBy({})).toBe(0);
+    expect(await comparedBy({ version: 1 })).toBe(0);
+    await namespace.createTableBranch({ id, name: "b" });
+    expect(await comparedBy({ branch: "b" })).toBe(0);
+    // Too many wanted.
+    expect(await comparedBy({ k: 3000 })).toBe(ROWS - 100);
+    await namespace.close();
+  });
+
+  it("help searches that run at once, also where there is memory for some fragments only", async () => {
+    const root = await makeTempDir();
+    // Room for four slots beside what kernels need, of which each fragment takes one.
+    const tight = new DirectoryNamespace({ root, durability: "none", vectorCacheBytes: 1.4 * 2 ** 20 });
+    const exact = new DirectoryNamespace({ root, durability: "none", vectorCacheBytes: 0 });
+    const id = ["t"];
+    for (let fragment = 0; fragment < 6; fragment++) {
+      const rows = rowsOf("clusters", "float32", fragment * ROWS, fragment + 1);
+      const bytes = tableToIPC(vectorTable("float32", DIMENSION, rows), "stream");
+      if (fragment === 0) await tight.createTable({ id }, bytes);
+      else await tight.insertIntoTable({ id }, bytes);
+    }
+    const next = randomNumbers(3);
+    const vectors = Array.from({ length: 8 }, () => Array.from({ length: DIMENSION }, () => next() * 4 - 2));
+    const ask = async (namespace: DirectoryNamespace, vector: number[], signal?: AbortSignal) => {
+      const request = { id, vector, k: 5, columns: ["id"], signal };
+      const found = await (await namespace.queryTable(request)).toArray();
+      return found.map((row) => [row.id, row._distance]);
+    };
+    const wanted = await Promise.all(vectors.map((vector) => ask(exact, vector)));
+    for (let round = 0; round < 3; round++) {
+      expect(await Promise.all(vectors.map((vector) => ask(tight, vector)))).toEqual(wanted);
+    }
+    const text = await tight.analyzeTableQueryPlan({ id, vector: vectors[0], k: 5 });
+    const compared = Number(/Scan: .*metrics=\[rows=(\d+)/.exec(text)?.[1]);
+    expect(compared).toBeGreaterThan(0);
+    expect(compared).toBeLessThan(6 * ROWS);
+    // What is aborted leaves nothing half made behind.
+    const other = new DirectoryNamespace({ root, durability: "none" });
+    await ask(other, vectors[0]);
+    const controller = new AbortController();
+    setImmediate(() => controller.abort(new Error("enough")));
+    const { signal } = controller;
+    const aborted = ask(other, vectors[0], signal).catch((error: Error) => error.message);
+    expect(["queryTable was aborted", wanted[0]]).toContainEqual(await aborted);
+    for (const [index, vector] of vectors.entries()) expect(await ask(other, vector)).toEqual(wanted[index]);
+    for (const namespace of [tight, exact, other]) await namespace.close();
+  });
+
+  it("are not made of memory that nobody may have", () => {
+    const refused = (vectorCacheBytes: number) => () =>
+      new DirectoryNamespace({ root: "/nowhere", vectorCacheBytes });
+    expect(refused(-1)).toThrow(InvalidInputError);
+    expect(refused(Number.NaN)).toThrow("vectorCacheBytes: must be a number of bytes");
+  });
+});
