@@ -110,7 +110,6 @@ const REFUSED: readonly (readonly [Request, type: string, told: RegExp])[] = [
   [{ column: "text", indexType: "FTS", blockSize: 100 }, "InvalidInput", /blockSize.*128 or 256/],
   [{ column: "text", indexType: "FTS", customStopWords: ["a", 1] }, "InvalidInput", /customStopWords/],
   [{ column: "text", indexType: "FTS", minNgramLength: 5 }, "InvalidInput", /minNgramLength/],
-  [{ column: "text", indexType: "FTS", language: "german", blockSize: 256 }, "Unsupported", /German/],
   [{ column: "text", indexType: "inverted", baseTokenizer: "lindera/ipadic" }, "Unsupported", /lindera/],
   [{ column: "text", indexType: "fm" }, "Unsupported", /FM/],
   // Vectors.

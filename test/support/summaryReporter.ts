@@ -7,7 +7,9 @@ import { relative } from "node:path";
 import type { Reporter, TestModule } from "vitest/node";
 
 /** Of those that failed, so many are named. */
-const MAX_NAMED = 20;
+const MAX_NAMED = 40;
+/** Of those of one file, so many: what fails there often fails for one reason. */
+const MAX_NAMED_OF_FILE = 5;
 /** Of a failure's message and stack, so many characters are shown: an array that differs is printed whole otherwise. */
 const MAX_SHOWN = 1200;
 /** How far a run has come is told after so many files. */
@@ -75,7 +77,16 @@ export default class SummaryReporter implements Reporter {
         else failures.push(shown(`${nameOf(module)} > ${test.fullName}`, reasons[0]));
       }
     }
-    const named = failures.slice(0, MAX_NAMED).map((failure) => `failed: ${failure}\n`);
+    const ofFile = new Map<string, number>();
+    const isNamed = (failure: string): boolean => {
+      const [file] = failure.split(/ > |: /, 1);
+      ofFile.set(file, (ofFile.get(file) ?? 0) + 1);
+      return (ofFile.get(file) ?? 0) <= MAX_NAMED_OF_FILE;
+    };
+    const named = failures
+      .filter(isNamed)
+      .slice(0, MAX_NAMED)
+      .map((failure) => `failed: ${failure}\n`);
     const tail = skipped > 0 ? `, ${skipped} skipped` : "";
     process.on("exit", () =>
       process.stdout.write(`\n${named.join("")}${passed} passed, ${failures.length} failed${tail}\n`),
