@@ -149,7 +149,7 @@ export class ItemSet {
 function keyOf(value: Scalar): unknown {
   if (typeof value === "bigint") return Number(value);
   if (typeof value !== "object" || value === null) return value;
-  if (value instanceof Uint8Array) return value.join();
+  if (ArrayBuffer.isView(value)) return (value as Uint8Array).join();
   return JSON.stringify(value, (_, part) =>
     typeof part === "number" || typeof part === "bigint" ? String(Number(part) + 0) : part,
   );

@@ -6,6 +6,7 @@
 import { takeCoded } from "../../arrow/columns/codedColumn.js";
 import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
 import type { Column, Validity } from "../../arrow/columns/column.js";
+import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import { narrowOffsets } from "../values/operands.js";
 import { FAULT, STATES, stepsOfSymbols, type TextAutomaton } from "./textAutomaton.js";
@@ -47,8 +48,8 @@ export class TextQuestion {
   ask(column: Column, length: number, valid: Validity | null): Uint8Array | null {
     if (column.kind !== "variable" || length < MIN_TEXTS) return null;
     const { coded } = column;
-    const offsets = coded?.offsets ?? narrowOffsets(column.offsets);
-    if (offsets instanceof Float64Array) return null;
+    const offsets = coded?.offsets ?? column.offsets;
+    if (!areNarrow(offsets)) return null;
     const asked: Asked = {
       texts: coded?.codes ?? column.bytes,
       offsets,

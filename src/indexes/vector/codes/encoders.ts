@@ -224,7 +224,7 @@ function pqEncoder(
 ): Encoder {
   const wordCount = 2 ** bits;
   const width = dimension / parts;
-  const numbers = words instanceof Float32Array ? words : Float32Array.from(words);
+  const numbers = Float32Array.from(words);
   const codeBytes = (parts * bits) / 8;
   return {
     model: { kind: "PQ", bits, parts, dimension, words, isTransposed: false },
