@@ -176,6 +176,11 @@ const EXPRESSIONS = [
   ),
   ...["regexp_match(s, 'I', 'i')", "regexp_match(s, 'i', 'g')", "regexp_match(s, 'k') is null"],
   ...["regexp_match(s, 'b')[1]", "array_length(regexp_match(s, '(.)t(.)'))", "not regexp_like(s, 'k')"],
+  ...each(["string_to_array(s, ?)", "string_to_array(t, ',', ?)"], "','", "''", "t", "null", "'b'", "'tt'"),
+  ...["string_to_list(t, ',')", "string_to_array(s, 'ß', 'Grü')", "string_to_array(i, ',')"],
+  ...each(["overlay(s, ?, 2)", "overlay(?, t, 1, 2)", "overlay(?, 'ü', 3, 0)"], "s", "t", "''", "null"),
+  ...each(["overlay(s, 'xy', ?)", "overlay(s, 'xy', 2, ?)"], "1", "3", "99"),
+  ...["cot(f)", "cot(i)", "date_part('isodow', ts)", "date_part('dow', ts)"],
   ...FORMATS.flatMap((format) => [`to_char(ts, '${format}')`, `date_format(date '2020-02-29', '${format}')`]),
   ...["to_char('2020-01-02T03:04:05', '%Y %H')", "to_char(i, '%Y')", "to_char(ts, s)", "to_char(ts, null)"],
   ...["1969-12-28", "2016-01-03", "2017-01-01", "2021-01-03", "2024-12-30", "0099-07-01"].map(

@@ -7,15 +7,18 @@ import { fixedColumn } from "../kernels/arithmetic.js";
 import { takeBounded } from "../values/boundedTake.js";
 import type { ValueKernel } from "../values/operands.js";
 import { listLane, nullsOf, scalarReader } from "../values/scalars.js";
-import { INT64, listTypeOf, type ValueType } from "../values/types.js";
+import { INT64, listTypeOf, STRING, type ValueType } from "../values/types.js";
 import {
   type FunctionDefinition,
   type Functions,
   integerOperands,
   operandCount,
+  textOperands,
   wantsInteger,
+  wantsText,
 } from "./form.js";
 import { listsOf } from "./rearrangedLists.js";
+import { rowKernel } from "./text.js";
 
 const listOperands = "a list is expected";
 /** Maximum items that these functions make for one batch. */
@@ -146,7 +149,33 @@ const series =
     return { operands, type: listTypeOf(INT64), kernel };
   };
 
+/**
+ * STRING_TO_ARRAY(text, separator [, text that stands for null]). Without a separator there is one item for each character;
+ * an empty one separates nothing.
+ */
+const fromText: FunctionDefinition = (types) => {
+  if (types.length < 2 || types.length > 3) return operandCount(2, 3);
+  if (!types.every(wantsText)) return textOperands;
+  const operands = types.map(() => STRING);
+  const type = listTypeOf(STRING);
+  const kernel = rowKernel(operands, type, ([text, separator, forNull]) => {
+    if (text === null) return null;
+    const parts =
+      separator === null ? Array.from(text as string) : partsOf(text as string, separator as string);
+    checkItems("string_to_array", parts.length);
+    return parts.map((part) => (part === forNull ? null : part));
+  });
+  return { operands, type, kernel, isStrict: false };
+};
+
+function partsOf(text: string, separator: string): string[] {
+  if (text === "") return [];
+  return separator === "" ? [text] : text.split(separator);
+}
+
 export const NEW_LIST_FUNCTIONS: Functions = {
+  string_to_array: fromText,
+  string_to_list: fromText,
   array_slice: slice,
   list_slice: slice,
   array_repeat: repeat,

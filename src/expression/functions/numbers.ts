@@ -208,6 +208,7 @@ export const NUMBER_FUNCTIONS: Functions = {
   sin: real(Math.sin),
   cos: real(Math.cos),
   tan: real(Math.tan),
+  cot: real((value) => 1 / Math.tan(value)),
   asin: real(Math.asin),
   acos: real(Math.acos),
   atan: real(Math.atan),

@@ -333,6 +333,16 @@ export const TEXT_FUNCTIONS: Functions = {
   replace: signature("ttt", 3, STRING, ([text, wanted, other]) =>
     replaced(text as string, wanted as string, other as string),
   ),
+  overlay: signature("ttii", 3, STRING, ([text, other, position, count]) => {
+    const characters = Array.from(text as string);
+    const first = Math.max(Number(position) - 1, 0);
+    const replacedCount = count === undefined ? Array.from(other as string).length : Number(count);
+    return (
+      characters.slice(0, first).join("") +
+      other +
+      characters.slice(Math.max(first + replacedCount, 0)).join("")
+    );
+  }),
   translate: signature("ttt", 3, STRING, ([text, from, to]) => {
     const targets = Array.from(to as string);
     const map = new Map<string, string>();

@@ -55,7 +55,8 @@ function partOf(part: string, nanos: bigint): number | null {
     case "dow":
       return weekday(days);
     case "isodow":
-      return (weekday(days) + 6) % 7;
+      // From 1, Monday, to 7.
+      return ((weekday(days) + 6) % 7) + 1;
     case "doy":
       return days - daysOf({ year: dayOf(days).year, month: 1, day: 1 }) + 1;
     case "hour":
