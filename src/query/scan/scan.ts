@@ -120,11 +120,11 @@ function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
   let values: Uint8Array | null = null;
   const make = (rows: Uint32Array | null): Uint8Array => {
     const { fragmentId } = places;
-    const count = rows?.length ?? rowCount;
-    const offsets = rows === null ? offsetsOfRows(places, rowCount) : null;
-    const words = new Uint32Array(count * 2);
-    for (let row = 0; row < count; row++) {
-      words[2 * row] = offsets === null ? physicalRow(places, (rows as Uint32Array)[row]) : offsets[row];
+    const offsets =
+      rows === null ? offsetsOfRows(places, rowCount) : rows.map((row) => physicalRow(places, row));
+    const words = new Uint32Array(offsets.length * 2);
+    for (let row = 0; row < offsets.length; row++) {
+      words[2 * row] = offsets[row];
       words[2 * row + 1] = fragmentId;
     }
     return new Uint8Array(words.buffer);
