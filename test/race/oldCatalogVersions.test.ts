@@ -18,7 +18,10 @@ const SUSPENSIONS = runsOf("SUSPENSIONS", 4);
 /** What the reference says where it gives up, or is so slow that the version it reads is emptied. It may try again. */
 const MAY_TRY_AGAIN = /concurrent|conflict|Not ?Found/i;
 /** Also what a reference says that stood still between learning how long a version's manifest is and reading it. */
-const MAY_TRY_AGAIN_LATER = new RegExp(`${MAY_TRY_AGAIN.source}|LocalFileSystem error.*range`, "is");
+const MAY_TRY_AGAIN_LATER = new RegExp(
+  `${MAY_TRY_AGAIN.source}|LocalFileSystem error.*range|Invalid range \\d+\\.\\.\\d+ for object of size 0`,
+  "is",
+);
 
 let root: string;
 let ns: DirectoryNamespace;
