@@ -37,7 +37,7 @@ export interface CreateTableIndexRequest extends TableRequest, WithProgress {
   /**
    * `BTREE` (also `SCALAR`), `BITMAP`, `LABEL_LIST`, `ZONEMAP`, `BLOOMFILTER`, `NGRAM`, `FTS`, `FM`, `IVF_FLAT`, `IVF_SQ`,
    * `IVF_PQ` (also `VECTOR`), `IVF_RQ`, `IVF_HNSW_FLAT`, `IVF_HNSW_SQ` or `IVF_HNSW_PQ`, in any case, with or without
-   * underscores. Default: `BTREE`, or `IVF_PQ` for vectors.
+   * underscores. Default: `BTREE`, or `IVF_PQ` for vectors and `IVF_FLAT` for those of uint8, which have no other kind.
    */
   readonly indexType?: IndexType | Lowercase<IndexType> | undefined;
   /** The branch; absent: main. */
@@ -50,7 +50,7 @@ export interface CreateTableIndexRequest extends TableRequest, WithProgress {
   readonly replace?: boolean | undefined;
   /** Of `ZONEMAP` and `BLOOMFILTER`: rows of a zone; 1 to 1,048,576. Default 8192. */
   readonly rowsPerZone?: number | undefined;
-  /** Of vectors: `l2` (default), `cosine`, `dot` or `hamming`. */
+  /** Of vectors of floats: `l2` (default), `cosine` or `dot`; of uint8: `hamming`, the number of bits that differ. */
   readonly distanceType?: DistanceType | undefined;
   /** Of `FTS`: whether positions of words are kept, which searches for phrases need. Default false. */
   readonly withPosition?: boolean | undefined;

@@ -57,9 +57,10 @@ async function startBuild(
     );
   }
   const fields = decodeSchema(base.file.manifest.fields, base.file.path);
-  const kind = buildableKind(asked, resolveField(fields, asked.column));
+  const at = resolveField(fields, asked.column);
+  const kind = buildableKind(asked, at);
   const { column, replaces } = asked;
-  const parameters = parametersFor(kind, asked);
+  const parameters = parametersFor(kind, asked, at);
   await kind.checkParameters?.(parameters);
   const definition: IndexDefinition = { column, kind, name: asked.name, replaces, parameters };
   const plan = planIndex(base.file, { ...definition, replaces: true });
@@ -92,10 +93,25 @@ async function startBuild(
 }
 
 /** What an index of a kind is made with. */
-function parametersFor({ name }: BuildableKind, asked: AskedIndex): IndexDefinition["parameters"] {
+function parametersFor(
+  { name }: BuildableKind,
+  asked: AskedIndex,
+  at: FieldAtPath,
+): IndexDefinition["parameters"] {
   if (name === "FTS") return asked.text;
-  return vectorKindOfName(name) === null ? asked.parameters : vectorParameters(asked);
+  if (vectorKindOfName(name) === null) return asked.parameters;
+  const parameters = Object.entries({ distanceType: distanceFor(asked, at), ...asked.vector });
+  return Object.fromEntries(
+    parameters.flatMap(([member, value]) => (value === undefined ? [] : [[member, value] as const])),
+  );
 }
+
+const hasBytes = ({ field: { type } }: FieldAtPath): boolean =>
+  type.kind === "fixedSizeList" && type.of.kind === "int";
+
+/** Vectors of bytes are compared bit by bit, unless something else is asked for, which is refused. */
+const distanceFor = ({ distance }: AskedIndex, at: FieldAtPath): string =>
+  distance ?? (hasBytes(at) ? "hamming" : "l2");
 
 /**
  * The kind to build on a column.
@@ -117,7 +133,8 @@ function buildableKind(asked: AskedIndex, at: FieldAtPath): BuildableKind {
     requireKind(at, name, (field) => vectorRefusal(name, field));
     const { type } = at.field;
     if (type.kind === "fixedSizeList") {
-      checkVectorSettings({ ...asked, kind: wanted }, type.size, type.of.kind === "int");
+      const settings = { ...asked, kind: wanted, distance: distanceFor(asked, at) };
+      checkVectorSettings(settings, type.size, hasBytes(at));
     }
     const buildable = vectorKindOfName(name);
     if (buildable !== null && buildable.refusal(at.field) === null) return buildable;
@@ -125,17 +142,11 @@ function buildableKind(asked: AskedIndex, at: FieldAtPath): BuildableKind {
   throw new UnsupportedError(`indexType: building indexes of type ${name} is not supported by this release`);
 }
 
-/** What an index on vectors is made with. */
-const vectorParameters = ({ distance, vector }: AskedIndex): Readonly<Record<string, string | number>> =>
-  Object.fromEntries(
-    Object.entries({ distanceType: distance, ...vector }).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, value] as const],
-    ),
-  );
-
-/** What a column gets where no kind is asked for: a vector IVF_PQ, anything else BTREE. */
+/** What a column gets where no kind is asked for: a vector IVF_PQ, or IVF_FLAT of bytes, anything else BTREE. */
 function suitableKind({ path, field }: FieldAtPath): AskedKind {
-  if (vectorRefusal("IVF_PQ", field) === null) return { family: "vector", name: "IVF_PQ" };
+  for (const name of ["IVF_PQ", "IVF_FLAT"]) {
+    if (vectorRefusal(name, field) === null) return { family: "vector", name };
+  }
   if (kindOfName("BTREE")?.refusal(field) === null) return { family: "scalar", name: "BTREE" };
   throw new InvalidInputError(`indexType: is needed for column ${path}, which can't have a BTREE`);
 }

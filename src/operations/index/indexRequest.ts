@@ -26,7 +26,8 @@ export interface AskedIndex {
   readonly kind: AskedKind | null;
   readonly name: string | null;
   readonly replaces: boolean;
-  readonly distance: string;
+  /** Null: whichever suits the column. */
+  readonly distance: string | null;
   readonly vector: Readonly<Record<string, number | undefined>>;
   /** Of scalar kinds, as their builders have them. */
   readonly parameters: Readonly<Record<string, number>>;
@@ -56,8 +57,8 @@ const FAMILIES: readonly (readonly [IndexFamily, readonly string[]])[] = [
  */
 export function readIndexRequest(request: CreateTableIndexRequest, family: "any" | "scalar"): AskedIndex {
   const kind = kindOf(request.indexType, family);
-  const distance = (optionalString(request.distanceType, "distanceType") ?? "l2").toLowerCase();
-  if (distance !== "euclidean" && !DISTANCES.includes(distance)) {
+  const distance = optionalString(request.distanceType, "distanceType")?.toLowerCase() ?? null;
+  if (distance !== null && distance !== "euclidean" && !DISTANCES.includes(distance)) {
     throw new InvalidInputError(`distanceType: must be one of ${DISTANCES.join(", ")}, not ${distance}`);
   }
   const rowsPerZone = countUpTo(request, "rowsPerZone", MAX_ZONE_ROWS);
@@ -194,7 +195,7 @@ function countUpTo<Member extends keyof CreateTableIndexRequest>(
  * @throws InvalidInputError
  */
 export function checkVectorSettings(
-  { kind, distance, vector }: AskedIndex & { readonly kind: AskedKind },
+  { kind, distance, vector }: AskedIndex & { readonly kind: AskedKind; readonly distance: string },
   dimension: number,
   isBinary: boolean,
 ): void {

@@ -107,7 +107,7 @@ function flatCodes(metric: Metric, item: VectorItem, dimension: number): Codes {
   };
 }
 
-const bitsOf = (item: Exclude<VectorItem, "uint8">): 16 | 32 | 64 =>
+export const bitsOf = (item: Exclude<VectorItem, "uint8">): 16 | 32 | 64 =>
   item === "float16" ? 16 : item === "float32" ? 32 : 64;
 
 // --------------------------------------------------------------------------------------------------- PQ

@@ -9,8 +9,8 @@ import { TENSOR_TYPES, Tensor } from "../../../format/vectorIndex.js";
 import { encodeVector, ITEM_BYTES } from "../distance/metric.js";
 import { type Centroids, findNearest } from "../distance/nearestKernel.js";
 import type { Codebook } from "./codebook.js";
-import type { CodeModel } from "./codes.js";
-import type { IndexedVectors } from "./indexedVectors.js";
+import { bitsOf, type CodeModel } from "./codes.js";
+import { type IndexedVectors, numbersPerVector, packBits } from "./indexedVectors.js";
 import { assignVectors, centroidsOf, newKeys, someVectors, trainCentroids } from "./kmeans.js";
 import type { VectorWork } from "./vectorWork.js";
 
@@ -49,8 +49,9 @@ export function encodingParts(
   centroids: Float32Array,
   work: VectorWork,
 ): EncodingParts {
-  const { dimension, metric } = indexed;
-  const shared = centroidsOf(work.share(centroids), { dimension, metric: metric === "dot" ? "dot" : "l2" });
+  const dimension = numbersPerVector(indexed);
+  const metric = indexed.metric === "dot" ? "dot" : "l2";
+  const shared = centroidsOf(work.share(centroids), { dimension, metric });
   if (model.kind !== "PQ") return { model, indexed, centroids: shared, wordKey: 0 };
   const words = work.share(Float32Array.from(model.words));
   return { model: { ...model, words }, indexed, centroids: shared, wordKey: newKeys(model.parts) };
@@ -70,7 +71,7 @@ interface EncodeInput {
 export const ENCODE_VECTORS: Task<EncodeInput, EncodedVectors> = {
   name: "encodeVectors",
   run({ parts, values }) {
-    const partitions = new Uint32Array(values.length / parts.indexed.dimension);
+    const partitions = new Uint32Array(values.length / numbersPerVector(parts.indexed));
     findNearest(parts.centroids, values, partitions, new Float32Array(partitions.length));
     return { partitions, codes: encoderOf(parts).encode(values, partitions) };
   },
@@ -85,7 +86,7 @@ export async function encodeVectors(
   vectors: Float32Array,
   work: VectorWork,
 ): Promise<EncodedVectors> {
-  const { dimension } = parts.indexed;
+  const dimension = numbersPerVector(parts.indexed);
   const { codeBytes } = encoder;
   const rowCount = vectors.length / dimension;
   const partitions = new Uint32Array(rowCount);
@@ -123,22 +124,22 @@ export function encoderOf(parts: EncodingParts): Encoder {
   }
 }
 
-function flatEncoder({ item, dimension }: IndexedVectors): Encoder {
-  const bits = item === "float16" ? 16 : item === "float64" ? 64 : 32;
+function flatEncoder(indexed: IndexedVectors): Encoder {
+  const { item, dimension } = indexed;
   return {
     model: { kind: "FLAT" },
     column: "flat",
     isNullable: false,
-    codeType: { kind: "float", bits },
+    codeType: item === "uint8" ? BYTE : { kind: "float", bits: bitsOf(item) },
     codeLength: dimension,
     codeBytes: dimension * ITEM_BYTES[item],
     codebook: null,
-    products: item === "float32" ? 0 : dimension,
+    products: item === "float32" ? 0 : numbersPerVector(indexed),
     storage: () => ({ dim: dimension }),
     encode(vectors) {
       if (item === "float16") return new Uint8Array(Uint16Array.from(vectors, encodeHalfFloat).buffer);
       if (item === "float64") return new Uint8Array(Float64Array.from(vectors).buffer);
-      return bytesOf(vectors);
+      return item === "uint8" ? packBits(vectors) : bytesOf(vectors);
     },
   };
 }

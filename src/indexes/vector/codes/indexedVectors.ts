@@ -1,4 +1,8 @@
-/** The vectors of rows as indexes take them: as floats of 32 bits, by cosine with the length 1, and whole ones only. */
+/**
+ * The vectors of rows as indexes take them: as floats of 32 bits, by cosine with the length 1, and whole ones only. Of bytes,
+ * which are compared bit by bit, each bit is a number of its own, 0 or 1: the squared distance of such vectors is the number
+ * of bits that differ.
+ */
 
 import type { Column, Validity } from "../../../arrow/columns/column.js";
 import { isSet, isValid } from "../../../arrow/columns/validity.js";
@@ -14,6 +18,27 @@ export interface IndexedVectors {
   readonly item: VectorItem;
   readonly dimension: number;
   readonly metric: Metric;
+}
+
+/** The numbers that a vector becomes. */
+export const numbersPerVector = ({ item, dimension }: IndexedVectors): number =>
+  item === "uint8" ? 8 * dimension : dimension;
+
+/** Bytes of numbers that are bits, the lowest bit first; those from one half on count as 1. */
+export function packBits(numbers: Float32Array): Uint8Array {
+  const bytes = new Uint8Array(numbers.length / 8);
+  for (let at = 0; at < numbers.length; at++) if (numbers[at] >= 0.5) bytes[at >>> 3] |= 1 << (at & 7);
+  return bytes;
+}
+
+/** The bits of bytes as numbers. */
+export function unpackBits(
+  bytes: Uint8Array,
+  numbers: Float32Array = new Float32Array(8 * bytes.length),
+  to = 0,
+): Float32Array {
+  for (let at = 0; at < 8 * bytes.length; at++) numbers[to + at] = (bytes[at >>> 3] >>> (at & 7)) & 1;
+  return numbers;
 }
 
 /** Rows that have a vector. */
@@ -33,7 +58,7 @@ export function vectorsIn(
   column: Column,
   room: (length: number) => Float32Array = (length) => new Float32Array(length),
 ): VectorRows {
-  const { dimension } = indexed;
+  const dimension = numbersPerVector(indexed);
   if (column.kind === "null") return { vectors: room(0), rows: new Uint32Array(0) };
   const read = vectorReader(indexed, column);
   const vectors = room(column.length * dimension);
@@ -54,6 +79,15 @@ function vectorReader({ item, dimension, metric }: IndexedVectors, column: Colum
   }
   const { items, validity } = column;
   const numbers = numbersIn(item, alignedBytes(items.values, ITEM_BYTES[item]));
+  if (numbers instanceof Uint8Array) {
+    return (row, vectors, to) => {
+      const from = row * dimension;
+      if (!isValid(validity, row)) return false;
+      if (items.validity !== null && !areValid(items.validity, from, dimension)) return false;
+      unpackBits(numbers.subarray(from, from + dimension), vectors, to);
+      return true;
+    };
+  }
   return (row, vectors, to) => {
     if (!isValid(validity, row)) return false;
     let squares = 0;
@@ -85,7 +119,7 @@ export async function sampleVectors(
   most: number,
   seed: number,
 ): Promise<Float32Array> {
-  const { dimension } = indexed;
+  const dimension = numbersPerVector(indexed);
   const next = seededNumbers(seed);
   const read = new Float32Array(dimension);
   let sample = new Float32Array(Math.min(most, 4096) * dimension);

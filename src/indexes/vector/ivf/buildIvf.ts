@@ -7,7 +7,13 @@ import { InvalidInputError } from "../../../errors.js";
 import type { IndexRows, IndexTarget, VectorKindName, WrittenIndexFile } from "../../kind.js";
 import type { CodeModel } from "../codes/codes.js";
 import { trainBounds, trainCodebook } from "../codes/encoders.js";
-import { type IndexedVectors, sampleVectors } from "../codes/indexedVectors.js";
+import {
+  type IndexedVectors,
+  numbersPerVector,
+  packBits,
+  sampleVectors,
+  unpackBits,
+} from "../codes/indexedVectors.js";
 import { trainCentroids } from "../codes/kmeans.js";
 import { codeKindOf, hasGraphs } from "../codes/vectorKindNames.js";
 import { VectorWork } from "../codes/vectorWork.js";
@@ -38,7 +44,7 @@ export async function buildIvf(
 ): Promise<readonly WrittenIndexFile[]> {
   const parameters = target.parameters as unknown as VectorParameters;
   const indexed = indexedOf(target, parameters);
-  const { dimension, metric } = indexed;
+  const dimension = numbersPerVector(indexed);
   const { sampleRate = SAMPLE_RATE, maxIterations = MAX_ROUNDS } = parameters;
   const wanted = partitionCount(kind, parameters, target.rowCount);
   // Bounds and codewords are trained on it too.
@@ -49,10 +55,12 @@ export async function buildIvf(
   if (count === 0)
     throw new InvalidInputError(`column: no row of ${target.field.name} has a vector to index`);
   const { signal } = target;
-  const by = metric === "dot" ? "dot" : "l2";
+  const by = indexed.metric === "dot" ? "dot" : "l2";
   const work = new VectorWork(target.workers, signal);
   const options = { ...({ metric: by, count, dimension, maxRounds: maxIterations } as const), seed: SEED };
-  const centroids = await trainCentroids(sample, { ...options, work, signal });
+  const trained = await trainCentroids(sample, { ...options, work, signal });
+  // A centroid of bits is made of those that most of its vectors have.
+  const centroids = indexed.item === "uint8" ? unpackBits(packBits(trained)) : trained;
   const model = await modelOf(kind, indexed, parameters, sample, centroids, work, signal);
   const parts: IvfModelParts = { kind, indexed, centroids, model };
   return writeIvf(parts, (into, encoding) => addRows(rows, target, encoding, into), target);

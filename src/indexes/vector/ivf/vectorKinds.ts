@@ -3,6 +3,7 @@
 import type { TableField } from "../../../schema/schema.js";
 import type { BuildableKind, IndexTarget, MergeableKind, VectorKindName } from "../../kind.js";
 import { VECTOR_KIND_NAMES } from "../codes/vectorKindNames.js";
+import { vectorItemOf } from "../distance/metric.js";
 import { buildIvf } from "./buildIvf.js";
 import { IvfIndex } from "./ivfIndex.js";
 import { mergeIvf } from "./mergeIvf.js";
@@ -11,19 +12,27 @@ import { mergeIvf } from "./mergeIvf.js";
 export const vectorKindOfName = (name: string): BuildableKind | null =>
   KINDS.get(name as VectorKindName) ?? null;
 
-const refusal = ({ type }: TableField): string | null =>
-  type.kind === "fixedSizeList" && type.of.kind === "float" ? null : "is no fixed-size list of floats";
+/** Vectors of bytes are compared bit by bit, which only those kinds can whose codes are the vectors. */
+const refusalBy =
+  (name: VectorKindName | null) =>
+  ({ type }: TableField): string | null => {
+    const item = type.kind === "fixedSizeList" ? vectorItemOf(type.of) : null;
+    if (name === "IVF_FLAT" || name === null) {
+      return item === null ? "is no fixed-size list of floats, or of bytes without a sign" : null;
+    }
+    return item === null || item === "uint8" ? "is no fixed-size list of floats" : null;
+  };
 
 const shared = {
   typeUrl: "/lance.index.pb.VectorIndexDetails",
   indexVersion: 1,
   knowsPlaces: false,
-  refusal,
 } as const;
 
 /** Segments of all kinds: manifests have one type for the details of all of them. */
 export const VECTOR_SEGMENTS: MergeableKind = {
   ...shared,
+  refusal: refusalBy(null),
   maxIndexVersion: 2,
   build: (rows, target) => buildIvf(kindIn(target.parameters), rows, target),
   merge: (old, moves, rows, target) => mergeIvf(old as readonly IvfIndex[], moves, rows, target),
@@ -40,6 +49,7 @@ const kindIn = (parameters: IndexTarget["parameters"]): VectorKindName =>
 
 const vectorKind = (name: VectorKindName): BuildableKind => ({
   ...shared,
+  refusal: refusalBy(name),
   name,
   build: (rows, target) => buildIvf(name, rows, target),
 });

@@ -30,10 +30,10 @@ import {
   encodeVectors,
   encodingParts,
 } from "../codes/encoders.js";
-import { type IndexedVectors, vectorsIn } from "../codes/indexedVectors.js";
+import { type IndexedVectors, numbersPerVector, packBits, vectorsIn } from "../codes/indexedVectors.js";
 import { hasGraphs } from "../codes/vectorKindNames.js";
 import { VectorWork } from "../codes/vectorWork.js";
-import { encodeVector, type Metric, type VectorItem } from "../distance/metric.js";
+import { encodeVector, type Metric } from "../distance/metric.js";
 import { BuiltGraph, type GraphLevel, MAX_LEVELS } from "../graph/buildGraph.js";
 import { DISTANCES_COLUMN, NEIGHBOURS_COLUMN, VECTOR_ID_COLUMN } from "../graph/graphFiles.js";
 import { AUXILIARY_FILE, INDEX_FILE, ROW_ID_COLUMN } from "./ivfFiles.js";
@@ -78,7 +78,7 @@ export async function writeIvf(
   const work = new VectorWork(target.workers, target.signal);
   const encodingOf = encodingParts(model, indexed, centroids, work);
   const encoder = encoderOf(encodingOf);
-  const count = centroids.length / indexed.dimension;
+  const count = centroids.length / numbersPerVector(indexed);
   const rows = new PartitionedRows(count, encoder.codeBytes, () => target.temporaryFile());
   try {
     await fill(rows, { parts: encodingOf, encoder, work });
@@ -159,26 +159,25 @@ export function idBytes(ids: Column): Uint8Array {
 
 // ------------------------------------------------------------------------------------------------- files
 
-const tensorOf = (item: VectorItem, dimension: number, values: Float32Array): Tensor =>
+const tensorOf = (indexed: IndexedVectors, values: Float32Array): Tensor =>
   Tensor.create({
-    dataType: TENSOR_TYPES.indexOf(item),
-    shape: [values.length / dimension, dimension],
-    data: encodeVector(item, Float64Array.from(values)),
+    dataType: TENSOR_TYPES.indexOf(indexed.item),
+    shape: [values.length / numbersPerVector(indexed), indexed.dimension],
+    data: indexed.item === "uint8" ? packBits(values) : encodeVector(indexed.item, Float64Array.from(values)),
   });
 
 function writeModel(parts: IvfModelParts, target: IndexTarget): Promise<WrittenIndexFile> {
   const { kind, indexed, centroids } = parts;
-  const { item, dimension, metric } = indexed;
-  const count = centroids.length / dimension;
+  const count = centroids.length / numbersPerVector(indexed);
   const model = IvfModel.create({
     offsets: new Array(count).fill(0),
     lengths: new Array(count).fill(0),
-    centroids: tensorOf(item, dimension, centroids),
+    centroids: tensorOf(indexed, centroids),
   });
   const columns = [{ name: "__flat_marker", type: UINT64_TYPE }];
   return writeIndexFile(target, INDEX_FILE, columns, noRows(), async (file) => {
     const place = await file.addGlobalBuffer(IvfModel.encode(model));
-    file.addMetadata("lance:index", JSON.stringify({ type: kind, distance_type: metric }));
+    file.addMetadata("lance:index", JSON.stringify({ type: kind, distance_type: indexed.metric }));
     file.addMetadata("lance:ivf", String(place));
     file.addMetadata("lance:flat", JSON.stringify(new Array(count).fill("")));
   });
@@ -285,14 +284,13 @@ function writeGraphs(
     { name: DISTANCES_COLUMN, type: LIST_TYPE, item: FLOAT32_TYPE, nullable: true },
   ];
   return writeIndexFile(target, INDEX_FILE, columns, batches(), async (file) => {
-    const { item, dimension, metric } = indexed;
     const model = IvfModel.create({
       offsets: startsOf(graphRows),
       lengths: graphRows,
-      centroids: tensorOf(item, dimension, centroids),
+      centroids: tensorOf(indexed, centroids),
     });
     const place = await file.addGlobalBuffer(IvfModel.encode(model));
-    file.addMetadata("lance:index", JSON.stringify({ type: kind, distance_type: metric }));
+    file.addMetadata("lance:index", JSON.stringify({ type: kind, distance_type: indexed.metric }));
     file.addMetadata("lance:ivf", String(place));
     file.addMetadata("lance:hnsw", JSON.stringify(texts));
   });
