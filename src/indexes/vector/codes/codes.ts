@@ -89,7 +89,7 @@ function count(
 // ------------------------------------------------------------------------------------------------- flat
 
 function flatCodes(metric: Metric, item: VectorItem, dimension: number): Codes {
-  const codeType: LogicalType = item === "uint8" ? BYTE : { kind: "float", bits: bitsOf(item) };
+  const codeType: LogicalType = item === "uint8" ? BYTE : { kind: "float", bits: floatBits(item) };
   return {
     column: "flat",
     codeType,
@@ -107,7 +107,7 @@ function flatCodes(metric: Metric, item: VectorItem, dimension: number): Codes {
   };
 }
 
-export const bitsOf = (item: Exclude<VectorItem, "uint8">): 16 | 32 | 64 =>
+export const floatBits = (item: Exclude<VectorItem, "uint8">): 16 | 32 | 64 =>
   item === "float16" ? 16 : item === "float32" ? 32 : 64;
 
 // --------------------------------------------------------------------------------------------------- PQ

@@ -9,8 +9,8 @@ import { TENSOR_TYPES, Tensor } from "../../../format/vectorIndex.js";
 import { encodeVector, ITEM_BYTES } from "../distance/metric.js";
 import { type Centroids, findNearest } from "../distance/nearestKernel.js";
 import type { Codebook } from "./codebook.js";
-import { bitsOf, type CodeModel } from "./codes.js";
-import { type IndexedVectors, numbersPerVector, packBits } from "./indexedVectors.js";
+import { type CodeModel, floatBits } from "./codes.js";
+import { bitsToBytes, type IndexedVectors, numbersPerVector } from "./indexedVectors.js";
 import { assignVectors, centroidsOf, newKeys, someVectors, trainCentroids } from "./kmeans.js";
 import type { VectorWork } from "./vectorWork.js";
 
@@ -130,7 +130,7 @@ function flatEncoder(indexed: IndexedVectors): Encoder {
     model: { kind: "FLAT" },
     column: "flat",
     isNullable: false,
-    codeType: item === "uint8" ? BYTE : { kind: "float", bits: bitsOf(item) },
+    codeType: item === "uint8" ? BYTE : { kind: "float", bits: floatBits(item) },
     codeLength: dimension,
     codeBytes: dimension * ITEM_BYTES[item],
     codebook: null,
@@ -139,7 +139,7 @@ function flatEncoder(indexed: IndexedVectors): Encoder {
     encode(vectors) {
       if (item === "float16") return new Uint8Array(Uint16Array.from(vectors, encodeHalfFloat).buffer);
       if (item === "float64") return new Uint8Array(Float64Array.from(vectors).buffer);
-      return item === "uint8" ? packBits(vectors) : bytesOf(vectors);
+      return item === "uint8" ? bitsToBytes(vectors) : bytesOf(vectors);
     },
   };
 }

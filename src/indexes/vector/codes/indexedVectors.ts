@@ -25,14 +25,14 @@ export const numbersPerVector = ({ item, dimension }: IndexedVectors): number =>
   item === "uint8" ? 8 * dimension : dimension;
 
 /** Bytes of numbers that are bits, the lowest bit first; those from one half on count as 1. */
-export function packBits(numbers: Float32Array): Uint8Array {
+export function bitsToBytes(numbers: Float32Array): Uint8Array {
   const bytes = new Uint8Array(numbers.length / 8);
   for (let at = 0; at < numbers.length; at++) if (numbers[at] >= 0.5) bytes[at >>> 3] |= 1 << (at & 7);
   return bytes;
 }
 
 /** The bits of bytes as numbers. */
-export function unpackBits(
+export function bytesToBits(
   bytes: Uint8Array,
   numbers: Float32Array = new Float32Array(8 * bytes.length),
   to = 0,
@@ -84,7 +84,7 @@ function vectorReader({ item, dimension, metric }: IndexedVectors, column: Colum
       const from = row * dimension;
       if (!isValid(validity, row)) return false;
       if (items.validity !== null && !areValid(items.validity, from, dimension)) return false;
-      unpackBits(numbers.subarray(from, from + dimension), vectors, to);
+      bytesToBits(numbers.subarray(from, from + dimension), vectors, to);
       return true;
     };
   }

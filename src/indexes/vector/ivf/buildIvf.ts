@@ -8,11 +8,11 @@ import type { IndexRows, IndexTarget, VectorKindName, WrittenIndexFile } from ".
 import type { CodeModel } from "../codes/codes.js";
 import { trainBounds, trainCodebook } from "../codes/encoders.js";
 import {
+  bitsToBytes,
+  bytesToBits,
   type IndexedVectors,
   numbersPerVector,
-  packBits,
   sampleVectors,
-  unpackBits,
 } from "../codes/indexedVectors.js";
 import { trainCentroids } from "../codes/kmeans.js";
 import { codeKindOf, hasGraphs } from "../codes/vectorKindNames.js";
@@ -60,7 +60,7 @@ export async function buildIvf(
   const options = { ...({ metric: by, count, dimension, maxRounds: maxIterations } as const), seed: SEED };
   const trained = await trainCentroids(sample, { ...options, work, signal });
   // A centroid of bits is made of those that most of its vectors have.
-  const centroids = indexed.item === "uint8" ? unpackBits(packBits(trained)) : trained;
+  const centroids = indexed.item === "uint8" ? bytesToBits(bitsToBytes(trained)) : trained;
   const model = await modelOf(kind, indexed, parameters, sample, centroids, work, signal);
   const parts: IvfModelParts = { kind, indexed, centroids, model };
   return writeIvf(parts, (into, encoding) => addRows(rows, target, encoding, into), target);

@@ -8,7 +8,7 @@ import type { TableField } from "../../../schema/schema.js";
 import { integerWords } from "../../indexFile.js";
 import type { IndexFiles, IndexTarget, VectorKindName } from "../../kind.js";
 import type { CodeDistances } from "../codes/codes.js";
-import { unpackBits } from "../codes/indexedVectors.js";
+import { bytesToBits } from "../codes/indexedVectors.js";
 import { fillDistances, queryVector } from "../distance/distance.js";
 import type { Metric, VectorItem } from "../distance/metric.js";
 import type { NearestRows } from "../distance/nearestRows.js";
@@ -95,7 +95,7 @@ export class IvfIndex {
     return {
       kind,
       indexed: { item, dimension, metric },
-      centroids: centroids instanceof Uint8Array ? unpackBits(centroids) : Float32Array.from(centroids),
+      centroids: centroids instanceof Uint8Array ? bytesToBits(centroids) : Float32Array.from(centroids),
       model: codes.model,
     };
   }

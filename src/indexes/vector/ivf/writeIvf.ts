@@ -30,7 +30,7 @@ import {
   encodeVectors,
   encodingParts,
 } from "../codes/encoders.js";
-import { type IndexedVectors, numbersPerVector, packBits, vectorsIn } from "../codes/indexedVectors.js";
+import { bitsToBytes, type IndexedVectors, numbersPerVector, vectorsIn } from "../codes/indexedVectors.js";
 import { hasGraphs } from "../codes/vectorKindNames.js";
 import { VectorWork } from "../codes/vectorWork.js";
 import { encodeVector, type Metric } from "../distance/metric.js";
@@ -163,7 +163,8 @@ const tensorOf = (indexed: IndexedVectors, values: Float32Array): Tensor =>
   Tensor.create({
     dataType: TENSOR_TYPES.indexOf(indexed.item),
     shape: [values.length / numbersPerVector(indexed), indexed.dimension],
-    data: indexed.item === "uint8" ? packBits(values) : encodeVector(indexed.item, Float64Array.from(values)),
+    data:
+      indexed.item === "uint8" ? bitsToBytes(values) : encodeVector(indexed.item, Float64Array.from(values)),
   });
 
 function writeModel(parts: IvfModelParts, target: IndexTarget): Promise<WrittenIndexFile> {
