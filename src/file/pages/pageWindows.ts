@@ -78,23 +78,23 @@ export class PageWindows {
 
   #decode(start: number, end: number) {
     const starts = this.#rowStarts;
-    const { offsets } = this.#chunks;
+    const { offsets, counts } = this.#chunks;
     const first = chunkOf(starts, start);
     const last = end === start ? first : chunkOf(starts, end - 1);
     const rowCount = starts[last + 1] - starts[first];
-    const [words, data, ...rest] = this.#encoded.buffers;
-    const wordBytes = this.#page.hasLargeChunk ? 4 : 2;
+    const chunks = {
+      offsets: offsets.subarray(first, last + 2),
+      counts: counts.subarray(first, last + 1),
+      // Without lists, each value has one level at most.
+      levelCount: rowCount,
+    };
     const column = decodePage(
       this.#layout,
       { miniBlock: { ...this.#page, itemCount: rowCount } },
       rowCount,
-      [
-        words.subarray(first * wordBytes, (last + 1) * wordBytes),
-        data.subarray(offsets[first], offsets[last + 1]),
-        ...rest,
-      ],
+      this.#encoded.buffers,
       this.#encoded.origin,
-      { allocate: (byteLength) => this.#memory.take(byteLength) },
+      { allocate: (byteLength) => this.#memory.take(byteLength), chunks },
     );
     return { start: starts[first], end: starts[last + 1], column };
   }
