@@ -73,7 +73,8 @@ export async function* readColumns<Span extends RowSpan>(
 ): AsyncGenerator<RowBatch<Span>, void, undefined> {
   const { memory, signal } = options;
   const readAhead = options.isTransient === true ? transient(options.readAhead) : options.readAhead;
-  const reused = options.isTransient === true ? plan.leaves.map(() => new ReusedMemory()) : null;
+  const reused =
+    options.isTransient === true ? plan.leaves.map(() => new ReusedMemory(source.scratch)) : null;
   const lends = reused !== null;
   const groups = mapAhead(pageGroups(spans, readAhead), (group) => fetchGroup(source, group, lends), {
     weigh: (group) => Math.max(group.byteLength, readAhead.windowBytes / MAX_GROUPS_AHEAD),
@@ -112,6 +113,7 @@ export async function* readColumns<Span extends RowSpan>(
       }
     }
     for (const { memory } of lent) for (const each of memory) source.scratch.giveBack(each);
+    for (const memory of reused ?? []) memory.giveBack();
   } finally {
     memory?.note(PAGES, 0);
   }

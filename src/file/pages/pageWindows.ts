@@ -6,6 +6,7 @@
 import type { Column, Layout } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import type { MiniBlockLayout } from "../../format/encodings.js";
+import type { ScratchMemory } from "../../io/memory/scratch.js";
 import { type ChunkPlan, planChunks } from "../structural/miniBlock.js";
 import { decodePage } from "./decodePage.js";
 import type { EncodedRows } from "./pageRows.js";
@@ -17,13 +18,26 @@ const MIN_ROWS = 2 * WINDOW_ROWS;
 
 /** Memory for the values of a column, which whoever takes it again overwrites. */
 export class ReusedMemory {
-  #bytes = new Uint8Array(0);
+  readonly #scratch: ScratchMemory;
+  #lent: Uint8Array<ArrayBuffer> | null = null;
+
+  constructor(scratch: ScratchMemory) {
+    this.#scratch = scratch;
+  }
 
   /** Zeros. */
   take(byteLength: number): Uint8Array {
-    if (byteLength > this.#bytes.length) this.#bytes = new Uint8Array(byteLength);
-    else this.#bytes.fill(0, 0, byteLength);
-    return this.#bytes.subarray(0, byteLength);
+    if (this.#lent === null || byteLength > this.#lent.buffer.byteLength) {
+      this.giveBack();
+      this.#lent = this.#scratch.lend(byteLength);
+    }
+    return new Uint8Array(this.#lent.buffer, 0, byteLength).fill(0);
+  }
+
+  /** Once nobody looks at what was made there. */
+  giveBack(): void {
+    if (this.#lent !== null) this.#scratch.giveBack(this.#lent);
+    this.#lent = null;
   }
 }
 
