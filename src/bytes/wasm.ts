@@ -239,19 +239,42 @@ export const vectorShiftRight = (shape: VectorShape, value: Code, amount: Code):
 
 /** How 16 bytes are divided into signed integers or floats that are compared. */
 export type LaneShape = "i32x4" | "i64x2" | "f32x4" | "f64x2";
-const LANES: Record<LaneShape, Readonly<Record<"equal" | "less" | "atMost" | "bits", number>>> = {
-  i32x4: { equal: 0x37, less: 0x39, atMost: 0x3d, bits: 0xa4 },
-  i64x2: { equal: 0xd6, less: 0xd8, atMost: 0xda, bits: 0xc4 },
-  f32x4: { equal: 0x41, less: 0x43, atMost: 0x45, bits: 0xa4 },
-  f64x2: { equal: 0x47, less: 0x49, atMost: 0x4b, bits: 0xc4 },
+const LANES: Record<LaneShape, Readonly<Record<LaneRelation, number>>> = {
+  i32x4: { equal: 0x37, less: 0x39, atMost: 0x3d },
+  i64x2: { equal: 0xd6, less: 0xd8, atMost: 0xda },
+  f32x4: { equal: 0x41, less: 0x43, atMost: 0x45 },
+  f64x2: { equal: 0x47, less: 0x49, atMost: 0x4b },
 };
-/** The lanes of `left` that stand so to those of `right`: a bit for each, from bit 0 on. */
-export const laneBits = (
+/** How a lane stands to another. */
+export type LaneRelation = "equal" | "less" | "atMost";
+/** Lanes that are all ones where that of `left` stands so to that of `right`, else 0. */
+const relatedLanes = (shape: LaneShape, relation: LaneRelation, left: Code, right: Code): Code => [
+  left,
+  right,
+  vector(LANES[shape][relation]),
+];
+/** How many values {@link relatedBits} compares. */
+export const RELATED_VALUES = 16;
+/**
+ * A bit for each of 16 values, from bit 0 on: whether it stands so to the lanes of `right`.
+ * @param left the values by the number of their vector: 4 of 32 bits in each, or 2 of 64
+ */
+export function relatedBits(
   shape: LaneShape,
-  relation: "equal" | "less" | "atMost",
-  left: Code,
+  relation: LaneRelation,
+  left: (vector: number) => Code,
   right: Code,
-): Code => [left, right, vector(LANES[shape][relation]), vector(LANES[shape].bits)];
+): Code {
+  const lanes = (index: number) => relatedLanes(shape, relation, left(index), right);
+  const bytes = (first: number) =>
+    narrowToBytes(
+      narrowWords(lanes(first), lanes(first + 1)),
+      narrowWords(lanes(first + 2), lanes(first + 3)),
+    );
+  // Of 64 bits, each value is two bytes by now, which are alike.
+  const isWide = shape === "i64x2" || shape === "f64x2";
+  return signsOfBytes(isWide ? narrowToBytes(bytes(0), bytes(4)) : bytes(0));
+}
 
 /** How 16 bytes are divided into numbers that are added and multiplied. */
 export type NumberShape = "i32x4" | "f32x4" | "f64x2";

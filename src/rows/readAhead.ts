@@ -23,6 +23,20 @@ export const STREAMED: ReadAhead = { groupBytes: 16 * 1024 * 1024, windowBytes: 
  */
 export const KEPT: ReadAhead = { groupBytes: 64 * 1024 * 1024, windowBytes: 256 * 1024 * 1024 };
 
+/** Bounds where what was read goes back to be read into again: as much as stays in a processor's caches, about. */
+const TRANSIENT: ReadAhead = { groupBytes: 2 * 1024 * 1024, windowBytes: 12 * 1024 * 1024 };
+
+/** Read-ahead for batches that are looked at only until the next one is asked for. */
+export const transient = (readAhead: ReadAhead): ReadAhead => ({
+  get groupBytes() {
+    return Math.min(TRANSIENT.groupBytes, readAhead.groupBytes);
+  },
+  get windowBytes() {
+    return Math.min(TRANSIENT.windowBytes, readAhead.windowBytes);
+  },
+  hold: (byteLength) => readAhead.hold?.(byteLength),
+});
+
 /** Bytes read ahead by all sharing scans together. */
 const SHARED_BYTES = 192 * 1024 * 1024;
 /** Share of the free bytes that one scan may hold. Three scans at once get the whole window. */

@@ -10,7 +10,7 @@ import type { DataFileMetadata, DataPage } from "../file/container/reader.js";
 import {
   type Allocate,
   type EncodedRows,
-  isCopiedOut,
+  endsWithItsRows,
   type PageSource,
   readPageRows,
 } from "../file/pages/pageRows.js";
@@ -21,7 +21,7 @@ import { BatchAssembler, type BatchBounds, PAGES } from "./batchAssembler.js";
 import { readBlobBatches } from "./blobValues.js";
 import type { LeafPlan } from "./leafPlan.js";
 import type { RowSpan } from "./openColumns.js";
-import type { ReadAhead } from "./readAhead.js";
+import { type ReadAhead, transient } from "./readAhead.js";
 import { type RowPositions, slicePositions } from "./rowPositions.js";
 
 /**
@@ -71,8 +71,10 @@ export async function* readColumns<Span extends RowSpan>(
   spans: AsyncIterable<Span> | Iterable<Span>,
   options: ReadOptions,
 ): AsyncGenerator<RowBatch<Span>, void, undefined> {
-  const { readAhead, memory, signal } = options;
-  const reused = options.isTransient === true ? plan.leaves.map(() => new ReusedMemory()) : null;
+  const { memory, signal } = options;
+  const readAhead = options.isTransient === true ? transient(options.readAhead) : options.readAhead;
+  const reused =
+    options.isTransient === true ? plan.leaves.map(() => new ReusedMemory(source.scratch)) : null;
   const lends = reused !== null;
   const groups = mapAhead(pageGroups(spans, readAhead), (group) => fetchGroup(source, group, lends), {
     weigh: (group) => Math.max(group.byteLength, readAhead.windowBytes / MAX_GROUPS_AHEAD),
@@ -111,6 +113,7 @@ export async function* readColumns<Span extends RowSpan>(
       }
     }
     for (const { memory } of lent) for (const each of memory) source.scratch.giveBack(each);
+    for (const memory of reused ?? []) memory.giveBack();
   } finally {
     memory?.note(PAGES, 0);
   }
@@ -218,7 +221,7 @@ async function fetchGroup<Span>(
     lentMemory.push(memory);
     return memory;
   };
-  const allocate = lends && group.tasks.every(({ page }) => isCopiedOut(page)) ? lend : undefined;
+  const allocate = lends && group.tasks.every(({ page }) => endsWithItsRows(page)) ? lend : undefined;
   const [only] = group.tasks;
   if (group.tasks.every(({ file }) => file === only.file)) {
     const rows =

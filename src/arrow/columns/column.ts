@@ -4,6 +4,7 @@
  * Conversions to and from apache-arrow `Data` are in `data.ts`.
  */
 
+import type { ChunkedValues } from "./chunkedValues.js";
 import type { CodedValues } from "./codedValues.js";
 
 /** How the values of an Arrow type lie in memory and in a file. Every Arrow type maps to one of these. */
@@ -134,6 +135,8 @@ export interface FixedColumn extends ColumnBase {
   readonly values: Uint8Array;
   /** Set where values are made only when they are looked at: makes those of some rows. Not copied with the others. */
   readonly make?: (rows: Uint32Array) => Uint8Array;
+  /** Set where values are made only when they are looked at: how they lie until then. Not copied with the others. */
+  readonly chunks?: ChunkedValues;
 }
 
 export interface BitsColumn extends ColumnBase {

@@ -19,6 +19,7 @@ import {
 } from "../values/operands.js";
 import { listLane } from "../values/scalars.js";
 import { byteWidthOf, type ValueType } from "../values/types.js";
+import { relateChunksToOne } from "./compareChunks.js";
 import { compareInKernel } from "./compareKernel.js";
 import { compareNumber, type NumberRelation } from "./compareNumber.js";
 import { TextQuestions } from "./compareText.js";
@@ -74,6 +75,8 @@ function relate(
     case "struct":
       return relateNested(relation, left, right, type, length, valid);
     default: {
+      const stored = relateChunksToOne(relation, left, right, type, length);
+      if (stored !== null) return stored;
       const width = byteWidthOf(type);
       if (type.kind === "float" || width <= 4) {
         const beside = relateToOne(relation, left, right, type, length);
@@ -201,17 +204,12 @@ function relatePairsToOne(
   const isTurned = !isRight && relation !== "equal";
   const own = isTurned ? (relation === "less" ? "atMost" : "less") : relation;
   const bytes = new Uint8Array(values.buffer, values.byteOffset, length * 8);
-  const first = compareInKernel("i64x2", own, bytes, new Uint8Array(number.buffer), bits);
-  if (first === 0) return null;
-  relatePairs(own, values, 1, number, 0, length, isSigned, bits, first);
+  if (!compareInKernel("i64x2", own, bytes, new Uint8Array(number.buffer), bits)) return null;
   if (isTurned) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
   return bits;
 }
 
-/**
- * Integers of 64 bits: pairs of words.
- * @param bits of the result; those before `first` are set already
- */
+/** Integers of 64 bits: pairs of words. */
 function relatePairs(
   relation: Relation,
   a: Int32Array,
@@ -220,27 +218,18 @@ function relatePairs(
   stepB: number,
   length: number,
   isSigned: boolean,
-  bits = new Uint8Array((length + 7) >>> 3),
-  first = 0,
 ): Uint8Array {
+  const bits = new Uint8Array((length + 7) >>> 3);
   // With its highest bit turned, an unsigned word compares like a signed one.
   const flip = isSigned ? 0 : -0x8000_0000;
   const orEqual = relation === "atMost";
   if (relation === "equal") {
-    for (
-      let row = first, at = 2 * first * stepA, bt = 2 * first * stepB;
-      row < length;
-      row++, at += 2 * stepA, bt += 2 * stepB
-    ) {
+    for (let row = 0, at = 0, bt = 0; row < length; row++, at += 2 * stepA, bt += 2 * stepB) {
       if (a[at] === b[bt] && a[at + 1] === b[bt + 1]) bits[row >>> 3] |= 1 << (row & 7);
     }
     return bits;
   }
-  for (
-    let row = first, at = 2 * first * stepA, bt = 2 * first * stepB;
-    row < length;
-    row++, at += 2 * stepA, bt += 2 * stepB
-  ) {
+  for (let row = 0, at = 0, bt = 0; row < length; row++, at += 2 * stepA, bt += 2 * stepB) {
     const high = a[at + 1] ^ flip;
     const otherHigh = b[bt + 1] ^ flip;
     if (high > otherHigh) continue;

@@ -10,27 +10,24 @@
 import {
   add,
   below,
-  type Code,
   constant,
   get,
   type Kernel,
   KernelUse,
   kernel,
+  type LaneRelation,
   type LaneShape,
-  laneBits,
   leaveWhen,
   loop,
-  or,
+  RELATED_VALUES,
+  relatedBits,
   set,
-  shiftLeft,
   store16,
   vectorLoad,
 } from "../../bytes/wasm.js";
 
 /** Bytes that are compared at once: few enough to stay in the processor's nearest caches. */
 const PIECE_BYTES = 16 * 1024;
-/** Values whose bits are stored at once. */
-const GROUP = 16;
 /** Fewer values are not worth their way into the memory of a kernel. */
 const MIN_VALUES = 256;
 
@@ -39,8 +36,8 @@ const BITS = NUMBER + 16;
 const VALUES = BITS + PIECE_BYTES / 4 / 8;
 const PAGES = Math.ceil((VALUES + PIECE_BYTES) / 65536);
 
-/** How a value stands to the number. */
-type LaneRelation = Parameters<typeof laneBits>[1];
+/** Bytes of a value. */
+export const laneBytes = (shape: LaneShape): number => (shape === "i32x4" || shape === "f32x4" ? 4 : 8);
 
 const compareKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null =>
   kernel({
@@ -49,25 +46,19 @@ const compareKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null 
     pages: PAGES,
     body: (local) => {
       const [end, at, bits] = [local("end"), local("at"), local("bits")];
-      const lanes = lanesOf(shape);
       const number = vectorLoad(constant(NUMBER));
-      const group = Array.from({ length: GROUP / lanes }, (_, index) => {
-        const found = laneBits(shape, relation, vectorLoad(get(at), VALUES + index * 16), number);
-        return index === 0 ? found : shiftLeft(found, constant(index * lanes));
-      }).reduce<Code | null>((all, some) => (all === null ? some : or(all, some)), null);
+      const value = (index: number) => vectorLoad(get(at), VALUES + index * 16);
       return [
         set(bits, constant(BITS)),
         loop(
-          store16(get(bits), group ?? constant(0)),
-          set(bits, add(get(bits), constant(GROUP / 8))),
-          set(at, add(get(at), constant((GROUP / lanes) * 16))),
+          store16(get(bits), relatedBits(shape, relation, value, number)),
+          set(bits, add(get(bits), constant(RELATED_VALUES / 8))),
+          set(at, add(get(at), constant(RELATED_VALUES * laneBytes(shape)))),
           leaveWhen(0, below(get(at), get(end))),
         ),
       ];
     },
   });
-
-const lanesOf = (shape: LaneShape): number => (shape === "i32x4" || shape === "f32x4" ? 4 : 2);
 
 /** A kernel with the views of its memory. */
 class CompareKernel {
@@ -82,23 +73,29 @@ class CompareKernel {
     this.#number = new Uint8Array(memory, NUMBER, 16);
     this.#bits = new Uint8Array(memory, BITS, PIECE_BYTES / 4 / 8);
     this.#values = new Uint8Array(memory, VALUES, PIECE_BYTES);
-    this.#valueBytes = 16 / lanesOf(shape);
+    this.#valueBytes = laneBytes(shape);
   }
 
-  compare(values: Uint8Array, number: Uint8Array, bits: Uint8Array): number {
+  /** @param first number of the bit of the first value, a multiple of 8 */
+  compare(values: Uint8Array, number: Uint8Array, bits: Uint8Array, first: number): void {
     const size = this.#valueBytes;
     for (let byte = 0; byte < 16; byte += size) this.#number.set(number, byte);
-    const groupBytes = GROUP * size;
-    const whole = values.length - (values.length % groupBytes);
-    for (let start = 0; start < whole; start += PIECE_BYTES) {
-      const end = Math.min(whole, start + PIECE_BYTES);
+    for (let start = 0; start < values.length; start += PIECE_BYTES) {
+      const end = Math.min(values.length, start + PIECE_BYTES);
       this.#values.set(values.subarray(start, end));
+      // What lies behind the last values is compared too, to no effect.
       this.#run(end - start);
-      const bytes = (end - start) / size / 8;
-      bits.set(bytes === this.#bits.length ? this.#bits : this.#bits.subarray(0, bytes), start / size / 8);
+      const bytes = Math.ceil((end - start) / size / 8);
+      const compared = bytes === this.#bits.length ? this.#bits : this.#bits.subarray(0, bytes);
+      bits.set(compared, (first + start / size) / 8);
     }
-    return whole / size;
+    clearBehind(bits, first + values.length / size);
   }
+}
+
+/** Clears the bits behind the last one, up to the end of its byte. */
+export function clearBehind(bits: Uint8Array, count: number): void {
+  if ((count & 7) !== 0) bits[count >>> 3] &= (1 << (count & 7)) - 1;
 }
 
 type CompareKernels = Readonly<
@@ -123,11 +120,11 @@ export const compareKernels: CompareKernels = {
 };
 
 /**
- * Compares the first values with a number, as many as the kernel takes.
+ * Compares values with a number.
  * @param values their bytes
  * @param number its bytes; no NaN
- * @param bits are set: a bit for each value
- * @returns how many values were compared, a multiple of 8
+ * @param bits are set: a bit for each value, from number `first` on, a multiple of 8
+ * @returns false where there is no kernel, and for few values
  */
 export function compareInKernel(
   shape: LaneShape,
@@ -135,7 +132,10 @@ export function compareInKernel(
   values: Uint8Array,
   number: Uint8Array,
   bits: Uint8Array,
-): number {
-  if (values.length < MIN_VALUES * number.length) return 0;
-  return compareKernels[shape][relation].get()?.compare(values, number, bits) ?? 0;
+  first = 0,
+): boolean {
+  if (values.length < MIN_VALUES * number.length) return false;
+  const made = compareKernels[shape][relation].get();
+  made?.compare(values, number, bits, first);
+  return made !== null;
 }

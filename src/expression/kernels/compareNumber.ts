@@ -22,17 +22,17 @@ export function compareNumber(
   length: number,
 ): Uint8Array {
   const bits = new Uint8Array((length + 7) >>> 3);
-  const first = inKernel(relation, values, number, length, bits);
+  if (isComparedInKernel(relation, values, number, length, bits)) return bits;
   const whole = length & ~7;
   switch (relation) {
     case "less":
-      setLess(values, number, first, whole, bits);
+      setLess(values, number, whole, bits);
       break;
     case "atMost":
-      setAtMost(values, number, first, whole, bits);
+      setAtMost(values, number, whole, bits);
       break;
     case "equal":
-      setEqual(values, number, first, whole, bits);
+      setEqual(values, number, whole, bits);
   }
   for (let row = whole; row < length; row++) {
     const value = values[row];
@@ -43,20 +43,19 @@ export function compareNumber(
   return bits;
 }
 
-/** @returns how many of the values were compared */
-function inKernel(
+function isComparedInKernel(
   relation: NumberRelation,
   values: NumberLane,
   number: number,
   length: number,
   bits: Uint8Array,
-): number {
+): boolean {
   const shape = shapeOf(values);
-  if (shape === null) return 0;
+  if (shape === null) return false;
   const { buffer, byteOffset, BYTES_PER_ELEMENT } = values;
   const own = new (values.constructor as new (numbers: number[]) => NumberLane)([number]);
   // Of another type than the values, the number may not be one of theirs.
-  if (own[0] !== number) return 0;
+  if (own[0] !== number) return false;
   return compareInKernel(
     shape,
     relation,
@@ -74,8 +73,8 @@ const SHAPES: Readonly<Record<string, LaneShape | undefined>> = {
 
 const shapeOf = (values: NumberLane): LaneShape | null => SHAPES[tagOf(values)] ?? null;
 
-function setLess(a: NumberLane, number: number, first: number, length: number, bits: Uint8Array): void {
-  for (let row = first; row < length; row += 8) {
+function setLess(a: NumberLane, number: number, length: number, bits: Uint8Array): void {
+  for (let row = 0; row < length; row += 8) {
     bits[row >>> 3] =
       +(a[row] < number) |
       (+(a[row + 1] < number) << 1) |
@@ -88,8 +87,8 @@ function setLess(a: NumberLane, number: number, first: number, length: number, b
   }
 }
 
-function setAtMost(a: NumberLane, number: number, first: number, length: number, bits: Uint8Array): void {
-  for (let row = first; row < length; row += 8) {
+function setAtMost(a: NumberLane, number: number, length: number, bits: Uint8Array): void {
+  for (let row = 0; row < length; row += 8) {
     bits[row >>> 3] =
       +(a[row] <= number) |
       (+(a[row + 1] <= number) << 1) |
@@ -102,8 +101,8 @@ function setAtMost(a: NumberLane, number: number, first: number, length: number,
   }
 }
 
-function setEqual(a: NumberLane, number: number, first: number, length: number, bits: Uint8Array): void {
-  for (let row = first; row < length; row += 8) {
+function setEqual(a: NumberLane, number: number, length: number, bits: Uint8Array): void {
+  for (let row = 0; row < length; row += 8) {
     bits[row >>> 3] =
       +(a[row] === number) |
       (+(a[row + 1] === number) << 1) |

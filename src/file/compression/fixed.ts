@@ -5,6 +5,7 @@
  * Widths: 1 bit (bitmaps, least significant bit first) or a whole number of bytes, little-endian.
  */
 
+import { PLAIN_CHUNK } from "../../arrow/columns/chunkedValues.js";
 import type { FixedColumn } from "../../arrow/columns/column.js";
 import { copyBits } from "../../bytes/bits.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
@@ -58,15 +59,26 @@ function flatDecoder(bitsPerValue: number, origin: PageOrigin): FixedDecoder {
     throw corruptPage(origin, `flat values of ${bitsPerValue} bits`);
   }
   const byteWidth = bitsPerValue / 8;
+  const check = (count: number, available: number): number => {
+    const byteLength = Math.ceil((count * bitsPerValue) / 8);
+    if (available < byteLength) {
+      throw corruptPage(origin, `${count} flat values in a buffer of ${available} bytes`);
+    }
+    return byteLength;
+  };
   return {
     bitsPerValue,
     bufferCount: 1,
+    inPlace: {
+      offset: 0,
+      packedBits(_bytes, start, end, count) {
+        check(count, end - start);
+        return PLAIN_CHUNK;
+      },
+    },
     decode(buffers, first, count, output, outputIndex) {
       const values = buffers[first];
-      const byteLength = Math.ceil((count * bitsPerValue) / 8);
-      if (values.length < byteLength) {
-        throw corruptPage(origin, `${count} flat values in a buffer of ${values.length} bytes`);
-      }
+      const byteLength = check(count, values.length);
       if (bitsPerValue === 1) copyBits(values, 0, output, outputIndex, count);
       else output.set(values.subarray(0, byteLength), outputIndex * byteWidth);
     },

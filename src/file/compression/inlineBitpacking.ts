@@ -21,22 +21,28 @@ export function inlineBitpackingDecoder(encoding: InlineBitpacking, origin: Page
   }
   const wordBits = checkWordBits(encoding.uncompressedBitsPerValue, origin);
   const wordBytes = wordBits / 8;
+  const packedBits = (bytes: Uint8Array, start: number, end: number, count: number): number => {
+    const length = end - start;
+    if (count > PACK_UNIT) throw corruptPage(origin, `${count} values in one bit-packed unit`);
+    if (length < wordBytes) throw corruptPage(origin, "bit-packed unit without width");
+    const bits = bytes[start];
+    for (let byte = 1; byte < wordBytes; byte++) {
+      if (bytes[start + byte] !== 0) throw corruptPage(origin, "bit-packed width beyond its word");
+    }
+    if (bits > wordBits) throw corruptPage(origin, `${bits} bits of a ${wordBits}-bit word`);
+    if (length !== wordBytes + packedUnitBytes(bits)) {
+      throw corruptPage(origin, `bit-packed unit of ${length} bytes at ${bits} bits a value`);
+    }
+    return bits;
+  };
   return {
     bitsPerValue: wordBits,
     bufferCount: 1,
+    inPlace: { offset: wordBytes, packedBits },
     decode(buffers, first, count, output, outputIndex) {
       const input = buffers[first];
-      if (count > PACK_UNIT) throw corruptPage(origin, `${count} values in one bit-packed unit`);
-      if (input.length < wordBytes) throw corruptPage(origin, "bit-packed unit without width");
-      const packedBits = input[0];
-      for (let byte = 1; byte < wordBytes; byte++) {
-        if (input[byte] !== 0) throw corruptPage(origin, "bit-packed width beyond its word");
-      }
-      if (packedBits > wordBits) throw corruptPage(origin, `${packedBits} bits of a ${wordBits}-bit word`);
-      if (input.length !== wordBytes + packedUnitBytes(packedBits)) {
-        throw corruptPage(origin, `bit-packed unit of ${input.length} bytes at ${packedBits} bits a value`);
-      }
-      unpackUnit(wordBits, packedBits, input, wordBytes, count, output, outputIndex * wordBytes);
+      const bits = packedBits(input, 0, input.length, count);
+      unpackUnit(wordBits, bits, input, wordBytes, count, output, outputIndex * wordBytes);
     },
   };
 }

@@ -10,6 +10,7 @@
  * are in range, and memory is bounded by the page's size and `rowCount`.
  */
 
+import { chunkedColumn } from "../../arrow/columns/chunkedColumn.js";
 import { codedColumn } from "../../arrow/columns/codedColumn.js";
 import {
   type Column,
@@ -141,10 +142,14 @@ function allNull(values: Column): Column {
   });
 }
 
-const withValidity = (column: Column, validity: Validity): Column =>
-  column.kind === "variable" && column.coded !== undefined
-    ? codedColumn(column.coded, validity)
-    : { ...column, validity };
+/** Values that are made when they are first looked at stay so. */
+function withValidity(column: Column, validity: Validity): Column {
+  if (column.kind === "variable" && column.coded !== undefined) return codedColumn(column.coded, validity);
+  if (column.kind === "fixed" && column.chunks !== undefined) {
+    return chunkedColumn(column.chunks, column.byteWidth, column.length, validity);
+  }
+  return { ...column, validity };
+}
 
 /** Name of a layout, for messages. */
 function layoutName(layout: LeafLayout): string {

@@ -103,8 +103,15 @@ export async function readPageRows<T>(
 }
 
 /** Whether nothing of the bytes of a page outlives its decoding. */
-export const isCopiedOut = ({ layout }: DataPage): boolean =>
+const isCopiedOut = ({ layout }: Pick<DataPage, "layout">): boolean =>
   layout.miniBlock !== undefined && layout.miniBlock.dictionary === undefined;
+
+/**
+ * Whether the bytes of a page are of no use behind the rows that were cut of it. Those of a dictionary are shared by rows
+ * that are taken of others, and kept.
+ */
+export const endsWithItsRows = ({ layout }: Pick<DataPage, "layout">): boolean =>
+  layout.fullZip !== undefined || isCopiedOut({ layout });
 
 /**
  * A whole page of a file that is in memory; a copy if others share the file and what is decoded may be a view: it may

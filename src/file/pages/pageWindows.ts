@@ -6,6 +6,7 @@
 import type { Column, Layout } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import type { MiniBlockLayout } from "../../format/encodings.js";
+import type { ScratchMemory } from "../../io/memory/scratch.js";
 import { type ChunkPlan, planChunks } from "../structural/miniBlock.js";
 import { decodePage } from "./decodePage.js";
 import type { EncodedRows } from "./pageRows.js";
@@ -17,13 +18,26 @@ const MIN_ROWS = 2 * WINDOW_ROWS;
 
 /** Memory for the values of a column, which whoever takes it again overwrites. */
 export class ReusedMemory {
-  #bytes = new Uint8Array(0);
+  readonly #scratch: ScratchMemory;
+  #lent: Uint8Array<ArrayBuffer> | null = null;
+
+  constructor(scratch: ScratchMemory) {
+    this.#scratch = scratch;
+  }
 
   /** Zeros. */
   take(byteLength: number): Uint8Array {
-    if (byteLength > this.#bytes.length) this.#bytes = new Uint8Array(byteLength);
-    else this.#bytes.fill(0, 0, byteLength);
-    return this.#bytes.subarray(0, byteLength);
+    if (this.#lent === null || byteLength > this.#lent.buffer.byteLength) {
+      this.giveBack();
+      this.#lent = this.#scratch.lend(byteLength);
+    }
+    return new Uint8Array(this.#lent.buffer, 0, byteLength).fill(0);
+  }
+
+  /** Once nobody looks at what was made there. */
+  giveBack(): void {
+    if (this.#lent !== null) this.#scratch.giveBack(this.#lent);
+    this.#lent = null;
   }
 }
 
@@ -78,23 +92,23 @@ export class PageWindows {
 
   #decode(start: number, end: number) {
     const starts = this.#rowStarts;
-    const { offsets } = this.#chunks;
+    const { offsets, counts } = this.#chunks;
     const first = chunkOf(starts, start);
     const last = end === start ? first : chunkOf(starts, end - 1);
     const rowCount = starts[last + 1] - starts[first];
-    const [words, data, ...rest] = this.#encoded.buffers;
-    const wordBytes = this.#page.hasLargeChunk ? 4 : 2;
+    const chunks = {
+      offsets: offsets.subarray(first, last + 2),
+      counts: counts.subarray(first, last + 1),
+      // Without lists, each value has one level at most.
+      levelCount: rowCount,
+    };
     const column = decodePage(
       this.#layout,
       { miniBlock: { ...this.#page, itemCount: rowCount } },
       rowCount,
-      [
-        words.subarray(first * wordBytes, (last + 1) * wordBytes),
-        data.subarray(offsets[first], offsets[last + 1]),
-        ...rest,
-      ],
+      this.#encoded.buffers,
       this.#encoded.origin,
-      { allocate: (byteLength) => this.#memory.take(byteLength) },
+      { allocate: (byteLength) => this.#memory.take(byteLength), chunks },
     );
     return { start: starts[first], end: starts[last + 1], column };
   }

@@ -25,6 +25,7 @@ import { PACK_UNIT, packedUnitBytes } from "../compression/bitpack.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import { corruptPage, type EncodedPage, type PageOrigin, type StructuralVersion } from "../container/page.js";
 import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../events/levels.js";
+import { ChunksInPlace } from "./chunksInPlace.js";
 import { type AllocateValues, type ChunkValues, chunkValues, FixedChunks } from "./chunkValues.js";
 import { decodeDictionaryValues, resolveDictionary } from "./dictionary.js";
 import { type LevelEncoder, levelEncoder, MAXIMUM_CHUNK_LEVELS } from "./levelEncoder.js";
@@ -38,10 +39,12 @@ export interface PageEvents {
 
 export interface DecodeOptions {
   /**
-   * Makes the memory of values in mini-block pages; default: fresh memory. Where it is given, coded values of such pages
-   * are decoded when they are first looked at.
+   * Makes the memory of values in mini-block pages; default: fresh memory. Where it is given, values of such pages are
+   * decoded when they are first looked at, if they are coded, packed or plain.
    */
   readonly allocate?: AllocateValues;
+  /** The chunks of a mini-block page that are decoded. Default: all. */
+  readonly chunks?: ChunkPlan;
   /**
    * Whether values that the page stores once stay in a dictionary, though the layout has none: for a layout of single
    * values. Default false.
@@ -58,7 +61,7 @@ export function decodeMiniBlock(
   layers: Layers,
   buffers: readonly Uint8Array[],
   origin: PageOrigin,
-  { allocate, keepsDictionary = false }: DecodeOptions = {},
+  { allocate, chunks: planned, keepsDictionary = false }: DecodeOptions = {},
 ): PageEvents {
   const hasDictionary = page.dictionary !== undefined;
   const bufferCount = 2 + (hasDictionary ? 1 : 0) + (page.repetitionIndexDepth > 0 ? 1 : 0);
@@ -66,10 +69,10 @@ export function decodeMiniBlock(
     throw corruptPage(origin, `mini-block page with ${buffers.length} of ${bufferCount} buffers`);
   }
   const data = buffers[1];
-  const chunks = planChunks(page, buffers[0], data, origin);
+  const chunks = planned ?? planChunks(page, buffers[0], data, origin);
   const values = hasDictionary
     ? indexChunks(page, data.length, origin)
-    : chunkValues(layout, page.valueCompression, page.itemCount, data.length, origin, allocate);
+    : valuesOf(layout, page, chunks, data.length, origin, allocate);
   if (values.bufferCount !== page.bufferCount) {
     throw corruptPage(origin, `${page.bufferCount} value buffers where ${values.bufferCount} are read`);
   }
@@ -91,6 +94,19 @@ export function decodeMiniBlock(
   };
 }
 
+function valuesOf(
+  layout: LeafLayout,
+  { valueCompression, itemCount }: MiniBlockLayout,
+  { counts }: ChunkPlan,
+  pageBytes: number,
+  origin: PageOrigin,
+  allocate: AllocateValues | undefined,
+): ChunkValues | ChunksInPlace {
+  const inPlace =
+    allocate && ChunksInPlace.of(layout, valueCompression, counts, itemCount, pageBytes, origin, allocate);
+  return inPlace ?? chunkValues(layout, valueCompression, itemCount, pageBytes, origin, allocate);
+}
+
 function indexChunks(page: MiniBlockLayout, pageBytes: number, origin: PageOrigin): ChunkValues {
   const decoder = fixedDecoder(page.valueCompression, "chunk", origin);
   const bits = decoder.bitsPerValue;
@@ -100,13 +116,13 @@ function indexChunks(page: MiniBlockLayout, pageBytes: number, origin: PageOrigi
   return new FixedChunks(decoder, bits / 8, page.itemCount, pageBytes, origin);
 }
 
-/** Where the chunks of a page lie. */
+/** Where chunks of a page lie. */
 export interface ChunkPlan {
   /** Byte offsets of the chunks in the data, and the end of the last one. */
   readonly offsets: Float64Array;
   /** Values of each chunk. */
   readonly counts: Float64Array;
-  /** Levels of all chunks. */
+  /** Maximum levels of all of them. */
   readonly levelCount: number;
 }
 
@@ -129,7 +145,7 @@ export function planChunks(
     const at = chunk * wordBytes;
     let word = chunkWords[at] | (chunkWords[at + 1] << 8);
     if (wordBytes === 4) word |= (chunkWords[at + 2] << 16) | (chunkWords[at + 3] << 24);
-    const count = chunk === chunkCount - 1 ? left : 2 ** (word & 15);
+    const count = chunk === chunkCount - 1 ? left : 1 << (word & 15);
     left -= count;
     if (left < 0) throw corruptPage(origin, `chunks hold more than the ${page.itemCount} values of the page`);
     offsets[chunk] = position;
@@ -154,7 +170,7 @@ function decodeChunks(
   { offsets, counts, levelCount }: ChunkPlan,
   data: Uint8Array,
   layers: Layers,
-  values: ChunkValues,
+  values: ChunkValues | ChunksInPlace,
   origin: PageOrigin,
 ): Levels {
   const repetition = page.repCompression === undefined ? null : new Uint16Array(levelCount);
@@ -172,6 +188,7 @@ function decodeChunks(
   const valueBuffers: Uint8Array[] = new Array(bufferCount);
   const levelBuffer: Uint8Array[] = new Array(1);
   const hasLevels = repetition !== null || definition !== null;
+  const inPlace = values instanceof ChunksInPlace ? values : null;
   let levelsRead = 0;
 
   for (let chunk = 0; chunk < counts.length; chunk++) {
@@ -206,10 +223,11 @@ function decodeChunks(
       let size = data[header] | (data[header + 1] << 8);
       if (sizeBytes === 4) size = (size | (data[header + 2] << 16) | (data[header + 3] << 24)) >>> 0;
       if (position + size > end) throw corruptPage(origin, `value buffer ${buffer} leaves chunk ${chunk}`);
-      valueBuffers[buffer] = data.subarray(position, position + size);
+      if (inPlace !== null) inPlace.append(data, position, position + size, count);
+      else valueBuffers[buffer] = data.subarray(position, position + size);
       position += alignTo8(size);
     }
-    values.append(valueBuffers, count);
+    if (inPlace === null) (values as ChunkValues).append(valueBuffers, count);
     levelsRead += levels;
   }
   return { repetition, definition };

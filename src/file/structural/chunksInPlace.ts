@@ -1,0 +1,108 @@
+/**
+ * Values of a mini-block page that stay where its chunks hold them: where these lie is noted and checked, and the values
+ * are made when they are first looked at.
+ */
+
+import { chunkedColumn } from "../../arrow/columns/chunkedColumn.js";
+import { CHUNK_GRAIN } from "../../arrow/columns/chunkedValues.js";
+import type { FixedColumn, LeafLayout } from "../../arrow/columns/column.js";
+import type { CompressiveEncoding } from "../../format/encodings.js";
+import { fixedDecoder } from "../compression/fixed.js";
+import type { FixedDecoder, ValuesInPlace } from "../compression/fixedDecoder.js";
+import type { PageOrigin } from "../container/page.js";
+import { type AllocateValues, allocateValues } from "./chunkValues.js";
+
+/** Widths of values that are compared in place. */
+const BYTE_WIDTHS: readonly number[] = [4, 8];
+
+export class ChunksInPlace {
+  readonly bufferCount = 1;
+  readonly #decoder: FixedDecoder;
+  readonly #inPlace: ValuesInPlace;
+  readonly #count: number;
+  readonly #allocate: () => Uint8Array;
+  #bytes: Uint8Array = new Uint8Array(0);
+  readonly #counts: Float64Array;
+  readonly #starts: Float64Array;
+  readonly #ends: Float64Array;
+  readonly #packedBits: Uint8Array;
+  #appended = 0;
+
+  private constructor(
+    decoder: FixedDecoder,
+    inPlace: ValuesInPlace,
+    counts: Float64Array,
+    count: number,
+    allocate: () => Uint8Array,
+  ) {
+    this.#decoder = decoder;
+    this.#inPlace = inPlace;
+    this.#counts = counts;
+    this.#count = count;
+    this.#allocate = allocate;
+    this.#starts = new Float64Array(counts.length);
+    this.#ends = new Float64Array(counts.length);
+    this.#packedBits = new Uint8Array(counts.length);
+  }
+
+  /**
+   * Null for values that can't stay in place.
+   * @param counts values of each chunk
+   * @param count values of all chunks
+   * @param allocate makes the memory of values that are looked at
+   * @throws as {@link fixedDecoder}
+   */
+  static of(
+    layout: LeafLayout,
+    encoding: CompressiveEncoding | undefined,
+    counts: Float64Array,
+    count: number,
+    pageBytes: number,
+    origin: PageOrigin,
+    allocate: AllocateValues,
+  ): ChunksInPlace | null {
+    if (layout.kind !== "fixed" || !BYTE_WIDTHS.includes(layout.byteWidth)) return null;
+    const decoder = fixedDecoder(encoding, "chunk", origin);
+    const { inPlace, bitsPerValue } = decoder;
+    if (inPlace === undefined || bitsPerValue !== layout.byteWidth * 8) return null;
+    for (let chunk = 0; chunk < counts.length - 1; chunk++)
+      if (counts[chunk] % CHUNK_GRAIN !== 0) return null;
+    const make = () => allocateValues(count, bitsPerValue, pageBytes, origin, allocate);
+    return new ChunksInPlace(decoder, inPlace, counts, count, make);
+  }
+
+  /**
+   * Notes the next chunk.
+   * @param bytes the same for all chunks
+   */
+  append(bytes: Uint8Array, start: number, end: number, count: number): void {
+    const chunk = this.#appended++;
+    this.#bytes = bytes;
+    this.#packedBits[chunk] = this.#inPlace.packedBits(bytes, start, end, count);
+    this.#starts[chunk] = start + this.#inPlace.offset;
+    this.#ends[chunk] = end;
+  }
+
+  finish(): FixedColumn {
+    const chunks = {
+      bytes: this.#bytes,
+      starts: this.#starts,
+      counts: this.#counts,
+      packedBits: this.#packedBits,
+      decode: () => this.#decode(),
+    };
+    return chunkedColumn(chunks, this.#decoder.bitsPerValue / 8, this.#count, null);
+  }
+
+  #decode(): Uint8Array {
+    const values = this.#allocate();
+    const buffers: Uint8Array[] = [];
+    let made = 0;
+    for (let chunk = 0; chunk < this.#starts.length; chunk++) {
+      buffers[0] = this.#bytes.subarray(this.#starts[chunk] - this.#inPlace.offset, this.#ends[chunk]);
+      this.#decoder.decode(buffers, 0, this.#counts[chunk], values, made);
+      made += this.#counts[chunk];
+    }
+    return values;
+  }
+}
