@@ -30,7 +30,7 @@ import {
   typeName,
   type ValueType,
 } from "../values/types.js";
-import { applied, boundList, called } from "./calls.js";
+import { applied, boundList, called, checkOperandCount } from "./calls.js";
 import { unitedType, wholeType } from "./coercion.js";
 import { compared, distinctness } from "./comparisons.js";
 import { computed, negated } from "./computed.js";
@@ -177,6 +177,7 @@ export class Binder {
       case "case":
         return yield* this.#case(node);
       case "call":
+        checkOperandCount(this.#nodes, node);
         return yield* called(this.#nodes, node, yield* this.#bindAll(node.operands));
       case "subscript": {
         const operand = yield* this.#bind(node.operand);
@@ -291,7 +292,9 @@ export class Binder {
     }
     const text = scalarOf(pattern.column, pattern.type);
     if (text === null) return nullOf(BOOL);
-    const kernel = likeKernel(text as string, escaping ?? "\\", ignoresCase, isNegated);
+    const kernel = this.#nodes.make(node, () =>
+      likeKernel(text as string, escaping ?? "\\", ignoresCase, isNegated),
+    );
     const like = this.#nodes.call(node, [operand], BOOL, kernel);
     if (ignoresCase) return like;
     const condition = likeCondition(operand, text as string, escaping ?? "\\");

@@ -42,6 +42,18 @@ const FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
   ].flatMap(Object.entries),
 );
 
+/** Maximum operands of a function, and items of a list that are no constants: a row's are computed at once. */
+const MAX_OPERANDS = 1024;
+/** Functions whose operands may be the constant items of a long list. */
+const LIST_MAKERS: ReadonlySet<string> = new Set(["make_array", "make_list"]);
+
+/** @throws InvalidInputError before so many operands are bound */
+export function checkOperandCount(nodes: BoundNodes, node: CallSyntax): void {
+  if (node.operands.length > MAX_OPERANDS && !LIST_MAKERS.has(node.name)) {
+    throw nodes.invalid(node, `${node.name}: more than ${MAX_OPERANDS} operands`);
+  }
+}
+
 export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly Bound[]): Steps<Bound> {
   const { name } = node;
   switch (name) {
@@ -103,15 +115,8 @@ export function* applied(
     if (pace.isStep()) yield;
     constants.push(operand.kind === "constant" ? scalarOf(operand.column, operand.type) : undefined);
   }
-  let form: ReturnType<FunctionDefinition>;
-  try {
-    form = definition(
-      operands.map((operand) => operand.type),
-      constants,
-    );
-  } catch (error) {
-    throw nodes.located(error, node);
-  }
+  const types = operands.map((operand) => operand.type);
+  const form = nodes.make(node, () => definition(types, constants));
   if (typeof form === "string") throw nodes.invalid(node, `${name}: ${form}`);
   const { type, kernel, isStrict = true, isVolatile, nullKernel } = form;
   const wanted = form.operands;
@@ -154,6 +159,9 @@ export function* boundList(nodes: BoundNodes, node: Place, items: readonly Bound
   const values = yield* nodes.constantsOf(cast, item);
   if (values !== null) {
     return constantOf(listTypeOf(item), columnOfScalars(listTypeOf(item), [values]));
+  }
+  if (items.length > MAX_OPERANDS) {
+    throw nodes.invalid(node, `a list of more than ${MAX_OPERANDS} items that are no constants`);
   }
   return nodes.call(node, cast, listTypeOf(item), listKernel(item), false);
 }

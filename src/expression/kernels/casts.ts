@@ -276,8 +276,12 @@ function rescale(value: bigint, from: number, to: number): bigint {
   return value < 0n ? -((-value + half) / divisor) : (value + half) / divisor;
 }
 
+/** Characters of a number's text: reading many more digits than any type has takes long. */
+const MAX_NUMBER_TEXT = 1000;
+
 /** The unscaled value of a number's text; null for a text that is no number. */
 export function parseDecimal(text: string, scale: number): bigint | null {
+  if (text.length > MAX_NUMBER_TEXT) return null;
   const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
   if (match === null || `${match[2]}${match[3] ?? ""}` === "") return null;
   const fraction = match[3] ?? "";
