@@ -56,8 +56,12 @@ const MIN_PAGE_BYTES = PAGE_BYTES / 2;
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 /** Bytes that may wait in all columns together where memory is short. */
 const MIN_WAITING_BYTES = 128 * 1024;
-/** Bytes of values that a file has before threads are asked: to start one takes as long as to encode some of these. */
+/**
+ * Bytes of values that are encoded here before threads are asked. One that is started anew costs about 0.2 s of processor
+ * time until its code is compiled, in which these are encoded several times; one that runs already costs a copy.
+ */
 const IN_LINE_BYTES = 16 * 1024 * 1024;
+const IN_LINE_BYTES_BEFORE_START = 32 * 1024 * 1024;
 /** Name of this use of memory. */
 const WAITING = "waiting";
 
@@ -87,7 +91,7 @@ export class DataFileWriter {
   readonly #pool: WorkerPool | undefined;
   /** Pages that threads encode, in the order in which they are appended. */
   #encoding: { readonly index: number; readonly output: Promise<PageOutput> }[] = [];
-  /** Bytes of the values of all pages so far. */
+  /** Bytes of the values of all pages so far that threads could have encoded. */
   #cutBytes = 0;
   #rowCount = 0;
 
@@ -298,9 +302,7 @@ export class DataFileWriter {
   async #writePage(index: number, parts: readonly Column[], rowCount: number): Promise<void> {
     const input: PageInput = { column: this.#columns[index], parts, rowCount, version: this.#version };
     const ahead = this.#pool?.size ?? 0;
-    const byteCount = valueBytes(parts);
-    this.#cutBytes += byteCount;
-    if (ahead === 0 || this.#cutBytes < IN_LINE_BYTES || !isForThreads(input, byteCount)) {
+    if (ahead === 0 || !this.#isForThreads(input)) {
       await this.#appendPages(0);
       await this.#append({ index, output: encodePageInput(input) });
       return;
@@ -311,6 +313,14 @@ export class DataFileWriter {
     this.#encoding.push({ index, output });
     await breathe();
     await this.#appendPages(ahead + 1);
+  }
+
+  #isForThreads(input: PageInput): boolean {
+    const byteCount = valueBytes(input.parts);
+    if (!isForThreads(input, byteCount)) return false;
+    this.#cutBytes += byteCount;
+    const isStarted = (this.#pool?.threadCount ?? 0) > 0;
+    return this.#cutBytes >= (isStarted ? IN_LINE_BYTES : IN_LINE_BYTES_BEFORE_START);
   }
 
   /** Appends pages that are being encoded, the first ones first, until no more than some are left. */
