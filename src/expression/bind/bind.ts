@@ -36,6 +36,7 @@ import { compared, distinctness } from "./comparisons.js";
 import { computed, negated } from "./computed.js";
 import { numberConstant, scalarConstant } from "./constants.js";
 import { listed, literalList } from "./inList.js";
+import { moved } from "./intervals.js";
 import { likeCondition } from "./likeCondition.js";
 import { MergedTests } from "./mergedTests.js";
 import type { Names } from "./names.js";
@@ -123,7 +124,16 @@ export class Binder {
         const operand = this.#nodes.condition(yield* this.#bind(node.operand), node.operand);
         return this.#not(node, operand);
       }
+      case "interval":
+        throw this.#nodes.unsupported(node, "an interval that is not added to an instant or a day");
       case "arithmetic":
+        if (node.right.kind === "interval" && (node.operator === "+" || node.operator === "-")) {
+          const sign = node.operator === "+" ? 1 : -1;
+          return moved(this.#nodes, node, yield* this.#bind(node.left), node.right.text, sign);
+        }
+        if (node.left.kind === "interval" && node.operator === "+") {
+          return moved(this.#nodes, node, yield* this.#bind(node.right), node.left.text, 1);
+        }
         return computed(
           this.#nodes,
           node,

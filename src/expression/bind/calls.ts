@@ -7,6 +7,7 @@ import { COMPARED_TEXT_FUNCTIONS } from "../functions/comparedTexts.js";
 import { DIGEST_FUNCTIONS } from "../functions/digests.js";
 import type { FunctionDefinition } from "../functions/form.js";
 import { FORMATTED_TIME_FUNCTIONS } from "../functions/formattedTimes.js";
+import { LIST_SHAPE_FUNCTIONS } from "../functions/listShapes.js";
 import { LIST_FUNCTIONS } from "../functions/lists.js";
 import { MATCH_FUNCTIONS } from "../functions/matches.js";
 import { NEW_LIST_FUNCTIONS } from "../functions/newLists.js";
@@ -15,14 +16,16 @@ import { REARRANGING_FUNCTIONS } from "../functions/rearrangedLists.js";
 import { STRUCT_FUNCTIONS } from "../functions/structs.js";
 import { TEXT_FUNCTIONS } from "../functions/text.js";
 import { TIME_FUNCTIONS } from "../functions/times.js";
+import { VECTOR_FUNCTIONS } from "../functions/vectors.js";
 import { VOLATILE_FUNCTIONS } from "../functions/volatile.js";
 import { coalesce, extreme, listKernel, nullIf } from "../kernels/choice.js";
 import type { CallSyntax } from "../parse/syntax.js";
 import type { ValueKernel } from "../values/operands.js";
 import { columnOfScalars, type Scalar, scalarOf } from "../values/scalars.js";
-import { BOOL, listTypeOf, NULL, type ValueType } from "../values/types.js";
-import { arrowTypeNamed } from "./arrowNames.js";
+import { BOOL, listTypeOf, NULL, STRING, type ValueType } from "../values/types.js";
+import { arrowNameOf, arrowTypeNamed } from "./arrowNames.js";
 import { unitedType } from "./coercion.js";
+import { scalarConstant } from "./constants.js";
 import type { BoundNodes, Place } from "./nodes.js";
 
 const FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
@@ -37,6 +40,8 @@ const FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
     REARRANGING_FUNCTIONS,
     NEW_LIST_FUNCTIONS,
     STRUCT_FUNCTIONS,
+    LIST_SHAPE_FUNCTIONS,
+    VECTOR_FUNCTIONS,
     FORMATTED_TIME_FUNCTIONS,
     VOLATILE_FUNCTIONS,
   ].flatMap(Object.entries),
@@ -89,6 +94,10 @@ export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly 
       const type = typeof text === "string" ? arrowTypeNamed(text) : null;
       if (type === null) throw nodes.invalid(node, `${node.name}: there is no type ${String(text)}`);
       return nodes.cast(operand, type, node.name === "arrow_try_cast", node);
+    }
+    case "arrow_typeof": {
+      if (operands.length !== 1) throw nodes.invalid(node, "arrow_typeof: 1 operand is expected");
+      return scalarConstant(STRING, arrowNameOf(operands[0].type));
     }
     case "make_array":
     case "make_list":

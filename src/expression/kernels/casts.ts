@@ -26,9 +26,9 @@ import {
   formatTime,
   formatTimeOfDay,
   instantOf,
+  localMillisOf,
   parseTime,
   parseTimeOfDay,
-  zoneOffset,
 } from "./times.js";
 
 /** The cast of an operand; null where there is none between the types. */
@@ -329,10 +329,28 @@ function toText(from: ValueType): Convert | null {
       const nanos = BigInt(1_000_000_000 / TICKS_PER_SECOND[from.unit]);
       return (value) => formatTimeOfDay(BigInt(value as number | bigint) * nanos);
     }
+    case "list": {
+      const item = from.size === null ? itemText(from.item) : null;
+      if (item === null) return null;
+      return (list) => `[${(list as readonly Scalar[]).map((value) => item(value) ?? "").join(", ")}]`;
+    }
     default:
       return null;
   }
 }
+
+/** How lists show their items: bytes as digits, nulls as nothing. */
+function itemText(type: ValueType): Convert | null {
+  if (type.kind === "null") return () => "";
+  const text =
+    type.kind === "binary" || type.kind === "fixedSizeBinary"
+      ? (value: Scalar) => hexText(value as Uint8Array)
+      : toText(type);
+  return text === null ? null : (value) => (value === null ? "" : text(value));
+}
+
+const hexText = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** As the reference prints floats: always with a point or exponent. */
 function formatFloat(value: number, bits: 16 | 32 | 64): string {
@@ -426,7 +444,7 @@ function nanosReader(
       const local = (nanos: bigint): bigint => {
         if (from.timezone === null) return nanos;
         const ms = floorDivide(nanos, 1_000_000n);
-        return nanos + (BigInt(localMillis(Number(ms), from.timezone)) - ms) * 1_000_000n;
+        return nanos + (BigInt(localMillisOf(Number(ms), from.timezone)) - ms) * 1_000_000n;
       };
       return (value) => {
         const nanos = (value as bigint) * perTick;
@@ -449,8 +467,4 @@ function nanosReader(
     default:
       return null;
   }
-}
-
-function localMillis(utcMillis: number, zone: string): number {
-  return utcMillis + zoneOffset(zone, utcMillis);
 }
