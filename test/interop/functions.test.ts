@@ -253,6 +253,21 @@ const EXPRESSIONS = [
     "make_array(l, l)",
     "make_array(s, t)",
   ),
+  ...each(
+    ["array_intersect(?)"],
+    ...[
+      "make_array(-1, 1), make_array(1, 0, -1)",
+      "make_array(2, 1, -1, 3), make_array(-1, 1)",
+      "make_array(i, 1), make_array(5, i, 1, 7)",
+    ],
+    ...["make_array(-1, 1), make_array(1, -1)", "make_array(1, null, -1), make_array(-1, null)"],
+  ),
+  ...each(
+    ["cast(cast(? as decimal(38, 4)) as double)"],
+    "'6148914691236517205'",
+    "'-0.1'",
+    "'9007199254740993.5'",
+  ),
   ...["l || l", "l || 5", "i || l", "'x' || l || 'y'", "cast(l as string)", "cast(make_array(l) as string)"],
   ...["cast(struct(i) as string)", "make_array(i > 2) || s"],
   ...["cot(f)", "cot(i)", "date_part('isodow', ts)", "date_part('dow', ts)"],

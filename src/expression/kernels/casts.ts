@@ -203,7 +203,8 @@ function toNumber(from: ValueType, to: Extract<PlainType, { kind: "int" | "float
       };
     case "decimal": {
       return to.kind === "float"
-        ? (value) => Number(decimalText(value as bigint, from.scale))
+        ? // Both rounded before they are divided, as the reference does it.
+          (value) => Number(value as bigint) / 10 ** from.scale
         : (value) => within(rescale(value as bigint, from.scale, 0));
     }
     case "string":
