@@ -11,8 +11,8 @@ import type { FilterParameters } from "../namespace/queries.js";
 import { Binder } from "./bind/bind.js";
 import { Names } from "./bind/names.js";
 import { type Expression, isExpression } from "./build.js";
-import { type Bound, type Condition, stepsOf } from "./evaluate/bound.js";
-import { conditionOf } from "./evaluate/condition.js";
+import { type Bound, type Condition, type Effort, effortOf } from "./evaluate/bound.js";
+import { conditionInSteps } from "./evaluate/condition.js";
 import { countInSteps, evaluate, selectInSteps, selectRows } from "./evaluate/evaluate.js";
 import { parseInSteps } from "./parse/parse.js";
 import type { Syntax } from "./parse/syntax.js";
@@ -29,16 +29,16 @@ export class BoundExpression {
   readonly paths: readonly (readonly string[])[];
   /** Types of the columns that it needs, in their order. */
   readonly inputTypes: readonly ValueType[];
-  /** Number of its parts. A batch takes time in proportion to this and to its rows. */
-  readonly size: number;
+  /** A batch takes time in proportion to this and to its rows. */
+  readonly effort: Effort;
   readonly #node: Bound;
 
   /** @internal */
-  constructor(node: Bound, paths: readonly (readonly string[])[], inputTypes: readonly ValueType[]) {
+  constructor(node: Bound, effort: Effort, { paths, types }: Pick<Names, "paths" | "types">) {
     this.type = node.type;
     this.paths = paths;
-    this.size = stepsOf(node);
-    this.inputTypes = inputTypes;
+    this.effort = effort;
+    this.inputTypes = types;
     this.#node = node;
   }
 
@@ -48,8 +48,8 @@ export class BoundExpression {
   }
 
   /** What it says about columns, if it is a condition; the columns by their places in {@link paths}. */
-  get condition(): Condition {
-    return conditionOf(this.#node);
+  condition(): Steps<Condition> {
+    return conditionInSteps(this.#node);
   }
 
   /** Whether it is the same for all rows. */
@@ -141,7 +141,8 @@ function* bound(
   const names = new Names(fields);
   const binder = new Binder({ label, text: typeof input === "string" ? input : null }, names, parameters);
   const syntax = yield* syntaxOf(input, label);
-  return new BoundExpression(yield* bind(binder, syntax), names.paths, names.types);
+  const node = yield* bind(binder, syntax);
+  return new BoundExpression(node, yield* effortOf(node), names);
 }
 
 /** A constant, with the type that SQL gives it. */
@@ -168,7 +169,7 @@ export function* bindNewColumn(
   if (!namesColumn(syntax)) return null;
   const names = new Names(fields);
   const node = yield* new Binder({ label, text }, names, {}).expression(syntax);
-  return new BoundExpression(node, names.paths, names.types);
+  return new BoundExpression(node, yield* effortOf(node), names);
 }
 
 function* parseShort(text: string, label: string): Steps<Syntax> {

@@ -90,7 +90,7 @@ it("long ones are bound and computed as one", () => {
     [many.map((value) => `small = ${value}`).join(" or "), [3, 4, 5, 6, 7]],
   ] as const) {
     const filter = atOnce(bindFilter(text, {}, fields, "filter"));
-    expect(filter.size).toBeLessThan(40);
+    expect(filter.effort.size).toBeLessThan(40);
     expect(Array.from(filter.select([column], ROWS) ?? values)).toEqual(rows);
   }
 });

@@ -107,6 +107,35 @@ it("are refused while rows lie in the log, or in a generation", async () => {
   await expectRefusals("buffered");
 });
 
+it("tell what versions and fragments have, as the reference does, of which buffered rows are no part", async () => {
+  const table = await makeTable("told");
+  await table.createIndex("v");
+  await upsert(table, [2, "B"], [4, "d"]);
+  const id = ["told"];
+  for (const isClosed of [false, true]) {
+    if (isClosed) await table.closeLsmWriters();
+    expect(await namespace.tableExists({ id })).toBeUndefined();
+    const { indexes } = await namespace.listTableIndices({ id });
+    const [theirs, ...others] = await table.listIndices();
+    expect(others).toEqual([]);
+    expect(indexes.map(({ indexName, indexUuid }) => [indexName, indexUuid])).toEqual([
+      [theirs.name, theirs.indexUuid],
+    ]);
+    expect(indexes[0].numIndexedRows).toBe(theirs.numIndexedRows);
+    expect(await namespace.getTableStats({ id })).toEqual(await table.stats());
+    const { version } = await namespace.describeTableVersion({ id });
+    expect(version.version).toBe(await table.version());
+    const { versions } = await namespace.listTableVersions({ id });
+    expect(versions.map((each) => each.version)).toEqual(
+      (await table.listVersions()).map((each) => each.version),
+    );
+    // What an index covers is told of all rows of a table: these are not known.
+    await expect(namespace.describeTableIndexStats({ id, indexName: "v_idx" })).rejects.toThrow(
+      UnsupportedError,
+    );
+  }
+});
+
 it("give the rows of a version from before, and of one after the log was given up", async () => {
   const table = await makeTable("given-up");
   await upsert(table, [2, "B"]);

@@ -70,7 +70,10 @@ async function addByThem(table: string, expression: string): Promise<boolean> {
   }
 }
 
-/** Type and values of a column; zeros and NaN without sign. */
+/**
+ * Type and values of a column; zeros and NaN without sign. Some functions of the reference keep a dictionary, where ours
+ * give plain values.
+ */
 function shown(rows: Table): string {
   const column = rows.getChild("x");
   const values = Array.from(column ?? [], (value) =>
@@ -78,7 +81,8 @@ function shown(rows: Table): string {
       typeof part === "bigint" || Number.isNaN(part) ? String(part) : Object.is(part, -0) ? 0 : part,
     ),
   );
-  return `${column?.type}: ${values.join()}`;
+  const type = `${column?.type}`.replace(/^Dictionary<\w+, (\w+)>$/, "$1");
+  return `${type}: ${values.join()}`;
 }
 
 async function read(table: string): Promise<string> {

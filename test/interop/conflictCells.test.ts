@@ -24,8 +24,10 @@ import {
 } from "../../src/format/table.js";
 import { type ConflictVerdict, TransactionConflictError } from "../../src/table/commit/conflict.js";
 import { newTransaction } from "../../src/table/commit/transaction.js";
+import { hasStableRowIds } from "../../src/table/versions/flags.js";
 import type { ManifestFile } from "../../src/table/versions/manifest.js";
 import { indicesOf } from "../../src/table/versions/versionContent.js";
+import { someOf } from "../support/effort.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { commitPlannedOn, latestFile, openEnvironment } from "../table/support.js";
 
@@ -49,9 +51,20 @@ interface Change {
 const rows = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => ({ id: from + index, name: `row ${from + index}` }));
 
-/** Rows once more: data files may be named by several fragments. */
-const again = ({ base }: Fixture, id = 0): DataFragment =>
+/** Rows once more, as new ones: data files may be named by several fragments. */
+const again = ({ base }: Fixture): DataFragment =>
+  DataFragment.create({ ...base.manifest.fragments[0], ...NO_IDS, id: 0, deletionFile: undefined });
+
+/** The same rows in another place, with the ids that they have. */
+const movedAway = ({ base }: Fixture, id = 0): DataFragment =>
   DataFragment.create({ ...base.manifest.fragments[0], id, deletionFile: undefined });
+
+/** The commit gives ids to rows that come without. */
+const NO_IDS = {
+  inlineRowIds: undefined,
+  inlineLastUpdatedAtVersions: undefined,
+  inlineCreatedAtVersions: undefined,
+};
 
 const metadataOf = (fieldId: number) =>
   UpdateConfig.create({
@@ -95,7 +108,7 @@ const CHANGES = {
       newTransaction(
         versionOf(fixture),
         "update",
-        Update.create({ removedFragmentIds: [0], newFragments: [again(fixture)] }),
+        Update.create({ removedFragmentIds: [0], newFragments: [movedAway(fixture)] }),
       ),
     reference: (table) => table.update({ where: "id < 5", values: { name: "changed" } }),
     isRepeated: true,
@@ -107,7 +120,7 @@ const CHANGES = {
         "update",
         Update.create({
           removedFragmentIds: [0],
-          newFragments: [again(fixture)],
+          newFragments: [movedAway(fixture)],
           fieldsForPreservingFragBitmap: fixture.base.manifest.fields.map(({ id }) => id),
         }),
       ),
@@ -141,7 +154,7 @@ const CHANGES = {
   "compaction with fragment 0": {
     ours: (fixture) => {
       const { fragments } = fixture.base.manifest;
-      const groups = [{ oldFragments: [fragments[0]], newFragments: [again(fixture, 50)] }];
+      const groups = [{ oldFragments: [fragments[0]], newFragments: [movedAway(fixture, 50)] }];
       return newTransaction(versionOf(fixture), "rewrite", Rewrite.create({ groups }));
     },
     reference: (table) => table.optimize(),
@@ -298,10 +311,11 @@ const CELLS: readonly (readonly [mine: Name, other: Name, verdict: ConflictVerdi
   ["metadata of field 0", "merge that updates rows in fragment 0", "ok"],
 ];
 
-async function makeFixture(): Promise<Fixture> {
+async function makeFixture(hasStableIds: boolean): Promise<Fixture> {
   const uri = await makeTempDir();
   const connection = await connect(uri);
-  const table = await connection.createTable("t", rows(0, 20));
+  const storageOptions = { new_table_enable_stable_row_ids: String(hasStableIds) };
+  const table = await connection.createTable("t", rows(0, 20), { storageOptions });
   await table.add(rows(20, 20));
   await table.add(rows(40, 20));
   await table.createIndex("id");
@@ -312,7 +326,9 @@ async function makeFixture(): Promise<Fixture> {
   await table.dropIndex("name_idx");
   connection.close();
   const indices = new Map(indicesOf(indexed).map((index) => [index.name, index]));
-  return { uri, root, base: await latestFile(root), indices };
+  const base = await latestFile(root);
+  expect(hasStableRowIds(base.manifest)).toBe(hasStableIds);
+  return { uri, root, base, indices };
 }
 
 const commitOurs = (fixture: Fixture, change: Change) =>
@@ -328,25 +344,28 @@ async function withHandle<T>(fixture: Fixture, work: (table: Table) => Promise<T
   }
 }
 
-/** Both engines see the same number of rows of the latest version, and can read them all. */
+interface Row {
+  readonly id: unknown;
+  readonly name: unknown;
+  readonly _rowid: unknown;
+}
+
+/** Both engines see the same rows of the latest version, by the same ids. */
 async function expectAgreement({ uri }: Fixture): Promise<void> {
   const namespace = new DirectoryNamespace({ root: uri });
-  const ours = await (await namespace.queryTable({ id: ["t"] })).toArrow();
+  const ours = await (await namespace.queryTable({ id: ["t"], withRowId: true })).toArrow();
   await namespace.close();
   const connection = await connect(uri);
   const table = await connection.openTable("t");
-  const theirs = await table.query().toArray();
+  const theirs = await table.query().withRowId().toArray();
   connection.close();
   expect(ours.numRows).toBe(theirs.length);
   expect(ours.schema.names).toEqual(
     theirs.length === 0 ? ours.schema.names : Object.keys(theirs[0].toJSON()),
   );
-  expect(
-    ours
-      .toArray()
-      .map((row) => Number(row.id))
-      .sort(),
-  ).toEqual(theirs.map((row) => Number(row.id)).sort());
+  const shown = (list: readonly Row[]): string[] =>
+    list.map(({ id, name, _rowid }) => `${id} ${name} ${_rowid}`).sort();
+  expect(shown(ours.toArray())).toEqual(shown(theirs));
 }
 
 async function expectVerdict(fixture: Fixture, mine: Change, verdict: ConflictVerdict): Promise<void> {
@@ -366,24 +385,33 @@ async function expectVerdict(fixture: Fixture, mine: Change, verdict: ConflictVe
   await expectAgreement(fixture);
 }
 
-describe.each(CELLS)("%s over %s: %s", (mineName, otherName, verdict) => {
-  const mine: Change = CHANGES[mineName];
-  const other: Change = CHANGES[otherName];
+/** Of the cells, those that a kind of table is tried with. */
+const TABLES = [
+  { title: "", hasStableIds: false, cells: CELLS },
+  { title: ", rows with stable ids", hasStableIds: true, cells: someOf(CELLS, 3) },
+] as const;
 
+describe.each(TABLES)("a change$title", ({ hasStableIds, cells }) => {
+  describe.each(cells)("%s over %s: %s", (mineName, otherName, verdict) => {
+    cell(CHANGES[mineName], CHANGES[otherName], verdict, () => makeFixture(hasStableIds));
+  });
+});
+
+function cell(mine: Change, other: Change, verdict: ConflictVerdict, make: () => Promise<Fixture>): void {
   it("ours over ours", async () => {
-    const fixture = await makeFixture();
+    const fixture = await make();
     await commitOurs(fixture, other);
     await expectVerdict(fixture, mine, verdict);
   });
 
   it.skipIf(other.reference === null)("ours over the reference's", async () => {
-    const fixture = await makeFixture();
+    const fixture = await make();
     await withHandle(fixture, async (table) => other.reference?.(table));
     await expectVerdict(fixture, mine, verdict);
   });
 
   it.skipIf(mine.reference === null)("the reference's over ours", async () => {
-    const fixture = await makeFixture();
+    const fixture = await make();
     const outcome = await withHandle(fixture, async (table) => {
       await commitOurs(fixture, other);
       return mine.reference?.(table).then(
@@ -395,4 +423,4 @@ describe.each(CELLS)("%s over %s: %s", (mineName, otherName, verdict) => {
     else expect(outcome).toMatch(verdict === "retryable" ? /[Rr]etryable|preempted/ : /incompatible/);
     await expectAgreement(fixture);
   });
-});
+}

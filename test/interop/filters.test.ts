@@ -65,6 +65,20 @@ async function makeTable(name: string, seed: number, fileVersion: string): Promi
   return connection.openTable(name);
 }
 
+/**
+ * Whether two lists of values of one column stand in a filter, and one of them holds a null: the reference makes one list
+ * of both, and forgets that of the null nothing is known.
+ */
+function hasListsToMerge(filter: string): boolean {
+  const lists = [...filter.matchAll(/(\S+) (?:not )?in \(([^)]*)\)/g)];
+  const nullable = lists
+    .filter(([, , items]) => /\bnull\b/.test(items))
+    .map(([, column]) => column.replace(/^\(+/, ""));
+  return nullable.some(
+    (column) => lists.filter(([, other]) => other.replace(/^\(+/, "") === column).length > 1,
+  );
+}
+
 it.each(
   Array.from({ length: TABLES }, (_, index) => index),
 )("select the same rows of table %i", async (index) => {
@@ -73,6 +87,7 @@ it.each(
   let answered = 0;
   await fc.assert(
     fc.asyncProperty(filterTexts, async (filter) => {
+      fc.pre(!hasListsToMerge(filter));
       const ours = await byUs(name, filter);
       expect(ours, filter).toBe(await byThem(table, filter));
       if (ours !== null) answered++;
@@ -113,6 +128,11 @@ describe("differ on purpose", () => {
     ["d32 + 1 > d32", "theirs", "days are not added to dates"],
     ["digest(s, 'blake3') = x'00'", "theirs", "functions that are not supported"],
     ["-f32 < 0 and f32 > 1000", "both", "NaN has one sign, and is greater than all numbers"],
+    [
+      "i8 not in (null, 2) and not (i8 not in (0, null))",
+      "both",
+      "beside a null in its list, no value is known not to be in it",
+    ],
     ["round(f32) = abs(round(f32))", "both", "zeros are equal, whatever their sign"],
   ];
 

@@ -1,7 +1,9 @@
 /** Types by the names that Arrow gives them: `Int32`, `Timestamp(Second, None)`, `List(Utf8)`. */
 
 import type { TimeUnit } from "../../arrow/types/type.js";
+import { InternalError } from "../../errors.js";
 import {
+  areSame,
   BINARY,
   BOOL,
   FLOAT32,
@@ -11,6 +13,7 @@ import {
   NULL,
   STRING,
   timestamp,
+  typeName,
   type ValueType,
 } from "../values/types.js";
 
@@ -45,6 +48,37 @@ const UNITS: ReadonlyMap<string, TimeUnit> = new Map([
 ]);
 const MAX_NESTING = 16;
 
+/** The name that Arrow gives a type. Dictionaries are named as their values are. */
+export function arrowNameOf(type: ValueType): string {
+  switch (type.kind) {
+    case "timestamp": {
+      const unit = SHORT_UNITS[type.unit];
+      return type.timezone === null ? `Timestamp(${unit})` : `Timestamp(${unit}, "${type.timezone}")`;
+    }
+    case "time":
+      return `${type.unit === "s" || type.unit === "ms" ? "Time32" : "Time64"}(${SHORT_UNITS[type.unit]})`;
+    case "duration":
+      return `Duration(${SHORT_UNITS[type.unit]})`;
+    case "fixedSizeBinary":
+      return `FixedSizeBinary(${type.bytes})`;
+    case "decimal":
+      return `Decimal${type.bits}(${type.precision}, ${type.scale})`;
+    case "list": {
+      const item = arrowNameOf(type.item);
+      if (type.size !== null) return `FixedSizeList(${type.size} x ${item})`;
+      return `${type.large ? "LargeList" : "List"}(${item})`;
+    }
+    case "struct":
+      return `Struct(${type.members.map(({ name, type: own }) => `"${name}": ${arrowNameOf(own)}`).join(", ")})`;
+    case "other":
+      return type.name;
+  }
+  for (const [name, plain] of PLAIN) if (areSame(plain, type)) return name;
+  throw new InternalError(`no name of Arrow for ${typeName(type)}`);
+}
+
+const SHORT_UNITS: Readonly<Record<TimeUnit, string>> = { s: "s", ms: "ms", us: "µs", ns: "ns" };
+
 /** Null for a text that names no type which values can be cast to. */
 export function arrowTypeNamed(text: string, depth = 0): ValueType | null {
   const name = text.trim();
@@ -64,7 +98,7 @@ export function arrowTypeNamed(text: string, depth = 0): ValueType | null {
     case "Timestamp": {
       if (unit === undefined) return null;
       if (second === "None" || second === "") return timestamp(unit, null);
-      const zone = /^(?:Some\()?"([^":]+)"\)?$/.exec(second)?.[1];
+      const zone = /^(?:Some\()?"([^"]+)"\)?$/.exec(second)?.[1];
       return zone === undefined ? null : timestamp(unit, zone);
     }
     case "Time32":

@@ -30,12 +30,13 @@ import {
   typeName,
   type ValueType,
 } from "../values/types.js";
-import { applied, boundList, called } from "./calls.js";
+import { applied, boundList, called, checkOperandCount } from "./calls.js";
 import { unitedType, wholeType } from "./coercion.js";
 import { compared, distinctness } from "./comparisons.js";
 import { computed, negated } from "./computed.js";
 import { numberConstant, scalarConstant } from "./constants.js";
 import { listed, literalList } from "./inList.js";
+import { moved } from "./intervals.js";
 import { likeCondition } from "./likeCondition.js";
 import { MergedTests } from "./mergedTests.js";
 import type { Names } from "./names.js";
@@ -123,7 +124,16 @@ export class Binder {
         const operand = this.#nodes.condition(yield* this.#bind(node.operand), node.operand);
         return this.#not(node, operand);
       }
+      case "interval":
+        throw this.#nodes.unsupported(node, "an interval that is not added to an instant or a day");
       case "arithmetic":
+        if (node.right.kind === "interval" && (node.operator === "+" || node.operator === "-")) {
+          const sign = node.operator === "+" ? 1 : -1;
+          return moved(this.#nodes, node, yield* this.#bind(node.left), node.right.text, sign);
+        }
+        if (node.left.kind === "interval" && node.operator === "+") {
+          return moved(this.#nodes, node, yield* this.#bind(node.right), node.left.text, 1);
+        }
         return computed(
           this.#nodes,
           node,
@@ -177,6 +187,7 @@ export class Binder {
       case "case":
         return yield* this.#case(node);
       case "call":
+        checkOperandCount(this.#nodes, node);
         return yield* called(this.#nodes, node, yield* this.#bindAll(node.operands));
       case "subscript": {
         const operand = yield* this.#bind(node.operand);
@@ -291,7 +302,9 @@ export class Binder {
     }
     const text = scalarOf(pattern.column, pattern.type);
     if (text === null) return nullOf(BOOL);
-    const kernel = likeKernel(text as string, escaping ?? "\\", ignoresCase, isNegated);
+    const kernel = this.#nodes.make(node, () =>
+      likeKernel(text as string, escaping ?? "\\", ignoresCase, isNegated),
+    );
     const like = this.#nodes.call(node, [operand], BOOL, kernel);
     if (ignoresCase) return like;
     const condition = likeCondition(operand, text as string, escaping ?? "\\");

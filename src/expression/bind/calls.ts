@@ -7,6 +7,7 @@ import { COMPARED_TEXT_FUNCTIONS } from "../functions/comparedTexts.js";
 import { DIGEST_FUNCTIONS } from "../functions/digests.js";
 import type { FunctionDefinition } from "../functions/form.js";
 import { FORMATTED_TIME_FUNCTIONS } from "../functions/formattedTimes.js";
+import { LIST_SHAPE_FUNCTIONS } from "../functions/listShapes.js";
 import { LIST_FUNCTIONS } from "../functions/lists.js";
 import { MATCH_FUNCTIONS } from "../functions/matches.js";
 import { NEW_LIST_FUNCTIONS } from "../functions/newLists.js";
@@ -15,14 +16,16 @@ import { REARRANGING_FUNCTIONS } from "../functions/rearrangedLists.js";
 import { STRUCT_FUNCTIONS } from "../functions/structs.js";
 import { TEXT_FUNCTIONS } from "../functions/text.js";
 import { TIME_FUNCTIONS } from "../functions/times.js";
+import { VECTOR_FUNCTIONS } from "../functions/vectors.js";
 import { VOLATILE_FUNCTIONS } from "../functions/volatile.js";
 import { coalesce, extreme, listKernel, nullIf } from "../kernels/choice.js";
 import type { CallSyntax } from "../parse/syntax.js";
 import type { ValueKernel } from "../values/operands.js";
 import { columnOfScalars, type Scalar, scalarOf } from "../values/scalars.js";
-import { BOOL, listTypeOf, NULL, type ValueType } from "../values/types.js";
-import { arrowTypeNamed } from "./arrowNames.js";
+import { BOOL, listTypeOf, NULL, STRING, type ValueType } from "../values/types.js";
+import { arrowNameOf, arrowTypeNamed } from "./arrowNames.js";
 import { unitedType } from "./coercion.js";
+import { scalarConstant } from "./constants.js";
 import type { BoundNodes, Place } from "./nodes.js";
 
 const FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
@@ -37,10 +40,24 @@ const FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
     REARRANGING_FUNCTIONS,
     NEW_LIST_FUNCTIONS,
     STRUCT_FUNCTIONS,
+    LIST_SHAPE_FUNCTIONS,
+    VECTOR_FUNCTIONS,
     FORMATTED_TIME_FUNCTIONS,
     VOLATILE_FUNCTIONS,
   ].flatMap(Object.entries),
 );
+
+/** Maximum operands of a function, and items of a list that are no constants: a row's are computed at once. */
+const MAX_OPERANDS = 1024;
+/** Functions whose operands may be the constant items of a long list. */
+const LIST_MAKERS: ReadonlySet<string> = new Set(["make_array", "make_list"]);
+
+/** @throws InvalidInputError before so many operands are bound */
+export function checkOperandCount(nodes: BoundNodes, node: CallSyntax): void {
+  if (node.operands.length > MAX_OPERANDS && !LIST_MAKERS.has(node.name)) {
+    throw nodes.invalid(node, `${node.name}: more than ${MAX_OPERANDS} operands`);
+  }
+}
 
 export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly Bound[]): Steps<Bound> {
   const { name } = node;
@@ -78,6 +95,10 @@ export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly 
       if (type === null) throw nodes.invalid(node, `${node.name}: there is no type ${String(text)}`);
       return nodes.cast(operand, type, node.name === "arrow_try_cast", node);
     }
+    case "arrow_typeof": {
+      if (operands.length !== 1) throw nodes.invalid(node, "arrow_typeof: 1 operand is expected");
+      return scalarConstant(STRING, arrowNameOf(operands[0].type));
+    }
     case "make_array":
     case "make_list":
       return yield* boundList(nodes, node, operands);
@@ -103,15 +124,8 @@ export function* applied(
     if (pace.isStep()) yield;
     constants.push(operand.kind === "constant" ? scalarOf(operand.column, operand.type) : undefined);
   }
-  let form: ReturnType<FunctionDefinition>;
-  try {
-    form = definition(
-      operands.map((operand) => operand.type),
-      constants,
-    );
-  } catch (error) {
-    throw nodes.located(error, node);
-  }
+  const types = operands.map((operand) => operand.type);
+  const form = nodes.make(node, () => definition(types, constants));
   if (typeof form === "string") throw nodes.invalid(node, `${name}: ${form}`);
   const { type, kernel, isStrict = true, isVolatile, nullKernel } = form;
   const wanted = form.operands;
@@ -154,6 +168,9 @@ export function* boundList(nodes: BoundNodes, node: Place, items: readonly Bound
   const values = yield* nodes.constantsOf(cast, item);
   if (values !== null) {
     return constantOf(listTypeOf(item), columnOfScalars(listTypeOf(item), [values]));
+  }
+  if (items.length > MAX_OPERANDS) {
+    throw nodes.invalid(node, `a list of more than ${MAX_OPERANDS} items that are no constants`);
   }
   return nodes.call(node, cast, listTypeOf(item), listKernel(item), false);
 }

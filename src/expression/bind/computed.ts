@@ -41,9 +41,8 @@ export function computed(
   const { operator } = node;
   const [left, right] = isDirect ? withLiteral(nodes, node, given) : given;
   if (operator === "||") {
-    if (left.type.kind === "list" || right.type.kind === "list") {
-      throw nodes.unsupported(node, "|| of lists");
-    }
+    const kinds = [left.type.kind, right.type.kind];
+    if (kinds.includes("list") && !kinds.includes("string")) throw noArithmetic(nodes, node, left, right);
     const operands = [left, right].map((operand) => nodes.cast(operand, STRING, false, node));
     return nodes.call(node, operands, STRING, concatenation);
   }

@@ -59,7 +59,7 @@ export function* listed(
   items = yield* nodes.castAll(items, type, node);
   const values = yield* nodes.constantsOf(items, type);
   if (values !== null) {
-    return member(nodes, node, subject, columnOfScalars(type, values), values.includes(null));
+    return yield* member(nodes, node, subject, values);
   }
   const equal: Bound[] = [];
   for (const item of items) {
@@ -72,9 +72,14 @@ export function* listed(
     : any;
 }
 
-function member(nodes: BoundNodes, node: In, subject: Bound, items: Column, hasNull: boolean): Bound {
+function* member(nodes: BoundNodes, node: In, subject: Bound, values: readonly Scalar[]): Steps<Bound> {
   const { type } = subject;
-  const bound = nodes.call(node, [subject], BOOL, membership(items, type, hasNull, node.isNegated));
+  const hasNull = values.includes(null);
+  const items = columnOfScalars(type, values);
+  if (values.length > LITERALS) yield;
+  const kernel = membership(items, type, hasNull, node.isNegated);
+  if (values.length > LITERALS) yield;
+  const bound = nodes.call(node, [subject], BOOL, kernel);
   return withCondition(bound, memberCondition(subject, items, hasNull, node.isNegated));
 }
 
@@ -116,7 +121,7 @@ export function* literalList(
     }
     values[index] = value;
   }
-  return member(nodes, node, operand, columnOfScalars(type, values), false);
+  return yield* member(nodes, node, operand, values);
 }
 
 /** The value of a literal in the type of a column; absent where it has none at once. */

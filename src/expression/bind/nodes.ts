@@ -97,15 +97,22 @@ export class BoundNodes {
   /** A node; its value where it depends on no row. */
   folded(bound: Bound, node: Place = { at: -1 }): Bound {
     if (!isFoldable(bound)) return bound;
+    return this.make(node, () =>
+      constantOf(bound.type, oneOf(evaluate(bound, { columns: [], rowCount: 1 }), 0)),
+    );
+  }
+
+  /** What `make` makes; its errors carry the place of the expression. */
+  make<Made>(node: Place, make: () => Made): Made {
     try {
-      return constantOf(bound.type, oneOf(evaluate(bound, { columns: [], rowCount: 1 }), 0));
+      return make();
     } catch (error) {
-      throw this.located(error, node);
+      throw this.#located(error, node);
     }
   }
 
   /** An error of a kernel, with the place of the expression. */
-  located(error: unknown, node: Place): unknown {
+  #located(error: unknown, node: Place): unknown {
     if (!(error instanceof InvalidInputError)) return error;
     return new InvalidInputError(problemText(this.source, node.at, error.message), { cause: error });
   }

@@ -1,6 +1,7 @@
 /** Expressions whose names and types are known: what evaluation runs. */
 
 import type { Column } from "../../arrow/columns/column.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import type { ValueKernel } from "../values/operands.js";
 import { isNullConstant, nullsOf } from "../values/scalars.js";
 import { BOOL, type ValueType } from "../values/types.js";
@@ -106,14 +107,26 @@ export const logic = (kind: "and" | "or", operands: readonly Bound[]): BoundLogi
   operands,
 });
 
-/** Number of steps that an expression takes per batch. */
-export function stepsOf(root: Bound): number {
-  let steps = 0;
+/** How much is computed for each row. */
+export interface Effort {
+  /** Number of the parts of an expression. */
+  readonly size: number;
+  /** Most operands of one of its calls whose values are of no fixed size: texts, lists. */
+  readonly widest: number;
+}
+
+export function* effortOf(root: Bound): Steps<Effort> {
+  const pace = new Pace(PARTS);
+  let size = 0;
+  let widest = 0;
   const stack: Bound[] = [root];
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
-    steps++;
+    size++;
+    if (pace.isStep()) yield;
     if (node.kind === "call" || node.kind === "and" || node.kind === "or") {
       for (const operand of node.operands) stack.push(operand);
+      if (node.kind === "call" && UNSIZED.has(node.type.kind))
+        widest = Math.max(widest, node.operands.length);
     } else if (node.kind === "nullTest") {
       stack.push(node.operand);
     } else if (node.kind === "case") {
@@ -121,5 +134,9 @@ export function stepsOf(root: Bound): number {
       stack.push(node.otherwise);
     }
   }
-  return steps;
+  return { size, widest };
 }
+
+/** Parts from one step to the next. */
+const PARTS = 1024;
+const UNSIZED: ReadonlySet<ValueType["kind"]> = new Set(["string", "binary", "list", "struct"]);

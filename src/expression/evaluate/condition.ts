@@ -5,6 +5,7 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import type { Bound, ColumnTest, Condition } from "./bound.js";
 
 export const UNKNOWN_CONDITION: Condition = { kind: "unknown" };
@@ -30,6 +31,20 @@ export function conditionOf(node: Bound): Condition {
       return UNKNOWN_CONDITION;
   }
 }
+
+/** The same in steps, for expressions of many parts. */
+export function* conditionInSteps(node: Bound, pace = new Pace(PARTS)): Steps<Condition> {
+  if (node.kind !== "and" && node.kind !== "or") return conditionOf(node);
+  const parts: Condition[] = [];
+  for (const operand of node.operands) {
+    if (pace.isStep()) yield;
+    parts.push(yield* conditionInSteps(operand, pace));
+  }
+  return { kind: node.kind, parts };
+}
+
+/** Parts from one step to the next. */
+const PARTS = 1024;
 
 const TRUE: Column = { kind: "bits", length: 1, validity: null, bits: Uint8Array.of(1), bitOffset: 0 };
 

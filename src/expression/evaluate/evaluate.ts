@@ -8,17 +8,19 @@ import type { Column, DictionaryColumn, Validity } from "../../arrow/columns/col
 import { dictionaryValidity, readIndices } from "../../arrow/columns/dictionaries.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { bothValid, isValid } from "../../arrow/columns/validity.js";
-import { atOnce } from "../../async/eventLoop.js";
+import { atOnce, Pace, type Steps } from "../../async/eventLoop.js";
 import { countOnes, positionsOfOnes } from "../../bytes/bits.js";
 import { pick } from "../kernels/choice.js";
 import { Combination, nullTest, truesOf } from "../kernels/logic.js";
 import { takeBounded } from "../values/boundedTake.js";
 import { type Operand, plainColumn } from "../values/operands.js";
 import { nullsOf } from "../values/scalars.js";
-import type { Bound, BoundCall, BoundCase } from "./bound.js";
+import type { Bound, BoundCall, BoundCase, ColumnReference, Constant } from "./bound.js";
 
 /** Operands of an AND or OR from one step to the next. */
 const STEP_OPERANDS = 64;
+/** Branches of a CASE from one step to the next. */
+const STEP_BRANCHES = 16;
 
 /** Bytes of a constant that is given for each row. Offsets have 32 bits. */
 const MAX_REPEATED = 2 ** 31 - 1;
@@ -41,51 +43,57 @@ export function selectRows(condition: Bound, inputs: Inputs): Uint32Array | null
 }
 
 /** The same; there is a step after some operands of each AND and OR that the condition is made of. */
-export function* selectInSteps(condition: Bound, inputs: Inputs): Generator<void, Uint32Array | null> {
+export function* selectInSteps(condition: Bound, inputs: Inputs): Steps<Uint32Array | null> {
   const { rowCount } = inputs;
   return positionsOfOnes(truesOf(yield* runInSteps(condition, inputs), rowCount), rowCount);
 }
 
 /** The number of these rows. */
-export function* countInSteps(condition: Bound, inputs: Inputs): Generator<void, number> {
+export function* countInSteps(condition: Bound, inputs: Inputs): Steps<number> {
   return countOnes(truesOf(yield* runInSteps(condition, inputs), inputs.rowCount), 0, inputs.rowCount);
 }
 
-function* runInSteps(node: Bound, inputs: Inputs): Generator<void, Operand> {
-  if (node.kind !== "and" && node.kind !== "or") return run(node, inputs);
-  const combination = new Combination(node.kind, inputs.rowCount);
-  let left = STEP_OPERANDS;
-  for (const operand of node.operands) {
-    combination.add(isLogic(operand) ? yield* runInSteps(operand, inputs) : run(operand, inputs));
-    if (combination.isDecided) break;
-    if (--left > 0) continue;
-    left = STEP_OPERANDS;
-    yield;
-  }
-  return { column: combination.column(), step: 1 };
-}
-
-const isLogic = ({ kind }: Bound): boolean => kind === "and" || kind === "or";
-
-function run(node: Bound, inputs: Inputs): Operand {
+function* runInSteps(node: Bound, inputs: Inputs): Steps<Operand> {
   switch (node.kind) {
     case "constant":
-      return { column: node.column, step: 0 };
     case "column":
-      return { column: inputs.columns[node.index], step: 1 };
-    case "call":
-      return { column: call(node, inputs), step: 1 };
+      return leaf(node, inputs);
+    case "call": {
+      const operands: Operand[] = [];
+      for (const operand of node.operands) operands.push(yield* operandInSteps(operand, inputs));
+      return { column: call(node, operands, inputs.rowCount), step: 1 };
+    }
     case "nullTest": {
-      const { column } = run(node.operand, inputs);
+      const { column } = yield* operandInSteps(node.operand, inputs);
       return { column: nullTest(validityOf(column), node.isNegated, inputs.rowCount), step: 1 };
     }
     case "case":
-      return { column: branch(node, inputs), step: 1 };
+      return { column: yield* branch(node, inputs), step: 1 };
     case "and":
-    case "or":
-      return atOnce(runInSteps(node, inputs));
+    case "or": {
+      const combination = new Combination(node.kind, inputs.rowCount);
+      const pace = new Pace(STEP_OPERANDS);
+      for (const operand of node.operands) {
+        combination.add(yield* operandInSteps(operand, inputs));
+        if (combination.isDecided) break;
+        if (pace.isStep()) yield;
+      }
+      return { column: combination.column(), step: 1 };
+    }
   }
 }
+
+/** An operand; one that has no parts takes no steps. */
+function* operandInSteps(node: Bound, inputs: Inputs): Steps<Operand> {
+  return node.kind === "constant" || node.kind === "column"
+    ? leaf(node, inputs)
+    : yield* runInSteps(node, inputs);
+}
+
+const leaf = (node: Constant | ColumnReference, { columns }: Inputs): Operand =>
+  node.kind === "constant" ? { column: node.column, step: 0 } : { column: columns[node.index], step: 1 };
+
+const run = (node: Bound, inputs: Inputs): Operand => atOnce(runInSteps(node, inputs));
 
 function validityOf(column: Column): Validity | null {
   if (column.kind === "dictionary") return dictionaryValidity(column);
@@ -93,10 +101,8 @@ function validityOf(column: Column): Validity | null {
   return { bytes: new Uint8Array((column.length + 7) >>> 3), bitOffset: 0, nullCount: column.length };
 }
 
-function call(node: BoundCall, inputs: Inputs): Column {
-  const { rowCount } = inputs;
+function call(node: BoundCall, operands: readonly Operand[], rowCount: number): Column {
   if (rowCount === 0) return nullsOf(node.type, 0);
-  const operands = node.operands.map((operand) => run(operand, inputs));
   if (!node.isStrict) return node.kernel(operands.map(plain), rowCount, null);
   const varying = operands.filter(({ step }) => step === 1);
   const [only] = varying;
@@ -155,45 +161,49 @@ function callStrictly(
 }
 
 /** Each branch sees the rows only that no branch before it took. */
-function branch(node: BoundCase, inputs: Inputs): Column {
+function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
+  const pace = new Pace(STEP_BRANCHES);
   const { rowCount } = inputs;
   const results: Operand[] = [];
   /** By row: which result it has, and where in that. */
   const chosen = new Int32Array(rowCount);
   const places = new Uint32Array(rowCount);
   let rows = Uint32Array.from({ length: rowCount }, (_, row) => row);
-  const assign = (result: Bound, taken: Uint32Array) => {
+  function* assign(result: Bound, taken: Uint32Array): Steps<void> {
     const own: Inputs =
       taken.length === rowCount
         ? inputs
         : { columns: inputs.columns.map((column) => takeColumn(column, taken)), rowCount: taken.length };
-    const { column, step } = run(result, own);
+    const { column, step } = yield* runInSteps(result, own);
     for (const [place, row] of taken.entries()) {
       chosen[row] = results.length;
       places[row] = place * step;
     }
     results.push({ column: plainColumn(column), step });
-  };
+  }
   for (const { when, result } of node.branches) {
     if (rows.length === 0) break;
+    if (pace.isStep()) yield;
     const own: Inputs =
       rows.length === rowCount
         ? inputs
         : { columns: inputs.columns.map((column) => takeColumn(column, rows)), rowCount: rows.length };
-    const selected = selectRows(when, own);
+    const selected = yield* selectInSteps(when, own);
     const taken = selected === null ? rows : selected.map((place) => rows[place]);
     if (taken.length === 0) continue;
-    assign(result, taken);
+    yield* assign(result, taken);
     const left = new Set(taken);
     rows = rows.filter((row) => !left.has(row));
   }
-  if (rows.length > 0) assign(node.otherwise, rows);
+  if (rows.length > 0) yield* assign(node.otherwise, rows);
   if (results.length === 0) return nullsOf(node.type, rowCount);
   // Every result is picked from by its own places: as operands of one step they would be read at the row's.
-  const spread = results.map(({ column }, index): Operand => {
+  const spread: Operand[] = [];
+  for (const [index, { column }] of results.entries()) {
+    if (pace.isStep()) yield;
     const indices = new Uint32Array(rowCount);
     for (let row = 0; row < rowCount; row++) if (chosen[row] === index) indices[row] = places[row];
-    return { column: takeColumn(column, indices), step: 1 };
-  });
+    spread.push({ column: takeColumn(column, indices), step: 1 });
+  }
   return pick(spread, node.type, rowCount, (row) => chosen[row]);
 }

@@ -197,9 +197,12 @@ function addDistinct(
 
 const distinct = arranging("l", (lists, items, add) => addDistinct(lists, items, add));
 const union = arranging("ll", (lists, items, add) => addDistinct(lists, items, add));
+/** In the order of the longer list, as the reference has it. */
 const intersect = arranging("ll", ([one, other], items, add) => {
-  const others = items.setOf(other);
-  addDistinct([one], items, add, (place) => others.has(place));
+  const isLonger = other.end - other.start > one.end - one.start;
+  const [longer, shorter] = isLonger ? [other, one] : [one, other];
+  const wanted = items.setOf(shorter);
+  addDistinct([longer], items, add, (place) => wanted.has(place));
 });
 const except = arranging("ll", ([one, other], items, add) => {
   const others = items.setOf(other);

@@ -293,7 +293,22 @@ const position = signature("tt", 2, INT32, ([text, wanted]) => {
   return at < 0 ? 0 : Array.from((text as string).slice(0, at)).length + 1;
 });
 
+/** CONTAINS_TOKENS(text, tokens): whether all words of the second, runs of letters and digits, are words of the first. */
+const containsTokens: FunctionDefinition = (types) => {
+  if (types.length !== 2) return operandCount(2);
+  if (!types.every(wantsText)) return textOperands;
+  const operands = [STRING, STRING];
+  const kernel = rowKernel(operands, BOOL, ([text, wanted]) => {
+    const words = new Set(wordsOf(text as string));
+    return wordsOf(wanted as string).every((word) => words.has(word));
+  });
+  return { operands, type: BOOL, kernel };
+};
+
+const wordsOf = (text: string): readonly string[] => text.match(/[\p{Alphabetic}\p{N}]+/gu) ?? [];
+
 export const TEXT_FUNCTIONS: Functions = {
+  contains_tokens: containsTokens,
   lower: mapped((text) => text.toLowerCase(), asciiCase(0x41, 0x5a)),
   upper: mapped((text) => text.toUpperCase(), asciiCase(0x61, 0x7a)),
   length: countCharacters,

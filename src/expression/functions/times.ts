@@ -196,6 +196,15 @@ function truncate(nanos: bigint, part: string): bigint {
   return BigInt(daysOf({ year, month: first, day: 1 })) * NANOS_PER_DAY;
 }
 
+/** TO_LOCAL_TIME(instant): what clocks of its zone show. Local times stay as they are. */
+const toLocalTime: FunctionDefinition = (types) => {
+  if (types.length !== 1) return operandCount(1);
+  const [time] = types;
+  if (time.kind !== "timestamp" && time.kind !== "null") return "a timestamp is expected";
+  const type = timestamp(time.kind === "null" ? "ns" : time.unit, null);
+  return { operands: [type], type, kernel: ([{ column }]) => column };
+};
+
 /** Whole numbers count `unit`s since the epoch. */
 const toTimestamp =
   (unit: TimeUnit, integerUnit: TimeUnit): FunctionDefinition =>
@@ -291,5 +300,6 @@ export const TIME_FUNCTIONS: Functions = {
   to_date: toDate,
   make_date: makeDate,
   from_unixtime: fromUnixtime,
+  to_local_time: toLocalTime,
   to_unixtime: toUnixtime,
 };

@@ -26,9 +26,9 @@ import {
   formatTime,
   formatTimeOfDay,
   instantOf,
+  localMillisOf,
   parseTime,
   parseTimeOfDay,
-  zoneOffset,
 } from "./times.js";
 
 /** The cast of an operand; null where there is none between the types. */
@@ -203,7 +203,8 @@ function toNumber(from: ValueType, to: Extract<PlainType, { kind: "int" | "float
       };
     case "decimal": {
       return to.kind === "float"
-        ? (value) => Number(decimalText(value as bigint, from.scale))
+        ? // Both rounded before they are divided, as the reference does it.
+          (value) => Number(value as bigint) / 10 ** from.scale
         : (value) => within(rescale(value as bigint, from.scale, 0));
     }
     case "string":
@@ -276,8 +277,12 @@ function rescale(value: bigint, from: number, to: number): bigint {
   return value < 0n ? -((-value + half) / divisor) : (value + half) / divisor;
 }
 
+/** Characters of a number's text: reading many more digits than any type has takes long. */
+const MAX_NUMBER_TEXT = 1000;
+
 /** The unscaled value of a number's text; null for a text that is no number. */
 export function parseDecimal(text: string, scale: number): bigint | null {
+  if (text.length > MAX_NUMBER_TEXT) return null;
   const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
   if (match === null || `${match[2]}${match[3] ?? ""}` === "") return null;
   const fraction = match[3] ?? "";
@@ -325,10 +330,28 @@ function toText(from: ValueType): Convert | null {
       const nanos = BigInt(1_000_000_000 / TICKS_PER_SECOND[from.unit]);
       return (value) => formatTimeOfDay(BigInt(value as number | bigint) * nanos);
     }
+    case "list": {
+      const item = from.size === null ? itemText(from.item) : null;
+      if (item === null) return null;
+      return (list) => `[${(list as readonly Scalar[]).map((value) => item(value) ?? "").join(", ")}]`;
+    }
     default:
       return null;
   }
 }
+
+/** How lists show their items: bytes as digits, nulls as nothing. */
+function itemText(type: ValueType): Convert | null {
+  if (type.kind === "null") return () => "";
+  const text =
+    type.kind === "binary" || type.kind === "fixedSizeBinary"
+      ? (value: Scalar) => hexText(value as Uint8Array)
+      : toText(type);
+  return text === null ? null : (value) => (value === null ? "" : text(value));
+}
+
+const hexText = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** As the reference prints floats: always with a point or exponent. */
 function formatFloat(value: number, bits: 16 | 32 | 64): string {
@@ -422,7 +445,7 @@ function nanosReader(
       const local = (nanos: bigint): bigint => {
         if (from.timezone === null) return nanos;
         const ms = floorDivide(nanos, 1_000_000n);
-        return nanos + (BigInt(localMillis(Number(ms), from.timezone)) - ms) * 1_000_000n;
+        return nanos + (BigInt(localMillisOf(Number(ms), from.timezone)) - ms) * 1_000_000n;
       };
       return (value) => {
         const nanos = (value as bigint) * perTick;
@@ -445,8 +468,4 @@ function nanosReader(
     default:
       return null;
   }
-}
-
-function localMillis(utcMillis: number, zone: string): number {
-  return utcMillis + zoneOffset(zone, utcMillis);
 }

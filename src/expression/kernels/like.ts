@@ -4,6 +4,7 @@
  */
 
 import { isValid } from "../../arrow/columns/validity.js";
+import { InvalidInputError } from "../../errors.js";
 import { Automaton } from "../regex/automaton.js";
 import { ANY_CHARACTER, anyCase, single } from "../regex/characterSets.js";
 import { type Pattern, parsePattern } from "../regex/pattern.js";
@@ -118,6 +119,9 @@ function likeTest(pattern: string, escaping: string, ignoresCase: boolean): Fits
   }
   const parts: Pattern[] = [];
   for (const piece of pieces) {
+    if (parts.length > MAX_PIECES || (piece.kind === "text" && piece.text.length > 2 * MAX_PIECES)) {
+      throw new InvalidInputError(`a pattern of LIKE is longer than ${MAX_PIECES} characters`);
+    }
     const any: Pattern = { kind: "set", set: ANY_CHARACTER };
     if (piece.kind === "one") parts.push(any);
     else if (piece.kind === "any") {
@@ -133,21 +137,40 @@ function likeTest(pattern: string, escaping: string, ignoresCase: boolean): Fits
   return (bytes, start, end) => automaton.matches(bytes, start, end);
 }
 
-/** The parts of a pattern of LIKE: texts, and wildcards for one character and for any number of them. */
+/** Maximum parts of a pattern of LIKE. */
+const MAX_PIECES = 20_000;
+
+/**
+ * The parts of a pattern of LIKE: texts, and wildcards for one character and for any number of them.
+ * @throws InvalidInputError for one of too many parts
+ */
 export function piecesOf(pattern: string, escaping: string): Piece[] {
   const pieces: Piece[] = [];
-  const characters = Array.from(pattern);
-  for (let index = 0; index < characters.length; index++) {
-    let character = characters[index];
-    const isEscaped = character === escaping && index + 1 < characters.length;
-    if (isEscaped) character = characters[++index];
+  const addText = (text: string) => {
     const last = pieces.at(-1);
-    if (!isEscaped && character === "_") pieces.push({ kind: "one" });
-    else if (!isEscaped && character === "%") {
-      if (last?.kind !== "any") pieces.push({ kind: "any" });
-    } else if (last?.kind === "text") last.text += character;
-    else pieces.push({ kind: "text", text: character });
+    if (last?.kind === "text") last.text += text;
+    else if (text !== "") pieces.push({ kind: "text", text });
+  };
+  let from = 0;
+  for (let at = 0; at < pattern.length; at++) {
+    const unit = pattern[at];
+    const escapes = escaping !== "" && pattern.startsWith(escaping, at);
+    if (escapes && at + escaping.length < pattern.length) {
+      addText(pattern.slice(from, at));
+      from = at + escaping.length;
+      // What is escaped means itself: all of it, where it takes two units.
+      at = from + ((pattern.codePointAt(from) as number) > 0xffff ? 1 : 0);
+    } else if (unit === "_" || unit === "%") {
+      addText(pattern.slice(from, at));
+      from = at + 1;
+      if (unit === "_") pieces.push({ kind: "one" });
+      else if (pieces.at(-1)?.kind !== "any") pieces.push({ kind: "any" });
+    }
+    if (pieces.length > MAX_PIECES) {
+      throw new InvalidInputError(`a pattern of LIKE has more than ${MAX_PIECES} parts`);
+    }
   }
+  addText(pattern.slice(from));
   return pieces;
 }
 

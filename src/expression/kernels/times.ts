@@ -188,3 +188,8 @@ export function instantOf(localMillis: number, zone: string): number {
   const earlier = localMillis - zoneOffset(zone, first - MS_PER_DAY);
   return earlier + zoneOffset(zone, earlier) === localMillis ? earlier : first;
 }
+
+/** The local time of an instant. */
+export function localMillisOf(utcMillis: number, zone: string): number {
+  return utcMillis + zoneOffset(zone, utcMillis);
+}

@@ -3,7 +3,7 @@
 import type { Steps } from "../../async/eventLoop.js";
 import type { Grammar } from "./grammar.js";
 import { LOOSEST } from "./operators.js";
-import type { NumberLiteral, Syntax, TypeName } from "./syntax.js";
+import type { IntervalLiteral, NumberLiteral, Syntax, TypeName } from "./syntax.js";
 
 /** Digits that a number holds exactly, whatever they are. */
 const EXACT_DIGITS = 15;
@@ -61,6 +61,22 @@ function simpleItem(grammar: Grammar): Syntax | null {
   if (lexer.isSymbol(",") || lexer.isSymbol(")")) return item;
   lexer.rewind(start);
   return null;
+}
+
+/** Units that stand behind the number of an interval. */
+const INTERVAL_UNITS: ReadonlySet<string> = new Set(
+  "CENTURY DECADE YEAR MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND NANOSECOND".split(" "),
+);
+
+/** An interval, behind that word. */
+export function intervalLiteral(grammar: Grammar, at: number): IntervalLiteral {
+  const { lexer } = grammar;
+  const { text } = lexer;
+  lexer.next();
+  const unit = lexer.keyword.replace(/S$/, "");
+  if (!INTERVAL_UNITS.has(unit)) return { kind: "interval", text, at };
+  lexer.next();
+  return { kind: "interval", text: `${text} ${unit.toLowerCase()}`, at };
 }
 
 /** A type as SQL names it. */

@@ -23,7 +23,7 @@
 import { atOnce, type Steps } from "../../async/eventLoop.js";
 import { parseCall, parseCase, parseCast } from "./forms.js";
 import { Grammar, STATEMENTS } from "./grammar.js";
-import { hexBytes, listItems, numberLiteral, typeNameAt } from "./literals.js";
+import { hexBytes, intervalLiteral, listItems, numberLiteral, typeNameAt } from "./literals.js";
 import {
   AND,
   COMPARE,
@@ -338,6 +338,9 @@ class Parser extends Grammar {
       lexer.next();
       const type: TypeName = { name: keyword, isUnsigned: false, parameters: [], at };
       return { kind: "cast", operand, types: [{ type, isTry: false }], at };
+    }
+    if (keyword === "INTERVAL" && (lexer.kind === "text" || lexer.kind === "number")) {
+      return intervalLiteral(this, at);
     }
     if (MOMENTS.has(keyword)) return { kind: "call", name: keyword.toLowerCase(), operands: [], at };
     lexer.rewind(at);

@@ -18,6 +18,8 @@ export function printExpression(node: Syntax): string {
       return quote(node.value);
     case "bytes":
       return hex(node.value);
+    case "interval":
+      return `INTERVAL ${quote(node.text)}`;
     case "value":
       return printValue(node.value);
     case "name":
@@ -78,6 +80,7 @@ function operand(node: Syntax): string {
     case "boolean":
     case "text":
     case "bytes":
+    case "interval":
     case "name":
     case "parameter":
     case "call":

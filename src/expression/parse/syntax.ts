@@ -48,6 +48,13 @@ export interface BytesLiteral extends Node {
   readonly value: Uint8Array;
 }
 
+/** A length of time: `INTERVAL '1 month 2 days'`, `INTERVAL '1' DAY`. */
+export interface IntervalLiteral extends Node {
+  readonly kind: "interval";
+  /** With its unit. */
+  readonly text: string;
+}
+
 /** A value of a program. */
 export interface ValueLiteral extends Node {
   readonly kind: "value";
@@ -186,6 +193,7 @@ export type Syntax =
   | NumberLiteral
   | TextLiteral
   | BytesLiteral
+  | IntervalLiteral
   | ValueLiteral
   | Name
   | Parameter

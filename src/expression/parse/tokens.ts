@@ -181,7 +181,11 @@ export class Lexer {
     }
     if (end < 0) throw problem(this.source, start, "unclosed quote");
     this.end = end + 1;
-    return text.slice(start + 1, end).replaceAll(mark + mark, mark);
+    // Many doubled quotes are taken out more quickly so than one by one.
+    return text
+      .slice(start + 1, end)
+      .split(mark + mark)
+      .join(mark);
   }
 
   #wordEnd(start: number, fromStart: boolean): number {

@@ -130,6 +130,10 @@ let otherCases: ReadonlyMap<number, readonly number[]> | null = null;
 export function anyCase(set: CharacterSet): CharacterSet {
   otherCases ??= findOtherCases();
   const added: [number, number][] = [];
+  if (isSingle(set)) {
+    for (const other of otherCases.get(set[0][0]) ?? []) added.push([other, other]);
+    return added.length === 0 ? set : union(set, added);
+  }
   for (const [point, others] of otherCases) {
     if (!holdsPoint(set, point)) continue;
     for (const other of others) added.push([other, other]);

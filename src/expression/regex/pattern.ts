@@ -47,6 +47,8 @@ export type Pattern =
 
 const MAX_NESTING = 100;
 const MAX_REPEAT = 1000;
+/** Maximum UTF-16 units: programs of longer patterns are too large, but for those of large classes. */
+const MAX_LENGTH = 65_536;
 
 /** @throws InvalidInputError naming the position */
 export function parsePattern(text: string, flags: string): Pattern {
@@ -61,6 +63,9 @@ class PatternParser {
   #flags: Set<string>;
 
   constructor(text: string, flags: string) {
+    if (text.length > MAX_LENGTH) {
+      throw new InvalidInputError(`regular expression: longer than ${MAX_LENGTH} characters`);
+    }
     this.#characters = Array.from(text);
     this.#flags = new Set();
     for (const flag of flags) this.#setFlag(flag, true);

@@ -12,6 +12,7 @@ import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
 import { atOnce, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError, TableColumnNotFoundError } from "../../errors.js";
 import { type Expression, isExpression } from "../../expression/build.js";
+import type { Effort } from "../../expression/evaluate/bound.js";
 import { bindExpression } from "../../expression/expression.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import type { ColumnSelection, FilterParameters } from "../../namespace/queries.js";
@@ -131,9 +132,18 @@ export async function returnedColumns(
   return made;
 }
 
-/** Number of the parts of all expressions of a projection. */
-export const computationSize = ({ returned }: Projection): number =>
-  returned.reduce((sum, column) => sum + (column.kind === "computed" ? column.expression.size : 0), 0);
+/** Of all expressions of a projection. */
+export function computationEffort({ returned }: Projection): Effort {
+  let size = 0;
+  let widest = 0;
+  for (const column of returned) {
+    if (column.kind !== "computed") continue;
+    const { effort } = column.expression;
+    size += effort.size;
+    widest = Math.max(widest, effort.widest);
+  }
+  return { size, widest };
+}
 
 /**
  * The projection of all columns, with JSON as the JSONB that files hold: for copying rows from files to files.

@@ -4,6 +4,7 @@
  */
 
 import type { Steps } from "../../async/eventLoop.js";
+import type { Effort } from "../../expression/evaluate/bound.js";
 import { bindFilter, type ExpressionInput } from "../../expression/expression.js";
 import type { DataFragment } from "../../format/table.js";
 import type { FilterParameters } from "../../namespace/queries.js";
@@ -27,9 +28,15 @@ const MIN_EXPRESSION_ROWS = 1024;
 /** Rows of a batch times parts of the expression: what is computed before other work on the thread has its turn. */
 const EXPRESSION_WORK = 2 ** 22;
 
+/** Rows of a batch times operands of a call that makes texts or lists: these are made at once. */
+const WIDE_WORK = 2 ** 17;
+
 /** Rows on which an expression runs at once: fewer, if it has many parts. */
-export const expressionRows = (size: number): number =>
-  Math.max(MIN_EXPRESSION_ROWS, Math.min(EXPRESSION_ROWS, Math.floor(EXPRESSION_WORK / size)));
+export const expressionRows = ({ size, widest }: Effort): number =>
+  Math.min(
+    Math.max(MIN_EXPRESSION_ROWS, Math.min(EXPRESSION_ROWS, Math.floor(EXPRESSION_WORK / size))),
+    Math.ceil(WIDE_WORK / Math.max(1, widest)),
+  );
 
 /** A filter, and how the columns that it needs are read. */
 export interface Filter extends Computation {
@@ -68,7 +75,16 @@ export function* planFilter(
       ? null
       : yield* FilterLookups.of(of.version, expression, inputs, fields, of.useIndexes === true);
   const projection = { ...reads.plan(), withAddresses: true };
-  return { expression, text: String(input), inputs, projection, lookups };
+  return {
+    expression,
+    // Printing takes long where a program made much; only plans that are shown need it.
+    get text() {
+      return String(input);
+    },
+    inputs,
+    projection,
+    lookups,
+  };
 }
 
 /** What rows are read of, in which order, and how far ahead. */
@@ -191,7 +207,7 @@ async function* scanSelected(
     projection: { ...filter.projection, hasBlobs: false },
     offset: 0,
     limit: Number.POSITIVE_INFINITY,
-    batchRows: expressionRows(filter.expression.size),
+    batchRows: expressionRows(filter.expression.effort),
     readAhead,
     isTransient,
     // The condition is computed once per value then. Who gets transient batches copies what is wanted of them.

@@ -51,7 +51,7 @@ export class FilterLookups {
     fields: readonly TableField[],
     isForced: boolean,
   ): Steps<FilterLookups | null> {
-    const predicate = yield* predicateOf(expression.condition);
+    const predicate = yield* predicateOf(yield* expression.condition());
     if (predicate === null) return null;
     const indexes = indexesOf(version.file, fields);
     const options = inputs.map((input, place): readonly UsableIndex[] | PlaceColumn => {

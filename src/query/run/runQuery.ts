@@ -10,7 +10,7 @@ import type { Rerank } from "../../namespace/queries.js";
 import { rowsOfBatch } from "../../rows/batchSize.js";
 import type { ReadAhead } from "../../rows/readAhead.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
-import { computationSize, type Projection, returnedColumns } from "../columns/projection.js";
+import { computationEffort, type Projection, returnedColumns } from "../columns/projection.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
 import { expressionRows, type Filter } from "../filter/filter.js";
 import { filteredRows } from "../filter/filteredRows.js";
@@ -77,9 +77,10 @@ export async function* runQuery(
     yield* rankedRows(source, plan, textSearch, numbers, options);
     return;
   }
-  const size = computationSize(projection);
+  const effort = computationEffort(projection);
   // Expressions run on few rows at a time, so that other work has its turn.
-  const batchRows = size === 0 ? options.batchRows : Math.min(options.batchRows, expressionRows(size));
+  const batchRows =
+    effort.size === 0 ? options.batchRows : Math.min(options.batchRows, expressionRows(effort));
   const request = { ...plan, ...options, batchRows };
   const batch = async ({ columns, rowCount }: BatchRows): Promise<RecordBatch> =>
     makeBatch(projection.schema, await returnedColumns(projection, numbers, columns, rowCount), rowCount);

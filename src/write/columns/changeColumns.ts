@@ -95,7 +95,7 @@ function newColumns(
   const derivation: Derivation = {
     projection: resolveProjection(present, new Map(), paths),
     fields,
-    steps: computed.reduce((sum, { expression }) => sum + expression.size, 0),
+    steps: computed.reduce((sum, { expression }) => sum + expression.effort.size, 0),
     derive: (columns, rowCount) =>
       written.map(({ values }) => {
         if (values.kind !== "computed") return takeColumn(values, new Uint32Array(rowCount));

@@ -1,0 +1,145 @@
+/**
+ * Intervals: lengths of time in months, days and nanoseconds, which are added to instants and days. They stand in texts
+ * only, `INTERVAL '1 month 2 days'` or `INTERVAL '1' MONTH`: no column holds any.
+ */
+
+import { InvalidInputError } from "../../errors.js";
+import { type Bound, nullOf } from "../evaluate/bound.js";
+import { perRow } from "../kernels/arithmetic.js";
+import { dayOf, daysOf, floorDivide, instantOf, localMillisOf } from "../kernels/times.js";
+import type { ValueKernel } from "../values/operands.js";
+import { type Scalar, scalarReader } from "../values/scalars.js";
+import { TICKS_PER_SECOND, typeName, type ValueType } from "../values/types.js";
+import type { BoundNodes, Place } from "./nodes.js";
+
+interface Interval {
+  readonly months: number;
+  readonly days: number;
+  readonly nanos: bigint;
+}
+
+/** Months, days or nanoseconds of a unit. */
+const UNITS: readonly (readonly [pattern: RegExp, part: keyof Interval, amount: number])[] = [
+  [/^(?:c|cent|century|centuries)$/, "months", 1200],
+  [/^(?:decades?|decs?)$/, "months", 120],
+  [/^(?:y|yr|yrs|years?)$/, "months", 12],
+  [/^(?:mon|mons|months?)$/, "months", 1],
+  [/^(?:w|weeks?)$/, "days", 7],
+  [/^(?:d|days?)$/, "days", 1],
+  [/^(?:h|hours?|hrs?)$/, "nanos", 3_600e9],
+  [/^(?:m|mins?|minutes?)$/, "nanos", 60e9],
+  [/^(?:s|secs?|seconds?)$/, "nanos", 1e9],
+  [/^(?:ms|msecs?|milliseconds?)$/, "nanos", 1e6],
+  [/^(?:us|usecs?|microseconds?)$/, "nanos", 1e3],
+  [/^nanoseconds?$/, "nanos", 1],
+];
+const DAYS_PER_MONTH = 30;
+const NANOS_PER_DAY = 86_400_000_000_000n;
+const NANOS_PER_MS = 1_000_000n;
+/** Beyond it, no calendar of the engine reaches. */
+const MAX_MONTHS = 12 * 600_000;
+
+/** Null for a text that is no interval. Without a unit, seconds are meant. */
+function parseInterval(text: string): Interval | null {
+  const words = text.trim().toLowerCase();
+  if (!/^(?:-?(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})\s*(?:[a-z]+|$)\s*)+$/.test(words)) return null;
+  let [months, days, nanos] = [0, 0, 0n];
+  const seen = new Set<number>();
+  for (const [, sign, whole, fraction = "", unit] of words.matchAll(/(-?)(\d*)(?:\.(\d*))?\s*([a-z]+|$)/g)) {
+    if (whole === "" && fraction === "") continue;
+    const place = UNITS.findIndex(([pattern]) => pattern.test(unit === "" ? "s" : unit));
+    if (place < 0 || seen.has(place)) return null;
+    seen.add(place);
+    const [, part, amount] = UNITS[place];
+    const scale = 10n ** BigInt(fraction.length);
+    const scaled = BigInt(`${sign}${whole}${fraction}`) * BigInt(amount);
+    if (part === "nanos") {
+      nanos += scaled / scale;
+      continue;
+    }
+    let rest = scaled % scale;
+    if (part === "months") {
+      months += Number(scaled / scale);
+      // A part of a month is so many of 30 days.
+      rest *= BigInt(DAYS_PER_MONTH);
+      days += Number(rest / scale);
+      rest %= scale;
+    } else {
+      days += Number(scaled / scale);
+    }
+    nanos += (rest * NANOS_PER_DAY) / scale;
+  }
+  if (seen.size === 0 || Math.abs(months) > MAX_MONTHS || Math.abs(days) > 1e9) return null;
+  return nanos === BigInt.asIntN(64, nanos) ? { months, days, nanos } : null;
+}
+
+/**
+ * An instant or a day, moved by an interval: by its months, whose last day counts where the day is not there, by days, and
+ * then by the time. Days stay days, and lose the time; instants of a zone move by its calendar.
+ * @param sign 1 to add the interval, -1 to take it away
+ */
+export function moved(nodes: BoundNodes, node: Place, operand: Bound, text: string, sign: 1 | -1): Bound {
+  const interval = parseInterval(text);
+  if (interval === null) throw nodes.invalid(node, `${JSON.stringify(text.slice(0, 80))} is no interval`);
+  const { type } = operand;
+  if (type.kind === "null") return nullOf(type);
+  if (type.kind !== "timestamp" && type.kind !== "date") {
+    throw nodes.invalid(node, `an interval is added to instants and days, not to ${typeName(type)}`);
+  }
+  return nodes.call(node, [operand], type, mover(type, interval, sign));
+}
+
+function mover(type: ValueType, { months, days, nanos }: Interval, sign: 1 | -1): ValueKernel {
+  const perTick =
+    type.kind === "timestamp"
+      ? BigInt(1_000_000_000 / TICKS_PER_SECOND[type.unit])
+      : type.kind === "date" && type.bits === 32
+        ? NANOS_PER_DAY
+        : NANOS_PER_MS;
+  const isWide = type.kind === "timestamp" || perTick === NANOS_PER_MS;
+  const zone = type.kind === "timestamp" ? type.timezone : null;
+  const time = BigInt(sign) * nanos;
+  const isByCalendar = months !== 0 || days !== 0;
+  const move = (value: Scalar): Scalar => {
+    let ticks = BigInt(value as number | bigint);
+    if (isByCalendar) {
+      const all = ticks * perTick;
+      const local = zone === null ? all : shifted(all, (ms) => localMillisOf(ms, zone));
+      const day = floorDivide(local, NANOS_PER_DAY);
+      const target =
+        BigInt(daysOfMoved(Number(day), sign * months) + sign * days) * NANOS_PER_DAY +
+        (local - day * NANOS_PER_DAY);
+      ticks = floorDivide(zone === null ? target : shifted(target, (ms) => instantOf(ms, zone)), perTick);
+    }
+    // A day keeps no time; of an instant, what is finer than its unit is cut off.
+    ticks += type.kind === "date" ? time / perTick : floorDivide(time, perTick);
+    if (ticks !== BigInt.asIntN(isWide ? 64 : 32, ticks)) {
+      throw new InvalidInputError(`a ${typeName(type)} that far away is none of the type`);
+    }
+    return isWide ? ticks : Number(ticks);
+  };
+  return ([operand], length, valid) => {
+    const read = scalarReader(operand, type);
+    return perRow(type, length, valid, (row) => move(read(row)));
+  };
+}
+
+/** Nanoseconds whose milliseconds are changed. */
+function shifted(nanos: bigint, change: (ms: number) => number): bigint {
+  const ms = floorDivide(nanos, NANOS_PER_MS);
+  return nanos + (BigInt(change(Number(ms))) - ms) * NANOS_PER_MS;
+}
+
+/** The day so many months away; the last of its month where that is shorter. */
+function daysOfMoved(days: number, months: number): number {
+  if (months === 0) return days;
+  const { year, month, day } = dayOf(days);
+  const count = year * 12 + (month - 1) + months;
+  const target = { year: Math.floor(count / 12), month: (((count % 12) + 12) % 12) + 1 };
+  const next = daysOf({
+    year: target.month === 12 ? target.year + 1 : target.year,
+    month: target.month === 12 ? 1 : target.month + 1,
+    day: 1,
+  });
+  return Math.min(daysOf({ ...target, day }), next - 1);
+}

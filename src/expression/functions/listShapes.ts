@@ -1,0 +1,87 @@
+/** The dimensions of lists, and lists side by side. */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { isValid, validityFrom } from "../../arrow/columns/validity.js";
+import { takeBounded } from "../values/boundedTake.js";
+import type { ValueKernel } from "../values/operands.js";
+import { listLane, nullsOf, type Scalar } from "../values/scalars.js";
+import { listTypeOf, UINT64, type ValueType } from "../values/types.js";
+import { type FunctionDefinition, type Functions, operandCount } from "./form.js";
+import { rowKernel } from "./text.js";
+
+/** ARRAY_DIMS(list): how many items it has, its first item has, and so on; null for a list without items. */
+const dims: FunctionDefinition = (types) => {
+  if (types.length !== 1) return operandCount(1);
+  const [list] = types;
+  if (list.kind !== "list") return "a list is expected";
+  const type = listTypeOf(UINT64);
+  const kernel = rowKernel([list], type, ([value]) => {
+    const lengths: bigint[] = [];
+    let at: Scalar | undefined = value;
+    for (let level: ValueType = list; level.kind === "list" && at !== undefined; level = level.item) {
+      const items: readonly Scalar[] = Array.isArray(at) ? at : [];
+      lengths.push(BigInt(items.length));
+      at = items[0];
+    }
+    return lengths[0] === 0n ? null : lengths;
+  });
+  return { operands: [list], type, kernel };
+};
+
+/**
+ * ARRAYS_ZIP(list, …): one list of structs, whose members are named 1, 2, … Shorter lists, and null ones, are followed by
+ * nulls; where all are null, so is the result.
+ */
+const zip: FunctionDefinition = (types) => {
+  if (types.length === 0) return operandCount(1, Number.POSITIVE_INFINITY);
+  if (!types.every(({ kind }) => kind === "list" || kind === "null")) return "lists are expected";
+  const itemTypes = types.map((type): ValueType => (type.kind === "list" ? type.item : { kind: "null" }));
+  const members = itemTypes.map((type, index) => ({ name: String(index + 1), type }));
+  const kernel: ValueKernel = (operands, length) => {
+    const lanes = operands.map((operand) => {
+      if (operand.column.kind === "null") return null;
+      const { items, offsets } = listLane(operand);
+      const { validity } = operand.column;
+      const { step } = operand;
+      const startOf = (row: number) => offsets[row * step];
+      const countOf = (row: number) =>
+        isValid(validity, row * step) ? offsets[row * step + 1] - offsets[row * step] : -1;
+      return { items, startOf, countOf };
+    });
+    const offsets = new Int32Array(length + 1);
+    const known = new Uint8Array((length + 7) >>> 3);
+    for (let row = 0; row < length; row++) {
+      const most = Math.max(...lanes.map((lane) => lane?.countOf(row) ?? -1));
+      if (most >= 0) known[row >>> 3] |= 1 << (row & 7);
+      offsets[row + 1] = offsets[row] + Math.max(most, 0);
+    }
+    const total = offsets[length];
+    const children = lanes.map((lane, index): Column => {
+      const type = itemTypes[index];
+      if (lane === null || lane.items.length === 0 || lane.items.kind === "null") return nullsOf(type, total);
+      const places = new Uint32Array(total);
+      const there = new Uint8Array((total + 7) >>> 3);
+      for (let row = 0; row < length; row++) {
+        for (let item = 0; item < lane.countOf(row); item++) {
+          const target = offsets[row] + item;
+          places[target] = lane.startOf(row) + item;
+          if (isValid(lane.items.validity, places[target])) there[target >>> 3] |= 1 << (target & 7);
+        }
+      }
+      const taken = takeBounded(lane.items, places);
+      return taken.kind === "null"
+        ? taken
+        : ({ ...taken, validity: validityFrom(there, 0, total) } as Column);
+    });
+    const items: Column = { kind: "struct", length: total, validity: null, children };
+    return { kind: "list", length, validity: validityFrom(known, 0, length), offsets, items };
+  };
+  return { operands: types, type: listTypeOf({ kind: "struct", members }), kernel, isStrict: false };
+};
+
+export const LIST_SHAPE_FUNCTIONS: Functions = {
+  array_dims: dims,
+  list_dims: dims,
+  arrays_zip: zip,
+  list_zip: zip,
+};

@@ -1,0 +1,143 @@
+/**
+ * Filters of a megabyte hold the event loop at no point: they are parsed, bound and planned in steps, of few parts each.
+ * What is counted are steps, and turns of the loop, never time.
+ */
+
+import { tableFromArrays } from "apache-arrow";
+import { col, DirectoryNamespace, InvalidInputError } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseType } from "../../src/arrow/types/type.js";
+import { bindFilter } from "../../src/expression/expression.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const FIELDS = [
+  { name: "i", type: parseType("int64"), children: [] },
+  { name: "f", type: parseType("double"), children: [] },
+  { name: "s", type: parseType("string"), children: [] },
+];
+const MEGABYTE = 1_000_000;
+
+/** Parts with something between them, a megabyte together. */
+function long(partAt: (index: number) => string, between: string): string {
+  const parts: string[] = [];
+  for (let index = 0, length = 0; length < MEGABYTE; index++) {
+    parts.push(partAt(index));
+    length += parts[index].length + between.length;
+  }
+  return parts.join(between);
+}
+
+/** Most parts of a text between two steps: operands, items and branches count as one each. */
+const PARTS_PER_STEP = 100;
+
+const SHAPES: readonly (readonly [name: string, text: string, parts: number])[] = [
+  ["IN of numbers", `i in (${long((at) => String(at), ",")})`, 150_000],
+  ["IN of texts", `s in (${long((at) => `'text ${at}'`, ",")})`, 70_000],
+  ["IN of sums", `i in (${long((at) => `${at} + 1`, ",")})`, 90_000],
+  ["IN of columns", `i in (${long(() => "i", ",")})`, 400_000],
+  ["OR of equalities", long((at) => `i = ${at}`, " or "), 70_000],
+  ["OR of ANDs", long((at) => `(i = ${at} and f < ${at})`, " or "), 90_000],
+  ["OR of ranges", long((at) => `i between ${at} and ${at + 1}`, " or "), 80_000],
+  ["AND of negations", long((at) => `not (i = ${at})`, " and "), 80_000],
+  ["OR of patterns", long((at) => `s like '%${at}x%'`, " or "), 80_000],
+  ["CASE", `case ${long((at) => `when i = ${at} then ${at}`, " ")} else 0 end = 5`, 80_000],
+  ["a list", `array_has([${long((at) => String(at), ",")}], i)`, 150_000],
+];
+
+describe("a megabyte of text", () => {
+  it.each(SHAPES)("%s is bound in steps", (_, text, parts) => {
+    const steps = bindFilter(text, {}, FIELDS, "filter");
+    let count = 0;
+    while (steps.next().done !== true) count++;
+    expect(count).toBeGreaterThan(parts / PARTS_PER_STEP);
+  });
+
+  it("that fails does so in the middle of its steps", () => {
+    const steps = bindFilter(`${long((at) => `i = ${at}`, " or ")} or`, {}, FIELDS, "filter");
+    let count = 0;
+    const run = () => {
+      while (steps.next().done !== true) count++;
+    };
+    expect(run).toThrow(InvalidInputError);
+    expect(count).toBeGreaterThan(1000);
+  });
+
+  it.each([
+    ["a regular expression", `regexp_like(s, '${"a".repeat(MEGABYTE)}')`],
+    ["wildcards", `s like '${"%a".repeat(MEGABYTE / 2)}'`],
+    ["a pattern in any case", `s ilike '%${"aé".repeat(MEGABYTE / 2)}%'`],
+    ["operands of a function", `concat(${long((at) => `'${at}'`, ",")}) = s`],
+    ["members", `${long(() => "a", ".")} = 1`],
+  ])("%s is refused without work on it", (_, text) => {
+    const steps = bindFilter(text, {}, FIELDS, "filter");
+    expect(() => {
+      while (steps.next().done !== true);
+    }).toThrow(InvalidInputError);
+  });
+
+  it("of digits, quotes and comments is one token", () => {
+    for (const text of [
+      `i = ${"9".repeat(MEGABYTE)}`,
+      `i = ${"0".repeat(MEGABYTE)}7`,
+      `f = 1.${"9".repeat(MEGABYTE)}`,
+      `s = '${"''".repeat(MEGABYTE / 2)}'`,
+      `i = 7 ${"-- x\n".repeat(MEGABYTE / 5)}`,
+      `s ilike '%${"b".repeat(1000)}%'`,
+    ]) {
+      expect(bindFilter(text, {}, FIELDS, "filter").next().done).toBe(true);
+    }
+  });
+});
+
+describe("a short filter", () => {
+  it("takes no step", () => {
+    const text = "i > 5 and s like 'a%' or f between 1 and 2 and i in (1, 2, 3, 4, 5, 6, 7, 8)";
+    expect(bindFilter(text, {}, FIELDS, "filter").next().done).toBe(true);
+  });
+});
+
+describe("while a long filter is run", () => {
+  let namespace: DirectoryNamespace;
+  beforeAll(async () => {
+    namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+    const rows = tableFromArrays({
+      i: Int32Array.of(1, 2, 3),
+      f: Float64Array.of(5, 5, 1),
+      s: ["a", "b", "c"],
+    });
+    await namespace.createTable({ id: ["t"] }, rows);
+  });
+  afterAll(() => namespace.close());
+
+  async function turnsDuring(work: Promise<number>): Promise<[turns: number, result: number]> {
+    let turns = 0;
+    let timer = setImmediate(function turn() {
+      turns++;
+      timer = setImmediate(turn);
+    });
+    try {
+      const result = await work;
+      return [turns, result];
+    } finally {
+      clearImmediate(timer);
+    }
+  }
+
+  it("the loop turns", async () => {
+    const text = long((at) => `(i = ${at} and f < ${at * 2})`, " or ");
+    const [turns, count] = await turnsDuring(namespace.table("t").countRows(text));
+    expect(count).toBe(1);
+    expect(turns).toBeGreaterThan(20);
+  });
+
+  it("and so it does for one that a program made", async () => {
+    const parts = Array.from({ length: 20_000 }, (_, at) =>
+      col("i")
+        .eq(at)
+        .and(col("f").lt(2 * at)),
+    );
+    const [turns, count] = await turnsDuring(namespace.table("t").countRows(parts[0].or(...parts.slice(1))));
+    expect(count).toBe(1);
+    expect(turns).toBeGreaterThan(20);
+  });
+});
