@@ -163,6 +163,10 @@ export const subtract = binary(0x6b);
 export const multiply = binary(0x6c);
 export const and = binary(0x71);
 export const or = binary(0x72);
+export const xor = binary(0x73);
+export const rotateLeft = binary(0x77);
+/** Of a number that is not 0: how many of its bits are 0 before the first, from bit 0 on. */
+export const trailingZeros = (value: Code): Code => [value, 0x68];
 export const shiftLeft = binary(0x74);
 export const shiftRight = binary(0x76);
 
@@ -180,6 +184,14 @@ export const store = (address: Code, value: Code, offset = 0): Code => [
 export const store8 = (address: Code, value: Code): Code => [address, value, 0x3a, 0, 0];
 export const store16 = (address: Code, value: Code): Code => [address, value, 0x3b, 0, 0];
 export const store64 = (address: Code, value: Code): Code => [address, value, 0x37, 0, 0];
+
+/** Byte by byte, of unsigned ones: all ones where that of `left` is below that of `right`, else 0. */
+export const bytesBelow = (left: Code, right: Code): Code => [left, right, vector(0x26)];
+export const subtractBytes = (left: Code, right: Code): Code => [left, right, vector(0x71)];
+/** Whether two vectors differ. */
+export const vectorsDiffer = (left: Code, right: Code): Code => [left, right, vector(0x51), vector(0x53)];
+/** One of 4 words of 32 bits. */
+export const laneOfWords = (value: Code, lane: number): Code => [value, vector(0x1b), lane];
 
 /** How 16 bytes are divided into words; the amount of a shift counts modulo their width. */
 export type VectorShape = "i8x16" | "i16x8" | "i32x4" | "i64x2";

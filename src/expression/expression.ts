@@ -1,7 +1,10 @@
-/** Filters and constants of SQL, ready to run: parsing, binding and evaluation in one. */
+/**
+ * Filters and constants of SQL, ready to run: parsing, binding and evaluation in one. Programs write long filters, so they
+ * are made ready in steps; a short one is ready within the first.
+ */
 
 import type { Column } from "../arrow/columns/column.js";
-import { goThrough } from "../async/eventLoop.js";
+import { goThrough, type Steps } from "../async/eventLoop.js";
 import { isUint8Array } from "../bytes/tag.js";
 import { InvalidInputError, UnsupportedError } from "../errors.js";
 import type { FilterParameters } from "../namespace/queries.js";
@@ -11,7 +14,7 @@ import { type Expression, isExpression } from "./build.js";
 import { type Bound, type Condition, stepsOf } from "./evaluate/bound.js";
 import { conditionOf } from "./evaluate/condition.js";
 import { countInSteps, evaluate, selectInSteps, selectRows } from "./evaluate/evaluate.js";
-import { parseExpression } from "./parse/parse.js";
+import { parseInSteps } from "./parse/parse.js";
 import type { Syntax } from "./parse/syntax.js";
 import { isNullConstant } from "./values/scalars.js";
 import type { PlainType, TypedField, ValueType } from "./values/types.js";
@@ -93,7 +96,7 @@ export function bindFilter(
   parameters: FilterParameters,
   fields: readonly TypedField[],
   label: string,
-): BoundExpression {
+): Steps<BoundExpression> {
   return bound(input, parameters, fields, label, (binder, syntax) => binder.filter(syntax));
 }
 
@@ -108,7 +111,7 @@ export function bindExpression(
   parameters: FilterParameters,
   fields: readonly TypedField[],
   label: string,
-): BoundExpression {
+): Steps<BoundExpression> {
   return bound(input, parameters, fields, label, (binder, syntax) => binder.expression(syntax));
 }
 
@@ -124,20 +127,21 @@ export function bindAssigned(
   fields: readonly TypedField[],
   wanted: (own: ValueType) => ValueType,
   label: string,
-): BoundExpression {
+): Steps<BoundExpression> {
   return bound(input, parameters, fields, label, (binder, syntax) => binder.assigned(syntax, wanted));
 }
 
-function bound(
+function* bound(
   input: ExpressionInput,
   parameters: FilterParameters,
   fields: readonly TypedField[],
   label: string,
-  bind: (binder: Binder, syntax: Syntax) => Bound,
-): BoundExpression {
+  bind: (binder: Binder, syntax: Syntax) => Steps<Bound>,
+): Steps<BoundExpression> {
   const names = new Names(fields);
   const binder = new Binder({ label, text: typeof input === "string" ? input : null }, names, parameters);
-  return new BoundExpression(bind(binder, syntaxOf(input, label)), names.paths, names.types);
+  const syntax = yield* syntaxOf(input, label);
+  return new BoundExpression(yield* bind(binder, syntax), names.paths, names.types);
 }
 
 /** A constant, with the type that SQL gives it. */
@@ -155,26 +159,23 @@ const MAX_EXPRESSION = 2 ** 16;
  * @param label what the caller passed it as, for messages
  * @throws as {@link bindFilter}
  */
-export function bindNewColumn(
+export function* bindNewColumn(
   text: string,
   fields: readonly TypedField[],
   label: string,
-): BoundExpression | null {
-  const syntax = parseShort(text, label);
+): Steps<BoundExpression | null> {
+  const syntax = yield* parseShort(text, label);
   if (!namesColumn(syntax)) return null;
   const names = new Names(fields);
-  return new BoundExpression(
-    new Binder({ label, text }, names, {}).expression(syntax),
-    names.paths,
-    names.types,
-  );
+  const node = yield* new Binder({ label, text }, names, {}).expression(syntax);
+  return new BoundExpression(node, names.paths, names.types);
 }
 
-function parseShort(text: string, label: string): Syntax {
+function* parseShort(text: string, label: string): Steps<Syntax> {
   if (text.length > MAX_EXPRESSION) {
     throw new InvalidInputError(`${label}: it has more than ${MAX_EXPRESSION} characters`);
   }
-  return parseExpression(text, label);
+  return yield* parseInSteps(text, label);
 }
 
 /**
@@ -182,14 +183,14 @@ function parseShort(text: string, label: string): Syntax {
  * @param label what the caller passed it as, for messages
  * @throws UnsupportedError for an expression that is no constant, InvalidInputError for one without a value
  */
-export function parseConstant(text: string, label: string): SqlConstant {
-  const syntax = parseShort(text, label);
+export function* parseConstant(text: string, label: string): Steps<SqlConstant> {
+  const syntax = yield* parseShort(text, label);
   if (namesColumn(syntax)) {
     throw new UnsupportedError(
       `${label}: ${text.length > 80 ? `${text.slice(0, 80)}…` : text} is not a constant`,
     );
   }
-  const bound = new Binder({ label, text }, new Names([]), {}).expression(syntax);
+  const bound = yield* new Binder({ label, text }, new Names([]), {}).expression(syntax);
   const { type } = bound;
   if (bound.kind !== "constant" || type.kind === "list" || type.kind === "struct" || type.kind === "other") {
     throw new UnsupportedError(`${label}: a constant of its type is not supported by this release`);
@@ -197,8 +198,8 @@ export function parseConstant(text: string, label: string): SqlConstant {
   return { type, value: isNullConstant(bound.column) ? null : bound.column };
 }
 
-function syntaxOf(input: ExpressionInput, label: string): Syntax {
-  if (typeof input === "string") return parseExpression(input, label);
+function* syntaxOf(input: ExpressionInput, label: string): Steps<Syntax> {
+  if (typeof input === "string") return yield* parseInSteps(input, label);
   if (isExpression(input)) return input.syntax;
   throw new InvalidInputError(`${label}: must be a text or an expression`);
 }

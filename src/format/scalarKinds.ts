@@ -31,15 +31,19 @@ const INT32 = varint(
   (reader) => reader.int32(),
   (writer, value) => void writer.int32(value),
 );
+const MAX_UINT32 = 2 ** 32 - 1;
+/** Numbers of 32 bits look the same in both widths, and the wider one goes by way of bigints. */
+const isShort = (value: number): boolean => value >= 0 && value <= MAX_UINT32;
+
 const UINT64 = varint(
   0,
   (reader) => reader.safeUint64(),
-  (writer, value) => void writer.uint64(value),
+  (writer, value) => void (isShort(value) ? writer.uint32(value) : writer.uint64(value)),
 );
 const INT64 = varint(
   0,
   (reader) => toSafeNumber(reader.int64()),
-  (writer, value) => void writer.int64(value),
+  (writer, value) => void (isShort(value) ? writer.uint32(value) : writer.int64(value)),
 );
 const UINT64_BIG = varint<bigint>(
   0n,

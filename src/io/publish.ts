@@ -198,6 +198,21 @@ export class Removal {
    * @throws LeaseLostError, OverruledError where the lease was lost; the entry is still there
    */
   async takeOut(entryPath: string): Promise<boolean> {
+    try {
+      return await this.move(entryPath);
+    } catch (error) {
+      // For a file, the failure to move it is final.
+      if (!isUnmovable(error) || (await this.#disk.stat(entryPath))?.kind !== "directory") throw error;
+      await this.empty(entryPath);
+      return true;
+    }
+  }
+
+  /**
+   * As {@link takeOut}, but a directory that can't be moved stays as it is.
+   * @throws the error of {@link isUnmovable} for such a directory
+   */
+  async move(entryPath: string): Promise<boolean> {
     if (!this.#isMade) await this.#disk.makeDirectory(this.#directory, this.#within);
     this.#isMade = true;
     await this.#lease.confirm();
@@ -205,11 +220,6 @@ export class Removal {
       await this.#disk.rename(entryPath, path.join(this.#directory, String(this.#count++)));
       return true;
     } catch (error) {
-      // For a file, the failure to move it is final.
-      if (isUnmovable(error) && (await this.#disk.stat(entryPath))?.kind === "directory") {
-        await this.empty(entryPath);
-        return true;
-      }
       if (codeOf(error) !== "ENOENT") throw error;
       if ((await this.#disk.stat(this.#directory)) !== null) return false;
       throw new OverruledError(entryPath, { cause: error });

@@ -1,5 +1,6 @@
 /** Filters of requests: the text or expression, and the values of its parameters. */
 
+import { goThrough } from "../async/eventLoop.js";
 import { InvalidInputError } from "../errors.js";
 import { isExpression } from "../expression/build.js";
 import type { ExpressionInput } from "../expression/expression.js";
@@ -17,16 +18,16 @@ import type { OpenVersion } from "../table/versions/tableAt.js";
  * @param useIndexes whether indexes are used. Default: where that should be quicker
  * @throws as {@link planFilter}
  */
-export function filterOf(
+export async function filterOf(
   version: OpenVersion<ReaderEnvironment>,
   filter: unknown,
   params: unknown,
   label: string,
   useIndexes?: boolean,
-): Filter {
+): Promise<Filter> {
   const fields = decodeSchema(version.file.manifest.fields, version.path);
   const input = requireFilter(filter, label);
-  return planFilter(input, parametersOf(params), fields, label, { version, useIndexes });
+  return goThrough(planFilter(input, parametersOf(params), fields, label, { version, useIndexes }));
 }
 
 /**
@@ -34,13 +35,14 @@ export function filterOf(
  * @param found the columns that the search adds
  * @throws as {@link planFilter}
  */
-export const postfilterOf = (
+export const postfilterOf = async (
   fields: readonly TableField[],
   filter: unknown,
   parameters: FilterParameters,
   label: string,
   found: readonly FoundColumn[],
-): Filter => planFilter(requireFilter(filter, label), parameters, fields, label, undefined, found);
+): Promise<Filter> =>
+  goThrough(planFilter(requireFilter(filter, label), parameters, fields, label, undefined, found));
 
 function requireFilter(filter: unknown, label: string): ExpressionInput {
   if (typeof filter === "string" || isExpression(filter)) return filter;

@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parseType } from "../../src/arrow/types/type.js";
+import { atOnce } from "../../src/async/eventLoop.js";
 import { bindFilter } from "../../src/expression/expression.js";
 import { columnOfScalars, type Scalar } from "../../src/expression/values/scalars.js";
 import { INT32, listTypeOf } from "../../src/expression/values/types.js";
@@ -29,8 +30,8 @@ it("are found", () => {
   fc.assert(
     fc.property(lists, fc.integer({ min: 0, max: 9 }), (all, wanted) => {
       const column = columnOfScalars(listTypeOf(INT32), all as Scalar[]);
-      const has = bindFilter(`array_has(list, ${wanted})`, {}, [field], "filter");
-      const any = bindFilter(`array_has_any(list, [${wanted}, 3])`, {}, [field], "filter");
+      const has = atOnce(bindFilter(`array_has(list, ${wanted})`, {}, [field], "filter"));
+      const any = atOnce(bindFilter(`array_has_any(list, [${wanted}, 3])`, {}, [field], "filter"));
       const rows = (filter: typeof has) => Array.from(filter.select([column], all.length) ?? all.keys());
       const those = (fits: (list: (number | null)[]) => boolean) =>
         [...all.entries()].flatMap(([row, list]) => (list !== null && fits(list) ? [row] : []));

@@ -1,11 +1,12 @@
 import { InvalidInputError, NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { formatType } from "../../src/arrow/types/type.js";
+import { atOnce } from "../../src/async/eventLoop.js";
 import { parseConstant } from "../../src/expression/expression.js";
 
 /** The value as text; numbers as they are stored. */
 function show(text: string): string {
-  const { type, value } = parseConstant(text, "expression of column c");
+  const { type, value } = atOnce(parseConstant(text, "expression of column c"));
   const logicalType = formatType(type);
   if (value === null) return `${logicalType} NULL`;
   if (value.kind === "bits") return `${logicalType} ${value.bits[0]}`;
@@ -106,7 +107,7 @@ describe("SQL constants", () => {
     "timestamp 5",
     "decimal(10,2)",
   ])("%s is none", (text) => {
-    const refused = () => parseConstant(text, "expression of column c");
+    const refused = () => atOnce(parseConstant(text, "expression of column c"));
     expect(refused).toThrow(/column c/);
     expect(refused).toThrow(NamespaceError);
   });
@@ -133,14 +134,14 @@ describe("SQL constants", () => {
     "cast(100 as decimal(3,1))",
     `${"(".repeat(100)}7${")".repeat(100)}`,
   ])("%s has no value", (text) => {
-    expect(() => parseConstant(text, "c")).toThrow(InvalidInputError);
+    expect(() => atOnce(parseConstant(text, "c"))).toThrow(InvalidInputError);
   });
 
   it("of 64 KiB are looked through once, and longer ones are refused", () => {
     expect(show(`'${"''".repeat(32_000)}'`).length).toBe(32_000 + 'string ""'.length);
-    expect(() => parseConstant(`'${"''".repeat(32_000)}`, "c")).toThrow(InvalidInputError);
-    expect(() => parseConstant("7::int".concat("::int".repeat(10_000)), "c")).not.toThrow();
-    expect(() => parseConstant("7".padEnd(65_536), "c")).not.toThrow();
-    expect(() => parseConstant("7".padEnd(65_537), "c")).toThrow(/more than 65536 characters/);
+    expect(() => atOnce(parseConstant(`'${"''".repeat(32_000)}`, "c"))).toThrow(InvalidInputError);
+    expect(() => atOnce(parseConstant("7::int".concat("::int".repeat(10_000)), "c"))).not.toThrow();
+    expect(() => atOnce(parseConstant("7".padEnd(65_536), "c"))).not.toThrow();
+    expect(() => atOnce(parseConstant("7".padEnd(65_537), "c"))).toThrow(/more than 65536 characters/);
   });
 });

@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parseType } from "../../src/arrow/types/type.js";
+import { atOnce } from "../../src/async/eventLoop.js";
 import { bindFilter } from "../../src/expression/expression.js";
 import { columnOfScalars } from "../../src/expression/values/scalars.js";
 import { BOOL } from "../../src/expression/values/types.js";
@@ -101,7 +102,7 @@ it("knows true, false and unknown", () => {
   const fields = NAMES.map((name) => ({ name, type: parseType("bool"), children: [] }));
   fc.assert(
     fc.property(tree, ({ text, value }) => {
-      const filter = bindFilter(`${text} or false`, {}, fields, "filter");
+      const filter = atOnce(bindFilter(`${text} or false`, {}, fields, "filter"));
       const own = filter.paths.map(
         ([name]) => columns.get(name) as NonNullable<ReturnType<typeof columns.get>>,
       );

@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parseType } from "../../src/arrow/types/type.js";
+import { atOnce } from "../../src/async/eventLoop.js";
 import { bindFilter } from "../../src/expression/expression.js";
 import { columnOfScalars, type Scalar } from "../../src/expression/values/scalars.js";
 import { FLOAT64, INT32, INT64, STRING } from "../../src/expression/values/types.js";
@@ -31,7 +32,7 @@ const fields = COLUMNS.map(({ name, type }) => ({ name, type: parseType(type), c
 function truthsOf(text: string): (boolean | null)[] {
   const truths: (boolean | null)[] = new Array(ROWS).fill(null);
   for (const value of [true, false]) {
-    const filter = bindFilter(`(${text}) is ${value}`, {}, fields, "filter");
+    const filter = atOnce(bindFilter(`(${text}) is ${value}`, {}, fields, "filter"));
     const own = filter.paths.map(([name]) => {
       const { of, values } = COLUMNS.find((column) => column.name === name) as (typeof COLUMNS)[number];
       return columnOfScalars(of, values as Scalar[]);
@@ -88,7 +89,7 @@ it("long ones are bound and computed as one", () => {
     [many.map((value) => `small >= ${value}`).join(" or "), [3, 4, 5, 6, 7]],
     [many.map((value) => `small = ${value}`).join(" or "), [3, 4, 5, 6, 7]],
   ] as const) {
-    const filter = bindFilter(text, {}, fields, "filter");
+    const filter = atOnce(bindFilter(text, {}, fields, "filter"));
     expect(filter.size).toBeLessThan(40);
     expect(Array.from(filter.select([column], ROWS) ?? values)).toEqual(rows);
   }

@@ -7,6 +7,7 @@
  * how the reference does it.
  */
 
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { isDate, isUint8Array } from "../../bytes/tag.js";
 import type { FilterParameters, FilterValue } from "../../namespace/queries.js";
 import { type Bound, type Condition, type Constant, logic, nullOf } from "../evaluate/bound.js";
@@ -50,6 +51,7 @@ export class Binder {
   readonly #nodes: BoundNodes;
   readonly #names: Names;
   readonly #parameters: FilterParameters;
+  readonly #pace = new Pace();
   #depth = 0;
 
   constructor(source: ExpressionSource, names: Names, parameters: FilterParameters) {
@@ -59,14 +61,14 @@ export class Binder {
   }
 
   /** An expression that is a condition. */
-  filter(node: Syntax): Bound {
-    const bound = this.#bind(node, true);
+  *filter(node: Syntax): Steps<Bound> {
+    const bound = yield* this.#bind(node, true);
     if (bound.type.kind === "null") throw this.#nodes.invalid(node, "a condition is expected, not null");
     return this.#nodes.condition(bound, node);
   }
 
   /** Any expression. A literal beside a column in it, not in parts of it, gets the column's type. */
-  expression(node: Syntax): Bound {
+  expression(node: Syntax): Steps<Bound> {
     return this.#bind(node, true);
   }
 
@@ -74,8 +76,8 @@ export class Binder {
    * An expression whose values are kept in a column.
    * @param wanted the type of the column, by the type of the expression
    */
-  assigned(node: Syntax, wanted: (own: ValueType) => ValueType): Bound {
-    const bound = this.#bind(node, true);
+  *assigned(node: Syntax, wanted: (own: ValueType) => ValueType): Steps<Bound> {
+    const bound = yield* this.#bind(node, true);
     const type = wanted(bound.type);
     // Whether lists have the right number of items is known only once they are computed.
     const isSized = type.kind === "list" && bound.type.kind === "list";
@@ -83,16 +85,17 @@ export class Binder {
   }
 
   /** @param isDirect whether the node stands in the filter itself, or in AND and OR of it */
-  #bind(node: Syntax, isDirect = false): Bound {
+  *#bind(node: Syntax, isDirect = false): Steps<Bound> {
     if (++this.#depth > MAX_DEPTH) throw this.#nodes.invalid(node, `nested deeper than ${MAX_DEPTH}`);
+    if (this.#pace.isStep()) yield;
     try {
-      return this.#bindNode(node, isDirect);
+      return yield* this.#bindNode(node, isDirect);
     } finally {
       this.#depth--;
     }
   }
 
-  #bindNode(node: Syntax, isDirect: boolean): Bound {
+  *#bindNode(node: Syntax, isDirect: boolean): Steps<Bound> {
     switch (node.kind) {
       case "null":
         return nullOf(NULL);
@@ -105,46 +108,63 @@ export class Binder {
       case "bytes":
         return scalarConstant(BINARY, node.value);
       case "value":
-        return this.#value(node.value, node);
+        return yield* this.#value(node.value, node);
       case "parameter": {
         if (!Object.hasOwn(this.#parameters, node.name)) {
           throw this.#nodes.invalid(node, `no value is passed for the parameter $${node.name}`);
         }
-        return this.#value(this.#parameters[node.name], node);
+        return yield* this.#value(this.#parameters[node.name], node);
       }
       case "name":
         return this.#names.resolve(node, this.#nodes.source);
       case "negative":
-        return negated(this.#nodes, node, this.#bind(node.operand));
+        return negated(this.#nodes, node, yield* this.#bind(node.operand));
       case "not": {
-        const operand = this.#nodes.condition(this.#bind(node.operand), node.operand);
+        const operand = this.#nodes.condition(yield* this.#bind(node.operand), node.operand);
         return this.#not(node, operand);
       }
       case "arithmetic":
-        return computed(this.#nodes, node, [this.#bind(node.left), this.#bind(node.right)], isDirect);
+        return computed(
+          this.#nodes,
+          node,
+          [yield* this.#bind(node.left), yield* this.#bind(node.right)],
+          isDirect,
+        );
       case "comparison": {
-        const left = this.#bind(node.left);
-        const right = this.#bind(node.right);
+        const left = yield* this.#bind(node.left);
+        const right = yield* this.#bind(node.right);
         return compared(this.#nodes, node, node.operator, left, right, isDirect);
       }
       case "distinct":
-        return distinctness(this.#nodes, node, this.#bind(node.left), this.#bind(node.right), node.isNegated);
+        return distinctness(
+          this.#nodes,
+          node,
+          yield* this.#bind(node.left),
+          yield* this.#bind(node.right),
+          node.isNegated,
+        );
       case "and":
       case "or":
-        return this.#logic(node, isDirect);
+        return yield* this.#logic(node, isDirect);
       case "in":
-        return listed(this.#nodes, node, this.#bind(node.operand), (item) => this.#bind(item), isDirect);
+        return yield* listed(
+          this.#nodes,
+          node,
+          yield* this.#bind(node.operand),
+          () => this.#bindAll(node.items),
+          isDirect,
+        );
       case "between": {
-        const operand = this.#bind(node.operand);
-        const low = compared(this.#nodes, node, ">=", operand, this.#bind(node.low), isDirect);
-        const high = compared(this.#nodes, node, "<=", operand, this.#bind(node.high), isDirect);
+        const operand = yield* this.#bind(node.operand);
+        const low = compared(this.#nodes, node, ">=", operand, yield* this.#bind(node.low), isDirect);
+        const high = compared(this.#nodes, node, "<=", operand, yield* this.#bind(node.high), isDirect);
         const both = this.#nodes.folded(logic("and", [low, high]));
         return node.isNegated ? this.#not(node, both) : both;
       }
       case "like":
-        return this.#like(node);
+        return yield* this.#like(node);
       case "is": {
-        const operand = this.#bind(node.operand);
+        const operand = yield* this.#bind(node.operand);
         if (node.what === "null") {
           return this.#nodes.nullTest(operand, node.isNegated);
         }
@@ -153,18 +173,14 @@ export class Binder {
         return withCondition(truth, truthCondition(conditionOf(condition), node));
       }
       case "cast":
-        return this.#casts(node);
+        return yield* this.#casts(node);
       case "case":
-        return this.#case(node);
+        return yield* this.#case(node);
       case "call":
-        return called(
-          this.#nodes,
-          node,
-          node.operands.map((operand) => this.#bind(operand)),
-        );
+        return yield* called(this.#nodes, node, yield* this.#bindAll(node.operands));
       case "subscript": {
-        const operand = this.#bind(node.operand);
-        const index = this.#bind(node.index);
+        const operand = yield* this.#bind(node.operand);
+        const index = yield* this.#bind(node.index);
         if (operand.type.kind === "struct" && operand.kind === "column" && index.kind === "constant") {
           const name = scalarOf(index.column, index.type);
           const member = typeof name === "string" ? this.#names.member(operand, name) : null;
@@ -172,18 +188,20 @@ export class Binder {
           return member;
         }
         const definition = operand.type.kind === "struct" ? member : arrayElement;
-        return applied(this.#nodes, node, "a subscript", definition, [operand, index]);
+        return yield* applied(this.#nodes, node, "a subscript", definition, [operand, index]);
       }
       case "array":
-        return boundList(
-          this.#nodes,
-          node,
-          node.items.map((item) => this.#bind(item)),
-        );
+        return yield* boundList(this.#nodes, node, yield* this.#bindAll(node.items));
     }
   }
 
-  #value(value: FilterValue, node: Syntax): Constant {
+  *#bindAll(nodes: readonly Syntax[]): Steps<Bound[]> {
+    const bound: Bound[] = [];
+    for (const node of nodes) bound.push(yield* this.#bind(node));
+    return bound;
+  }
+
+  *#value(value: FilterValue, node: Syntax): Steps<Constant> {
     if (value === null || value === undefined) return nullOf(NULL);
     switch (typeof value) {
       case "boolean":
@@ -206,21 +224,25 @@ export class Binder {
       return scalarConstant(timestamp("ms", "UTC"), BigInt(ms));
     }
     if (Array.isArray(value)) {
-      const items = value.map((item) => this.#value(item as FilterValue, node));
-      const list = boundList(this.#nodes, node, items);
+      const items: Constant[] = [];
+      for (const item of value) {
+        if (this.#pace.isStep()) yield;
+        items.push(yield* this.#value(item as FilterValue, node));
+      }
+      const list = yield* boundList(this.#nodes, node, items);
       if (list.kind === "constant") return list;
     }
     throw this.#nodes.invalid(node, `a value of type ${typeof value} is none that an expression holds`);
   }
 
-  #logic(node: Logic, isDirect: boolean): Bound {
+  *#logic(node: Logic, isDirect: boolean): Steps<Bound> {
     const merged = new MergedTests(this.#nodes, node);
-    const inLists = this.#lists(node, isDirect, merged);
+    const inLists = yield* this.#lists(node, isDirect, merged);
     for (const operand of node.operands) {
       if (inLists.has(operand)) continue;
-      merged.add(this.#nodes.condition(this.#bind(operand, isDirect), operand));
+      merged.add(this.#nodes.condition(yield* this.#bind(operand, isDirect), operand));
     }
-    return this.#nodes.folded(logic(node.kind, merged.finish()));
+    return this.#nodes.folded(logic(node.kind, yield* merged.finish()));
   }
 
   /**
@@ -228,13 +250,14 @@ export class Binder {
    * would take long.
    * @returns the operands that are in lists
    */
-  #lists(node: Logic, isDirect: boolean, merged: MergedTests): ReadonlySet<Syntax> {
+  *#lists(node: Logic, isDirect: boolean, merged: MergedTests): Steps<ReadonlySet<Syntax>> {
     const taken = new Set<Syntax>();
     if (node.operands.length < MANY_OPERANDS) return taken;
     const isNegated = node.kind === "and";
     const operator = isNegated ? "!=" : "=";
     const groups = new Map<string, { name: Name; tests: Syntax[]; items: Syntax[] }>();
     for (const operand of node.operands) {
+      if (this.#pace.isStep()) yield;
       const test = operand.kind === "comparison" && operand.operator === operator ? operand : null;
       if (test?.left.kind !== "name") continue;
       const { left: name, right } = test;
@@ -250,7 +273,7 @@ export class Binder {
     for (const { name, tests, items } of groups.values()) {
       if (tests.length < MANY_OPERANDS) continue;
       const list: In = { kind: "in", isNegated, operand: name, items, at: tests[0].at };
-      const bound = literalList(this.#nodes, list, this.#bind(name), isDirect);
+      const bound = yield* literalList(this.#nodes, list, yield* this.#bind(name), isDirect);
       if (bound === null) continue;
       merged.add(bound);
       for (const test of tests) taken.add(test);
@@ -258,9 +281,9 @@ export class Binder {
     return taken;
   }
 
-  #like(node: Like): Bound {
-    const operand = this.#text(this.#bind(node.operand), node.operand);
-    const pattern = this.#text(this.#bind(node.pattern), node.pattern);
+  *#like(node: Like): Steps<Bound> {
+    const operand = this.#text(yield* this.#bind(node.operand), node.operand);
+    const pattern = this.#text(yield* this.#bind(node.pattern), node.pattern);
     const { escape: escaping, ignoresCase, isNegated } = node;
     if (pattern.kind !== "constant") {
       const kernel = likeEachKernel(escaping ?? "\\", ignoresCase, isNegated);
@@ -286,8 +309,8 @@ export class Binder {
     throw this.#nodes.invalid(node, `a text is expected, not ${typeName(bound.type)}`);
   }
 
-  #casts(node: CastSyntax): Bound {
-    let bound = this.#bind(node.operand);
+  *#casts(node: CastSyntax): Steps<Bound> {
+    let bound = yield* this.#bind(node.operand);
     for (const { type, isTry } of node.types) {
       const wanted = namedType(this.#nodes, type);
       if (this.#depth + chainLength(bound) > MAX_DEPTH) {
@@ -298,25 +321,28 @@ export class Binder {
     return bound;
   }
 
-  #case(node: Case): Bound {
-    const subject = node.subject === null ? null : this.#bind(node.subject);
-    const bound = node.branches.map(({ when, result }) => {
+  *#case(node: Case): Steps<Bound> {
+    const subject = node.subject === null ? null : yield* this.#bind(node.subject);
+    const branches: { when: Bound; result: Bound }[] = [];
+    for (const { when, result } of node.branches) {
       const condition =
         subject === null
-          ? this.#nodes.condition(this.#bind(when), when)
-          : compared(this.#nodes, when, "=", subject, this.#bind(when), false);
-      return { when: condition, result: this.#bind(result) };
-    });
-    const otherwise = node.otherwise === null ? nullOf(NULL) : this.#bind(node.otherwise);
-    const type = unitedType([...bound.map(({ result }) => result.type), otherwise.type]);
+          ? this.#nodes.condition(yield* this.#bind(when), when)
+          : compared(this.#nodes, when, "=", subject, yield* this.#bind(when), false);
+      branches.push({ when: condition, result: yield* this.#bind(result) });
+    }
+    const otherwise = node.otherwise === null ? nullOf(NULL) : yield* this.#bind(node.otherwise);
+    const type = unitedType([...branches.map(({ result }) => result.type), otherwise.type]);
     if (type === null) throw this.#nodes.invalid(node, "the results of CASE have no common type");
+    const cast: { when: Bound; result: Bound }[] = [];
+    for (const { when, result } of branches) {
+      if (this.#pace.isStep()) yield;
+      cast.push({ when, result: this.#nodes.cast(result, type, false, node) });
+    }
     return this.#nodes.folded({
       kind: "case",
       type,
-      branches: bound.map(({ when, result }) => ({
-        when,
-        result: this.#nodes.cast(result, type, false, node),
-      })),
+      branches: cast,
       otherwise: this.#nodes.cast(otherwise, type, false, node),
     });
   }

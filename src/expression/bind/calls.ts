@@ -1,6 +1,7 @@
 /** Calls of functions. Those that give one of their operands take any type that all operands have in common. */
 
-import { type Bound, type Constant, constantOf, nullOf } from "../evaluate/bound.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
+import { type Bound, constantOf, nullOf } from "../evaluate/bound.js";
 import { testOf, withCondition } from "../evaluate/condition.js";
 import { COMPARED_TEXT_FUNCTIONS } from "../functions/comparedTexts.js";
 import { DIGEST_FUNCTIONS } from "../functions/digests.js";
@@ -18,7 +19,7 @@ import { VOLATILE_FUNCTIONS } from "../functions/volatile.js";
 import { coalesce, extreme, listKernel, nullIf } from "../kernels/choice.js";
 import type { CallSyntax } from "../parse/syntax.js";
 import type { ValueKernel } from "../values/operands.js";
-import { columnOfScalars, scalarOf } from "../values/scalars.js";
+import { columnOfScalars, type Scalar, scalarOf } from "../values/scalars.js";
 import { BOOL, listTypeOf, NULL, type ValueType } from "../values/types.js";
 import { arrowTypeNamed } from "./arrowNames.js";
 import { unitedType } from "./coercion.js";
@@ -41,19 +42,19 @@ const FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
   ].flatMap(Object.entries),
 );
 
-export function called(nodes: BoundNodes, node: CallSyntax, operands: readonly Bound[]): Bound {
+export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly Bound[]): Steps<Bound> {
   const { name } = node;
   switch (name) {
     case "coalesce":
     case "nvl":
     case "ifnull":
-      return chosen(nodes, node, operands, 1, coalesce);
+      return yield* chosen(nodes, node, operands, 1, coalesce);
     case "greatest":
-      return chosen(nodes, node, operands, 1, (type) => extreme(type, 1));
+      return yield* chosen(nodes, node, operands, 1, (type) => extreme(type, 1));
     case "least":
-      return chosen(nodes, node, operands, 1, (type) => extreme(type, -1));
+      return yield* chosen(nodes, node, operands, 1, (type) => extreme(type, -1));
     case "nullif":
-      return chosen(nodes, node, operands, 2, nullIf, 2);
+      return yield* chosen(nodes, node, operands, 2, nullIf, 2);
     case "nvl2": {
       if (operands.length !== 3) throw nodes.invalid(node, "nvl2: 3 operands are expected");
       const type = unitedType(operands.slice(1).map((operand) => operand.type));
@@ -79,26 +80,29 @@ export function called(nodes: BoundNodes, node: CallSyntax, operands: readonly B
     }
     case "make_array":
     case "make_list":
-      return boundList(nodes, node, operands);
+      return yield* boundList(nodes, node, operands);
   }
   const definition = FUNCTIONS.get(name);
   if (definition === undefined) {
     throw nodes.unsupported(node, `the function ${name}`);
   }
-  return applied(nodes, node, name, definition, operands);
+  return yield* applied(nodes, node, name, definition, operands);
 }
 
 /** A function by its definition. */
-export function applied(
+export function* applied(
   nodes: BoundNodes,
   node: Place,
   name: string,
   definition: FunctionDefinition,
   operands: readonly Bound[],
-): Bound {
-  const constants = operands.map((operand) =>
-    operand.kind === "constant" ? scalarOf(operand.column, operand.type) : undefined,
-  );
+): Steps<Bound> {
+  const pace = new Pace();
+  const constants: (Scalar | undefined)[] = [];
+  for (const operand of operands) {
+    if (pace.isStep()) yield;
+    constants.push(operand.kind === "constant" ? scalarOf(operand.column, operand.type) : undefined);
+  }
   let form: ReturnType<FunctionDefinition>;
   try {
     form = definition(
@@ -111,7 +115,11 @@ export function applied(
   if (typeof form === "string") throw nodes.invalid(node, `${name}: ${form}`);
   const { type, kernel, isStrict = true, isVolatile, nullKernel } = form;
   const wanted = form.operands;
-  const cast = operands.map((operand, index) => nodes.cast(operand, wanted[index], false, node));
+  const cast: Bound[] = [];
+  for (const [index, operand] of operands.entries()) {
+    if (pace.isStep()) yield;
+    cast.push(nodes.cast(operand, wanted[index], false, node));
+  }
   const call = nodes.call(node, cast, type, kernel, isStrict, { isVolatile, nullKernel });
   const [first, ...others] = cast;
   if (form.test === undefined || !others.every((operand) => operand.kind === "constant")) return call;
@@ -120,31 +128,31 @@ export function applied(
 }
 
 /** A function whose operands and result have one type. */
-function chosen(
+function* chosen(
   nodes: BoundNodes,
   node: CallSyntax,
   operands: readonly Bound[],
   least: number,
   kernelOf: (type: ValueType) => ValueKernel,
   most = Number.POSITIVE_INFINITY,
-): Bound {
+): Steps<Bound> {
   if (operands.length < least || operands.length > most) {
     throw nodes.invalid(node, `${node.name}: another number of operands is expected`);
   }
   const type = unitedType(operands.map((operand) => operand.type));
   if (type === null) throw nodes.invalid(node, `${node.name}: the operands have no common type`);
   if (type.kind === "null") return nullOf(NULL);
-  const cast = operands.map((operand) => nodes.cast(operand, type, false, node));
+  const cast = yield* nodes.castAll(operands, type, node);
   return nodes.call(node, cast, type, kernelOf(type), false);
 }
 
 /** A list of items. */
-export function boundList(nodes: BoundNodes, node: Place, items: readonly Bound[]): Bound {
+export function* boundList(nodes: BoundNodes, node: Place, items: readonly Bound[]): Steps<Bound> {
   const item = unitedType(items.map((bound) => bound.type));
   if (item === null) throw nodes.invalid(node, "the items of a list have no common type");
-  const cast = items.map((bound) => nodes.cast(bound, item, false, node));
-  if (cast.every((bound) => bound.kind === "constant")) {
-    const values = cast.map((bound) => scalarOf((bound as Constant).column, item));
+  const cast = yield* nodes.castAll(items, item, node);
+  const values = yield* nodes.constantsOf(cast, item);
+  if (values !== null) {
     return constantOf(listTypeOf(item), columnOfScalars(listTypeOf(item), [values]));
   }
   return nodes.call(node, cast, listTypeOf(item), listKernel(item), false);

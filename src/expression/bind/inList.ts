@@ -4,7 +4,8 @@ import type { Column } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import type { IntegerType } from "../../arrow/types/type.js";
-import { type Bound, type Condition, type Constant, logic, nullOf } from "../evaluate/bound.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
+import { type Bound, type Condition, logic, nullOf } from "../evaluate/bound.js";
 import {
   conditionOf,
   notCondition,
@@ -16,7 +17,7 @@ import { comparison } from "../kernels/compare.js";
 import { not } from "../kernels/logic.js";
 import { membership } from "../kernels/membership.js";
 import type { In, Syntax } from "../parse/syntax.js";
-import { columnOfScalars, type Scalar, scalarOf } from "../values/scalars.js";
+import { columnOfScalars, type Scalar } from "../values/scalars.js";
 import { BOOL, INT64, typeName, type ValueType } from "../values/types.js";
 import { literalAs, unitedType } from "./coercion.js";
 import { literalBeside } from "./comparisons.js";
@@ -24,37 +25,47 @@ import type { BoundNodes } from "./nodes.js";
 
 /** Items from which on a list may be long. */
 const FEW_ITEMS = 4;
+/** Literals from one step to the next: each takes some ten nanoseconds. */
+const LITERALS = 4096;
 
 /**
  * @param operand of the list, bound
- * @param bind binds an item
+ * @param bindItems binds the items
  */
-export function listed(
+export function* listed(
   nodes: BoundNodes,
   node: In,
   operand: Bound,
-  bind: (item: Syntax) => Bound,
+  bindItems: () => Steps<Bound[]>,
   isDirect: boolean,
-): Bound {
-  const quick = literalList(nodes, node, operand, isDirect);
+): Steps<Bound> {
+  const quick = yield* literalList(nodes, node, operand, isDirect);
   if (quick !== null) return quick;
-  let items = node.items.map(bind);
+  const pace = new Pace();
+  let items = yield* bindItems();
   let subject = operand;
   if (operand.kind === "column" && operand.isTop) {
-    items = items.map((item) =>
-      item.kind === "constant" ? (literalBeside(nodes, node, item, operand, isDirect) ?? item) : item,
-    );
+    for (const [index, item] of items.entries()) {
+      if (pace.isStep()) yield;
+      if (item.kind === "constant") {
+        items[index] = literalBeside(nodes, node, item, operand, isDirect) ?? item;
+      }
+    }
   }
   const type = unitedType([subject.type, ...items.map((item) => item.type)]);
   if (type === null) throw nodes.invalid(node, `the values are not of type ${typeName(subject.type)}`);
   if (type.kind === "null") return nullOf(BOOL);
   subject = nodes.cast(subject, type, false, node);
-  items = items.map((item) => nodes.cast(item, type, false, node));
-  if (items.every((item) => item.kind === "constant")) {
-    const values = items.map((item) => scalarOf((item as Constant).column, type));
+  items = yield* nodes.castAll(items, type, node);
+  const values = yield* nodes.constantsOf(items, type);
+  if (values !== null) {
     return member(nodes, node, subject, columnOfScalars(type, values), values.includes(null));
   }
-  const equal = items.map((item) => nodes.call(node, [subject, item], BOOL, comparison("=", type)));
+  const equal: Bound[] = [];
+  for (const item of items) {
+    if (pace.isStep()) yield;
+    equal.push(nodes.call(node, [subject, item], BOOL, comparison("=", type)));
+  }
   const any = nodes.folded(logic("or", equal));
   return node.isNegated
     ? withCondition(nodes.call(node, [any], BOOL, not), notCondition(conditionOf(any)))
@@ -82,12 +93,19 @@ function memberCondition(subject: Bound, items: Column, hasNull: boolean, isNega
 }
 
 /** The list where it holds literals only that are values of a column: long lists are quick then. */
-export function literalList(nodes: BoundNodes, node: In, operand: Bound, isDirect: boolean): Bound | null {
+export function* literalList(
+  nodes: BoundNodes,
+  node: In,
+  operand: Bound,
+  isDirect: boolean,
+): Steps<Bound | null> {
   if (operand.kind !== "column" || node.items.length < FEW_ITEMS) return null;
   const { type } = operand;
   const isRounded = isDirect && operand.isTop;
   const values = new Array<Scalar>(node.items.length);
+  const pace = new Pace(LITERALS);
   for (let index = 0; index < values.length; index++) {
+    if (pace.isStep()) yield;
     const item = node.items[index];
     const value = literalValue(item, type, isRounded);
     if (value === undefined) {

@@ -7,11 +7,12 @@
  */
 
 import type { Column } from "../../arrow/columns/column.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import type { Bound, ColumnReference, Condition, RangeBound } from "../evaluate/bound.js";
 import { notCondition, testOf, withCondition } from "../evaluate/condition.js";
 import { membership } from "../kernels/membership.js";
 import type { Logic } from "../parse/syntax.js";
-import { columnOfScalars, scalarOf } from "../values/scalars.js";
+import { columnOfScalars, type Scalar, scalarOf } from "../values/scalars.js";
 import { BOOL } from "../values/types.js";
 import type { BoundNodes } from "./nodes.js";
 
@@ -51,16 +52,19 @@ export class MergedTests {
   }
 
   /** The operands that are left; those added first stand where they stood. */
-  finish(): Bound[] {
+  *finish(): Steps<Bound[]> {
+    const pace = new Pace();
     const isNegated = this.#node.kind === "and";
     for (const [column, values] of this.#values) {
       if (values.length < FEW_VALUES) continue;
       const { type } = column;
       // The first few are looked up again, which changes nothing.
-      const items = columnOfScalars(
-        type,
-        values.map((value) => scalarOf(value, type)),
-      );
+      const scalars: Scalar[] = [];
+      for (const value of values) {
+        if (pace.isStep()) yield;
+        scalars.push(scalarOf(value, type));
+      }
+      const items = columnOfScalars(type, scalars);
       const found = this.#nodes.call(this.#node, [column], BOOL, membership(items, type, false, isNegated));
       const condition = testOf(column, { kind: "in", values: items });
       this.#operands.push(withCondition(found, isNegated ? notCondition(condition) : condition));

@@ -3,13 +3,14 @@
  * does not depend on a row is computed at once. Errors carry the place in the text.
  */
 
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { type Bound, type BoundCall, constantOf, isNull, nullOf } from "../evaluate/bound.js";
 import { evaluate } from "../evaluate/evaluate.js";
 import { castKernel, parseDecimal } from "../kernels/casts.js";
 import { type ExpressionSource, problemText } from "../parse/problem.js";
 import type { ValueKernel } from "../values/operands.js";
-import { oneOf } from "../values/scalars.js";
+import { oneOf, type Scalar, scalarOf } from "../values/scalars.js";
 import { areSame, BOOL, typeName, type ValueType } from "../values/types.js";
 import { scalarConstant } from "./constants.js";
 
@@ -20,6 +21,7 @@ export interface Place {
 
 export class BoundNodes {
   readonly source: ExpressionSource;
+  readonly #pace = new Pace();
 
   constructor(source: ExpressionSource) {
     this.source = source;
@@ -69,6 +71,27 @@ export class BoundNodes {
       throw this.invalid(node, `${typeName(operand.type)} cannot be cast to ${typeName(type)}`);
     }
     return this.call(node, [operand], type, kernel);
+  }
+
+  /** Many operands as one type. */
+  *castAll(operands: readonly Bound[], type: ValueType, node: Place): Steps<Bound[]> {
+    const cast: Bound[] = [];
+    for (const operand of operands) {
+      if (this.#pace.isStep()) yield;
+      cast.push(this.cast(operand, type, false, node));
+    }
+    return cast;
+  }
+
+  /** The values of many operands of one type; null where some are no constants. */
+  *constantsOf(operands: readonly Bound[], type: ValueType): Steps<Scalar[] | null> {
+    const values: Scalar[] = [];
+    for (const operand of operands) {
+      if (operand.kind !== "constant") return null;
+      if (this.#pace.isStep()) yield;
+      values.push(scalarOf(operand.column, type));
+    }
+    return values;
   }
 
   /** A node; its value where it depends on no row. */

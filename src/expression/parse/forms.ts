@@ -1,35 +1,36 @@
 /** Forms that begin with a word: CASE, CAST, and calls of functions, some of which have words between the operands. */
 
+import type { Steps } from "../../async/eventLoop.js";
 import { type Grammar, STATEMENTS } from "./grammar.js";
 import { numberLiteral, typeNameAt } from "./literals.js";
 import { COMPARE, LOOSEST } from "./operators.js";
 import type { Case, Syntax } from "./syntax.js";
 
 /** CASE, behind that word. */
-export function parseCase(grammar: Grammar, at: number): Case {
+export function* parseCase(grammar: Grammar, at: number): Steps<Case> {
   const { lexer } = grammar;
-  const subject = lexer.keyword === "WHEN" ? null : grammar.expression(LOOSEST);
+  const subject = lexer.keyword === "WHEN" ? null : yield* grammar.expression(LOOSEST);
   const branches: { when: Syntax; result: Syntax }[] = [];
   while (lexer.keyword === "WHEN") {
     lexer.next();
-    const when = grammar.expression(LOOSEST);
+    const when = yield* grammar.expression(LOOSEST);
     grammar.expectWord("THEN");
-    branches.push({ when, result: grammar.expression(LOOSEST) });
+    branches.push({ when, result: yield* grammar.expression(LOOSEST) });
   }
   if (branches.length === 0) throw grammar.fail(`expected WHEN, not ${grammar.shown()}`);
   let otherwise: Syntax | null = null;
   if (lexer.keyword === "ELSE") {
     lexer.next();
-    otherwise = grammar.expression(LOOSEST);
+    otherwise = yield* grammar.expression(LOOSEST);
   }
   grammar.expectWord("END");
   return { kind: "case", subject, branches, otherwise, at };
 }
 
 /** CAST, behind that word. */
-export function parseCast(grammar: Grammar, at: number, isTry: boolean): Syntax {
+export function* parseCast(grammar: Grammar, at: number, isTry: boolean): Steps<Syntax> {
   grammar.expectSymbol("(");
-  const operand = grammar.expression(LOOSEST);
+  const operand = yield* grammar.expression(LOOSEST);
   grammar.expectWord("AS");
   const type = typeNameAt(grammar);
   grammar.expectSymbol(")");
@@ -40,69 +41,68 @@ export function parseCast(grammar: Grammar, at: number, isTry: boolean): Syntax 
  * A call whose opening parenthesis comes next.
  * @param name in lower case
  */
-export function parseCall(grammar: Grammar, name: string, at: number): Syntax {
+export function* parseCall(grammar: Grammar, name: string, at: number): Steps<Syntax> {
   const { lexer } = grammar;
   grammar.expectSymbol("(");
   if (STATEMENTS.has(lexer.keyword)) throw grammar.fail("subqueries are not supported");
   const form = WORDED_FORMS.get(name);
-  const [called, operands] = form === undefined ? [name, operandsOf(grammar)] : form(grammar);
+  const [called, operands] = form === undefined ? [name, yield* operandsOf(grammar)] : yield* form(grammar);
   grammar.expectSymbol(")");
   return { kind: "call", name: called, operands, at };
 }
 
 /** Parses the operands of a function, and tells which function gets which of them. */
-type WordedForm = (grammar: Grammar) => readonly [name: string, operands: readonly Syntax[]];
+type WordedForm = (grammar: Grammar) => Steps<readonly [name: string, operands: readonly Syntax[]]>;
 
 /** EXTRACT(part FROM time). */
-const extraction: WordedForm = (grammar) => {
+const extraction: WordedForm = function* (grammar) {
   const { lexer } = grammar;
   if (lexer.kind !== "word" && lexer.kind !== "text") throw grammar.fail("expected a part of a date");
   const part: Syntax = { kind: "text", value: lexer.text.toLowerCase(), at: lexer.start };
   lexer.next();
   grammar.expectWord("FROM");
-  return ["date_part", [part, grammar.expression(LOOSEST)]];
+  return ["date_part", [part, yield* grammar.expression(LOOSEST)]];
 };
 
 /** POSITION(wanted IN text). */
-const position: WordedForm = (grammar) => {
-  const wanted = grammar.expression(COMPARE);
+const position: WordedForm = function* (grammar) {
+  const wanted = yield* grammar.expression(COMPARE);
   grammar.expectWord("IN");
-  return ["strpos", [grammar.expression(LOOSEST), wanted]];
+  return ["strpos", [yield* grammar.expression(LOOSEST), wanted]];
 };
 
 /** TRIM([side] [characters] FROM text), TRIM(text, characters). */
-const trimming: WordedForm = (grammar) => {
+const trimming: WordedForm = function* (grammar) {
   const { lexer } = grammar;
   const side = TRIM_SIDES[lexer.keyword];
   if (side !== undefined) lexer.next();
   const called = side ?? "btrim";
-  const first = lexer.keyword === "FROM" ? [] : [grammar.expression(LOOSEST)];
+  const first = lexer.keyword === "FROM" ? [] : [yield* grammar.expression(LOOSEST)];
   if (lexer.keyword === "FROM") {
     lexer.next();
-    return [called, [grammar.expression(LOOSEST), ...first]];
+    return [called, [yield* grammar.expression(LOOSEST), ...first]];
   }
   const operands = first;
-  while (grammar.accept(",")) operands.push(grammar.expression(LOOSEST));
+  while (grammar.accept(",")) operands.push(yield* grammar.expression(LOOSEST));
   return [called, operands];
 };
 
 const TRIM_SIDES: Readonly<Record<string, string>> = { BOTH: "btrim", LEADING: "ltrim", TRAILING: "rtrim" };
 
 /** SUBSTRING(text [FROM start] [FOR length]). */
-const part =
-  (name: string): WordedForm =>
-  (grammar) => {
+const part = (name: string): WordedForm =>
+  function* (grammar) {
     const { lexer } = grammar;
-    const operands = operandsOf(grammar);
+    const operands = yield* operandsOf(grammar);
     if (operands.length !== 1) return [name, operands];
     if (lexer.keyword === "FROM") {
       lexer.next();
-      operands.push(grammar.expression(LOOSEST));
+      operands.push(yield* grammar.expression(LOOSEST));
     }
     if (lexer.keyword === "FOR") {
       lexer.next();
       if (operands.length === 1) operands.push(numberLiteral("1", lexer.start));
-      operands.push(grammar.expression(LOOSEST));
+      operands.push(yield* grammar.expression(LOOSEST));
     }
     return [name, operands];
   };
@@ -115,11 +115,11 @@ const WORDED_FORMS: ReadonlyMap<string, WordedForm> = new Map([
   ["substr", part("substr")],
 ]);
 
-function operandsOf(grammar: Grammar): Syntax[] {
+function* operandsOf(grammar: Grammar): Steps<Syntax[]> {
   const operands: Syntax[] = [];
   if (grammar.lexer.isSymbol(")")) return operands;
   if (grammar.lexer.isSymbol("*")) throw grammar.fail("expected an operand, not *");
-  do operands.push(grammar.expression(LOOSEST));
+  do operands.push(yield* grammar.expression(LOOSEST));
   while (grammar.accept(","));
   return operands;
 }

@@ -3,6 +3,7 @@
  * that need whole operands ask the grammar for them.
  */
 
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { type ExpressionSource, problem } from "./problem.js";
 import type { Syntax } from "./syntax.js";
 import type { Lexer } from "./tokens.js";
@@ -12,6 +13,8 @@ export const STATEMENTS: ReadonlySet<string> = new Set(["SELECT", "WITH", "EXIST
 
 export abstract class Grammar {
   readonly lexer: Lexer;
+  /** Counts operands and items. */
+  readonly pace = new Pace();
   readonly #source: ExpressionSource;
 
   constructor(lexer: Lexer, source: ExpressionSource) {
@@ -20,7 +23,7 @@ export abstract class Grammar {
   }
 
   /** Everything up to an operator that binds no more strongly. */
-  abstract expression(precedence: number): Syntax;
+  abstract expression(precedence: number): Steps<Syntax>;
 
   accept(symbol: string): boolean {
     if (!this.lexer.isSymbol(symbol)) return false;

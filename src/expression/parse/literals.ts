@@ -1,32 +1,49 @@
 /** Literals, lists of them, and the names of types. */
 
+import type { Steps } from "../../async/eventLoop.js";
 import type { Grammar } from "./grammar.js";
 import { LOOSEST } from "./operators.js";
 import type { NumberLiteral, Syntax, TypeName } from "./syntax.js";
 
 /** Digits that a number holds exactly, whatever they are. */
 const EXACT_DIGITS = 15;
+/** Digits from which on a whole number is beyond any type. Reading more of them takes long. */
+const MOST_DIGITS = 1000;
 
 export function numberLiteral(text: string, at: number): NumberLiteral {
   const isWhole = !/[.eE]/.test(text);
-  const value = isWhole && text.length > EXACT_DIGITS ? BigInt(text) : Number(text);
-  return { kind: "number", value, isWhole, text, at };
+  if (!isWhole || text.length <= EXACT_DIGITS) {
+    return { kind: "number", value: Number(text), isWhole, text, at };
+  }
+  const digits = text.length <= MOST_DIGITS ? text : text.replace(/^(-?)0+(?=.)/, "$1");
+  const value = digits.length <= MOST_DIGITS ? BigInt(digits) : Number(digits);
+  return { kind: "number", value, isWhole: typeof value === "bigint", text: digits, at };
 }
 
 /** The bytes of pairs of hexadecimal digits. */
 export function hexBytes(grammar: Grammar, digits: string): Uint8Array {
   if (!/^[0-9a-fA-F]*$/.test(digits)) throw grammar.fail("expected hexadecimal digits");
   // Of an odd number the first stands alone.
-  const pairs = (digits.length % 2 === 0 ? digits : `0${digits}`).match(/../g) ?? [];
-  return Uint8Array.from(pairs, (pair) => Number.parseInt(pair, 16));
+  const bytes = new Uint8Array((digits.length + 1) >>> 1);
+  for (let at = digits.length - 1, low = true, byte = bytes.length; at >= 0; at--, low = !low) {
+    const digit = valueOfDigit(digits.charCodeAt(at));
+    if (low) bytes[--byte] = digit;
+    else bytes[byte] |= digit << 4;
+  }
+  return bytes;
 }
 
+/** @param unit of `0` to `9`, `a` to `f`, `A` to `F` */
+const valueOfDigit = (unit: number): number => (unit & 0xf) + (unit >= 0x41 ? 9 : 0);
+
 /** Items with commas between them, up to a bracket; empty where it comes at once. */
-export function listItems(grammar: Grammar, closing: ")" | "]"): Syntax[] {
+export function* listItems(grammar: Grammar, closing: ")" | "]"): Steps<Syntax[]> {
   const items: Syntax[] = [];
   if (!grammar.lexer.isSymbol(closing)) {
-    do items.push(simpleItem(grammar) ?? grammar.expression(LOOSEST));
-    while (grammar.accept(","));
+    do {
+      if (grammar.pace.isStep()) yield;
+      items.push(simpleItem(grammar) ?? (yield* grammar.expression(LOOSEST)));
+    } while (grammar.accept(","));
   }
   return items;
 }

@@ -20,6 +20,7 @@
  * behind a semicolon are refused.
  */
 
+import { atOnce, type Steps } from "../../async/eventLoop.js";
 import { parseCall, parseCase, parseCast } from "./forms.js";
 import { Grammar, STATEMENTS } from "./grammar.js";
 import { hexBytes, listItems, numberLiteral, typeNameAt } from "./literals.js";
@@ -46,11 +47,17 @@ const MAX_NESTING = 64;
 /** Maximum operators in a row that are no AND or OR: `a + a + a …`. */
 const MAX_CHAIN = 512;
 
+/** Maximum names of a path: types nest no deeper. */
+const MAX_MEMBERS = 256;
+
+/** As {@link parseInSteps}, without interruption. */
+export const parseExpression = (text: string, label: string): Syntax => atOnce(parseInSteps(text, label));
+
 /**
  * @param label what the caller passed the text as, for messages
  * @throws InvalidInputError with position and a caret line
  */
-export function parseExpression(text: string, label: string): Syntax {
+export function* parseInSteps(text: string, label: string): Steps<Syntax> {
   const source = { label, text };
   if (text.length > MAX_LENGTH) {
     throw problem({ label, text: null }, 0, `it has more than ${MAX_LENGTH} characters`);
@@ -58,7 +65,7 @@ export function parseExpression(text: string, label: string): Syntax {
   const lexer = new Lexer(source);
   if (lexer.kind === "end") throw problem({ label, text: null }, 0, "the expression is empty");
   const parser = new Parser(lexer, source);
-  const parsed = parser.expression(LOOSEST);
+  const parsed = yield* parser.expression(LOOSEST);
   parser.end();
   return parsed;
 }
@@ -97,15 +104,16 @@ class Parser extends Grammar {
     if (lexer.kind !== "end") throw this.fail(`unexpected ${this.shown()} behind the end of the expression`);
   }
 
-  expression(precedence: number): Syntax {
+  *expression(precedence: number): Steps<Syntax> {
     if (++this.#nesting > MAX_NESTING) throw this.fail(`nested deeper than ${MAX_NESTING}`);
-    let left = this.#prefix();
+    if (this.pace.isStep()) yield;
+    let left = this.#leaf() ?? (yield* this.#form());
     let chain = 0;
     for (;;) {
       const next = this.#precedence();
       if (next <= precedence) break;
       if (next > AND && ++chain > MAX_CHAIN) throw this.fail(`more than ${MAX_CHAIN} operators in a row`);
-      left = this.#infix(left, next);
+      left = yield* this.#infix(left, next);
     }
     this.#nesting--;
     return left;
@@ -145,16 +153,16 @@ class Parser extends Grammar {
     return keyword;
   }
 
-  #infix(left: Syntax, precedence: number): Syntax {
+  *#infix(left: Syntax, precedence: number): Steps<Syntax> {
     const { lexer } = this;
     const at = lexer.start;
     if (lexer.kind === "symbol") {
       const symbol = lexer.text;
-      if (symbol === "[") return this.#subscript(left, at);
+      if (symbol === "[") return yield* this.#subscript(left, at);
       if (symbol === ".") throw this.fail("expected a column before the dot");
       if (symbol === "::") return this.#castSuffix(left, at);
       lexer.next();
-      const right = this.expression(precedence);
+      const right = yield* this.expression(precedence);
       const comparison = COMPARISONS[symbol];
       return comparison !== undefined
         ? { kind: "comparison", operator: comparison, left, right, at }
@@ -165,7 +173,7 @@ class Parser extends Grammar {
       case "AND":
       case "OR": {
         lexer.next();
-        const right = this.expression(precedence);
+        const right = yield* this.expression(precedence);
         const kind = keyword === "AND" ? "and" : "or";
         // The node was made here and nobody else knows it.
         const operands: Syntax[] = left.kind === kind ? (left.operands as Syntax[]) : [left];
@@ -175,27 +183,27 @@ class Parser extends Grammar {
       }
       case "IS":
         lexer.next();
-        return this.#is(left, at);
+        return yield* this.#is(left, at);
     }
     const isNegated = keyword === "NOT";
     if (isNegated) lexer.next();
     switch (lexer.keyword) {
       case "IN":
         lexer.next();
-        return this.#in(left, isNegated, at);
+        return yield* this.#in(left, isNegated, at);
       case "BETWEEN": {
         lexer.next();
-        const low = this.expression(COMPARE);
+        const low = yield* this.expression(COMPARE);
         this.expectWord("AND");
-        const high = this.expression(COMPARE);
+        const high = yield* this.expression(COMPARE);
         return { kind: "between", isNegated, operand: left, low, high, at };
       }
       default:
-        return this.#like(left, isNegated, at);
+        return yield* this.#like(left, isNegated, at);
     }
   }
 
-  #is(operand: Syntax, at: number): Syntax {
+  *#is(operand: Syntax, at: number): Steps<Syntax> {
     const { lexer } = this;
     const isNegated = lexer.keyword === "NOT";
     if (isNegated) lexer.next();
@@ -212,28 +220,28 @@ class Parser extends Grammar {
       case "DISTINCT": {
         lexer.next();
         this.expectWord("FROM");
-        const right = this.expression(IS);
+        const right = yield* this.expression(IS);
         return { kind: "distinct", isNegated, left: operand, right, at };
       }
     }
     throw this.fail(`expected NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM, not ${this.shown()}`);
   }
 
-  #in(operand: Syntax, isNegated: boolean, at: number): Syntax {
+  *#in(operand: Syntax, isNegated: boolean, at: number): Steps<Syntax> {
     const { lexer } = this;
     this.expectSymbol("(");
     if (STATEMENTS.has(lexer.keyword)) throw this.fail("subqueries are not supported");
-    const items = listItems(this, ")");
+    const items = yield* listItems(this, ")");
     if (items.length === 0) throw this.fail("expected a value");
     this.expectSymbol(")");
     return { kind: "in", isNegated, operand, items, at };
   }
 
-  #like(operand: Syntax, isNegated: boolean, at: number): Syntax {
+  *#like(operand: Syntax, isNegated: boolean, at: number): Steps<Syntax> {
     const { lexer } = this;
     const ignoresCase = lexer.keyword === "ILIKE";
     lexer.next();
-    const pattern = this.expression(LIKE);
+    const pattern = yield* this.expression(LIKE);
     let escaping: string | null = null;
     if (lexer.keyword === "ESCAPE") {
       lexer.next();
@@ -246,10 +254,10 @@ class Parser extends Grammar {
     return { kind: "like", isNegated, ignoresCase, operand, pattern, escape: escaping, at };
   }
 
-  #subscript(operand: Syntax, at: number): Syntax {
+  *#subscript(operand: Syntax, at: number): Steps<Syntax> {
     const { lexer } = this;
     lexer.next();
-    const index = this.expression(LOOSEST);
+    const index = yield* this.expression(LOOSEST);
     this.expectSymbol("]");
     if (operand.kind === "name" && index.kind === "text") {
       return { ...operand, segments: [...operand.segments, index.value] };
@@ -267,7 +275,8 @@ class Parser extends Grammar {
     return { kind: "cast", operand, types, at };
   }
 
-  #prefix(): Syntax {
+  /** A literal, a name or a parameter; null where something else begins. */
+  #leaf(): Syntax | null {
     const { lexer } = this;
     const at = lexer.start;
     switch (lexer.kind) {
@@ -294,21 +303,74 @@ class Parser extends Grammar {
       case "quoted":
         return this.#name(true);
       case "symbol":
-        return this.#symbolPrefix(at);
+        return null;
       case "end":
         throw this.fail("the expression ends where an operand was expected");
       case "word":
-        return this.#wordPrefix(at);
+        return this.#wordLeaf(at);
     }
   }
 
-  #symbolPrefix(at: number): Syntax {
+  #wordLeaf(at: number): Syntax | null {
+    const { lexer } = this;
+    const { keyword } = lexer;
+    switch (keyword) {
+      case "NULL":
+        lexer.next();
+        return { kind: "null", at };
+      case "TRUE":
+      case "FALSE":
+        lexer.next();
+        return { kind: "boolean", value: keyword === "TRUE", at };
+      case "NOT":
+      case "CASE":
+        return null;
+    }
+    if (STATEMENTS.has(keyword)) throw this.fail("subqueries are not supported");
+    if (RESERVED.has(keyword)) throw this.fail(`expected an operand, not ${this.shown()}`);
+    lexer.next();
+    if (lexer.isSymbol("(") || (keyword === "ARRAY" && lexer.isSymbol("["))) {
+      lexer.rewind(at);
+      return null;
+    }
+    if (TYPED_LITERALS.has(keyword) && lexer.kind === "text") {
+      const operand: Syntax = { kind: "text", value: lexer.text, at: lexer.start };
+      lexer.next();
+      const type: TypeName = { name: keyword, isUnsigned: false, parameters: [], at };
+      return { kind: "cast", operand, types: [{ type, isTry: false }], at };
+    }
+    if (MOMENTS.has(keyword)) return { kind: "call", name: keyword.toLowerCase(), operands: [], at };
+    lexer.rewind(at);
+    return this.#name(false);
+  }
+
+  /** What begins with a word or symbol and has operands. */
+  *#form(): Steps<Syntax> {
+    const { lexer } = this;
+    const { keyword, start: at } = lexer;
+    if (lexer.kind === "symbol") return yield* this.#symbolForm(at);
+    lexer.next();
+    switch (keyword) {
+      case "NOT":
+        return { kind: "not", operand: yield* this.expression(NOT), at };
+      case "CASE":
+        return yield* parseCase(this, at);
+      case "CAST":
+      case "TRY_CAST":
+        return yield* parseCast(this, at, keyword === "TRY_CAST");
+      case "ARRAY":
+        if (this.accept("[")) return yield* this.#array(at);
+    }
+    return yield* parseCall(this, keyword.toLowerCase(), at);
+  }
+
+  *#symbolForm(at: number): Steps<Syntax> {
     const { lexer } = this;
     switch (lexer.text) {
       case "(": {
         lexer.next();
         if (STATEMENTS.has(lexer.keyword)) throw this.fail("subqueries are not supported");
-        const inner = this.expression(LOOSEST);
+        const inner = yield* this.expression(LOOSEST);
         if (lexer.isSymbol(",")) throw this.fail("expected ), because lists stand behind IN only");
         this.expectSymbol(")");
         return inner;
@@ -321,53 +383,13 @@ class Parser extends Grammar {
           // A cast binds more strongly than the sign; of a literal it makes no difference.
           return literal;
         }
-        return { kind: "negative", operand: this.expression(MULTIPLY), at };
+        return { kind: "negative", operand: yield* this.expression(MULTIPLY), at };
       }
       case "[":
         lexer.next();
-        return this.#array(at);
+        return yield* this.#array(at);
     }
     throw this.fail(`expected an operand, not ${this.shown()}`);
-  }
-
-  #wordPrefix(at: number): Syntax {
-    const { lexer } = this;
-    const { keyword } = lexer;
-    switch (keyword) {
-      case "NULL":
-        lexer.next();
-        return { kind: "null", at };
-      case "TRUE":
-      case "FALSE":
-        lexer.next();
-        return { kind: "boolean", value: keyword === "TRUE", at };
-      case "NOT":
-        lexer.next();
-        return { kind: "not", operand: this.expression(NOT), at };
-      case "CASE":
-        lexer.next();
-        return parseCase(this, at);
-    }
-    if (STATEMENTS.has(keyword)) throw this.fail("subqueries are not supported");
-    if (RESERVED.has(keyword)) throw this.fail(`expected an operand, not ${this.shown()}`);
-    lexer.next();
-    const opens = lexer.isSymbol("(");
-    if (opens && (keyword === "CAST" || keyword === "TRY_CAST"))
-      return parseCast(this, at, keyword === "TRY_CAST");
-    if (keyword === "ARRAY" && lexer.isSymbol("[")) {
-      lexer.next();
-      return this.#array(at);
-    }
-    if (TYPED_LITERALS.has(keyword) && lexer.kind === "text") {
-      const operand: Syntax = { kind: "text", value: lexer.text, at: lexer.start };
-      lexer.next();
-      const type: TypeName = { name: keyword, isUnsigned: false, parameters: [], at };
-      return { kind: "cast", operand, types: [{ type, isTry: false }], at };
-    }
-    if (opens) return parseCall(this, keyword.toLowerCase(), at);
-    if (MOMENTS.has(keyword)) return { kind: "call", name: keyword.toLowerCase(), operands: [], at };
-    lexer.rewind(at);
-    return this.#name(false);
   }
 
   #name(isExact: boolean): Syntax {
@@ -378,6 +400,7 @@ class Parser extends Grammar {
     while (lexer.isSymbol(".")) {
       lexer.next();
       if (lexer.kind !== "word" && lexer.kind !== "quoted") throw this.fail("expected a name behind the dot");
+      if (segments.length === MAX_MEMBERS) throw this.fail(`more than ${MAX_MEMBERS} names in a row`);
       segments.push(lexer.text);
       lexer.next();
     }
@@ -385,8 +408,8 @@ class Parser extends Grammar {
     return { kind: "name", segments, isExact, at };
   }
 
-  #array(at: number): Syntax {
-    const items = listItems(this, "]");
+  *#array(at: number): Steps<Syntax> {
+    const items = yield* listItems(this, "]");
     this.expectSymbol("]");
     return { kind: "array", items, at };
   }

@@ -17,6 +17,7 @@ import { type ExpressionSource, problem } from "./problem.js";
 export type TokenKind = "word" | "quoted" | "number" | "text" | "hex" | "parameter" | "symbol" | "end";
 
 const TAB = 0x09;
+const LINE_FEED = 0x0a;
 const SPACE = 0x20;
 const QUOTE = 0x27;
 const DOUBLE_QUOTE = 0x22;
@@ -35,8 +36,8 @@ const LATIN_BLANK = 0x85;
 
 const SYMBOLS = ["==", "!=", "<>", "<=", ">=", "||", "::", "<<", ">>"];
 const SINGLE = "()[],.;=<>+-*/%";
-const WORD_START = /^[\p{L}\p{Nl}_]$/u;
-const WORD_PART = /^[\p{L}\p{Nl}\p{Nd}\p{M}_$@#]$/u;
+const WORD = /[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{M}_$@#]*/uy;
+const WORD_PARTS = /[\p{L}\p{Nl}\p{Nd}\p{M}_$@#]*/uy;
 
 export class Lexer {
   kind: TokenKind = "end";
@@ -107,9 +108,7 @@ export class Lexer {
       const unit = text.charCodeAt(position);
       if (unit === SPACE || (unit >= TAB && unit <= 0x0d)) continue;
       if (unit === MINUS && text.charCodeAt(position + 1) === MINUS) {
-        const end = text.indexOf("\n", position);
-        if (end < 0) return text.length;
-        position = end;
+        while (position < text.length && text.charCodeAt(position) !== LINE_FEED) position++;
       } else if (unit === SLASH && text.charCodeAt(position + 1) === STAR) {
         position = this.#commentEnd(position) - 1;
       } else if (unit < LATIN_BLANK || !/\s|\u0085/u.test(text[position])) {
@@ -175,36 +174,25 @@ export class Lexer {
       this.end = end + 1;
       return text.slice(start + 1, end);
     }
-    const parts: string[] = [];
-    let from = start + 1;
-    while (end >= 0) {
-      if (text.charCodeAt(end + 1) !== quote) {
-        parts.push(text.slice(from, end));
-        this.end = end + 1;
-        return parts.join("");
-      }
-      parts.push(text.slice(from, end + 1));
-      from = end + 2;
-      end = text.indexOf(mark, from);
+    while (end >= 0 && text.charCodeAt(end + 1) === quote) {
+      end += 2;
+      while (end < text.length && text.charCodeAt(end) !== quote) end++;
+      if (end === text.length) end = -1;
     }
-    throw problem(this.source, start, "unclosed quote");
+    if (end < 0) throw problem(this.source, start, "unclosed quote");
+    this.end = end + 1;
+    return text.slice(start + 1, end).replaceAll(mark + mark, mark);
   }
 
   #wordEnd(start: number, fromStart: boolean): number {
     const { text } = this.source;
     let position = start;
-    while (position < text.length) {
+    for (; position < text.length; position++) {
       const unit = text.charCodeAt(position);
       const isFirst = fromStart && position === start;
-      if (unit < 0x80) {
-        const isLetter = (unit | 0x20) >= 0x61 && (unit | 0x20) <= 0x7a;
-        if (!isLetter && unit !== UNDERSCORE && (isFirst || !isWordPart(unit))) break;
-        position++;
-        continue;
-      }
-      const character = String.fromCodePoint(text.codePointAt(position) as number);
-      if (!(isFirst ? WORD_START : WORD_PART).test(character)) break;
-      position += character.length;
+      if (unit >= 0x80) return endOfMatch(isFirst ? WORD : WORD_PARTS, text, position);
+      const isLetter = (unit | 0x20) >= 0x61 && (unit | 0x20) <= 0x7a;
+      if (!isLetter && unit !== UNDERSCORE && (isFirst || !isWordPart(unit))) break;
     }
     return position;
   }
@@ -234,6 +222,12 @@ export class Lexer {
     }
     this.end = start + this.text.length;
   }
+}
+
+/** Where the match of a sticky pattern ends; `start` where there is none. */
+function endOfMatch(pattern: RegExp, text: string, start: number): number {
+  pattern.lastIndex = start;
+  return pattern.test(text) ? pattern.lastIndex : start;
 }
 
 const isDigit = (unit: number): boolean => unit >= 0x30 && unit <= 0x39;

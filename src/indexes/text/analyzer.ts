@@ -20,6 +20,7 @@ export type UseToken = (token: string, position: number, start: number, end: num
 type Cut = (text: string, use: UseToken) => void;
 
 const WORDS = /[\p{Alphabetic}\p{N}]+/gu;
+const ONE_WORD = /^[\p{Alphabetic}\p{N}]+$/u;
 /** White space is that of ASCII. */
 const UNSPACED = /[^\t\n\f\r ]+/gu;
 
@@ -61,6 +62,11 @@ export class Analyzer {
     });
   }
 
+  /** Calls `use` with the words of a text, as the base tokenizer cuts it. */
+  words(text: string, use: UseToken): void {
+    this.#cut(text, use);
+  }
+
   /** What the index holds of a word, as the base tokenizer cut it; null where it is left out. */
   tokenOf(word: string): string | null {
     if (word.length * 3 >= this.#maxBytes && utf8Length(word) >= this.#maxBytes) return null;
@@ -70,6 +76,9 @@ export class Analyzer {
     return this.#folds ? foldToAscii(token) : token;
   }
 }
+
+/** Whether a text is a run of letters and digits. */
+export const isOneWord = (text: string): boolean => ONE_WORD.test(text);
 
 /** The tokens of a query that is not exact: words as they are, neither stemmed nor folded. */
 export function plainTokens(text: string, use: UseToken): void {

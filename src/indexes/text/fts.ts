@@ -16,9 +16,11 @@ import { Analyzer } from "./analyzer.js";
 import { DEFAULT_TEXT_PARAMETERS, formatTextParameters, type TextParameters } from "./parameters.js";
 import { PartitionBuilder } from "./partitionBuilder.js";
 import { formTexts, once, setTexts, writePartition } from "./partitionWriter.js";
+import { type EncodedLists, PostingEncoder } from "./postingEncoder.js";
+import type { Corpus } from "./score.js";
 import { DELETED_FRAGMENTS, METADATA_FILE, openTextIndex, type TextIndex } from "./textIndex.js";
 import type { TextPartition, TokenPostings } from "./textPartition.js";
-import { WordNumbers } from "./wordNumbers.js";
+import { wordNumbers } from "./wordNumbers.js";
 
 export const FTS: IndexKind = {
   name: "FTS",
@@ -112,28 +114,26 @@ async function addRows(
   analyzer: Analyzer,
   rows: AsyncIterable<IndexRows>,
 ): Promise<void> {
-  const numbers = analyzer.cutsWords ? new WordNumbers(analyzer, (token) => builder.numberOf(token)) : null;
+  const numbers = analyzer.cutsWords ? wordNumbers(analyzer, (token) => builder.numberOf(token)) : null;
   const addNumber = (number: number, position: number): void => builder.addNumber(number, position);
   for await (const { values, ids, rowCount } of rows) {
     const words = integerWords(ids, "rows of an index");
     const texts = new RowTexts(values);
+    numbers?.beginTexts();
     let bytes = 0;
     for (let row = 0; row < rowCount; row++) {
       const text = numbers === null ? null : texts.bytesOf(row);
-      const isAscii = text !== null && numbers?.each(text.bytes, text.start, text.end, addNumber);
-      if (isAscii !== true) {
+      const isDone = text !== null && numbers?.each(text.bytes, text.start, text.end, addNumber);
+      if (isDone !== true) {
         documentTokens(analyzer, texts.of(row), (token, position) => builder.add(token, position));
       }
       builder.endDocument(words[2 * row], words[2 * row + 1]);
-      bytes += ROW_BYTES + (isAscii === true ? text.end - text.start : STEP_BYTES);
+      bytes += ROW_BYTES + (isDone === true ? text.end - text.start : STEP_BYTES);
       if (bytes >= STEP_BYTES) {
         await breathe();
         bytes = 0;
       }
-      if (builder.isFull) {
-        await builder.flush();
-        numbers?.forget();
-      }
+      if (builder.isFull && (await builder.flush())) numbers?.forget();
     }
   }
   await builder.flush();
@@ -253,7 +253,7 @@ async function writeMoved(
     ids: ids.subarray(0, 2 * count),
     lengths: lengths.subarray(0, count),
     tokens,
-    postings: () => keptPostings(partition, numbers, signal),
+    lists: (corpus) => keptLists(partition, numbers, parameters, corpus, lengths, signal),
   });
 }
 
@@ -272,38 +272,54 @@ async function usedTokens(
   return used;
 }
 
-/** The documents of each token that has one left, by their new numbers. */
-async function* keptPostings(
+/** Tokens, and bytes of their lists, that are handed on at once. */
+const LIST_TOKENS = 8192;
+const LIST_BYTES = 4 * 2 ** 20;
+
+/** The lists of the tokens that have a document left, by the new numbers of these. */
+async function* keptLists(
   partition: TextPartition,
   numbers: Uint32Array,
+  form: TextParameters,
+  corpus: Corpus,
+  lengths: Uint32Array,
   signal: AbortSignal | undefined,
-): AsyncGenerator<TokenPostings> {
+): AsyncGenerator<EncodedLists> {
+  let encoder = new PostingEncoder(form, corpus, lengths);
   for await (const { postings } of partition.allPostings(signal)) {
-    const { documents, frequencies, positions } = postings;
-    const kept: TokenPostings = {
-      documents: new Uint32Array(documents.length),
-      frequencies: new Uint32Array(documents.length),
-      positions: positions && new Uint32Array(positions.length),
-    };
-    let count = 0;
-    let from = 0;
-    let to = 0;
-    for (let index = 0; index < documents.length; index++) {
-      const frequency = frequencies[index];
-      const number = numbers[documents[index]];
-      if (number !== GONE) {
-        kept.documents[count] = number;
-        kept.frequencies[count++] = frequency;
-        if (positions !== null) kept.positions?.set(positions.subarray(from, from + frequency), to);
-        to += frequency;
-      }
-      from += frequency;
+    const kept = keptPostings(postings, numbers);
+    if (kept.count > 0) encoder.add(kept.documents, kept.frequencies, kept.count, kept.positions, 0);
+    if (encoder.count >= LIST_TOKENS || encoder.byteLength >= LIST_BYTES) {
+      yield encoder.finish();
+      encoder = new PostingEncoder(form, corpus, lengths);
     }
-    if (count === 0) continue;
-    yield {
-      documents: kept.documents.subarray(0, count),
-      frequencies: kept.frequencies.subarray(0, count),
-      positions: kept.positions?.subarray(0, to) ?? null,
-    };
+    await breathe();
   }
+  yield encoder.finish();
+}
+
+function keptPostings(
+  { documents, frequencies, positions }: TokenPostings,
+  numbers: Uint32Array,
+): TokenPostings & { readonly count: number } {
+  const kept = {
+    documents: new Uint32Array(documents.length),
+    frequencies: new Uint32Array(documents.length),
+    positions: positions && new Uint32Array(positions.length),
+    count: 0,
+  };
+  let from = 0;
+  let to = 0;
+  for (let index = 0; index < documents.length; index++) {
+    const frequency = frequencies[index];
+    const number = numbers[documents[index]];
+    if (number !== GONE) {
+      kept.documents[kept.count] = number;
+      kept.frequencies[kept.count++] = frequency;
+      if (positions !== null) kept.positions?.set(positions.subarray(from, from + frequency), to);
+      to += frequency;
+    }
+    from += frequency;
+  }
+  return kept;
 }

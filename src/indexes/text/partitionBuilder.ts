@@ -4,21 +4,32 @@
  */
 
 import { breathe } from "../../async/eventLoop.js";
+import type { WorkerPool } from "../../async/workerPool.js";
 import type { IndexTarget, WrittenIndexFile } from "../kind.js";
-import { type WrittenForm, writePartition } from "./partitionWriter.js";
-import type { TokenPostings } from "./textPartition.js";
+import { writePartition } from "./partitionWriter.js";
+import {
+  ENCODE_POSTINGS,
+  type EncodedLists,
+  type EntryPiece,
+  type SortedEntries,
+  type WrittenForm,
+} from "./postingEncoder.js";
 
-/** Tokens of a partition, after which it is written. */
-const MAX_ENTRIES = 8 * 1024 * 1024;
-/** Bytes of different tokens, after which it is written. */
+/** Entries of a partition, after which it is written: 16 bytes of memory each, half of it without positions. */
+const MAX_ENTRIES = 14 * 2 ** 20;
+/** Bytes of different tokens, after which it is written, and they are forgotten. */
 const MAX_TOKEN_BYTES = 64 * 1024 * 1024;
 /** Bytes of memory of a token beside its text, about. */
 const TOKEN_OVERHEAD = 100;
-const FIRST_ENTRIES = 16_384;
+/** Entries that are kept in one piece of memory. */
+const CHUNK_ENTRIES = 2 ** 18;
 /** Entries between two looks at the clock. */
 const STEP_ENTRIES = 131_072;
 /** Tokens between two such looks. */
 const STEP_TOKENS = 4096;
+/** Entries, and tokens, whose lists are encoded at once; a list of more entries is a piece by itself. */
+const PIECE_ENTRIES = 2 ** 18;
+const PIECE_TOKENS = 8192;
 
 export interface BuilderBounds {
   readonly maxEntries: number;
@@ -31,16 +42,16 @@ export class PartitionBuilder {
   #nextId: number;
   readonly files: WrittenIndexFile[] = [];
   readonly partitionIds: string[] = [];
-  #tokens = new Map<string, number>();
+  readonly #tokens = new Map<string, number>();
   #tokenBytes = 0;
-  #entryTokens = new Uint32Array(FIRST_ENTRIES);
-  #entryDocuments = new Uint32Array(FIRST_ENTRIES);
-  #entryPositions = new Uint32Array(FIRST_ENTRIES);
+  readonly #entryTokens: Uint32Array[] = [];
+  readonly #entryPositions: Uint32Array[] = [];
   #entries = 0;
   #ids = new Uint32Array(2 * 1024);
   #lengths = new Uint32Array(1024);
   #documents = 0;
-  #length = 0;
+  /** Where the entries of the document under way begin. */
+  #documentStart = 0;
 
   constructor(target: IndexTarget, form: WrittenForm, firstId: number, bounds?: BuilderBounds) {
     this.#target = target;
@@ -49,15 +60,15 @@ export class PartitionBuilder {
     this.#maxEntries = bounds?.maxEntries ?? MAX_ENTRIES;
   }
 
-  /** The number of a token, until the next {@link flush}. */
+  /** The number of a token, until {@link flush} says that they are others. */
   numberOf(token: string): number {
-    let id = this.#tokens.get(token);
-    if (id === undefined) {
-      id = this.#tokens.size;
-      this.#tokens.set(token, id);
+    let number = this.#tokens.get(token);
+    if (number === undefined) {
+      number = this.#tokens.size;
+      this.#tokens.set(token, number);
       this.#tokenBytes += 2 * token.length + TOKEN_OVERHEAD;
     }
-    return id;
+    return number;
   }
 
   /** A token of the document under way. */
@@ -66,30 +77,27 @@ export class PartitionBuilder {
   }
 
   /** The same, by the number of the token. */
-  addNumber(id: number, position: number): void {
-    const entry = this.#entries;
-    if (entry === this.#entryTokens.length) this.#grow();
-    this.#entryTokens[entry] = id;
-    this.#entryDocuments[entry] = this.#documents;
-    if (this.#form.withPosition) this.#entryPositions[entry] = position;
+  addNumber(number: number, position: number): void {
+    const at = this.#entries % CHUNK_ENTRIES;
+    const chunk = (this.#entries - at) / CHUNK_ENTRIES;
+    if (at === 0) this.#makeRoom(chunk);
+    this.#entryTokens[chunk][at] = number;
+    if (this.#form.withPosition) this.#entryPositions[chunk][at] = position;
     this.#entries++;
-    this.#length++;
   }
 
-  #grow(): void {
-    const grown = (old: Uint32Array) => {
-      const next = new Uint32Array(2 * old.length);
-      next.set(old);
-      return next;
-    };
-    this.#entryTokens = grown(this.#entryTokens);
-    this.#entryDocuments = grown(this.#entryDocuments);
-    if (this.#form.withPosition) this.#entryPositions = grown(this.#entryPositions);
+  #makeRoom(chunk: number): void {
+    // Memory of the partition before is used again.
+    if (chunk < this.#entryTokens.length) return;
+    this.#entryTokens.push(new Uint32Array(CHUNK_ENTRIES));
+    if (this.#form.withPosition) this.#entryPositions.push(new Uint32Array(CHUNK_ENTRIES));
   }
 
   /** Ends the document; one without tokens is left out. */
   endDocument(low: number, high: number): void {
-    if (this.#length === 0) return;
+    const length = this.#entries - this.#documentStart;
+    if (length === 0) return;
+    this.#documentStart = this.#entries;
     if (this.#documents === this.#lengths.length) {
       const lengths = new Uint32Array(2 * this.#documents);
       lengths.set(this.#lengths);
@@ -100,89 +108,152 @@ export class PartitionBuilder {
     }
     this.#ids[2 * this.#documents] = low;
     this.#ids[2 * this.#documents + 1] = high;
-    this.#lengths[this.#documents++] = this.#length;
-    this.#length = 0;
+    this.#lengths[this.#documents++] = length;
   }
 
   get isFull(): boolean {
     return this.#entries >= this.#maxEntries || this.#tokenBytes >= MAX_TOKEN_BYTES;
   }
 
-  /** Writes what was collected, if there is something. */
-  async flush(): Promise<void> {
-    if (this.#documents === 0) return;
+  /**
+   * Writes what was collected, if there is something.
+   * @returns whether tokens have other numbers from now on
+   */
+  async flush(): Promise<boolean> {
+    if (this.#documents === 0) return false;
     const id = String(this.#nextId++);
-    const encoder = new TextEncoder();
-    const tokens: Uint8Array[] = [];
-    for (const token of this.#tokens.keys()) {
-      tokens.push(encoder.encode(token));
-      if (tokens.length % STEP_TOKENS === 0) await breathe();
-    }
-    this.#tokens = new Map();
-    this.#tokenBytes = 0;
-    const sorted = await this.#sorted(tokens.length);
+    const { workers } = this.#target;
+    const lengths = new Uint32Array(memoryFor(workers, 4 * this.#documents));
+    lengths.set(this.#lengths.subarray(0, this.#documents));
+    const counts = await this.#counts();
+    const { tokens, starts } = await this.#places(counts);
+    const entries = await this.#sorted(lengths, counts, starts);
     const files = await writePartition(this.#target, id, this.#form, {
       ids: this.#ids.slice(0, 2 * this.#documents),
-      lengths: this.#lengths.slice(0, this.#documents),
+      lengths,
       tokens,
-      postings: () => postingsOf(sorted),
+      lists: (corpus) => encodedLists(entries, { form: this.#form, corpus, lengths }, workers),
     });
     this.files.push(...files);
     this.partitionIds.push(id);
     this.#entries = 0;
+    this.#documentStart = 0;
     this.#documents = 0;
+    if (this.#tokenBytes < MAX_TOKEN_BYTES) return false;
+    this.#tokens.clear();
+    this.#tokenBytes = 0;
+    return true;
   }
 
-  /** The entries by token, those of a token as they came. */
-  async #sorted(tokenCount: number): Promise<SortedEntries> {
-    const starts = new Uint32Array(tokenCount + 1);
-    const count = this.#entries;
-    const tokens = this.#entryTokens;
-    for (let from = 0; from < count; from += STEP_ENTRIES) {
-      const to = Math.min(count, from + STEP_ENTRIES);
-      for (let entry = from; entry < to; entry++) starts[tokens[entry] + 1]++;
+  /** How many entries each token has, by its number. */
+  async #counts(): Promise<Uint32Array> {
+    const counts = new Uint32Array(this.#tokens.size);
+    for (const { tokens, count } of this.#chunks()) {
+      for (let entry = 0; entry < count; entry++) counts[tokens[entry]]++;
       await breathe();
     }
-    for (let token = 0; token < tokenCount; token++) starts[token + 1] += starts[token];
-    const next = starts.slice();
-    const documents = new Uint32Array(count);
-    const positions = this.#form.withPosition ? new Uint32Array(count) : null;
-    for (let from = 0; from < count; from += STEP_ENTRIES) {
-      const to = Math.min(count, from + STEP_ENTRIES);
-      for (let entry = from; entry < to; entry++) {
-        const place = next[tokens[entry]]++;
-        documents[place] = this.#entryDocuments[entry];
-        if (positions !== null) positions[place] = this.#entryPositions[entry];
+    return counts;
+  }
+
+  /**
+   * The tokens that the partition has, and where their entries begin; `places` of tokens by their numbers take the place of
+   * their counts.
+   */
+  async #places(places: Uint32Array): Promise<{ tokens: Uint8Array[]; starts: Uint32Array }> {
+    const encoder = new TextEncoder();
+    const tokens: Uint8Array[] = [];
+    const starts = new Uint32Array(this.#tokens.size + 1);
+    let number = 0;
+    let start = 0;
+    for (const token of this.#tokens.keys()) {
+      const count = places[number];
+      places[number++] = start;
+      start += count;
+      if (number % STEP_TOKENS === 0) await breathe();
+      if (count === 0) continue;
+      tokens.push(encoder.encode(token));
+      starts[tokens.length] = start;
+    }
+    return { tokens, starts: starts.slice(0, tokens.length + 1) };
+  }
+
+  /**
+   * The entries by token, those of a token as they came.
+   * @param places where the next entry of each token belongs, by its number
+   */
+  async #sorted(lengths: Uint32Array, places: Uint32Array, starts: Uint32Array): Promise<SortedEntries> {
+    const { workers } = this.#target;
+    const memory = () => new Uint32Array(memoryFor(workers, 4 * this.#entries));
+    const documents = memory();
+    const positions = this.#form.withPosition ? memory() : null;
+    let document = 0;
+    let left = lengths[0];
+    for (const { tokens, positions: own, count } of this.#chunks()) {
+      for (let entry = 0; entry < count; entry++) {
+        if (left === 0) left = lengths[++document];
+        left--;
+        const place = places[tokens[entry]]++;
+        documents[place] = document;
+        if (positions !== null) positions[place] = own[entry];
       }
       await breathe();
     }
     return { documents, positions, starts };
   }
-}
 
-/** Entries by token: those of a token from its start to before the next one's. */
-interface SortedEntries {
-  readonly documents: Uint32Array;
-  readonly positions: Uint32Array | null;
-  readonly starts: Uint32Array;
-}
-
-async function* postingsOf({ documents, positions, starts }: SortedEntries): AsyncGenerator<TokenPostings> {
-  for (let token = 0; token + 1 < starts.length; token++) {
-    const start = starts[token];
-    const end = starts[token + 1];
-    // Documents that have the token several times are one: they move up.
-    const frequencies = new Uint32Array(end - start);
-    let count = 0;
-    for (let index = start; index < end; index++) {
-      const document = documents[index];
-      if (count === 0 || documents[start + count - 1] !== document) documents[start + count++] = document;
-      frequencies[count - 1]++;
+  /** The entries, some at a time. */
+  *#chunks(): Generator<{ tokens: Uint32Array; positions: Uint32Array; count: number }> {
+    for (let start = 0; start < this.#entries; start += STEP_ENTRIES) {
+      const at = start % CHUNK_ENTRIES;
+      const chunk = (start - at) / CHUNK_ENTRIES;
+      const end = at + STEP_ENTRIES;
+      yield {
+        tokens: this.#entryTokens[chunk].subarray(at, end),
+        positions: this.#entryPositions[chunk]?.subarray(at, end) ?? NO_POSITIONS,
+        count: Math.min(STEP_ENTRIES, this.#entries - start),
+      };
     }
-    yield {
-      documents: documents.subarray(start, start + count),
-      frequencies: frequencies.subarray(0, count),
-      positions: positions?.subarray(start, end) ?? null,
-    };
+  }
+}
+
+const NO_POSITIONS = new Uint32Array(0);
+
+/** Memory that threads see where there are any. */
+const memoryFor = (workers: WorkerPool | undefined, byteLength: number): ArrayBuffer | SharedArrayBuffer =>
+  (workers?.size ?? 0) > 0 ? new SharedArrayBuffer(byteLength) : new ArrayBuffer(byteLength);
+
+/** The lists of all tokens, piece by piece. Threads encode the next ones while those before are written. */
+async function* encodedLists(
+  { documents, positions, starts }: SortedEntries,
+  known: Omit<EntryPiece, keyof SortedEntries>,
+  workers: WorkerPool | undefined,
+): AsyncGenerator<EncodedLists> {
+  const pieces = [...piecesOf(starts)];
+  const inputOf = (piece: number): EntryPiece => {
+    const { from, to } = pieces[piece];
+    return { documents, positions, starts: starts.slice(from, to + 1), ...known };
+  };
+  const threads = pieces.length > 1 ? (workers?.size ?? 0) : 0;
+  const underWay: Promise<EncodedLists>[] = [];
+  let given = 0;
+  for (let piece = 0; piece < pieces.length; piece++) {
+    while (threads > 0 && given < Math.min(pieces.length, piece + 2 * threads)) {
+      const encoding = (workers as WorkerPool).run(ENCODE_POSTINGS, inputOf(given++));
+      // A failure is found where the piece is awaited, which may be later than it happens.
+      encoding.catch(() => undefined);
+      underWay.push(encoding);
+    }
+    yield (await underWay.shift()) ?? ENCODE_POSTINGS.run(inputOf(piece));
+    await breathe();
+  }
+}
+
+/** Tokens from one to before another. */
+function* piecesOf(starts: Uint32Array): Generator<{ readonly from: number; readonly to: number }> {
+  const count = starts.length - 1;
+  for (let from = 0, to = 0; from < count; from = to) {
+    to = from + 1;
+    while (to < count && to - from < PIECE_TOKENS && starts[to + 1] - starts[from] <= PIECE_ENTRIES) to++;
+    yield { from, to };
   }
 }

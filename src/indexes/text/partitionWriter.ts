@@ -18,18 +18,12 @@ import {
   writeIndexFile,
 } from "../indexFile.js";
 import type { IndexRows, IndexTarget, WrittenIndexFile } from "../kind.js";
-import { ByteWriter, encodePositions, encodePostings } from "./postingBlocks.js";
-import { type Corpus, lengthNorm, wordScore, wordWeight } from "./score.js";
-import { partitionFiles, type TokenPostings } from "./textPartition.js";
+import type { EncodedLists, WrittenForm } from "./postingEncoder.js";
+import type { Corpus } from "./score.js";
+import { partitionFiles } from "./textPartition.js";
 
-/** Rows, and bytes of postings, that are handed on at once. */
+/** Tokens that are handed on at once. */
 const BATCH_ROWS = 8192;
-const BATCH_BYTES = 4 * 1024 * 1024;
-
-export interface WrittenForm {
-  readonly blockSize: number;
-  readonly withPosition: boolean;
-}
 
 /** The metadata that says how postings are laid out. */
 export const formTexts = ({ blockSize, withPosition }: WrittenForm): [string, string][] => [
@@ -50,8 +44,8 @@ export interface PartitionContent {
   readonly lengths: Uint32Array;
   /** Tokens by their ids. */
   readonly tokens: readonly Uint8Array[];
-  /** The documents of each token, in the order of ids; positions where they are wanted. */
-  postings(): AsyncIterable<TokenPostings>;
+  /** The lists of the tokens, in the order of ids, piece by piece. */
+  lists(corpus: Corpus): AsyncIterable<EncodedLists>;
 }
 
 export async function writePartition(
@@ -89,7 +83,7 @@ export async function writePartition(
           ]
         : []),
     ],
-    invertBatches(content, form, corpus),
+    invertBatches(content.lists(corpus)),
     (file) => setTexts(file, formTexts(form)),
   );
   return [docs, tokens, invert];
@@ -133,127 +127,56 @@ async function writeTokens(
 }
 
 async function* invertBatches(
-  { lengths, postings }: PartitionContent,
-  form: WrittenForm,
-  corpus: Corpus,
+  lists: AsyncIterable<EncodedLists>,
 ): AsyncGenerator<InputBatch, void, undefined> {
-  const norms = new Float64Array(lengths.length);
-  for (let document = 0; document < lengths.length; document++) {
-    norms[document] = lengthNorm(corpus, lengths[document]);
-  }
-  let batch = new InvertBatch(form, corpus, norms);
-  for await (const each of postings()) {
-    batch.add(each);
-    if (batch.isFull) {
-      yield batch.finish();
-      batch = new InvertBatch(form, corpus, norms);
-    }
+  for await (const piece of lists) {
+    if (piece.count > 0) yield invertBatch(piece);
     await breathe();
   }
-  if (batch.rowCount > 0) yield batch.finish();
 }
 
-class InvertBatch {
-  readonly #form: WrittenForm;
-  readonly #corpus: Corpus;
-  readonly #norms: Float64Array;
-  readonly #blocks: Uint8Array[] = [];
-  readonly #blockEnds: number[] = [0];
-  readonly #scores: number[] = [];
-  readonly #counts: number[] = [];
-  readonly #positions: Uint8Array[] = [];
-  readonly #offsets: number[] = [];
-  readonly #offsetEnds: number[] = [0];
-  #bytes = 0;
-
-  constructor(form: WrittenForm, corpus: Corpus, norms: Float64Array) {
-    this.#form = form;
-    this.#corpus = corpus;
-    this.#norms = norms;
+/** A batch of the columns of the file of postings. */
+function invertBatch({
+  count,
+  scores,
+  documentCounts,
+  blockStarts,
+  byteStarts,
+  bytes,
+  positions,
+}: EncodedLists): InputBatch {
+  const scoreColumn: FixedColumn = {
+    kind: "fixed",
+    length: count,
+    validity: null,
+    byteWidth: 4,
+    values: new Uint8Array(scores.buffer, scores.byteOffset, scores.byteLength),
+  };
+  const columns: Column[] = [
+    listColumn(blockStarts, largeBinaryColumn(byteStarts, bytes)),
+    scoreColumn,
+    uint32Column(documentCounts),
+  ];
+  if (positions !== null) {
+    columns.push(
+      largeBinaryColumn(positions.starts, positions.bytes),
+      listColumn(blockStarts, uint32Column(positions.blockOffsets)),
+    );
   }
-
-  get rowCount(): number {
-    return this.#counts.length;
-  }
-
-  get isFull(): boolean {
-    return this.rowCount >= BATCH_ROWS || this.#bytes >= BATCH_BYTES;
-  }
-
-  add(postings: TokenPostings): void {
-    const { documents, frequencies, positions } = postings;
-    const { blockSize, withPosition } = this.#form;
-    const scores = this.#blockScores(postings);
-    for (const block of encodePostings(postings, blockSize, scores)) {
-      this.#blocks.push(block);
-      this.#bytes += block.length;
-    }
-    this.#blockEnds.push(this.#blocks.length);
-    this.#scores.push(scores.reduce((best, score) => Math.max(best, score), 0));
-    this.#counts.push(documents.length);
-    if (!withPosition || positions === null) return;
-    const writer = new ByteWriter();
-    let at = 0;
-    for (let start = 0; start < documents.length; start += blockSize) {
-      this.#offsets.push(writer.length);
-      const ofBlock = frequencies.subarray(start, start + blockSize);
-      let count = 0;
-      for (const frequency of ofBlock) count += frequency;
-      encodePositions(writer, positions.subarray(at, at + count), ofBlock);
-      at += count;
-    }
-    this.#offsetEnds.push(this.#offsets.length);
-    const bytes = writer.take();
-    this.#positions.push(bytes);
-    this.#bytes += bytes.length;
-  }
-
-  /** The highest score of each block, a little more than it is: scores that are too low hide documents. */
-  #blockScores({ documents, frequencies }: TokenPostings): Float64Array {
-    const { blockSize } = this.#form;
-    const weight = wordWeight(this.#corpus.documents, documents.length);
-    const scores = new Float64Array(Math.ceil(documents.length / blockSize));
-    for (let index = 0; index < documents.length; index++) {
-      const block = Math.floor(index / blockSize);
-      const score = wordScore(weight, frequencies[index], this.#norms[documents[index]]);
-      if (score > scores[block]) scores[block] = score;
-    }
-    return scores.map((score) => score * (1 + 2 ** -20));
-  }
-
-  finish(): InputBatch {
-    const scores = Float32Array.from(this.#scores);
-    const scoreColumn: FixedColumn = {
-      kind: "fixed",
-      length: scores.length,
-      validity: null,
-      byteWidth: 4,
-      values: new Uint8Array(scores.buffer),
-    };
-    const columns: Column[] = [
-      listColumn(this.#blockEnds, largeBinaryColumn(this.#blocks)),
-      scoreColumn,
-      uint32Column(Uint32Array.from(this.#counts)),
-    ];
-    if (this.#form.withPosition) {
-      columns.push(
-        largeBinaryColumn(this.#positions),
-        listColumn(this.#offsetEnds, uint32Column(Uint32Array.from(this.#offsets))),
-      );
-    }
-    return { columns, rowCount: this.rowCount };
-  }
+  return { columns, rowCount: count };
 }
 
-const listColumn = (ends: readonly number[], items: Column): ListColumn => ({
+const listColumn = (offsets: Int32Array, items: Column): ListColumn => ({
   kind: "list",
-  length: ends.length - 1,
+  length: offsets.length - 1,
   validity: null,
-  offsets: Int32Array.from(ends),
+  offsets,
   items,
 });
 
-function largeBinaryColumn(values: readonly Uint8Array[]): VariableColumn {
-  const narrow = binaryColumn(values);
-  return { ...narrow, offsets: BigInt64Array.from(narrow.offsets, BigInt) };
+function largeBinaryColumn(starts: Uint32Array, bytes: Uint8Array): VariableColumn {
+  const offsets = new BigInt64Array(starts.length);
+  const words = new Uint32Array(offsets.buffer);
+  for (let row = 0; row < starts.length; row++) words[2 * row] = starts[row];
+  return { kind: "variable", length: starts.length - 1, validity: null, offsets, bytes };
 }

@@ -1,6 +1,7 @@
 /**
- * The documents of a token, as its row of the file of postings has them: ascending document numbers with the number of
- * times the token is in each, cut into blocks of 128 or 256 and a rest, the tail. All little-endian:
+ * Decodes the documents of a token, as its row of the file of postings has them (postingEncoder.ts writes them): ascending
+ * document numbers with the number of times the token is in each, cut into blocks of 128 or 256 and a rest, the tail. All
+ * little-endian:
  *
  *     block of 128    f32 highest score; u32 first document; u8 width; packed deltas; u8 width; packed frequencies
  *     block of 256    u32 first document; u8 width; packed deltas;
@@ -117,79 +118,6 @@ class ByteReader {
 const WORDS = new Uint32Array(32 * 8 + 8);
 const WORD_BYTES = new Uint8Array(WORDS.buffer);
 
-/** Collects bytes. */
-export class ByteWriter {
-  #bytes = new Uint8Array(256);
-  #view = new DataView(this.#bytes.buffer);
-  length = 0;
-
-  #room(byteLength: number): number {
-    const at = this.length;
-    if (at + byteLength > this.#bytes.length) {
-      const grown = new Uint8Array(Math.max(2 * this.#bytes.length, at + byteLength));
-      grown.set(this.#bytes.subarray(0, at));
-      this.#bytes = grown;
-      this.#view = new DataView(grown.buffer);
-    }
-    this.length += byteLength;
-    return at;
-  }
-
-  byte(value: number): void {
-    const at = this.#room(1);
-    this.#bytes[at] = value;
-  }
-
-  word(value: number): void {
-    const at = this.#room(4);
-    this.#view.setUint32(at, value, true);
-  }
-
-  float(value: number): void {
-    const at = this.#room(4);
-    this.#view.setFloat32(at, value, true);
-  }
-
-  varint(value: number): void {
-    let left = value;
-    while (left >= 0x80) {
-      this.byte((left & 0x7f) | 0x80);
-      left = Math.floor(left / 128);
-    }
-    this.byte(left);
-  }
-
-  /** Packs 32 numbers of each lane, with the width before them. */
-  packed(lanes: number, numbers: Uint32Array, start: number): void {
-    let all = 0;
-    for (let index = 0; index < 32 * lanes; index++) all |= numbers[start + index];
-    const width = 32 - Math.clz32(all);
-    this.byte(width);
-    const at = this.#room(4 * lanes * width);
-    this.#bytes.fill(0, at, at + 4 * lanes * width);
-    const view = this.#view;
-    const add = (place: number, bits: number): void =>
-      view.setUint32(place, (view.getUint32(place, true) | bits) >>> 0, true);
-    for (let lane = 0; lane < lanes && width > 0; lane++) {
-      for (let index = 0; index < 32; index++) {
-        const value = numbers[start + index * lanes + lane];
-        const bit = index * width;
-        const word = bit >>> 5;
-        const shift = bit & 31;
-        add(at + 4 * (word * lanes + lane), (value << shift) >>> 0);
-        if (shift + width > 32) add(at + 4 * ((word + 1) * lanes + lane), value >>> (32 - shift));
-      }
-    }
-  }
-
-  /** What was written since the last call. */
-  take(): Uint8Array {
-    const taken = this.#bytes.slice(0, this.length);
-    this.length = 0;
-    return taken;
-  }
-}
-
 /** Documents of a token as they are unpacked; {@link unpackBlock} fills them. */
 export interface PostingArrays {
   readonly documents: Uint32Array;
@@ -290,52 +218,6 @@ function readTail(
   }
 }
 
-/**
- * The blocks of a token's documents, with tails of varints.
- * @param scores the highest score of each block
- */
-export function encodePostings(
-  { documents, frequencies }: Postings,
-  blockSize: number,
-  scores: Float64Array,
-): Uint8Array[] {
-  const lanes = blockSize / 32;
-  const writer = new ByteWriter();
-  const deltas = new Uint32Array(blockSize);
-  const blocks: Uint8Array[] = [];
-  for (let start = 0; start < documents.length; start += blockSize) {
-    const end = Math.min(start + blockSize, documents.length);
-    if (blockSize === 128) writer.float(scores[start / blockSize]);
-    if (end - start === blockSize) {
-      for (let index = 1; index < blockSize; index++) {
-        deltas[index] = documents[start + index] - documents[start + index - 1];
-      }
-      deltas[0] = 0;
-      writer.word(documents[start]);
-      writer.packed(lanes, deltas, 0);
-      if (blockSize === 128) writer.packed(lanes, frequencies, start);
-      else writePatched(writer, frequencies.subarray(start, end));
-    } else {
-      for (let index = start; index < end; index++) {
-        writer.varint(index === start ? documents[index] : documents[index] - documents[index - 1]);
-      }
-      for (let index = start; index < end; index++) writer.varint(frequencies[index]);
-    }
-    blocks.push(writer.take());
-  }
-  return blocks;
-}
-
-/** Frequencies of a block of 256, with all bits in the packed part. */
-function writePatched(writer: ByteWriter, frequencies: Uint32Array): void {
-  const packed = new ByteWriter();
-  packed.packed(frequencies.length / 32, frequencies, 0);
-  const bytes = packed.take();
-  writer.byte(bytes[0]);
-  writer.byte(0);
-  for (const byte of bytes.subarray(1)) writer.byte(byte);
-}
-
 // ------------------------------------------------------------------------------------------------- positions
 
 /** Numbers of a group of positions that are packed. */
@@ -365,17 +247,4 @@ export function decodePositions(bytes: Uint8Array, frequencies: Uint32Array, pat
     next += frequency;
   }
   return positions;
-}
-
-/** @param positions of the documents of one block, one document after the other */
-export function encodePositions(writer: ByteWriter, positions: Uint32Array, frequencies: Uint32Array): void {
-  const deltas = positions.slice();
-  let next = 0;
-  for (const frequency of frequencies) {
-    for (let index = frequency - 1; index > 0; index--) deltas[next + index] -= deltas[next + index - 1];
-    next += frequency;
-  }
-  let at = 0;
-  for (; at + GROUP <= deltas.length; at += GROUP) writer.packed(GROUP_LANES, deltas, at);
-  for (; at < deltas.length; at++) writer.varint(deltas[at]);
 }

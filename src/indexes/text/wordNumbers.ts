@@ -1,116 +1,148 @@
 /**
- * Numbers of the words of texts in ASCII, found by their bytes: most words of a text were in others before, and need not be
- * made a string, cut, stemmed and looked up again.
+ * Numbers of the words of texts, found by their bytes: most words of a text were in others before, and need not be made a
+ * string, cut, stemmed and looked up again. A kernel does it where there is one; its plain form leaves texts that are not
+ * ASCII to the analyzer.
  */
 
-import type { Analyzer } from "./analyzer.js";
-import { isWordByte } from "./analyzer.js";
+import type { Kernel } from "../../bytes/wasm.js";
+import { type Analyzer, isOneWord } from "./analyzer.js";
+import { PlainWordNumbers, type UseNumber, type WordNumbers } from "./plainWordNumbers.js";
+import {
+  ASK,
+  FIRST_NUMBER,
+  FIRST_SLOT,
+  MAX_WORD_BYTES,
+  NO_TOKEN,
+  NUMBERS,
+  POSITIONS,
+  REST,
+  REST_BYTES,
+  STATE,
+  TEXT,
+  TEXT_BYTES,
+  WORD_SLOT_BYTES,
+  WORD_SLOTS,
+  wordKernel,
+} from "./wordKernel.js";
 
 /** Different words that are remembered, after which all are forgotten. */
-const MAX_WORDS = 2 ** 18;
-/** Bytes of them. */
-const MAX_BYTES = 4 * 2 ** 20;
-/** Four slots for each word at most. */
-const SLOTS = 4 * MAX_WORDS;
-/** A word that leaves no token. */
-const NONE = -1;
+const MAX_WORDS = WORD_SLOTS / 2;
 
-const DECODER = new TextDecoder();
-const IS_WORD = Uint8Array.from({ length: 256 }, (_, byte) => (isWordByte(byte) ? 1 : 0));
+/** @param numberOf the number of a token; the same until it is said to be another by {@link WordNumbers.forget} */
+export function wordNumbers(
+  analyzer: Analyzer,
+  numberOf: (token: string) => number,
+  kernel = wordKernel(),
+): WordNumbers {
+  return kernel === null
+    ? new PlainWordNumbers(analyzer, numberOf)
+    : new KernelWordNumbers(kernel, analyzer, numberOf);
+}
 
-export class WordNumbers {
+class KernelWordNumbers implements WordNumbers {
+  readonly #run: Kernel["run"];
   readonly #analyzer: Analyzer;
   readonly #numberOf: (token: string) => number;
-  /** By hash: 1 + the number of a remembered word; 0 for none. */
-  readonly #slots = new Uint32Array(SLOTS);
-  readonly #hashes = new Uint32Array(MAX_WORDS);
-  readonly #ends = new Uint32Array(MAX_WORDS + 1);
-  readonly #numbers = new Int32Array(MAX_WORDS);
-  #bytes = new Uint8Array(64 * 1024);
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  readonly #state: Uint32Array;
+  readonly #memory: Uint8Array;
+  readonly #words: Uint32Array;
+  /** The text that is in the memory, from where on, and to where. */
+  #held: Uint8Array | null = null;
+  #heldFrom = 0;
+  #heldTo = 0;
   #count = 0;
+  #restEnd = REST;
 
-  /** @param numberOf the number of a token; the same until {@link forget} */
-  constructor(analyzer: Analyzer, numberOf: (token: string) => number) {
+  constructor({ run, memory }: Kernel, analyzer: Analyzer, numberOf: (token: string) => number) {
+    this.#run = run;
     this.#analyzer = analyzer;
     this.#numberOf = numberOf;
+    this.#memory = new Uint8Array(memory);
+    this.#words = new Uint32Array(memory);
+    this.#state = new Uint32Array(memory, 0, 16);
+    crypto.getRandomValues(new Uint32Array(memory, 4 * STATE.seed, 1));
   }
 
-  /** Forgets the numbers: tokens have others from now on. */
+  beginTexts(): void {
+    this.#held = null;
+  }
+
   forget(): void {
-    this.#slots.fill(0);
+    this.#memory.fill(0, FIRST_SLOT, FIRST_SLOT + WORD_SLOTS * WORD_SLOT_BYTES);
     this.#count = 0;
+    this.#restEnd = REST;
   }
 
-  /**
-   * Calls `use` with the tokens of a text from `start` to before `end`, in their order.
-   * @returns whether it did; not where the text has bytes that are not ASCII
-   */
-  each(
-    bytes: Uint8Array,
-    start: number,
-    end: number,
-    use: (number: number, position: number) => void,
-  ): boolean {
-    for (let at = start; at < end; at++) if (bytes[at] >= 0x80) return false;
+  each(bytes: Uint8Array, start: number, end: number, use: UseNumber): boolean {
+    if (end - start > TEXT_BYTES) return false;
+    if (bytes !== this.#held || start < this.#heldFrom || end > this.#heldTo) this.#hold(bytes, start);
+    const shift = TEXT - this.#heldFrom;
+    const state = this.#state;
+    const words = this.#words;
+    let at = start + shift;
     let position = 0;
-    let at = start;
-    while (at < end) {
-      if (IS_WORD[bytes[at]] === 0) {
-        at++;
-        continue;
-      }
-      const from = at;
-      let hash = 0x811c9dc5;
-      for (; at < end && IS_WORD[bytes[at]] === 1; at++) hash = Math.imul(hash ^ bytes[at], 0x01000193);
-      const number = this.#find(bytes, from, at, (hash ^ (hash >>> 15)) >>> 0);
-      if (number !== NONE) use(number, position);
-      position++;
-    }
-    return true;
-  }
-
-  #find(bytes: Uint8Array, start: number, end: number, hash: number): number {
-    let slot = hash & (SLOTS - 1);
     for (;;) {
-      const place = this.#slots[slot] - 1;
-      if (place < 0) return this.#learn(bytes.subarray(start, end), hash);
-      if (this.#hashes[place] === hash && this.#isSame(place, bytes, start, end)) return this.#numbers[place];
-      slot = (slot + 1) & (SLOTS - 1);
+      this.#run(at, end + shift, NUMBERS, position);
+      const out = state[STATE.out] / 4;
+      for (let from = NUMBERS / 4, place = POSITIONS / 4; from < out; from++, place++) {
+        use(words[from], words[place]);
+      }
+      if (state[STATE.isDone] === 1) return true;
+      at = state[STATE.at];
+      position = this.#ask(state[STATE.from], at, state[STATE.position], state[STATE.slot], use);
     }
   }
 
-  #isSame(place: number, bytes: Uint8Array, start: number, end: number): boolean {
-    const from = this.#ends[place];
-    if (this.#ends[place + 1] - from !== end - start) return false;
-    const own = this.#bytes;
-    for (let at = start, to = from; at < end; at++, to++) if (bytes[at] !== own[to]) return false;
-    return true;
+  /** Texts come one after the other: as many as there is room for are held at once. */
+  #hold(bytes: Uint8Array, start: number): void {
+    const to = Math.min(bytes.length, start + TEXT_BYTES);
+    this.#memory.set(bytes.subarray(start, to), TEXT);
+    this.#held = bytes;
+    this.#heldFrom = start;
+    this.#heldTo = to;
   }
 
-  #learn(word: Uint8Array, hash: number): number {
-    const token = this.#analyzer.tokenOf(DECODER.decode(word));
-    const number = token === null ? NONE : this.#numberOf(token);
-    const start = this.#count === 0 ? 0 : this.#ends[this.#count];
-    if (this.#count === MAX_WORDS || start + word.length > MAX_BYTES) {
+  /** The tokens of a word that the kernel does not know. @returns the position behind it */
+  #ask(from: number, to: number, position: number, slot: number, use: UseNumber): number {
+    const text = this.#decoder.decode(this.#memory.subarray(from, to));
+    if (!isOneWord(text)) {
+      // Cutting it takes the analyzer each time.
+      this.#learn(from, to, slot, ASK);
+      let next = position;
+      this.#analyzer.words(text, (word, index) => {
+        const token = this.#analyzer.tokenOf(word);
+        if (token !== null) use(this.#numberOf(token), position + index);
+        next = position + index + 1;
+      });
+      return next;
+    }
+    const token = this.#analyzer.tokenOf(text);
+    const number = token === null ? -1 : this.#numberOf(token);
+    this.#learn(from, to, slot, token === null ? NO_TOKEN : FIRST_NUMBER + number);
+    if (token !== null) use(number, position);
+    return position + 1;
+  }
+
+  /** @param slot a free one */
+  #learn(from: number, to: number, slot: number, meaning: number): void {
+    const length = to - from;
+    if (length > MAX_WORD_BYTES || this.#words[slot / 4 + 4] !== 0) return;
+    const restBytes = Math.max(0, (length - 1) & -16);
+    if (this.#count === MAX_WORDS || this.#restEnd + restBytes > REST + REST_BYTES) {
       this.forget();
-      return number;
+      return;
     }
-    this.#room(start + word.length);
-    this.#bytes.set(word, start);
-    this.#ends[this.#count] = start;
-    this.#ends[this.#count + 1] = start + word.length;
-    this.#hashes[this.#count] = hash;
-    this.#numbers[this.#count] = number;
-    let slot = hash & (SLOTS - 1);
-    while (this.#slots[slot] !== 0) slot = (slot + 1) & (SLOTS - 1);
-    this.#slots[slot] = ++this.#count;
-    return number;
-  }
-
-  #room(byteLength: number): void {
-    if (byteLength <= this.#bytes.length) return;
-    const grown = new Uint8Array(Math.max(2 * this.#bytes.length, byteLength));
-    grown.set(this.#bytes);
-    this.#bytes = grown;
+    this.#count++;
+    const memory = this.#memory;
+    memory.copyWithin(slot, from, Math.min(to, from + 16));
+    if (restBytes > 0) {
+      memory.fill(0, this.#restEnd, this.#restEnd + restBytes);
+      memory.copyWithin(this.#restEnd, from + 16, to);
+    }
+    this.#words[slot / 4 + 4] = meaning;
+    this.#words[slot / 4 + 5] = length;
+    this.#words[slot / 4 + 6] = this.#restEnd;
+    this.#restEnd += restBytes;
   }
 }

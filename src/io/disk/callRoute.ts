@@ -51,7 +51,7 @@ interface InlineRun {
 }
 
 /** Milliseconds for which a reading of the used resources stands in for one from right before a call. */
-const USAGE_MS = 1;
+const USAGE_MS = 4;
 /** The same while no call was slow for a while: then nearly all readings are for nothing. */
 const CALM_USAGE_MS = 20;
 /** Milliseconds without a slow call after which there is calm. */

@@ -3,7 +3,7 @@
 import path from "node:path";
 import fs from "fs-extra";
 import { runParallel } from "../../async/parallel.js";
-import { onPool } from "./callRoute.js";
+import { onPool, shortCalls } from "./callRoute.js";
 import { codeOf, isMissing } from "./errno.js";
 import {
   isSymbolicLink,
@@ -21,12 +21,15 @@ const MAX_MAKE_ATTEMPTS = 10;
 
 /** Number of a directory's entries that are removed together, all at the same time where calls are slow. */
 const REMOVED_AT_ONCE = 64;
+/** A tree of some entries is removed as if by one call, as long as that takes no longer than a short one may. */
+const MAX_RUN_MS = 0.4;
 
 /**
  * Removes a directory and all below it; quiet where there is none. A link in its place is removed, its target stays.
  */
 export async function removeTree(directory: string): Promise<void> {
   try {
+    if (await removeTreeAsOne(directory)) return;
     // A link in place of the tree is removed; its target is somebody else's.
     if (await isSymbolicLink(directory)) await unlink(directory);
     else await removeTreeInShortCalls(directory);
@@ -34,6 +37,32 @@ export async function removeTree(directory: string): Promise<void> {
     // Entries that others add or keep in use meanwhile, and a path that is no directory, take longer.
     await removeStubbornTree(directory);
   }
+}
+
+/**
+ * Most trees that go hold a handful of files, and each call by itself would take longer to arrange than to make.
+ * @returns false where something is left, because calls go to the pool or because these took too long
+ * @throws the error of the first call that fails
+ */
+const removeTreeAsOne = (directory: string): Promise<boolean> =>
+  shortCalls.runTogether(
+    () => {
+      if (fs.lstatSync(directory).isSymbolicLink()) return false;
+      return removeTreeUntil(directory, performance.now() + MAX_RUN_MS);
+    },
+    () => Promise.resolve(false),
+  );
+
+/** @returns false where the time was over before all was removed */
+function removeTreeUntil(directory: string, endMs: number): boolean {
+  for (const entry of fs.readdirSync(directory, { withFileTypes: true })) {
+    const entryPath = path.join(directory, entry.name);
+    if (!entry.isDirectory()) fs.unlinkSync(entryPath);
+    else if (!removeTreeUntil(entryPath, endMs)) return false;
+    if (performance.now() >= endMs) return false;
+  }
+  fs.rmdirSync(directory);
+  return true;
 }
 
 /** @throws the error of the first call that fails */
@@ -68,6 +97,8 @@ async function removeStubbornTree(directory: string): Promise<void> {
  * @param within a directory on the way that must be there: it is not made
  */
 export async function makeDirectories(directory: string, within: string | undefined): Promise<boolean> {
+  const isMade = await makeDirectoriesAsOne(directory, within);
+  if (isMade !== null) return isMade;
   // What was in the way may be gone again by the time it is looked at; then another attempt is made.
   for (let attempt = 1; ; attempt++) {
     try {
@@ -77,6 +108,27 @@ export async function makeDirectories(directory: string, within: string | undefi
       if (!isRace || attempt === MAX_MAKE_ATTEMPTS) throw error;
     }
   }
+}
+
+/** @returns null where that has to be found out call by call: calls go to the pool, or one of them failed */
+const makeDirectoriesAsOne = (directory: string, within: string | undefined): Promise<boolean | null> =>
+  shortCalls.runTogether<boolean | null>(
+    () => {
+      try {
+        return makeDirectoriesNow(directory, within);
+      } catch {
+        return null;
+      }
+    },
+    () => Promise.resolve(null),
+  );
+
+function makeDirectoriesNow(directory: string, within: string | undefined): boolean {
+  if (fs.statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return false;
+  const parent = path.dirname(directory);
+  if (within !== undefined && parent !== within) makeDirectoriesNow(parent, within);
+  fs.mkdirSync(directory);
+  return true;
 }
 
 async function tryMakeDirectories(directory: string, within: string | undefined): Promise<boolean> {

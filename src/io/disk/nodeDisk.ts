@@ -37,6 +37,9 @@ export interface NodeDiskOptions {
 /** Directories whose own name is known to be durable; the set starts over when it is full. */
 const MAX_DURABLE_DIRECTORIES = 4096;
 
+/** A whole file up to this size is read by the call that opens it. */
+const READ_ALONG_BYTES = 32 * 1024;
+
 /** Platforms that lack one of these have no such constant. */
 const { O_RDONLY, O_RDWR, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = fs.constants;
 const OVERWRITE_FLAGS = O_RDWR | O_NONBLOCK | O_NOFOLLOW;
@@ -55,9 +58,11 @@ export class NodeDisk implements Disk {
   }
 
   async readFile(filePath: string, maxBytes = Number.MAX_SAFE_INTEGER): Promise<Uint8Array | null> {
-    const handle = await this.open(filePath);
+    const handle = await this.open(filePath, READ_ALONG_BYTES);
     if (handle === null) return null;
     try {
+      const tail = handle.takeTail?.();
+      if (tail?.length === handle.size && tail.length <= maxBytes) return tail;
       if (handle.size > maxBytes) {
         throw new CorruptFileError(filePath, maxBytes, `${handle.size} bytes, more than ${maxBytes}`);
       }

@@ -15,7 +15,7 @@ import path from "node:path";
 import { whenAborted } from "../../async/abort.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import { codeOf } from "../disk/errno.js";
-import { HeldLock } from "./heldLock.js";
+import { HeldLock, LOCK_NAME, statOrUndefined } from "./heldLock.js";
 import { keepLock, retakeLock } from "./keptLocks.js";
 import type { LockLease } from "./lease.js";
 import { type Fence, freeUnlessHeld } from "./staleLocks.js";
@@ -69,6 +69,10 @@ interface Queue {
 
 /** By resolved path, while in use. Aliases of a directory have queues of their own and meet at the lock. */
 const queues = new Map<string, Queue>();
+
+/** Whether somebody has, keeps, makes or takes over the lock of a directory, or died while doing so. */
+export const hasLock = async (directory: string): Promise<boolean> =>
+  (await statOrUndefined(path.join(directory, LOCK_NAME))) !== undefined;
 
 /**
  * Calls `fn` while holding the lock of a table's directory, which must exist. Rejects with `ServiceUnavailableError`

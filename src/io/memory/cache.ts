@@ -27,6 +27,8 @@ export class LruCache<V> {
   readonly #entries = new Map<string, Weighed<V>>();
   readonly #loading = new Map<string, Load<V>>();
   #weight = 0;
+  /** The last key of `#entries`, where it is known. Most values are asked for several times in a row. */
+  #newestKey: string | null = null;
 
   readonly #leastEntries: number;
 
@@ -53,8 +55,11 @@ export class LruCache<V> {
   peek(key: string): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    this.#entries.delete(key);
-    this.#entries.set(key, entry);
+    if (key !== this.#newestKey) {
+      this.#entries.delete(key);
+      this.#entries.set(key, entry);
+      this.#newestKey = key;
+    }
     return entry.value;
   }
 
@@ -82,6 +87,7 @@ export class LruCache<V> {
     this.delete(key);
     if (weight > this.#maxWeight && this.#leastEntries === 0) return;
     this.#entries.set(key, { value, weight });
+    this.#newestKey = key;
     this.#weight += weight;
     for (const [oldestKey, oldest] of this.#entries) {
       if (this.#weight <= this.#maxWeight || this.#entries.size <= this.#leastEntries) break;
@@ -95,6 +101,7 @@ export class LruCache<V> {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     this.#entries.delete(key);
+    if (key === this.#newestKey) this.#newestKey = null;
     this.#weight -= entry.weight;
   }
 
@@ -107,6 +114,7 @@ export class LruCache<V> {
 
   clear(): void {
     this.#entries.clear();
+    this.#newestKey = null;
     this.#loading.clear();
     this.#weight = 0;
   }

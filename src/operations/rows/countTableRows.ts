@@ -27,7 +27,7 @@ export async function countTableRows(
     const source = versionSource(snapshot);
     return countFiltered(source, {
       fragments: manifest.fragments,
-      filter: filterOf(snapshot, predicate, request.params, "predicate", useIndexes),
+      filter: await filterOf(snapshot, predicate, request.params, "predicate", useIndexes),
       numbers: new RowNumbers(source, manifest, snapshot.path),
       readAhead: context.streams.open(),
       signal,

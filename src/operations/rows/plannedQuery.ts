@@ -1,6 +1,7 @@
 /** Plans of queries: what a request asks for, checked against the version that it reads. */
 
 import { Field, Float32, Schema } from "apache-arrow";
+import { goThrough } from "../../async/eventLoop.js";
 import { InvalidInputError, PermissionDeniedError, UnsupportedError } from "../../errors.js";
 import { isUnwritable } from "../../io/disk/errno.js";
 import { TemporaryFile } from "../../io/temporaryFile.js";
@@ -90,17 +91,21 @@ export async function planQuery(
     request.columns,
     added.map(({ name }) => name),
   );
-  const selected = selectColumns(fields, reads, metadata, columns, selection);
+  const selected = await goThrough(selectColumns(fields, reads, metadata, columns, selection));
   const given = request.filter ?? null;
   const isPostfilter = planned !== null && !filtersFirst && given !== null;
   const filter =
-    given === null || isPostfilter ? null : filterOf(snapshot, given, request.params, "filter", useIndexes);
+    given === null || isPostfilter
+      ? null
+      : await filterOf(snapshot, given, request.params, "filter", useIndexes);
   const plan: QueryPlan = {
     fragments: manifest.fragments,
     projection: withColumns(selected, added),
     search: planned && {
       ...planned,
-      postfilter: isPostfilter ? postfilterOf(fields, given, parameters, "filter", planned.found) : null,
+      postfilter: isPostfilter
+        ? await postfilterOf(fields, given, parameters, "filter", planned.found)
+        : null,
     },
     textSearch: isTextSearch
       ? {

@@ -28,9 +28,9 @@ export async function updateTable(
   const table = await openWritable(context, request);
   const { committed, transactionId, change } = await updateMatching(
     table,
-    (fields, base) => ({
-      filter: filterOf(base, predicate, parameters, "predicate"),
-      assignments: planAssignments(fields, assignments, parameters),
+    async (fields, base) => ({
+      filter: await filterOf(base, predicate, parameters, "predicate"),
+      assignments: await planAssignments(fields, assignments, parameters),
     }),
     { signal, onRows },
   );

@@ -41,7 +41,7 @@ export async function alterTableBackfillColumns(
     );
   }
   const asked = { column, where, functions: context.functions };
-  const { meaning } = meantOn(open, asked);
+  const { meaning } = await meantOn(open, asked);
   const { maxFragments } = settings;
   const limits = { readVersion, numFrags: Number.isFinite(maxFragments) ? maxFragments : null };
   const key = JSON.stringify([meaning, limits]);

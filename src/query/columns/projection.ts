@@ -9,6 +9,7 @@
 import { Field as ArrowField, Schema } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
+import { atOnce, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError, TableColumnNotFoundError } from "../../errors.js";
 import { type Expression, isExpression } from "../../expression/build.js";
 import { bindExpression } from "../../expression/expression.js";
@@ -49,13 +50,13 @@ export interface SelectionOptions {
  * @throws TableColumnNotFoundError for a path that is not in the schema, InvalidInputError for a malformed one and for
  *   too many, UnsupportedError for a column of a type this build does not read; for expressions as `bindExpression`
  */
-export function selectColumns(
+export function* selectColumns(
   fields: readonly TableField[],
   reads: ColumnReads,
   schemaMetadata: ReadonlyMap<string, string>,
   selection: ColumnSelection | undefined,
   { withRowId = false, maxColumns = Number.POSITIVE_INFINITY, parameters = {} }: SelectionOptions = {},
-): Projection {
+): Steps<Projection> {
   const wanted = wantedColumns(fields, selection);
   if (wanted.length > maxColumns && wanted.length > countFields(fields)) {
     throw new InvalidInputError(`columns: ${wanted.length} are named; at most ${maxColumns} are returned`);
@@ -76,9 +77,10 @@ export function selectColumns(
     returned.push(column);
     arrowFields.push(field);
   };
-  const resolved = wanted.map(({ what, name }) =>
-    name === null ? resolver.named(what) : resolver.aliased(what, name),
-  );
+  const resolved: ResolvedColumn[] = [];
+  for (const { what, name } of wanted) {
+    resolved.push(yield* name === null ? resolver.named(what) : resolver.aliased(what, name));
+  }
   const named = new Set(resolved.map(({ field }) => field.name));
   const unnamed = reads.found.filter(({ name }) => !named.has(name));
   for (const each of unnamed) if (each === QUERY_INDEX) add(...foundIn(each));
@@ -95,13 +97,13 @@ export function selectColumns(
   };
 }
 
-/** As {@link selectColumns}, for a query that reads nothing else. */
+/** As {@link selectColumns}, without interruption, for a query that reads nothing else. */
 export const resolveProjection = (
   fields: readonly TableField[],
   schemaMetadata: ReadonlyMap<string, string>,
   selection: ColumnSelection | undefined,
   options?: SelectionOptions,
-): Projection => selectColumns(fields, new ColumnReads(fields), schemaMetadata, selection, options);
+): Projection => atOnce(selectColumns(fields, new ColumnReads(fields), schemaMetadata, selection, options));
 
 /** Number of fields, nested ones included. */
 function countFields(fields: readonly TableField[]): number {
@@ -192,16 +194,16 @@ class Resolver {
   }
 
   /** A column under its own name. */
-  named(what: string | Expression): ResolvedColumn {
-    if (typeof what !== "string") return this.#bound(what, what.toString());
+  *named(what: string | Expression): Steps<ResolvedColumn> {
+    if (typeof what !== "string") return yield* this.#bound(what, what.toString());
     const segments = spelledPath(parseFieldPath(what), this.#reads.named, "columns");
     return this.#stored(segments, what);
   }
 
   /** A path or an expression under another name. */
-  aliased(what: string | Expression, name: string): ResolvedColumn {
+  *aliased(what: string | Expression, name: string): Steps<ResolvedColumn> {
     const segments = typeof what === "string" ? this.#exactPath(what) : null;
-    return segments === null ? this.#bound(what, name) : this.#stored(segments, name);
+    return segments === null ? yield* this.#bound(what, name) : this.#stored(segments, name);
   }
 
   /** The segments of a text that is the exact path of a column; null for all else. */
@@ -216,8 +218,8 @@ class Resolver {
     }
   }
 
-  #bound(what: string | Expression, name: string): ResolvedColumn {
-    const expression = bindExpression(what, this.#parameters, this.#reads.bindable, "columns");
+  *#bound(what: string | Expression, name: string): Steps<ResolvedColumn> {
+    const expression = yield* bindExpression(what, this.#parameters, this.#reads.bindable, "columns");
     if (expression.column !== null) return this.#stored(expression.column, name);
     const inputs = expression.paths.map((path) => this.#reads.source(path));
     const column: ReturnedColumn = { kind: "computed", expression, text: String(what), inputs };

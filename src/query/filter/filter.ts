@@ -3,6 +3,7 @@
  * which they lie on disk.
  */
 
+import type { Steps } from "../../async/eventLoop.js";
 import { bindFilter, type ExpressionInput } from "../../expression/expression.js";
 import type { DataFragment } from "../../format/table.js";
 import type { FilterParameters } from "../../namespace/queries.js";
@@ -51,21 +52,21 @@ interface FilteredVersion {
  * @param found columns of the search whose rows are filtered. Default: none
  * @throws as {@link bindFilter}
  */
-export function planFilter(
+export function* planFilter(
   input: ExpressionInput,
   parameters: FilterParameters,
   fields: readonly TableField[],
   label: string,
   of?: FilteredVersion,
   found: readonly FoundColumn[] = [],
-): Filter {
+): Steps<Filter> {
   const reads = new ColumnReads(fields, found);
-  const expression = bindFilter(input, parameters, reads.bindable, label);
+  const expression = yield* bindFilter(input, parameters, reads.bindable, label);
   const inputs = expression.paths.map((path) => reads.source(path));
   const lookups =
     of === undefined || of.useIndexes === false
       ? null
-      : FilterLookups.of(of.version, expression, inputs, fields, of.useIndexes === true);
+      : yield* FilterLookups.of(of.version, expression, inputs, fields, of.useIndexes === true);
   const projection = { ...reads.plan(), withAddresses: true };
   return { expression, text: String(input), inputs, projection, lookups };
 }

@@ -1,5 +1,6 @@
 /** How the rows that a filter selects are found in one version without computing the filter for all of them. */
 
+import type { Steps } from "../../async/eventLoop.js";
 import type { BoundExpression } from "../../expression/expression.js";
 import type { DataFragment } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
@@ -43,14 +44,14 @@ export class FilterLookups {
    * @returns null where nothing of the filter can be looked up
    * @throws CorruptFileError
    */
-  static of(
+  static *of(
     version: OpenVersion<ReaderEnvironment>,
     expression: BoundExpression,
     inputs: readonly ColumnSource[],
     fields: readonly TableField[],
     isForced: boolean,
-  ): FilterLookups | null {
-    const predicate = predicateOf(expression.condition);
+  ): Steps<FilterLookups | null> {
+    const predicate = yield* predicateOf(expression.condition);
     if (predicate === null) return null;
     const indexes = indexesOf(version.file, fields);
     const options = inputs.map((input, place): readonly UsableIndex[] | PlaceColumn => {

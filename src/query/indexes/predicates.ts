@@ -4,6 +4,7 @@
  */
 
 import type { Column } from "../../arrow/columns/column.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import type { ColumnReference, ColumnTest, Condition, RangeBound } from "../../expression/evaluate/bound.js";
 import { columnOfScalars, scalarOf, scalarReader } from "../../expression/values/scalars.js";
 import type { ValueType } from "../../expression/values/types.js";
@@ -34,8 +35,8 @@ const UNKNOWN: Predicate = { kind: "unknown" };
 const MAX_ASKS = 256;
 
 /** @returns null where the condition says nothing about columns that can be asked */
-export function predicateOf(condition: Condition): Predicate | null {
-  const predicate = wanted(condition, false);
+export function* predicateOf(condition: Condition): Steps<Predicate | null> {
+  const predicate = yield* wanted(condition, false, new Pace());
   const count = countAsks(predicate);
   return count === 0 || count > MAX_ASKS ? null : predicate;
 }
@@ -54,20 +55,22 @@ function countAsks(predicate: Predicate): number {
   }
 }
 
-function wanted(condition: Condition, isNegated: boolean): Predicate {
+function* wanted(condition: Condition, isNegated: boolean, pace: Pace): Steps<Predicate> {
+  if (pace.isStep()) yield;
   switch (condition.kind) {
     case "and":
     case "or": {
-      const parts = condition.parts.map((part) => wanted(part, isNegated));
+      const parts: Predicate[] = [];
+      for (const part of condition.parts) parts.push(yield* wanted(part, isNegated, pace));
       const isAnd = (condition.kind === "and") !== isNegated;
       return isAnd ? conjunction(parts) : disjunction(parts);
     }
     case "not":
-      return wanted(condition.part, !isNegated);
+      return yield* wanted(condition.part, !isNegated, pace);
     case "only":
-      return isNegated ? UNKNOWN : wanted(condition.part, false);
+      return isNegated ? UNKNOWN : yield* wanted(condition.part, false, pace);
     case "within":
-      return isNegated ? UNKNOWN : { kind: "within", part: wanted(condition.part, false) };
+      return isNegated ? UNKNOWN : { kind: "within", part: yield* wanted(condition.part, false, pace) };
     case "isNull":
       return { kind: "ask", column: condition.column, test: { kind: "isNull" }, isNegated };
     case "constant":

@@ -1,5 +1,5 @@
 /**
- * Deletes a branch. Under the lock of the table's refs and that of the branch:
+ * Deletes a branch. Under the lock of the table's refs, and that of the branch where it does not go in one move:
  *
  *   check that nothing refers to it ─ remove the ref ─ take its directories away
  *
@@ -10,10 +10,10 @@
 
 import { InternalError, InvalidInputError, messageOf, TableBranchNotFoundError } from "../../errors.js";
 import { LeaseLostError } from "../../io/lock/lease.js";
-import { withLock } from "../../io/lock/lock.js";
+import { hasLock, withLock } from "../../io/lock/lock.js";
 import { foldName } from "../../io/names/foldName.js";
 import { areApart } from "../../io/names/spelling.js";
-import { OverruledError, Removal } from "../../io/publish.js";
+import { isUnmovable, OverruledError, Removal } from "../../io/publish.js";
 import { join } from "../../platform/native.js";
 import {
   branchDirectory,
@@ -62,16 +62,20 @@ export function deleteBranch(
     const others = branches.filter((other) => other !== branch);
     await refuseReferenced(at, branch, doomed, others);
     const staying = await asSpelledBy(at, branch, others);
-    const remove = async () => {
+    const directories = directoriesOfBranch(at.mainRoot, branch, staying);
+    const root = branchDirectory(at.mainRoot, branch);
+    const lockBranch = <T>(work: () => Promise<T>) =>
+      withLock(root, lockOptions(at.environment, { signal }), work);
+    const remove = async (takeOut: TakeOut) => {
       const removal = new Removal(disk, sideDirectory(at.mainRoot), at.mainRoot, lease, hasUniqueNames);
       try {
         if (!(await removal.takeOut(branchRefPath(at.mainRoot, branch)))) throw noBranch(branch);
         await disk.syncDirectory(branchesDirectory(at.mainRoot));
         // The deletion is decided by now. Directories that remain do no harm, but the caller must learn of them.
         const failures: unknown[] = [];
-        for (const directory of directoriesOfBranch(at.mainRoot, branch, staying)) {
+        for (const directory of directories) {
           release(directory);
-          await removal.takeOut(directory).catch((error: unknown) => failures.push(error));
+          await takeOut(removal, directory).catch((error: unknown) => failures.push(error));
         }
         // Once the lock is lost, the directories may be a successor's. Cleaning up the table tells them apart.
         const [cause] = failures.filter((error) => !isOverruled(error));
@@ -83,12 +87,24 @@ export function deleteBranch(
         await removal.finish();
       }
     };
-    const root = branchDirectory(at.mainRoot, branch);
-    if ((await disk.stat(root)) === null) return remove();
+    // What moves as one takes whoever begins to commit meanwhile by surprise: its files are gone, so it fails. Such a
+    // branch is locked only where somebody is at work there, who may finish.
+    if (directories.length === 1 && !(await hasLock(root))) {
+      return remove((removal, directory) =>
+        removal.move(directory).catch((error) => {
+          if (!isUnmovable(error)) throw error;
+          return lockBranch(() => removal.takeOut(directory));
+        }),
+      );
+    }
+    const locked = () => remove((removal, directory) => removal.takeOut(directory));
     // Under this lock, no writer of ours is in the middle of a commit to the branch.
-    return withLock(root, lockOptions(at.environment, { signal }), remove);
+    return (await disk.stat(root)) === null ? locked() : lockBranch(locked);
   });
 }
+
+/** How a directory of the branch goes away; false where there is none. */
+type TakeOut = (removal: Removal, directory: string) => Promise<boolean>;
 
 const isOverruled = (error: unknown): boolean =>
   error instanceof LeaseLostError || error instanceof OverruledError;

@@ -147,7 +147,7 @@ class Backfill {
     let base = await this.#latest();
     const version = this.#wantedVersion ?? base.version;
     const appended = new AppendedFiles(version);
-    const { field } = meantOn(base, this.#request);
+    const { field } = await meantOn(base, this.#request);
     const checkpoints = new CheckpointFiles(at, this.#job, field, () => this.#control.hold());
     await checkpoints.removeAll("temporary");
     this.#forgetUncommitted(base);
@@ -190,7 +190,7 @@ class Backfill {
     { version, appended, checkpoints }: Filling,
   ): Promise<boolean> {
     const { concurrency, commitFragments } = this.#settings;
-    const meant = meantOn(base, this.#request);
+    const meant = await meantOn(base, this.#request);
     const isToFill = (fragment: DataFragment) => !this.#files.has(fragment.id) && !appended.has(fragment);
     const fragments = base.file.manifest.fragments.filter(isToFill);
     this.#totalRows = this.#doneRows + fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);

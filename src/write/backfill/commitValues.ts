@@ -36,7 +36,7 @@ export interface FragmentToCommit {
 
 export interface CommitValuesOptions {
   /** What the backfill means on a version. */
-  readonly meantOn: (base: OpenLatest) => MeantBackfill;
+  readonly meantOn: (base: OpenLatest) => Promise<MeantBackfill>;
   /** Called with the names of the new files, by fragment, before they are committed. */
   readonly announce: (files: ReadonlyMap<number, string>) => Promise<void>;
   /** Called right before the version is published. */
@@ -61,7 +61,7 @@ export async function commitValues(
       const committed = await commitPlanned(
         target,
         async (base) => {
-          const changed = await changedFragments(base, ready, meantOn(base), files, signal);
+          const changed = await changedFragments(base, ready, await meantOn(base), files, signal);
           if (changed.length === 0) return null;
           const names = changed.map(
             ({ before, after }) => [before.id, newFiles(before, after)[0].path] as const,

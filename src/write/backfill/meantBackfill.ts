@@ -1,6 +1,7 @@
 /** What a backfill means on one version: which rows it selects, what it reads of them, and what computes their values. */
 
 import type { Column } from "../../arrow/columns/column.js";
+import { goThrough } from "../../async/eventLoop.js";
 import { InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "../../errors.js";
 import { col } from "../../expression/build.js";
 import { bindNewColumn } from "../../expression/expression.js";
@@ -47,7 +48,10 @@ export interface MeantBackfill {
  * @throws TableColumnNotFoundError for a column that is not there, or an input of it; InvalidInputError for a column that
  *   is not computed, or whose function is not registered as it is declared
  */
-export function meantOn({ file }: Pick<OpenVersion, "file">, request: BackfillRequest): MeantBackfill {
+export async function meantOn(
+  { file }: Pick<OpenVersion, "file">,
+  request: BackfillRequest,
+): Promise<MeantBackfill> {
   const fields = decodeSchema(file.manifest.fields, file.path);
   const { path, chain, field } = resolveField(fields, request.column);
   const declaration = declarationOf(field);
@@ -60,8 +64,8 @@ export function meantOn({ file }: Pick<OpenVersion, "file">, request: BackfillRe
     );
   }
   const { where } = request;
-  const filter = planFilter(where ?? col(path).isNull(), {}, fields, "where");
-  const how = howToCompute(declaration, field, fields, request);
+  const filter = await goThrough(planFilter(where ?? col(path).isNull(), {}, fields, "where"));
+  const how = await howToCompute(declaration, field, fields, request);
   const names = new Set([field.name, ...[...filter.expression.paths, ...how.inputs].map(([name]) => name)]);
   const ids = new Set(fields.filter(({ name }) => names.has(name)).flatMap(idsOf));
   const ownIds = new Set(idsOf(field));
@@ -88,12 +92,12 @@ interface HowToCompute extends Pick<MeantBackfill, "projection" | "isByRow" | "c
   readonly inputs: readonly (readonly string[])[];
 }
 
-function howToCompute(
+async function howToCompute(
   declaration: ColumnDeclaration,
   field: TableField,
   fields: readonly TableField[],
   { functions }: BackfillRequest,
-): HowToCompute {
+): Promise<HowToCompute> {
   if (declaration.kind === "sql") return bySql(declaration.expression, field, fields);
   const owner = registeredFor(declaration, field, functions);
   const inputs = owner.inputs.map((path) => parseFieldPath(path));
@@ -121,10 +125,10 @@ function resolveInput(fields: readonly TableField[], path: string, field: TableF
   }
 }
 
-function bySql(text: string, field: TableField, fields: readonly TableField[]): HowToCompute {
+async function bySql(text: string, field: TableField, fields: readonly TableField[]): Promise<HowToCompute> {
   const label = `expression of column ${formatFieldPath([field.name])}`;
   const others = fields.filter((each) => each !== field);
-  const bound = bindNewColumn(text, others, label);
+  const bound = await goThrough(bindNewColumn(text, others, label));
   if (bound === null) throw new InvalidInputError(`${label}: names no column`);
   const computed = planComputedColumn(bound, text, others, label);
   const stored = storedComputedField(field.name, computed, label);

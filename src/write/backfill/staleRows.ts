@@ -1,5 +1,6 @@
 /** Which rows of a computed column have no value. */
 
+import { goThrough } from "../../async/eventLoop.js";
 import { col } from "../../expression/build.js";
 import { formatFieldPath } from "../../ident.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
@@ -26,7 +27,9 @@ export async function staleRowsOf(
   const { manifest, path } = base.file;
   const source = versionSource(base);
   const fields = decodeSchema(manifest.fields, path);
-  const filter = planFilter(col(formatFieldPath([field.name])).isNull(), {}, fields, "column");
+  const filter = await goThrough(
+    planFilter(col(formatFieldPath([field.name])).isNull(), {}, fields, "column"),
+  );
   const ids = new Set(idsOf(field));
   const counts = new Map<number, number>();
   const stored = manifest.fragments.filter((fragment) => {

@@ -14,6 +14,7 @@ import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { unwrapStructs } from "../../arrow/columns/spine.js";
 import { layoutOf } from "../../arrow/types/layouts.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
+import { goThrough } from "../../async/eventLoop.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import { type BoundExpression, bindAssigned, type ExpressionInput } from "../../expression/expression.js";
 import { STRING, type ValueType, valueTypeOfField } from "../../expression/values/types.js";
@@ -48,13 +49,14 @@ export interface PlannedAssignment {
  * @throws TableColumnNotFoundError, InvalidInputError for columns and expressions that do not fit; UnsupportedError for
  *   members of columns, and for functions and types that this build does not have
  */
-export function planAssignments(
+export async function planAssignments(
   fields: readonly TableField[],
   assignments: readonly Assignment[],
   parameters: FilterParameters,
-): PlannedAssignment[] {
+): Promise<PlannedAssignment[]> {
   const seen = new Set<number>();
-  const planned = assignments.map((assignment) => {
+  const planned: PlannedAssignment[] = [];
+  for (const assignment of assignments) {
     const { chain, path } = resolveField(fields, assignment.path);
     if (chain.length > 1) {
       throw new UnsupportedError(
@@ -64,8 +66,8 @@ export function planAssignments(
     const [field] = chain;
     if (seen.has(field.id)) throw new InvalidInputError(`${assignment.label}: column ${path} is set twice`);
     seen.add(field.id);
-    return planAssignment(fields, field, assignment, parameters);
-  });
+    planned.push(await planAssignment(fields, field, assignment, parameters));
+  }
   const set = new Set(planned.map(({ field }) => field.name));
   return [...planned, ...outdatedFields(fields, set).map((field) => withoutValues(fields, field))];
 }
@@ -83,14 +85,15 @@ function withoutValues(fields: readonly TableField[], field: TableField): Planne
   };
 }
 
-function planAssignment(
+async function planAssignment(
   fields: readonly TableField[],
   field: TableField,
   { value, label }: Assignment,
   parameters: FilterParameters,
-): PlannedAssignment {
+): Promise<PlannedAssignment> {
   const path = formatFieldPath([field.name]);
-  const expression = bindAssigned(value, parameters, fields, (own) => assignedType(field, own), label);
+  const bound = bindAssigned(value, parameters, fields, (own) => assignedType(field, own), label);
+  const expression = await goThrough(bound);
   const inputs = expression.paths.map((segments) => inputAt(fields, segments));
   const isText = field.type.kind === "json" && expression.type.kind === "string";
   const wrapsBlobs = storageOf(field) === "blobStructs" && expression.type.kind === "binary";

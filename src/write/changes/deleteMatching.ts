@@ -31,14 +31,14 @@ interface Deletion extends RowChange {
  */
 export function deleteMatching(
   target: ChangeTarget<ReaderEnvironment>,
-  filterOn: (base: OpenVersion<ReaderEnvironment>) => Filter,
+  filterOn: (base: OpenVersion<ReaderEnvironment>) => Promise<Filter>,
   predicate: string,
   options: MatchOptions,
 ): Promise<CommittedRowChange<Deletion>> {
   return commitRowChange(
     target,
     async (base, marks, source): Promise<Deletion> => {
-      for await (const _ of markSelected(base, source, filterOn(base), marks, options));
+      for await (const _ of markSelected(base, source, await filterOn(base), marks, options));
       return { written: [], operation: { kind: "delete", predicate }, deletedRows: marks.rowCount };
     },
     options.signal,

@@ -43,7 +43,7 @@ interface RowUpdate extends RowChange {
  */
 export function updateMatching(
   target: ChangeTarget<ReaderEnvironment>,
-  meantOn: (fields: readonly TableField[], base: OpenLatest<ReaderEnvironment>) => MeantUpdate,
+  meantOn: (fields: readonly TableField[], base: OpenLatest<ReaderEnvironment>) => Promise<MeantUpdate>,
   options: MatchOptions,
 ): Promise<CommittedRowChange<RowUpdate>> {
   const { signal } = options;
@@ -53,7 +53,7 @@ export function updateMatching(
       const { manifest, path } = base.file;
       const fields = decodeSchema(manifest.fields, path);
       const version = fileVersionOf(base.file);
-      const meant = meantOn(fields, base);
+      const meant = await meantOn(fields, base);
       const plan = planMoved(fields, meant.assignments);
       checkVersion(plan, version);
       const moved = new MovedRows(base, source, fields, meant, marks, options);

@@ -7,6 +7,7 @@ import { Field as ArrowField, type DataType } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { logicalFieldOf } from "../../arrow/types/logicalTypes.js";
+import { goThrough } from "../../async/eventLoop.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { bindNewColumn, parseConstant } from "../../expression/expression.js";
 import type { Field } from "../../format/file.js";
@@ -60,20 +61,24 @@ export interface WrittenColumn {
  * @param base the version to change
  * @throws InvalidInputError, UnsupportedError for columns the table cannot have
  */
-export function planAddedColumns(base: ManifestFile, added: readonly AddedColumn[]): AddedColumns {
+export async function planAddedColumns(
+  base: ManifestFile,
+  added: readonly AddedColumn[],
+): Promise<AddedColumns> {
   const { manifest, path } = base;
   const present = decodeSchema(manifest.fields, path);
   const taken = new Set(present.map((field) => field.name));
-  const columns = added.map((column) => {
+  const columns: PlannedColumn[] = [];
+  for (const column of added) {
     checkColumnName(column.name);
     if (taken.has(column.name)) {
       throw new InvalidInputError(`a column ${formatFieldPath([column.name])} is there already`);
     }
     taken.add(column.name);
-    const planned = newColumn(column, present);
+    const planned = await newColumn(column, present);
     if (planned.isFilledLater) refuseNullStructs(planned.field, fileVersionOf(base));
-    return planned;
-  });
+    columns.push(planned);
+  }
   const fields = assignFieldIds(
     columns.map((column) => column.field),
     nextFieldId(manifest.fields, manifest.fragments),
@@ -94,19 +99,19 @@ interface PlannedColumn {
   readonly isFilledLater?: boolean;
 }
 
-function newColumn(column: AddedColumn, present: readonly TableField[]): PlannedColumn {
+async function newColumn(column: AddedColumn, present: readonly TableField[]): Promise<PlannedColumn> {
   const { name } = column;
   const path = formatFieldPath([name]);
   if ("computed" in column) return ruledColumn(name, column.computed, present);
   if ("filledBy" in column) return virtualColumn(column, present);
   if ("expression" in column) {
     const label = `expression of column ${path}`;
-    const bound = bindNewColumn(column.expression, present, label);
+    const bound = await goThrough(bindNewColumn(column.expression, present, label));
     if (bound !== null) {
       const computed = planComputedColumn(bound, column.expression, present, label);
       return { field: storedComputedField(name, computed, label), values: computed };
     }
-    const { type, value } = parseConstant(column.expression, label);
+    const { type, value } = await goThrough(parseConstant(column.expression, label));
     const field = { name, type, nullable: value === null, metadata: new Map(), children: [] };
     return { field, values: value };
   }
@@ -118,9 +123,13 @@ function newColumn(column: AddedColumn, present: readonly TableField[]): Planned
 }
 
 /** A column whose values an expression will compute. */
-function ruledColumn(name: string, text: string, present: readonly TableField[]): PlannedColumn {
+async function ruledColumn(
+  name: string,
+  text: string,
+  present: readonly TableField[],
+): Promise<PlannedColumn> {
   const label = `computed of column ${formatFieldPath([name])}`;
-  const bound = bindNewColumn(text, present, label);
+  const bound = await goThrough(bindNewColumn(text, present, label));
   if (bound === null) throw new InvalidInputError(`${label}: names no column; a constant is an expression`);
   const field = storedComputedField(name, planComputedColumn(bound, text, present, label), label);
   const inputs = bound.paths.map((path) => formatFieldPath(path));

@@ -3,6 +3,7 @@
  * Filters are bound to the columns that they may name before anything is read. Pure.
  */
 
+import { goThrough } from "../../async/eventLoop.js";
 import { InvalidInputError, TableColumnNotFoundError, TableSchemaValidationError } from "../../errors.js";
 import { type BoundExpression, bindFilter, type ExpressionInput } from "../../expression/expression.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
@@ -61,16 +62,16 @@ const REMOVE_FILTER = "whenNotMatchedBySourceDeleteFilt";
  * @throws InvalidInputError, TableColumnNotFoundError, UnsupportedError for a key or filter that does not fit the
  *   columns; TableSchemaValidationError where the source lacks what the merge needs of it
  */
-export function planMerge(
+export async function planMerge(
   request: MergeRequest,
   fields: readonly TableField[],
   sourceNames: ReadonlySet<string>,
-): MergePlan {
+): Promise<MergePlan> {
   const given = fields.filter(({ name }) => sourceNames.has(name));
   const key = planKey(request.on, fields);
   for (const { path } of key) requireGiven(path, fields, sourceNames);
   if (request.insert) refuseMissing(fields, sourceNames);
-  return { key, given, ...planFilters(request, fields, given) };
+  return { key, given, ...(await planFilters(request, fields, given)) };
 }
 
 function planKey(on: readonly string[], fields: readonly TableField[]): KeyPart[] {
@@ -109,11 +110,11 @@ function refuseMissing(fields: readonly TableField[], sourceNames: ReadonlySet<s
   );
 }
 
-function planFilters(
+async function planFilters(
   { update, remove, parameters }: MergeRequest,
   fields: readonly TableField[],
   given: readonly TableField[],
-): Pick<MergePlan, "updateFilter" | "removeFilter"> {
+): Promise<Pick<MergePlan, "updateFilter" | "removeFilter">> {
   const struct = { kind: "struct" } as const;
   const sides = [
     { name: "source", type: struct, children: given },
@@ -121,12 +122,12 @@ function planFilters(
   ];
   let updateFilter: RowFilter | null = null;
   if (update?.filter !== undefined) {
-    const condition = bindFilter(update.filter, parameters, sides, UPDATE_FILTER);
+    const condition = await goThrough(bindFilter(update.filter, parameters, sides, UPDATE_FILTER));
     updateFilter = { condition, columns: condition.paths.map(sideOf) };
   }
   let removeFilter: RowFilter | null = null;
   if (remove?.filter !== undefined) {
-    const condition = bindFilter(remove.filter, parameters, fields, REMOVE_FILTER);
+    const condition = await goThrough(bindFilter(remove.filter, parameters, fields, REMOVE_FILTER));
     const columns = condition.paths.map((path) => ({ side: "target" as const, path: formatFieldPath(path) }));
     removeFilter = { condition, columns };
   }

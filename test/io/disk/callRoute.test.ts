@@ -98,10 +98,10 @@ test("while no call is slow, the used resources are read seldom", async () => {
     }
     return readings;
   };
-  expect(await readingsOf(500, 0)).toBe(500);
+  expect(await readingsOf(500, 0)).toBe(250);
   expect(await readingsOf(500, 0)).toBeLessThanOrEqual(51);
   await readingsOf(1, 1);
-  expect(await readingsOf(100, 0)).toBe(100);
+  expect(await readingsOf(100, 0)).toBe(50);
 });
 
 test("failures of both forms reject", async () => {

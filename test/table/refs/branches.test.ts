@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import {
   ConcurrentModificationError,
@@ -11,6 +12,7 @@ import {
   UnsupportedError,
 } from "../../../src/errors.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { hasLock, withLock } from "../../../src/io/lock/lock.js";
 import { createBranch } from "../../../src/table/commit/branchCreation.js";
 import { readTransaction } from "../../../src/table/commit/transaction.js";
 import {
@@ -322,6 +324,50 @@ describe("deleting", () => {
       path: branchRefPath(root, "other"),
     });
     expect(await listBranches({ disk, mainRoot: root })).toContain("dev");
+  });
+
+  it("waits for a writer that is at work in the branch", async () => {
+    const { root } = await makeTable();
+    const environment = openEnvironment();
+    await createBranch(tableAt(environment, root), "dev", main);
+    const events: string[] = [];
+    let deletion: Promise<void> | undefined;
+    await withLock(branchRoot(root, "dev"), {}, async (lease) => {
+      deletion = deleteBranch(tableAt(environment, root), "dev", remove).then(
+        () => void events.push("deleted"),
+      );
+      await sleep(100);
+      await lease.confirm();
+      events.push("written");
+    });
+    await deletion;
+    expect(events).toEqual(["written", "deleted"]);
+    expect(await readdir(join(root, "tree"))).toEqual([]);
+  });
+
+  it("moves a branch away that nobody is at work in, and takes one that can't be moved under its lock", async () => {
+    const { root } = await makeTable();
+    const locked: boolean[] = [];
+    class PinnedDisk extends NodeDisk {
+      canMove = true;
+      override async rename(from: string, to: string): Promise<void> {
+        if (from === branchRoot(root, "dev")) {
+          locked.push(await hasLock(from));
+          if (!this.canMove) throw Object.assign(new Error("pinned"), { code: "EXDEV" });
+        }
+        return super.rename(from, to);
+      }
+    }
+    const pinned = new PinnedDisk({ durability: "none" });
+    const environment = { ...openEnvironment(), disk: pinned };
+    for (const canMove of [true, false]) {
+      await createBranch(tableAt(environment, root), "dev", main);
+      pinned.canMove = canMove;
+      await deleteBranch(tableAt(environment, root), "dev", remove);
+      expect(await listBranches({ disk, mainRoot: root })).toEqual([]);
+      expect(await readdir(join(root, "tree"))).toEqual([]);
+    }
+    expect(locked).toEqual([false, false, true]);
   });
 
   it("goes through where the directory is gone already", async () => {

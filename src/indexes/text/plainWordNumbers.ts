@@ -1,0 +1,125 @@
+/** The plain form of the kernel that finds the numbers of words (wordNumbers.ts), of texts in ASCII only. */
+
+import type { Analyzer } from "./analyzer.js";
+import { isWordByte } from "./analyzer.js";
+
+/** Different words that are remembered, after which all are forgotten. */
+const MAX_WORDS = 2 ** 18;
+/** Bytes of them. */
+const MAX_BYTES = 4 * 2 ** 20;
+/** Four slots for each word at most. */
+const SLOTS = 4 * MAX_WORDS;
+/** A word that leaves no token. */
+const NONE = -1;
+
+const DECODER = new TextDecoder();
+const IS_WORD = Uint8Array.from({ length: 256 }, (_, byte) => (isWordByte(byte) ? 1 : 0));
+
+/** Takes a token of a text by its number. */
+export type UseNumber = (number: number, position: number) => void;
+
+export interface WordNumbers {
+  /** Says that the memory of texts may hold others than before. */
+  beginTexts(): void;
+  /**
+   * Calls `use` with the tokens of a text from `start` to before `end`, in their order.
+   * @returns whether it did; not where the text is one for the analyzer
+   */
+  each(bytes: Uint8Array, start: number, end: number, use: UseNumber): boolean;
+  /** Forgets the numbers: tokens have others from now on. */
+  forget(): void;
+}
+
+export class PlainWordNumbers implements WordNumbers {
+  readonly #analyzer: Analyzer;
+  readonly #numberOf: (token: string) => number;
+  /** By hash: 1 + the number of a remembered word; 0 for none. */
+  readonly #slots = new Uint32Array(SLOTS);
+  readonly #hashes = new Uint32Array(MAX_WORDS);
+  readonly #ends = new Uint32Array(MAX_WORDS + 1);
+  readonly #numbers = new Int32Array(MAX_WORDS);
+  #bytes = new Uint8Array(64 * 1024);
+  #count = 0;
+
+  /** @param numberOf the number of a token; the same until {@link forget} */
+  constructor(analyzer: Analyzer, numberOf: (token: string) => number) {
+    this.#analyzer = analyzer;
+    this.#numberOf = numberOf;
+  }
+
+  beginTexts(): void {}
+
+  /** Forgets the numbers: tokens have others from now on. */
+  forget(): void {
+    this.#slots.fill(0);
+    this.#count = 0;
+  }
+
+  /**
+   * Calls `use` with the tokens of a text from `start` to before `end`, in their order.
+   * @returns whether it did; not where the text has bytes that are not ASCII
+   */
+  each(bytes: Uint8Array, start: number, end: number, use: UseNumber): boolean {
+    for (let at = start; at < end; at++) if (bytes[at] >= 0x80) return false;
+    let position = 0;
+    let at = start;
+    while (at < end) {
+      if (IS_WORD[bytes[at]] === 0) {
+        at++;
+        continue;
+      }
+      const from = at;
+      let hash = 0x811c9dc5;
+      for (; at < end && IS_WORD[bytes[at]] === 1; at++) hash = Math.imul(hash ^ bytes[at], 0x01000193);
+      const number = this.#find(bytes, from, at, (hash ^ (hash >>> 15)) >>> 0);
+      if (number !== NONE) use(number, position);
+      position++;
+    }
+    return true;
+  }
+
+  #find(bytes: Uint8Array, start: number, end: number, hash: number): number {
+    let slot = hash & (SLOTS - 1);
+    for (;;) {
+      const place = this.#slots[slot] - 1;
+      if (place < 0) return this.#learn(bytes.subarray(start, end), hash);
+      if (this.#hashes[place] === hash && this.#isSame(place, bytes, start, end)) return this.#numbers[place];
+      slot = (slot + 1) & (SLOTS - 1);
+    }
+  }
+
+  #isSame(place: number, bytes: Uint8Array, start: number, end: number): boolean {
+    const from = this.#ends[place];
+    if (this.#ends[place + 1] - from !== end - start) return false;
+    const own = this.#bytes;
+    for (let at = start, to = from; at < end; at++, to++) if (bytes[at] !== own[to]) return false;
+    return true;
+  }
+
+  #learn(word: Uint8Array, hash: number): number {
+    const token = this.#analyzer.tokenOf(DECODER.decode(word));
+    const number = token === null ? NONE : this.#numberOf(token);
+    const start = this.#count === 0 ? 0 : this.#ends[this.#count];
+    if (this.#count === MAX_WORDS || start + word.length > MAX_BYTES) {
+      this.forget();
+      return number;
+    }
+    this.#room(start + word.length);
+    this.#bytes.set(word, start);
+    this.#ends[this.#count] = start;
+    this.#ends[this.#count + 1] = start + word.length;
+    this.#hashes[this.#count] = hash;
+    this.#numbers[this.#count] = number;
+    let slot = hash & (SLOTS - 1);
+    while (this.#slots[slot] !== 0) slot = (slot + 1) & (SLOTS - 1);
+    this.#slots[slot] = ++this.#count;
+    return number;
+  }
+
+  #room(byteLength: number): void {
+    if (byteLength <= this.#bytes.length) return;
+    const grown = new Uint8Array(Math.max(2 * this.#bytes.length, byteLength));
+    grown.set(this.#bytes);
+    this.#bytes = grown;
+  }
+}

@@ -1,0 +1,390 @@
+/**
+ * Encodes the documents of tokens, as postingBlocks.ts shows their blocks: the lists of many tokens into one piece of memory,
+ * since most tokens have few documents, and objects for each would cost more than their bytes.
+ */
+
+import type { Task } from "../../async/workerPool.js";
+import { type Corpus, K1, lengthTerms, wordWeight } from "./score.js";
+
+/** How postings are written: with tails of varints. */
+export interface WrittenForm {
+  readonly blockSize: number;
+  readonly withPosition: boolean;
+}
+
+/** The lists of some tokens, each a row of the file of postings. Those of the token at a place end where the next begin. */
+export interface EncodedLists {
+  readonly count: number;
+  /** Of each token: its highest score, and its number of documents. */
+  readonly scores: Float32Array;
+  readonly documentCounts: Uint32Array;
+  /** The first block of each token, and behind the last. */
+  readonly blockStarts: Int32Array;
+  /** Where each block begins in the bytes, and where the last ends. */
+  readonly byteStarts: Uint32Array;
+  readonly bytes: Uint8Array;
+  /** Null where they are not wanted. */
+  readonly positions: EncodedPositions | null;
+}
+
+export interface EncodedPositions {
+  /** Where those of each token begin in the bytes, and where the last end. */
+  readonly starts: Uint32Array;
+  /** Where those of each block begin, from where those of its token do. */
+  readonly blockOffsets: Uint32Array;
+  readonly bytes: Uint8Array;
+}
+
+/** Numbers that are added one by one. */
+class Numbers {
+  #values = new Uint32Array(1024);
+  length = 0;
+
+  push(value: number): void {
+    if (this.length === this.#values.length) {
+      const grown = new Uint32Array(2 * this.length);
+      grown.set(this.#values);
+      this.#values = grown;
+    }
+    this.#values[this.length++] = value;
+  }
+
+  taken(): Uint32Array {
+    return this.#values.slice(0, this.length);
+  }
+}
+
+/** Numbers of a group of positions that are packed. */
+const GROUP = 128;
+const GROUP_LANES = 4;
+const FIRST_BYTES = 64 * 1024;
+/** Bytes of a number as a varint, at most. */
+const VARINT_BYTES = 5;
+
+/** Holds a block while it is packed: 32 numbers of up to 32 bits in 8 lanes. */
+const WORDS = new Uint32Array(32 * 8);
+const WORD_BYTES = new Uint8Array(WORDS.buffer);
+
+class Bytes {
+  #bytes = new Uint8Array(FIRST_BYTES);
+  #view = new DataView(this.#bytes.buffer);
+  length = 0;
+
+  room(byteLength: number): void {
+    if (this.length + byteLength <= this.#bytes.length) return;
+    const grown = new Uint8Array(Math.max(2 * this.#bytes.length, this.length + byteLength));
+    grown.set(this.#bytes);
+    this.#bytes = grown;
+    this.#view = new DataView(grown.buffer);
+  }
+
+  byte(value: number): void {
+    this.room(1);
+    this.#bytes[this.length++] = value;
+  }
+
+  word(value: number): void {
+    this.room(4);
+    this.#view.setUint32(this.length, value, true);
+    this.length += 4;
+  }
+
+  float(value: number): void {
+    this.room(4);
+    this.#view.setFloat32(this.length, value, true);
+    this.length += 4;
+  }
+
+  /** Of some numbers. */
+  varints(numbers: Uint32Array, start: number, end: number): void {
+    this.room(VARINT_BYTES * (end - start));
+    const bytes = this.#bytes;
+    let at = this.length;
+    for (let index = start; index < end; index++) {
+      let left = numbers[index];
+      while (left >= 0x80) {
+        bytes[at++] = (left & 0x7f) | 0x80;
+        left >>>= 7;
+      }
+      bytes[at++] = left;
+    }
+    this.length = at;
+  }
+
+  /**
+   * Packs 32 numbers of each lane, with the width before them.
+   * @param between a byte that follows the width; -1 for none
+   */
+  packed(lanes: number, numbers: Uint32Array, start: number, between = -1): void {
+    const count = 32 * lanes;
+    let all = 0;
+    for (let index = start; index < start + count; index++) all |= numbers[index];
+    const width = 32 - Math.clz32(all);
+    this.byte(width);
+    if (between >= 0) this.byte(between);
+    if (width === 0) return;
+    for (let lane = 0; lane < lanes; lane++) packLane(numbers, start + lane, lanes, width, lane);
+    const byteLength = 4 * lanes * width;
+    this.room(byteLength);
+    this.#bytes.set(WORD_BYTES.subarray(0, byteLength), this.length);
+    this.length += byteLength;
+  }
+
+  taken(): Uint8Array {
+    return this.#bytes.slice(0, this.length);
+  }
+}
+
+/** Packs every so manieth number, 32 of them, into the words of a lane. */
+function packLane(numbers: Uint32Array, start: number, lanes: number, width: number, lane: number): void {
+  let place = lane;
+  let word = 0;
+  let filled = 0;
+  for (let index = start, left = 32; left > 0; index += lanes, left--) {
+    const value = numbers[index];
+    word |= value << filled;
+    filled += width;
+    if (filled < 32) continue;
+    WORDS[place] = word;
+    place += lanes;
+    filled -= 32;
+    word = filled === 0 ? 0 : value >>> (width - filled);
+  }
+}
+
+export class PostingEncoder {
+  readonly #form: WrittenForm;
+  readonly #corpus: Corpus;
+  readonly #lengths: Uint32Array;
+  readonly #base: number;
+  readonly #perToken: number;
+  readonly #scores: Numbers = new Numbers();
+  readonly #counts = new Numbers();
+  readonly #blockStarts = new Numbers();
+  readonly #byteStarts = new Numbers();
+  readonly #bytes = new Bytes();
+  readonly #positionStarts = new Numbers();
+  readonly #positionOffsets = new Numbers();
+  readonly #positionBytes = new Bytes();
+  readonly #deltas: Uint32Array;
+  #positionDeltas = new Uint32Array(1024);
+  readonly #float = new Float32Array(1);
+  readonly #floatBits = new Uint32Array(this.#float.buffer);
+
+  /** @param lengths tokens of each document */
+  constructor(form: WrittenForm, corpus: Corpus, lengths: Uint32Array) {
+    this.#form = form;
+    this.#corpus = corpus;
+    this.#lengths = lengths;
+    const { base, perToken } = lengthTerms(corpus);
+    this.#base = base;
+    this.#perToken = perToken;
+    this.#deltas = new Uint32Array(form.blockSize);
+  }
+
+  /** Tokens that were added since the last {@link finish}. */
+  get count(): number {
+    return this.#counts.length;
+  }
+
+  get byteLength(): number {
+    return this.#bytes.length + this.#positionBytes.length;
+  }
+
+  /**
+   * Adds a token.
+   * @param documents that have it, ascending, and how often; `count` of them
+   * @param positions in these documents, one document after the other, from `positionStart` on
+   */
+  add(
+    documents: Uint32Array,
+    frequencies: Uint32Array,
+    count: number,
+    positions: Uint32Array | null,
+    positionStart: number,
+  ): void {
+    const { blockSize, withPosition } = this.#form;
+    const weight = wordWeight(this.#corpus.documents, count);
+    let best = 0;
+    this.#blockStarts.push(this.#byteStarts.length);
+    for (let start = 0; start < count; start += blockSize) {
+      const end = Math.min(start + blockSize, count);
+      const score = this.#blockScore(documents, frequencies, start, end, weight);
+      if (score > best) best = score;
+      this.#byteStarts.push(this.#bytes.length);
+      this.#block(documents, frequencies, start, end, score);
+    }
+    this.#counts.push(count);
+    this.#float[0] = best;
+    this.#scores.push(this.#floatBits[0]);
+    if (withPosition && positions !== null) this.#addPositions(frequencies, count, positions, positionStart);
+  }
+
+  /** The highest score of a block, a little more than it is: scores that are too low hide documents. */
+  #blockScore(
+    documents: Uint32Array,
+    frequencies: Uint32Array,
+    start: number,
+    end: number,
+    weight: number,
+  ): number {
+    const lengths = this.#lengths;
+    const [base, perToken] = [this.#base, this.#perToken];
+    let best = 0;
+    for (let index = start; index < end; index++) {
+      const frequency = frequencies[index];
+      const share = frequency / (frequency + base + perToken * lengths[documents[index]]);
+      if (share > best) best = share;
+    }
+    return weight * (K1 + 1) * best * (1 + 2 ** -20);
+  }
+
+  #block(documents: Uint32Array, frequencies: Uint32Array, start: number, end: number, score: number): void {
+    const { blockSize } = this.#form;
+    const bytes = this.#bytes;
+    const deltas = this.#deltas;
+    for (let index = start + 1; index < end; index++) {
+      deltas[index - start] = documents[index] - documents[index - 1];
+    }
+    const isFull = end - start === blockSize;
+    deltas[0] = isFull ? 0 : documents[start];
+    if (blockSize === 128) bytes.float(score);
+    if (isFull) {
+      bytes.word(documents[start]);
+      bytes.packed(blockSize / 32, deltas, 0);
+      // Frequencies of a block of 256 have all their bits in the packed part, and no exceptions.
+      bytes.packed(blockSize / 32, frequencies, start, blockSize === 128 ? -1 : 0);
+    } else {
+      bytes.varints(deltas, 0, end - start);
+      bytes.varints(frequencies, start, end);
+    }
+  }
+
+  /** The positions of a token in the documents of each block: for each document the first, then differences. */
+  #addPositions(
+    frequencies: Uint32Array,
+    count: number,
+    positions: Uint32Array,
+    positionStart: number,
+  ): void {
+    const { blockSize } = this.#form;
+    const bytes = this.#positionBytes;
+    const first = bytes.length;
+    this.#positionStarts.push(first);
+    let from = positionStart;
+    for (let start = 0; start < count; start += blockSize) {
+      const end = Math.min(start + blockSize, count);
+      this.#positionOffsets.push(bytes.length - first);
+      const length = this.#takeDeltas(frequencies, start, end, positions, from);
+      from += length;
+      let at = 0;
+      for (; at + GROUP <= length; at += GROUP) bytes.packed(GROUP_LANES, this.#positionDeltas, at);
+      bytes.varints(this.#positionDeltas, at, length);
+    }
+  }
+
+  /** @returns how many positions the documents have */
+  #takeDeltas(
+    frequencies: Uint32Array,
+    start: number,
+    end: number,
+    positions: Uint32Array,
+    from: number,
+  ): number {
+    let length = 0;
+    for (let index = start; index < end; index++) length += frequencies[index];
+    if (length > this.#positionDeltas.length) this.#positionDeltas = new Uint32Array(2 * length);
+    const deltas = this.#positionDeltas;
+    let at = 0;
+    for (let index = start; index < end; index++) {
+      let last = 0;
+      for (let left = frequencies[index]; left > 0; left--) {
+        const position = positions[from + at];
+        deltas[at++] = position - last;
+        last = position;
+      }
+    }
+    return length;
+  }
+
+  /** What was added. */
+  finish(): EncodedLists {
+    this.#blockStarts.push(this.#byteStarts.length);
+    this.#byteStarts.push(this.#bytes.length);
+    this.#positionStarts.push(this.#positionBytes.length);
+    const scores = this.#scores.taken();
+    const positions = {
+      starts: this.#positionStarts.taken(),
+      blockOffsets: this.#positionOffsets.taken(),
+      bytes: this.#positionBytes.taken(),
+    };
+    return {
+      count: this.count,
+      scores: new Float32Array(scores.buffer, 0, scores.length),
+      documentCounts: this.#counts.taken(),
+      blockStarts: new Int32Array(this.#blockStarts.taken()),
+      byteStarts: this.#byteStarts.taken(),
+      bytes: this.#bytes.taken(),
+      positions: this.#form.withPosition ? positions : null,
+    };
+  }
+}
+
+// ------------------------------------------------------------------------------------------------- entries
+
+/** Tokens of documents, sorted by token; a document that has a token several times has as many entries, side by side. */
+export interface SortedEntries {
+  readonly documents: Uint32Array;
+  readonly positions: Uint32Array | null;
+  /** Where the entries of each token begin, and where those of the last end. */
+  readonly starts: Uint32Array;
+}
+
+export interface EntryPiece extends SortedEntries {
+  readonly form: WrittenForm;
+  readonly corpus: Corpus;
+  /** Tokens of each document. */
+  readonly lengths: Uint32Array;
+}
+
+/** Encodes the lists of some tokens; a thread may do it. */
+export const ENCODE_POSTINGS: Task<EntryPiece, EncodedLists> = {
+  name: "encodePostings",
+  run: encodeEntries,
+  memoryOf: ({ scores, documentCounts, blockStarts, byteStarts, bytes, positions }) =>
+    [
+      scores,
+      documentCounts,
+      blockStarts,
+      byteStarts,
+      bytes,
+      ...(positions === null ? [] : [positions.starts, positions.blockOffsets, positions.bytes]),
+    ].map(({ buffer }) => buffer as ArrayBuffer),
+};
+
+function encodeEntries({ documents, positions, starts, form, corpus, lengths }: EntryPiece): EncodedLists {
+  const encoder = new PostingEncoder(form, corpus, lengths);
+  let most = 0;
+  for (let token = 0; token + 1 < starts.length; token++) {
+    most = Math.max(most, starts[token + 1] - starts[token]);
+  }
+  const own = new Uint32Array(most);
+  const frequencies = new Uint32Array(most);
+  for (let token = 0; token + 1 < starts.length; token++) {
+    const start = starts[token];
+    const end = starts[token + 1];
+    let count = 0;
+    let last = -1;
+    for (let entry = start; entry < end; entry++) {
+      const document = documents[entry];
+      if (document === last) frequencies[count - 1]++;
+      else {
+        own[count] = document;
+        frequencies[count++] = 1;
+        last = document;
+      }
+    }
+    encoder.add(own, frequencies, count, positions, start);
+  }
+  return encoder.finish();
+}
