@@ -122,7 +122,10 @@ export interface KeptPostings {
 
 /** Rows that an index is built of. */
 export interface IndexRows {
-  /** The indexed column's values, nulls included; no dictionaries. */
+  /**
+   * The indexed column's values, nulls included. They, or the items of lists, are in a dictionary of values without nulls only
+   * where the kind takes these ({@link BuildableKind.takesDictionaries}).
+   */
   readonly values: Column;
   /** The rows' ids as the index stores them: integers of 8 bytes without nulls. */
   readonly ids: Column;
@@ -199,6 +202,8 @@ export interface BuildableKind {
    * rows only that no old segment covers.
    */
   readonly knowsPlaces: boolean;
+  /** Whether rows may come with values, or items of lists, in dictionaries, as pages store them. Default false. */
+  readonly takesDictionaries?: boolean;
   /** Null where the kind takes a column of this type, else why not, as the rest of a sentence about the column. */
   refusal(field: TableField): string | null;
   /**

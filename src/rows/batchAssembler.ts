@@ -3,7 +3,7 @@
  * its columns, so columns can be views of the bytes read.
  */
 
-import type { Column } from "../arrow/columns/column.js";
+import type { Column, Layout } from "../arrow/columns/column.js";
 import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { isNested } from "../arrow/columns/spine.js";
@@ -31,10 +31,10 @@ export interface BatchBounds {
   /** Approximate bytes of a batch. Default: as much as pages have. */
   readonly batchBytes?: number;
   /**
-   * Whether columns of single values that are no dictionaries, at the top, are dictionaries all the same where pages store
-   * each value once. Default false.
+   * Which columns that are no dictionaries are dictionaries all the same where pages store each value once: those of single
+   * values at the top, or also items of lists at the top that are single values. Default: none.
    */
-  readonly keepsDictionaries?: boolean;
+  readonly keepsDictionaries?: "values" | "items";
   /** The outputs that make up the bytes of a batch; one that is used twice counts twice. Default: each once. */
   readonly returned?: readonly number[];
 }
@@ -181,12 +181,18 @@ export class BatchAssembler {
   #decode({ leaf, page, rows: { rows, rowCount, layout, buffers, origin } }: LeafPage): Column {
     const rowStart = page.rowStart + rows.starts[0];
     const own = this.#plan.leaves[leaf];
-    const keepsDictionary =
-      this.#bounds.keepsDictionaries === true && own.storage === "values" && !isNested(own.layout);
+    const keepsDictionary = own.storage === "values" && this.#keepsDictionary(own.layout);
     const column = decodePage(own.layout, layout, rowCount, buffers, origin, { keepsDictionary });
     const rowBytes = this.#bounds.batchBytes === undefined ? 0 : columnBytes(column) / rowCount;
     this.#current[leaf] = { rowStart, rowEnd: rowStart + rowCount, values: column, rowBytes };
     return column;
+  }
+
+  #keepsDictionary(layout: Layout): boolean {
+    const { keepsDictionaries } = this.#bounds;
+    if (keepsDictionaries === undefined) return false;
+    if (!isNested(layout)) return true;
+    return keepsDictionaries === "items" && layout.kind === "list" && !isNested(layout.item);
   }
 
   #batchEnd(): number {

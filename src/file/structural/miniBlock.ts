@@ -47,7 +47,7 @@ export interface DecodeOptions {
   readonly chunks?: ChunkPlan;
   /**
    * Whether values that the page stores once stay in a dictionary, though the layout has none: for a layout of single
-   * values. Default false.
+   * values, or of lists of them. Default false.
    */
   readonly keepsDictionary?: boolean;
 }

@@ -27,6 +27,7 @@ export const BITMAP: IndexKind = {
   indexVersion: 0,
   maxIndexVersion: 0,
   knowsPlaces: false,
+  takesDictionaries: true,
 
   refusal: ({ type }) =>
     hasBitmaps(type) ? null : "is of a type other than booleans, integers, text and binary",

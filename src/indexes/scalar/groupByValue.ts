@@ -6,6 +6,8 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { decodeDictionary, readIndices } from "../../arrow/columns/dictionaries.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import type { LogicalType } from "../../arrow/types/type.js";
@@ -29,6 +31,8 @@ const ROUND_BYTES = 4 * 1024 * 1024;
 const LEAST_COUNTS = 1024;
 /** The group of null. */
 const NULLS = 0;
+/** In place of the number of a value that was not met yet. */
+const UNKNOWN = -1;
 
 /** Some rows: the group of each, and their ids. */
 interface GroupedPart {
@@ -64,9 +68,17 @@ async function* rest(
   first: IndexRows,
   batches: AsyncIterator<IndexRows>,
 ): AsyncGenerator<IndexRows, void, undefined> {
-  yield first;
-  for (let next = await batches.next(); next.done !== true; next = await batches.next()) yield next.value;
+  yield withPlainValues(first);
+  for (let next = await batches.next(); next.done !== true; next = await batches.next()) {
+    yield withPlainValues(next.value);
+  }
 }
+
+const plainColumn = (column: Column): Column =>
+  column.kind === "dictionary" ? decodeDictionary(column) : column;
+
+/** The rows as a sort takes them. */
+const withPlainValues = (rows: IndexRows): IndexRows => ({ ...rows, values: plainColumn(rows.values) });
 
 /** Rows in memory, and the numbers of their values. */
 class GroupedRows {
@@ -80,6 +92,8 @@ class GroupedRows {
   #counts = new Uint32Array(LEAST_COUNTS);
   #groupCount = 1;
   readonly #parts: GroupedPart[] = [];
+  /** The dictionary of the last rows that came with one, and the numbers of its values. */
+  #entries: { readonly dictionary: Column; readonly numbers: Int32Array } | null = null;
   #rowCount = 0;
 
   constructor(type: LogicalType) {
@@ -108,7 +122,11 @@ class GroupedRows {
     const counts = this.#roomFor(end - start);
     const validity = values.kind === "null" ? null : values.validity;
     const isAllNull = values.kind === "null";
-    const groups = isAllNull ? new Uint32Array(end - start) : this.#numbers.of(values, start, end);
+    const groups = isAllNull ? new Uint32Array(end - start) : this.#numbersOf(values, start, end);
+    if (validity === null && !isAllNull && this.#numbers.count < this.#groupCount) {
+      countKnown(groups, counts);
+      return groups;
+    }
     const firstRows: number[] = [];
     let groupCount = this.#groupCount;
     let nullRow = -1;
@@ -124,9 +142,28 @@ class GroupedRows {
       counts[group]++;
     }
     this.#groupCount = groupCount;
-    if (nullRow >= 0) this.#nullValue ??= takeColumn(values, Uint32Array.of(nullRow));
-    if (firstRows.length > 0) this.#values.push(takeColumn(values, Uint32Array.from(firstRows)));
+    if (nullRow >= 0) this.#nullValue ??= plainColumn(takeColumn(values, Uint32Array.of(nullRow)));
+    if (firstRows.length > 0) this.#values.push(plainColumn(takeColumn(values, Uint32Array.from(firstRows))));
     return groups;
+  }
+
+  /** The number of each row's value; that of a null has no meaning. */
+  #numbersOf(values: Exclude<Column, { kind: "null" }>, start: number, end: number): Uint32Array {
+    if (values.kind !== "dictionary") return this.#numbers.of(values, start, end);
+    const { dictionary, validity } = values;
+    if (this.#entries?.dictionary !== dictionary) {
+      this.#entries = { dictionary, numbers: new Int32Array(dictionary.length).fill(UNKNOWN) };
+    }
+    const { numbers } = this.#entries;
+    const entries = readIndices(sliceColumn(values, start, end - start));
+    for (let index = lookUp(entries, numbers, 0); index < entries.length; ) {
+      const entry = entries[index];
+      // Only now: entries that no row has are no values.
+      const isNull = validity !== null && !isSet(validity, start + index);
+      if (!isNull) [numbers[entry]] = this.#numbers.of(dictionary, entry, entry + 1);
+      index = isNull ? lookUp(entries, numbers, index + 1) : lookUp(entries, numbers, index);
+    }
+    return entries;
   }
 
   /** The counts, with room for so many further groups. */
@@ -183,6 +220,28 @@ class GroupedRows {
       await breathe();
     }
     return ids;
+  }
+}
+
+/**
+ * Puts the numbers of values in the place of their entries in a dictionary.
+ * @returns the first row from `start` on whose entry has no number yet; the number of rows if there is none
+ */
+function lookUp(entries: Uint32Array, numbers: Int32Array, start: number): number {
+  for (let row = start; row < entries.length; row++) {
+    const number = numbers[entries[row]];
+    if (number === UNKNOWN) return row;
+    entries[row] = number;
+  }
+  return entries.length;
+}
+
+/** Makes groups of the numbers of values that all have groups already, and counts their rows. */
+function countKnown(numbers: Uint32Array, counts: Uint32Array): void {
+  for (let row = 0; row < numbers.length; row++) {
+    const group = numbers[row] + 1;
+    numbers[row] = group;
+    counts[group]++;
   }
 }
 

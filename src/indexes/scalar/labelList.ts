@@ -40,6 +40,7 @@ export const LABEL_LIST: IndexKind = {
   indexVersion: 1,
   maxIndexVersion: 1,
   knowsPlaces: false,
+  takesDictionaries: true,
 
   refusal: ({ type, children }) =>
     type.kind === "list" && children.length === 1 && hasBitmaps(children[0].type)

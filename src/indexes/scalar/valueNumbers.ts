@@ -34,6 +34,11 @@ export class ValueNumbers {
   #ends = new Uint32Array(LEAST_SLOTS / 2);
   #bytes = new Uint8Array(LEAST_BYTES);
 
+  /** How many values have numbers. */
+  get count(): number {
+    return this.#count;
+  }
+
   /** The numbers of the values in the rows from `start` to `end - 1`; that of a null has no meaning. */
   of(column: Column, start: number, end: number): Uint32Array {
     if (column.kind === "fixed" && column.byteWidth === 4) return this.#ofWords(column, start, end);

@@ -24,6 +24,7 @@
 
 import { performance } from "node:perf_hooks";
 import { isShortage, outlastShortage } from "./shortage.js";
+import { openThreadQueue } from "./threadQueue.js";
 
 /** The last argument of a Node file-system call. */
 export type Done<T> = (error: NodeJS.ErrnoException | null, value: T) => void;
@@ -57,8 +58,22 @@ const CALM_USAGE_MS = 20;
 /** Milliseconds without a slow call after which there is calm. */
 const CALM_AFTER_MS = 1000;
 
-/** The resources that this process has used so far. */
-export type Usage = Pick<NodeJS.ResourceUsage, "userCPUTime" | "systemCPUTime" | "voluntaryContextSwitches">;
+/**
+ * What tells whether a call only lost the processor to others: the milliseconds that this thread has waited for one so far
+ * (threadQueue.ts), or, where the platform does not tell them, the resources that this process has used.
+ */
+export type Usage =
+  | { readonly queuedMs: number }
+  | Pick<NodeJS.ResourceUsage, "userCPUTime" | "systemCPUTime" | "voluntaryContextSwitches">;
+
+/** Undefined until it is first needed. */
+let readQueue: (() => number | null) | null | undefined;
+
+function readUsage(): Usage {
+  if (readQueue === undefined) readQueue = openThreadQueue();
+  const queuedMs = readQueue === null ? null : readQueue();
+  return queuedMs === null ? process.resourceUsage() : { queuedMs };
+}
 
 export class CallRoute {
   readonly #readUsage: () => Usage;
@@ -76,8 +91,8 @@ export class CallRoute {
   /** Milliseconds of in-line calls since `runMany` last let the event loop turn. */
   #heldMs = 0;
 
-  constructor(readUsage: () => Usage = () => process.resourceUsage()) {
-    this.#readUsage = readUsage;
+  constructor(read: () => Usage = readUsage) {
+    this.#readUsage = read;
   }
 
   /** Makes one call by either of its two forms; both must do the same. */
@@ -126,9 +141,13 @@ export class CallRoute {
    */
   #judgeSlow(startMs: number, endMs: number, before: Usage): boolean {
     this.#slowAtMs = endMs;
-    // This thread may have computed all the time from the reading to the call.
-    const computedMs = SLOW_CALL_MS + startMs - this.#usageMs;
-    const isSlow = !onlyLostProcessor(before, this.#readUsage(), computedMs);
+    const after = this.#readUsage();
+    // This thread may have computed, or waited for a processor, all the time from the reading to the call.
+    const earlierMs = startMs - this.#usageMs;
+    const isSlow =
+      "queuedMs" in before && "queuedMs" in after
+        ? endMs - startMs - (after.queuedMs - before.queuedMs) >= SLOW_CALL_MS
+        : !onlyLostProcessor(before, after, SLOW_CALL_MS + earlierMs);
     if (isSlow) this.#payBack(startMs, endMs);
     this.#usage = null;
     return isSlow;
@@ -208,6 +227,8 @@ export class CallRoute {
  * one.
  */
 function onlyLostProcessor(before: Usage, after: Usage, mostComputedMs: number): boolean {
+  // The platform told of one only how long the thread was queued: its file can't be read any more.
+  if ("queuedMs" in before || "queuedMs" in after) return false;
   const waits = after.voluntaryContextSwitches - before.voluntaryContextSwitches;
   const computedUs = after.userCPUTime - before.userCPUTime + (after.systemCPUTime - before.systemCPUTime);
   return after.voluntaryContextSwitches > 0 && waits === 0 && computedUs < mostComputedMs * 1000;

@@ -211,7 +211,7 @@ async function* scanSelected(
     readAhead,
     isTransient,
     // The condition is computed once per value then. Who gets transient batches copies what is wanted of them.
-    keepsDictionaries: isTransient,
+    ...(isTransient && { keepsDictionaries: "values" as const }),
     memory,
     signal,
   });

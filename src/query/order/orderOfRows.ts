@@ -27,19 +27,31 @@ const YIELD_ROWS = 16_384;
  */
 export function* orderOfRows(keys: SortKeys): Generator<void, Uint32Array> {
   const { rowCount, lanes } = keys;
-  const rows = allRows(rowCount);
-  const spare = new Uint32Array(rowCount);
   if (rowCount < MIN_RADIX_ROWS || lanes.length === 0) {
-    yield* mergeSort(keys, rows, spare, 0, rowCount);
+    const rows = allRows(rowCount);
+    yield* mergeSort(keys, rows, new Uint32Array(rowCount), 0, rowCount);
     return rows;
   }
   const [lane] = lanes;
   const words = yield* radixWords(lane, rowCount);
-  const sorted = yield* byDigits(lane, words, rows, spare);
+  const pairs = yield* byDigits(words, lane.ranks, rowCount);
+  const rows = yield* rowsOfPairs(pairs, lane.ranks);
   const isWhole = lanes.length === 1 && lane.bytes === null && words.stride <= RADIX_WORDS;
-  if (!isWhole) yield* mergeEqualRows(keys, words, sorted, sorted === rows ? spare : rows);
-  return sorted;
+  // The pairs are used up: half of their memory is the merge's.
+  if (!isWhole) yield* mergeEqualRows(keys, words, rows, pairs.subarray(0, rowCount));
+  return rows;
 }
+
+/**
+ * The rows in the order of their keys as pairs: the word of the key, and the row. Rows of equal keys stay in their order.
+ * @param keys of one key, which is one word of each row; no row is without a value
+ */
+export const pairsByWord = ({ lanes: [lane], rowCount }: SortKeys): Generator<void, Uint32Array> =>
+  byDigits(lane, null, rowCount);
+
+/** Whether {@link pairsByWord} sorts by keys. */
+export const areWords = ({ lanes }: SortKeys): boolean =>
+  lanes.length === 1 && lanes[0].stride === 1 && lanes[0].bytes === null && lanes[0].ranks === null;
 
 function allRows(rowCount: number): Uint32Array {
   const rows = new Uint32Array(rowCount);
@@ -92,103 +104,120 @@ function* commonPrefix(
 }
 
 /**
- * The rows by the first words of a key, nulls where they belong.
- * @returns `rows` or `spare`; what the other one holds has no meaning
+ * The rows by the first words of a key, as pairs of the first word and the row. What lies where a null stands is taken
+ * for 0.
  */
 function* byDigits(
-  { ranks }: KeyLane,
   { words, stride }: RadixWords,
-  rows: Uint32Array,
-  spare: Uint32Array,
+  ranks: Uint8Array | null,
+  rowCount: number,
 ): Generator<void, Uint32Array> {
-  const rowCount = rows.length;
-  let [from, to] = [rows, spare];
-  // The word of a row moves along with it: looking it up would miss the processor's caches in every pass.
-  let [keys, spareKeys] = [new Uint32Array(rowCount), new Uint32Array(rowCount)];
+  // The word of a row moves along with it, side by side: looking it up would miss the processor's caches in every pass.
+  let from = new Uint32Array(2 * rowCount);
+  let to = new Uint32Array(2 * rowCount);
+  for (let row = 1; row < rowCount; row++) from[2 * row + 1] = row;
   for (let word = Math.min(stride, RADIX_WORDS) - 1; word >= 0; word--) {
     const counts = new Uint32Array(DIGITS_PER_WORD * DIGIT_COUNT);
     for (let start = 0; start < rowCount; start += YIELD_ROWS) {
       const end = Math.min(start + YIELD_ROWS, rowCount);
-      gatherWord(words, stride, word, from, ranks, keys, start, end);
-      countDigits(keys, counts, start, end);
+      gatherWord(words, stride, word, ranks, from, start, end);
+      countDigits(from, counts, start, end);
       yield;
     }
     for (let digit = 0; digit < DIGITS_PER_WORD; digit++) {
       const places = counts.subarray(digit * DIGIT_COUNT, (digit + 1) * DIGIT_COUNT);
       const shift = digit * DIGIT_BITS;
-      if (places[(keys[0] >>> shift) & DIGIT_MASK] === rowCount) continue;
+      if (places[(from[0] >>> shift) & DIGIT_MASK] === rowCount) continue;
       countsToPlaces(places);
       for (let start = 0; start < rowCount; start += YIELD_ROWS) {
-        const end = Math.min(start + YIELD_ROWS, rowCount);
-        scatter(from, keys, to, spareKeys, places, shift, start, end);
+        scatter(from, to, places, shift, start, Math.min(start + YIELD_ROWS, rowCount));
         yield;
       }
       [from, to] = [to, from];
-      [keys, spareKeys] = [spareKeys, keys];
     }
   }
-  if (ranks === null) return from;
+  return from;
+}
+
+/** The rows of pairs, nulls where they belong. */
+function* rowsOfPairs(pairs: Uint32Array, ranks: Uint8Array | null): Generator<void, Uint32Array> {
+  const rows = new Uint32Array(pairs.length / 2);
   const places = new Uint32Array(RANKS);
-  for (const rank of ranks) places[rank]++;
-  yield;
+  if (ranks !== null) for (const rank of ranks) places[rank]++;
   countsToPlaces(places);
-  for (let index = 0; index < rowCount; index++) {
-    to[places[ranks[from[index]]]++] = from[index];
-    if (index % YIELD_ROWS === 0) yield;
+  for (let start = 0; start < rows.length; start += YIELD_ROWS) {
+    placeRows(pairs, ranks, places, rows, start, Math.min(start + YIELD_ROWS, rows.length));
+    yield;
   }
-  return to;
+  return rows;
 }
 
 // The loops over all rows are functions of their own: the engine compiles a loop worse that may be left by a yield.
+
+/** Puts the rows of some pairs at the next places of their rank; without ranks, where they are. */
+function placeRows(
+  pairs: Uint32Array,
+  ranks: Uint8Array | null,
+  places: Uint32Array,
+  rows: Uint32Array,
+  start: number,
+  end: number,
+): void {
+  if (ranks === null) {
+    for (let index = start; index < end; index++) rows[index] = pairs[2 * index + 1];
+    return;
+  }
+  for (let index = start; index < end; index++) {
+    const row = pairs[2 * index + 1];
+    rows[places[ranks[row]]++] = row;
+  }
+}
 
 /** Puts a word of the key of some rows beside them. */
 function gatherWord(
   words: Uint32Array,
   stride: number,
   word: number,
-  rows: Uint32Array,
   ranks: Uint8Array | null,
-  keys: Uint32Array,
+  pairs: Uint32Array,
   start: number,
   end: number,
 ): void {
   if (ranks === null) {
-    for (let index = start; index < end; index++) keys[index] = words[rows[index] * stride + word];
+    for (let at = 2 * start; at < 2 * end; at += 2) pairs[at] = words[pairs[at + 1] * stride + word];
     return;
   }
-  for (let index = start; index < end; index++) {
-    const row = rows[index];
+  for (let at = 2 * start; at < 2 * end; at += 2) {
+    const row = pairs[at + 1];
     // What lies where a null stands has no meaning.
-    keys[index] = ranks[row] === VALUE ? words[row * stride + word] : 0;
+    pairs[at] = ranks[row] === VALUE ? words[row * stride + word] : 0;
   }
 }
 
-/** Counts the rows by each digit of their word. */
-function countDigits(keys: Uint32Array, counts: Uint32Array, start: number, end: number): void {
-  for (let index = start; index < end; index++) {
-    const key = keys[index];
+/** Counts the pairs by each digit of their word. */
+function countDigits(pairs: Uint32Array, counts: Uint32Array, start: number, end: number): void {
+  for (let at = 2 * start; at < 2 * end; at += 2) {
+    const key = pairs[at];
     counts[key & DIGIT_MASK]++;
     counts[DIGIT_COUNT + ((key >>> DIGIT_BITS) & DIGIT_MASK)]++;
     counts[2 * DIGIT_COUNT + (key >>> (2 * DIGIT_BITS))]++;
   }
 }
 
-/** Moves rows and their words to the next places of their digit. */
+/** Moves pairs to the next places of their digit. */
 function scatter(
-  rows: Uint32Array,
-  keys: Uint32Array,
-  toRows: Uint32Array,
-  toKeys: Uint32Array,
+  from: Uint32Array,
+  to: Uint32Array,
   places: Uint32Array,
   shift: number,
   start: number,
   end: number,
 ): void {
-  for (let index = start; index < end; index++) {
-    const key = keys[index];
-    const place = places[(key >>> shift) & DIGIT_MASK]++;
-    toRows[place] = rows[index];
-    toKeys[place] = key;
+  for (let at = 2 * start; at < 2 * end; at += 2) {
+    const key = from[at];
+    const place = 2 * places[(key >>> shift) & DIGIT_MASK]++;
+    to[place] = key;
+    to[place + 1] = from[at + 1];
   }
 }
 

@@ -268,3 +268,21 @@ function numberWords({ values, byteWidth }: FixedColumn, type: ValueType): WordF
     },
   };
 }
+
+/**
+ * The values of 4 bytes whose words come in pairs with something else: what filling in words did, undone.
+ * @param type of numbers, whose words are those of an order that ascends
+ */
+export function numbersOfWords(pairs: Uint32Array, type: ValueType): Uint32Array {
+  const numbers = new Uint32Array(pairs.length / 2);
+  if (type.kind === "float") {
+    for (let row = 0; row < numbers.length; row++) {
+      const word = pairs[2 * row];
+      numbers[row] = word >= SIGN ? word ^ SIGN : ~word;
+    }
+    return numbers;
+  }
+  const flipped = type.kind === "int" && !type.signed ? 0 : SIGN;
+  for (let row = 0; row < numbers.length; row++) numbers[row] = pairs[2 * row] ^ flipped;
+  return numbers;
+}

@@ -163,7 +163,13 @@ async function writeDraft(
   progress?.(0, total);
   const rows = {
     [Symbol.asyncIterator]: () =>
-      indexRows(base, { column, fragments, byPlace: kind.knowsPlaces, signal })[Symbol.asyncIterator](),
+      indexRows(base, {
+        column,
+        fragments,
+        byPlace: kind.knowsPlaces,
+        takesDictionaries: kind.takesDictionaries,
+        signal,
+      })[Symbol.asyncIterator](),
   };
   const segment = await writeSegment(
     base.at,

@@ -169,7 +169,13 @@ async function writeMerged(
   const { fragments } = base.file.manifest;
   const rowsOf = (some: readonly DataFragment[]) => ({
     [Symbol.asyncIterator]: () =>
-      indexRows(base, { column, fragments: some, byPlace: kind.knowsPlaces, signal })[Symbol.asyncIterator](),
+      indexRows(base, {
+        column,
+        fragments: some,
+        byPlace: kind.knowsPlaces,
+        takesDictionaries: kind.takesDictionaries,
+        signal,
+      })[Symbol.asyncIterator](),
   });
   const { segments } = index;
   const covered = segments.length === 1 ? coverageOf(segments[0]) : null;

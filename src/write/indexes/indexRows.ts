@@ -1,5 +1,6 @@
 /** Streams the rows that an index is built of. */
 
+import type { Column } from "../../arrow/columns/column.js";
 import { breathe } from "../../async/eventLoop.js";
 import { plainColumn } from "../../expression/values/operands.js";
 import type { DataFragment } from "../../format/table.js";
@@ -24,13 +25,15 @@ export interface RowsWanted {
   readonly fragments: readonly DataFragment[];
   /** Whether addresses are wanted even of rows that have stable ids, and the places of rows beside them. */
   readonly byPlace: boolean;
+  /** Whether values, and items of lists, may come in dictionaries. Default false. */
+  readonly takesDictionaries?: boolean;
   readonly signal?: AbortSignal;
 }
 
 /** The live rows of fragments, in the order in which they lie there. */
 export async function* indexRows(
   base: OpenVersion<ReaderEnvironment>,
-  { column, fragments, byPlace, signal }: RowsWanted,
+  { column, fragments, byPlace, takesDictionaries = false, signal }: RowsWanted,
 ): AsyncGenerator<IndexRows, void, undefined> {
   const source = versionSource(base);
   const numbers = new RowNumbers(source, base.file.manifest, base.path);
@@ -42,6 +45,7 @@ export async function* indexRows(
     batchRows: BATCH_ROWS,
     batchBytes: BATCH_BYTES,
     readAhead: STREAMED,
+    ...(takesDictionaries && { keepsDictionaries: "items" as const }),
     signal,
   });
   const areAddresses = byPlace || !numbers.hasStableIds;
@@ -49,7 +53,7 @@ export async function* indexRows(
     const addresses = addressesAmong(columns);
     const { fragmentId, start, picked } = places;
     yield {
-      values: plainColumn(columns[0]),
+      values: takesDictionaries && hasPlainEntries(columns[0]) ? columns[0] : plainColumn(columns[0]),
       ids: areAddresses ? addresses : await numbers.column("_rowid", addresses),
       ...(areAddresses && picked === null && { firstId: { high: fragmentId, low: start } }),
       ...(byPlace && { places: { fragmentId, offsets: offsetsOfRows(places, rowCount) } }),
@@ -58,6 +62,10 @@ export async function* indexRows(
     await breathe();
   }
 }
+
+/** Whether a column is a dictionary without a null among its values. */
+const hasPlainEntries = (column: Column): boolean =>
+  column.kind === "dictionary" && column.dictionary.validity === null;
 
 /** What sorts rows by their values: nulls first. What memory does not hold waits in files of the table's directory. */
 export const rowSorter =

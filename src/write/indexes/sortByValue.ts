@@ -11,10 +11,10 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { breathe, goThrough } from "../../async/eventLoop.js";
 import { valueTypeOfField } from "../../expression/values/types.js";
-import { uint64Column } from "../../indexes/indexFile.js";
+import { uint32Column, uint64Column } from "../../indexes/indexFile.js";
 import type { IndexRows } from "../../indexes/kind.js";
-import { orderOfRows } from "../../query/order/orderOfRows.js";
-import { type KeyOrder, makeSortKeys } from "../../query/order/sortKeys.js";
+import { areWords, orderOfRows, pairsByWord } from "../../query/order/orderOfRows.js";
+import { type KeyOrder, makeSortKeys, numbersOfWords } from "../../query/order/sortKeys.js";
 import { SORT_BYTES, SORT_ROWS, sortRows } from "../../query/order/sortRows.js";
 import type { MakeSpillFile } from "../../query/order/spill.js";
 import type { BatchRows } from "../../query/scan/scan.js";
@@ -118,13 +118,38 @@ async function* sortInMemory(
   const values = concatColumns<Column>(batches.map((batch) => batch.values));
   await breathe();
   const keys = await goThrough(makeSortKeys([order], [values], rowCount));
+  if (values.kind === "fixed" && values.byteWidth === 4 && isNumber(order) && areWords(keys)) {
+    yield* numbersInOrder(await goThrough(pairsByWord(keys)), order, runs, signal);
+    return;
+  }
   const rows = await goThrough(orderOfRows(keys));
   const fitting = Math.floor((BLOCK_BYTES * rowCount) / Math.max(columnBytes(values), 1));
   const blockRows = Math.max(1, Math.min(BLOCK_ROWS, fitting));
   for (let start = 0; start < rowCount; start += blockRows) {
     signal?.throwIfAborted();
     const some = rows.subarray(start, Math.min(start + blockRows, rowCount));
-    yield { values: takeColumn(values, some), ids: uint64Column(runs.idsOf(some)), rowCount: some.length };
+    yield { values: takeColumn(values, some), ids: uint64Column(runs.idsOf(some, 1)), rowCount: some.length };
+    await breathe();
+  }
+}
+
+const isNumber = ({ type }: KeyOrder): boolean => type.kind !== "fixedSizeBinary";
+
+/**
+ * Rows whose values are the words that they were sorted by, so that none has to be looked up.
+ * @param pairs of such a word and the number of a row
+ */
+async function* numbersInOrder(
+  pairs: Uint32Array,
+  { type }: KeyOrder,
+  runs: IdRuns,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<IndexRows, void, undefined> {
+  for (let start = 0; start < pairs.length; start += 2 * BLOCK_ROWS) {
+    signal?.throwIfAborted();
+    const some = pairs.subarray(start, start + 2 * BLOCK_ROWS);
+    const values = uint32Column(numbersOfWords(some, type));
+    yield { values, ids: uint64Column(runs.idsOf(some, 2)), rowCount: values.length };
     await breathe();
   }
 }
@@ -165,15 +190,18 @@ class IdRuns {
     }
   }
 
-  /** Pairs of words: low, high. */
-  idsOf(rows: Uint32Array): Uint32Array {
+  /**
+   * Pairs of words: low, high.
+   * @param rows by number, with their step: 2 for the second ones of pairs
+   */
+  idsOf(rows: Uint32Array, step: 1 | 2): Uint32Array {
     const starts = this.#starts;
     const lows = this.#lows;
     const highs = this.#highs;
     const runOfPiece = this.#runOfPiece;
-    const words = new Uint32Array(2 * rows.length);
-    for (let index = 0; index < rows.length; index++) {
-      const row = rows[index];
+    const words = new Uint32Array((2 / step) * rows.length);
+    for (let index = 0, at = step - 1; at < rows.length; index++, at += step) {
+      const row = rows[at];
       let run = runOfPiece[row >>> PIECE_BITS];
       while (row >= starts[run + 1]) run++;
       words[2 * index] = row + lows[run];

@@ -67,6 +67,26 @@ test.each([
   expect(next).toBe(expected);
 });
 
+test.each([
+  ["all of it in the queue for a processor", 1000, "inline"],
+  ["some of it in the queue for a processor", 1, "pool"],
+] as const)("what follows a call of some milliseconds, %s", async (_, queuedMs, expected) => {
+  let after = false;
+  const route = new CallRoute(() => ({ queuedMs: 1000 + (after ? queuedMs : 0) }));
+  await route.run(
+    () => {
+      spin(5);
+      after = true;
+    },
+    (done) => done(null, undefined),
+  );
+  const next = await route.run(
+    () => "inline",
+    (done) => done(null, "pool"),
+  );
+  expect(next).toBe(expected);
+});
+
 test("a platform that counts no waits takes every slow call for one", async () => {
   const route = new CallRoute(() => ({ voluntaryContextSwitches: 0, userCPUTime: 0, systemCPUTime: 0 }));
   await route.run(

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Column } from "../../../src/arrow/columns/column.js";
+import type { LogicalType } from "../../../src/arrow/types/type.js";
 import { integerWords, uint64Column } from "../../../src/indexes/indexFile.js";
 import type { IndexRows } from "../../../src/indexes/kind.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
@@ -112,5 +113,36 @@ describe("the rows of an index by value", () => {
       low: index % 3 === 0 ? index * 4001 : index * 5000,
     }));
     expect(await sorted(parts, () => true)).toEqual(expected(parts));
+  });
+
+  test.each<LogicalType>([
+    INT32,
+    { kind: "int", bits: 32, signed: false },
+    { kind: "float", bits: 32 },
+    { kind: "fixedSizeBinary", bytes: 4 },
+  ])("keep every bit of $kind of 4 bytes, sorted by it", async (type) => {
+    // Of floats: 0 and -0, infinities, numbers that are none, with a sign and without, and everything in between.
+    const bits = [
+      0, 0x8000_0000, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0xffc0_0001, 0x3f80_0000, 0xbf80_0000,
+    ];
+    const all = Uint32Array.from({ length: 3000 }, (_, row) =>
+      row < 1000 ? bits[row % bits.length] : Math.imul(row, 2_654_435_761),
+    );
+    const values = new Uint8Array(all.buffer);
+    const column: Column = { kind: "fixed", length: all.length, validity: null, byteWidth: 4, values };
+    const ids = Uint32Array.from({ length: 2 * all.length }, (_, word) => (word % 2 === 0 ? word / 2 : 7));
+    const of = async (rows: IndexRows): Promise<number[]> => {
+      const found: number[] = [];
+      const input = (async function* () {
+        yield rows;
+      })();
+      for await (const { values: own, ids: ownIds } of sortByValue(input, type, { makeFile })) {
+        found.push(...integerWords(own, "values"), ...integerWords(ownIds, "ids"));
+      }
+      return found;
+    };
+    const rows = { values: column, ids: uint64Column(ids), rowCount: all.length };
+    // Without runs the rows are sorted with all their columns.
+    expect(await of({ ...rows, firstId: { high: 7, low: 0 } })).toEqual(await of(rows));
   });
 });
