@@ -1,15 +1,17 @@
 /**
- * A column filled by a function that takes some microseconds a row, beside that function called in a loop over texts in
- * memory ("tiltyard, plain"): what reading, checkpoints and the commit add to it.
+ * A column filled by a function that takes some microseconds a row, beside the same function called in a loop over texts in
+ * memory, whose results are kept ("tiltyard, plain"): what reading, checkpoints and the commit add to it.
  */
 
-import { Field, FixedSizeList, Float32, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Field, FixedSizeList, Float32, Table, Utf8, type Vector, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, type UserFunction } from "tiltyard";
 import type { BenchCase } from "../case.js";
 
 const DIMENSION = 64;
+/** As many as a function is handed at a time by default. */
 const BATCH_ROWS = 1024;
 const TABLE = { id: ["t"] };
+const CALL = { signal: new AbortController().signal };
 const OUTPUT = new FixedSizeList(DIMENSION, new Field("item", new Float32(), true));
 
 /** Counts the hashed trigrams of a text, and scales the counts to length one. */
@@ -45,6 +47,17 @@ const byRow: UserFunction = {
   },
 };
 
+/** What the function gives for each text, or each batch of them. */
+function callInLoop(
+  embedding: UserFunction,
+  texts: readonly string[],
+  batches: readonly Vector<Utf8>[],
+): unknown[] {
+  const { row, batch } = embedding;
+  if (row !== undefined) return texts.map((text) => row({ text }, CALL));
+  return batches.map((text) => batch({ text }, { ...CALL, rowCount: text.length }));
+}
+
 function backfill(label: string, embedding: UserFunction): BenchCase {
   return {
     area: "write",
@@ -53,8 +66,12 @@ function backfill(label: string, embedding: UserFunction): BenchCase {
     async prepare(directory, size) {
       const rowCount = size === "large" ? 100_000 : 2000;
       const texts = Array.from({ length: rowCount }, (_, row) => textOf(row));
+      const column = vectorFromArray(texts, new Utf8());
+      const batches = Array.from({ length: Math.ceil(rowCount / BATCH_ROWS) }, (_, batch) =>
+        column.slice(batch * BATCH_ROWS, (batch + 1) * BATCH_ROWS),
+      );
       const ns = new DirectoryNamespace({ root: directory, durability: "none", functions: { embedding } });
-      await ns.createTable(TABLE, new Table({ text: vectorFromArray(texts, new Utf8()) }));
+      await ns.createTable(TABLE, new Table({ text: column }));
       const { version } = await ns.alterTableAddColumns({
         ...TABLE,
         newColumns: [{ name: "vector", virtualColumn: { udfName: "embedding" } }],
@@ -76,11 +93,8 @@ function backfill(label: string, embedding: UserFunction): BenchCase {
           {
             name: "tiltyard, plain",
             async run() {
-              for (let start = 0; start < rowCount; start += BATCH_ROWS) {
-                const end = Math.min(rowCount, start + BATCH_ROWS);
-                const out = new Float32Array((end - start) * DIMENSION);
-                for (let row = start; row < end; row++) embed(texts[row], out, (row - start) * DIMENSION);
-              }
+              const kept = callInLoop(embedding, texts, batches);
+              if (kept.length === 0) throw new Error("rows are missing");
             },
           },
         ],

@@ -11,9 +11,11 @@ import {
   Field,
   FixedSizeList,
   Float32,
+  List,
   Table,
   tableFromIPC,
   tableToIPC,
+  Utf8,
   vectorFromArray,
 } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
@@ -35,6 +37,8 @@ const KINDS = [
   { column: "v", indexType: "BTREE" },
   { column: "e", indexType: "IVF_HNSW_SQ", numPartitions: 3, m: 6, efConstruction: 24 },
   { column: "v", indexType: "BITMAP" },
+  { column: "l", indexType: "LABEL_LIST" },
+  { column: "s", indexType: "NGRAM" },
   { column: "e", indexType: "IVF_PQ", numPartitions: 5, numSubVectors: 4, maxIterations: 5 },
   { column: "v", indexType: "ZONEMAP" },
   { column: "v", indexType: "BLOOMFILTER" },
@@ -45,21 +49,43 @@ const id = ["t"];
 const vectorOf = (value: number): number[] =>
   Array.from({ length: DIMENSION }, (_, index) => Math.floor(value / 16 ** index) % 16);
 
+/** Two items, of which one is of this value alone. */
+const listOf = (value: number): string[] => [`v${value}`, `of ${value % 40}`];
+const textOf = (value: number): string => `text of ${value} here`;
+
+/** A filter that only the rows of one value pass, by column. */
+const FILTERS = {
+  v: (value: number) => `v = ${value}`,
+  e: (value: number) => `v = ${value}`,
+  l: (value: number) => `array_has_all(l, ['v${value}', 'of ${value % 40}'])`,
+  s: (value: number) => `contains(s, 'of ${value} he')`,
+};
+
 function rowsFrom(first: number): Table {
   const values = Int32Array.from({ length: ROWS }, (_, row) => first + ((row * 7919) % ROWS));
   const type = new FixedSizeList(DIMENSION, new Field("item", new Float32(), true));
-  return new Table({ v: vectorFromArray(values), e: vectorFromArray(Array.from(values, vectorOf), type) });
+  return new Table({
+    v: vectorFromArray(values),
+    e: vectorFromArray(Array.from(values, vectorOf), type),
+    l: vectorFromArray(Array.from(values, listOf), new List(new Field("item", new Utf8(), true))),
+    s: vectorFromArray(Array.from(values, textOf), new Utf8()),
+  });
 }
 const valuesOf = (table: Table) =>
   Array.from(table.getChild("v") ?? [], Number).sort((one, other) => one - other);
 
 /** What the index finds. */
-async function check(root: string, rowCount: number, where: string): Promise<void> {
+async function check(
+  root: string,
+  column: keyof typeof FILTERS,
+  rowCount: number,
+  where: string,
+): Promise<void> {
   await using ns = new DirectoryNamespace({ root, durability: "none" });
   const table = ns.table(id);
   expect(await table.countRows(), where).toBe(rowCount);
   for (const value of [0, 777, rowCount - 1, rowCount]) {
-    const found = await table.scan({ filter: `v = ${value}`, useScalarIndex: true }).toArrow();
+    const found = await table.scan({ filter: FILTERS[column](value), useScalarIndex: true }).toArrow();
     expect(valuesOf(found), where).toEqual(value < rowCount ? [value] : []);
   }
   const found = await table.scan({ filter: "v >= 19990 AND v < 20010", useScalarIndex: true }).toArrow();
@@ -102,7 +128,7 @@ it(`index builds are gone on with after ${KILLS} kills`, async () => {
       return outcome.ok;
     };
     const kind = KINDS[(seed + turn) % KINDS.length];
-    const { indexType } = kind;
+    const { column, indexType } = kind;
     const request = { id, ...kind, name: "i", replace: true };
     const build = async (): Promise<EngineOutcome | null> => {
       const started = await engine.call(["createTableIndex", request]);
@@ -113,7 +139,7 @@ it(`index builds are gone on with after ${KILLS} kills`, async () => {
       const where = `seed ${seed}, ${indexType}, kill ${kills}`;
       if (kill % 2 === 0) {
         await interrupt(build());
-        await check(root, rowCount, where);
+        await check(root, column, rowCount, where);
         ok(await build());
       } else {
         if (rowCount === ROWS) {
@@ -121,16 +147,16 @@ it(`index builds are gone on with after ${KILLS} kills`, async () => {
           rowCount += ROWS;
         } else ok(await build());
         await interrupt(engine.call(["optimizeTable", { id }]));
-        await check(root, rowCount, where);
+        await check(root, column, rowCount, where);
         ok(await engine.call(["optimizeTable", { id }]));
       }
-      await check(root, rowCount, where);
+      await check(root, column, rowCount, where);
     }
     engine.kill();
     await engine.gone();
     await using ns = new DirectoryNamespace(options);
     await ns.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });
-    await check(root, rowCount, `seed ${seed}, cleaned up`);
+    await check(root, column, rowCount, `seed ${seed}, cleaned up`);
     const { indexes } = await ns.listTableIndices({ id });
     expect(indexes).toMatchObject([{ indexName: "i", indexType, numUnindexedRows: 0, numSegments: 1 }]);
     const directory = join(root, "t.lance");

@@ -4,6 +4,7 @@
  */
 
 import {
+  Binary,
   Bool,
   type DataType,
   DateDay,
@@ -17,13 +18,20 @@ import {
   Int16,
   Int32,
   Int64,
+  LargeBinary,
+  LargeUtf8,
   List,
   Table,
+  TimeMicrosecond,
+  TimeMillisecond,
   TimeNanosecond,
   TimestampMicrosecond,
+  TimestampMillisecond,
+  TimestampNanosecond,
   TimestampSecond,
   tableToIPC,
   Uint8,
+  Uint16,
   Uint32,
   Uint64,
   Utf8,
@@ -46,6 +54,8 @@ interface Values {
   /** The value of a row; the same values come again and again. */
   readonly of: (id: number) => unknown;
   readonly filters: readonly string[];
+  /** A filter for which both ask an index. Default: the first. */
+  readonly asked?: string;
 }
 
 /** What an index of text fragments is asked. */
@@ -75,63 +85,132 @@ const big = (id: number): bigint => BigInt(id % 17);
 const instant = "timestamp '2020-01-03 00:00:00'";
 const later = "timestamp '2020-01-09 00:00:00'";
 const instantOf = (id: number): number => (18_262 + (id % 17)) * DAY_MS;
+const timestamps = (type: DataType): Values => ({ type, of: instantOf, filters: ordered(instant, later) });
+const times = (type: DataType, of: (id: number) => unknown, literal: (value: number) => string): Values => ({
+  type,
+  of,
+  filters: ordered(literal(5), literal(11)),
+});
+const texts = (type: DataType): Values => ({
+  type,
+  of: (id) => ["", "a", "ä", "text", "\u{1f600}", "tex"][id % 6] + (id % 5),
+  filters: [...ordered("'a1'", "'text3'"), "v LIKE 'tex%'", "v LIKE '%1'", "starts_with(v, 'ä')", CONTAINS],
+});
+const bytes = (type: DataType): Values => ({
+  type,
+  of: (id) => Uint8Array.of(id % 7, id % 3).subarray(0, type instanceof FixedSizeBinary ? 2 : id % 3),
+  filters: common("X'0201'", "X'03'").filter(
+    (text) => !(type instanceof FixedSizeBinary) || !text.includes("X'03'"),
+  ),
+});
+/** Lists of values; `literal` gives one of the very type of the items, as the reference asks no index for others. */
+const lists = (type: DataType, of: (id: number) => unknown, literal: (id: number) => string): Values => ({
+  type: new List(new Field("item", type, true)),
+  of: (id) => (id % 9 === 4 ? [] : [of(id % 5), id % 4 === 0 ? null : of(5 + (id % 3))]),
+  filters: [
+    `array_has(v, ${literal(2)})`,
+    `array_has_any(v, [${literal(1)}, ${literal(6)}])`,
+    `array_has_all(v, [${literal(1)}, ${literal(6)}])`,
+    `NOT array_has(v, ${literal(2)})`,
+    "v IS NULL",
+  ],
+});
+const listsOfNumbers = (type: DataType, of = (id: number): unknown => id): Values =>
+  lists(type, of, (id) => `arrow_cast(${id}, '${String(type).replace("Ui", "UI")}')`);
 
 const VALUES: Record<string, Values> = {
-  bool: { type: new Bool(), of: (id) => id % 3 === 0, filters: ["v = true", "v = false", "v IS NULL", "v"] },
+  bool: {
+    type: new Bool(),
+    of: (id) => id % 3 === 0,
+    filters: ["v = true", "v = false", "v IS NULL", "v", "NOT v"],
+  },
   int8: number(new Int8()),
   int16: number(new Int16()),
   int32: number(new Int32()),
   int64: number(new Int64(), big),
   uint8: number(new Uint8()),
+  uint16: number(new Uint16()),
   uint32: number(new Uint32()),
   uint64: number(new Uint64(), big),
-  // Literals are not of this type.
-  float16: { type: new Float16(), of: (id) => id % 17, filters: ["v IS NULL", "v IS NOT NULL"] },
+  float16: {
+    type: new Float16(),
+    of: (id) => id % 17,
+    filters: ordered("arrow_cast(5, 'Float16')", "arrow_cast(11, 'Float16')"),
+    asked: "v IS NULL",
+  },
   float32: number(new Float32(), (id) => [NaN, -0, 0, Infinity, -Infinity, 1.5][id % 6]),
   float64: number(new Float64(), (id) => (id % 11 === 3 ? NaN : (id % 17) + 0.5)),
-  utf8: {
-    type: new Utf8(),
-    of: (id) => ["", "a", "ä", "text", "\u{1f600}", "tex"][id % 6] + (id % 5),
-    filters: [...ordered("'a1'", "'text3'"), "v LIKE 'tex%'", "v LIKE '%1'", "starts_with(v, 'ä')", CONTAINS],
-  },
-  fixed_size_binary: {
-    type: new FixedSizeBinary(2),
-    of: (id) => Uint8Array.of(id % 7, id % 3),
-    filters: ["v IS NULL", "v IS NOT NULL"],
-  },
+  utf8: texts(new Utf8()),
+  large_utf8: texts(new LargeUtf8()),
+  binary: bytes(new Binary()),
+  large_binary: bytes(new LargeBinary()),
+  fixed_size_binary: bytes(new FixedSizeBinary(2)),
   date32: {
     type: new DateDay(),
-    of: (id) => new Date((18_262 + (id % 17)) * DAY_MS),
+    of: (id) => new Date(instantOf(id)),
     filters: ordered("date '2020-01-03'", "date '2020-01-09'"),
   },
   date64: {
     type: new DateMillisecond(),
-    of: (id) => new Date((18_262 + (id % 17)) * DAY_MS),
-    filters: ["v IS NULL", "v IS NOT NULL"],
+    of: (id) => new Date(instantOf(id)),
+    filters: ordered("arrow_cast(date '2020-01-03', 'Date64')", "arrow_cast(date '2020-01-09', 'Date64')"),
   },
-  timestamp_s: { type: new TimestampSecond(), of: instantOf, filters: ordered(instant, later) },
-  timestamp_us: {
-    type: new TimestampMicrosecond(),
-    of: instantOf,
-    filters: ordered(instant, later),
-  },
-  time64: {
-    type: new TimeNanosecond(),
-    of: (id) => BigInt(id % 17),
-    filters: ["v IS NULL", "v IS NOT NULL"],
-  },
-  list: {
-    type: new List(new Field("item", new Utf8(), true)),
-    of: (id) => (id % 9 === 4 ? [] : [`l${id % 5}`, id % 4 === 0 ? null : `m${id % 3}`]),
-    filters: [
-      "array_has(v, 'l2')",
-      "array_has_any(v, ['l1', 'm2'])",
-      "array_has_all(v, ['l1', 'm2'])",
-      "NOT array_has(v, 'l2')",
-      "v IS NULL",
-    ],
-  },
+  timestamp_s: timestamps(new TimestampSecond()),
+  timestamp_ms: timestamps(new TimestampMillisecond()),
+  timestamp_us: timestamps(new TimestampMicrosecond()),
+  timestamp_ns: timestamps(new TimestampNanosecond()),
+  timestamp_utc: timestamps(new TimestampMicrosecond("UTC")),
+  time32: times(
+    new TimeMillisecond(),
+    (id) => id % 17,
+    (value) => `arrow_cast(arrow_cast(${value}, 'Int32'), 'Time32(Millisecond)')`,
+  ),
+  time64_us: times(new TimeMicrosecond(), big, (value) => `arrow_cast(${value}, 'Time64(Microsecond)')`),
+  time64_ns: times(new TimeNanosecond(), big, (value) => `arrow_cast(${value}, 'Time64(Nanosecond)')`),
+  list_utf8: lists(
+    new Utf8(),
+    (id) => `l${id}`,
+    (id) => `'l${id}'`,
+  ),
+  list_large_utf8: lists(
+    new LargeUtf8(),
+    (id) => `l${id}`,
+    (id) => `'l${id}'`,
+  ),
+  list_bool: lists(
+    new Bool(),
+    (id) => id % 3 === 0,
+    (id) => String(id % 3 === 0),
+  ),
+  list_binary: lists(
+    new Binary(),
+    (id) => Uint8Array.of(id, 1),
+    (id) => `X'0${id}01'`,
+  ),
+  list_int8: listsOfNumbers(new Int8()),
+  list_int16: listsOfNumbers(new Int16()),
+  list_int32: listsOfNumbers(new Int32()),
+  list_int64: listsOfNumbers(new Int64(), BigInt as (id: number) => bigint),
+  list_uint8: listsOfNumbers(new Uint8()),
+  list_uint16: listsOfNumbers(new Uint16()),
+  list_uint32: listsOfNumbers(new Uint32()),
+  list_uint64: listsOfNumbers(new Uint64(), BigInt as (id: number) => bigint),
 };
+
+const INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"];
+const FLOATS = ["float16", "float32", "float64"];
+const DATES = [
+  "date32",
+  "date64",
+  "timestamp_s",
+  "timestamp_ms",
+  "timestamp_us",
+  "timestamp_ns",
+  "timestamp_utc",
+];
+const TIMES = ["time64_us", "time64_ns"];
+/** The types that have an order here and there. */
+const ORDERED = ["bool", ...INTEGERS, ...FLOATS, "utf8", "fixed_size_binary", ...DATES, ...TIMES];
 
 /** A fourth of the values are null, at the start of each fragment and in between. */
 function rowsOf({ type, of }: Values, from: number, count: number): Table {
@@ -156,20 +235,35 @@ const KINDS: readonly {
 }[] = [
   {
     kind: "BTREE",
-    types: Object.keys(VALUES).filter((name) => name !== "list"),
+    types: ORDERED,
     config: () => Index.btree(),
     isListed: true,
   },
   {
     kind: "BITMAP",
-    types: ["bool", "int8", "int32", "int64", "uint8", "uint64", "utf8"],
+    types: ["bool", ...INTEGERS, "utf8", "large_utf8", "binary", "large_binary"],
     config: () => Index.bitmap(),
     isListed: true,
   },
-  { kind: "LABEL_LIST", types: ["list"], config: () => Index.labelList(), isListed: true },
-  { kind: "ZONEMAP", types: ["int32", "float64", "utf8", "date32", "timestamp_us"], isListed: false },
-  { kind: "BLOOMFILTER", types: ["int32", "int64", "utf8"], isListed: false },
-  { kind: "NGRAM", types: ["utf8"], isListed: false },
+  {
+    kind: "LABEL_LIST",
+    types: Object.keys(VALUES).filter((name) => name.startsWith("list_")),
+    config: () => Index.labelList(),
+    isListed: true,
+  },
+  { kind: "ZONEMAP", types: ORDERED, isListed: false },
+  {
+    kind: "BLOOMFILTER",
+    types: [
+      ...INTEGERS,
+      ...["float32", "float64"],
+      ...["utf8", "large_utf8", "binary", "large_binary"],
+      ...DATES,
+      ...["time32", ...TIMES],
+    ],
+    isListed: false,
+  },
+  { kind: "NGRAM", types: ["utf8", "large_utf8"], isListed: false },
 ];
 const SPELLED: Record<string, string> = { BTREE: "BTree", BITMAP: "Bitmap", LABEL_LIST: "LabelList" };
 
@@ -184,6 +278,9 @@ async function makePair(values: Values, stable: boolean): Promise<{ name: string
   }
   return { name, plain };
 }
+
+const planHere = (name: string, filter: string): Promise<string> =>
+  namespace.explainTableQueryPlan({ id: [name], query: { k: 10, filter } });
 
 const statsHere = (name: string) => namespace.describeTableIndexStats({ id: [name], indexName: "v_idx" });
 const statsThere = (name: string) => withReference(root, name, (table) => table.indexStats("v_idx"));
@@ -223,28 +320,44 @@ export function testIndexKind(kind: IndexKindName): void {
   });
   afterAll(() => namespace.close());
 
-  it.each(types)("on %s is used by the reference, which merges into it", async (type) => {
+  const makers = (["us", "them"] as const).filter((maker) => maker === "us" || config !== undefined);
+  it.each(
+    types.flatMap((type) => makers.map((maker) => ({ type, maker }))),
+  )("on $type, made by $maker, is used by both while both change rows", async ({ type, maker }) => {
     const values = VALUES[type];
     const pair = await makePair(values, false);
-    await buildIndex(namespace, { id: [pair.name], column: "v", indexType: kind as IndexType });
-    expect(await statsHere(pair.name)).toMatchObject({
-      numIndexedRows: 162,
-      numUnindexedRows: 0,
-      numIndices: 1,
-    });
+    const { name } = pair;
+    if (maker === "us")
+      await buildIndex(namespace, { id: [name], column: "v", indexType: kind as IndexType });
+    else await withReference(root, name, (table) => table.createIndex("v", { config: config?.() }));
+    expect(await statsHere(name)).toMatchObject({ numIndexedRows: 162, numUnindexedRows: 0, numIndices: 1 });
     await check(pair, values, each);
-    const used = kind === "NGRAM" ? CONTAINS : values.filters[0];
-    if (type !== "bool") expect(await planThere(root, pair.name, used)).toContain("v_idx");
-    for (const name of [pair.name, pair.plain]) {
-      await reference.appendTable(root, name, tableToIPC(rowsOf(values, 500, 40)));
-      if (name === pair.name) await reference.optimizeTable(root, name);
-    }
+    const asked = kind === "NGRAM" ? CONTAINS : (values.asked ?? values.filters[0]);
+    expect(await planThere(root, name, asked)).toContain("v_idx");
+    expect(await planHere(name, asked)).toContain("v_idx");
+    const both = async (change: (of: string) => Promise<unknown>) => {
+      for (const of of [name, pair.plain]) await change(of);
+    };
+    await both((of) => reference.appendTable(root, of, tableToIPC(rowsOf(values, 500, 40))));
+    await both((of) =>
+      namespace.updateTable({ id: [of], updates: [["v", "NULL"]], predicate: "id % 6 = 2" }),
+    );
+    await both((of) => reference.deleteRows(root, of, "id % 7 = 3"));
+    await both((of) => reference.optimizeTable(root, of));
     await check(pair, values, each);
-    for (const name of [pair.name, pair.plain]) {
-      await namespace.insertIntoTable({ id: [name] }, rowsOf(values, 600, 40));
-      await namespace.optimizeTable({ id: [name] });
-    }
-    expect(await statsHere(pair.name)).toMatchObject({ numUnindexedRows: 0, numIndices: 1 });
+    const versions = new Map<string, number>();
+    await both(async (of) => versions.set(of, await namespace.table(of).version()));
+    await both((of) => namespace.insertIntoTable({ id: [of] }, rowsOf(values, 600, 40)));
+    await both((of) => reference.updateRows(root, of, { w: "w + 10" }, "id % 6 = 1"));
+    await both((of) => namespace.deleteFromTable({ id: [of], predicate: "id < 30" }));
+    await both((of) => namespace.optimizeTable({ id: [of] }));
+    expect(await statsHere(name)).toMatchObject({ numUnindexedRows: 0, numIndices: 1 });
+    await check(pair, values, each);
+    await both((of) =>
+      maker === "us"
+        ? reference.restoreTable(root, of, versions.get(of) ?? 0)
+        : namespace.restoreTable({ id: [of], version: versions.get(of) ?? 0 }),
+    );
     await check(pair, values, each);
   });
 

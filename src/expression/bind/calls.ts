@@ -138,7 +138,10 @@ export function* applied(
   const [first, ...others] = cast;
   if (form.test === undefined || !others.every((operand) => operand.kind === "constant")) return call;
   const test = form.test(others.map(({ column }) => column));
-  return test === null ? call : withCondition(call, testOf(first, test));
+  if (test === null) return call;
+  // Texts are the same under either width of offsets: a test of the cast column is one of the column.
+  const isText = first.type.kind === "string" && operands[0].type.kind === "string";
+  return withCondition(call, testOf(isText ? operands[0] : first, test));
 }
 
 /** A function whose operands and result have one type. */

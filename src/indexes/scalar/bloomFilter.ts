@@ -9,7 +9,7 @@
  *
  * Filters are those of Parquet, in blocks of eight words of 32 bits, little-endian. The high word of a value's hash
  * (bytes/xxHash64) chooses a block, the low word one bit in each of its words. What is hashed are the bytes of the
- * value: numbers little-endian, text as UTF-8, booleans one byte.
+ * value: numbers little-endian, text as UTF-8.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -86,21 +86,21 @@ export const BLOOMFILTER: IndexKind = {
   maxIndexVersion: 0,
   knowsPlaces: true,
 
+  // LanceDB fails what asks for, or merges, a Bloom filter of booleans, float16 or binary of a fixed size.
   refusal({ type }) {
     switch (type.kind) {
-      case "bool":
       case "int":
-      case "float":
       case "date":
       case "time":
       case "timestamp":
       case "string":
       case "binary":
-      case "fixedSizeBinary":
         return null;
-      default:
-        return "is of a type other than booleans, numbers without a scale, text, binary, dates and times";
+      case "float":
+        if (type.bits > 16) return null;
+        break;
     }
+    return "is of a type other than integers, float32, float64, text, binary, dates and times";
   },
 
   build: async (rows, target) => [await write(rows, [], null, target)],

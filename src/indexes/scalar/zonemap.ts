@@ -276,7 +276,11 @@ class ZonemapSearch implements OpenIndex {
 
   #meets(asked: AskedValues, asksForNaN: boolean, zone: number): boolean {
     if (asksForNaN && this.#values.nanCounts[zone] > 0) return true;
-    if (!isValid(this.#min.validity, zone) || !isValid(this.#max.validity, zone)) return false;
+    // LanceDB knows no extremes of some types, such as binary of a fixed size, and writes nulls beside values.
+    if (!isValid(this.#min.validity, zone) || !isValid(this.#max.validity, zone)) {
+      const { zones, nullCounts, nanCounts } = this.#values;
+      return nullCounts[zone] + nanCounts[zone] < zones[zone].length;
+    }
     if (asked.kind === "points") {
       const first = firstFrom(asked.values, 0, asked.distinct, this.#min, zone);
       return first < asked.distinct && compareValues(asked.values, first, this.#max, zone) <= 0;

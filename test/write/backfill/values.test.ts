@@ -1,0 +1,276 @@
+/**
+ * The values that a backfill stores are those that the function gives for each row: in every form in which functions take
+ * rows and answer, for whole fragments and for single rows of them, with nulls, lists and texts in and out.
+ */
+
+import {
+  Bool,
+  type DataType,
+  Field,
+  FixedSizeList,
+  Float32,
+  Float64,
+  Int32,
+  List,
+  Table,
+  tableFromIPC,
+  Utf8,
+  type Vector,
+  vectorFromArray,
+} from "apache-arrow";
+import fc from "fast-check";
+import { DirectoryNamespace, type UserFunction } from "tiltyard";
+import { expect, it } from "vitest";
+import { reference } from "../../support/reference.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const ID = { id: ["t"] };
+const LIST = new List(new Field("item", new Int32(), true));
+const VECTOR = new FixedSizeList(4, new Field("item", new Float32(), true));
+
+interface Row {
+  readonly text: string | null;
+  readonly flag: boolean | null;
+  readonly list: (number | null)[] | null;
+  readonly vector: number[] | null;
+}
+
+const rowArbitrary: fc.Arbitrary<Row> = fc.record({
+  text: fc.option(fc.oneof(fc.string({ maxLength: 12, unit: "grapheme" }), fc.constant("x".repeat(300)))),
+  flag: fc.option(fc.boolean()),
+  list: fc.option(fc.array(fc.option(fc.integer({ min: -9, max: 9 })), { maxLength: 4 })),
+  vector: fc.option(fc.array(fc.integer({ min: -99, max: 99 }), { minLength: 4, maxLength: 4 })),
+});
+
+const tableOf = (rows: readonly Row[], from: number): Table =>
+  new Table({
+    n: vectorFromArray(Int32Array.from(rows, (_, index) => from + index)),
+    text: vectorFromArray(
+      rows.map(({ text }) => text),
+      new Utf8(),
+    ),
+    flag: vectorFromArray(
+      rows.map(({ flag }) => flag),
+      new Bool(),
+    ),
+    list: vectorFromArray(
+      rows.map(({ list }) => list),
+      LIST,
+    ),
+    vector: vectorFromArray(
+      rows.map(({ vector }) => vector),
+      VECTOR,
+    ),
+  });
+
+/** A value as plain JavaScript, whatever holds it. */
+const plain = (value: unknown): unknown => {
+  if (value === null || value === undefined) return null;
+  if (typeof value !== "object") return value;
+  return Array.from(value as Iterable<unknown>, plain);
+};
+
+type Inputs = Record<"n" | "text" | "flag" | "list" | "vector", unknown>;
+
+/** What is computed of a row: every input counts, and some rows get null. */
+const OUTPUTS = {
+  text: {
+    type: new Utf8(),
+    of: ({ n, text, flag }: Inputs) => (flag === null ? null : `${n}:${text === null ? "-" : text}`),
+  },
+  float: {
+    type: new Float64(),
+    of: ({ n, list, vector }: Inputs) => {
+      const items = [...((plain(list) ?? []) as number[]), ...((plain(vector) ?? []) as number[])];
+      return (n as number) % 5 === 3 ? null : items.reduce((sum, item) => sum + (item ?? 0.5), n as number);
+    },
+  },
+  list: {
+    type: LIST,
+    of: ({ n, list }: Inputs) => (list === null ? null : [n, ...(plain(list) as unknown[])]),
+  },
+  vector: {
+    type: VECTOR,
+    of: ({ n, text, vector }: Inputs) => {
+      const items = (plain(vector) ?? [1, 2, 3, 4]) as number[];
+      return text === null ? null : items.map((item) => item + (n as number));
+    },
+  },
+} as const;
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+const isOdd = ({ n }: Inputs): boolean => (n as number) % 2 === 1;
+
+const rowAt = (columns: Readonly<Record<string, Vector>>, index: number): Inputs =>
+  Object.fromEntries(Object.entries(columns).map(([name, vector]) => [name, vector.get(index)])) as Inputs;
+
+/** The forms in which a function takes rows and answers; `of` gives a row's value. */
+const FORMS = {
+  "row by row": (of) => ({ row: (values) => of(values as Inputs) }),
+  "row by row, async": (of) => ({
+    row: async (values) => {
+      if (isOdd(values as Inputs)) await turn();
+      return of(values as Inputs);
+    },
+  }),
+  "row by row, async now and then": (of) => ({
+    row: (values) =>
+      isOdd(values as Inputs) ? turn().then(() => of(values as Inputs)) : of(values as Inputs),
+  }),
+  "row by row, a vector as a typed array": (of) => ({
+    row: (values) => {
+      const value = of(values as Inputs);
+      return Array.isArray(value) && value.every((item) => typeof item === "number")
+        ? Float32Array.from(value)
+        : value;
+    },
+  }),
+  "in batches, an array": (of) => ({
+    batch: (columns, { rowCount }) =>
+      Array.from({ length: rowCount }, (_, index) => of(rowAt(columns, index))),
+  }),
+  "in batches, a vector, async": (of, type) => ({
+    batch: async (columns, { rowCount }) => {
+      const values = Array.from({ length: rowCount }, (_, index) => of(rowAt(columns, index)));
+      await turn();
+      return vectorFromArray(values, type);
+    },
+  }),
+} satisfies Record<string, (of: (row: Inputs) => unknown, type: DataType) => Partial<UserFunction>>;
+
+interface Plan {
+  readonly output: keyof typeof OUTPUTS;
+  readonly form: keyof typeof FORMS;
+  readonly fragments: readonly (readonly Row[])[];
+  readonly deletedEvery: number;
+  readonly settings: object;
+}
+
+const planArbitrary: fc.Arbitrary<Plan> = fc.record({
+  output: fc.constantFrom(...(Object.keys(OUTPUTS) as (keyof typeof OUTPUTS)[])),
+  form: fc.constantFrom(...(Object.keys(FORMS) as (keyof typeof FORMS)[])),
+  fragments: fc.array(fc.array(rowArbitrary, { minLength: 1, maxLength: 40 }), {
+    minLength: 1,
+    maxLength: 3,
+  }),
+  deletedEvery: fc.constantFrom(0, 0, 3, 7),
+  settings: fc.record(
+    {
+      checkpointSize: fc.integer({ min: 1, max: 30 }),
+      taskSize: fc.integer({ min: 1, max: 30 }),
+      concurrency: fc.integer({ min: 1, max: 3 }),
+      intraApplierConcurrency: fc.integer({ min: 1, max: 4 }),
+      commitGranularity: fc.integer({ min: 1, max: 3 }),
+      batchCheckpointFlushIntervalSeconds: fc.constantFrom(0, 60),
+    },
+    { requiredKeys: [] },
+  ),
+});
+
+/** The rows that the reference reads, by their number. */
+async function readByReference(root: string): Promise<Map<number, { inputs: Inputs; value: unknown }>> {
+  const table = tableFromIPC(await reference.readTable(root, "t"));
+  return new Map(
+    [...table].map((row) => {
+      const { value, ...inputs } = row.toJSON() as Inputs & { value: unknown };
+      return [inputs.n as number, { inputs, value: plain(value) }];
+    }),
+  );
+}
+
+async function runPlan({ output, form, fragments, deletedEvery, settings }: Plan): Promise<void> {
+  const { type, of } = OUTPUTS[output];
+  const root = await makeTempDir();
+  let version = 1;
+  const compute = (row: Inputs): unknown => {
+    const value = of(row);
+    // The second time, every value is another.
+    return version === 1 || value === null ? value : of({ ...row, n: (row.n as number) + 1000 });
+  };
+  const made = {
+    ...{ version: "1", inputs: ["n", "text", "flag", "list", "vector"], output: type },
+    ...FORMS[form](compute, type),
+  } as unknown as UserFunction;
+  await using ns = new DirectoryNamespace({ root, durability: "none", functions: { made } });
+  const fill = async (more: object): Promise<void> => {
+    const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "value", ...settings, ...more });
+    await ns.waitForJob({ jobId });
+  };
+  let rowCount = 0;
+  for (const rows of fragments) {
+    if (rowCount === 0) await ns.createTable(ID, tableOf(rows, 0));
+    else await ns.insertIntoTable(ID, tableOf(rows, rowCount));
+    rowCount += rows.length;
+  }
+  if (deletedEvery > 0) await ns.deleteFromTable({ ...ID, predicate: `n % ${deletedEvery} = 1` });
+  await ns.alterTableAddColumns({
+    ...ID,
+    newColumns: [{ name: "value", virtualColumn: { udfName: "made" } }],
+  });
+  await fill({});
+  const first = await readByReference(root);
+  expect(first.size).toBe(
+    Array.from({ length: rowCount }, (_, n) => n).filter((n) => deletedEvery === 0 || n % deletedEvery !== 1)
+      .length,
+  );
+  for (const { inputs, value } of first.values()) expect(value).toEqual(plain(of(inputs)));
+  version = 2;
+  await fill({ where: "n % 2 = 0" });
+  for (const [n, { inputs, value }] of await readByReference(root)) {
+    expect(value).toEqual(plain(n % 2 === 0 ? compute(inputs) : of(inputs)));
+  }
+}
+
+it("values are those of the function, however it takes rows and answers", async () => {
+  await fc.assert(fc.asyncProperty(planArbitrary, runPlan), { numRuns: 60 });
+}, 240_000);
+
+it("typed arrays are the items of vectors, and may be used again by the function", async () => {
+  const shared = new Float32Array(4 * 10);
+  const made: UserFunction = {
+    ...{ version: "1", inputs: ["n"], output: VECTOR },
+    batch({ n }, { rowCount }) {
+      const items = shared.subarray(0, 4 * rowCount);
+      for (let row = 0; row < rowCount; row++) items.fill(n.get(row), 4 * row, 4 * row + 4);
+      return items;
+    },
+  };
+  const root = await makeTempDir();
+  await using ns = new DirectoryNamespace({ root, durability: "none", functions: { made } });
+  await ns.createTable(ID, new Table({ n: vectorFromArray(Int32Array.from({ length: 64 }, (_, n) => n)) }));
+  await ns.alterTableAddColumns({
+    ...ID,
+    newColumns: [{ name: "value", virtualColumn: { udfName: "made" } }],
+  });
+  const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "value", checkpointSize: 10 });
+  await ns.waitForJob({ jobId });
+  const table = tableFromIPC(await reference.readTable(root, "t"));
+  for (const { n, value } of table) expect(plain(value)).toEqual([n, n, n, n]);
+});
+
+it("a row that throws is asked again alone; the others are asked once", async () => {
+  const asked = new Map<number, number>();
+  const failing = new Set([0, 7, 63]);
+  const made: UserFunction = {
+    ...{ version: "1", inputs: ["n"], output: new Utf8(), retries: 1 },
+    row({ n }) {
+      const count = (asked.get(n as number) ?? 0) + 1;
+      asked.set(n as number, count);
+      if (count === 1 && failing.has(n as number)) throw new Error("not yet");
+      return (n as number) % 9 === 0 ? null : `row ${n}`;
+    },
+  };
+  const root = await makeTempDir();
+  await using ns = new DirectoryNamespace({ root, durability: "none", functions: { made } });
+  await ns.createTable(ID, new Table({ n: vectorFromArray(Int32Array.from({ length: 64 }, (_, n) => n)) }));
+  await ns.alterTableAddColumns({
+    ...ID,
+    newColumns: [{ name: "value", virtualColumn: { udfName: "made" } }],
+  });
+  const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "value" });
+  await ns.waitForJob({ jobId });
+  expect([...asked.values()].reduce((sum, count) => sum + count, 0)).toBe(64 + failing.size);
+  for (const n of failing) expect(asked.get(n)).toBe(2);
+  const table = tableFromIPC(await reference.readTable(root, "t"));
+  for (const { n, value } of table) expect(value).toBe(n % 9 === 0 ? null : `row ${n}`);
+});
