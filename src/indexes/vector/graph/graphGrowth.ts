@@ -157,7 +157,7 @@ class GraphGrowth {
     this.#seen = new Uint8Array(rowCount);
     this.#chosen = new Uint32Array(2 * m);
     this.#chosenDistances = new Float64Array(2 * m);
-    this.#others = new Uint32Array(m);
+    this.#others = new Uint32Array(2 * m);
   }
 
   get key(): number {
@@ -317,7 +317,7 @@ class GraphGrowth {
 
   /**
    * Chooses rows, the nearest first, and leaves out those that lie nearer to one that was chosen: that one leads there. Where
-   * fewer than `m` are left, the nearest of the others fill up.
+   * fewer than wanted are left, the nearest of the others fill up.
    * @returns how many were chosen
    */
   #choose(rows: Uint32Array, distances: Float64Array, length: number, most: number): number {
@@ -330,13 +330,13 @@ class GraphGrowth {
       let isApart = true;
       for (let at = 0; at < count && isApart; at++) isApart = measured[at] >= distance;
       if (!isApart) {
-        if (otherCount < this.#m) others[otherCount++] = place;
+        if (otherCount < most) others[otherCount++] = place;
         continue;
       }
       chosen[count] = rows[place];
       this.#chosenDistances[count++] = distance;
     }
-    for (let at = 0; at < otherCount && count < this.#m; at++) {
+    for (let at = 0; at < otherCount && count < most; at++) {
       chosen[count] = rows[others[at]];
       this.#chosenDistances[count++] = distances[others[at]];
     }

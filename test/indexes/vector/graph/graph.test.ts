@@ -163,6 +163,24 @@ describe("a graph", () => {
     expect(tasks.length).toBeGreaterThan(10);
   });
 
+  it("is walked on from the farthest row that is in sight", async () => {
+    const graph = graphOf(await made(), options.rowCount);
+    const next = randomNumbers(29);
+    let hits = 0;
+    for (let query = 0; query < 100; query++) {
+      const distanceOf = squaresTo(Array.from({ length: 8 }, () => next() * 4 - 2));
+      const found = await searchGraph({ graph, distanceOf, beam: 1, accepts: () => true, fail });
+      // A walk with one row in sight goes down to where no neighbour is nearer.
+      const row = found?.rows[0] ?? 0;
+      const range = { start: 0, end: 0 };
+      graph.range(0, row, range);
+      const neighbours = graph.targets.subarray(range.start, range.end);
+      expect(neighbours.every((other) => distanceOf(other) >= distanceOf(row))).toBe(true);
+      if (nearest(distanceOf, () => true)[0] === row) hits++;
+    }
+    expect(hits).toBeGreaterThan(50);
+  });
+
   it("leads to accepted rows only, and says so where these are few", async () => {
     const graph = graphOf(await made(), options.rowCount);
     const distanceOf = squaresTo([0, 0.5, 1, 0, 0, 0, -1, 0]);
