@@ -15,7 +15,7 @@ import { forgetGraph, GROW_GRAPH, type GraphMemory, type LinkMemory, Links, SHAR
 /** Levels of a graph, at most. */
 export const MAX_LEVELS = 7;
 /** Rows come at a time that are one of so many of those that are there. */
-const PART_AT_A_TIME = 40;
+const PART_AT_A_TIME = 100;
 
 export interface GraphSettings {
   /** Rows that a row leads to, at most; twice as many on level 0. */

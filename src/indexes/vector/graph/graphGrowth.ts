@@ -5,7 +5,8 @@
 
 import type { Task } from "../../../async/workerPool.js";
 import { Beam } from "../distance/nearestFirst.js";
-import { MAX_ASKED, openSpace, type SpaceMemory, type VectorSpace } from "../distance/vectorSpace.js";
+import { MAX_ASKED } from "../distance/spaceKernels.js";
+import { openSpace, type SpaceMemory, type VectorSpace } from "../distance/vectorSpace.js";
 
 /** Lists of neighbours, as threads can be told of them. */
 export interface LinkMemory {
@@ -142,8 +143,8 @@ class GraphGrowth {
   readonly #measured = new Float64Array(MAX_ASKED);
   readonly #chosen: Uint32Array;
   readonly #chosenDistances: Float64Array;
-  /** Places of rows that were left out. */
-  readonly #others: Uint32Array;
+  /** Places of rows that lie apart from those before. */
+  readonly #places: Uint32Array;
 
   constructor(memory: GraphMemory, lane: number) {
     const { m, efConstruction, rowCount } = memory;
@@ -157,7 +158,7 @@ class GraphGrowth {
     this.#seen = new Uint8Array(rowCount);
     this.#chosen = new Uint32Array(2 * m);
     this.#chosenDistances = new Float64Array(2 * m);
-    this.#others = new Uint32Array(m);
+    this.#places = new Uint32Array(2 * m);
   }
 
   get key(): number {
@@ -317,28 +318,22 @@ class GraphGrowth {
 
   /**
    * Chooses rows, the nearest first, and leaves out those that lie nearer to one that was chosen: that one leads there. Where
-   * fewer than `m` are left, the nearest of the others fill up.
+   * fewer than wanted are left, the nearest of the others fill up.
    * @returns how many were chosen
    */
   #choose(rows: Uint32Array, distances: Float64Array, length: number, most: number): number {
-    const [chosen, measured, others] = [this.#chosen, this.#measured, this.#others];
+    const [chosen, places] = [this.#chosen, this.#places];
+    // What lies behind so many is not apart from all of them.
+    const apart = this.#space.choose(rows, distances, Math.min(length, MAX_ASKED), most, places);
     let count = 0;
-    let otherCount = 0;
-    for (let place = 0; place < length && count < most; place++) {
-      const distance = distances[place];
-      this.#space.measure(rows[place], chosen, count, measured);
-      let isApart = true;
-      for (let at = 0; at < count && isApart; at++) isApart = measured[at] >= distance;
-      if (!isApart) {
-        if (otherCount < this.#m) others[otherCount++] = place;
-        continue;
-      }
+    const take = (place: number): void => {
       chosen[count] = rows[place];
-      this.#chosenDistances[count++] = distance;
-    }
-    for (let at = 0; at < otherCount && count < this.#m; at++) {
-      chosen[count] = rows[others[at]];
-      this.#chosenDistances[count++] = distances[others[at]];
+      this.#chosenDistances[count++] = distances[place];
+    };
+    for (let at = 0; at < apart; at++) take(places[at]);
+    for (let place = 0, at = 0; place < length && count < most; place++) {
+      if (at < apart && places[at] === place) at++;
+      else take(place);
     }
     return count;
   }

@@ -48,7 +48,7 @@ export async function searchGraph(query: GraphQuery): Promise<Beam | null> {
   };
   offer(descend(query));
   for (let looked = 0; toLookAt.length > 0; looked++) {
-    if (toLookAt.nearest >= found.bound) break;
+    if (toLookAt.nearest > found.bound) break;
     if (found.length < found.size && seenRows > graph.rowCount * MOST_OF_ROWS) return null;
     graph.range(0, toLookAt.take(), range);
     for (let at = range.start; at < range.end; at++) offer(graph.targets[at]);

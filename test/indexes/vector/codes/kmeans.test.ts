@@ -27,6 +27,42 @@ function vectorsAbout(places: number, rowCount: number): Float32Array {
 const training = (count: number, metric: "l2" | "dot", work: VectorWork) =>
   ({ metric, count, dimension: DIMENSION, maxRounds: 20, seed: 9, work }) as const;
 
+function nearestTo(vectors: Float32Array, row: number, centroids: Float32Array, dimension: number) {
+  let nearest = 0;
+  let least = Number.POSITIVE_INFINITY;
+  for (let own = 0; own * dimension < centroids.length; own++) {
+    let sum = 0;
+    for (let index = 0; index < dimension; index++)
+      sum += (vectors[row * dimension + index] - centroids[own * dimension + index]) ** 2;
+    if (sum < least) [least, nearest] = [sum, own];
+  }
+  return { nearest, least };
+}
+
+function sumOfSquares(vectors: Float32Array, centroids: Float32Array, dimension: number): number {
+  let sum = 0;
+  for (let row = 0; row * dimension < vectors.length; row++)
+    sum += nearestTo(vectors, row, centroids, dimension).least;
+  return sum;
+}
+
+/** Centroids moved to the means of their vectors so many times. */
+function plainRounds(vectors: Float32Array, first: Float32Array, dimension: number, rounds: number) {
+  let centroids = first;
+  for (let round = 0; round < rounds; round++) {
+    const sums = new Float64Array(first.length);
+    const counts = new Uint32Array(first.length / dimension);
+    for (let row = 0; row * dimension < vectors.length; row++) {
+      const { nearest } = nearestTo(vectors, row, centroids, dimension);
+      counts[nearest]++;
+      for (let index = 0; index < dimension; index++)
+        sums[nearest * dimension + index] += vectors[row * dimension + index];
+    }
+    centroids = Float32Array.from(sums, (sum, at) => sum / Math.max(1, counts[Math.floor(at / dimension)]));
+  }
+  return centroids;
+}
+
 describe("centroids", () => {
   it.each([
     [40, "l2"],
@@ -55,6 +91,26 @@ describe("centroids", () => {
     // Values lie evenly within 1 about those of their place: each takes a twelfth. Some places share a centroid.
     expect(sum / vectors.length).toBeLessThan(3);
     expect(new Set(nearest).size).toBe(places);
+  });
+
+  it("are as good as many plain rounds over all vectors make them", async () => {
+    const [count, dimension] = [128, 8];
+    const next = randomNumbers(5);
+    const directions = Float32Array.from({ length: 3 * dimension }, () => next() - 0.5);
+    const vectors = new Float32Array(20_000 * dimension);
+    for (let row = 0; row < vectors.length; row += dimension) {
+      const weights = [next() * 4, next() * 2, next()];
+      for (let index = 0; index < dimension; index++) {
+        vectors[row + index] = next();
+        for (const [which, weight] of weights.entries())
+          vectors[row + index] += weight * directions[which * dimension + index];
+      }
+    }
+    const options = { ...training(count, "l2", new VectorWork()), dimension, maxRounds: 50 };
+    const trained = await trainCentroids(vectors, options);
+    expect(sumOfSquares(vectors, trained, dimension)).toBeLessThan(
+      1.006 * sumOfSquares(vectors, plainRounds(vectors, trained, dimension, 30), dimension),
+    );
   });
 
   it("are as many as are wanted where all vectors are the same", async () => {

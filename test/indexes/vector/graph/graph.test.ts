@@ -3,11 +3,8 @@
 import { describe, expect, it } from "vitest";
 import { VectorWork } from "../../../../src/indexes/vector/codes/vectorWork.js";
 import { Beam, NearestFirst } from "../../../../src/indexes/vector/distance/nearestFirst.js";
-import {
-  openSpace,
-  type SpaceOptions,
-  spaceMemory,
-} from "../../../../src/indexes/vector/distance/vectorSpace.js";
+import type { SpaceOptions } from "../../../../src/indexes/vector/distance/spaceKernels.js";
+import { openSpace, spaceMemory } from "../../../../src/indexes/vector/distance/vectorSpace.js";
 import { BuiltGraph } from "../../../../src/indexes/vector/graph/buildGraph.js";
 import type { Graph } from "../../../../src/indexes/vector/graph/graphFiles.js";
 import { searchGraph } from "../../../../src/indexes/vector/graph/graphSearch.js";
@@ -51,6 +48,45 @@ it.each([
         sum += metric === "dot" ? a * b : (a - b) ** 2;
       }
       expect(other[at]).toBeCloseTo(metric === "dot" ? 1 - sum : sum, 3);
+    }
+  }
+});
+
+it.each([
+  ["float32", "l2", 5],
+  ["float32", "dot", 24],
+  ["uint8", "l2", 40],
+  ["uint8", "l2", 2100],
+] as const)("vectors of %s that lie apart by %s are chosen alike with and without a kernel (%i values)", (item, metric, dimension) => {
+  const options: SpaceOptions = { item, metric, dimension, rowCount: 300 };
+  // Small integers: sums of floats are exact.
+  const values = valuesOf(options, dimension).map(Math.round);
+  const [fast, plain] = [openSpace(spaceMemory(options)), openSpace(spaceMemory(options, 1, false))];
+  for (const space of [fast, plain]) space.put(0, values);
+  const rows = Uint32Array.from({ length: 299 }, (_, row) => row + 1);
+  const measured = new Float64Array(299);
+  plain.measure(0, rows, 299, measured);
+  rows.sort((a, b) => measured[a - 1] - measured[b - 1]);
+  const distances = Float64Array.from(rows, (row) => measured[row - 1]);
+  for (const [count, most] of [
+    [0, 5],
+    [1, 1],
+    [299, 6],
+    [299, 299],
+  ]) {
+    const [own, other] = [new Uint32Array(most), new Uint32Array(most)];
+    const chosen = plain.choose(rows, distances, count, most, other);
+    expect(fast.choose(rows, distances, count, most, own)).toBe(chosen);
+    expect(own).toEqual(other);
+    expect(chosen).toBeGreaterThanOrEqual(Math.min(count, 1));
+    const isChosen = (place: number) => other.subarray(0, chosen).includes(place);
+    const between = new Float64Array(1);
+    for (let place = 0; place < count && chosen < most; place++) {
+      const isApart = Array.from({ length: place }, (_, at) => at).every((at) => {
+        plain.measure(rows[place], rows.subarray(at, at + 1), 1, between);
+        return !isChosen(at) || between[0] >= distances[place];
+      });
+      expect(isChosen(place)).toBe(isApart);
     }
   }
 });
@@ -161,6 +197,24 @@ describe("a graph", () => {
     expect(graphOf(shared, large.rowCount).targets).toEqual(graphOf(alone, large.rowCount).targets);
     expect(shared.entryPoint).toBe(alone.entryPoint);
     expect(tasks.length).toBeGreaterThan(10);
+  });
+
+  it("is walked on from the farthest row that is in sight", async () => {
+    const graph = graphOf(await made(), options.rowCount);
+    const next = randomNumbers(29);
+    let hits = 0;
+    for (let query = 0; query < 100; query++) {
+      const distanceOf = squaresTo(Array.from({ length: 8 }, () => next() * 4 - 2));
+      const found = await searchGraph({ graph, distanceOf, beam: 1, accepts: () => true, fail });
+      // A walk with one row in sight goes down to where no neighbour is nearer.
+      const row = found?.rows[0] ?? 0;
+      const range = { start: 0, end: 0 };
+      graph.range(0, row, range);
+      const neighbours = graph.targets.subarray(range.start, range.end);
+      expect(neighbours.every((other) => distanceOf(other) >= distanceOf(row))).toBe(true);
+      if (nearest(distanceOf, () => true)[0] === row) hits++;
+    }
+    expect(hits).toBeGreaterThan(50);
   });
 
   it("leads to accepted rows only, and says so where these are few", async () => {
