@@ -1,81 +1,36 @@
 /** Indexes of words on half a million texts: building them, and searches. Both sides search the same index. */
 
 import { join } from "node:path";
-import { Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
+import { tableToIPC } from "apache-arrow";
 import type { DirectoryNamespace, StructuredTextQuery } from "tiltyard";
-import { Index, MatchQuery, Operator, PhraseQuery, rerankers } from "tiltyard-reference/session.js";
+import {
+  arrow as arrowThere,
+  Index,
+  MatchQuery,
+  Operator,
+  PhraseQuery,
+  rerankers,
+} from "tiltyard-reference/session.js";
 import type { BenchCase, Side, Size } from "../case.js";
-import { openReference, openTiltyard } from "../sides.js";
+import { openReference, openTiltyard, type ReferenceRows } from "../sides.js";
+import { FIRST_CONTENT_RANK, textRows, wordOf } from "../textData.js";
 import { queryVectors, rowsFrom as vectorRows } from "../vectorData.js";
 
 const ROWS: Readonly<Record<Size, number>> = { small: 2000, large: 500_000 };
 const FRAGMENTS = 4;
 /** Rows that a search by vector and text finds. */
 const NEAREST = 10;
-const VOCABULARY = 50_000;
-const WORDS_OF_TEXT = 20;
-
-const SYLLABLES = [
-  "ka",
-  "to",
-  "mi",
-  "re",
-  "lun",
-  "dor",
-  "ves",
-  "pi",
-  "gra",
-  "sol",
-  "ten",
-  "qua",
-  "bri",
-  "fa",
-  "nox",
-  "el",
-];
-
-/** The word of a rank: made of syllables, longer where it is rarer. */
-function wordOf(rank: number): string {
-  let word = "";
-  for (let left = rank + 1; left > 0; left = Math.floor(left / SYLLABLES.length)) {
-    word += SYLLABLES[left % SYLLABLES.length];
-  }
-  return word;
-}
-
-/** Numbers in no order, the same each time. */
-function drawing(first: number): () => number {
-  let state = Math.imul(first + 1, 2_654_435_761) >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
-/** Texts of 10 to 30 words, whose ranks are distributed as those of a language are: few words make up most of a text. */
-function rowsFrom(first: number, count: number): Table {
-  const ids = Int32Array.from({ length: count }, (_, row) => first + row);
-  const texts = Array.from(ids, (id) => {
-    const draw = drawing(id);
-    const length = WORDS_OF_TEXT / 2 + Math.floor(draw() * WORDS_OF_TEXT);
-    return Array.from({ length }, () => wordOf(Math.floor(VOCABULARY ** draw()) - 1)).join(" ");
-  });
-  return new Table({ id: vectorFromArray(ids), text: vectorFromArray(texts, new Utf8()) });
-}
-
 async function createRows(ns: DirectoryNamespace, name: string, size: Size): Promise<void> {
   const rowCount = ROWS[size] / FRAGMENTS;
   for (let fragment = 0; fragment < FRAGMENTS; fragment++) {
-    const rows = tableToIPC(rowsFrom(fragment * rowCount, rowCount), "stream");
+    const rows = tableToIPC(textRows(fragment * rowCount, rowCount), "stream");
     if (fragment === 0) await ns.createTable({ id: [name] }, rows);
     else await ns.insertIntoTable({ id: [name] }, rows);
   }
 }
 
-const SETTINGS = { stem: false, removeStopWords: false } as const;
-
 async function createIndex(ns: DirectoryNamespace, name: string, withPosition: boolean): Promise<void> {
-  const asked = { id: [name], column: "text", indexType: "FTS", withPosition, ...SETTINGS } as const;
+  const asked = { id: [name], column: "text", indexType: "FTS", withPosition } as const;
   const { jobId } = await ns.createTableIndex(asked);
   await ns.waitForJob({ jobId });
 }
@@ -110,7 +65,7 @@ function build(withPosition: boolean): BenchCase {
           {
             name: "reference",
             reset: () => dropped("theirs"),
-            run: () => table.createIndex("text", { config: Index.fts({ withPosition, ...SETTINGS }) }),
+            run: () => table.createIndex("text", { config: Index.fts({ withPosition }) }),
           },
         ],
         async close() {
@@ -134,15 +89,19 @@ interface Question {
 
 const column = "text";
 /** Of a frequent word, of one that every few hundredth text has, and of a rare one. */
-const MIXED = [wordOf(8), wordOf(300), wordOf(9000)].join(" ");
-const FREQUENT = [wordOf(2), wordOf(5), wordOf(11)].join(" ");
-const PAIR = [wordOf(1), wordOf(3)].join(" ");
+const wordsOf = (...ranks: number[]): string =>
+  ranks.map((rank) => wordOf(FIRST_CONTENT_RANK + rank)).join(" ");
+const MIXED = wordsOf(8, 300, 9000);
+const FREQUENT = wordsOf(2, 5, 11);
+const PAIR = wordsOf(1, 3);
+const MISSPELT = `${wordsOf(700)}x`;
 
 const match = (terms: string) => ({
   here: { match: { terms, column } },
   there: new MatchQuery(terms, column),
 });
 const QUESTIONS: readonly Question[] = [
+  { name: "match of one word, top 10", limit: 10, ...match(wordsOf(40)) },
   { name: "match of three words, top 10", limit: 10, ...match(MIXED) },
   { name: "match of three words, top 1,000", limit: 1000, ...match(MIXED) },
   { name: "match of frequent words, top 10", limit: 10, ...match(FREQUENT) },
@@ -161,8 +120,8 @@ const QUESTIONS: readonly Question[] = [
   {
     name: "fuzzy match, top 10",
     limit: 10,
-    here: { match: { terms: `${wordOf(700)}x`, column, fuzziness: 1 } },
-    there: new MatchQuery(`${wordOf(700)}x`, column, { fuzziness: 1 }),
+    here: { match: { terms: MISSPELT, column, fuzziness: 1 } },
+    there: new MatchQuery(MISSPELT, column, { fuzziness: 1 }),
   },
   { name: "match with a filter, top 10", limit: 10, ...match(MIXED), filter: "id % 10 = 3" },
 ];
@@ -219,7 +178,7 @@ const hybrid: BenchCase = {
     const root = join(directory, "tables");
     const ns = openTiltyard(root);
     const count = HYBRID_ROWS[size];
-    const texts = rowsFrom(0, count);
+    const texts = textRows(0, count);
     const rows = texts.assign(vectorRows(0, count).select(["v"]));
     await ns.createTable({ id: ["t"] }, tableToIPC(rows, "stream"));
     await createIndex(ns, "t", false);
@@ -256,4 +215,72 @@ const hybrid: BenchCase = {
   },
 };
 
-export const textCases: readonly BenchCase[] = [build(false), build(true), ...QUESTIONS.map(search), hybrid];
+// ------------------------------------------------------------------------------------------------- new texts
+
+const NEW_ROWS: Readonly<Record<Size, number>> = { small: 200, large: 1000 };
+
+/** Every few texts have one of them. */
+const SOUGHT = wordsOf(0, 1, 2, 3, 4, 5, 6, 7);
+
+/** Texts that were appended are found at once, although no index covers them. */
+const lag: BenchCase = {
+  area: "write",
+  name: "append of 1,000 texts and a match of them, 500,000 texts",
+  rounds: { small: 1, large: 10 },
+  async prepare(directory, size) {
+    const root = join(directory, "tables");
+    const ns = openTiltyard(root);
+    const reference = await openReference(root);
+    for (const name of ["ours", "theirs"]) {
+      await createRows(ns, name, size);
+      await createIndex(ns, name, false);
+    }
+    const { version } = await ns.describeTable({ id: ["ours"] });
+    const table = await reference.openTable("theirs");
+    const before = await table.version();
+    const bytes = tableToIPC(textRows(ROWS[size], NEW_ROWS[size]), "stream");
+    const rows = arrowThere.tableFromIPC(bytes) as unknown as ReferenceRows;
+    const expectNew = (ids: readonly unknown[]): void => {
+      if (!ids.some((id) => Number(id) >= ROWS[size])) throw new Error("no text was found that was appended");
+    };
+    const limit = ROWS[size];
+    return {
+      work: { amount: NEW_ROWS[size], unit: "rows" },
+      sides: [
+        {
+          name: "tiltyard",
+          reset: async () => void (await ns.restoreTable({ id: ["ours"], version: Number(version) })),
+          async run() {
+            await ns.insertIntoTable({ id: ["ours"] }, bytes);
+            const asked = ns.table("ours").query().matching(match(SOUGHT).here).select(["id"]).limit(limit);
+            expectNew([...((await asked.toArrow()).getChild("id") ?? [])]);
+          },
+        },
+        {
+          name: "reference",
+          async reset() {
+            await table.checkout(before);
+            await table.restore();
+          },
+          async run() {
+            await table.add(rows);
+            const asked = table.query().fullTextSearch(match(SOUGHT).there).select(["id", "_score"]);
+            expectNew([...((await asked.limit(limit).toArrow()).getChild("id") ?? [])]);
+          },
+        },
+      ],
+      async close() {
+        await ns.close();
+        reference.close();
+      },
+    };
+  },
+};
+
+export const textCases: readonly BenchCase[] = [
+  build(false),
+  build(true),
+  lag,
+  ...QUESTIONS.map(search),
+  hybrid,
+];

@@ -76,11 +76,16 @@ class Queries {
     }
   }
 
-  match(): Pair {
+  /**
+   * @param isPart of another query: there the reference counts windows of characters that are several times in a query for all
+   *   words otherwise than where the same query stands alone, in rows that no index covers; so it has none
+   */
+  match(isPart = false): Pair {
     const draw = this.#draw;
     const terms = this.#words(1 + draw(4), false);
-    const column = draw(4) === 0 ? "u" : "t";
+    const drawn = draw(4) === 0 ? "u" : "t";
     const isAll = draw(2) === 0;
+    const column = isPart && isAll ? "t" : drawn;
     const boost = [1, 2, 0.5][draw(3)];
     return {
       here: { match: { terms, column, operator: isAll ? "And" : "Or", boost } },
@@ -117,7 +122,8 @@ class Queries {
 
   compound(): Pair {
     const draw = this.#draw;
-    const [a, b, c] = [this.match(), this.match(), draw(2) === 0 ? this.phrase(true) : this.match()];
+    const last = () => (draw(2) === 0 ? this.phrase(true) : this.match(true));
+    const [a, b, c] = [this.match(true), this.match(true), last()];
     switch (draw(4)) {
       case 0:
         return {
@@ -252,6 +258,7 @@ export function testCorpus({ name: corpusName, texts, parameters, others }: Corp
           await same(queries.match());
           await same(queries.match(), { limit: 10 });
           await same(queries.match(), { filter: "id % 3 = 0" });
+          await same(queries.match(), { filter: "id % 3 = 0", limit: 10 });
           await same(queries.phrase());
           await same(queries.compound());
           if (isFuzzy) await same(queries.fuzzy());
@@ -274,7 +281,7 @@ export function testCorpus({ name: corpusName, texts, parameters, others }: Corp
       if (actor === "us") await table.optimize();
       else await namespace.optimizeTable({ id: [name] });
       await ask(true);
-      expect(asked).toBeGreaterThanOrEqual(rounds * 35);
+      expect(asked).toBeGreaterThanOrEqual(rounds * 40);
     });
   });
 }

@@ -40,6 +40,8 @@ export interface DocumentQuery {
 
 /** Documents of a window. */
 const WINDOW = 2048;
+/** Documents that are scored between two looks at the clock. */
+const SCORED_DOCUMENTS = 4096;
 /** Windows that are passed over between two looks at the clock. */
 const PASSED_WINDOWS = 64;
 /** Blocks whose documents are looked up between two looks at the clock. */
@@ -58,71 +60,103 @@ export async function scoreDocuments(
   if (neededWords > 0 && isOneEach) return scoreCommon(query, sink, signal);
   const window = new Window(query);
   const count = query.lengths.length;
+  let done = 0;
   for (let start = 0; start < count; start += WINDOW) {
     const isScored = window.enter(start, Math.min(start + WINDOW, count), sink.threshold);
     if (isScored) {
       if (query.neededWords > 0) window.scoreAll();
       else window.scoreAny(sink.threshold);
-      window.handOn(sink);
-    } else if (start % (WINDOW * PASSED_WINDOWS) !== 0) continue;
+      done += window.handOn(sink);
+    }
+    if (done < SCORED_DOCUMENTS && start % (WINDOW * PASSED_WINDOWS) !== 0) continue;
+    done = 0;
+    signal?.throwIfAborted();
+    await breathe();
+  }
+}
+
+/** Calls the sink with the documents that have every token. */
+async function scoreCommon(
+  query: DocumentQuery,
+  sink: DocumentSink,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const common = new CommonDocuments(query);
+  for (let block = 0; block < common.blockCount; block++) {
+    const isScored = common.score(block, sink);
+    if (block % (isScored ? SCORED_BLOCKS : PASSED_WINDOWS) !== 0) continue;
     signal?.throwIfAborted();
     await breathe();
   }
 }
 
 /**
- * Calls the sink with the documents that have every token: those of the rarest are looked up in the others. Blocks of
+ * The documents that have every token: those of the rarest are looked up in the others, the next rarest first. Blocks of
  * it are passed over whose documents are not good enough.
  */
-async function scoreCommon(
-  query: DocumentQuery,
-  sink: DocumentSink,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const cursors = query.terms.map((term) => new Cursor(term, query));
-  const rarest = cursors.reduce((a, b) => (b.list.count < a.list.count ? b : a));
-  const others = cursors.filter((cursor) => cursor !== rarest).sort((a, b) => a.list.count - b.list.count);
-  const places = new Map(cursors.map((cursor, place) => [cursor, place]));
-  const placeOf = (cursor: Cursor): number => places.get(cursor) ?? 0;
-  const [place, theirs] = [placeOf(rarest), others.map(placeOf)];
-  const scores = new Float64Array(cursors.length);
+class CommonDocuments {
+  readonly #cursors: readonly Cursor[];
+  readonly #rarest: Cursor;
+  readonly #others: readonly Cursor[];
+  readonly #documentCount: number;
+  /** The score of each token, in the order of the words, and where the rarest and the others have theirs. */
+  readonly #scores: Float64Array;
+  readonly #place: number;
+  readonly #places: readonly number[];
   /** What the others that are left can add to a score. */
-  const rest = new Float64Array(cursors.length);
-  const { firsts, blockCount } = rarest.list;
-  for (let block = 0; block < blockCount; block++) {
-    const next = block + 1 < blockCount ? firsts[block + 1] : query.lengths.length;
+  readonly #rest: Float64Array;
+
+  constructor(query: DocumentQuery) {
+    const cursors = query.terms.map((term) => new Cursor(term, query));
+    const byCount = [...cursors].sort((a, b) => a.list.count - b.list.count);
+    const placeOf = (cursor: Cursor): number => cursors.indexOf(cursor);
+    [this.#rarest, ...this.#others] = byCount as [Cursor, ...Cursor[]];
+    this.#cursors = cursors;
+    this.#documentCount = query.lengths.length;
+    this.#scores = new Float64Array(cursors.length);
+    this.#place = placeOf(this.#rarest);
+    this.#places = this.#others.map(placeOf);
+    this.#rest = new Float64Array(cursors.length);
+  }
+
+  get blockCount(): number {
+    return this.#rarest.list.blockCount;
+  }
+
+  /** @returns whether the documents of the block were looked at */
+  score(block: number, sink: DocumentSink): boolean {
+    const { firsts, blockCount } = this.#rarest.list;
+    const next = block + 1 < blockCount ? firsts[block + 1] : this.#documentCount;
     let bound = 0;
-    for (const cursor of cursors) {
+    for (const cursor of this.#cursors) {
       const own = cursor.enter(firsts[block], next);
       bound = own === 0 ? Number.NEGATIVE_INFINITY : bound + own;
     }
     let { threshold } = sink;
-    if (bound > 0 && bound >= threshold) {
-      for (let left = others.length - 1; left >= 0; left--) rest[left] = rest[left + 1] + others[left].bound;
-      const { documents, frequencies, start, end } = rarest.view(block);
-      for (let index = start; index < end; index++) {
-        const document = documents[index];
-        let reached = rarest.score(document, frequencies[index]);
-        scores[place] = reached;
-        let found = 0;
-        while (found < others.length && reached + rest[found] >= threshold) {
-          const score = others[found].seek(document);
-          if (score === 0) break;
-          reached += score;
-          scores[theirs[found++]] = score;
-        }
-        if (found < others.length) continue;
-        // In the order of the words, so that the last bit is the same whichever word is the rarest.
-        let sum = 0;
-        for (let word = 0; word < scores.length; word++) sum += scores[word];
-        if (sum < threshold) continue;
-        sink.add(document, sum);
-        ({ threshold } = sink);
+    if (!(bound > 0 && bound >= threshold)) return false;
+    const [others, rest, scores, places] = [this.#others, this.#rest, this.#scores, this.#places];
+    for (let left = others.length - 1; left >= 0; left--) rest[left] = rest[left + 1] + others[left].bound;
+    const { documents, frequencies, start, end } = this.#rarest.view(block);
+    for (let index = start; index < end; index++) {
+      const document = documents[index];
+      let reached = this.#rarest.score(document, frequencies[index]);
+      scores[this.#place] = reached;
+      let found = 0;
+      while (found < others.length && reached + rest[found] >= threshold) {
+        const score = others[found].seek(document);
+        if (score === 0) break;
+        reached += score;
+        scores[places[found++]] = score;
       }
-    } else if (block % PASSED_WINDOWS !== 0) continue;
-    if (block % SCORED_BLOCKS !== 0) continue;
-    signal?.throwIfAborted();
-    await breathe();
+      if (found < others.length) continue;
+      // In the order of the words, so that the last bit is the same whichever word is the rarest.
+      let sum = 0;
+      for (let word = 0; word < scores.length; word++) sum += scores[word];
+      if (sum < threshold) continue;
+      sink.add(document, sum);
+      ({ threshold } = sink);
+    }
+    return true;
   }
 }
 
@@ -130,7 +164,7 @@ class Window implements WindowScores {
   readonly #cursors: readonly Cursor[];
   readonly #neededWords: number;
   readonly scores = new Float64Array(WINDOW);
-  /** Where all words are needed: how many of the first ones were found. Else whether any was. */
+  /** Where all words are needed: how many of the first ones were found. */
   readonly hits = new Uint32Array(WINDOW);
   readonly touched = new Uint16Array(WINDOW);
   touchedCount = 0;
@@ -192,21 +226,23 @@ class Window implements WindowScores {
     return count > 0;
   }
 
-  /** Hands on the documents that are good enough, and forgets all. */
-  handOn(sink: DocumentSink): void {
-    const needed = Math.max(1, this.#neededWords);
+  /** Hands on the documents that are good enough, and forgets all. @returns how many were found */
+  handOn(sink: DocumentSink): number {
+    const { scores, hits, touched, touchedCount, start } = this;
+    const needed = this.#neededWords;
     let { threshold } = sink;
-    for (let index = 0; index < this.touchedCount; index++) {
-      const at = this.touched[index];
-      const score = this.scores[at];
-      if (this.hits[at] === needed && score >= threshold) {
-        sink.add(this.start + at, score);
-        ({ threshold } = sink);
-      }
-      this.scores[at] = 0;
-      this.hits[at] = 0;
+    for (let index = 0; index < touchedCount; index++) {
+      const at = touched[index];
+      const score = scores[at];
+      scores[at] = 0;
+      const isFound = needed === 0 || hits[at] === needed;
+      if (needed > 0) hits[at] = 0;
+      if (score < threshold || !isFound) continue;
+      sink.add(start + at, score);
+      ({ threshold } = sink);
     }
     this.touchedCount = 0;
+    return touchedCount;
   }
 }
 
@@ -297,23 +333,26 @@ class Cursor {
 
   /** Adds scores to all documents of the window that have the token. */
   addAll(window: WindowScores): void {
-    const { start, end, scores, hits, touched } = window;
+    const { start, end, scores, touched } = window;
     const lengths = this.#lengths;
-    const [factor, base, perToken] = [this.#factor, this.#base, this.#perToken];
+    const factor = this.#factor;
+    const base = this.#base;
+    const perToken = this.#perToken;
     let count = window.touchedCount;
     const last = this.#blocks(end);
     for (let block = this.#block; block < last; block++) {
-      const { documents, frequencies, ...range } = this.view(block);
-      for (let index = firstFrom(documents, range, start); index < range.end; index++) {
+      const view = this.view(block);
+      const { documents, frequencies } = view;
+      const behind = view.end;
+      for (let index = firstFrom(documents, view, start); index < behind; index++) {
         const document = documents[index];
         if (document >= end) break;
         const at = document - start;
-        if (hits[at] === 0) {
-          hits[at] = 1;
-          touched[count++] = at;
-        }
         const frequency = frequencies[index];
-        scores[at] += (factor * frequency) / (frequency + base + perToken * lengths[document]);
+        const before = scores[at];
+        // Scores are above 0.
+        if (before === 0) touched[count++] = at;
+        scores[at] = before + (factor * frequency) / (frequency + base + perToken * lengths[document]);
       }
     }
     window.touchedCount = count;
@@ -321,7 +360,7 @@ class Cursor {
 
   /** Adds scores to some documents of the window that other tokens have found. @param wanted their places */
   addToFound(window: WindowScores, wanted: Uint16Array): void {
-    const { start, end, scores, hits } = window;
+    const { start, end, scores } = window;
     const last = this.#blocks(end);
     if (wanted.length * FEW < (last - this.#block) * this.#list.blockSize) {
       for (let index = 0; index < wanted.length; index++) {
@@ -331,12 +370,13 @@ class Cursor {
       return;
     }
     for (let block = this.#block; block < last; block++) {
-      const { documents, frequencies, ...range } = this.view(block);
-      for (let index = firstFrom(documents, range, start); index < range.end; index++) {
+      const view = this.view(block);
+      const { documents, frequencies } = view;
+      for (let index = firstFrom(documents, view, start); index < view.end; index++) {
         const document = documents[index];
         if (document >= end) break;
         const at = document - start;
-        if (hits[at] > 0) scores[at] += this.score(document, frequencies[index]);
+        if (scores[at] > 0) scores[at] += this.score(document, frequencies[index]);
       }
     }
   }
@@ -346,9 +386,10 @@ class Cursor {
     const { firsts } = this.#list;
     let block = this.#block;
     while (block + 1 < last && firsts[block + 1] <= document) block++;
-    const { documents, frequencies, ...range } = this.view(block);
-    const index = firstFrom(documents, range, document);
-    return index < range.end && documents[index] === document ? this.score(document, frequencies[index]) : 0;
+    const view = this.view(block);
+    const { documents, frequencies } = view;
+    const index = firstFrom(documents, view, document);
+    return index < view.end && documents[index] === document ? this.score(document, frequencies[index]) : 0;
   }
 
   /** Adds scores to those documents of the window that have all words before this one, and takes down that they have it. */
@@ -357,8 +398,9 @@ class Cursor {
     const { word } = this;
     const last = this.#blocks(end);
     for (let block = this.#block; block < last; block++) {
-      const { documents, frequencies, ...range } = this.view(block);
-      for (let index = firstFrom(documents, range, start); index < range.end; index++) {
+      const view = this.view(block);
+      const { documents, frequencies } = view;
+      for (let index = firstFrom(documents, view, start); index < view.end; index++) {
         const document = documents[index];
         if (document >= end) break;
         const at = document - start;

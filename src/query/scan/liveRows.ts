@@ -13,8 +13,10 @@ const WORD = 2 ** 32;
 /** Physical rows by fragment, ascending. */
 export type SearchedRows = ReadonlyMap<number, Uint32Array>;
 
-export const isSelected = (selection: SearchedRows, address: number): boolean =>
-  isAmong(selection.get(Math.floor(address / WORD)), address % WORD);
+export function isSelected(selection: SearchedRows, address: number): boolean {
+  const fragmentId = Math.floor(address / WORD);
+  return isAmong(selection.get(fragmentId), address - fragmentId * WORD);
+}
 
 function isAmong(rows: Uint32Array | null | undefined, row: number): boolean {
   return rows !== null && rows !== undefined && rows[lowerBound(rows, row)] === row;
@@ -36,6 +38,11 @@ export class LiveRows {
   readonly #selection: SearchedRows | null;
   /** Of a table with stable ids, by their first ids. */
   readonly #runs: readonly Run[] | null;
+  /** The fragment that was looked at last, and what is known of it. */
+  #lastId = -1;
+  #lastCount = 0;
+  #lastDeleted: Uint32Array | null = null;
+  #lastSelected: Uint32Array | null = null;
 
   private constructor(selection: SearchedRows | null, runs: readonly Run[] | null) {
     this.#selection = selection;
@@ -65,23 +72,30 @@ export class LiveRows {
   /** The address of a live row that may be found; -1 where there is none. @param high upper half of the id */
   find(low: number, high: number): number {
     const id = high * WORD + low;
-    if (this.#runs === null) return this.#isFound(id) ? id : -1;
+    if (this.#runs === null) return this.#isFound(high, low) ? id : -1;
     let at = lastNotAfter(this.#runs, id);
     // An id may have several rows, of which all but one are deleted.
     for (; at >= 0 && this.#runs[at].highestEnd > id; at--) {
       const { first, end, address } = this.#runs[at];
-      if (id < end && this.#isFound(address + id - first)) return address + id - first;
+      if (id >= end) continue;
+      const found = address + id - first;
+      const fragmentId = Math.floor(found / WORD);
+      if (this.#isFound(fragmentId, found - fragmentId * WORD)) return found;
     }
     return -1;
   }
 
-  #isFound(address: number): boolean {
-    const fragmentId = Math.floor(address / WORD);
-    const row = address % WORD;
-    const rowCount = this.#rowCounts.get(fragmentId);
-    if (rowCount === undefined || row >= rowCount) return false;
-    if (isAmong(this.#deleted.get(fragmentId), row)) return false;
-    return this.#selection === null || isAmong(this.#selection.get(fragmentId), row);
+  #isFound(fragmentId: number, row: number): boolean {
+    // Documents that are near each other are of one fragment mostly.
+    if (fragmentId !== this.#lastId) {
+      this.#lastId = fragmentId;
+      this.#lastCount = this.#rowCounts.get(fragmentId) ?? 0;
+      this.#lastDeleted = this.#deleted.get(fragmentId) ?? null;
+      this.#lastSelected = this.#selection?.get(fragmentId) ?? null;
+    }
+    if (row >= this.#lastCount) return false;
+    if (this.#lastDeleted !== null && isAmong(this.#lastDeleted, row)) return false;
+    return this.#selection === null || isAmong(this.#lastSelected, row);
   }
 }
 

@@ -62,3 +62,18 @@ export const textLeaf = (query: Leaf["query"], words: readonly QueryWord[]): Lea
 });
 
 export const needsAll = ({ query }: Leaf): boolean => query.kind === "phrase" || query.isAll;
+
+/** The columns that a query searches; those of parts that are to search all are not known to it. */
+export function columnsOf(query: TextQuery): string[] {
+  switch (query.kind) {
+    case "match":
+    case "phrase":
+      return query.column === null ? [] : [query.column];
+    case "multi":
+      return query.queries.flatMap(columnsOf);
+    case "boost":
+      return [query.positive, query.negative].flatMap(columnsOf);
+    case "boolean":
+      return [...query.must, ...query.should, ...query.mustNot].flatMap(columnsOf);
+  }
+}

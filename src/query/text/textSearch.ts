@@ -1,6 +1,7 @@
 /** Searches texts of a version, and ranks the rows by their scores. */
 
 import { breathe } from "../../async/eventLoop.js";
+import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import type { TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
@@ -13,7 +14,7 @@ import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import { isSelected, type SearchedRows } from "../scan/liveRows.js";
 import { bestForFilter, bestSelected } from "./bestSelected.js";
 import { type RowSink, searchLeaf, type TextScope } from "./textLeaf.js";
-import type { TextQuery } from "./textQuery.js";
+import { columnsOf, type TextQuery } from "./textQuery.js";
 import { type RankedRows, slicedRows, TopScores, takenRows } from "./topScores.js";
 
 /** Scores by the addresses of rows: the fragment's id times 2^32, and the physical row. */
@@ -50,7 +51,8 @@ export async function searchTexts(
   const { filter, isPrefiltered, version, fields, isFast } = plan;
   const scope = { version, fields, source, isFast, selection: null, ...(signal && { signal }) };
   const wanted = offset + limit;
-  const best = filter === null || !isPrefiltered ? null : bestForFilter(filter, wanted);
+  const isFirst = filter !== null && isPrefiltered && isCovered(plan);
+  const best = isFirst ? bestForFilter(filter, wanted) : null;
   if (filter !== null && best !== null) {
     const first = await bestRows(plan.query, scope, best);
     const areAll = first.rowCount < best;
@@ -67,6 +69,22 @@ export async function searchTexts(
   );
   const isPostfiltered = !isPrefiltered && selection !== null;
   return pageOf(isPostfiltered ? selectedOf(ranked, selection) : ranked, offset, limit);
+}
+
+/**
+ * Whether indexes cover all rows that are searched. How others are scored depends on which of them the filter selects, so that
+ * the best of all are not the best of the selected ones.
+ */
+function isCovered({ version: { file }, fields, query, isFast }: TextSearchPlan): boolean {
+  if (isFast) return true;
+  const indexes = indexesOf(file, fields);
+  return columnsOf(query).every((column) => {
+    const index = indexes
+      .get(formatFieldPath(parseFieldPath(column)))
+      ?.find(({ kind }) => kind.name === "FTS");
+    const segments = index?.segments ?? [];
+    return file.manifest.fragments.every(({ id }) => segments.some(({ covered }) => covered.has(id)));
+  });
 }
 
 async function bestRows(query: TextQuery, scope: TextScope, count: number): Promise<RankedRows> {

@@ -22,8 +22,8 @@ export function queryWords(analyzer: Analyzer, text: string, isPlain: boolean): 
   return words;
 }
 
-/** Tokens that are compared between two looks at the clock. */
-const STEP = 1024;
+/** Tokens that are looked at between two looks at the clock. */
+const STEP = 16_384;
 
 /** The tokens of a partition, and their letters. */
 export interface SearchedTokens {
@@ -97,10 +97,15 @@ class AlikeTokens {
     found: Map<string, Uint8Array>,
   ): Promise<void> {
     let count = 0;
-    for (let place = table.lowerBound(this.#prefix); place < table.count && count < most; place++) {
-      if (place % STEP === 0) await breathe();
-      if (!this.#mayBeAlike(letters[2 * place], letters[2 * place + 1])) continue;
-      const bytes = table.token(place);
+    let place = table.lowerBound(this.#prefix);
+    while (place < table.count && count < most) {
+      const end = Math.min(table.count, place + STEP);
+      place = this.#nextAlike(letters, place, end);
+      if (place === end) {
+        await breathe();
+        continue;
+      }
+      const bytes = table.token(place++);
       if (!beginsWith(bytes, this.#prefix)) {
         if (compareBytes(bytes, this.#prefix) > 0) break;
         continue;
@@ -111,10 +116,20 @@ class AlikeTokens {
     }
   }
 
-  /** A letter that is added or left out is one bit more or less, one that is replaced may be both. */
-  #mayBeAlike(bits: number, count: number): boolean {
-    if (Math.abs(count - this.#letters.length) > this.#most) return false;
-    return bitCount(bits ^ this.#bits) <= 2 * this.#most;
+  /**
+   * The place of the next token that may be alike, or the end. A letter that is added or left out is one bit more or less,
+   * one that is replaced may be both.
+   */
+  #nextAlike(letters: TokenLetters, start: number, end: number): number {
+    const most = this.#most;
+    const least = this.#letters.length - most;
+    const own = this.#bits;
+    for (let place = start; place < end; place++) {
+      // Of most tokens the number of letters tells.
+      const count = letters[2 * place + 1] - least;
+      if (count >= 0 && count <= 2 * most && bitCount(letters[2 * place] ^ own) <= 2 * most) return place;
+    }
+    return end;
   }
 }
 

@@ -10,7 +10,11 @@ import { orderOfRows } from "../order/orderOfRows.js";
 import { sortKeys } from "../order/sortKeys.js";
 
 const WORD = 2 ** 32;
-const FIRST_ROWS = 1024;
+const FIRST_ROWS = 64;
+/** Rows beyond those that are wanted, at least. */
+const LEAST_MORE = 8;
+/** Rows that are sorted at once. */
+const FEW_ROWS = 4096;
 
 /** Rows in the order of their scores, the best first. */
 export interface RankedRows {
@@ -26,40 +30,43 @@ const orderOf = (type: typeof FLOAT32_TYPE, ascending: boolean) => ({
   nullsFirst: false,
 });
 
-/** Keeps the best rows: a heap with the worst of them on top, once there are as many as wanted. */
+/**
+ * Keeps the best rows. Those that may be among them are put behind each other; when they are twice as many as wanted, the
+ * worse half is left out, which takes a few steps for each row, however many are wanted.
+ */
 export class TopScores {
   readonly #most: number;
+  readonly #room: number;
   #addresses = new Float64Array(FIRST_ROWS);
   #scores = new Float32Array(FIRST_ROWS);
   #count = 0;
+  #threshold = Number.NEGATIVE_INFINITY;
 
   /** @param most rows that are kept; may be Infinity */
   constructor(most: number) {
     this.#most = most;
+    this.#room = most + Math.max(most, LEAST_MORE);
+    if (most === 0) this.#threshold = Number.POSITIVE_INFINITY;
   }
 
   /** Rows with a lower score are not kept. */
   get threshold(): number {
-    return this.#count < this.#most ? Number.NEGATIVE_INFINITY : this.#scores[0];
-  }
-
-  get count(): number {
-    return this.#count;
+    return this.#threshold;
   }
 
   add(address: number, given: number): void {
     const score = Math.fround(given);
-    if (this.#count < this.#most) {
-      this.#append(address, score);
-      if (this.#count === this.#most) {
-        for (let at = (this.#count >>> 1) - 1; at >= 0; at--) this.#sink(at);
-      }
-      return;
-    }
-    if (this.#most === 0 || !this.#isBefore(score, address, 0)) return;
-    this.#scores[0] = score;
-    this.#addresses[0] = address;
-    this.#sink(0);
+    if (score < this.#threshold || this.#most === 0) return;
+    this.#append(address, score);
+    if (this.#count === this.#most || this.#count === this.#room) this.#leaveOut();
+  }
+
+  /** Leaves out all but the best rows, once there are as many as wanted. */
+  #leaveOut(): void {
+    if (this.#count < this.#most || this.#most === 0) return;
+    this.#select(this.#most - 1);
+    this.#count = this.#most;
+    this.#threshold = this.#scores[this.#most - 1];
   }
 
   #append(address: number, score: number): void {
@@ -75,42 +82,86 @@ export class TopScores {
     this.#scores[this.#count++] = score;
   }
 
-  /** Whether a row comes before one that is kept. */
-  #isBefore(score: number, address: number, place: number): boolean {
-    const other = this.#scores[place];
-    return score > other || (score === other && address < this.#addresses[place]);
+  /** Whether a row comes before another. */
+  #isBefore(score: number, address: number, otherScore: number, otherAddress: number): boolean {
+    return score > otherScore || (score === otherScore && address < otherAddress);
   }
 
-  #sink(from: number): void {
-    const address = this.#addresses[from];
-    const score = this.#scores[from];
-    let at = from;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child >= this.#count) break;
-      const next = child + 1;
-      if (next < this.#count && this.#isBefore(this.#scores[child], this.#addresses[child], next))
-        child = next;
-      if (!this.#isBefore(score, address, child)) break;
-      this.#scores[at] = this.#scores[child];
-      this.#addresses[at] = this.#addresses[child];
-      at = child;
+  /** Puts the row at a place that belongs there by its rank, those before it before it, and the others behind it. */
+  #select(place: number): void {
+    let low = 0;
+    let high = this.#count - 1;
+    while (low < high) {
+      // At random, so that no order of rows makes it slow.
+      this.#swap(low, low + Math.floor(Math.random() * (high - low + 1)));
+      const score = this.#scores[low];
+      const address = this.#addresses[low];
+      let left = low;
+      let right = high + 1;
+      for (;;) {
+        do left++;
+        while (left < high && this.#isBefore(this.#scores[left], this.#addresses[left], score, address));
+        do right--;
+        while (this.#isBefore(score, address, this.#scores[right], this.#addresses[right]));
+        if (left >= right) break;
+        this.#swap(left, right);
+      }
+      this.#swap(low, right);
+      if (right === place) return;
+      if (right < place) low = right + 1;
+      else high = right - 1;
     }
-    this.#scores[at] = score;
-    this.#addresses[at] = address;
+  }
+
+  #swap(a: number, b: number): void {
+    const score = this.#scores[a];
+    const address = this.#addresses[a];
+    this.#scores[a] = this.#scores[b];
+    this.#addresses[a] = this.#addresses[b];
+    this.#scores[b] = score;
+    this.#addresses[b] = address;
+  }
+
+  /** Sorts numbers of 64 bits, which the platform does without being asked for each two of them. */
+  #sortFew(): void {
+    const count = this.#count;
+    const scores = this.#scores.slice(0, count);
+    const addresses = this.#addresses.slice(0, count);
+    // The bits of a score above the place of its row are a float of 64 bits that stands to others as the score does.
+    const keys = new Float64Array(count);
+    const words = new Uint32Array(keys.buffer);
+    const bits = new Uint32Array(scores.buffer);
+    for (let row = 0; row < count; row++) {
+      words[2 * row] = row;
+      words[2 * row + 1] = bits[row];
+    }
+    keys.sort();
+    for (let place = 0; place < count; place++) {
+      const row = words[2 * (count - 1 - place)];
+      this.#scores[place] = scores[row];
+      this.#addresses[place] = addresses[row];
+    }
+    for (let start = 0, end = 0; start < count; start = end) {
+      while (end < count && this.#scores[end] === this.#scores[start]) end++;
+      if (end === start) end++;
+      else this.#addresses.subarray(start, end).sort();
+    }
   }
 
   /** The rows that are kept, sorted. */
   async ranked(): Promise<RankedRows> {
+    this.#leaveOut();
     const count = this.#count;
+    if (count <= FEW_ROWS) this.#sortFew();
     const words = new Uint32Array(2 * count);
     for (let row = 0; row < count; row++) {
-      words[2 * row] = this.#addresses[row] % WORD;
-      words[2 * row + 1] = Math.floor(this.#addresses[row] / WORD);
+      const fragmentId = Math.floor(this.#addresses[row] / WORD);
+      words[2 * row] = this.#addresses[row] - fragmentId * WORD;
+      words[2 * row + 1] = fragmentId;
     }
     const scores = fixedColumn(this.#scores.subarray(0, count));
     const addresses = fixedColumn(words, 8);
-    if (count === 0) return { addresses, scores, rowCount: 0 };
+    if (count <= FEW_ROWS) return { addresses, scores, rowCount: count };
     const orders = [orderOf(FLOAT32_TYPE, false), orderOf(UINT64_TYPE, true)];
     const order = await goThrough(orderOfRows(sortKeys(orders, [scores, addresses], count)));
     return {

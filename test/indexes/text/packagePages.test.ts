@@ -1,6 +1,7 @@
 /** Searches of pages that come with packages. */
 
 import { packagePages } from "../../support/corpora.js";
+import { runsOf } from "../../support/effort.js";
 import { testCorpus } from "../../support/textInterop.js";
 
 testCorpus(
@@ -16,5 +17,5 @@ testCorpus(
       removeStopWords: false,
     },
   },
-  8,
+  runsOf("TEXT_ROUNDS", 32),
 );

@@ -1,6 +1,7 @@
 /** Searches of pages that people wrote of this project. */
 
 import { projectPages } from "../../support/corpora.js";
+import { runsOf } from "../../support/effort.js";
 import { testCorpus } from "../../support/textInterop.js";
 
 testCorpus(
@@ -10,5 +11,5 @@ testCorpus(
     parameters: {},
     others: { stem: false, removeStopWords: false, asciiFolding: false },
   },
-  8,
+  runsOf("TEXT_ROUNDS", 32),
 );

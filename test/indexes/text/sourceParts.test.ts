@@ -1,6 +1,7 @@
 /** Searches of source code. */
 
 import { sourceParts } from "../../support/corpora.js";
+import { runsOf } from "../../support/effort.js";
 import { testCorpus } from "../../support/textInterop.js";
 
 testCorpus(
@@ -10,5 +11,5 @@ testCorpus(
     parameters: { baseTokenizer: "whitespace", stem: false, removeStopWords: false, maxTokenLength: 30 },
     others: { lowerCase: false, stem: false, removeStopWords: false },
   },
-  8,
+  runsOf("TEXT_ROUNDS", 32),
 );

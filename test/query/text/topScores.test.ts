@@ -1,0 +1,49 @@
+/** The best rows that are kept are those that sorting all of them gives. */
+
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { TopScores } from "../../../src/query/text/topScores.js";
+
+const row = fc.record({
+  address: fc
+    .integer({ min: 0, max: 3 })
+    .chain((fragment) => fc.nat(5000).map((at) => fragment * 2 ** 32 + at)),
+  // Few different scores: many rows have the same.
+  score: fc.oneof(fc.integer({ min: -3, max: 9 }), fc.float({ min: -2, max: 30, noNaN: true })),
+});
+
+it("by score, and by address where scores are the same", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uniqueArray(row, { selector: ({ address }) => address, maxLength: 300 }),
+      fc.constantFrom(0, 1, 2, 10, 50, 299, 1000, Number.POSITIVE_INFINITY),
+      async (rows, most) => {
+        const top = new TopScores(most);
+        for (const { address, score } of rows) if (score >= top.threshold) top.add(address, score);
+        const { addresses, scores, rowCount } = await top.ranked();
+        const expected = rows
+          .map(({ address, score }) => ({ address, score: Math.fround(score) + 0 }))
+          .sort((a, b) => b.score - a.score || a.address - b.address)
+          .slice(0, most);
+        expect(rowCount).toBe(expected.length);
+        const words = new Uint32Array(addresses.values.slice().buffer);
+        const floats = new Float32Array(scores.values.slice().buffer);
+        const found = Array.from({ length: rowCount }, (_, at) => ({
+          address: words[2 * at + 1] * 2 ** 32 + words[2 * at],
+          score: floats[at] + 0,
+        }));
+        expect(found).toEqual(expected);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+it("of more rows than are sorted at once", async () => {
+  const top = new TopScores(Number.POSITIVE_INFINITY);
+  for (let at = 0; at < 10_000; at++) top.add(at, (at * 7919) % 1000);
+  const { scores, rowCount } = await top.ranked();
+  const floats = new Float32Array(scores.values.slice().buffer);
+  expect(rowCount).toBe(10_000);
+  expect(floats.every((score, at) => at === 0 || score <= floats[at - 1])).toBe(true);
+});

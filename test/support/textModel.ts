@@ -1,0 +1,171 @@
+/**
+ * What searches of texts must find, told by looking at every text: words are what spaces separate, and an index has been built
+ * of some of the rows. It knows nothing of how the engine does it but the formula of scores.
+ */
+
+import type { StructuredTextQuery } from "tiltyard";
+import { lengthNorm, wordScore, wordWeight } from "../../src/indexes/text/score.js";
+
+export interface ModelRow {
+  readonly id: number;
+  readonly words: readonly string[];
+  /** Whether the index was built of the row; it goes on knowing rows that were deleted. */
+  readonly isIndexed: boolean;
+  readonly isAlive: boolean;
+}
+
+export interface Match {
+  readonly terms: string;
+  readonly column: string;
+  readonly operator?: "And" | "Or";
+  readonly boost?: number;
+  readonly fuzziness?: number;
+  readonly prefixLength?: number;
+  readonly maxExpansions?: number;
+}
+
+/** The queries that the model knows: a part of those of the engine. */
+export type ModelQuery =
+  | { readonly match: Match }
+  | { readonly phrase: { readonly terms: string; readonly column: string; readonly slop: number } }
+  | {
+      readonly boost: {
+        readonly positive: ModelQuery;
+        readonly negative: ModelQuery;
+        readonly negativeBoost: number;
+      };
+    }
+  | { readonly multiMatch: { readonly matchQueries: Match[] } }
+  | {
+      readonly boolean: {
+        readonly must: ModelQuery[];
+        readonly should: ModelQuery[];
+        readonly mustNot: ModelQuery[];
+      };
+    };
+
+/** The type says that the engine takes them. */
+export const asked = (query: ModelQuery): StructuredTextQuery => query;
+
+type Scores = Map<number, number>;
+
+export class TextModel {
+  readonly #indexed: readonly ModelRow[];
+  /** Rows that are looked at one by one: how many they are counts for their scores. */
+  readonly #others: readonly ModelRow[];
+  readonly #found: readonly ModelRow[];
+
+  /** @param isSelected rows that may be found */
+  constructor(rows: readonly ModelRow[], isSelected: (row: ModelRow) => boolean, isFast: boolean) {
+    const withWords = rows.filter(({ words }) => words.length > 0);
+    this.#indexed = withWords.filter(({ isIndexed }) => isIndexed);
+    this.#others = withWords.filter((row) => !isFast && !row.isIndexed && row.isAlive && isSelected(row));
+    this.#found = [...this.#indexed.filter((row) => row.isAlive && isSelected(row)), ...this.#others];
+  }
+
+  /** Scores by the ids of rows. */
+  search(query: ModelQuery): Scores {
+    if ("match" in query) return this.#match(query.match);
+    if ("phrase" in query) return this.#phrase(query.phrase);
+    if ("multiMatch" in query) {
+      const parts = query.multiMatch.matchQueries.map((each) => this.#match(each));
+      return combined(parts, (own) => Math.max(...own));
+    }
+    if ("boost" in query) {
+      const { positive, negative, negativeBoost } = query.boost;
+      const taken = this.search(negative);
+      const given = this.search(positive);
+      return new Map([...given].map(([id, score]) => [id, score - negativeBoost * (taken.get(id) ?? 0)]));
+    }
+    return this.#boolean(query.boolean);
+  }
+
+  #boolean({ must, should, mustNot }: Extract<ModelQuery, { boolean: unknown }>["boolean"]): Scores {
+    const required = must.map((each) => this.search(each));
+    const optional = should.map((each) => this.search(each));
+    const forbidden = mustNot.map((each) => this.search(each));
+    const all = combined([...required, ...optional], (own) => own.reduce((sum, score) => sum + score, 0));
+    for (const id of [...all.keys()]) {
+      const isWanted = required.every((scores) => scores.has(id));
+      if (!isWanted || forbidden.some((scores) => scores.has(id))) all.delete(id);
+    }
+    return all;
+  }
+
+  #match({ terms, operator, boost = 1, fuzziness = 0, prefixLength = 0, maxExpansions = 50 }: Match): Scores {
+    const words = terms.split(" ");
+    const found: Scores = new Map();
+    const tokensOf = fuzziness > 0 ? this.#alike(words, fuzziness, prefixLength, maxExpansions) : null;
+    for (const row of this.#found) {
+      const own = row.isIndexed && tokensOf !== null ? tokensOf : words.map((word) => [word]);
+      const has = own.map((tokens) => tokens.some((token) => row.words.includes(token)));
+      if (operator === "And" ? !has.every(Boolean) : !has.some(Boolean)) continue;
+      found.set(row.id, boost * this.#score(row, own.flat()));
+    }
+    return found;
+  }
+
+  /** For each word the tokens of the index that are like it: the first ones by their text, for the first words first. */
+  #alike(words: readonly string[], fuzziness: number, prefixLength: number, most: number): string[][] {
+    const tokens = [...new Set(this.#indexed.flatMap((row) => row.words))].sort();
+    let left = most;
+    return words.map((word) => {
+      const prefix = word.slice(0, prefixLength);
+      const alike = tokens.filter((token) => token.startsWith(prefix) && distance(word, token) <= fuzziness);
+      const taken = alike.slice(0, left);
+      left -= taken.length;
+      return taken;
+    });
+  }
+
+  #phrase({ terms, slop }: { readonly terms: string; readonly slop: number }): Scores {
+    const words = terms.split(" ");
+    const rows = this.#found.filter((row) => hasPhrase(row.words, words, slop));
+    return new Map(rows.map((row) => [row.id, this.#score(row, words)]));
+  }
+
+  #score({ words, isIndexed }: ModelRow, tokens: readonly string[]): number {
+    const counted = isIndexed ? this.#indexed : [...this.#indexed, ...this.#others];
+    const corpus = {
+      documents: counted.length,
+      tokens: counted.reduce((sum, row) => sum + row.words.length, 0),
+    };
+    const norm = lengthNorm(corpus, words.length);
+    return tokens.reduce((sum, token) => {
+      const frequency = words.filter((each) => each === token).length;
+      if (frequency === 0) return sum;
+      const weight = wordWeight(corpus.documents, counted.filter((row) => row.words.includes(token)).length);
+      return sum + wordScore(weight, frequency, norm);
+    }, 0);
+  }
+}
+
+/** Those that any part has, with what becomes of their scores. */
+function combined(parts: readonly Scores[], join: (scores: number[]) => number): Scores {
+  const ids = new Set(parts.flatMap((part) => [...part.keys()]));
+  const scoresOf = (id: number) => parts.flatMap((part) => part.get(id) ?? []);
+  return new Map([...ids].map((id) => [id, join(scoresOf(id))]));
+}
+
+/** Whether the words follow each other, with at most so many others between two of them. */
+function hasPhrase(words: readonly string[], phrase: readonly string[], slop: number): boolean {
+  const goesOn = (at: number, word: number): boolean =>
+    word === phrase.length ||
+    words
+      .slice(at, at + slop + 1)
+      .some((each, skipped) => each === phrase[word] && goesOn(at + skipped + 1, word + 1));
+  return words.some((each, at) => each === phrase[0] && goesOn(at + 1, 1));
+}
+
+/** Letters that are added, left out or replaced. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let from = 0; from < a.length; from++) {
+    const next = [from + 1];
+    for (let at = 0; at < b.length; at++) {
+      next.push(Math.min(row[at] + (a[from] === b[at] ? 0 : 1), row[at + 1] + 1, next[at] + 1));
+    }
+    row = next;
+  }
+  return row[b.length];
+}
