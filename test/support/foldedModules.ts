@@ -27,5 +27,6 @@ export function foldedLock<Module extends typeof LockModule>(original: Module, n
   const fileSystem = fileSystemOf(name);
   const withLock: Module["withLock"] = async (directory, options, fn) =>
     original.withLock(resolveOn(fileSystem, directory), options, fn);
-  return { ...original, withLock };
+  const hasLock: Module["hasLock"] = (directory) => original.hasLock(resolveOn(fileSystem, directory));
+  return { ...original, withLock, hasLock };
 }

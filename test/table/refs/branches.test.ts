@@ -36,6 +36,7 @@ import { disk, ipcOf, latestFile, makeReferenceTable, openEnvironment } from "..
 
 const main = { branch: null };
 const remove = (directory: string) => disk.removeTree(directory);
+const closeNone = () => undefined;
 
 async function makeTable() {
   const table = await makeReferenceTable([1, 2, 3]);
@@ -333,7 +334,7 @@ describe("deleting", () => {
     const events: string[] = [];
     let deletion: Promise<void> | undefined;
     await withLock(branchRoot(root, "dev"), {}, async (lease) => {
-      deletion = deleteBranch(tableAt(environment, root), "dev", remove).then(
+      deletion = deleteBranch(tableAt(environment, root), "dev", closeNone).then(
         () => void events.push("deleted"),
       );
       await sleep(100);
@@ -363,7 +364,7 @@ describe("deleting", () => {
     for (const canMove of [true, false]) {
       await createBranch(tableAt(environment, root), "dev", main);
       pinned.canMove = canMove;
-      await deleteBranch(tableAt(environment, root), "dev", remove);
+      await deleteBranch(tableAt(environment, root), "dev", closeNone);
       expect(await listBranches({ disk, mainRoot: root })).toEqual([]);
       expect(await readdir(join(root, "tree"))).toEqual([]);
     }

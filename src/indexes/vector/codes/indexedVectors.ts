@@ -78,16 +78,17 @@ function vectorReader({ item, dimension, metric }: IndexedVectors, column: Colum
     throw new InternalError(`vectors in a column of ${column.kind}`);
   }
   const { items, validity } = column;
-  const numbers = numbersIn(item, alignedBytes(items.values, ITEM_BYTES[item]));
-  if (numbers instanceof Uint8Array) {
+  const bytes = alignedBytes(items.values, ITEM_BYTES[item]);
+  if (item === "uint8") {
     return (row, vectors, to) => {
       const from = row * dimension;
       if (!isValid(validity, row)) return false;
       if (items.validity !== null && !areValid(items.validity, from, dimension)) return false;
-      bytesToBits(numbers.subarray(from, from + dimension), vectors, to);
+      bytesToBits(bytes.subarray(from, from + dimension), vectors, to);
       return true;
     };
   }
+  const numbers = numbersIn(item, bytes);
   return (row, vectors, to) => {
     if (!isValid(validity, row)) return false;
     let squares = 0;

@@ -92,10 +92,11 @@ export class IvfIndex {
   /** What its rows were put into partitions and encoded by. */
   get parts(): IvfModelParts {
     const { kind, metric, item, dimension, centroids, codes } = this.#ivf;
+    const areBits = this.#centroidItem === "uint8";
     return {
       kind,
       indexed: { item, dimension, metric },
-      centroids: centroids instanceof Uint8Array ? bytesToBits(centroids) : Float32Array.from(centroids),
+      centroids: areBits ? bytesToBits(this.#centroidBytes) : Float32Array.from(centroids),
       model: codes.model,
     };
   }
