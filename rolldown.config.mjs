@@ -51,13 +51,13 @@ async function groups() {
   ];
 }
 
-const output = (format, extension, parts) => ({
+const output = (format, extension, parts, isMapped) => ({
   format,
   dir: join(DIST, format),
   entryFileNames: `[name].${extension}`,
   chunkFileNames: `[name].${extension}`,
-  // A map is as large as its module. Those of CommonJS would say the same.
-  sourcemap: format === "esm",
+  // A map is as large as its module. Those of CommonJS would say the same, and so would that of the script of the threads.
+  sourcemap: isMapped && format === "esm",
   comments: { legal: true, annotation: true, jsdoc: false },
   codeSplitting: { groups: parts },
 });
@@ -193,16 +193,16 @@ const mapsToSources = {
   },
 };
 
-const bundle = (names, plugins, parts) => ({
+const bundle = (names, plugins, parts, isMapped) => ({
   input: Object.fromEntries(names.map((name) => [name, join(DIST, `${name}.js`)])),
   platform: "node",
   external: (id) => id.startsWith("node:") || outside.some((name) => id === name || id.startsWith(`${name}/`)),
   plugins: [staticImports, embeddedStemmers, mapsToSources, asciiOnly, ...plugins],
-  output: [output("esm", "js", parts), output("cjs", "cjs", parts)],
+  output: [output("esm", "js", parts, isMapped), output("cjs", "cjs", parts, isMapped)],
 });
 
 /** The script of the threads is a bundle by itself: it needs little of the others, and starts sooner. */
 export default defineConfig([
-  bundle(ENTRIES, [licences, types], await groups()),
-  bundle(["tiltyardWorker"], [], []),
+  bundle(ENTRIES, [licences, types], await groups(), true),
+  bundle(["tiltyardWorker"], [], [], false),
 ]);
