@@ -1,9 +1,9 @@
 /**
- * How much of a long test is done. A test says what is usual; `npm test` does a fifth of that, which keeps the suite short,
+ * How much of a long test is done. A test says what is usual; `npm test` does a quarter of that, which keeps the suite short,
  * and `npm run soak` does `SOAK_SCALE` times as much. A variable of a test's own (`CRASH_STRIDE=1`) decides where it is given.
  */
 
-const SCALE = Number(process.env.SOAK_SCALE ?? 0.2);
+const SCALE = Number(process.env.SOAK_SCALE ?? 0.25);
 
 /** How often something is done at random. */
 export const runsOf = (variable: string, usual: number): number =>
