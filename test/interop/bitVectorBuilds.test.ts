@@ -1,12 +1,12 @@
 /** Indexes on vectors of bytes, which are compared bit by bit: ours beside the reference's, over each other's rows. */
 
 import { tableToIPC } from "apache-arrow";
-import { DirectoryNamespace, InvalidInputError } from "tiltyard";
-import { type Connection, connect, Index, type Table } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { InvalidInputError } from "tiltyard";
+import { Index, type Table } from "tiltyard-reference/session.js";
+import { expect, it } from "vitest";
+import { openBothEngines } from "../support/bothEngines.js";
 import { buildIndex } from "../support/indexedTable.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 import { nearestOf, randomNumbers, type TestRow, vectorTable } from "../support/vectorTables.js";
 
 const DIMENSION = 12;
@@ -15,18 +15,7 @@ const PARTITIONS = 8;
 const QUERIES = 15;
 const NEAREST = 10;
 
-let root: string;
-let namespace: DirectoryNamespace;
-let connection: Connection;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-  connection = await connect(root, { readConsistencyInterval: 0 });
-});
-afterAll(async () => {
-  connection.close();
-  await namespace.close();
-});
+const { root, namespace, connection } = await openBothEngines();
 
 /** Vectors around some centres, of which each has other bits than its centre here and there. */
 function clusteredRows(count: number, seed: number, firstId = 0): TestRow[] {

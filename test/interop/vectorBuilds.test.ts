@@ -3,13 +3,13 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tableToIPC } from "apache-arrow";
-import { DirectoryNamespace, InvalidInputError, UnsupportedError } from "tiltyard";
-import { type Connection, connect, Index, type Table } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { InvalidInputError, UnsupportedError } from "tiltyard";
+import { Index, type Table } from "tiltyard-reference/session.js";
+import { describe, expect, it } from "vitest";
+import { openBothEngines } from "../support/bothEngines.js";
 import { someOf } from "../support/effort.js";
 import { buildIndex } from "../support/indexedTable.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 import { nearestOf, randomNumbers, type TestRow, testRows, vectorTable } from "../support/vectorTables.js";
 
 const DIMENSION = 16;
@@ -20,18 +20,7 @@ const NEAREST = 10;
 const METRICS = ["l2", "cosine", "dot"] as const;
 type FloatMetric = (typeof METRICS)[number];
 
-let root: string;
-let namespace: DirectoryNamespace;
-let connection: Connection;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-  connection = await connect(root, { readConsistencyInterval: 0 });
-});
-afterAll(async () => {
-  connection.close();
-  await namespace.close();
-});
+const { root, namespace, connection } = await openBothEngines();
 
 function clusteredRows(count: number, seed: number, firstId = 0): TestRow[] {
   const centre = randomNumbers(4);

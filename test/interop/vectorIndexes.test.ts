@@ -4,11 +4,11 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tableToIPC } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
-import { type Connection, connect, Index, type Table } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Index, type Table } from "tiltyard-reference/session.js";
+import { describe, expect, it } from "vitest";
+import { openBothEngines } from "../support/bothEngines.js";
 import { someOf } from "../support/effort.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 import {
   nearestOf,
   randomNumbers,
@@ -21,18 +21,7 @@ const DIMENSION = 16;
 const ROWS = 2000;
 const NEAREST = 10;
 
-let root: string;
-let namespace: DirectoryNamespace;
-let connection: Connection;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-  connection = await connect(root, { readConsistencyInterval: 0 });
-});
-afterAll(async () => {
-  connection.close();
-  await namespace.close();
-});
+const { root, namespace, connection } = await openBothEngines();
 
 /** Vectors in clusters, as embeddings are. */
 function clusteredRows(count: number, seed: number, firstId: number): TestRow[] {

@@ -8,6 +8,21 @@ function spin(milliseconds: number): void {
   while (performance.now() < end);
 }
 
+/** How a call is made behind one of some milliseconds. @param onEnd is called at the end of that one */
+async function routeBehind(route: CallRoute, onEnd: () => void = () => undefined): Promise<string> {
+  await route.run(
+    () => {
+      spin(5);
+      onEnd();
+    },
+    (done) => done(null, undefined),
+  );
+  return route.run(
+    () => "inline",
+    (done) => done(null, "pool"),
+  );
+}
+
 test("short calls run in line, and the event loop turns before the 65th", async () => {
   const route = new CallRoute();
   const events: string[] = [];
@@ -53,18 +68,7 @@ test.each([
     userCPUTime: 0,
     systemCPUTime: after ? computedUs : 0,
   }));
-  await route.run(
-    () => {
-      spin(5);
-      after = true;
-    },
-    (done) => done(null, undefined),
-  );
-  const next = await route.run(
-    () => "inline",
-    (done) => done(null, "pool"),
-  );
-  expect(next).toBe(expected);
+  expect(await routeBehind(route, () => (after = true))).toBe(expected);
 });
 
 test.each([
@@ -73,31 +77,12 @@ test.each([
 ] as const)("what follows a call of some milliseconds, %s", async (_, queuedMs, expected) => {
   let after = false;
   const route = new CallRoute(() => ({ queuedMs: 1000 + (after ? queuedMs : 0) }));
-  await route.run(
-    () => {
-      spin(5);
-      after = true;
-    },
-    (done) => done(null, undefined),
-  );
-  const next = await route.run(
-    () => "inline",
-    (done) => done(null, "pool"),
-  );
-  expect(next).toBe(expected);
+  expect(await routeBehind(route, () => (after = true))).toBe(expected);
 });
 
 test("a platform that counts no waits takes every slow call for one", async () => {
   const route = new CallRoute(() => ({ voluntaryContextSwitches: 0, userCPUTime: 0, systemCPUTime: 0 }));
-  await route.run(
-    () => spin(5),
-    (done) => done(null, undefined),
-  );
-  const next = await route.run(
-    () => "inline",
-    (done) => done(null, "pool"),
-  );
-  expect(next).toBe("pool");
+  expect(await routeBehind(route)).toBe("pool");
 });
 
 test("while no call is slow, the used resources are read seldom", async () => {

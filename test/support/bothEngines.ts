@@ -1,0 +1,25 @@
+/** One directory, open in both engines while a test file runs. */
+
+import { DirectoryNamespace } from "tiltyard";
+import { type Connection, connect } from "tiltyard-reference/session.js";
+import { afterAll } from "vitest";
+import { makeTempDir } from "./tempDir.js";
+
+export interface BothEngines {
+  readonly root: string;
+  readonly namespace: DirectoryNamespace;
+  /** Sees what others commit at its next call. */
+  readonly connection: Connection;
+}
+
+/** To be called once in a file, outside its tests. */
+export async function openBothEngines(): Promise<BothEngines> {
+  const root = await makeTempDir();
+  const namespace = new DirectoryNamespace({ root, durability: "none" });
+  const connection = await connect(root, { readConsistencyInterval: 0 });
+  afterAll(async () => {
+    connection.close();
+    await namespace.close();
+  });
+  return { root, namespace, connection };
+}
