@@ -122,6 +122,10 @@ export function readIndices(column: DictionaryColumn): Uint32Array {
   return indices;
 }
 
+/** The column with plain values in place of a dictionary. */
+export const plainColumn = (column: Column): Column =>
+  column.kind === "dictionary" ? decodeDictionary(column) : column;
+
 /**
  * Decodes a dictionary column to a plain column. A value is null if its slot or its dictionary entry is null.
  * @throws InvalidInputError on an index outside the dictionary

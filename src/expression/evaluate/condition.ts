@@ -5,13 +5,35 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
-import { Pace, type Steps } from "../../async/eventLoop.js";
-import type { Bound, ColumnTest, Condition } from "./bound.js";
+import { atOnce, Pace, type Steps } from "../../async/eventLoop.js";
+import type { Bound, BoundLogic, ColumnTest, Condition } from "./bound.js";
 
 export const UNKNOWN_CONDITION: Condition = { kind: "unknown" };
 
 /** What a boolean expression says about columns. */
-export function conditionOf(node: Bound): Condition {
+export const conditionOf = (node: Bound): Condition => atOnce(conditionInSteps(node));
+
+/** The same in steps, for expressions of many parts. */
+export function* conditionInSteps(node: Bound, pace = new Pace(PARTS)): Steps<Condition> {
+  switch (node.kind) {
+    case "and":
+    case "or": {
+      const parts: Condition[] = [];
+      for (const operand of node.operands) {
+        if (pace.isStep()) yield;
+        parts.push(yield* conditionInSteps(operand, pace));
+      }
+      return { kind: node.kind, parts };
+    }
+    default:
+      return partCondition(node);
+  }
+}
+
+/** Parts from one step to the next. */
+const PARTS = 1024;
+
+function partCondition(node: Exclude<Bound, BoundLogic>): Condition {
   switch (node.kind) {
     case "constant":
       return { kind: "constant", value: truthOfConstant(node.column) };
@@ -19,9 +41,6 @@ export function conditionOf(node: Bound): Condition {
       return testOf(node, { kind: "in", values: TRUE });
     case "call":
       return node.condition ?? UNKNOWN_CONDITION;
-    case "and":
-    case "or":
-      return { kind: node.kind, parts: node.operands.map(conditionOf) };
     case "nullTest": {
       if (node.operand.kind !== "column") return UNKNOWN_CONDITION;
       const isNull: Condition = { kind: "isNull", column: node.operand };
@@ -31,20 +50,6 @@ export function conditionOf(node: Bound): Condition {
       return UNKNOWN_CONDITION;
   }
 }
-
-/** The same in steps, for expressions of many parts. */
-export function* conditionInSteps(node: Bound, pace = new Pace(PARTS)): Steps<Condition> {
-  if (node.kind !== "and" && node.kind !== "or") return conditionOf(node);
-  const parts: Condition[] = [];
-  for (const operand of node.operands) {
-    if (pace.isStep()) yield;
-    parts.push(yield* conditionInSteps(operand, pace));
-  }
-  return { kind: node.kind, parts };
-}
-
-/** Parts from one step to the next. */
-const PARTS = 1024;
 
 const TRUE: Column = { kind: "bits", length: 1, validity: null, bits: Uint8Array.of(1), bitOffset: 0 };
 

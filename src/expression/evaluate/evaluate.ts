@@ -5,7 +5,7 @@
  */
 
 import type { Column, DictionaryColumn, Validity } from "../../arrow/columns/column.js";
-import { dictionaryValidity, readIndices } from "../../arrow/columns/dictionaries.js";
+import { dictionaryValidity, plainColumn, readIndices } from "../../arrow/columns/dictionaries.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { bothValid, isValid } from "../../arrow/columns/validity.js";
 import { atOnce, Pace, type Steps } from "../../async/eventLoop.js";
@@ -13,7 +13,7 @@ import { countOnes, positionsOfOnes } from "../../bytes/bits.js";
 import { pick } from "../kernels/choice.js";
 import { Combination, nullTest, truesOf } from "../kernels/logic.js";
 import { takeBounded } from "../values/boundedTake.js";
-import { type Operand, plainColumn } from "../values/operands.js";
+import type { Operand } from "../values/operands.js";
 import { nullsOf } from "../values/scalars.js";
 import type { Bound, BoundCall, BoundCase, ColumnReference, Constant } from "./bound.js";
 

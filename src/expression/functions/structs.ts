@@ -1,9 +1,10 @@
 /** Functions that make structs, which are never null themselves, and the one that gives a member. */
 
 import type { Column } from "../../arrow/columns/column.js";
+import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { bothValid } from "../../arrow/columns/validity.js";
 import { takeBounded } from "../values/boundedTake.js";
-import { type Operand, plainColumn, type ValueKernel } from "../values/operands.js";
+import type { Operand, ValueKernel } from "../values/operands.js";
 import { nullsOf } from "../values/scalars.js";
 import { STRING, type ValueType } from "../values/types.js";
 import { type FunctionDefinition, type Functions, operandCount } from "./form.js";

@@ -3,11 +3,12 @@
  * the cast is tried. Numbers are cast in loops over typed arrays, all else value by value.
  */
 
+import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { bothValid, isValid } from "../../arrow/columns/validity.js";
 import type { DecimalType } from "../../arrow/types/type.js";
 import { isUint8Array } from "../../bytes/tag.js";
 import { InvalidInputError } from "../../errors.js";
-import { numbersOf, plainColumn, type ValueKernel } from "../values/operands.js";
+import { numbersOf, type ValueKernel } from "../values/operands.js";
 import { columnOfScalars, isWide, listLane, nullsOf, type Scalar, scalarReader } from "../values/scalars.js";
 import {
   areSame,

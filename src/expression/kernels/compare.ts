@@ -21,7 +21,7 @@ import { listLane } from "../values/scalars.js";
 import { byteWidthOf, type ValueType } from "../values/types.js";
 import { relateChunksToOne } from "./compareChunks.js";
 import { compareInKernel } from "./compareKernel.js";
-import { compareNumber, type NumberRelation } from "./compareNumber.js";
+import { beside, compareNumber, type NumberRelation } from "./compareNumber.js";
 import { TextQuestions } from "./compareText.js";
 
 /** Which bits a loop sets. */
@@ -125,11 +125,7 @@ function relateToOne(
   const number = numbersOf(isRight ? right : left, type)[0];
   if (Number.isNaN(number)) return null;
   const values = numbersOf(isRight ? left : right, type);
-  if (isRight || relation === "equal") return compareNumber(relation, values, number, length);
-  // A number is less than what is not at most that number: NaN too, which is greater than all numbers.
-  const bits = compareNumber(relation === "less" ? "atMost" : "less", values, number, length);
-  for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
-  return bits;
+  return beside(relation, isRight, (own) => compareNumber(own, values, number, length));
 }
 
 function relateBits(relation: Relation, left: Uint8Array, right: Uint8Array): Uint8Array {
@@ -201,12 +197,10 @@ function relatePairsToOne(
   const values = wordLane(isRight ? left : right);
   const number = wordLane(isRight ? right : left).slice(0, 2);
   const bits = new Uint8Array((length + 7) >>> 3);
-  const isTurned = !isRight && relation !== "equal";
-  const own = isTurned ? (relation === "less" ? "atMost" : "less") : relation;
   const bytes = new Uint8Array(values.buffer, values.byteOffset, length * 8);
-  if (!compareInKernel("i64x2", own, bytes, new Uint8Array(number.buffer), bits)) return null;
-  if (isTurned) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
-  return bits;
+  return beside(relation, isRight, (own) =>
+    compareInKernel("i64x2", own, bytes, new Uint8Array(number.buffer), bits) ? bits : null,
+  );
 }
 
 /** Integers of 64 bits: pairs of words. */

@@ -9,7 +9,7 @@ import { numbersOf, type Operand } from "../values/operands.js";
 import { byteWidthOf, type ValueType } from "../values/types.js";
 import { BIT_BYTES, PIECE_BYTES, unitKernels } from "./chunkKernel.js";
 import { clearBehind, compareKernels, laneBytes } from "./compareKernel.js";
-import type { NumberRelation as Relation } from "./compareNumber.js";
+import { beside, type NumberRelation as Relation } from "./compareNumber.js";
 
 /**
  * Numbers that still lie as a file holds them beside one that is no NaN, on either side; null for all others, and where
@@ -30,11 +30,9 @@ export function relateChunksToOne(
   const shape = chunkShape(type, relation);
   if (shape === null || (type.kind === "float" && Number.isNaN(numbersOf({ column: one, step: 0 }, type)[0])))
     return null;
-  const isTurned = !isRight && relation !== "equal";
-  const own = isTurned ? (relation === "less" ? "atMost" : "less") : relation;
-  const bits = compareChunks(shape, own, column.chunks, one.values.subarray(0, laneBytes(shape)), length);
-  if (bits !== null && isTurned) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
-  return bits;
+  const { chunks } = column;
+  const number = one.values.subarray(0, laneBytes(shape));
+  return beside(relation, isRight, (own) => compareChunks(shape, own, chunks, number, length));
 }
 
 /** How values are compared in chunks; null where they are not. */

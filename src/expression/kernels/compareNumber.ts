@@ -43,6 +43,23 @@ export function compareNumber(
   return bits;
 }
 
+/**
+ * How values stand to a number, or that number to them.
+ * @param isRight whether the number is on the right
+ * @param compare tells how the values stand to the number
+ */
+export function beside<Bits extends Uint8Array | null>(
+  relation: NumberRelation,
+  isRight: boolean,
+  compare: (own: NumberRelation) => Bits,
+): Bits {
+  if (isRight || relation === "equal") return compare(relation);
+  // A number is less than what is not at most that number: NaN too, which is greater than all numbers.
+  const bits = compare(relation === "less" ? "atMost" : "less");
+  if (bits !== null) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
+  return bits;
+}
+
 function isComparedInKernel(
   relation: NumberRelation,
   values: NumberLane,

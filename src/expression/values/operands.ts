@@ -4,7 +4,6 @@
  */
 
 import type { BitsColumn, Column, Validity } from "../../arrow/columns/column.js";
-import { decodeDictionary } from "../../arrow/columns/dictionaries.js";
 import { areNarrow, wordsOf } from "../../arrow/columns/offsets.js";
 import { isSet, shiftBits, validityFrom } from "../../arrow/columns/validity.js";
 import { alignedBytes } from "../../bytes/aligned.js";
@@ -117,10 +116,6 @@ export function without(valid: Validity | null, failed: Uint8Array, length: numb
   for (let byte = 0; byte < bytes.length; byte++) bytes[byte] &= ~failed[byte];
   return validityFrom(bytes, 0, length);
 }
-
-/** The column with plain values in place of a dictionary. */
-export const plainColumn = (column: Column): Column =>
-  column.kind === "dictionary" ? decodeDictionary(column) : column;
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 /** Shorter texts are decoded here: a call of the decoder takes longer. */

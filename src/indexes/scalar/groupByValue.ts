@@ -6,7 +6,7 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
-import { decodeDictionary, readIndices } from "../../arrow/columns/dictionaries.js";
+import { plainColumn, readIndices } from "../../arrow/columns/dictionaries.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isSet } from "../../arrow/columns/validity.js";
@@ -73,9 +73,6 @@ async function* rest(
     yield withPlainValues(next.value);
   }
 }
-
-const plainColumn = (column: Column): Column =>
-  column.kind === "dictionary" ? decodeDictionary(column) : column;
 
 /** The rows as a sort takes them. */
 const withPlainValues = (rows: IndexRows): IndexRows => ({ ...rows, values: plainColumn(rows.values) });

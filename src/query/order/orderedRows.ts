@@ -5,9 +5,9 @@
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { leafOf } from "../../arrow/columns/spine.js";
-import { plainColumn } from "../../expression/values/operands.js";
 import type { RowsPlan } from "../columns/columnReads.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { addressesAmong, type RowNumbers } from "../columns/systemColumns.js";

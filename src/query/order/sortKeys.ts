@@ -11,11 +11,12 @@
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import { atOnce } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { InternalError } from "../../errors.js";
-import { type ByteLane, byteLane, plainColumn } from "../../expression/values/operands.js";
+import { type ByteLane, byteLane } from "../../expression/values/operands.js";
 import type { ValueType } from "../../expression/values/types.js";
 
 export interface KeyOrder {

@@ -12,9 +12,9 @@
 
 import { Field, Int32, List, Struct, Utf8 } from "apache-arrow";
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { validityFrom } from "../../arrow/columns/validity.js";
 import { breathe } from "../../async/eventLoop.js";
-import { plainColumn } from "../../expression/values/operands.js";
 import type { DataFragment } from "../../format/table.js";
 import { parseFieldPath } from "../../ident.js";
 import { documentTokens, RowTexts } from "../../indexes/text/fts.js";
