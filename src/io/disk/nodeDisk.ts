@@ -61,12 +61,11 @@ export class NodeDisk implements Disk {
     const handle = await this.open(filePath, READ_ALONG_BYTES);
     if (handle === null) return null;
     try {
-      const tail = handle.takeTail?.();
-      if (tail?.length === handle.size && tail.length <= maxBytes) return tail;
       if (handle.size > maxBytes) {
         throw new CorruptFileError(filePath, maxBytes, `${handle.size} bytes, more than ${maxBytes}`);
       }
-      return await handle.read(0, handle.size);
+      const tail = handle.takeTail?.();
+      return tail?.length === handle.size ? tail : await handle.read(0, handle.size);
     } finally {
       await handle.close();
     }

@@ -11,7 +11,8 @@ import {
 } from "../../errors.js";
 import type { BuildableKind } from "../../indexes/kind.js";
 import { kindOfName } from "../../indexes/kinds/kinds.js";
-import { vectorKindOfName } from "../../indexes/vector/ivf/vectorKinds.js";
+import { defaultMetric, vectorItemOf } from "../../indexes/vector/distance/metric.js";
+import { vectorKindOfName, vectorRefusal } from "../../indexes/vector/ivf/vectorKinds.js";
 import type { JobControl, JobSpec, JsonValue } from "../../jobs/job.js";
 import type { CreateTableIndexRequest, CreateTableIndexResponse } from "../../namespace/indexes.js";
 import { type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";
@@ -19,7 +20,7 @@ import { decodeSchema } from "../../schema/schema.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import { buildIndex } from "../../write/indexes/buildIndex.js";
 import { type IndexDefinition, planIndex, requireKind } from "../../write/indexes/indexPlan.js";
-import { textRefusal, vectorRefusal } from "../../write/indexes/kindNames.js";
+import { textRefusal } from "../../write/indexes/kindNames.js";
 import { resumeBuild } from "../../write/indexes/resumeBuild.js";
 import type { OperationContext } from "../context.js";
 import { rowProgress, toldControl } from "../longWork.js";
@@ -106,12 +107,11 @@ function parametersFor(
   );
 }
 
-const hasBytes = ({ field: { type } }: FieldAtPath): boolean =>
-  type.kind === "fixedSizeList" && type.of.kind === "int";
-
-/** Vectors of bytes are compared bit by bit, unless something else is asked for, which is refused. */
-const distanceFor = ({ distance }: AskedIndex, at: FieldAtPath): string =>
-  distance ?? (hasBytes(at) ? "hamming" : "l2");
+/** What the vectors of a column are compared by. */
+function distanceFor({ distance }: AskedIndex, { field: { type } }: FieldAtPath): string {
+  const item = type.kind === "fixedSizeList" ? vectorItemOf(type.of) : null;
+  return distance ?? defaultMetric(item ?? "float32");
+}
 
 /**
  * The kind to build on a column.
@@ -134,10 +134,10 @@ function buildableKind(asked: AskedIndex, at: FieldAtPath): BuildableKind {
     const { type } = at.field;
     if (type.kind === "fixedSizeList") {
       const settings = { ...asked, kind: wanted, distance: distanceFor(asked, at) };
-      checkVectorSettings(settings, type.size, hasBytes(at));
+      checkVectorSettings(settings, type.size, vectorItemOf(type.of) === "uint8");
     }
     const buildable = vectorKindOfName(name);
-    if (buildable !== null && buildable.refusal(at.field) === null) return buildable;
+    if (buildable !== null) return buildable;
   }
   throw new UnsupportedError(`indexType: building indexes of type ${name} is not supported by this release`);
 }

@@ -3,9 +3,9 @@
  * the index are scored among those of the index; rows that it does not cover among these and the covered ones together.
  */
 
+import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { breathe } from "../../async/eventLoop.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
-import { plainColumn } from "../../expression/values/operands.js";
 import type { DataFragment } from "../../format/table.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import { Analyzer } from "../../indexes/text/analyzer.js";
@@ -97,14 +97,21 @@ export async function soughtWords(query: MatchQuery | PhraseQuery, scope: TextSc
   return { path, analyzer, leaf, terms: [...terms, ...own] };
 }
 
+/** A column under its path as indexes have it, and the index of its words, if there is one. */
+export function wordIndexOn(
+  column: string,
+  indexes: ReturnType<typeof indexesOf>,
+): { readonly path: string; readonly index: UsableIndex | undefined } {
+  const path = formatFieldPath(parseFieldPath(column));
+  return { path, index: indexes.get(path)?.find(({ kind }) => kind.name === "FTS") };
+}
+
 async function openColumn(
   query: MatchQuery | PhraseQuery,
   scope: TextScope,
 ): Promise<{ path: string; segments: OpenSegment[]; analyzer: Analyzer }> {
   const { version, fields } = scope;
-  const path = formatFieldPath(parseFieldPath(query.column ?? ""));
-  const usable = indexesOf(version.file, fields).get(path) ?? [];
-  const index = usable.find(({ kind }) => kind.name === "FTS");
+  const { path, index } = wordIndexOn(query.column, indexesOf(version.file, fields));
   const segments = index === undefined ? [] : await openSegments(scope, index);
   const analyzer = await (segments[0]?.index.analyzer() ?? Analyzer.load(PLAIN_TEXT_PARAMETERS));
   return { path, segments, analyzer };

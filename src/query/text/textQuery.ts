@@ -5,8 +5,8 @@ import type { QueryWord } from "../../indexes/text/phrases.js";
 /** Words of one column. */
 export interface MatchQuery {
   readonly kind: "match";
-  /** Path of the column; null for all indexed columns. */
-  readonly column: string | null;
+  /** Path of the column. */
+  readonly column: string;
   readonly terms: string;
   readonly boost: number;
   /** Letters by which a word may differ. */
@@ -22,7 +22,7 @@ export interface MatchQuery {
 /** Words that follow each other. */
 export interface PhraseQuery {
   readonly kind: "phrase";
-  readonly column: string | null;
+  readonly column: string;
   readonly terms: string;
   /** Words that may lie between two of them. */
   readonly slop: number;
@@ -63,12 +63,12 @@ export const textLeaf = (query: Leaf["query"], words: readonly QueryWord[]): Lea
 
 export const needsAll = ({ query }: Leaf): boolean => query.kind === "phrase" || query.isAll;
 
-/** The columns that a query searches; those of parts that are to search all are not known to it. */
+/** Paths of the columns that a query searches, one for each of its parts. */
 export function columnsOf(query: TextQuery): string[] {
   switch (query.kind) {
     case "match":
     case "phrase":
-      return query.column === null ? [] : [query.column];
+      return [query.column];
     case "multi":
       return query.queries.flatMap(columnsOf);
     case "boost":

@@ -1,7 +1,6 @@
 /** Searches texts of a version, and ranks the rows by their scores. */
 
 import { breathe } from "../../async/eventLoop.js";
-import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import type { TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
@@ -13,7 +12,7 @@ import { indexesOf } from "../indexes/tableIndexes.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import { isSelected, type SearchedRows } from "../scan/liveRows.js";
 import { bestForFilter, bestSelected } from "./bestSelected.js";
-import { type RowSink, searchLeaf, type TextScope } from "./textLeaf.js";
+import { type RowSink, searchLeaf, type TextScope, wordIndexOn } from "./textLeaf.js";
 import { columnsOf, type TextQuery } from "./textQuery.js";
 import { type RankedRows, slicedRows, TopScores, takenRows } from "./topScores.js";
 
@@ -79,10 +78,7 @@ function isCovered({ version: { file }, fields, query, isFast }: TextSearchPlan)
   if (isFast) return true;
   const indexes = indexesOf(file, fields);
   return columnsOf(query).every((column) => {
-    const index = indexes
-      .get(formatFieldPath(parseFieldPath(column)))
-      ?.find(({ kind }) => kind.name === "FTS");
-    const segments = index?.segments ?? [];
+    const segments = wordIndexOn(column, indexes).index?.segments ?? [];
     return file.manifest.fragments.every(({ id }) => segments.some(({ covered }) => covered.has(id)));
   });
 }

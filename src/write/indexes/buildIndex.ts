@@ -21,7 +21,7 @@ import type { OpenLatest } from "../../table/versions/tableAt.js";
 import { whileThere } from "../whileThere.js";
 import { type IndexColumn, valuesKey } from "./indexColumn.js";
 import { type IndexDefinition, type IndexPlan, planIndex } from "./indexPlan.js";
-import { indexRows } from "./indexRows.js";
+import { rowsOfKind } from "./indexRows.js";
 import { segmentMetadata, type WrittenSegment, writeSegment } from "./segment.js";
 
 /** Times an index is built again because fragments were changed meanwhile. */
@@ -161,16 +161,7 @@ async function writeDraft(
   const { fragments } = base.file.manifest;
   const total = fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
   progress?.(0, total);
-  const rows = {
-    [Symbol.asyncIterator]: () =>
-      indexRows(base, {
-        column,
-        fragments,
-        byPlace: kind.knowsPlaces,
-        takesDictionaries: kind.takesDictionaries,
-        signal,
-      })[Symbol.asyncIterator](),
-  };
+  const rows = rowsOfKind(base, kind, { column, fragments, signal });
   const segment = await writeSegment(
     base.at,
     {

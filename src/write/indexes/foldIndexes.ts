@@ -24,7 +24,7 @@ import { indicesOf } from "../../table/versions/versionContent.js";
 import { whileThere } from "../whileThere.js";
 import { isSeen } from "./buildIndex.js";
 import { type IndexColumn, indexColumn, valuesKey } from "./indexColumn.js";
-import { indexRows } from "./indexRows.js";
+import { rowsOfKind } from "./indexRows.js";
 import { openIfReadable, writableKind } from "./openSegment.js";
 import { stayingFragments, stayingRows } from "./rowMoves.js";
 import { segmentMetadata, type WrittenSegment, writeSegment } from "./segment.js";
@@ -167,16 +167,8 @@ async function writeMerged(
   signal: AbortSignal | undefined,
 ): Promise<WrittenSegment | null> {
   const { fragments } = base.file.manifest;
-  const rowsOf = (some: readonly DataFragment[]) => ({
-    [Symbol.asyncIterator]: () =>
-      indexRows(base, {
-        column,
-        fragments: some,
-        byPlace: kind.knowsPlaces,
-        takesDictionaries: kind.takesDictionaries,
-        signal,
-      })[Symbol.asyncIterator](),
-  });
+  const rowsOf = (some: readonly DataFragment[]) =>
+    rowsOfKind(base, kind, { column, fragments: some, signal });
   const { segments } = index;
   const covered = segments.length === 1 ? coverageOf(segments[0]) : null;
   const old = await openIfReadable(base, segments[0], kind, column.field);

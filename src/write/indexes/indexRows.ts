@@ -1,10 +1,10 @@
 /** Streams the rows that an index is built of. */
 
 import type { Column } from "../../arrow/columns/column.js";
+import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { breathe } from "../../async/eventLoop.js";
-import { plainColumn } from "../../expression/values/operands.js";
 import type { DataFragment } from "../../format/table.js";
-import type { IndexRows, IndexTarget } from "../../indexes/kind.js";
+import type { BuildableKind, IndexRows, IndexTarget } from "../../indexes/kind.js";
 import { TemporaryFile } from "../../io/temporaryFile.js";
 import { addressesAmong, RowNumbers } from "../../query/columns/systemColumns.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
@@ -29,6 +29,16 @@ export interface RowsWanted {
   readonly takesDictionaries?: boolean;
   readonly signal?: AbortSignal;
 }
+
+/** The rows that an index of a kind is built of, which may be gone through more than once. */
+export const rowsOfKind = (
+  base: OpenVersion<ReaderEnvironment>,
+  { knowsPlaces, takesDictionaries }: Omit<BuildableKind, "name">,
+  wanted: Pick<RowsWanted, "column" | "fragments" | "signal">,
+): AsyncIterable<IndexRows> => ({
+  [Symbol.asyncIterator]: () =>
+    indexRows(base, { ...wanted, byPlace: knowsPlaces, takesDictionaries })[Symbol.asyncIterator](),
+});
 
 /** The live rows of fragments, in the order in which they lie there. */
 export async function* indexRows(

@@ -2,6 +2,7 @@
 
 import type { LogicalType } from "../../arrow/types/type.js";
 import { kindOfName } from "../../indexes/kinds/kinds.js";
+import { vectorRefusal } from "../../indexes/vector/ivf/vectorKinds.js";
 import type { TableField } from "../../schema/schema.js";
 
 /** Kinds that look up values. */
@@ -27,13 +28,4 @@ export function textRefusal(kind: string, { type, children }: TableField): strin
   if (type.kind === "string") return null;
   if (kind === "FM") return type.kind === "binary" ? null : "is neither text nor bytes";
   return type.kind === "json" || item?.kind === "string" ? null : "holds no text";
-}
-
-/** Why a column can't have an index of a kind for vectors; null where it can. */
-export function vectorRefusal(kind: string, { type }: TableField): string | null {
-  if (type.kind !== "fixedSizeList") return "is no fixed-size list";
-  const { of } = type;
-  if (of.kind === "float") return null;
-  if (of.kind === "int" && of.bits === 8 && !of.signed && kind === "IVF_FLAT") return null;
-  return "holds no floats";
 }

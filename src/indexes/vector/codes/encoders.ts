@@ -3,14 +3,13 @@
 import type { LogicalType } from "../../../arrow/types/type.js";
 import { breathe } from "../../../async/eventLoop.js";
 import type { Task } from "../../../async/workerPool.js";
-import { encodeHalfFloat } from "../../../bytes/halfFloat.js";
 import { isSharedMemory } from "../../../bytes/sharedCopy.js";
 import { TENSOR_TYPES, Tensor } from "../../../format/vectorIndex.js";
-import { encodeVector, ITEM_BYTES } from "../distance/metric.js";
+import { centroidMetric, encodeVector, ITEM_BYTES } from "../distance/metric.js";
 import { type Centroids, findNearest } from "../distance/nearestKernel.js";
 import type { Codebook } from "./codebook.js";
 import { type CodeModel, floatBits } from "./codes.js";
-import { bitsToBytes, type IndexedVectors, numbersPerVector } from "./indexedVectors.js";
+import { columnBytesOf, type IndexedVectors, numbersPerVector } from "./indexedVectors.js";
 import { assignVectors, centroidsOf, newKeys, someVectors, trainCentroids } from "./kmeans.js";
 import type { VectorWork } from "./vectorWork.js";
 
@@ -50,7 +49,7 @@ export function encodingParts(
   work: VectorWork,
 ): EncodingParts {
   const dimension = numbersPerVector(indexed);
-  const metric = indexed.metric === "dot" ? "dot" : "l2";
+  const metric = centroidMetric(indexed.metric);
   const shared = centroidsOf(work.share(centroids), { dimension, metric });
   if (model.kind !== "PQ") return { model, indexed, centroids: shared, wordKey: 0 };
   const words = work.share(Float32Array.from(model.words));
@@ -92,7 +91,7 @@ export async function encodeVectors(
   const partitions = new Uint32Array(rowCount);
   // Vectors that are their own codes stay where they are.
   const areCodes = encoder.products === 0;
-  const codes = areCodes ? bytesOf(vectors) : new Uint8Array(rowCount * codeBytes);
+  const codes = areCodes ? columnBytesOf(parts.indexed, vectors) : new Uint8Array(rowCount * codeBytes);
   const shared = work.share(vectors);
   await work.run({
     task: ENCODE_VECTORS,
@@ -106,9 +105,6 @@ export async function encodeVectors(
   });
   return { partitions, codes };
 }
-
-const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array =>
-  new Uint8Array(buffer, byteOffset, byteLength);
 
 const BYTE: LogicalType = { kind: "int", bits: 8, signed: false };
 
@@ -136,11 +132,7 @@ function flatEncoder(indexed: IndexedVectors): Encoder {
     codebook: null,
     products: item === "float32" ? 0 : numbersPerVector(indexed),
     storage: () => ({ dim: dimension }),
-    encode(vectors) {
-      if (item === "float16") return new Uint8Array(Uint16Array.from(vectors, encodeHalfFloat).buffer);
-      if (item === "float64") return new Uint8Array(Float64Array.from(vectors).buffer);
-      return item === "uint8" ? bitsToBytes(vectors) : bytesOf(vectors);
-    },
+    encode: (vectors) => columnBytesOf(indexed, vectors),
   };
 }
 
@@ -201,7 +193,7 @@ export async function trainCodebook(
   const wordCount = 2 ** bits;
   const width = dimension / parts;
   const trained = someVectors(sample, dimension, WORD_SAMPLE_RATE * wordCount, seed);
-  const by = centroidsOf(centroids, { metric: metric === "dot" ? "dot" : "l2", dimension });
+  const by = centroidsOf(centroids, { metric: centroidMetric(metric), dimension });
   const { nearest } = await assignVectors(trained, by, work);
   const residuals = metric === "dot" ? trained : lessCentroids(trained, nearest, centroids, dimension);
   await breathe();

@@ -10,7 +10,7 @@ import { breathe } from "../../../async/eventLoop.js";
 import { alignedBytes } from "../../../bytes/aligned.js";
 import { InternalError } from "../../../errors.js";
 import type { IndexRows } from "../../kind.js";
-import { ITEM_BYTES, type Metric, numbersIn, type VectorItem } from "../distance/metric.js";
+import { encodeVector, ITEM_BYTES, type Metric, numbersIn, type VectorItem } from "../distance/metric.js";
 import { seededNumbers } from "./kmeans.js";
 
 /** What of a column is indexed, and how. */
@@ -39,6 +39,13 @@ export function bytesToBits(
 ): Float32Array {
   for (let at = 0; at < 8 * bytes.length; at++) numbers[to + at] = (bytes[at >>> 3] >>> (at & 7)) & 1;
   return numbers;
+}
+
+/** The bytes of vectors as columns hold them; of floats of 32 bits in the same memory. */
+export function columnBytesOf({ item }: IndexedVectors, vectors: Float32Array): Uint8Array {
+  if (item === "uint8") return bitsToBytes(vectors);
+  if (item !== "float32") return encodeVector(item, vectors);
+  return new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength);
 }
 
 /** Rows that have a vector. */
@@ -78,19 +85,20 @@ function vectorReader({ item, dimension, metric }: IndexedVectors, column: Colum
     throw new InternalError(`vectors in a column of ${column.kind}`);
   }
   const { items, validity } = column;
+  const isWhole = (row: number): boolean =>
+    isValid(validity, row) &&
+    (items.validity === null || areValid(items.validity, row * dimension, dimension));
   const bytes = alignedBytes(items.values, ITEM_BYTES[item]);
   if (item === "uint8") {
     return (row, vectors, to) => {
-      const from = row * dimension;
-      if (!isValid(validity, row)) return false;
-      if (items.validity !== null && !areValid(items.validity, from, dimension)) return false;
-      bytesToBits(bytes.subarray(from, from + dimension), vectors, to);
+      if (!isWhole(row)) return false;
+      bytesToBits(bytes.subarray(row * dimension, (row + 1) * dimension), vectors, to);
       return true;
     };
   }
   const numbers = numbersIn(item, bytes);
   return (row, vectors, to) => {
-    if (!isValid(validity, row)) return false;
+    if (!isWhole(row)) return false;
     let squares = 0;
     const from = row * dimension;
     for (let index = 0; index < dimension; index++) {
@@ -98,7 +106,6 @@ function vectorReader({ item, dimension, metric }: IndexedVectors, column: Colum
       vectors[to + index] = value;
       squares += value * value;
     }
-    if (items.validity !== null && !areValid(items.validity, from, dimension)) return false;
     if (Number.isNaN(squares) || (metric === "cosine" && squares === 0)) return false;
     if (metric === "cosine") {
       const norm = Math.sqrt(squares);

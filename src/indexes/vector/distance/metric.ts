@@ -28,11 +28,14 @@ export function vectorItemOf(type: LogicalType): VectorItem | null {
 export const isMetricOf = (metric: Metric, item: VectorItem): boolean =>
   (item === "uint8") === (metric === "hamming");
 
+/** What centroids are near to vectors by: of the length 1, or of bits, the squared distance tells as much as the metric. */
+export const centroidMetric = (metric: Metric): "l2" | "dot" => (metric === "dot" ? "dot" : "l2");
+
 /** The metric where none is named. */
 export const defaultMetric = (item: VectorItem): Metric => (item === "uint8" ? "hamming" : "l2");
 
 /** The bytes of a vector as columns hold it. */
-export function encodeVector(item: VectorItem, values: Float64Array): Uint8Array {
+export function encodeVector(item: VectorItem, values: Float32Array | Float64Array): Uint8Array {
   switch (item) {
     case "float16":
       return new Uint8Array(Uint16Array.from(values, encodeHalfFloat).buffer);

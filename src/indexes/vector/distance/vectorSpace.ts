@@ -86,6 +86,25 @@ export function openSpace(memory: SpaceMemory, lane = 0): VectorSpace {
   return new KernelSpace(options, measure, choose, lanes, lane);
 }
 
+/** The views of a lane. */
+interface Lane {
+  readonly start: number;
+  readonly addresses: Uint32Array;
+  readonly sums: Float64Array;
+  /** How many were chosen, and their places. */
+  readonly chosen: Uint32Array;
+}
+
+function laneIn(memory: ArrayBufferLike, lane: number): Lane {
+  const start = lane * LANE_BYTES;
+  return {
+    start,
+    addresses: new Uint32Array(memory, start, MAX_ASKED),
+    sums: new Float64Array(memory, start + SUMS, MAX_ASKED),
+    chosen: new Uint32Array(memory, start + CHOSEN, MAX_ASKED + 1),
+  };
+}
+
 class KernelSpace implements VectorSpace {
   readonly #options: SpaceOptions;
   readonly #rowBytes: number;
@@ -93,11 +112,7 @@ class KernelSpace implements VectorSpace {
   readonly #choose: Kernel["run"];
   readonly #memory: ArrayBufferLike;
   readonly #vectors: number;
-  #lane = 0;
-  #places: Uint32Array;
-  #sums: Float64Array;
-  /** How many were chosen, and their places. */
-  #chosen: Uint32Array;
+  #lane: Lane;
 
   constructor(options: SpaceOptions, measure: Kernel, choose: Kernel, lanes: number, lane: number) {
     this.#options = options;
@@ -107,17 +122,11 @@ class KernelSpace implements VectorSpace {
     const { memory } = measure;
     this.#memory = memory;
     this.#vectors = lanes * LANE_BYTES;
-    this.#places = new Uint32Array(memory, 0, MAX_ASKED);
-    this.#sums = new Float64Array(memory, SUMS, MAX_ASKED);
-    this.#chosen = new Uint32Array(memory, CHOSEN, MAX_ASKED + 1);
-    this.useLane(lane);
+    this.#lane = laneIn(memory, lane);
   }
 
   useLane(lane: number): void {
-    this.#lane = lane * LANE_BYTES;
-    this.#places = new Uint32Array(this.#memory, this.#lane, MAX_ASKED);
-    this.#sums = new Float64Array(this.#memory, this.#lane + SUMS, MAX_ASKED);
-    this.#chosen = new Uint32Array(this.#memory, this.#lane + CHOSEN, MAX_ASKED + 1);
+    this.#lane = laneIn(this.#memory, lane);
   }
 
   put(firstRow: number, { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT }: SpaceValues): void {
@@ -136,9 +145,9 @@ class KernelSpace implements VectorSpace {
 
   measure(row: number, others: Uint32Array, count: number, distances: Float64Array): void {
     if (count === 0) return;
-    const [places, sums, rowBytes, vectors] = [this.#places, this.#sums, this.#rowBytes, this.#vectors];
-    for (let at = 0; at < count; at++) places[at] = vectors + others[at] * rowBytes;
-    this.#measure(vectors + row * rowBytes, count, this.#lane);
+    const { start, sums } = this.#lane;
+    this.#ask(others, count);
+    this.#measure(this.#vectors + row * this.#rowBytes, count, start);
     if (this.#options.metric === "dot") {
       for (let at = 0; at < count; at++) distances[at] = 1 - sums[at];
     } else {
@@ -154,16 +163,21 @@ class KernelSpace implements VectorSpace {
     places: Uint32Array,
   ): number {
     if (count === 0) return 0;
-    const [addresses, sums, rowBytes, vectors] = [this.#places, this.#sums, this.#rowBytes, this.#vectors];
+    const { start, sums, chosen } = this.#lane;
+    this.#ask(rows, count);
     const isByDot = this.#options.metric === "dot";
-    for (let at = 0; at < count; at++) {
-      addresses[at] = vectors + rows[at] * rowBytes;
-      sums[at] = isByDot ? 1 - distances[at] : distances[at];
-    }
-    this.#choose(count, most, this.#lane);
-    const chosen = this.#chosen[0];
-    places.set(this.#chosen.subarray(1, 1 + chosen));
-    return chosen;
+    for (let at = 0; at < count; at++) sums[at] = isByDot ? 1 - distances[at] : distances[at];
+    this.#choose(count, most, start);
+    const [chosenCount] = chosen;
+    places.set(chosen.subarray(1, 1 + chosenCount));
+    return chosenCount;
+  }
+
+  /** Puts the addresses of vectors into the lane. */
+  #ask(rows: Uint32Array, count: number): void {
+    const { addresses } = this.#lane;
+    const [rowBytes, vectors] = [this.#rowBytes, this.#vectors];
+    for (let at = 0; at < count; at++) addresses[at] = vectors + rows[at] * rowBytes;
   }
 }
 

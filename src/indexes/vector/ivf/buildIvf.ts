@@ -17,7 +17,7 @@ import {
 import { trainCentroids } from "../codes/kmeans.js";
 import { codeKindOf, hasGraphs } from "../codes/vectorKindNames.js";
 import { VectorWork } from "../codes/vectorWork.js";
-import { METRIC_NAMES, vectorItemOf } from "../distance/metric.js";
+import { centroidMetric, METRIC_NAMES, vectorItemOf } from "../distance/metric.js";
 import { addRows, type IvfModelParts, type VectorParameters, writeIvf } from "./writeIvf.js";
 
 /** Rows of a partition where nobody says how many. */
@@ -55,9 +55,11 @@ export async function buildIvf(
   if (count === 0)
     throw new InvalidInputError(`column: no row of ${target.field.name} has a vector to index`);
   const { signal } = target;
-  const by = indexed.metric === "dot" ? "dot" : "l2";
   const work = new VectorWork(target.workers, signal);
-  const options = { ...({ metric: by, count, dimension, maxRounds: maxIterations } as const), seed: SEED };
+  const options = {
+    ...({ metric: centroidMetric(indexed.metric), count, dimension, maxRounds: maxIterations } as const),
+    seed: SEED,
+  };
   const trained = await trainCentroids(sample, { ...options, work, signal });
   // A centroid of bits is made of those that most of its vectors have.
   const centroids = indexed.item === "uint8" ? bytesToBits(bitsToBytes(trained)) : trained;

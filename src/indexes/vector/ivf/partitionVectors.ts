@@ -5,6 +5,7 @@ import { decodeHalfFloat } from "../../../bytes/halfFloat.js";
 import type { Codebook } from "../codes/codebook.js";
 import type { Encoder } from "../codes/encoders.js";
 import type { IndexedVectors } from "../codes/indexedVectors.js";
+import { centroidMetric } from "../distance/metric.js";
 import {
   openSpace,
   type SpaceMemory,
@@ -30,7 +31,7 @@ export class PartitionVectors {
     this.rowCount = rowCount;
     const { dimension, metric } = indexed;
     const { model } = encoder;
-    const by = metric === "dot" ? "dot" : "l2";
+    const by = centroidMetric(metric);
     const areSteps = model.kind === "SQ" && by === "l2";
     const step = model.kind === "SQ" ? (model.end - model.start) / 255 : 1;
     // Squared distances of vectors of the length 1 are twice those by cosine, which only the vectors themselves have.

@@ -12,16 +12,18 @@ import { mergeIvf } from "./mergeIvf.js";
 export const vectorKindOfName = (name: string): BuildableKind | null =>
   KINDS.get(name as VectorKindName) ?? null;
 
-/** Vectors of bytes are compared bit by bit, which only those kinds can whose codes are the vectors. */
-const refusalBy =
-  (name: VectorKindName | null) =>
-  ({ type }: TableField): string | null => {
-    const item = type.kind === "fixedSizeList" ? vectorItemOf(type.of) : null;
-    if (name === "IVF_FLAT" || name === null) {
-      return item === null ? "is no fixed-size list of floats, or of bytes without a sign" : null;
-    }
-    return item === null || item === "uint8" ? "is no fixed-size list of floats" : null;
-  };
+/** The kind of bytes too: they are compared bit by bit, which only codes can that are the vectors. */
+const OF_BYTES = "IVF_FLAT";
+
+/**
+ * Why a column can't have an index on vectors; null where it can.
+ * @param kind its name, also of one that this release does not build
+ */
+export function vectorRefusal(kind: string, { type }: TableField): string | null {
+  if (type.kind !== "fixedSizeList") return "is no fixed-size list";
+  const item = vectorItemOf(type.of);
+  return item === null || (item === "uint8" && kind !== OF_BYTES) ? "holds no floats" : null;
+}
 
 const shared = {
   typeUrl: "/lance.index.pb.VectorIndexDetails",
@@ -32,7 +34,7 @@ const shared = {
 /** Segments of all kinds: manifests have one type for the details of all of them. */
 export const VECTOR_SEGMENTS: MergeableKind = {
   ...shared,
-  refusal: refusalBy(null),
+  refusal: (field) => vectorRefusal(OF_BYTES, field),
   maxIndexVersion: 2,
   build: (rows, target) => buildIvf(kindIn(target.parameters), rows, target),
   merge: (old, moves, rows, target) => mergeIvf(old as readonly IvfIndex[], moves, rows, target),
@@ -49,7 +51,7 @@ const kindIn = (parameters: IndexTarget["parameters"]): VectorKindName =>
 
 const vectorKind = (name: VectorKindName): BuildableKind => ({
   ...shared,
-  refusal: refusalBy(name),
+  refusal: (field) => vectorRefusal(name, field),
   name,
   build: (rows, target) => buildIvf(name, rows, target),
 });

@@ -30,10 +30,10 @@ import {
   encodeVectors,
   encodingParts,
 } from "../codes/encoders.js";
-import { bitsToBytes, type IndexedVectors, numbersPerVector, vectorsIn } from "../codes/indexedVectors.js";
+import { columnBytesOf, type IndexedVectors, numbersPerVector, vectorsIn } from "../codes/indexedVectors.js";
 import { hasGraphs } from "../codes/vectorKindNames.js";
 import { VectorWork } from "../codes/vectorWork.js";
-import { encodeVector, type Metric } from "../distance/metric.js";
+import type { Metric } from "../distance/metric.js";
 import { BuiltGraph, type GraphLevel, MAX_LEVELS } from "../graph/buildGraph.js";
 import { DISTANCES_COLUMN, NEIGHBOURS_COLUMN, VECTOR_ID_COLUMN } from "../graph/graphFiles.js";
 import { AUXILIARY_FILE, INDEX_FILE, ROW_ID_COLUMN } from "./ivfFiles.js";
@@ -163,8 +163,7 @@ const tensorOf = (indexed: IndexedVectors, values: Float32Array): Tensor =>
   Tensor.create({
     dataType: TENSOR_TYPES.indexOf(indexed.item),
     shape: [values.length / numbersPerVector(indexed), indexed.dimension],
-    data:
-      indexed.item === "uint8" ? bitsToBytes(values) : encodeVector(indexed.item, Float64Array.from(values)),
+    data: columnBytesOf(indexed, values),
   });
 
 function writeModel(parts: IvfModelParts, target: IndexTarget): Promise<WrittenIndexFile> {
