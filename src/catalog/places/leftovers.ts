@@ -10,6 +10,7 @@
 import { TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { Disk } from "../../io/disk/disk.js";
+import { isMissing } from "../../io/disk/errno.js";
 import { LOCK_NAME } from "../../io/lock/heldLock.js";
 import { DEFAULT_STALE_MS, withLock } from "../../io/lock/lock.js";
 import { foldName } from "../../io/names/foldName.js";
@@ -42,11 +43,16 @@ export async function clearPlace(
   if (stat.kind !== "directory") throw occupied(place);
   if (!(await isLeftover(disk, place.directory, lock.staleMs ?? DEFAULT_STALE_MS))) throw occupied(place);
   const isDoomed = (movedTo: string) => isLeftover(disk, movedTo, 0);
-  await withLock(place.directory, { ...lock, signal }, async () => {
-    const found = await findTable(environment, place.id);
-    if (found !== null || (await isDeregistered(disk, place.directory))) throw occupied(place);
-    await takeAway(environment, place.directory, isDoomed);
-  });
+  try {
+    await withLock(place.directory, { ...lock, signal }, async () => {
+      const found = await findTable(environment, place.id);
+      if (found !== null || (await isDeregistered(disk, place.directory))) throw occupied(place);
+      await takeAway(environment, place.directory, isDoomed);
+    });
+  } catch (error) {
+    // Whoever made it, or another who clears the place, was quicker.
+    if (!isMissing(error) || (await disk.stat(place.directory)) !== null) throw error;
+  }
   await sweepDropped(environment);
   if (await isDropped(disk, place.directory)) throw occupied(place);
 }
