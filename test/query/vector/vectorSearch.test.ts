@@ -94,8 +94,12 @@ describe.each(ITEMS)("vectors of %s", (item) => {
         const query = randomVector(item, DIMENSION, randomNumbers(seed));
         const rows = versions.get(item)?.get(version) ?? [];
         const all = nearestOf(distanceType, rows, query);
-        // Between two distances, not on one of them.
-        const between = (at: number) => (all[at].distance + all[at + 1].distance) / 2;
+        // Between two distances, and not on one of them once these are floats of 32 bits.
+        const between = (from: number) => {
+          let at = from;
+          while (all[at + 1].distance - all[at].distance < 1e-5) at++;
+          return (all[at].distance + all[at + 1].distance) / 2;
+        };
         const [lowerBound, upperBound] =
           bounds === null
             ? []
