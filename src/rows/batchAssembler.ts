@@ -188,8 +188,10 @@ export class BatchAssembler {
     const own = this.#plan.leaves[leaf];
     const keepsDictionary = this.#keepsDictionary(leaf);
     const reused = isLazy && this.#bounds.batchBytes === undefined ? this.#memory?.[leaf] : undefined;
+    reused?.begin();
     const column = decodePage(own.layout, layout, rowCount, buffers, origin, {
       keepsDictionary,
+      isTransient: this.#memory !== null,
       ...(reused && { allocate: (byteLength) => reused.take(byteLength) }),
     });
     const rowBytes = this.#bounds.batchBytes === undefined ? 0 : columnBytes(column) / rowCount;

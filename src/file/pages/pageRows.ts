@@ -106,12 +106,9 @@ export async function readPageRows<T>(
 const isCopiedOut = ({ layout }: Pick<DataPage, "layout">): boolean =>
   layout.miniBlock !== undefined && layout.miniBlock.dictionary === undefined;
 
-/**
- * Whether the bytes of a page are of no use behind the rows that were cut of it. Those of a dictionary are shared by rows
- * that are taken of others, and kept.
- */
+/** Whether the bytes of a page are of no use behind the rows that were cut of it, if its dictionary is copied. */
 export const endsWithItsRows = ({ layout }: Pick<DataPage, "layout">): boolean =>
-  layout.fullZip !== undefined || isCopiedOut({ layout });
+  layout.fullZip !== undefined || layout.miniBlock !== undefined;
 
 /**
  * A whole page of a file that is in memory; a copy if others share the file and what is decoded may be a view: it may
