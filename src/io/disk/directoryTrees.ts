@@ -13,8 +13,8 @@ import {
   statOrNull,
   unlink,
 } from "./fileCalls.js";
+import { WINDOWS_ATTEMPTS } from "./onWindows.js";
 import { outlastShortage } from "./shortage.js";
-import { WINDOWS_ATTEMPTS } from "./windows.js";
 
 /** Attempts to make a directory that others make and remove at the same time. */
 const MAX_MAKE_ATTEMPTS = 10;
