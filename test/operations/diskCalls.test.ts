@@ -91,6 +91,18 @@ const CASES: readonly Case[] = [
   { name: "a table exists, asked again", run: () => ns.tableExists({ id }), looks: 9, calls: {} },
   { name: "describe a table", run: () => ns.describeTable({ id }), looks: 15, calls: {} },
   { name: "list one table", run: () => ns.listTables({ id: [] }), looks: 5, calls: {} },
+  {
+    name: "rows that were read before",
+    run: async () => {
+      const rowsAt = () => ns.takeRows({ id, rowOffsets: [1, 4, 7, 10, 13, 16, 19] });
+      await rowsAt();
+      disk.reset();
+      await rowsAt();
+    },
+    // As to count rows, and none at the seven files.
+    looks: 9,
+    calls: {},
+  },
   { name: "count rows", run: () => ns.countTableRows({ id }), looks: 9, calls: {} },
   {
     name: "restore",
