@@ -198,6 +198,8 @@ export const store64 = (address: Code, value: Code): Code => [address, value, 0x
 
 /** Byte by byte, of unsigned ones: all ones where that of `left` is below that of `right`, else 0. */
 export const bytesBelow = (left: Code, right: Code): Code => [left, right, vector(0x26)];
+/** The same word by word, of 32 bits. */
+export const wordsBelow = (left: Code, right: Code): Code => [left, right, vector(0x3a)];
 export const subtractBytes = (left: Code, right: Code): Code => [left, right, vector(0x71)];
 /** Whether two vectors differ. */
 export const vectorsDiffer = (left: Code, right: Code): Code => [left, right, vector(0x51), vector(0x53)];

@@ -3,7 +3,7 @@
  * its columns, so columns can be views of the bytes read.
  */
 
-import type { Column, Layout } from "../arrow/columns/column.js";
+import type { Column } from "../arrow/columns/column.js";
 import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { isNested } from "../arrow/columns/spine.js";
@@ -152,7 +152,7 @@ export class BatchAssembler {
         if (room !== undefined) await room;
       }
       if (memory === undefined && this.#open(next)) continue;
-      const column = this.#decode(next);
+      const column = this.#decode(next, memory === undefined);
       if (memory === undefined) continue;
       held.add(column);
       memory.note(PAGES, held.bytes);
@@ -171,26 +171,36 @@ export class BatchAssembler {
   /** Makes a page current of which some rows are decoded at a time; false for one that is decoded whole. */
   #open({ leaf, page, rows }: LeafPage): boolean {
     if (this.#memory === null || this.#bounds.batchBytes !== undefined) return false;
-    const windows = PageWindows.of(this.#plan.leaves[leaf].layout, rows, this.#memory[leaf]);
+    const { layout } = this.#plan.leaves[leaf];
+    const windows = PageWindows.of(layout, rows, this.#memory[leaf], this.#keepsDictionary(leaf));
     if (windows === null) return false;
     const rowStart = page.rowStart + rows.rows.starts[0];
     this.#current[leaf] = { rowStart, rowEnd: rowStart + rows.rowCount, values: windows, rowBytes: 0 };
     return true;
   }
 
-  #decode({ leaf, page, rows: { rows, rowCount, layout, buffers, origin } }: LeafPage): Column {
+  /** @param isLazy whether values may wait until they are looked at, where the bytes that they are made of last as long */
+  #decode(
+    { leaf, page, rows: { rows, rowCount, layout, buffers, origin } }: LeafPage,
+    isLazy: boolean,
+  ): Column {
     const rowStart = page.rowStart + rows.starts[0];
     const own = this.#plan.leaves[leaf];
-    const keepsDictionary = own.storage === "values" && this.#keepsDictionary(own.layout);
-    const column = decodePage(own.layout, layout, rowCount, buffers, origin, { keepsDictionary });
+    const keepsDictionary = this.#keepsDictionary(leaf);
+    const reused = isLazy && this.#bounds.batchBytes === undefined ? this.#memory?.[leaf] : undefined;
+    const column = decodePage(own.layout, layout, rowCount, buffers, origin, {
+      keepsDictionary,
+      ...(reused && { allocate: (byteLength) => reused.take(byteLength) }),
+    });
     const rowBytes = this.#bounds.batchBytes === undefined ? 0 : columnBytes(column) / rowCount;
     this.#current[leaf] = { rowStart, rowEnd: rowStart + rowCount, values: column, rowBytes };
     return column;
   }
 
-  #keepsDictionary(layout: Layout): boolean {
+  #keepsDictionary(leaf: number): boolean {
     const { keepsDictionaries } = this.#bounds;
-    if (keepsDictionaries === undefined) return false;
+    const { layout, storage } = this.#plan.leaves[leaf];
+    if (keepsDictionaries === undefined || storage !== "values") return false;
     if (!isNested(layout)) return true;
     return keepsDictionaries === "items" && layout.kind === "list" && !isNested(layout.item);
   }

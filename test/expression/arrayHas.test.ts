@@ -2,11 +2,15 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import type { Column } from "../../src/arrow/columns/column.js";
+import { sliceColumn } from "../../src/arrow/columns/sliceColumn.js";
 import { parseType } from "../../src/arrow/types/type.js";
 import { atOnce } from "../../src/async/eventLoop.js";
 import { bindFilter } from "../../src/expression/expression.js";
 import { columnOfScalars, type Scalar } from "../../src/expression/values/scalars.js";
 import { INT32, listTypeOf } from "../../src/expression/values/types.js";
+import { decodePage } from "../../src/file/pages/decodePage.js";
+import { encodePages } from "../../src/file/pages/encodePage.js";
 
 const field = {
   name: "list",
@@ -39,4 +43,47 @@ it("are found", () => {
       expect(rows(any)).toEqual(those((list) => list.includes(wanted) || list.includes(3)));
     }),
   );
+});
+
+const LAYOUT = {
+  kind: "list",
+  offsetBits: 32,
+  item: { kind: "fixed", byteWidth: 4 },
+  itemNullable: true,
+  isMap: false,
+} as const;
+
+/** The lists as a page holds them, whose items are made only where somebody looks at them. */
+function stored(column: Column): Column {
+  const metadata = new Map([
+    ["lance-encoding:structural-encoding", "miniblock"],
+    ["lance-encoding:rle-threshold", "0"],
+  ]);
+  const options = { version: "2.1", nullable: true, path: "list", metadata } as const;
+  const [page] = encodePages(LAYOUT, [column], column.length, options);
+  const buffers = page.buffers.map((parts) => Uint8Array.from(Buffer.concat(parts)));
+  const origin = { path: "t.lance", byteOffset: 0 };
+  const allocate = (byteLength: number) => new Uint8Array(byteLength);
+  return decodePage(LAYOUT, page.encoding, column.length, buffers, origin, { allocate });
+}
+
+it("are found where their items lie in the chunks of a page, in parts of it too", () => {
+  let inPlace = 0;
+  fc.assert(
+    fc.property(lists, fc.integer({ min: 0, max: 9 }), fc.nat(), fc.nat(), (some, wanted, from, count) => {
+      const all = Array.from({ length: 60 }, () => some).flat();
+      if (all.length === 0) return;
+      const column = columnOfScalars(listTypeOf(INT32), all as Scalar[]);
+      const page = stored(column);
+      if (page.kind === "list" && page.items.kind === "fixed" && page.items.chunks !== undefined) inPlace++;
+      const start = from % all.length;
+      const length = 1 + (count % (all.length - start));
+      for (const call of [`array_has(list, ${wanted})`, `array_has_any(list, [${wanted}, 3])`]) {
+        const filter = atOnce(bindFilter(call, {}, [field], "filter"));
+        const rows = (own: Column) => filter.select([sliceColumn(own, start, length)], length) ?? "all";
+        expect(rows(page)).toEqual(rows(column));
+      }
+    }),
+  );
+  expect(inPlace).toBeGreaterThan(20);
 });

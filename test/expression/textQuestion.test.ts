@@ -2,6 +2,8 @@
 
 import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
+import { chunkedTextColumn } from "../../src/arrow/columns/chunkedTextColumn.js";
+import type { ChunkedTexts } from "../../src/arrow/columns/chunkedTexts.js";
 import { codedColumn } from "../../src/arrow/columns/codedColumn.js";
 import type { Validity, VariableColumn } from "../../src/arrow/columns/column.js";
 import { CorruptFileError } from "../../src/errors.js";
@@ -12,6 +14,8 @@ import type { ValueKernel } from "../../src/expression/values/operands.js";
 import { columnOfScalars } from "../../src/expression/values/scalars.js";
 import { STRING } from "../../src/expression/values/types.js";
 import { decodeFsst, decodeFsstSymbols, encodeFsst } from "../../src/file/compression/fsst.js";
+import { decodePage } from "../../src/file/pages/decodePage.js";
+import { encodePages } from "../../src/file/pages/encodePage.js";
 
 afterEach(() => {
   textKernelUse.isOn = true;
@@ -44,6 +48,24 @@ function codesOf({ offsets, bytes, validity }: VariableColumn): VariableColumn |
   return codedColumn({ symbols, offsets: encoded.offsets, codes: encoded.bytes, decode }, validity);
 }
 
+const LAYOUT = { kind: "variable", offsetBits: 32, text: true } as const;
+
+/** The same texts in the chunks of a page. */
+function chunksOf(column: VariableColumn, compression: "none" | "fsst"): VariableColumn {
+  const metadata = new Map([
+    ["lance-encoding:structural-encoding", "miniblock"],
+    ["lance-encoding:compression", compression],
+    ["lance-encoding:dict-size-ratio", "0.001"],
+  ]);
+  const options = { version: "2.1", nullable: column.validity !== null, path: "c", metadata } as const;
+  const [page] = encodePages(LAYOUT, [column], column.length, options);
+  const buffers = page.buffers.map((parts) => Uint8Array.from(Buffer.concat(parts)));
+  const allocate = (byteLength: number) => new Uint8Array(byteLength);
+  const read = decodePage(LAYOUT, page.encoding, column.length, buffers, ORIGIN, { allocate });
+  if (read.kind !== "variable") throw new Error(read.kind);
+  return read;
+}
+
 /** What a test of texts answers for each row. */
 function answers(kernel: ValueKernel, constants: readonly string[], column: VariableColumn): boolean[] {
   const given = constants.map((text) => ({ column: columnOfScalars(STRING, [text]), step: 0 as const }));
@@ -61,11 +83,17 @@ function expectAnswers(
 ): void {
   const right = texts.map(wanted);
   const column = columnOf(texts);
-  for (const form of [column, codesOf(column)]) {
-    if (form === null) continue;
+  const forms = [
+    () => column,
+    () => codesOf(column),
+    () => chunksOf(column, "none"),
+    () => chunksOf(column, "fsst"),
+  ];
+  for (const make of forms) {
     for (const isOn of [true, false]) {
       textKernelUse.isOn = isOn;
-      expect(answers(kernel(), constants, form)).toEqual(right);
+      const form = make();
+      if (form !== null) expect(answers(kernel(), constants, form)).toEqual(right);
     }
   }
 }
@@ -97,7 +125,7 @@ it.each(Object.entries(OPERATORS))("texts that are %s a constant", (operator, fi
       const constant = isOwn ? all[at % all.length] : other;
       expectAnswers(kernel, [constant], all, (text) => fits(orderOf(text, constant)));
     }),
-    { numRuns: 30 },
+    { numRuns: 20 },
   );
 });
 
@@ -147,7 +175,7 @@ it.each([false, true])("texts that are like a pattern (negated: %s)", (isNegated
         (each) => matcher.test(each) !== isNegated,
       );
     }),
-    { numRuns: 60 },
+    { numRuns: 35 },
   );
 });
 
@@ -193,6 +221,52 @@ it("nulls are not looked at where the text itself has to be", () => {
   const column = columnOf(all, { bytes, bitOffset: 0, nullCount: ROWS >>> 1 });
   const found = answers(comparison("=", STRING), ["a common beginning 2"], codesOf(column) ?? column);
   for (let row = 0; row < ROWS; row += 2) expect(found[row]).toBe(row % 3 === 2);
+});
+
+it("texts of many chunks are asked where they lie", () => {
+  const all = Array.from({ length: 5003 }, (_, row) => `name ${(row * 7919) % 5003} of row`);
+  for (const compression of ["none", "fsst"] as const) {
+    const column = chunksOf(columnOf(all), compression);
+    const counts = column.texts?.counts ?? [];
+    expect(counts.length).toBeGreaterThan(1);
+    expect(column.texts?.symbols === null).toBe(compression === "none");
+    const chunked = { ...column.texts, gather: () => expect.unreachable("gathered") };
+    const left = chunkedTextColumn(chunked as ChunkedTexts, column.length, null);
+    const found = answers(likeKernel("%77%", "", false, false), [], left);
+    expect(found).toEqual(all.map((text) => text.includes("77")));
+    // What was asked in place is still there.
+    expect(textsOf(column)).toEqual(all);
+  }
+});
+
+const textsOf = ({ offsets, bytes, length }: VariableColumn): string[] =>
+  Array.from({ length }, (_, row) =>
+    new TextDecoder().decode(bytes.subarray(Number(offsets[row]), Number(offsets[row + 1]))),
+  );
+
+it.each([
+  true,
+  false,
+])("texts whose positions leave their chunk, or descend, are refused (kernel: %s)", (isOn) => {
+  textKernelUse.isOn = isOn;
+  const all = Array.from({ length: 2047 }, (_, row) => `name ${row % 50} of row`);
+  fc.assert(
+    fc.property(fc.nat({ max: 2047 }), fc.boolean(), (at, isFar) => {
+      const column = chunksOf(columnOf(all), "none");
+      const { texts } = column;
+      if (texts === undefined) throw new Error("no chunks");
+      let chunk = 0;
+      let place = at;
+      while (place > texts.counts[chunk]) place -= texts.counts[chunk++] + 1;
+      const bytes = texts.chunks[chunk];
+      const positions = new Uint32Array(bytes.buffer, bytes.byteOffset, texts.counts[chunk] + 1);
+      // The first of a chunk says where its texts begin, which only positions before that are wrong for.
+      if (isFar) positions[place] = place === 0 ? 4 : 0x7fff_ffff;
+      else positions[place] = place === 0 ? 0 : positions[place - 1] - 1;
+      expect(() => answers(likeKernel("%of r%", "", false, false), [], column)).toThrow(CorruptFileError);
+    }),
+    { numRuns: 60 },
+  );
 });
 
 it.each([true, false])("codes that mean nothing are refused (kernel: %s)", (isOn) => {

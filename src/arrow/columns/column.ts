@@ -4,6 +4,7 @@
  * Conversions to and from apache-arrow `Data` are in `data.ts`.
  */
 
+import type { ChunkedTexts } from "./chunkedTexts.js";
 import type { ChunkedValues } from "./chunkedValues.js";
 import type { CodedValues } from "./codedValues.js";
 
@@ -153,6 +154,8 @@ export interface VariableColumn extends ColumnBase {
   readonly bytes: Uint8Array;
   /** Set where the values are decoded only when one of the others is looked at. Not copied with these. */
   readonly coded?: CodedValues;
+  /** Set where the values are gathered only when one of the others is looked at. Not copied with these. */
+  readonly texts?: ChunkedTexts;
 }
 
 export interface FixedSizeListColumn extends ColumnBase {

@@ -25,6 +25,7 @@ import { nullColumn } from "./nullColumn.js";
 import { areNarrow } from "./offsets.js";
 import { sliceColumn } from "./sliceColumn.js";
 import { bothValid } from "./validity.js";
+import { withValidity } from "./withValidity.js";
 
 /**
  * The path to a leaf: the number of the child to follow at each node, 0 for the items of a list. For a packed struct,
@@ -217,7 +218,7 @@ export function unwrapStructs(column: Column, members: readonly number[]): Colum
     node =
       child.kind === "null" || node.validity === null
         ? child
-        : { ...child, validity: bothValid(node.validity, child.validity, node.length) };
+        : withValidity(child, bothValid(node.validity, child.validity, node.length));
   }
   return node;
 }

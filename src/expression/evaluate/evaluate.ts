@@ -11,9 +11,10 @@ import { bothValid, isValid } from "../../arrow/columns/validity.js";
 import { atOnce, Pace, type Steps } from "../../async/eventLoop.js";
 import { countOnes, positionsOfOnes } from "../../bytes/bits.js";
 import { pick } from "../kernels/choice.js";
+import { lookUpInChunks } from "../kernels/compareChunks.js";
 import { Combination, nullTest, truesOf } from "../kernels/logic.js";
 import { takeBounded } from "../values/boundedTake.js";
-import type { Operand } from "../values/operands.js";
+import { bitsColumn, bitsOf, type Operand } from "../values/operands.js";
 import { nullsOf } from "../values/scalars.js";
 import type { Bound, BoundCall, BoundCase, ColumnReference, Constant } from "./bound.js";
 
@@ -123,12 +124,30 @@ function callPerValue(node: BoundCall, operands: readonly Operand[], column: Dic
   const values = operands.map(
     (operand): Operand => (operand.step === 0 ? operand : { column: dictionary, step: 1 }),
   );
+  const ofAll = column.indices.chunks === undefined ? null : callOnAll(node, values, dictionary.length);
+  const found = ofAll === null ? null : lookUpTruth(ofAll, column);
+  if (found !== null) return found;
   const indices = readIndices(column);
-  const used = usedValues(column, indices);
-  const results = callStrictly(node, values, dictionary.length, used);
+  const results = ofAll ?? callStrictly(node, values, dictionary.length, usedValues(column, indices));
   const taken = takeColumn(results, indices);
   if (taken.kind === "null") return taken;
   return { ...taken, validity: bothValid(taken.validity, column.validity, column.length) } as Column;
+}
+
+/** The results of all values of a dictionary; null where one fails: it may be a value that no row has. */
+function callOnAll(node: BoundCall, values: readonly Operand[], size: number): Column | null {
+  try {
+    return callStrictly(node, values, size);
+  } catch {
+    return null;
+  }
+}
+
+/** The truth of each row, by that of the values of its dictionary; null where that is to be looked up by the indices. */
+function lookUpTruth(results: Column, column: DictionaryColumn): Column | null {
+  if (results.kind !== "bits" || results.validity !== null) return null;
+  const bits = lookUpInChunks(column, bitsOf({ column: results, step: 1 }, results.length));
+  return bits === null ? null : bitsColumn(bits, column.length, column.validity);
 }
 
 /** The values of a dictionary that a row has: a function must not fail on any other. */

@@ -1,6 +1,7 @@
 /** Functions of lists. Positions count from 1, and from the end where they are negative. */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
+import { sliceAround } from "../../arrow/columns/sliceAround.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import type { ColumnTest } from "../evaluate/bound.js";
@@ -8,7 +9,7 @@ import { fixedColumn } from "../kernels/arithmetic.js";
 import { takeWhere } from "../kernels/choice.js";
 import { comparison, rowComparison } from "../kernels/compare.js";
 import { membership } from "../kernels/membership.js";
-import { bitsColumn, bitsOf, type ValueKernel, without } from "../values/operands.js";
+import { bitsColumn, bitsOf, type Operand, type ValueKernel, without } from "../values/operands.js";
 import { listLane, scalarReader } from "../values/scalars.js";
 import { BOOL, INT64, type ListValueType, UINT64, type ValueType } from "../values/types.js";
 import {
@@ -23,20 +24,36 @@ import { type ItemRange, ListPair } from "./itemSets.js";
 
 const listOperands = "a list is expected";
 
-/** The rows some of whose items have their bit set. */
+/** The items of some lists, and where each list begins among them and others. */
+interface ItemsOfLists {
+  readonly items: Column;
+  /** How many items lie before these. */
+  readonly first: number;
+  readonly offsets: Int32Array | Float64Array;
+}
+
+/** Items that none of the lists has are left out: a page has those of many batches. */
+function itemsOf(lists: Operand, length: number): ItemsOfLists {
+  const { items, offsets } = listLane(lists);
+  const { column, first } = sliceAround(items, offsets[0], offsets[lists.step === 1 ? length : 1]);
+  return { items: column, first, offsets };
+}
+
+/** The rows some of whose items have their bit set. @param given a bit for each of the items */
 function anyItem(
-  bits: Uint8Array,
-  offsets: Int32Array | Float64Array,
+  given: Uint8Array,
+  { first, offsets }: ItemsOfLists,
   step: number,
   length: number,
 ): Uint8Array {
   const found = new Uint8Array((length + 7) >>> 3);
   const lists = step === 1 ? length : 1;
   const end = offsets[lists];
+  const firstByte = first >>> 3;
   // From one item that has its bit to the next: items without are passed over eight at a time, and their rows are not
   // looked at.
   for (let item = offsets[0], row = 0; item < end; ) {
-    const left = bits[item >>> 3] >>> (item & 7);
+    const left = given[(item >>> 3) - firstByte] >>> (item & 7);
     if (left === 0) {
       item += 8 - (item & 7);
       continue;
@@ -95,12 +112,14 @@ const arrayHas: FunctionDefinition = (types, constants) => {
   const isConstant = constants[1] !== undefined;
   const equal = comparison("=", item);
   const kernel: ValueKernel = ([lists, wanted], length, valid) => {
-    const { items, offsets } = listLane(lists);
     if (isConstant) {
+      const own = itemsOf(lists, length);
+      const { items } = own;
       const same = equal([{ column: items, step: 1 }, wanted], items.length, items.validity);
       const bits = ofValid(bitsOf({ column: same, step: 1 }, items.length), items);
-      return bitsColumn(anyItem(bits, offsets, lists.step, length), length, valid);
+      return bitsColumn(anyItem(bits, own, lists.step, length), length, valid);
     }
+    const { items, offsets } = listLane(lists);
     const compare = rowComparison(items, wanted.column, item);
     const found = new Uint8Array((length + 7) >>> 3);
     for (let row = 0; row < length; row++) {
@@ -150,10 +169,10 @@ const arrayHasAny: FunctionDefinition = (types, constants) =>
   withLists(types, ({ item }) => ({
     type: BOOL,
     kernel: ([lists, others], length, valid) => {
-      const { items, offsets } = listLane(lists);
       const other = listLane(others);
-      const found = new Uint8Array((length + 7) >>> 3);
       if (constants[1] !== undefined && item.kind !== "list" && item.kind !== "struct") {
+        const own = itemsOf(lists, length);
+        const { items } = own;
         const member = membership(other.items, item, false, false);
         const same = member([{ column: items, step: 1 }], items.length, items.validity);
         const bits = ofValid(bitsOf({ column: same, step: 1 }, items.length), items);
@@ -161,10 +180,12 @@ const arrayHasAny: FunctionDefinition = (types, constants) =>
         if (other.items.validity !== null && items.validity !== null) {
           const nulls = nullBits(items.validity, items.length);
           for (let byte = 0; byte < nulls.length; byte++) nulls[byte] |= bits[byte];
-          return bitsColumn(anyItem(nulls, offsets, lists.step, length), length, valid);
+          return bitsColumn(anyItem(nulls, own, lists.step, length), length, valid);
         }
-        return bitsColumn(anyItem(bits, offsets, lists.step, length), length, valid);
+        return bitsColumn(anyItem(bits, own, lists.step, length), length, valid);
       }
+      const { items, offsets } = listLane(lists);
+      const found = new Uint8Array((length + 7) >>> 3);
       const pair = new ListPair(items, other.items, item);
       for (let row = 0; row < length; row++) {
         if (!isValid(valid, row)) continue;

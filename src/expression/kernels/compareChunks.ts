@@ -1,9 +1,12 @@
 /**
- * Compares values with one number where the chunks of a page hold them: packed ones in the kernels of chunkKernel.ts, plain
+ * Compares values, and indices into dictionaries, with a number where the chunks of a page hold them: packed ones in the kernels of chunkKernel.ts, plain
  * ones in those of compareKernel.ts.
  */
 
 import { type ChunkedValues, PLAIN_CHUNK } from "../../arrow/columns/chunkedValues.js";
+import type { DictionaryColumn } from "../../arrow/columns/column.js";
+import { countOnes } from "../../bytes/bits.js";
+import { bytesOf } from "../../bytes/view.js";
 import type { LaneRelation, LaneShape } from "../../bytes/wasm.js";
 import { numbersOf, type Operand } from "../values/operands.js";
 import { byteWidthOf, type ValueType } from "../values/types.js";
@@ -33,6 +36,45 @@ export function relateChunksToOne(
   const { chunks } = column;
   const number = one.values.subarray(0, laneBytes(shape));
   return beside(relation, isRight, (own) => compareChunks(shape, own, chunks, number, length));
+}
+
+/** Indices are compared with so many numbers at most; where more are to be told apart, they are made. */
+const MAX_COMPARED = 4;
+
+/**
+ * Looks up what is known of each value of a dictionary, without making the indices.
+ * @param ofValues a bit for each value of the dictionary
+ * @returns a bit for each row; those of nulls mean nothing. Null where it is to be looked up by the indices: where they
+ *   do not lie in chunks or some may lie outside the dictionary, and where many values have a bit and many have none
+ */
+export function lookUpInChunks(
+  { indices: { chunks, byteWidth }, dictionary, length }: DictionaryColumn,
+  ofValues: Uint8Array,
+): Uint8Array | null {
+  const size = dictionary.length;
+  if (chunks === undefined || byteWidth !== 4) return null;
+  const ones = countOnes(ofValues, 0, size);
+  const areFew = ones <= size - ones;
+  if (Math.min(ones, size - ones) > MAX_COMPARED || !lieBelow(chunks, size, length)) return null;
+  const bits = new Uint8Array((length + 7) >>> 3);
+  for (let value = 0; value < size; value++) {
+    if ((((ofValues[value >>> 3] >>> (value & 7)) & 1) === 1) !== areFew) continue;
+    const equal = compareChunks("i32x4", "equal", chunks, bytesOf(Int32Array.of(value)), length);
+    if (equal === null) return null;
+    for (let byte = 0; byte < bits.length; byte++) bits[byte] |= equal[byte];
+  }
+  if (!areFew) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
+  return bits;
+}
+
+/** Whether all unsigned numbers are less than `end`. */
+function lieBelow(chunks: ChunkedValues, end: number, length: number): boolean {
+  let most = 0;
+  for (const bits of chunks.packedBits) most = Math.max(most, bits);
+  if (2 ** most <= end) return true;
+  if (most > 31 || end > 2 ** 31 - 1) return false;
+  const below = compareChunks("i32x4", "less", chunks, bytesOf(Int32Array.of(end)), length);
+  return below !== null && countOnes(below, 0, length) === length;
 }
 
 /** How values are compared in chunks; null where they are not. */

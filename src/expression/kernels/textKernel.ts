@@ -1,5 +1,5 @@
 /**
- * Runs automata over texts (textAutomaton.ts) as a WebAssembly kernel: the loop of `runPlainly` in textQuestion.ts. A step
+ * Runs automata over texts (textAutomaton.ts) as a WebAssembly kernel: the loop of `askPlainly` in textQuestion.ts. A step
  * of the automaton is one look-up of 16 bytes by 16 bytes, and does not wait for a load, whose address would depend on
  * the step before. Its memory:
  *
@@ -10,11 +10,13 @@
  *     yesBits    a bit for each text
  *     openBits   the same
  *     states     a byte for each text: the state in which it ends
- *     hits       a bit for each code, or byte: whether it is in the sets
- *     offsets    i32 for each text, and one for the end
- *     texts      codes or bytes
+ *     fault      u32: not 0 where positions do not ascend
+ *     hits       a bit for each byte from the positions on: whether it is in the sets
+ *     positions  u32 for each text, and one for the end
+ *     texts      codes or bytes; right behind the positions where both come from a chunk of a page
  */
 
+import { ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
 import {
   add,
   and,
@@ -39,6 +41,7 @@ import {
   shiftLeft,
   shiftRight,
   signsOfBytes,
+  store,
   store8,
   store16,
   subtract,
@@ -49,9 +52,11 @@ import {
   vectorOfWords,
   vectorOr,
   vectorShiftRight,
+  vectorsDiffer,
   when,
+  wordsBelow,
 } from "../../bytes/wasm.js";
-import { FAULT, STATES } from "./textAutomaton.js";
+import { FAULT, STATES, type TextAutomaton } from "./textAutomaton.js";
 
 /** Texts that are looked at in one call. */
 const PIECE_TEXTS = 4096;
@@ -67,17 +72,26 @@ const OPEN = YES + STATES;
 const YES_BITS = OPEN + STATES;
 const OPEN_BITS = YES_BITS + PIECE_TEXTS / 8;
 const ENDS = OPEN_BITS + PIECE_TEXTS / 8;
-const HITS = ENDS + PIECE_TEXTS;
-const OFFSETS = HITS + PIECE_BYTES / 8 + 8;
-const TEXTS = OFFSETS + 4 * (PIECE_TEXTS + 4);
-const PAGES = Math.ceil((TEXTS + PIECE_BYTES + 16) / 65536);
+const FAULTS = ENDS + PIECE_TEXTS;
+const HITS = FAULTS + 8;
+const POSITION_BYTES = 4 * (PIECE_TEXTS + 4);
+/** Bytes of a chunk, at most. */
+const CHUNK_BYTES = POSITION_BYTES + PIECE_BYTES;
+/** A multiple of 16. */
+const POSITIONS = (HITS + CHUNK_BYTES / 8 + 8 + 15) & ~15;
+const TEXTS = POSITIONS + POSITION_BYTES;
+const PAGES = Math.ceil((POSITIONS + CHUNK_BYTES + 16) / 65536);
 
 /** Number of the steps of byte 0. */
 export const OF_BYTES = 256;
 
+/**
+ * `shift` added to a position is an address. Hits are marked in the bytes from `from`, a multiple of 16, up to `to`, which is
+ * 0 where none are; all positions are checked but the last 3.
+ */
 const textKernel = (): Kernel | null =>
   kernel({
-    parameters: ["count", "shift", "base", "escaping", "final", "bytes"],
+    parameters: ["count", "shift", "base", "escaping", "final", "from", "to"],
     locals: ["text", "at", "end", "code", "out"],
     vectors: ["state", "low", "high"],
     pages: PAGES,
@@ -85,19 +99,20 @@ const textKernel = (): Kernel | null =>
       const [text, at, end, code, out] = ["text", "at", "end", "code", "out"].map(local);
       const state = local("state");
       const zeros = vectorConstant(new Array(16).fill(0));
-      const offset = (place: number) =>
-        add(load(add(shiftLeft(get(text), constant(2)), constant(OFFSETS)), place), get(local("shift")));
+      const position = (place: number) =>
+        add(load(add(shiftLeft(get(text), constant(2)), constant(POSITIONS)), place), get(local("shift")));
       const takeByte = [set(code, load8(get(at))), set(at, add(get(at), constant(1)))];
       const steps = add(shiftLeft(get(code), constant(4)), get(local("base")));
       return [
-        when(get(local("bytes")), markHits(local)),
+        checkPositions(local),
+        when(get(local("to")), markHits(local)),
         loop(
-          set(at, offset(0)),
-          set(end, offset(4)),
+          set(at, position(0)),
+          set(end, position(4)),
           set(state, zeros),
           block(
             leaveWhen(0, atLeast(get(at), get(end))),
-            leaveWhen(0, hasNoHit(get(at), get(end), get(local("bytes")))),
+            leaveWhen(0, hasNoHit(get(at), get(end), get(local("to")))),
             loop(
               takeByte,
               when(equal(get(code), get(local("escaping"))), [
@@ -136,6 +151,25 @@ const textKernel = (): Kernel | null =>
     },
   });
 
+/** Notes whether positions descend, all but the last 3, and ends the call then: texts that end anywhere are not read. */
+function checkPositions(local: (name: string) => number): Code {
+  const [at, end, faults] = ["at", "end", "low"].map(local);
+  const positions = (offset: number): Code => vectorLoad(get(at), POSITIONS + offset);
+  return [
+    set(end, shiftLeft(shiftRight(get(local("count")), constant(2)), constant(4))),
+    block(
+      leaveWhen(0, equal(get(end), constant(0))),
+      loop(
+        set(faults, vectorOr(get(faults), wordsBelow(positions(4), positions(0)))),
+        set(at, add(get(at), constant(16))),
+        leaveWhen(0, below(get(at), get(end))),
+      ),
+    ),
+    store(constant(FAULTS), vectorsDiffer(get(faults), vectorOfWords(0))),
+    leaveWhen(0, load(constant(FAULTS))),
+  ];
+}
+
 /** Marks the codes that are in the sets, 16 at a time. */
 function markHits(local: (name: string) => number): Code {
   const [at, low, high] = ["at", "low", "high"].map(local);
@@ -143,17 +177,20 @@ function markHits(local: (name: string) => number): Code {
     vectorConstant(Array.from({ length: 16 }, (_, place) => (place >>> 3 === first ? 1 << (place & 7) : 0)));
   const inSet = (set: number, half: number): Code =>
     vectorAnd(swizzle(vectorLoad(constant(set)), get(low)), swizzle(bitsOfHigh(half), get(high)));
-  return loop(
-    set(low, vectorLoad(get(at), TEXTS)),
-    set(high, vectorShiftRight("i8x16", get(low), constant(4))),
-    set(low, vectorAnd(get(low), vectorOfWords(0x0f0f0f0f))),
-    store16(
-      add(shiftRight(get(at), constant(3)), constant(HITS)),
-      signsOfBytes(bytesThatDiffer(vectorOr(inSet(LOW_SETS, 0), inSet(HIGH_SETS, 1)), vectorOfWords(0))),
+  return [
+    set(at, get(local("from"))),
+    loop(
+      set(low, vectorLoad(get(at))),
+      set(high, vectorShiftRight("i8x16", get(low), constant(4))),
+      set(low, vectorAnd(get(low), vectorOfWords(0x0f0f0f0f))),
+      store16(
+        add(shiftRight(subtract(get(at), constant(POSITIONS)), constant(3)), constant(HITS)),
+        signsOfBytes(bytesThatDiffer(vectorOr(inSet(LOW_SETS, 0), inSet(HIGH_SETS, 1)), vectorOfWords(0))),
+      ),
+      set(at, add(get(at), constant(16))),
+      leaveWhen(0, below(get(at), get(local("to")))),
     ),
-    set(at, add(get(at), constant(16))),
-    leaveWhen(0, below(get(at), get(local("bytes")))),
-  );
+  ];
 }
 
 /** Hits that are looked at at once: of longer texts it is not known that they have none. */
@@ -161,7 +198,7 @@ const MAX_HITS = 24;
 
 /** Whether hits were marked, and a text has none. */
 function hasNoHit(at: Code, end: Code, isMarked: Code): Code {
-  const place = subtract(at, constant(TEXTS));
+  const place = subtract(at, constant(POSITIONS));
   const length = subtract(end, at);
   const hits = shiftRight(load(shiftRight(place, constant(3)), HITS), and(place, constant(7)));
   const some = subtract(shiftLeft(constant(1), length), constant(1));
@@ -169,30 +206,48 @@ function hasNoHit(at: Code, end: Code, isMarked: Code): Code {
   return and(isShort, equal(and(hits, some), constant(0)));
 }
 
+/** An automaton as the kernel runs it. */
+export interface KernelSteps {
+  /** Of each code, and of each byte from number {@link OF_BYTES} on. */
+  readonly steps: Uint8Array;
+  readonly automaton: TextAutomaton;
+  readonly isCoded: boolean;
+  /**
+   * The codes, or bytes, one of which each text has that is not simply turned away; null where that is not known.
+   */
+  readonly completing: readonly number[] | null;
+}
+
+/** A bit for each text, from bit 0 on. */
+export interface TextAnswers {
+  /** Of texts at whose ends the automaton accepts. */
+  readonly yes: Uint8Array;
+  /** Of those for which it can't tell. */
+  readonly open: Uint8Array;
+}
+
 /** The kernel with the views of its memory. */
 class TextKernel {
   readonly #run: Kernel["run"];
   readonly #bytes: Uint8Array;
-  readonly #offsets: Int32Array;
+  readonly #positions: Uint32Array;
+  readonly #faults: Uint32Array;
   #marksHits = false;
+  #isCoded = false;
+  #firstFinal = 0;
 
   constructor({ run, memory }: Kernel) {
     this.#run = run;
     this.#bytes = new Uint8Array(memory);
-    this.#offsets = new Int32Array(memory, OFFSETS, PIECE_TEXTS + 1);
+    this.#positions = new Uint32Array(memory, POSITIONS, PIECE_TEXTS + 1);
+    this.#faults = new Uint32Array(memory, FAULTS, 1);
   }
 
-  /**
-   * Sets the automaton that the next calls run.
-   * @param completing the codes, or bytes, one of which each text has that is not simply turned away; null where that is
-   *   not known
-   */
-  setSteps(
-    steps: Uint8Array,
-    accepts: readonly boolean[],
-    isOpen: readonly boolean[],
-    completing: readonly number[] | null,
-  ): void {
+  /** Sets the automaton that the next calls run. */
+  setSteps({ steps, automaton, isCoded, completing }: KernelSteps): void {
+    const { accepts, isOpen, firstFinal } = automaton;
+    this.#isCoded = isCoded;
+    this.#firstFinal = firstFinal;
     this.#bytes.set(steps, STEPS);
     this.#marksHits = completing !== null;
     this.#bytes.fill(0, LOW_SETS, HIGH_SETS + 16);
@@ -208,20 +263,9 @@ class TextKernel {
   /**
    * Looks at texts from number `first`, a multiple of 8, on.
    * @param offsets ascending
-   * @param yes, open bits that are set, from that of text `first` on
    * @returns how many were looked at: a multiple of 8 or all; 0 where the next ones are too long
    */
-  run(
-    texts: Uint8Array,
-    offsets: Int32Array,
-    first: number,
-    last: number,
-    base: number,
-    escaping: number,
-    firstFinal: number,
-    yes: Uint8Array,
-    open: Uint8Array,
-  ): number {
+  run(texts: Uint8Array, offsets: Int32Array, first: number, last: number, answers: TextAnswers): number {
     const start = offsets[first];
     let end = Math.min(last, first + PIECE_TEXTS);
     while (offsets[end] - start > PIECE_BYTES) {
@@ -230,14 +274,46 @@ class TextKernel {
       if (half < 8) return 0;
     }
     const count = end - first;
+    const byteLength = offsets[end] - start;
     this.#bytes.set(texts.subarray(start, offsets[end]), TEXTS);
-    this.#offsets.set(offsets.subarray(first, end + 1));
-    const hitBytes = this.#marksHits ? offsets[end] - start : 0;
-    this.#run(count, TEXTS - start, base, escaping, firstFinal, hitBytes);
+    this.#positions.set(offsets.subarray(first, end + 1));
+    this.#ask(count, TEXTS - start, TEXTS, TEXTS + byteLength);
+    this.#answer(count, first, answers);
+    return count;
+  }
+
+  /** Whether the kernel has room for a chunk. */
+  fits(chunk: Uint8Array, count: number): boolean {
+    return count <= PIECE_TEXTS && chunk.length <= CHUNK_BYTES;
+  }
+
+  /**
+   * Looks at the texts of a chunk that fits.
+   * @param first number of the first of them among all, a multiple of 8
+   * @returns false where the chunk's positions do not ascend inside it
+   */
+  runChunk(chunk: Uint8Array, count: number, first: number, answers: TextAnswers): boolean {
+    this.#bytes.set(chunk, POSITIONS);
+    const positions = this.#positions;
+    const textsStart = 4 * (count + 1);
+    if (positions[0] < textsStart || positions[count] > chunk.length) return false;
+    for (let text = count & ~3; text < count; text++) if (positions[text + 1] < positions[text]) return false;
+    this.#ask(count, POSITIONS, POSITIONS + (textsStart & ~15), POSITIONS + chunk.length);
+    if (this.#faults[0] !== 0) return false;
+    this.#answer(count, first, answers);
+    return true;
+  }
+
+  #ask(count: number, shift: number, from: number, to: number): void {
+    const base = this.#isCoded ? 0 : STATES * OF_BYTES;
+    const escaping = this.#isCoded ? ESCAPE_CODE : -1;
+    this.#run(count, shift, base, escaping, this.#firstFinal, from, this.#marksHits ? to : 0);
+  }
+
+  #answer(count: number, first: number, { yes, open }: TextAnswers): void {
     const bytes = (count + 7) >>> 3;
     yes.set(this.#bytes.subarray(YES_BITS, YES_BITS + bytes), first >>> 3);
     open.set(this.#bytes.subarray(OPEN_BITS, OPEN_BITS + bytes), first >>> 3);
-    return count;
   }
 }
 

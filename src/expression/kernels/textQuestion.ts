@@ -3,14 +3,15 @@
  * codes still are asked as codes (textAutomaton.ts); where the automaton can't tell, the text itself is looked at.
  */
 
+import type { ChunkedTexts } from "../../arrow/columns/chunkedTexts.js";
 import { takeCoded } from "../../arrow/columns/codedColumn.js";
 import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
-import type { Column, Validity } from "../../arrow/columns/column.js";
+import type { Column, Validity, VariableColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import { narrowOffsets } from "../values/operands.js";
 import { FAULT, STATES, stepsOfSymbols, type TextAutomaton } from "./textAutomaton.js";
-import { OF_BYTES, textKernelUse } from "./textKernel.js";
+import { type KernelSteps, OF_BYTES, type TextAnswers, textKernelUse } from "./textKernel.js";
 
 /** Tells whether a text of UTF-8 fits. */
 export type Fits = (bytes: Uint8Array, start: number, end: number) => boolean;
@@ -18,22 +19,17 @@ export type Fits = (bytes: Uint8Array, start: number, end: number) => boolean;
 /** Fewer texts are not worth the way into the memory of a kernel, or the steps of their symbols. */
 const MIN_TEXTS = 1024;
 
-/** What is asked of some texts, and their answers so far. */
-interface Asked {
+/** Texts one behind the other, or their codes. */
+interface AskedTexts {
   readonly texts: Uint8Array;
   readonly offsets: Int32Array;
-  readonly steps: Uint8Array;
-  readonly isCoded: boolean;
-  readonly yes: Uint8Array;
-  /** Texts for which the automaton can't tell. */
-  readonly open: Uint8Array;
 }
 
 export class TextQuestion {
   readonly #automaton: TextAutomaton;
   readonly #fits: Fits;
-  readonly #ofSymbols = new WeakMap<CodeSymbols, Uint8Array>();
-  #ofBytes: Uint8Array | null = null;
+  readonly #ofSymbols = new WeakMap<CodeSymbols, KernelSteps>();
+  #ofBytes: KernelSteps | null = null;
 
   /** @param fits the same question, asked of a text itself */
   constructor(automaton: TextAutomaton, fits: Fits) {
@@ -47,59 +43,82 @@ export class TextQuestion {
    */
   ask(column: Column, length: number, valid: Validity | null): Uint8Array | null {
     if (column.kind !== "variable" || length < MIN_TEXTS) return null;
+    const bytes = (length + 7) >>> 3;
+    const answers = { yes: new Uint8Array(bytes), open: new Uint8Array(bytes) };
+    const { texts } = column;
+    const isAsked = texts !== undefined && column.length === length && this.#askChunks(texts, answers);
+    if (!isAsked && !this.#askGathered(column, length, answers)) return null;
+    this.#askOpen(column, rowsOf(answers.open, length, valid), answers.yes);
+    return answers.yes;
+  }
+
+  /** Asks texts where chunks hold them; false where that can't be done. */
+  #askChunks(texts: ChunkedTexts, answers: TextAnswers): boolean {
+    const kernel = textKernelUse.get();
+    const { chunks, counts } = texts;
+    if (kernel === null || !chunks.every((chunk, index) => kernel.fits(chunk, counts[index]))) return false;
+    for (let index = 0; index < counts.length - 1; index++) if ((counts[index] & 7) !== 0) return false;
+    kernel.setSteps(this.#steps(texts.symbols));
+    let first = 0;
+    for (const [index, chunk] of chunks.entries()) {
+      // Whoever gathers them says what is wrong with their positions.
+      if (!kernel.runChunk(chunk, counts[index], first, answers)) return false;
+      first += counts[index];
+    }
+    return true;
+  }
+
+  #askGathered(column: VariableColumn, length: number, answers: TextAnswers): boolean {
     const { coded } = column;
     const offsets = coded?.offsets ?? column.offsets;
-    if (!areNarrow(offsets)) return null;
-    const asked: Asked = {
-      texts: coded?.codes ?? column.bytes,
-      offsets,
-      steps: this.#steps(coded?.symbols ?? null),
-      isCoded: coded !== undefined,
-      yes: new Uint8Array((length + 7) >>> 3),
-      open: new Uint8Array((length + 7) >>> 3),
-    };
-    const { yes, open } = asked;
-    run(asked, this.#automaton, length);
-    const rows = rowsOf(open, length, valid);
-    if (rows.length === 0) return yes;
-    const { bytes, offsets: starts } =
-      coded === undefined ? { bytes: column.bytes, offsets } : takeCoded(coded, rows);
-    const places = narrowOffsets(starts);
+    if (!areNarrow(offsets)) return false;
+    const asked = { texts: coded?.codes ?? column.bytes, offsets };
+    askAll(asked, this.#steps(coded?.symbols ?? null), length, answers);
+    return true;
+  }
+
+  /** Looks at the texts of which the automaton can't tell. */
+  #askOpen(column: VariableColumn, rows: Uint32Array, yes: Uint8Array): void {
+    if (rows.length === 0) return;
+    const { coded } = column;
+    const { bytes, offsets } = coded === undefined ? column : takeCoded(coded, rows);
+    const places = narrowOffsets(offsets);
     for (const [index, row] of rows.entries()) {
       const place = coded === undefined ? row : index;
       if (this.#fits(bytes, places[place], places[place + 1])) yes[row >>> 3] |= 1 << (row & 7);
     }
-    return yes;
   }
 
-  #steps(symbols: CodeSymbols | null): Uint8Array {
+  #steps(symbols: CodeSymbols | null): KernelSteps {
     if (symbols === null) {
-      this.#ofBytes ??= stepsOfSymbols(this.#automaton, null);
+      this.#ofBytes ??= kernelSteps(this.#automaton, null);
       return this.#ofBytes;
     }
     let steps = this.#ofSymbols.get(symbols);
     if (steps === undefined) {
-      steps = stepsOfSymbols(this.#automaton, symbols);
+      steps = kernelSteps(this.#automaton, symbols);
       this.#ofSymbols.set(symbols, steps);
     }
     return steps;
   }
 }
 
-function run(asked: Asked, automaton: TextAutomaton, length: number): void {
-  const { texts, offsets, steps, isCoded, yes, open } = asked;
+function kernelSteps(automaton: TextAutomaton, symbols: CodeSymbols | null): KernelSteps {
+  const steps = stepsOfSymbols(automaton, symbols);
+  const isCoded = symbols !== null;
+  return { steps, automaton, isCoded, completing: completingCodes(steps, automaton, isCoded) };
+}
+
+function askAll(asked: AskedTexts, steps: KernelSteps, length: number, answers: TextAnswers): void {
+  const { texts, offsets } = asked;
   const kernel = textKernelUse.get();
-  const completing = kernel === null ? null : completingCodes(steps, automaton, isCoded);
-  kernel?.setSteps(steps, automaton.accepts, automaton.isOpen, completing);
-  const base = isCoded ? 0 : STATES * OF_BYTES;
-  const escaping = isCoded ? ESCAPE_CODE : -1;
+  kernel?.setSteps(steps);
   for (let first = 0; first < length; ) {
-    const count =
-      kernel?.run(texts, offsets, first, length, base, escaping, automaton.firstFinal, yes, open) ?? 0;
+    const count = kernel?.run(texts, offsets, first, length, answers) ?? 0;
     first += count;
     if (count > 0) continue;
     const end = kernel === null ? length : Math.min(length, first + 8);
-    runPlainly(asked, automaton, first, end);
+    askPlainly(asked, steps, first, end, answers);
     first = end;
   }
 }
@@ -128,11 +147,12 @@ function completingCodes(
 }
 
 /** The kernel's loop, for texts that are too long for its memory, and where there is none. */
-function runPlainly(
-  { texts, offsets, steps, isCoded, yes, open }: Asked,
-  { accepts, isOpen, firstFinal }: TextAutomaton,
+function askPlainly(
+  { texts, offsets }: AskedTexts,
+  { steps, automaton: { accepts, isOpen, firstFinal }, isCoded }: KernelSteps,
   first: number,
   end: number,
+  { yes, open }: TextAnswers,
 ): void {
   for (let row = first; row < end; row++) {
     let state = 0;

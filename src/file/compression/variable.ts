@@ -10,6 +10,7 @@
  * store values with length prefixes instead (fullZip.ts), under the same encodings.
  */
 
+import { chunkedTextColumn } from "../../arrow/columns/chunkedTextColumn.js";
 import { codedColumn } from "../../arrow/columns/codedColumn.js";
 import type { CodeSymbols, DecodeCodes } from "../../arrow/columns/codedValues.js";
 import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
@@ -96,10 +97,19 @@ export class VariableChunks {
 
   /**
    * The values of all chunks, as a column without validity.
-   * @param allocate makes the memory of what chunks hold. Where it is given, codes are decoded when they are first looked at
+   * @param allocate makes the memory of what chunks hold. Where it is given, values are gathered, and codes decoded, when they
+   *   are first looked at
    */
   finish(layout: VariableLayout, allocate?: (byteLength: number) => Uint8Array): VariableColumn {
     if (this.byteCount > MAXIMUM_POSITION) throw unsupportedPage(this.origin, "more than 2 GiB of values");
+    const { buffers, counts } = this;
+    const { symbols, offsetBits } = this.encoding;
+    const gather = () => this.gather(layout, allocate);
+    if (allocate === undefined || offsetBits !== 32 || layout.offsetBits !== 32) return gather();
+    return chunkedTextColumn({ chunks: buffers, counts, symbols, gather }, this.valueCount, null);
+  }
+
+  private gather(layout: VariableLayout, allocate?: (byteLength: number) => Uint8Array): VariableColumn {
     const offsetBytes = 4 * (this.valueCount + 1);
     const own = alignedBytes(allocate?.(offsetBytes + this.byteCount) ?? new Uint8Array(offsetBytes), 4);
     const offsets = new Int32Array(own.buffer, own.byteOffset, this.valueCount + 1);

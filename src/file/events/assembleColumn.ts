@@ -11,6 +11,7 @@ import type {
   Validity,
 } from "../../arrow/columns/column.js";
 import { eventsPerValue } from "../../arrow/columns/spine.js";
+import { withValidity } from "../../arrow/columns/withValidity.js";
 import { RepDefLayer } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin } from "../container/page.js";
 import {
@@ -255,13 +256,11 @@ function withLeafValidity(
   allNull: boolean,
 ): Column {
   const { length } = values;
-  if (layout.kind === "null" || length === 0) return values;
+  if (layout.kind === "null" || values.kind === "null" || length === 0) return values;
   if (allNull) {
-    return {
-      ...values,
-      validity: { bytes: new Uint8Array((length + 7) >>> 3), bitOffset: 0, nullCount: length },
-    };
+    const bytes = new Uint8Array((length + 7) >>> 3);
+    return withValidity(values, { bytes, bitOffset: 0, nullCount: length });
   }
   const validity = slotValidity(definition, maximumVisible, length);
-  return validity === null ? values : { ...values, validity };
+  return validity === null ? values : withValidity(values, validity);
 }

@@ -10,16 +10,9 @@
  * are in range, and memory is bounded by the page's size and `rowCount`.
  */
 
-import { chunkedColumn } from "../../arrow/columns/chunkedColumn.js";
-import { codedColumn } from "../../arrow/columns/codedColumn.js";
-import {
-  type Column,
-  isEmptyStruct,
-  type Layout,
-  type LeafLayout,
-  type Validity,
-} from "../../arrow/columns/column.js";
+import { type Column, isEmptyStruct, type Layout, type LeafLayout } from "../../arrow/columns/column.js";
 import { eventsPerValue, isNested, leafOf } from "../../arrow/columns/spine.js";
+import { withValidity } from "../../arrow/columns/withValidity.js";
 import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { assembleColumn } from "../events/assembleColumn.js";
 import { describeLayers, type Layers, validityOfLevels } from "../events/levels.js";
@@ -129,7 +122,7 @@ function withLevels(
     throw corruptPage(origin, `${definition?.length ?? values.length} events in a page of ${rowCount} rows`);
   }
   const validity = validityOfLevels(definition, layers.maximumDefinition, origin);
-  return validity === null ? values : withValidity(values, validity);
+  return validity === null || values.kind === "null" ? values : withValidity(values, validity);
 }
 
 function allNull(values: Column): Column {
@@ -140,15 +133,6 @@ function allNull(values: Column): Column {
     bitOffset: 0,
     nullCount: count,
   });
-}
-
-/** Values that are made when they are first looked at stay so. */
-function withValidity(column: Column, validity: Validity): Column {
-  if (column.kind === "variable" && column.coded !== undefined) return codedColumn(column.coded, validity);
-  if (column.kind === "fixed" && column.chunks !== undefined) {
-    return chunkedColumn(column.chunks, column.byteWidth, column.length, validity);
-  }
-  return { ...column, validity };
 }
 
 /** Name of a layout, for messages. */

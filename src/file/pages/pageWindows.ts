@@ -5,9 +5,11 @@
 
 import type { Column, Layout } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import { leafOf } from "../../arrow/columns/spine.js";
 import type { MiniBlockLayout } from "../../format/encodings.js";
 import type { ScratchMemory } from "../../io/memory/scratch.js";
-import { type ChunkPlan, planChunks } from "../structural/miniBlock.js";
+import type { DictionaryValues } from "../structural/dictionary.js";
+import { type ChunkPlan, decodePageDictionary, planChunks } from "../structural/miniBlock.js";
 import { decodePage } from "./decodePage.js";
 import type { EncodedRows } from "./pageRows.js";
 
@@ -49,6 +51,7 @@ export class PageWindows {
   /** First row of each chunk, and the end of the last. */
   readonly #rowStarts: Float64Array;
   readonly #memory: ReusedMemory;
+  readonly #dictionary: DictionaryValues | undefined;
   #window: { readonly start: number; readonly end: number; readonly column: Column } | null = null;
 
   private constructor(layout: Layout, encoded: EncodedRows, page: MiniBlockLayout, memory: ReusedMemory) {
@@ -57,6 +60,8 @@ export class PageWindows {
     this.#page = page;
     this.#memory = memory;
     this.#chunks = planChunks(page, encoded.buffers[0], encoded.buffers[1], encoded.origin);
+    this.#dictionary =
+      page.dictionary && decodePageDictionary(leafOf(layout), page, encoded.buffers, encoded.origin);
     const { counts } = this.#chunks;
     this.#rowStarts = new Float64Array(counts.length + 1);
     for (let chunk = 0; chunk < counts.length; chunk++) {
@@ -66,14 +71,21 @@ export class PageWindows {
 
   /**
    * Null for a page that is to be decoded whole.
+   * @param keepsDictionary whether columns may be dictionaries though the layout has none
    * @throws CorruptFileError where the chunks don't lie in the page
    */
-  static of(layout: Layout, encoded: EncodedRows, memory: ReusedMemory): PageWindows | null {
+  static of(
+    layout: Layout,
+    encoded: EncodedRows,
+    memory: ReusedMemory,
+    keepsDictionary: boolean,
+  ): PageWindows | null {
     const page = encoded.layout.miniBlock;
-    const isFlat = layout.kind === "fixed" || layout.kind === "variable" || layout.kind === "bits";
-    if (page === undefined || !isFlat || encoded.rowCount < MIN_ROWS) return null;
-    if (page.dictionary !== undefined || page.repCompression !== undefined) return null;
-    if (page.itemCount !== encoded.rowCount || encoded.buffers.length < 2) return null;
+    if (page === undefined || !isFlat(layout) || encoded.rowCount < MIN_ROWS) return null;
+    if (page.repCompression !== undefined) return null;
+    const isDictionary = page.dictionary !== undefined;
+    if (isDictionary && !keepsDictionary) return null;
+    if (page.itemCount !== encoded.rowCount || encoded.buffers.length < (isDictionary ? 3 : 2)) return null;
     return new PageWindows(layout, encoded, page, memory);
   }
 
@@ -108,10 +120,22 @@ export class PageWindows {
       rowCount,
       this.#encoded.buffers,
       this.#encoded.origin,
-      { allocate: (byteLength) => this.#memory.take(byteLength), chunks },
+      {
+        allocate: (byteLength) => this.#memory.take(byteLength),
+        chunks,
+        keepsDictionary: this.#dictionary !== undefined,
+        dictionary: this.#dictionary,
+      },
     );
     return { start: starts[first], end: starts[last + 1], column };
   }
+}
+
+/** Whether each row has one value, of no more parts, in structs or by itself. */
+function isFlat(layout: Layout): boolean {
+  let node = layout;
+  while (node.kind === "struct") node = node.children[0].layout;
+  return node.kind === "fixed" || node.kind === "variable" || node.kind === "bits";
 }
 
 /** The chunk that holds a row. */

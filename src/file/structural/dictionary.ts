@@ -3,6 +3,8 @@
  * block of their own. A dictionary-typed column keeps that form; any other gets its values back.
  */
 
+import { chunkedColumn } from "../../arrow/columns/chunkedColumn.js";
+import type { ChunkedValues } from "../../arrow/columns/chunkedValues.js";
 import type {
   Column,
   DictionaryLayout,
@@ -68,15 +70,44 @@ export function resolveDictionary(
   isKept: boolean,
   origin: PageOrigin,
 ): Column {
-  const numbers = indexNumbers(indices.values, indices.byteWidth, indices.length);
-  const misplaced = firstBeyond(numbers, dictionary.length, definition);
-  if (misplaced >= 0) {
-    throw corruptPage(origin, `index ${numbers[misplaced]} into a dictionary of ${dictionary.length} values`);
+  if (isKept && layout.kind !== "dictionary" && indices.chunks !== undefined) {
+    return dictionaryInPlace(indices, indices.chunks, dictionary, definition, origin);
   }
+  const numbers = indexNumbers(indices.values, indices.byteWidth, indices.length);
+  checkIndices(numbers, dictionary.length, definition, origin);
   if (layout.kind === "dictionary") return dictionaryColumn(layout, indices, dictionary, origin);
   if (isKept) return { kind: "dictionary", length: indices.length, validity: null, indices, dictionary };
   if (dictionary.kind === "fixed") return gatherFixed(numbers, dictionary);
   return gatherVariable(numbers, dictionary, origin);
+}
+
+/** Indices that stay where the chunks of a page hold them are checked when they are looked at. */
+function dictionaryInPlace(
+  { byteWidth, length }: FixedColumn,
+  chunks: ChunkedValues,
+  dictionary: DictionaryValues,
+  definition: Uint16Array | null,
+  origin: PageOrigin,
+): Column {
+  const decode = (): Uint8Array => {
+    const values = chunks.decode();
+    checkIndices(indexNumbers(values, byteWidth, length), dictionary.length, definition, origin);
+    return values;
+  };
+  const indices = chunkedColumn({ ...chunks, decode }, byteWidth, length, null);
+  return { kind: "dictionary", length, validity: null, indices, dictionary };
+}
+
+/** @throws CorruptFileError where a valid index is `size` or more */
+function checkIndices(
+  numbers: IndexNumbers,
+  size: number,
+  definition: Uint16Array | null,
+  origin: PageOrigin,
+): void {
+  const misplaced = firstBeyond(numbers, size, definition);
+  if (misplaced < 0) return;
+  throw corruptPage(origin, `index ${numbers[misplaced]} into a dictionary of ${size} values`);
 }
 
 function dictionaryColumn(

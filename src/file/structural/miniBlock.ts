@@ -27,7 +27,7 @@ import { corruptPage, type EncodedPage, type PageOrigin, type StructuralVersion 
 import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../events/levels.js";
 import { ChunksInPlace } from "./chunksInPlace.js";
 import { type AllocateValues, type ChunkValues, chunkValues, FixedChunks } from "./chunkValues.js";
-import { decodeDictionaryValues, resolveDictionary } from "./dictionary.js";
+import { type DictionaryValues, decodeDictionaryValues, resolveDictionary } from "./dictionary.js";
 import { type LevelEncoder, levelEncoder, MAXIMUM_CHUNK_LEVELS } from "./levelEncoder.js";
 
 /** The values of a page, a slot per visible event, and the levels that say what they mean. */
@@ -50,6 +50,8 @@ export interface DecodeOptions {
    * values, or of lists of them. Default false.
    */
   readonly keepsDictionary?: boolean;
+  /** The dictionary of the page, where it has been decoded before. */
+  readonly dictionary?: DictionaryValues;
 }
 
 /**
@@ -61,8 +63,9 @@ export function decodeMiniBlock(
   layers: Layers,
   buffers: readonly Uint8Array[],
   origin: PageOrigin,
-  { allocate, chunks: planned, keepsDictionary = false }: DecodeOptions = {},
+  options: DecodeOptions = {},
 ): PageEvents {
+  const { allocate, chunks: planned, keepsDictionary = false } = options;
   const hasDictionary = page.dictionary !== undefined;
   const bufferCount = 2 + (hasDictionary ? 1 : 0) + (page.repetitionIndexDepth > 0 ? 1 : 0);
   if (buffers.length < bufferCount) {
@@ -71,20 +74,14 @@ export function decodeMiniBlock(
   const data = buffers[1];
   const chunks = planned ?? planChunks(page, buffers[0], data, origin);
   const values = hasDictionary
-    ? indexChunks(page, data.length, origin)
+    ? indexChunks(page, chunks, data.length, origin, keepsDictionary ? allocate : undefined)
     : valuesOf(layout, page, chunks, data.length, origin, allocate);
   if (values.bufferCount !== page.bufferCount) {
     throw corruptPage(origin, `${page.bufferCount} value buffers where ${values.bufferCount} are read`);
   }
   const levels = decodeChunks(page, chunks, data, layers, values, origin);
   if (page.dictionary === undefined) return { values: values.finish(), levels };
-  const dictionary = decodeDictionaryValues(
-    layout,
-    page.dictionary,
-    buffers[2],
-    page.dictionaryItemCount,
-    origin,
-  );
+  const dictionary = options.dictionary ?? decodePageDictionary(layout, page, buffers, origin);
   const indices = values.finish();
   if (indices.kind !== "fixed") throw corruptPage(origin, "dictionary indices of variable width");
   const { definition } = levels;
@@ -92,6 +89,17 @@ export function decodeMiniBlock(
     values: resolveDictionary(layout, indices, dictionary, definition, keepsDictionary, origin),
     levels,
   };
+}
+
+/** The values of the dictionary of a page that has one, all of whose buffers are given. */
+export function decodePageDictionary(
+  layout: LeafLayout,
+  { dictionary, dictionaryItemCount }: MiniBlockLayout,
+  buffers: readonly Uint8Array[],
+  origin: PageOrigin,
+): DictionaryValues {
+  if (dictionary === undefined) throw corruptPage(origin, "missing dictionary");
+  return decodeDictionaryValues(layout, dictionary, buffers[2], dictionaryItemCount, origin);
 }
 
 function valuesOf(
@@ -107,13 +115,22 @@ function valuesOf(
   return inPlace ?? chunkValues(layout, valueCompression, itemCount, pageBytes, origin, allocate);
 }
 
-function indexChunks(page: MiniBlockLayout, pageBytes: number, origin: PageOrigin): ChunkValues {
-  const decoder = fixedDecoder(page.valueCompression, "chunk", origin);
+function indexChunks(
+  { valueCompression, itemCount }: MiniBlockLayout,
+  { counts }: ChunkPlan,
+  pageBytes: number,
+  origin: PageOrigin,
+  allocate: AllocateValues | undefined,
+): ChunkValues | ChunksInPlace {
+  const decoder = fixedDecoder(valueCompression, "chunk", origin);
   const bits = decoder.bitsPerValue;
   if (bits !== 8 && bits !== 16 && bits !== 32 && bits !== 64) {
     throw corruptPage(origin, `dictionary indices of ${bits} bits`);
   }
-  return new FixedChunks(decoder, bits / 8, page.itemCount, pageBytes, origin);
+  const layout = { kind: "fixed", byteWidth: bits / 8 } as const;
+  const inPlace =
+    allocate && ChunksInPlace.of(layout, valueCompression, counts, itemCount, pageBytes, origin, allocate);
+  return inPlace ?? new FixedChunks(decoder, bits / 8, itemCount, pageBytes, origin);
 }
 
 /** Where chunks of a page lie. */
