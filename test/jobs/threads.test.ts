@@ -1,12 +1,12 @@
-/** Threads encode what a compaction writes: the same bytes as in line, in every form that the package has. */
+/** Threads encode what is written and decode what is read: the same bytes and texts as in line, in every form of the package. */
 
 import { describe, expect, it } from "vitest";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
 import { someOf } from "../support/effort.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-describe("compaction with threads", () => {
-  it.each(someOf(["esm", "modules", "cjs"]))("writes the same bytes: %s", async (form) => {
+describe("writing, compacting and reading with threads", () => {
+  it.each(someOf(["esm", "modules", "cjs"]))("makes the same files and texts: %s", async (form) => {
     const child = startProcess("poolRunner.mjs", [form, await makeTempDir(), "2"]);
     const told = (await nextMessage(child)) as Record<string, never>;
     expect(told.startedInLine).toBe(0);

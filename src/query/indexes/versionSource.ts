@@ -34,6 +34,7 @@ export function versionSource(
     handles: readers.handles,
     chunkMaps: readers.chunkMaps,
     scratch: readers.scratch,
+    ...(readers.workers !== undefined && { workers: readers.workers }),
     ...(readers.sketches !== undefined && { sketches: readers.sketches }),
     openDataFile: isReadOnce ? readers.openDataFileOnce : readers.openDataFile,
     resolve: (dataFile) => resolveDataFile(at, file.manifest, dataFile),

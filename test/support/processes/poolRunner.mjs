@@ -1,6 +1,6 @@
 /**
- * Compacts a table with threads and in line, by one of the forms of the package, and tells how many threads there were
- * and whether the files are the same. It closes nothing: idle threads must not keep the process.
+ * Writes, compacts and reads a table with threads and in line, by one of the forms of the package, and tells how many
+ * threads there were and whether files and rows are the same. It closes nothing: idle threads must not keep the process.
  */
 
 import { createHash } from "node:crypto";
@@ -41,6 +41,8 @@ const rows = (seed) =>
     ),
   });
 
+const digest = (bytes) => createHash("sha256").update(bytes).digest("hex");
+
 async function compacted(name, count) {
   const directory = join(root, name);
   const ns = new DirectoryNamespace({ root: directory, durability: "none", workers: count });
@@ -48,12 +50,19 @@ async function compacted(name, count) {
     if (seed === 0) await ns.createTable({ id: ["t"] }, rows(seed));
     else await ns.insertIntoTable({ id: ["t"] }, rows(seed));
   }
-  const before = new Set(readdirSync(join(directory, "t.lance", "data")));
   const progress = [];
   const { fragmentsAdded } = await ns.optimizeTable({ id: ["t"], onProgress: (told) => progress.push(told) });
-  const [file] = readdirSync(join(directory, "t.lance", "data")).filter((entry) => !before.has(entry));
-  const bytes = readFileSync(join(directory, "t.lance", "data", file));
-  return { fragmentsAdded, sha256: createHash("sha256").update(bytes).digest("hex"), last: progress.at(-1) };
+  // Their names are drawn.
+  const files = readdirSync(join(directory, "t.lance", "data"))
+    .map((entry) => digest(readFileSync(join(directory, "t.lance", "data", entry))))
+    .sort();
+  const read = await (await ns.queryTable({ id: ["t"] })).toArrow();
+  return {
+    fragmentsAdded,
+    files,
+    texts: digest([...(read.getChild("text") ?? [])].join("\n")),
+    last: progress.at(-1),
+  };
 }
 
 const inLine = await compacted("line", 0);
