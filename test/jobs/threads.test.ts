@@ -1,14 +1,15 @@
-/** Threads encode what compactions and builds of indexes of words write: the same bytes as in line. */
+/**
+ * Threads encode what is written and decode what is read: the same bytes and texts as in line, in every form of the
+ * package. So it is with what builds of indexes of words write.
+ */
 
 import { describe, expect, it } from "vitest";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
 import { someOf } from "../support/effort.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-describe("compaction with threads", () => {
-  it.each(
-    someOf(["esm", "modules", "cjs"]),
-  )("writes the same bytes in every form of the package: %s", async (form) => {
+describe("writing, compacting and reading with threads", () => {
+  it.each(someOf(["esm", "modules", "cjs"]))("makes the same files and texts: %s", async (form) => {
     const child = startProcess("poolRunner.mjs", [form, await makeTempDir(), "2", "compacted"]);
     const told = (await nextMessage(child)) as Record<string, never>;
     expect(told.startedInLine).toBe(0);

@@ -8,6 +8,7 @@
  */
 
 import { isPending } from "../../async/pending.js";
+import type { WorkerPool } from "../../async/workerPool.js";
 import type { HandlePool } from "../../io/disk/handles.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
 import { countBytes, gatheredBytes, gatherRanges, type RangeList, readRanges } from "../../io/disk/ranges.js";
@@ -70,6 +71,8 @@ export interface PageSource {
   readonly handles: HandlePool;
   readonly chunkMaps: LruCache<ChunkMap>;
   readonly scratch: ScratchMemory;
+  /** Threads that decode large pages; absent where they are decoded in line. */
+  readonly workers?: WorkerPool;
 }
 
 /**

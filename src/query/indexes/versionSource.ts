@@ -43,6 +43,7 @@ export function versionSource(
     handles: readers.handles,
     chunkMaps: readers.chunkMaps,
     scratch: readers.scratch,
+    ...(readers.workers !== undefined && { workers: readers.workers }),
     ...(readers.sketches !== undefined && { sketches: readers.sketches }),
     openDataFile: (path, isScanned) => open(path, isScanned, file),
     resolve: (dataFile) => resolveDataFile(at, file.manifest, dataFile),

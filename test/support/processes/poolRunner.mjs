@@ -1,6 +1,6 @@
 /**
  * Does some work with threads and in line, by one of the forms of the package, and tells how many threads there were, what
- * they were asked for, and whether the files are the same. It closes nothing: idle threads must not keep the process.
+ * they were asked for, and whether files and rows are the same. It closes nothing: idle threads must not keep the process.
  */
 
 import { createHash } from "node:crypto";
@@ -47,7 +47,8 @@ const rows = (seed) =>
     ),
   });
 
-const sha256Of = (path) => createHash("sha256").update(readFileSync(path)).digest("hex");
+const digest = (bytes) => createHash("sha256").update(bytes).digest("hex");
+const sha256Of = (path) => digest(readFileSync(path));
 const open = (name, count) =>
   new DirectoryNamespace({ root: join(root, name), durability: "none", workers: count });
 
@@ -58,12 +59,19 @@ async function compacted(name, count) {
     if (seed === 0) await ns.createTable({ id: ["t"] }, rows(seed));
     else await ns.insertIntoTable({ id: ["t"] }, rows(seed));
   }
-  const before = new Set(readdirSync(join(directory, "t.lance", "data")));
   const progress = [];
   const { fragmentsAdded } = await ns.optimizeTable({ id: ["t"], onProgress: (told) => progress.push(told) });
-  const [file] = readdirSync(join(directory, "t.lance", "data")).filter((entry) => !before.has(entry));
-  const sha256 = sha256Of(join(directory, "t.lance", "data", file));
-  return { fragmentsAdded, sha256, last: progress.at(-1) };
+  // Their names are drawn.
+  const files = readdirSync(join(directory, "t.lance", "data"))
+    .map((entry) => sha256Of(join(directory, "t.lance", "data", entry)))
+    .sort();
+  const read = await (await ns.queryTable({ id: ["t"] })).toArrow();
+  return {
+    fragmentsAdded,
+    files,
+    texts: digest([...(read.getChild("text") ?? [])].join("\n")),
+    last: progress.at(-1),
+  };
 }
 
 /** An index of more words than a thread is given at once. */
