@@ -132,14 +132,7 @@ const CASES: readonly Case[] = [
     name: "delete a branch",
     run: () => ns.deleteTableBranch({ id, name: "b" }),
     looks: 10,
-    calls: {
-      readFile: 1,
-      makeDirectory: 1,
-      rename: 2,
-      syncDirectory: 1,
-      removeTree: 1,
-      removeEmptyDirectory: 1,
-    },
+    calls: { readFile: 1, rename: 2, syncDirectory: 1, removeTree: 2 },
   },
   {
     name: "create a table in a namespace",
