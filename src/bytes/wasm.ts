@@ -155,6 +155,8 @@ export const equal = binary(0x46);
 /** Of unsigned numbers. */
 export const below = binary(0x49);
 /** Of unsigned numbers. */
+export const above = binary(0x4b);
+/** Of unsigned numbers. */
 export const atMost = binary(0x4d);
 /** Of unsigned numbers. */
 export const atLeast = binary(0x4f);
@@ -169,10 +171,19 @@ export const rotateLeft = binary(0x77);
 export const trailingZeros = (value: Code): Code => [value, 0x68];
 export const shiftLeft = binary(0x74);
 export const shiftRight = binary(0x76);
+/** One of two values, of which both are computed. */
+export const select = (one: Code, other: Code, condition: Code): Code => [one, other, condition, 0x1b];
+
+/** Of numbers of 64 bits, which only loads make. */
+export const and64 = binary(0x83);
+export const xor64 = binary(0x85);
+/** Whether a number of 64 bits is 0. */
+export const isZero64 = (value: Code): Code => [value, 0x50];
 
 /** Loads and stores take any address and add `offset` to it. */
 export const load = (address: Code, offset = 0): Code => [address, 0x28, 0, unsigned(offset)];
 export const load8 = (address: Code, offset = 0): Code => [address, 0x2d, 0, unsigned(offset)];
+export const load16 = (address: Code, offset = 0): Code => [address, 0x2f, 0, unsigned(offset)];
 export const load64 = (address: Code, offset = 0): Code => [address, 0x29, 0, unsigned(offset)];
 export const store = (address: Code, value: Code, offset = 0): Code => [
   address,

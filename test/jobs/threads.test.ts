@@ -1,4 +1,4 @@
-/** Threads encode what a compaction writes: the same bytes as in line, in every form that the package has. */
+/** Threads encode what compactions and builds of indexes of words write: the same bytes as in line. */
 
 import { describe, expect, it } from "vitest";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
@@ -6,8 +6,10 @@ import { someOf } from "../support/effort.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 describe("compaction with threads", () => {
-  it.each(someOf(["esm", "modules", "cjs"]))("writes the same bytes: %s", async (form) => {
-    const child = startProcess("poolRunner.mjs", [form, await makeTempDir(), "2"]);
+  it.each(
+    someOf(["esm", "modules", "cjs"]),
+  )("writes the same bytes in every form of the package: %s", async (form) => {
+    const child = startProcess("poolRunner.mjs", [form, await makeTempDir(), "2", "compacted"]);
     const told = (await nextMessage(child)) as Record<string, never>;
     expect(told.startedInLine).toBe(0);
     expect(told.started).toBeGreaterThan(0);
@@ -16,6 +18,18 @@ describe("compaction with threads", () => {
       fragmentsAdded: 1,
       last: { done: 720_000, total: 720_000, unit: "rows" },
     });
+    expect(await exitOf(child)).toBe(0);
+  });
+});
+
+describe("an index of words built with threads", () => {
+  it("has the same bytes", async () => {
+    const child = startProcess("poolRunner.mjs", ["modules", await makeTempDir(), "2", "indexed"]);
+    const told = (await nextMessage(child)) as Record<string, never>;
+    expect(told.startedInLine).toBe(0);
+    expect(told.tasks).toContain("encodePostings");
+    expect(Object.keys(told.inLine)).toContain("metadata.lance");
+    expect(told.pooled).toEqual(told.inLine);
     expect(await exitOf(child)).toBe(0);
   });
 });

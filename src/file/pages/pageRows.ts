@@ -7,11 +7,11 @@
  * is not verified, because a checksum covers a whole buffer.
  */
 
+import { isPending } from "../../async/pending.js";
 import type { HandlePool } from "../../io/disk/handles.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
 import { countBytes, gatheredBytes, gatherRanges, type RangeList, readRanges } from "../../io/disk/ranges.js";
 import type { LruCache } from "../../io/memory/cache.js";
-import { isPending } from "../../io/memory/pending.js";
 import type { ScratchMemory } from "../../io/memory/scratch.js";
 import { BUFFER_ALIGNMENT } from "../container/container.js";
 import type { PageOrigin } from "../container/page.js";
