@@ -15,10 +15,9 @@ import { failureOf } from "./typedErrors.js";
 type AnyTask = Task<any, any>;
 
 const TASKS: ReadonlyMap<string, AnyTask> = new Map(
-  [ENCODE_PAGES, DECODE_PAGE, ASSIGN_VECTORS, ENCODE_VECTORS, GROW_GRAPH, ENCODE_POSTINGS].map((task: AnyTask) => [
-    task.name,
-    task,
-  ]),
+  [ENCODE_PAGES, DECODE_PAGE, ASSIGN_VECTORS, ENCODE_VECTORS, GROW_GRAPH, ENCODE_POSTINGS].map(
+    (task: AnyTask) => [task.name, task],
+  ),
 );
 
 answerMessages(GREETING, (message) => {
