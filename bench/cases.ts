@@ -19,6 +19,7 @@ import { restCases } from "./cases/rest.js";
 import { indexCases } from "./cases/scalarIndex.js";
 import { takeCases } from "./cases/take.js";
 import { textCases } from "./cases/textIndex.js";
+import { threadCases } from "./cases/threads.js";
 import { upkeepCases } from "./cases/upkeep.js";
 import { vectorIndexCases } from "./cases/vectorIndex.js";
 import { vectorSearchCases } from "./cases/vectorSearch.js";
@@ -37,6 +38,7 @@ export const CASES: readonly BenchCase[] = [
   ...vectorSearchCases,
   ...vectorIndexCases,
   ...textCases,
+  ...threadCases,
   ...eventLoopCases,
   ...takeCases,
   ...openCases,

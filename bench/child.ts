@@ -13,8 +13,12 @@ import { CASES } from "./cases.js";
 /** Time that memory takes to be given back after a collection. */
 const SETTLE_MS = 100;
 
-/** Runs of each side before any is timed, at least: until code is compiled, caches and pools are filled. */
+/** Runs of each side before any is timed, at least: until caches and pools are filled. */
 const WARM_UPS = 3;
+/** Milliseconds that each side runs before it is timed, at least: JavaScript is compiled while it runs. */
+const WARM_UP_MS = 500;
+/** Runs of each side before any is timed, at most: tables that grow by each run shall not be long ones by then. */
+const MOST_WARM_UPS = 500;
 
 /** Milliseconds of one run, and of each call in it where it is of many at once. */
 interface Timed {
@@ -40,24 +44,34 @@ async function timeRun(side: Side, collectFirst: boolean): Promise<Timed> {
 
 interface Rounds {
   readonly rounds: number;
-  readonly warmUps: number;
+  /** Whether they are warmed up before. */
+  readonly warmUp: boolean;
   readonly collectFirst: boolean;
 }
 
 /** Each run of each side, the sides in turn. */
 async function timeInTurn(
   sides: readonly Side[],
-  { rounds, warmUps, collectFirst }: Rounds,
+  { rounds, warmUp, collectFirst }: Rounds,
 ): Promise<Timed[][]> {
   const samples = sides.map((): Timed[] => []);
-  for (let round = -warmUps; round < rounds; round++) {
+  let round = 0;
+  const runEach = async (take: (side: number, timed: Timed) => void): Promise<void> => {
     const order = sides.map((_, i) => i);
-    if ((round & 1) !== 0) order.reverse();
-    for (const i of order) {
-      const timed = await timeRun(sides[i], collectFirst);
-      if (round >= 0) samples[i].push(timed);
+    if ((round++ & 1) !== 0) order.reverse();
+    for (const i of order) take(i, await timeRun(sides[i], collectFirst));
+  };
+  if (warmUp) {
+    const warmMs = sides.map(() => 0);
+    const leastUps = Math.max(WARM_UPS, Math.ceil(rounds / 10));
+    const isWarm = () => round >= leastUps && warmMs.every((ms) => ms >= WARM_UP_MS);
+    while (!isWarm() && round < MOST_WARM_UPS) {
+      await runEach((side, { milliseconds }) => {
+        warmMs[side] += milliseconds;
+      });
     }
   }
+  for (let timed = 0; timed < rounds; timed++) await runEach((side, each) => samples[side].push(each));
   return samples;
 }
 
@@ -67,13 +81,13 @@ async function measure(benchCase: BenchCase, size: Size): Promise<CaseSamples> {
     const prepared = await benchCase.prepare(directory, size);
     const rounds = benchCase.rounds[size];
     const collectFirst = size === "large" && benchCase.collectFirst === true;
-    const warmUps = size === "large" ? Math.max(WARM_UPS, Math.ceil(rounds / 10)) : 0;
+    const warmUp = size === "large";
     // Syncing would make one side pay for bytes that another left to the system, so those runs come last.
     const syncs = (side: Side) => side.name === "tiltyard, fsync";
     const groups = [prepared.sides.filter((side) => !syncs(side)), prepared.sides.filter(syncs)];
     const samples: CaseSamples["samples"][number][] = [];
     for (const sides of groups) {
-      const times = await timeInTurn(sides, { rounds, warmUps, collectFirst });
+      const times = await timeInTurn(sides, { rounds, warmUp, collectFirst });
       for (const [i, { name }] of sides.entries()) {
         const calls = times[i].flatMap((timed) => timed.calls);
         const callMilliseconds = calls.length === 0 ? undefined : calls;

@@ -166,9 +166,9 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /** How many rows, fragments and bytes the version has. */
-  async stats(options?: SignalOptions): Promise<tables.GetTableStatsResponse> {
-    const { signal } = checkedOptions("stats", options, SIGNAL);
-    return this.#namespace.getTableStats({ ...this.#read(), signal });
+  async stats(options?: OptionsOf<tables.GetTableStatsRequest>): Promise<tables.GetTableStatsResponse> {
+    const more = checkedOptions("stats", options, "getTableStats");
+    return this.#namespace.getTableStats({ ...more, ...this.#read() });
   }
 
   // ---------------------------------------------------------------------------------------------- rows
@@ -266,11 +266,11 @@ export class TableHandle<Row extends object = AnyRow> {
   async countRows(
     filter?: string | queries.FilterExpression,
     params?: queries.FilterParameters,
-    options?: SignalOptions,
+    options?: OptionsOf<queries.CountTableRowsRequest, "predicate" | "params">,
   ): Promise<number> {
-    const { signal } = checkedOptions("countRows", options, SIGNAL);
+    const more = checkedOptions("countRows", options, "countTableRows", ["predicate", "params"]);
     refuseOptions("countRows", filter, "filter");
-    return this.#namespace.countTableRows({ ...this.#read(), predicate: filter, params, signal });
+    return this.#namespace.countTableRows({ ...more, ...this.#read(), predicate: filter, params });
   }
 
   /**
@@ -280,7 +280,7 @@ export class TableHandle<Row extends object = AnyRow> {
   async delete(
     predicate: string | queries.FilterExpression,
     params?: queries.FilterParameters,
-    options?: SignalOptions,
+    options?: OptionsOf<rowsOf.DeleteFromTableRequest, "predicate" | "params">,
   ): Promise<rowsOf.DeleteFromTableResponse> {
     const more = checkedOptions("delete", options, "deleteFromTable", ["predicate", "params"]);
     refuseOptions("delete", predicate, "predicate");
@@ -365,9 +365,11 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /** The computed columns, how far each is filled, and which fragments have rows without a value. */
-  async computedColumns(options?: SignalOptions): Promise<readonly schemas.ComputedColumnState[]> {
-    const { signal } = checkedOptions("computedColumns", options, SIGNAL);
-    return (await this.#namespace.describeComputedColumns({ ...this.#read(), signal })).columns;
+  async computedColumns(
+    options?: OptionsOf<schemas.DescribeComputedColumnsRequest>,
+  ): Promise<readonly schemas.ComputedColumnState[]> {
+    const more = checkedOptions("computedColumns", options, "describeComputedColumns");
+    return (await this.#namespace.describeComputedColumns({ ...more, ...this.#read() })).columns;
   }
 
   // ---------------------------------------------------------------------------------------------- metadata

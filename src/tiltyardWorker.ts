@@ -2,6 +2,7 @@
 
 import { GREETING, type Reply, type Task, type TaskOrder } from "./async/workerPool.js";
 import { UnsupportedError } from "./errors.js";
+import { DECODE_PAGE } from "./file/pages/pageDecoding.js";
 import { ENCODE_PAGES } from "./file/writing/pageEncoding.js";
 import { ENCODE_POSTINGS } from "./indexes/text/postingEncoder.js";
 import { ENCODE_VECTORS } from "./indexes/vector/codes/encoders.js";
@@ -14,10 +15,9 @@ import { failureOf } from "./typedErrors.js";
 type AnyTask = Task<any, any>;
 
 const TASKS: ReadonlyMap<string, AnyTask> = new Map(
-  [ENCODE_PAGES, ASSIGN_VECTORS, ENCODE_VECTORS, GROW_GRAPH, ENCODE_POSTINGS].map((task: AnyTask) => [
-    task.name,
-    task,
-  ]),
+  [ENCODE_PAGES, DECODE_PAGE, ASSIGN_VECTORS, ENCODE_VECTORS, GROW_GRAPH, ENCODE_POSTINGS].map(
+    (task: AnyTask) => [task.name, task],
+  ),
 );
 
 answerMessages(GREETING, (message) => {

@@ -34,26 +34,14 @@ const ARROWS: Record<string, readonly string[]> = {
   schema: ["errors", "ident", "nearestName", "bytes", "arrow", "format"],
   expression: ["platform", "errors", "async", "ident", "nearestName", "namespace", "bytes", "arrow"],
   file: ["platform", "errors", "async", "memory", "bytes", "io", "arrow", "format"],
-  rows: [
-    "platform",
-    "errors",
-    "async",
-    "memory",
-    "ident",
-    "bytes",
-    "io",
-    "arrow",
-    "format",
-    "schema",
-    "file",
-  ],
+  rows: ["errors", "async", "memory", "ident", "bytes", "io", "arrow", "schema", "file"],
   // biome-ignore format: one row, one line
   indexes: ["platform", "errors", "async", "bytes", "io", "arrow", "format", "schema", "file", "rows"],
   table: ["platform", "errors", "async", "bytes", "io", "arrow", "format", "schema", "file"],
   // biome-ignore format: one row, one line
   query: ["errors", "async", "memory", "ident", "nearestName", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table"],
   // biome-ignore format: one row, one line
-  write: ["platform", "errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table", "query"],
+  write: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table", "query"],
   // biome-ignore format: one row, one line
   catalog: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "rows", "table", "query", "write"],
   jobs: ["platform", "errors", "typedErrors", "async", "ident", "namespace", "io", "table"],
@@ -374,6 +362,18 @@ describe("architecture", () => {
     expect(forbidden).toEqual([]);
   });
 
+  it("has no arrow that nothing goes along", () => {
+    const used = new Set(
+      files.flatMap(({ path, imports }) =>
+        imports.map(({ target }) => `${partOf(path)} -> ${target === null ? "" : partOf(target)}`),
+      ),
+    );
+    const idle = Object.entries(ARROWS).flatMap(([part, others]) =>
+      others.map((other) => `${part} -> ${other}`).filter((arrow) => !used.has(arrow)),
+    );
+    expect(idle).toEqual([]);
+  });
+
   it("keeps requests and responses free of code, and takes only the type of the class into its handle", () => {
     const values = files.flatMap(({ path, imports }) =>
       imports.filter(({ typeOnly }) => !typeOnly).map(({ specifier }) => `${path} -> ${specifier}`),
@@ -413,6 +413,20 @@ describe("architecture", () => {
     const inParts = new Set(files.map(({ path }) => folderOf(path)).filter((folder) => folder.includes("/")));
     expect([...inParts].filter((folder) => !named.has(folder)).sort()).toEqual([]);
     expect([...named].filter((folder) => !inParts.has(folder)).sort()).toEqual([]);
+  });
+
+  it("shows the folders of a part in an order in which none imports one that follows it", () => {
+    const readme = readFileSync(join(SOURCE_ROOT, "README.md"), "utf8");
+    const order = [...readme.matchAll(/^ {2}([\w/]+)\/ /gm)].map(([, folder]) => folder);
+    const upward = files.flatMap(({ path, imports }) =>
+      imports
+        .map(({ target }) => target ?? "")
+        .filter((target) => partOf(target) === partOf(path))
+        .filter((target) => order.includes(folderOf(target)) && order.includes(folderOf(path)))
+        .filter((target) => order.indexOf(folderOf(target)) > order.indexOf(folderOf(path)))
+        .map((target) => `${path} -> ${target}`),
+    );
+    expect(upward).toEqual([]);
   });
 
   it("keeps operations apart from one another", () => {

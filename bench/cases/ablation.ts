@@ -14,6 +14,7 @@ import { compareKernels } from "../../src/expression/kernels/compareKernel.js";
 import { textKernelUse } from "../../src/expression/kernels/textKernel.js";
 import { bitPackers, bitUnpackers } from "../../src/file/compression/bitpack.js";
 import { fsstDecoder } from "../../src/file/compression/fsstDecodeKernel.js";
+import { fsstEncoder } from "../../src/file/compression/fsstEncodeKernel.js";
 import { type CallRoute, lockCalls, shortCalls } from "../../src/io/disk/callRoute.js";
 import type { BenchCase, PreparedCase, Side, Size } from "../case.js";
 import { byteLength, type ColumnName, makeRows } from "../data.js";
@@ -337,6 +338,13 @@ const ABLATIONS: readonly Ablation[] = [
     collectFirst: true,
     setOn: kernels(fsstDecoder),
     prepare: scan(strings),
+  },
+  {
+    name: "FSST encoding kernel: write of 1,000,000 strings",
+    rounds: seldom,
+    collectFirst: true,
+    setOn: kernels(fsstEncoder),
+    prepare: write(strings),
   },
   {
     name: "unpacking kernels: scan of 5,000,000 integers below 1,000",

@@ -45,7 +45,7 @@ function branchCase(name: string, sideOf: (branches: Branches) => Omit<Side, "na
   return {
     area: "catalog",
     name: `${name}, ${FRAGMENTS} fragments`,
-    rounds: { small: 2, large: 60 },
+    rounds: { small: 2, large: 200 },
     async prepare(directory, size): Promise<PreparedCase> {
       const template = join(directory, "template");
       const ns = openTiltyard(template);

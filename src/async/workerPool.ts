@@ -45,6 +45,11 @@ export interface WorkerPoolOptions {
 }
 
 const IDLE_MS = 5000;
+/**
+ * Bytes that are worked on in line before a thread is started for more: until its code is compiled, it costs about 0.2 s of
+ * processor time, in which texts of so many bytes are encoded in line.
+ */
+const IN_LINE_BYTES_BEFORE_START = 32 * 1024 * 1024;
 
 interface Job {
   readonly order: TaskOrder;
@@ -69,6 +74,8 @@ export class WorkerPool {
   readonly #waiting: Job[] = [];
   /** Whether threads can be started; found out by the first. */
   #canStart = true;
+  /** Bytes that were worked on in line since there was no thread. */
+  #inLineBytes = 0;
 
   constructor({ size, idleMs = IDLE_MS, errorOf }: WorkerPoolOptions) {
     this.#size = size;
@@ -84,6 +91,18 @@ export class WorkerPool {
   /** Threads there are at the moment. */
   get threadCount(): number {
     return this.#members.size;
+  }
+
+  /**
+   * Whether a thread pays for a task among many: where none runs, only once as many bytes were asked about as to make up for
+   * its start.
+   * @param byteCount of the input
+   */
+  isWorth(byteCount: number): boolean {
+    if (this.size === 0) return false;
+    if (this.#members.size > 0) return true;
+    this.#inLineBytes += byteCount;
+    return this.#inLineBytes >= IN_LINE_BYTES_BEFORE_START;
   }
 
   /** Does a task. Rejects with what it throws; with an error of this thread where the other one dies. */
@@ -204,6 +223,7 @@ export class WorkerPool {
     member.idle = null;
     member.job = null;
     this.#members.delete(member);
+    if (this.#members.size === 0) this.#inLineBytes = 0;
     member.thread.end();
   }
 

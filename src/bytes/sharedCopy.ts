@@ -3,7 +3,7 @@
  * copy.
  */
 
-import { isUint8Array, tagOf } from "./tag.js";
+import { isUint8Array, tagOf } from "./anyRealm.js";
 
 type View = Exclude<ArrayBufferView, DataView> & { readonly length: number };
 type ViewConstructor = new (buffer: SharedArrayBuffer, byteOffset: number, length: number) => View;

@@ -155,6 +155,8 @@ export const equal = binary(0x46);
 /** Of unsigned numbers. */
 export const below = binary(0x49);
 /** Of unsigned numbers. */
+export const above = binary(0x4b);
+/** Of unsigned numbers. */
 export const atMost = binary(0x4d);
 /** Of unsigned numbers. */
 export const atLeast = binary(0x4f);
@@ -169,10 +171,19 @@ export const rotateLeft = binary(0x77);
 export const trailingZeros = (value: Code): Code => [value, 0x68];
 export const shiftLeft = binary(0x74);
 export const shiftRight = binary(0x76);
+/** One of two values, of which both are computed. */
+export const select = (one: Code, other: Code, condition: Code): Code => [one, other, condition, 0x1b];
+
+/** Of numbers of 64 bits, which only loads make. */
+export const and64 = binary(0x83);
+export const xor64 = binary(0x85);
+/** Whether a number of 64 bits is 0. */
+export const isZero64 = (value: Code): Code => [value, 0x50];
 
 /** Loads and stores take any address and add `offset` to it. */
 export const load = (address: Code, offset = 0): Code => [address, 0x28, 0, unsigned(offset)];
 export const load8 = (address: Code, offset = 0): Code => [address, 0x2d, 0, unsigned(offset)];
+export const load16 = (address: Code, offset = 0): Code => [address, 0x2f, 0, unsigned(offset)];
 export const load64 = (address: Code, offset = 0): Code => [address, 0x29, 0, unsigned(offset)];
 export const store = (address: Code, value: Code, offset = 0): Code => [
   address,
@@ -184,6 +195,11 @@ export const store = (address: Code, value: Code, offset = 0): Code => [
 export const store8 = (address: Code, value: Code): Code => [address, value, 0x3a, 0, 0];
 export const store16 = (address: Code, value: Code): Code => [address, value, 0x3b, 0, 0];
 export const store64 = (address: Code, value: Code): Code => [address, value, 0x37, 0, 0];
+
+/** One of two numbers, without a jump. */
+export const eitherNumber = (one: Code, other: Code, condition: Code): Code => [one, other, condition, 0x1b];
+/** Bytes from one address to another; both stretches may overlap. */
+export const copyBytes = (to: Code, from: Code, length: Code): Code => [to, from, length, 0xfc, 0x0a, 0, 0];
 
 /** Byte by byte, of unsigned ones: all ones where that of `left` is below that of `right`, else 0. */
 export const bytesBelow = (left: Code, right: Code): Code => [left, right, vector(0x26)];
@@ -219,6 +235,8 @@ export const vectorLoadHalf = (address: Code, offset = 0): Code => [
   0,
   unsigned(offset),
 ];
+/** 8 bytes as 8 words of 16 bits. */
+export const loadWidened = (address: Code, offset = 0): Code => [address, vector(0x02), 0, unsigned(offset)];
 /** @param bytes 16 of them */
 export const vectorConstant = (bytes: readonly number[]): Code => [vector(0x0c), bytes];
 /** Of 4 words of 32 bits. */
@@ -316,12 +334,7 @@ export const vectorOfAddresses = (addresses: readonly [Code, Code, Code, Code], 
 export const floatsAtLeast = (left: Code, right: Code): Code => [left, right, vector(0x46)];
 /** The low 4 words of 16 bits as 4 of 32 bits. */
 export const widenWords = (value: Code): Code => [value, vector(0xa9)];
-/** Half of 16 bytes as 8 words of 16 bits. */
-export const widenBytes = (half: "low" | "high", value: Code): Code => [
-  value,
-  vector(half === "low" ? 0x89 : 0x8a),
-];
-/** The same of signed bytes. */
+/** Half of 16 signed bytes as 8 words of 16 bits. */
 export const widenSignedBytes = (half: "low" | "high", value: Code): Code => [
   value,
   vector(half === "low" ? 0x87 : 0x88),
@@ -348,6 +361,8 @@ export const vectorOfFloat32 = (value: Code): Code => [value, vector(0x13)];
 export const divideFloat32 = binary(0x95);
 export const float32 = (value: number): Code => [0x43, [...new Uint8Array(Float32Array.of(value).buffer)]];
 export const loadFloat32 = (address: Code, offset = 0): Code => [address, 0x2a, 0, unsigned(offset)];
+/** The bits of a float of 32 bits. */
+export const bitsOfFloat32 = (value: Code): Code => [value, 0xbc];
 export const storeFloat32 = (address: Code, value: Code, offset = 0): Code => [
   address,
   value,

@@ -5,7 +5,7 @@
 
 import type { Column } from "../arrow/columns/column.js";
 import { goThrough, type Steps } from "../async/eventLoop.js";
-import { isUint8Array } from "../bytes/tag.js";
+import { isUint8Array } from "../bytes/anyRealm.js";
 import { InvalidInputError, UnsupportedError } from "../errors.js";
 import type { FilterParameters } from "../namespace/queries.js";
 import { Binder } from "./bind/bind.js";

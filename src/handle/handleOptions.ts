@@ -4,6 +4,7 @@ import { InvalidInputError } from "../errors.js";
 import type * as queries from "../namespace/queries.js";
 import type { RequestBase, TableRequest } from "../namespace/request.js";
 import type { FullTextQuery } from "../namespace/textQueries.js";
+import type { WithProgress } from "../namespace/upkeep.js";
 import { isObject, shortly, unknownMember } from "../optionMembers.js";
 import { type Requests, requestMembers } from "../requestMembers.js";
 import type { ScanOptions } from "./scan.js";
@@ -25,7 +26,7 @@ export interface SignalOptions {
 }
 
 /** Which rows to update, and how. */
-export interface UpdateOptions extends SignalOptions {
+export interface UpdateOptions extends SignalOptions, WithProgress {
   /** Selects the rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all. */
   readonly where?: string | queries.FilterExpression | undefined;
   /** Values by the names of top-level columns. */

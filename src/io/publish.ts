@@ -157,9 +157,16 @@ export async function replaceFile(
  */
 export type UniqueNames = (directoryName: string) => boolean | undefined;
 
+/** The lease that a removal goes by: a lock's, or another that has no `hold`. */
+export type RemovalLease = Pick<LockLease, "confirm" | "hold">;
+
+/** How many entries this thread has moved into holds: a number of its own for each. */
+let movedCount = 0;
+
 /**
  * Moves files and directories that are to go together out of sight, one after the other, and then removes them. Each
- * move fails once the lease is lost, because its target lies in a temporary directory, which `fenceOff` removes.
+ * move fails once the lease is lost, because its target is gone: the lock's own entry or, for a lease without one, a
+ * temporary directory, which `fenceOff` removes.
  *
  * A directory that can't be moved is emptied where it is. Its files are moved out one by one, except those with unique
  * names: a process that removes such a file late, after it lost the lease, cannot hit a successor's file. These are the
@@ -167,15 +174,17 @@ export type UniqueNames = (directoryName: string) => boolean | undefined;
  */
 export class Removal {
   readonly #disk: Disk;
-  readonly #lease: Pick<LockLease, "confirm">;
+  readonly #lease: RemovalLease;
   readonly #within: string;
+  /** The temporary directory, for moves that can't go into the lock's entry. */
   readonly #directory: string;
   readonly #isUnique: UniqueNames;
+  /** What was moved into the lock's entry. */
+  readonly #held: string[] = [];
   #isMade = false;
-  #count = 0;
 
   /**
-   * @param parent a directory that `fenceOff` is called with when the lock is taken over; it is made
+   * @param parent a directory that `fenceOff` is called with when the lock is taken over; it is made where it is needed
    * @param within a directory above it that is there
    * @param isUnique default: no names are unique
    */
@@ -183,7 +192,7 @@ export class Removal {
     disk: Disk,
     parent: string,
     within: string,
-    lease: Pick<LockLease, "confirm">,
+    lease: RemovalLease,
     isUnique: UniqueNames = () => undefined,
   ) {
     this.#disk = disk;
@@ -213,15 +222,28 @@ export class Removal {
    * @throws the error of {@link isUnmovable} for such a directory
    */
   async move(entryPath: string): Promise<boolean> {
+    const { hold } = this.#lease;
+    if (hold !== undefined && !this.#isMade) {
+      const isMoved = await this.#moveInto(hold, entryPath, this.#held);
+      if (isMoved !== null) return isMoved;
+    }
     if (!this.#isMade) await this.#disk.makeDirectory(this.#directory, this.#within);
     this.#isMade = true;
     await this.#lease.confirm();
+    return (await this.#moveInto(this.#directory, entryPath)) ?? false;
+  }
+
+  /** @returns false where there is no entry, null where `directory` is none */
+  async #moveInto(directory: string, entryPath: string, moved?: string[]): Promise<boolean | null> {
+    const target = path.join(directory, String(movedCount++));
     try {
-      await this.#disk.rename(entryPath, path.join(this.#directory, String(this.#count++)));
+      await this.#disk.rename(entryPath, target);
+      moved?.push(target);
       return true;
     } catch (error) {
+      if (codeOf(error) === "ENOTDIR" && (await this.#disk.stat(directory))?.kind === "file") return null;
       if (codeOf(error) !== "ENOENT") throw error;
-      if ((await this.#disk.stat(this.#directory)) !== null) return false;
+      if ((await this.#disk.stat(directory)) !== null) return false;
       throw new OverruledError(entryPath, { cause: error });
     }
   }
@@ -255,6 +277,7 @@ export class Removal {
    * garbage.
    */
   async finish(): Promise<void> {
+    for (const target of this.#held) await this.#disk.removeTree(target).catch(() => undefined);
     if (!this.#isMade) return;
     await this.#disk.removeTree(this.#directory).catch(() => undefined);
     await this.#disk.removeEmptyDirectory(path.dirname(this.#directory)).catch(() => false);
@@ -273,7 +296,7 @@ export async function removeLeased(
   filePath: string,
   parent: string,
   within: string,
-  lease: Pick<LockLease, "confirm">,
+  lease: RemovalLease,
 ): Promise<void> {
   const removal = new Removal(disk, parent, within, lease);
   try {

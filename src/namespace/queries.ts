@@ -5,6 +5,7 @@ import type { MemoryShare } from "../memory.js";
 import type { DistanceType } from "./indexes.js";
 import type { AnyCase, TableRequest } from "./request.js";
 import type { FullTextQuery } from "./textQueries.js";
+import type { WithProgress } from "./upkeep.js";
 
 /**
  * Which columns a query returns: a list of them, or an object with a name for each.
@@ -294,7 +295,7 @@ export interface LazyBlob {
 }
 
 /** Which rows of a table to count. */
-export interface CountTableRowsRequest extends TableRequest {
+export interface CountTableRowsRequest extends TableRequest, WithProgress {
   /** Selects the rows to count: SQL text, or an expression. Default: all. */
   readonly predicate?: string | FilterExpression | undefined;
   /** Values of the parameters of the predicate: `$name` in its text. */

@@ -207,7 +207,7 @@ export interface AlterTableBackfillColumnsResponse {
 }
 
 /** Which version to look at. */
-export interface DescribeComputedColumnsRequest extends TableRequest {
+export interface DescribeComputedColumnsRequest extends TableRequest, WithProgress {
   /** The branch; absent: main. */
   readonly branch?: string | undefined;
   /** The version to read; absent: the latest. */

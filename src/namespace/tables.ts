@@ -248,7 +248,7 @@ export interface ListTablesResponse {
 }
 
 /** Which version to count. */
-export interface GetTableStatsRequest extends TableRequest {
+export interface GetTableStatsRequest extends TableRequest, WithProgress {
   /** The branch; absent: main. */
   readonly branch?: string | undefined;
   /** The version to read; absent: the latest. */

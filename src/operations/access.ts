@@ -27,7 +27,7 @@ const ASKED_MEMBERS = ["branch", "name", "location"] as const;
 const OF_NAMED_BRANCH: ReadonlySet<string> = new Set(["createTableBranch", "deleteTableBranch"]);
 
 /**
- * Pins the members of a request that are authorised to their values on arrival; all other members are read later.
+ * Pins the members of a request that are authorised to their values on arrival.
  * @param request unchecked
  * @param id of the request, checked
  */
@@ -40,15 +40,25 @@ export function pinRequest<Request extends RequestBase>(
   for (const member of ASKED_MEMBERS) {
     if (member in request) members[member] = (request as Readonly<Record<string, unknown>>)[member];
   }
-  const pins = Object.entries(members).map(([member, value]) => [member, { value, enumerable: true }]);
   const { branch, name, location } = members as Readonly<Record<string, string | undefined>>;
   return {
-    pinned: Object.create(request, Object.fromEntries(pins)),
+    pinned: withMembers(request, members),
     details: {
       branch: OF_NAMED_BRANCH.has(operation) ? name : branch,
       ...(operation === "registerTable" && { location }),
     },
   };
+}
+
+/** The request with other values for some of its members. */
+function withMembers<Request extends RequestBase>(
+  request: Request,
+  members: Readonly<Record<string, unknown>>,
+): Request {
+  if (Object.getPrototypeOf(request) === Object.prototype) return { ...request, ...members };
+  // What an object of a class hands out by getters stays its own affair.
+  const pins = Object.entries(members).map(([member, value]) => [member, { value, enumerable: true }]);
+  return Object.create(request, Object.fromEntries(pins));
 }
 
 /** Asks whether a caller may do something. */

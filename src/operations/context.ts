@@ -37,6 +37,7 @@ import type { CachedIndex } from "../query/indexes/tableIndexes.js";
 import { SharedReadAhead } from "../rows/readAhead.js";
 import { cleanUpAfterCommit } from "../table/cleanup/autoCleanup.js";
 import { LatestVersions } from "../table/versions/latestVersion.js";
+import type { SeenFiles } from "../table/versions/manifest.js";
 import { ManifestCache } from "../table/versions/manifestCache.js";
 import type { NamingScheme } from "../table/versions/paths.js";
 import { fenceOffTable } from "../table/versions/tableLock.js";
@@ -92,8 +93,10 @@ export interface OperationContext extends CatalogEnvironment {
    * Metadata of a data file that a manifest names. Data files never change once written; if one changes all the same
    * (damage, another file copied over it), its identity reveals that and it is read again.
    * @param isScanned most of the file is going to be read
+   * @param version that names it: for single rows, which are not checked against checksums either, a file is looked at once
+   * for each version
    */
-  openDataFile(path: string, isScanned?: boolean): Promise<DataFileMetadata>;
+  openDataFile(path: string, isScanned?: boolean, version?: SeenFiles): Promise<DataFileMetadata>;
   /** As `openDataFile`, for a file that is read only this once and must not displace others from the cache. */
   openDataFileOnce(path: string, isScanned?: boolean): Promise<DataFileMetadata>;
   close(): Promise<void>;
@@ -121,11 +124,15 @@ export function openContext(options: ContextOptions): OperationContext {
   const scratch = new ScratchMemory(SCRATCH_BYTES);
   const sketches = new SketchStore(options.vectorCacheBytes ?? SKETCH_BYTES);
   /** From the cache, if the file is unchanged. */
-  const knownDataFile = async (path: string): Promise<DataFileMetadata | null> => {
+  const knownDataFile = async (path: string, version?: SeenFiles): Promise<DataFileMetadata | null> => {
     const known = dataFiles.peek(path);
     if (known === undefined) return null;
+    if (version?.hasSeen(known) === true) return known;
     const stat = await disk.stat(path);
-    if (stat?.identity === known.identity) return known;
+    if (stat?.identity === known.identity) {
+      version?.see(known);
+      return known;
+    }
     dataFiles.delete(path);
     return null;
   };
@@ -171,8 +178,8 @@ export function openContext(options: ContextOptions): OperationContext {
     versionsIn: new SettledDirectories(disk, (path) => hasVersionsIn(disk, path)),
     newTableVersion: options.dataStorageVersion ?? "2.2",
     newTableNaming: options.manifestNaming ?? "V2",
-    async openDataFile(path, isScanned) {
-      const known = await knownDataFile(path);
+    async openDataFile(path, isScanned, version) {
+      const known = await knownDataFile(path, isScanned === true ? undefined : version);
       if (known !== null) return known;
       let own: DataFileMetadata | null = null;
       const shared = await dataFiles.get(path, async () => {
@@ -180,6 +187,7 @@ export function openContext(options: ContextOptions): OperationContext {
         const value = shareable(own);
         return { value, weight: value.memoryWeight };
       });
+      version?.see(shared);
       // Content that is too large for the cache is still there for the caller that read it.
       return shared.content === null ? (own ?? shared) : shared;
     },

@@ -34,10 +34,39 @@ export function longWorkOptions(request: LongWork): LongWork {
 /** Tells how far work is. */
 export type TellProgress = (done: number, total?: number) => void;
 
-/** What tells the caller of a request how far the work is, in rows; undefined where it does not ask. */
-export function rowProgress(request: WithProgress): TellProgress | undefined {
+/** What tells the caller of a request how far the work is; undefined where it does not ask. */
+export function progressIn(unit: JobUnit, request: WithProgress): TellProgress | undefined {
   const onProgress = optionalCallback(request.onProgress, "onProgress");
-  return onProgress && teller(onProgress, "rows");
+  return onProgress && teller(onProgress, unit);
+}
+
+/** The same, in rows. */
+export const rowProgress = (request: WithProgress): TellProgress | undefined => progressIn("rows", request);
+
+/** Tells the caller of a request of rows as they are looked at. */
+export class SeenRows {
+  readonly #tell: TellProgress | undefined;
+  readonly #total: number;
+  #done = 0;
+
+  /** @param tell undefined where the caller does not ask */
+  constructor(tell: TellProgress | undefined, total: number) {
+    this.#tell = tell;
+    this.#total = total;
+    tell?.(0, total);
+  }
+
+  /** Some more rows were looked at; the number may be a fraction. */
+  readonly add = (rowCount: number): void => {
+    this.#done = Math.min(this.#done + rowCount, this.#total);
+    this.#tell?.(Math.floor(this.#done), this.#total);
+  };
+
+  /** The first `done` rows are done with, whether they were looked at or not. */
+  reach(done: number): void {
+    this.#done = done;
+    this.#tell?.(done, this.#total);
+  }
 }
 
 const teller =

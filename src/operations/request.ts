@@ -6,7 +6,7 @@
 import type { Schema } from "apache-arrow";
 import type { InputBounds } from "../arrow/exchange/input.js";
 import { adoptSchema, type ForeignSchema } from "../arrow/types/foreignTypes.js";
-import { tagOf } from "../bytes/tag.js";
+import { tagOf } from "../bytes/anyRealm.js";
 import { InvalidInputError } from "../errors.js";
 import { isWellFormed, parseIdentifier } from "../ident.js";
 import { shortly } from "../optionMembers.js";

@@ -9,8 +9,10 @@ import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { isNested } from "../arrow/columns/spine.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { breathe } from "../async/eventLoop.js";
+import type { WorkerPool } from "../async/workerPool.js";
 import type { DataPage } from "../file/container/reader.js";
 import { decodePage } from "../file/pages/decodePage.js";
+import { decodeInThread } from "../file/pages/pageDecoding.js";
 import type { EncodedRows } from "../file/pages/pageRows.js";
 import { PageWindows, type ReusedMemory } from "../file/pages/pageWindows.js";
 import type { MemoryShare } from "../memory.js";
@@ -47,6 +49,12 @@ export interface LeafPage {
   readonly rows: EncodedRows;
 }
 
+/** A page that waits for its turn. */
+interface WaitingPage extends LeafPage {
+  /** Its values, where a thread decodes them; null where none does, undefined where none was asked. */
+  decoding: Promise<Column> | null | undefined;
+}
+
 /** Rows as the outputs of a plan; blobs are descriptors. */
 export interface AssembledRows {
   readonly columns: readonly Column[];
@@ -69,7 +77,9 @@ export class BatchAssembler {
   readonly #plan: LeafPlan;
   readonly #bounds: BatchBounds;
   readonly #returned: readonly number[];
-  readonly #queues: LeafPage[][];
+  readonly #queues: WaitingPage[][];
+  /** Threads that decode pages ahead of their turn; absent where they are decoded in line. */
+  readonly #pool: WorkerPool | undefined;
   readonly #current: (CurrentPage | null)[];
   /** How often each leaf is returned. */
   readonly #copies: readonly number[];
@@ -84,8 +94,10 @@ export class BatchAssembler {
     span: RowSpan,
     bounds: BatchBounds,
     memory: readonly ReusedMemory[] | null = null,
+    pool?: WorkerPool,
   ) {
     this.#memory = memory;
+    this.#pool = memory === null && bounds.keepsDictionaries === undefined ? pool : undefined;
     this.span = span;
     this.#plan = plan;
     this.#bounds = bounds;
@@ -107,7 +119,23 @@ export class BatchAssembler {
 
   /** Adds a page, the next of its leaf. */
   add(page: LeafPage): void {
-    this.#queues[page.leaf].push(page);
+    this.#queues[page.leaf].push({ ...page, decoding: undefined });
+  }
+
+  /** Has threads decode the pages that come next: as many as there are threads, and one that waits for them. */
+  #decodeAhead(pool: WorkerPool): void {
+    const most = pool.size + 1;
+    let count = 0;
+    for (const queue of this.#queues) for (const { decoding } of queue) if (decoding != null) count++;
+    for (let place = 0; place < most; place++) {
+      for (const queue of this.#queues) {
+        const page = queue[place];
+        if (count === most || page === undefined) continue;
+        if (page.decoding !== undefined) continue;
+        page.decoding = decodeInThread(pool, this.#plan.leaves[page.leaf].layout, page.rows);
+        if (page.decoding !== null) count++;
+      }
+    }
   }
 
   /** The next batch, which may have no rows. Its pages must be current. */
@@ -137,6 +165,7 @@ export class BatchAssembler {
   async advance(memory: MemoryShare | undefined): Promise<boolean> {
     if (this.#row >= this.span.end) return false;
     await breathe();
+    if (this.#pool !== undefined && memory === undefined) this.#decodeAhead(this.#pool);
     const held = new HeldBlocks(memory && this.#currentColumns());
     for (let index = 0; index < this.#queues.length; index++) {
       if (this.span.stored[index] === null) continue;
@@ -152,7 +181,8 @@ export class BatchAssembler {
         if (room !== undefined) await room;
       }
       if (memory === undefined && this.#open(next)) continue;
-      const column = this.#decode(next, memory === undefined);
+      const decoded = next.decoding == null ? this.#decode(next, memory === undefined) : await next.decoding;
+      const column = this.#makeCurrent(next, decoded);
       if (memory === undefined) continue;
       held.add(column);
       memory.note(PAGES, held.bytes);
@@ -180,20 +210,19 @@ export class BatchAssembler {
   }
 
   /** @param isLazy whether values may wait until they are looked at, where the bytes that they are made of last as long */
-  #decode(
-    { leaf, page, rows: { rows, rowCount, layout, buffers, origin } }: LeafPage,
-    isLazy: boolean,
-  ): Column {
-    const rowStart = page.rowStart + rows.starts[0];
+  #decode({ leaf, rows: { rowCount, layout, buffers, origin } }: LeafPage, isLazy: boolean): Column {
     const own = this.#plan.leaves[leaf];
-    const keepsDictionary = this.#keepsDictionary(leaf);
     const reused = isLazy && this.#bounds.batchBytes === undefined ? this.#memory?.[leaf] : undefined;
     reused?.begin();
-    const column = decodePage(own.layout, layout, rowCount, buffers, origin, {
-      keepsDictionary,
+    return decodePage(own.layout, layout, rowCount, buffers, origin, {
+      keepsDictionary: this.#keepsDictionary(leaf),
       isTransient: this.#memory !== null,
       ...(reused && { allocate: (byteLength) => reused.take(byteLength) }),
     });
+  }
+
+  #makeCurrent({ leaf, page, rows: { rows, rowCount } }: LeafPage, column: Column): Column {
+    const rowStart = page.rowStart + rows.starts[0];
     const rowBytes = this.#bounds.batchBytes === undefined ? 0 : columnBytes(column) / rowCount;
     this.#current[leaf] = { rowStart, rowEnd: rowStart + rowCount, values: column, rowBytes };
     return column;

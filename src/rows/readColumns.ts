@@ -89,7 +89,8 @@ export async function* readColumns<Span extends RowSpan>(
   let lent: LentPages[] = [];
   try {
     for await (const { span, tasks, rows, lentMemory } of groups) {
-      if (assembler?.span !== span) assembler = new BatchAssembler(plan, span, options, reused);
+      if (assembler?.span !== span)
+        assembler = new BatchAssembler(plan, span, options, reused, source.workers);
       const { row } = assembler;
       lent = lent.filter((pages) => !giveBack(source, pages, span, row));
       if (lentMemory.length > 0) lent.push({ span, rowEnd: endOf(tasks), memory: lentMemory });

@@ -8,6 +8,7 @@ import type { Schema } from "apache-arrow";
 import { countedInput } from "../arrow/exchange/countedInput.js";
 import { type ArrowInput, type InputBounds, openInput } from "../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../arrow/types/logicalTypes.js";
+import type { WorkerPool } from "../async/workerPool.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
 import { isFileVersion, unsupportedFileVersion } from "../file/container/container.js";
 import type { FileVersion } from "../file/container/page.js";
@@ -68,6 +69,8 @@ export interface InsertOptions {
   readonly schema?: Schema;
   /** Told how many rows were written so far. */
   readonly onRows?: (rowCount: number) => void;
+  /** Threads that encode pages. Default: pages are encoded in line. */
+  readonly pool?: WorkerPool;
   readonly signal?: AbortSignal;
 }
 
@@ -113,6 +116,7 @@ export async function insertRows(
       base: base?.file.manifest,
       maxDecodedBytes: options.bounds?.maxBatchBytes,
       memory: options.bounds?.memory,
+      pool: options.pool,
       signal: options.signal,
     });
     inserted = await commitRows(at, anchor, plan, rows, input, options);

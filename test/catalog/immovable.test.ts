@@ -272,14 +272,14 @@ describe("where the disk fails", () => {
     const root = await prepared();
     const disk = new ImmovableDisk();
     disk.code = "EIO";
-    const removeTree = disk.removeTree.bind(disk);
-    disk.removeTree = async (path) => {
+    const { removeTree, removeEmptyDirectory } = disk;
+    disk.removeTree = disk.removeEmptyDirectory = async (path) => {
       throw Object.assign(new Error(`EIO: ${path}`), { code: "EIO" });
     };
     await using ns = open(root, disk);
     await run(ns);
     expect(await tableIn(root)).toHaveLength(1);
-    disk.removeTree = removeTree;
+    Object.assign(disk, { removeTree, removeEmptyDirectory });
     await ns.cleanupTable({ id: ["kept"] });
     expect(await tableIn(root)).toEqual([]);
     expect((await left(root)).filter((name) => name.startsWith(".t"))).toEqual([]);

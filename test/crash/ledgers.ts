@@ -28,7 +28,13 @@ export class Possible<State> {
     return first.filter((each) => others.every((other) => other.includes(each)));
   }
 
-  begin(change: (state: State) => State): Entry {
+  /** What holds of it in any of its states. */
+  possibly<T>(of: (state: State) => T): T[] {
+    return this.#states.map(of);
+  }
+
+  /** @param halfway what is there between the steps of a change that takes several */
+  begin(change: (state: State) => State, halfway?: (state: State) => State): Entry {
     const before = this.#states;
     let ended: number | undefined;
     return {
@@ -39,7 +45,7 @@ export class Possible<State> {
         this.#ended++;
       },
       lose: () => {
-        this.#states = [...before, ...before.map(change)];
+        this.#states = [...before, ...before.map(change), ...(halfway ? before.map(halfway) : [])];
         ended = ++this.#ended;
       },
     };

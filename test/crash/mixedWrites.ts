@@ -6,12 +6,18 @@
  *               appends as well; rows of n$t keep their ids
  *   h           all append and restore; every version stays; tags and a branch of each writer's own
  *   own<w>      made, replaced, declared and dropped by one writer at a time; n$own<w> the same in a child namespace
+ *   seq<w>      of one writer at a time: sequences of all changes of rows and columns; n$seq<w> the same, whose rows keep
+ *               their ids
  *   b, n$b      only batches make versions, of both at once; with them tables n$x<w>-… come and go
  */
 
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import fc from "fast-check";
 import type { DirectoryNamespace } from "tiltyard";
 import { expect } from "vitest";
+import { bytesOf, rowChanges } from "../model/changes.js";
+import { type Content, Model, outcomeOf } from "../model/model.js";
+import { contentAt } from "../model/observed.js";
 import type { Drawing } from "../support/drawing.js";
 import type { EngineStep } from "../support/engineWorker.js";
 import { stageDoubled } from "../support/stageVersion.js";
@@ -54,6 +60,8 @@ interface Own {
   readonly branches: Possible<Readonly<Record<string, BranchState>>>;
   /** Names of tables in n. */
   readonly declared: Possible<readonly string[]>;
+  /** Of the root, and of n. */
+  readonly sequences: readonly Possible<Model>[];
 }
 
 /** A batch whose process was killed. */
@@ -79,11 +87,12 @@ export class MixedWrites {
 
   constructor(writers: number, drawing: Drawing) {
     this.#drawing = drawing;
-    this.#own = Array.from({ length: writers }, () => ({
+    this.#own = Array.from({ length: writers }, (_, writer) => ({
       tables: [new Possible<OwnState>("absent"), new Possible<OwnState>("absent")],
       tags: new Possible({}),
       branches: new Possible<Readonly<Record<string, BranchState>>>({}),
       declared: new Possible<readonly string[]>([]),
+      sequences: [false, true].map((isChild) => new Possible(modelOf(sequenceId(writer, isChild)))),
     }));
   }
 
@@ -98,6 +107,12 @@ export class MixedWrites {
       this.#batchedRoots.push(location);
     }
     this.#batched.add(1);
+    for (const writer of this.#own.keys()) {
+      for (const isChild of [false, true]) {
+        const id = sequenceId(writer, isChild);
+        await ns.createTable({ id, stableRowIds: isChild }, rowsOf(...SEQUENCE_ROWS));
+      }
+    }
   }
 
   /** A value that was never written. */
@@ -111,7 +126,7 @@ export class MixedWrites {
   }
 
   /** Number of kinds of writes. */
-  static readonly kinds = 14;
+  static readonly kinds = 16;
 
   write(writer: number, kind: number): Write | Promise<Write> {
     switch (kind % MixedWrites.kinds) {
@@ -139,6 +154,9 @@ export class MixedWrites {
         return this.#changeRows(this.#drawing.of(["t", "n$t"]));
       case 12:
         return this.#merge(this.#drawing.of(["t", "n$t"]));
+      case 13:
+      case 14:
+        return this.#changeSequence(writer, kind % 2 === 0);
       default:
         return this.#batch(writer);
     }
@@ -338,6 +356,22 @@ export class MixedWrites {
     };
   }
 
+  /** The next change of a sequence. Which is drawn, and what comes of it, is the model's. */
+  #changeSequence(writer: number, isChild: boolean): Write {
+    const table = this.#own[writer].sequences[Number(isChild)];
+    const arbitrary = rowChanges(sequenceId(writer, isChild), "main");
+    const [change] = fc.sample(arbitrary, { numRuns: 1, seed: this.#drawing.number(2 ** 30) });
+    const [{ method, request, rows }] = change.calls;
+    const { halfway } = change;
+    return {
+      name: change.name,
+      step: [method, request, rows && bytesOf(rows)],
+      entry: table.begin(changed(change.model), halfway && changed(halfway)),
+      refusals: table.possibly((model) => outcomeOf(() => change.model(model.copy()))),
+      next: () => this.#changeSequence(writer, isChild),
+    };
+  }
+
   /** A version of each of two tables, a table that comes and, with luck, one that goes. */
   async #batch(writer: number): Promise<Write> {
     const version = ++this.#lastBatch;
@@ -426,6 +460,13 @@ export class MixedWrites {
         const id = ownId(writer, isChild);
         const seen = await this.#ownState(ns, id);
         own.tables[Number(isChild)].settle(seen, (state) => state, `${where}: ${id.join("$")}`);
+        const sequence = sequenceId(writer, isChild);
+        const version = await ns.table(sequence).version();
+        own.sequences[Number(isChild)].settle(
+          [version, await contentAt(ns, sequence, version)] as const,
+          (model) => latestIn(model, sequence),
+          `${where}: ${sequence.join("$")}`,
+        );
       }
     }
   }
@@ -465,3 +506,29 @@ export class MixedWrites {
 
 const ownId = (writer: number, isChild: boolean): string[] =>
   isChild ? ["n", `own${writer}`] : [`own${writer}`];
+
+const SEQUENCE_ROWS = [1, 2, 3];
+const sequenceId = (writer: number, isChild: boolean): string[] =>
+  isChild ? ["n", `seq${writer}`] : [`seq${writer}`];
+
+/** A model with one table. */
+function modelOf(id: readonly string[]): Model {
+  const model = new Model();
+  if (id.length > 1) model.createNamespace(id.slice(0, -1), false);
+  model.createTable(id, "Create", SEQUENCE_ROWS);
+  return model;
+}
+
+/** The model after a change; as it was where that is refused. */
+const changed =
+  (change: (model: Model) => void) =>
+  (model: Model): Model => {
+    const copy = model.copy();
+    return outcomeOf(() => change(copy)) === "done" ? copy : model;
+  };
+
+function latestIn(model: Model, id: readonly string[]): readonly [version: number, content: Content] {
+  const versions = model.state().tables[id.join("$")].branches.main;
+  const latest = Math.max(...Object.keys(versions).map(Number));
+  return [latest, versions[latest]];
+}

@@ -1,14 +1,17 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { UnsupportedError } from "../../src/errors.js";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { UNSHARED_LEASE } from "../../src/io/lock/lease.js";
+import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { type LockLease, UNSHARED_LEASE } from "../../src/io/lock/lease.js";
+import { withLock } from "../../src/io/lock/lock.js";
 import {
   createExclusive,
   OverruledError,
   PublishUncertainError,
+  Removal,
   replaceFile,
   temporaryName,
 } from "../../src/io/publish.js";
@@ -249,5 +252,67 @@ describe("replaceFile", () => {
         if (!tripped) break;
       }
     }
+  });
+});
+
+describe("Removal", () => {
+  /** Calls `work` under the lock of a directory with a file, and a directory that holds one. */
+  async function underLock(
+    work: (removal: Removal, directory: string, lease: LockLease) => Promise<void>,
+  ): Promise<string[]> {
+    const directory = await makeTempDir();
+    await writeFile(path.join(directory, "file"), "a");
+    await mkdir(path.join(directory, "tree", "deep"), { recursive: true });
+    await writeFile(path.join(directory, "tree", "deep", "file"), "b");
+    await withLock(directory, {}, async (lease) => {
+      const removal = new Removal(nodeDisk, path.join(directory, "side"), directory, lease);
+      await work(removal, directory, lease);
+      await removal.finish();
+    });
+    return (await readdir(directory)).sort();
+  }
+
+  test("moves files and directories into the lock's own entry, and removes them", async () => {
+    const left = await underLock(async (removal, directory, { hold }) => {
+      expect(await removal.takeOut(path.join(directory, "file"))).toBe(true);
+      expect(await removal.takeOut(path.join(directory, "file"))).toBe(false);
+      expect(await removal.move(path.join(directory, "tree"))).toBe(true);
+      expect((await readdir(directory)).sort()).toEqual([LOCK_NAME]);
+      expect(await readdir(hold as string)).toHaveLength(2);
+      await removal.finish();
+      expect(await readdir(hold as string)).toEqual([]);
+    });
+    expect(left).toEqual([]);
+  });
+
+  test("what was moved, but not removed, goes with the lock", async () => {
+    const left = await underLock(async (removal, directory) => {
+      await removal.takeOut(path.join(directory, "tree"));
+      removal.finish = async () => undefined;
+    });
+    expect(left).toEqual(["file"]);
+  });
+
+  test("moves nothing once another has taken the lock over", async () => {
+    const left = await underLock(async (removal, directory, { hold }) => {
+      // As another process does it, at the last moment.
+      await rename(hold as string, path.join(directory, "fencing"));
+      await rm(path.join(directory, "fencing"), { recursive: true });
+      for (const name of ["file", "tree"]) {
+        await expect(removal.takeOut(path.join(directory, name))).rejects.toBeInstanceOf(OverruledError);
+      }
+    });
+    expect(left.filter((name) => name !== LOCK_NAME)).toEqual(["file", "tree"]);
+  });
+
+  test("has a directory of its own where the lock's entry is a file, as on a full disk", async () => {
+    const left = await underLock(async (removal, directory, { hold }) => {
+      await rm(hold as string, { recursive: true });
+      await writeFile(hold as string, "");
+      expect(await removal.takeOut(path.join(directory, "file"))).toBe(true);
+      expect(await removal.takeOut(path.join(directory, "tree"))).toBe(true);
+      expect(await readdir(path.join(directory, "side"))).toHaveLength(1);
+    });
+    expect(left).toEqual([]);
   });
 });

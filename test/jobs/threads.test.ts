@@ -1,13 +1,16 @@
-/** Threads encode what a compaction writes: the same bytes as in line, in every form that the package has. */
+/**
+ * Threads encode what is written and decode what is read: the same bytes and texts as in line, in every form of the
+ * package. So it is with what builds of indexes of words write.
+ */
 
 import { describe, expect, it } from "vitest";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
 import { someOf } from "../support/effort.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-describe("compaction with threads", () => {
-  it.each(someOf(["esm", "modules", "cjs"]))("writes the same bytes: %s", async (form) => {
-    const child = startProcess("poolRunner.mjs", [form, await makeTempDir(), "2"]);
+describe("writing, compacting and reading with threads", () => {
+  it.each(someOf(["esm", "modules", "cjs"]))("makes the same files and texts: %s", async (form) => {
+    const child = startProcess("poolRunner.mjs", [form, await makeTempDir(), "2", "compacted"]);
     const told = (await nextMessage(child)) as Record<string, never>;
     expect(told.startedInLine).toBe(0);
     expect(told.started).toBeGreaterThan(0);
@@ -16,6 +19,18 @@ describe("compaction with threads", () => {
       fragmentsAdded: 1,
       last: { done: 720_000, total: 720_000, unit: "rows" },
     });
+    expect(await exitOf(child)).toBe(0);
+  });
+});
+
+describe("an index of words built with threads", () => {
+  it("has the same bytes", async () => {
+    const child = startProcess("poolRunner.mjs", ["modules", await makeTempDir(), "2", "indexed"]);
+    const told = (await nextMessage(child)) as Record<string, never>;
+    expect(told.startedInLine).toBe(0);
+    expect(told.tasks).toContain("encodePostings");
+    expect(Object.keys(told.inLine)).toContain("metadata.lance");
+    expect(told.pooled).toEqual(told.inLine);
     expect(await exitOf(child)).toBe(0);
   });
 });

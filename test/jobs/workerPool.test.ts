@@ -97,6 +97,17 @@ describe("a pool", () => {
     expect(played.threads.length).toBe(2);
   });
 
+  it("says that a thread pays once there is one, or enough was done in line", () => {
+    const mebibytes = 2 ** 20;
+    expect(open(0).isWorth(100 * mebibytes)).toBe(false);
+    const pool = open(1);
+    expect([pool.isWorth(20 * mebibytes), pool.isWorth(11 * mebibytes)]).toEqual([false, false]);
+    expect(pool.isWorth(mebibytes)).toBe(true);
+    const used = open(1);
+    void used.run(DOUBLE, 1);
+    expect(used.isWorth(1)).toBe(true);
+  });
+
   it.each(["none", "throw"] as const)("works in line where no thread can be started: %s", async (mode) => {
     played.mode = mode;
     const pool = open(2);

@@ -453,6 +453,31 @@ export const changes: readonly (readonly [weight: number, fc.Arbitrary<Change>])
   [1, fc.tuple(tableId, tag).map((args) => deleteTag(...args))],
 ];
 
+/** Changes of the rows and columns of one line of versions, for sequences of many. */
+export const rowChanges = (id: readonly string[], on: string): fc.Arbitrary<Change> =>
+  fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc
+        .tuple(
+          fc.constantFrom("Append" as const, "Append" as const, "Append" as const, "Overwrite" as const),
+          rows,
+        )
+        .map((args) => insert(id, on, ...args)),
+    },
+    { weight: 4, arbitrary: limit.map((below) => deleteRows(id, on, below)) },
+    {
+      weight: 4,
+      arbitrary: fc.tuple(limit, fc.constantFrom(1, 5, 0)).map((args) => updateRows(id, on, ...args)),
+    },
+    { weight: 4, arbitrary: rows.map((values) => mergeRows(id, on, values)) },
+    { weight: 3, arbitrary: fc.constant(optimize(id, on)) },
+    { weight: 3, arbitrary: column.map((name) => addColumn(id, on, name)) },
+    { weight: 1, arbitrary: column.map((name) => dropColumn(id, on, name)) },
+    { weight: 2, arbitrary: fc.tuple(column, column).map((names) => renameColumn(id, on, ...names)) },
+    { weight: 3, arbitrary: fc.integer({ min: 1, max: 12 }).map((to) => restore(id, on, to)) },
+  );
+
 /** What every run begins with, so that most changes find something. */
 export const beginning: readonly Change[] = [
   createNamespace(["n"], false),
@@ -470,4 +495,21 @@ export const beginning: readonly Change[] = [
   createBranch(["t"], "dev/x", "dev", undefined),
   createBranch(["n", "t"], "dev", "main", undefined),
   addColumn(["t"], "main", "x"),
+];
+
+/** Tables and branches for sequences of changes of rows. The rows of the second table keep their ids. */
+export const rowLines: readonly (readonly [id: readonly string[], branch: string])[] = [
+  [["t"], "main"],
+  [["n", "t"], "main"],
+  [["n", "t"], "main"],
+  [["n", "t"], "dev"],
+];
+
+/** What makes them. */
+export const rowBeginning: readonly Change[] = [
+  createNamespace(["n"], false),
+  createTable(["t"], "Create", [1, 2, 3]),
+  createTable(["n", "t"], "Create", [-4, 0, 4]),
+  insert(["n", "t"], "main", "Append", [5, 6]),
+  createBranch(["n", "t"], "dev", "main", undefined),
 ];

@@ -40,15 +40,24 @@ async function historyOf(
   const history: Record<string, Content> = {};
   if ((await ns.describeTable({ id })).isOnlyDeclared) return history;
   for (const { version } of (await ns.listTableVersions({ id, branch })).versions) {
-    const rows = await (await ns.queryTable({ id, branch, version, withRowId: true })).toArrow();
-    const ids = new Set(rows.getChild("_rowid"));
-    if (ids.size !== rows.numRows) throw new Error(`${id} ${branch} ${version}: two rows have one id`);
-    const [, ...others] = rows.schema.names.filter((name) => name !== "_rowid") as string[];
-    history[version] = {
-      rows: Array.from(rows.getChild("v") ?? [], Number),
-      columns: others.map((name) => [name, Array.from(rows.getChild(name) ?? [])]),
-      metadata: Object.fromEntries(rows.schema.fields[0].metadata),
-    };
+    history[version] = await contentAt(ns, id, version, branch);
   }
   return history;
+}
+
+export async function contentAt(
+  ns: DirectoryNamespace,
+  id: string[],
+  version: number,
+  branch?: string,
+): Promise<Content> {
+  const rows = await (await ns.queryTable({ id, branch, version, withRowId: true })).toArrow();
+  const ids = new Set(rows.getChild("_rowid"));
+  if (ids.size !== rows.numRows) throw new Error(`${id} ${branch} ${version}: two rows have one id`);
+  const [, ...others] = rows.schema.names.filter((name) => name !== "_rowid") as string[];
+  return {
+    rows: Array.from(rows.getChild("v") ?? [], Number),
+    columns: others.map((name) => [name, Array.from(rows.getChild(name) ?? [])]),
+    metadata: Object.fromEntries(rows.schema.fields[0].metadata),
+  };
 }

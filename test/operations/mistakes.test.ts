@@ -155,6 +155,65 @@ const REQUESTS: Mistake[] = [
     () => ns.createTableIndex({ id: "orders", column: "id", type: "BTREE" }),
     "indexType",
   ],
+  [
+    "a search of texts without an index",
+    () => ns.queryTable({ id: "orders", fullTextQuery: { stringQuery: { query: "Oslo" } } }),
+    ...["fullTextQuery", "no column has an index of type FTS", "name the columns"],
+  ],
+  [
+    "texts of a column misspelt",
+    () =>
+      ns.queryTable({ id: "orders", fullTextQuery: { stringQuery: { query: "Oslo", columns: ["cty"] } } }),
+    ...["cty", "mean city?"],
+  ],
+  [
+    "texts of numbers",
+    () => ns.queryTable({ id: "orders", fullTextQuery: { stringQuery: { query: "1", columns: ["id"] } } }),
+    ...["column id", "holds no text"],
+  ],
+  [
+    "columns of a text misspelt",
+    () =>
+      ns.queryTable({ id: "orders", fullTextQuery: { stringQuery: { query: "Oslo", colums: ["city"] } } }),
+    ...["stringQuery.colums", "mean columns?"],
+  ],
+  [
+    "an option of a match misspelt",
+    () =>
+      table
+        .query()
+        .matching({ match: { terms: "Oslo", column: "city", fuzzines: 1 } })
+        .toArray(),
+    ...["match.fuzzines", "mean fuzziness?"],
+  ],
+  [
+    "another word for the words",
+    () =>
+      table
+        .query()
+        .matching({ phrase: { query: "Oslo", column: "city" } })
+        .toArray(),
+    ...["phrase.query", "terms"],
+  ],
+  [
+    "a kind of query that there is not",
+    () =>
+      table
+        .query()
+        .matching({ term: { terms: "Oslo", column: "city" } })
+        .toArray(),
+    ...["match, phrase, boost, multiMatch or boolean", "term"],
+  ],
+  [
+    "a rerank without a text",
+    () =>
+      table
+        .query()
+        .nearestTo([1, 2])
+        .rerank(() => 1)
+        .toArray(),
+    "rerank",
+  ],
   ["a metric", () => ns.createTableIndex({ id: "orders", column: "vector", metric: "l2" }), "distanceType"],
   ["a cursor", () => ns.listTables({ cursor: "x" }), "cursor", "mean pageToken?"],
   ["an abort under another name", () => ns.listTables({ abortSignal: AbortSignal.abort() }), "mean signal?"],

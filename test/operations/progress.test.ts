@@ -30,7 +30,10 @@ const job = async (started: Promise<{ jobId: string }>) => ns.waitForJob(await s
 
 /** What tells its progress, with the total that it knows, and what it has done in the end. */
 const calls: Readonly<
-  Record<string, { readonly call: Told; readonly total?: number; readonly done: number }>
+  Record<
+    string,
+    { readonly call: Told; readonly total?: number; readonly done: number; readonly unit?: string }
+  >
 > = {
   createTable: {
     call: (onProgress) =>
@@ -79,17 +82,43 @@ const calls: Readonly<
     ...{ total: 200, done: 200 },
   },
   optimizeTable: { call: (onProgress) => ns.optimizeTable({ ...ID, onProgress }), total: 200, done: 200 },
+  countTableRows: {
+    call: (onProgress) => ns.countTableRows({ ...ID, predicate: "v < 3", onProgress }),
+    ...{ total: 200, done: 200 },
+  },
+  "countRows without a filter": {
+    call: (onProgress) => ns.table("t").countRows(undefined, undefined, { onProgress }),
+    ...{ total: 200, done: 200 },
+  },
+  getTableStats: {
+    call: (onProgress) => ns.table("t").stats({ onProgress }),
+    ...{ total: 2, done: 2, unit: "fragments" },
+  },
+  describeComputedColumns: {
+    async call(onProgress) {
+      await declare();
+      await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "e", computed: "v + 1" }] });
+      await ns.table("t").computedColumns({ onProgress });
+    },
+    ...{ total: 400, done: 400 },
+  },
 };
 
 describe("progress", () => {
   it.each(Object.keys(calls))("of %s rises to the end", async (name) => {
-    const { call, total, done } = calls[name];
+    const { call, total, done, unit = "rows" } = calls[name];
     const told: Progress[] = [];
     await call((progress) => told.push(progress));
     expect(told.length).toBeGreaterThan(0);
     const counts = told.map((each) => each.done);
     expect(counts).toEqual([...counts].sort((a, b) => a - b));
-    expect(told.at(-1)).toEqual({ done, ...(total !== undefined && { total }), unit: "rows" });
+    expect(told.at(-1)).toEqual({ done, ...(total !== undefined && { total }), unit });
+  });
+
+  it("of a count comes with each batch, of fragments without a row that is selected too", async () => {
+    const told: number[] = [];
+    await ns.table("t").countRows("v = 1000", undefined, { onProgress: ({ done }) => told.push(done) });
+    expect([...new Set(told)]).toEqual([0, 100, 200]);
   });
 
   it.each(Object.keys(calls))("of %s goes to functions only", async (name) => {

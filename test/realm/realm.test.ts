@@ -7,9 +7,9 @@ import vm from "node:vm";
 import { makeVector, Table, tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
+import { isPending } from "../../src/async/pending.js";
 import { messageOf } from "../../src/errors.js";
 import { codeOf } from "../../src/io/disk/errno.js";
-import { isPending } from "../../src/io/memory/pending.js";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
 import { makeTempDir } from "../support/tempDir.js";
 

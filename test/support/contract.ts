@@ -1,7 +1,19 @@
 /** What tests of the interface document need: a table behind a server, and one test for each sentence. */
 
 import { basename, dirname } from "node:path";
-import { Field, Int32, Struct, Table, tableFromIPC, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
+import {
+  Field,
+  FixedSizeList,
+  Float32,
+  Int32,
+  List,
+  Struct,
+  Table,
+  tableFromIPC,
+  tableToIPC,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
 import { type AuthorizeCall, DirectoryNamespace, type DirectoryNamespaceOptions } from "tiltyard";
 import type { RestHandlerOptions } from "tiltyard/rest";
 import { afterAll, expect, it } from "vitest";
@@ -73,6 +85,30 @@ export async function openContract(
 /** An IPC stream of one column. */
 export const rowsOf = (...values: number[]): Uint8Array =>
   tableToIPC(new Table({ v: vectorFromArray(values, new Int32()) }), "stream");
+
+/** An IPC stream of columns that indexes of all kinds can be on: `v` numbers, `s` texts, `labels` and vectors `x`. */
+export function indexableRows(rowCount: number): Uint8Array {
+  const rows = Array.from({ length: rowCount }, (_, row) => row);
+  const items = new Field("item", new Float32(), true);
+  return tableToIPC(
+    new Table({
+      v: vectorFromArray(rows, new Int32()),
+      s: vectorFromArray(
+        rows.map((row) => `word${row % 7} of ${row}`),
+        new Utf8(),
+      ),
+      labels: vectorFromArray(
+        rows.map((row) => [`a${row % 3}`, `b${row % 5}`]),
+        new List(new Field("item", new Utf8(), true)),
+      ),
+      x: vectorFromArray(
+        rows.map((row) => Array.from({ length: 8 }, (_, place) => Math.sin(row * (place + 1)))),
+        new FixedSizeList(8, items),
+      ),
+    }),
+    "stream",
+  );
+}
 
 /** An IPC stream with a struct whose members have names that need quotes. */
 export function nestedRows(): Uint8Array {

@@ -10,7 +10,7 @@
 
 import type { Field, Schema } from "apache-arrow";
 import { untilAborted } from "../../async/abort.js";
-import { tagOf } from "../../bytes/tag.js";
+import { tagOf } from "../../bytes/anyRealm.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../../errors.js";
 import type { MemoryShare } from "../../memory.js";

@@ -18,8 +18,8 @@
  */
 
 import { type DataType, type Dictionary, type Field, Type } from "apache-arrow";
+import { isDate, tagOf } from "../../bytes/anyRealm.js";
 import { encodeHalfFloat } from "../../bytes/halfFloat.js";
-import { isDate, tagOf } from "../../bytes/tag.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InternalError } from "../../errors.js";
 import type { Column, FixedColumn, Layout, Validity, VariableColumn } from "../columns/column.js";

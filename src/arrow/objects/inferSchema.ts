@@ -37,7 +37,7 @@ import {
   Utf8,
 } from "apache-arrow";
 import { breathe } from "../../async/eventLoop.js";
-import { tagOf } from "../../bytes/tag.js";
+import { tagOf } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
 import { describeValue } from "./faults.js";
 

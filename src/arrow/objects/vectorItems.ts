@@ -1,7 +1,7 @@
 /** Vectors of floats, from arrays of numbers: what most of the values of a table with embeddings are. */
 
 import { type DataType, Precision, Type } from "apache-arrow";
-import { tagOf } from "../../bytes/tag.js";
+import { tagOf } from "../../bytes/anyRealm.js";
 
 /**
  * The items of vectors of float32 or float64, written in place: there are many of them. Null where a value is neither

@@ -8,7 +8,7 @@
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
-import { isDate, isUint8Array } from "../../bytes/tag.js";
+import { isDate, isUint8Array } from "../../bytes/anyRealm.js";
 import type { FilterParameters, FilterValue } from "../../namespace/queries.js";
 import { type Bound, type Condition, type Constant, logic, nullOf } from "../evaluate/bound.js";
 import { conditionOf, notCondition, UNKNOWN_CONDITION, withCondition } from "../evaluate/condition.js";
@@ -30,10 +30,10 @@ import {
   typeName,
   type ValueType,
 } from "../values/types.js";
+import { computed, negated } from "./arithmeticTypes.js";
 import { applied, boundList, called, checkOperandCount } from "./calls.js";
 import { unitedType, wholeType } from "./coercion.js";
 import { compared, distinctness } from "./comparisons.js";
-import { computed, negated } from "./computed.js";
 import { numberConstant, scalarConstant } from "./constants.js";
 import { listed, literalList } from "./inList.js";
 import { moved } from "./intervals.js";

@@ -1,6 +1,6 @@
 /** Constants: literals, values of programs, and numbers as they were written. */
 
-import { isUint8Array } from "../../bytes/tag.js";
+import { isUint8Array } from "../../bytes/anyRealm.js";
 import { type Bound, type Constant, constantOf } from "../evaluate/bound.js";
 import { parseDecimal } from "../kernels/casts.js";
 import type { NumberLiteral } from "../parse/syntax.js";

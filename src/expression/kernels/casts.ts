@@ -6,7 +6,7 @@
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { bothValid, isValid } from "../../arrow/columns/validity.js";
 import type { DecimalType } from "../../arrow/types/type.js";
-import { isUint8Array } from "../../bytes/tag.js";
+import { isUint8Array } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
 import { numbersOf, type ValueKernel } from "../values/operands.js";
 import { columnOfScalars, isWide, listLane, nullsOf, type Scalar, scalarReader } from "../values/scalars.js";

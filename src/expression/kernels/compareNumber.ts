@@ -3,7 +3,7 @@
  * comparison is added to its byte as a 0 or 1, without a branch that a processor would have to guess.
  */
 
-import { tagOf } from "../../bytes/tag.js";
+import { tagOf } from "../../bytes/anyRealm.js";
 import type { LaneShape } from "../../bytes/wasm.js";
 import type { NumberLane } from "../values/operands.js";
 import { compareInKernel } from "./compareKernel.js";

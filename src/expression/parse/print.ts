@@ -1,6 +1,6 @@
 /** Prints expressions as SQL text that parses to the same expression. Values of programs become literals. */
 
-import { isDate, isUint8Array } from "../../bytes/tag.js";
+import { isDate, isUint8Array } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
 import type { FilterValue } from "../../namespace/queries.js";
 import type { Syntax, TypeName } from "./syntax.js";

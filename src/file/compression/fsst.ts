@@ -12,6 +12,7 @@ import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/codedValues.j
 import { HASH_PRIME } from "../../bytes/hash.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { BLOCK_CODES, FsstDecoder, fsstDecoder } from "./fsstDecodeKernel.js";
+import { ENCODED_BYTES, ENCODED_VALUES, type FsstEncoder, fsstEncoder } from "./fsstEncodeKernel.js";
 import { type FsstSymbolTable, HASH_SHIFT, trainFsst } from "./fsstTraining.js";
 
 const HEADER_BYTES = 8;
@@ -227,13 +228,68 @@ function encodeSymbolTable({ count, low, high, lengths }: FsstSymbolTable): Uint
 /** Input bytes encoded between two checks of the room left. */
 const STRETCH_BYTES = 1 << 12;
 
+/** Fewer bytes than this are encoded faster than the kernel gets its symbols. */
+const KERNEL_BYTES = 32 * 1024;
+
 /** Encodes all values; null as soon as the codes take more than `limit` bytes. */
 function encodeCodes(
   table: FsstSymbolTable,
   offsets: Int32Array,
   bytes: Uint8Array,
   limit: number,
-): { offsets: Int32Array; bytes: Uint8Array } | null {
+): EncodedValues | null {
+  const kernel = bytes.length < KERNEL_BYTES ? null : fsstEncoder.get();
+  return kernel === null
+    ? encodePlainly(table, offsets, bytes, limit)
+    : encodeInKernel(kernel, table, offsets, bytes, limit);
+}
+
+type EncodedValues = Pick<FsstCodes, "offsets" | "bytes">;
+
+/** {@link encodeCodes} a block of values at a time; values that no block has room for are encoded as without a kernel. */
+function encodeInKernel(
+  kernel: FsstEncoder,
+  table: FsstSymbolTable,
+  offsets: Int32Array,
+  bytes: Uint8Array,
+  limit: number,
+): EncodedValues | null {
+  kernel.setTable(table);
+  const count = offsets.length - 1;
+  const output = new Uint8Array(limit);
+  const positions = new Int32Array(count + 1);
+  for (let first = 0; first < count; ) {
+    const most = Math.min(count, first + ENCODED_VALUES);
+    let last = first;
+    while (last < most && offsets[last + 1] - offsets[first] <= ENCODED_BYTES) last++;
+    let pieces: readonly Uint8Array[];
+    if (last > first) {
+      pieces = kernel.encode(offsets, bytes, first, last, positions);
+    } else {
+      const value = bytes.subarray(offsets[first], offsets[++last]);
+      const alone = encodePlainly(table, Int32Array.of(0, value.length), value, 2 * value.length);
+      if (alone === null) return null;
+      positions[last] = positions[first] + alone.bytes.length;
+      pieces = [alone.bytes];
+    }
+    if (positions[last] > limit) return null;
+    let write = positions[first];
+    for (const piece of pieces) {
+      output.set(piece, write);
+      write += piece.length;
+    }
+    first = last;
+  }
+  return { offsets: positions, bytes: output.subarray(0, positions[count]) };
+}
+
+/** {@link encodeCodes} for few bytes, and where there is no kernel. */
+function encodePlainly(
+  table: FsstSymbolTable,
+  offsets: Int32Array,
+  bytes: Uint8Array,
+  limit: number,
+): EncodedValues | null {
   const count = offsets.length - 1;
   const output = new Uint8Array(limit + 2 * STRETCH_BYTES + 32);
   const positions = new Int32Array(count + 1);

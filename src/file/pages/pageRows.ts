@@ -7,11 +7,12 @@
  * is not verified, because a checksum covers a whole buffer.
  */
 
+import { isPending } from "../../async/pending.js";
+import type { WorkerPool } from "../../async/workerPool.js";
 import type { HandlePool } from "../../io/disk/handles.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
 import { countBytes, gatheredBytes, gatherRanges, type RangeList, readRanges } from "../../io/disk/ranges.js";
 import type { LruCache } from "../../io/memory/cache.js";
-import { isPending } from "../../io/memory/pending.js";
 import type { ScratchMemory } from "../../io/memory/scratch.js";
 import { BUFFER_ALIGNMENT } from "../container/container.js";
 import type { PageOrigin } from "../container/page.js";
@@ -70,6 +71,8 @@ export interface PageSource {
   readonly handles: HandlePool;
   readonly chunkMaps: LruCache<ChunkMap>;
   readonly scratch: ScratchMemory;
+  /** Threads that decode large pages; absent where they are decoded in line. */
+  readonly workers?: WorkerPool;
 }
 
 /**

@@ -56,20 +56,26 @@ const MIN_PAGE_BYTES = PAGE_BYTES / 2;
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 /** Bytes that may wait in all columns together where memory is short. */
 const MIN_WAITING_BYTES = 128 * 1024;
-/**
- * Bytes of values that are encoded here before threads are asked. One that is started anew costs about 0.2 s of processor
- * time until its code is compiled, in which these are encoded several times; one that runs already costs a copy.
- */
-const IN_LINE_BYTES = 16 * 1024 * 1024;
-const IN_LINE_BYTES_BEFORE_START = 32 * 1024 * 1024;
-/** Name of this use of memory. */
+/** Bytes of a file's values that are encoded here before threads are asked: a thread costs a copy and a message. */
+const IN_LINE_BYTES = 1024 * 1024;
+/** Names of these uses of memory. */
 const WAITING = "waiting";
+const IN_THREADS = "in threads";
 
 export interface WriterOptions {
   /** Share of memory that holds the waiting rows. */
   readonly memory?: MemoryShare;
   /** Threads that encode pages. Default: pages are encoded in line. */
   readonly pool?: WorkerPool;
+}
+
+/** A page that a thread encodes, or one that waits behind such. */
+interface EncodingPage {
+  /** Index of its column. */
+  readonly index: number;
+  readonly output: PageOutput | Promise<PageOutput>;
+  /** Of its values. */
+  readonly byteCount: number;
 }
 
 export class DataFileWriter {
@@ -89,8 +95,8 @@ export class DataFileWriter {
   readonly #globalChecksums: number[] = [];
   readonly #memory: MemoryShare | undefined;
   readonly #pool: WorkerPool | undefined;
-  /** Pages that threads encode, in the order in which they are appended. */
-  #encoding: { readonly index: number; readonly output: Promise<PageOutput> }[] = [];
+  /** In the order in which they are appended. */
+  #encoding: EncodingPage[] = [];
   /** Bytes of the values of all pages so far that threads could have encoded. */
   #cutBytes = 0;
   #rowCount = 0;
@@ -229,7 +235,9 @@ export class DataFileWriter {
 
   /** Gives up and removes the file and its side files. */
   async abort(): Promise<void> {
+    this.#encoding = [];
     this.#memory?.note(WAITING, 0);
+    this.#noteInThreads();
     try {
       await this.#blobs.abort();
     } finally {
@@ -301,33 +309,47 @@ export class DataFileWriter {
    */
   async #writePage(index: number, parts: readonly Column[], rowCount: number): Promise<void> {
     const input: PageInput = { column: this.#columns[index], parts, rowCount, version: this.#version };
-    const ahead = this.#pool?.size ?? 0;
-    if (ahead === 0 || !this.#isForThreads(input)) {
-      await this.#appendPages(0);
+    const pool = this.#pool;
+    const ahead = pool?.size ?? 0;
+    const byteCount = ahead === 0 ? 0 : valueBytes(parts);
+    if (pool !== undefined && ahead > 0 && this.#isForThreads(input, byteCount)) {
+      const output = pool.run(ENCODE_PAGES, forThreads(input));
+      // A failure is thrown where the page is appended.
+      output.catch(() => undefined);
+      this.#encoding.push({ index, output, byteCount });
+    } else if (this.#encoding.length === 0) {
       await this.#append({ index, output: encodePageInput(input) });
       return;
+    } else {
+      // Behind those that threads are at.
+      this.#encoding.push({ index, output: encodePageInput(input), byteCount });
     }
-    const output = (this.#pool as WorkerPool).run(ENCODE_PAGES, forThreads(input));
-    // A failure is thrown where the page is appended.
-    output.catch(() => undefined);
-    this.#encoding.push({ index, output });
+    this.#noteInThreads();
     await breathe();
     await this.#appendPages(ahead + 1);
   }
 
-  #isForThreads(input: PageInput): boolean {
-    const byteCount = valueBytes(input.parts);
+  /** A copy of the values is with a thread, or what was made of it. */
+  #noteInThreads(): void {
+    this.#memory?.note(
+      IN_THREADS,
+      this.#encoding.reduce((sum, { byteCount }) => sum + byteCount, 0),
+    );
+  }
+
+  #isForThreads(input: PageInput, byteCount: number): boolean {
     if (!isForThreads(input, byteCount)) return false;
     this.#cutBytes += byteCount;
-    const isStarted = (this.#pool?.threadCount ?? 0) > 0;
-    return this.#cutBytes >= (isStarted ? IN_LINE_BYTES : IN_LINE_BYTES_BEFORE_START);
+    return this.#cutBytes >= IN_LINE_BYTES && this.#pool?.isWorth(byteCount) === true;
   }
 
   /** Appends pages that are being encoded, the first ones first, until no more than some are left. */
   async #appendPages(left: number): Promise<void> {
     while (this.#encoding.length > left) {
       const first = this.#encoding.shift();
-      if (first !== undefined) await this.#append({ index: first.index, output: await first.output });
+      if (first === undefined) return;
+      await this.#append({ index: first.index, output: await first.output });
+      this.#noteInThreads();
     }
   }
 

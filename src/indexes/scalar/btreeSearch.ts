@@ -43,6 +43,10 @@ interface WantedPages {
   readonly part: readonly number[];
 }
 
+interface AskedPages extends WantedPages {
+  readonly asked: AskedValues;
+}
+
 export class BTreeSearch implements OpenIndex {
   readonly kind = "BTREE";
   readonly memoryWeight: number;
@@ -57,6 +61,13 @@ export class BTreeSearch implements OpenIndex {
   /** By entry: the number of its page. */
   readonly #pages: Uint32Array;
   readonly #rowBytes: number;
+  /**
+   * Entries before this one have nulls only, and those from it on follow each other by their values; null where they lie in
+   * another order.
+   */
+  readonly #firstWithValues: number | null;
+  /** What is asked, and the pages that hold it: an estimate is followed by the search. */
+  readonly #asked = new WeakMap<IndexQuery, AskedPages>();
 
   /** @throws CorruptFileError where the columns are not what such a file has */
   constructor(
@@ -83,6 +94,7 @@ export class BTreeSearch implements OpenIndex {
       seen[page] = 1;
       this.#checkEntry(lookup, entry);
     }
+    this.#firstWithValues = this.#findFirstWithValues();
     const fileBytes = data.byteLength(["values", "ids"]);
     this.#rowBytes = data.rowCount === 0 ? 0 : fileBytes / data.rowCount;
     const columns = [min, max, nullCounts, pageNumbers];
@@ -104,6 +116,19 @@ export class BTreeSearch implements OpenIndex {
       return;
     }
     lookup.fail(`page ${this.#pages[entry]}: ${nullCount} nulls among ${rowCount} rows`);
+  }
+
+  #findFirstWithValues(): number | null {
+    const count = this.#pages.length;
+    let first = 0;
+    while (first < count && !isValid(this.#max.validity, first)) first++;
+    for (let entry = first; entry < count; entry++) {
+      const isFirst = entry === first;
+      if (!isValid(this.#max.validity, entry) || (!isFirst && this.#nullCounts[entry] > 0)) return null;
+      if (this.#nullCounts[entry] === 0 && compareValues(this.#min, entry, this.#max, entry) > 0) return null;
+      if (!isFirst && compareValues(this.#max, entry - 1, this.#min, entry) > 0) return null;
+    }
+    return first;
   }
 
   /** Rows of a page. */
@@ -129,8 +154,7 @@ export class BTreeSearch implements OpenIndex {
       const rows = this.#nullCounts.reduce((sum, count) => sum + count, 0);
       return { rows, bytes: rows * 8 };
     }
-    const asked = askedValues(this.#type, query);
-    const { whole, part } = this.#wanted(asked);
+    const { asked, whole, part } = this.#askedPages(query);
     const wholeRows = whole.length * this.#pageRows;
     const partRows =
       asked.kind === "points"
@@ -147,8 +171,7 @@ export class BTreeSearch implements OpenIndex {
     if (query.kind === "isNull") {
       return { rows: await this.#nullRows(signal), nulls: RowIds.none, isExact: true };
     }
-    const asked = askedValues(this.#type, query);
-    const { whole, part } = this.#wanted(asked);
+    const { asked, whole, part } = this.#askedPages(query);
     const found = new RowIdsBuilder();
     for (let start = 0; start < whole.length; start += PAGES_AT_ONCE) {
       const ids = await this.#idsOf(whole.slice(start, start + PAGES_AT_ONCE), signal);
@@ -182,10 +205,21 @@ export class BTreeSearch implements OpenIndex {
 
   // ----------------------------------------------------------------------------------------------- which pages
 
+  #askedPages(query: IndexQuery): AskedPages {
+    let pages = this.#asked.get(query);
+    if (pages === undefined) {
+      const asked = askedValues(this.#type, query);
+      pages = { asked, ...this.#wanted(asked) };
+      this.#asked.set(query, pages);
+    }
+    return pages;
+  }
+
   #wanted(asked: AskedValues): WantedPages {
     const whole: number[] = [];
     const part: number[] = [];
-    for (let entry = 0; entry < this.#pages.length; entry++) {
+    const { start, end } = this.#reach(asked);
+    for (let entry = start; entry < end; entry++) {
       if (!isValid(this.#max.validity, entry)) continue;
       switch (this.#meets(asked, entry)) {
         case "whole":
@@ -196,6 +230,18 @@ export class BTreeSearch implements OpenIndex {
       }
     }
     return { whole, part };
+  }
+
+  /** The entries outside of which no page holds what is asked. */
+  #reach(asked: AskedValues): { readonly start: number; readonly end: number } {
+    const count = this.#pages.length;
+    const first = this.#firstWithValues;
+    if (first === null) return { start: 0, end: count };
+    const { least, most } = extremesOf(asked);
+    const start = least === null ? first : firstFrom(this.#max, first, count, least.values, least.row);
+    // What the first of them begins with may be a null.
+    const end = most === null ? count : firstAfter(this.#min, start + 1, count, most.values, most.row);
+    return { start, end: Math.min(count, end) };
   }
 
   #meets(asked: AskedValues, entry: number): "none" | "part" | "whole" {
@@ -314,6 +360,22 @@ export class BTreeSearch implements OpenIndex {
     }
     return columns as Column[];
   }
+}
+
+interface Place {
+  readonly values: OrderedValues;
+  readonly row: number;
+}
+
+/** The least and the greatest value that is asked for; null where there is no such bound. */
+function extremesOf(asked: AskedValues): { readonly least: Place | null; readonly most: Place | null } {
+  if (asked.kind === "points") {
+    const { values, distinct } = asked;
+    if (distinct === 0) return { least: null, most: null };
+    return { least: { values, row: 0 }, most: { values, row: distinct - 1 } };
+  }
+  const placeOf = (bound: Bound | null) => bound && { values: bound.value, row: 0 };
+  return { least: placeOf(asked.lower), most: placeOf(asked.upper) };
 }
 
 type Bound = Extract<AskedValues, { kind: "range" }>["lower"] & object;

@@ -121,7 +121,7 @@ class PositionReader {
   readonly #list: PostingList;
   readonly #own: PostingArrays;
   /** Where the positions of each document of the block begin. */
-  readonly #starts: Uint32Array;
+  #starts: Uint32Array = new Uint32Array(0);
   #view: BlockView | null = null;
   #block = -1;
   #index = 0;
@@ -136,7 +136,6 @@ class PositionReader {
       documents: new Uint32Array(list.blockSize),
       frequencies: new Uint32Array(list.blockSize),
     };
-    this.#starts = new Uint32Array(list.blockSize + 1);
   }
 
   /** @param document that has the token */
@@ -158,10 +157,9 @@ class PositionReader {
     const block = lowerBound(firsts, document + 1) - 1;
     const view = this.#list.view(block, this.#own);
     const frequencies = view.frequencies.subarray(view.start, view.end);
-    this.positions = this.#list.positionsOf(block, frequencies);
-    for (let index = 0; index < frequencies.length; index++) {
-      this.#starts[index + 1] = this.#starts[index] + frequencies[index];
-    }
+    const { positions, starts } = this.#list.positionsOf(block, frequencies);
+    this.positions = positions;
+    this.#starts = starts;
     this.#view = view;
     this.#block = block;
     this.#index = view.start;

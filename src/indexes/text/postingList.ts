@@ -14,6 +14,8 @@ import {
   type Postings,
   unpackBlock,
 } from "./postingBlocks.js";
+import type { LengthTerms } from "./score.js";
+import { putShares } from "./score.js";
 
 /** Positions of a token: a stream of bytes, and where each block's begin. */
 export interface PackedPositions {
@@ -40,10 +42,25 @@ export interface BlockView extends PostingArrays {
   readonly end: number;
 }
 
-/** Most documents of a list that keeps them: 8 MiB. */
+/** Positions of a token in the documents of a block, one document after the other. */
+export interface BlockPositions {
+  readonly positions: Uint32Array;
+  /** Where those of each document begin, and where those of the last end. */
+  readonly starts: Uint32Array;
+}
+
+/** What the shares of documents depend on, beside what a list knows of them. */
+export interface DocumentLengths extends LengthTerms {
+  /** Tokens of each document of the partition. */
+  readonly lengths: Uint32Array;
+}
+
+/** Most documents of a list that keeps them: 9 MiB, with their shares. */
 const MAX_KEPT = 2 ** 20;
-/** Most positions that a list keeps: 8 MiB. */
+/** Most positions that a list keeps, with where those of each document begin: 8 MiB. */
 const MAX_KEPT_POSITIONS = 2 ** 21;
+/** What may be kept of a block: nothing, its documents, or these and their shares. */
+const [NOTHING, DOCUMENTS, SHARES] = [0, 1, 2];
 /** Bytes of memory of a block beside its own. */
 const BLOCK_OVERHEAD = 112;
 
@@ -59,8 +76,12 @@ export class PostingList implements KeptPostings {
   readonly #packedBytes: number;
   /** All documents, as far as they were unpacked; null where nothing was, or they are too many. */
   #kept: PostingArrays | null = null;
+  /** What is kept of each block. */
   readonly #isKept: Uint8Array;
-  readonly #keptPositions: (Uint32Array | undefined)[] = [];
+  /** Shares of the documents that are kept, and the terms that they were computed with. */
+  #shares: Uint8Array | null = null;
+  #terms: LengthTerms = { base: 0, perToken: 0 };
+  readonly #keptPositions: (BlockPositions | undefined)[] = [];
   #positionCount = 0;
 
   /** @throws CorruptFileError */
@@ -86,7 +107,8 @@ export class PostingList implements KeptPostings {
   }
 
   get memoryWeight(): number {
-    return this.#packedBytes + (this.#kept === null ? 0 : 8 * this.count) + 4 * this.#positionCount;
+    const kept = (this.#kept === null ? 0 : 8) + (this.#shares === null ? 0 : 1);
+    return this.#packedBytes + kept * this.count + 4 * this.#positionCount;
   }
 
   /** @param own arrays for the documents of a block, where the list does not keep them; their owner goes on with one block */
@@ -99,11 +121,31 @@ export class PostingList implements KeptPostings {
     const end = start + this.sizeOf(block);
     this.#kept ??= { documents: new Uint32Array(this.count), frequencies: new Uint32Array(this.count) };
     const { documents, frequencies } = this.#kept;
-    if (this.#isKept[block] === 0) {
+    if (this.#isKept[block] === NOTHING) {
       this.read(block, { documents: documents.subarray(start), frequencies: frequencies.subarray(start) });
-      this.#isKept[block] = 1;
+      this.#isKept[block] = DOCUMENTS;
     }
     return { documents, frequencies, start, end };
+  }
+
+  /**
+   * The shares (score.ts) of the documents of a block, where {@link view} has these; null where the list does not keep them.
+   */
+  shares(block: number, terms: DocumentLengths): Uint8Array | null {
+    if (this.#kept === null) return null;
+    const { base, perToken } = this.#terms;
+    if (this.#shares === null || base !== terms.base || perToken !== terms.perToken) {
+      // How long texts are on average may change with the version that is searched.
+      this.#shares ??= new Uint8Array(this.count);
+      this.#terms = { base: terms.base, perToken: terms.perToken };
+      for (let at = 0; at < this.blockCount; at++) this.#isKept[at] = Math.min(this.#isKept[at], DOCUMENTS);
+    }
+    if (this.#isKept[block] !== SHARES) {
+      const { documents, frequencies, start, end } = this.view(block, this.#kept);
+      putShares(this.#shares, documents, frequencies, start, end, terms, terms.lengths);
+      this.#isKept[block] = SHARES;
+    }
+    return this.#shares;
   }
 
   /** Documents of a block. */
@@ -139,17 +181,20 @@ export class PostingList implements KeptPostings {
     return { documents, frequencies };
   }
 
-  /**
-   * The positions in the documents of a block, one document after the other.
-   * @param frequencies of these documents
-   */
-  positionsOf(block: number, frequencies: Uint32Array): Uint32Array {
+  /** The positions in the documents of a block. @param frequencies of these documents */
+  positionsOf(block: number, frequencies: Uint32Array): BlockPositions {
     const kept = this.#keptPositions[block];
     if (kept !== undefined) return kept;
-    const found = this.#unpackPositions(block, frequencies);
-    if (this.#kept !== null && this.#positionCount + found.length <= MAX_KEPT_POSITIONS) {
+    const positions = this.#unpackPositions(block, frequencies);
+    const starts = new Uint32Array(frequencies.length + 1);
+    for (let index = 0; index < frequencies.length; index++) {
+      starts[index + 1] = starts[index] + frequencies[index];
+    }
+    const found = { positions, starts };
+    const count = positions.length + starts.length;
+    if (this.#kept !== null && this.#positionCount + count <= MAX_KEPT_POSITIONS) {
       this.#keptPositions[block] = found;
-      this.#positionCount += found.length;
+      this.#positionCount += count;
     }
     return found;
   }
@@ -171,7 +216,7 @@ export class PostingList implements KeptPostings {
     let length = 0;
     for (let block = 0; block < this.blockCount; block++) {
       const ofBlock = frequencies.subarray(block * blockSize, (block + 1) * blockSize);
-      const part = this.positionsOf(block, ofBlock);
+      const part = this.#unpackPositions(block, ofBlock);
       parts.push(part);
       length += part.length;
     }

@@ -16,10 +16,12 @@ export function wordWeight(documents: number, having: number): number {
 }
 
 /** What {@link lengthNorm} is of an empty document, and what each token adds to it. */
-export function lengthTerms({ documents, tokens }: Corpus): {
+export interface LengthTerms {
   readonly base: number;
   readonly perToken: number;
-} {
+}
+
+export function lengthTerms({ documents, tokens }: Corpus): LengthTerms {
   return { base: K1 * (1 - B), perToken: tokens === 0 ? 0 : (K1 * B * documents) / tokens };
 }
 
@@ -32,3 +34,37 @@ export function lengthNorm(corpus: Corpus, length: number): number {
 /** The score of a document for a word. */
 export const wordScore = (weight: number, frequency: number, norm: number): number =>
   (weight * (K1 + 1) * frequency) / (frequency + norm);
+
+// -------------------------------------------------------------------------------------------------- shares
+
+/**
+ * A document's share is what its frequency of a token and its length leave of the highest score that the token can give: a
+ * number above 0 and below 1. It is kept as a byte, which it is below in 255ths.
+ */
+const SHARE_STEPS = 255;
+/** What a comparison of shares with scores may lose by rounding. */
+const SLACK = 1 - 2 ** -20;
+
+/** Puts the shares of some documents of a token into bytes, at the same places. */
+export function putShares(
+  shares: Uint8Array,
+  documents: Uint32Array,
+  frequencies: Uint32Array,
+  start: number,
+  end: number,
+  { base, perToken }: LengthTerms,
+  lengths: Uint32Array,
+): void {
+  for (let index = start; index < end; index++) {
+    const frequency = frequencies[index];
+    const share = frequency / (frequency + base + perToken * lengths[documents[index]]);
+    shares[index] = SHARE_STEPS * share + 1;
+  }
+}
+
+/**
+ * The greatest byte of a share that is too low for a score; below 0 where none is.
+ * @param highest score that the token can give
+ */
+export const lowShare = (score: number, highest: number): number =>
+  score > 0 ? Math.floor((score / highest) * SHARE_STEPS * SLACK) : -1;

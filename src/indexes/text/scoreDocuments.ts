@@ -2,13 +2,14 @@
  * Scores the documents of a partition for some tokens, a window of documents after the other. What the blocks of
  * postings say of their highest scores tells which windows hold no document that is good enough: their blocks are not
  * unpacked. In the other windows, tokens that can't lift a document far enough by themselves are looked at last, and
- * only for documents that others have found.
+ * only for documents that others have found. Of most documents of a frequent token, the byte of their share (score.ts)
+ * tells that they are not good enough.
  */
 
 import { breathe } from "../../async/eventLoop.js";
 import type { PostingArrays } from "./postingBlocks.js";
-import type { BlockView, PostingList } from "./postingList.js";
-import { type Corpus, K1, lengthTerms, wordWeight } from "./score.js";
+import type { BlockView, DocumentLengths, PostingList } from "./postingList.js";
+import { type Corpus, K1, lengthTerms, lowShare, wordWeight } from "./score.js";
 
 /** A token that counts for a word of a query. */
 export interface ScoredTerm {
@@ -57,7 +58,8 @@ export async function scoreDocuments(
 ): Promise<void> {
   const { neededWords, terms } = query;
   const isOneEach = terms.length === neededWords && terms.every(({ word }, place) => word === place);
-  if (neededWords > 0 && isOneEach) return scoreCommon(query, sink, signal);
+  const isOne = terms.length === 1 && neededWords === 0;
+  if (isOne || (neededWords > 0 && isOneEach)) return scoreCommon(query, sink, signal);
   const window = new Window(query);
   const count = query.lengths.length;
   let done = 0;
@@ -136,8 +138,11 @@ class CommonDocuments {
     if (!(bound > 0 && bound >= threshold)) return false;
     const [others, rest, scores, places] = [this.#others, this.#rest, this.#scores, this.#places];
     for (let left = others.length - 1; left >= 0; left--) rest[left] = rest[left + 1] + others[left].bound;
+    let low = this.#rarest.lowShare(threshold - rest[0]);
     const { documents, frequencies, start, end } = this.#rarest.view(block);
+    const shares = this.#rarest.shares(block, low);
     for (let index = start; index < end; index++) {
+      if (shares !== null && shares[index] <= low) continue;
       const document = documents[index];
       let reached = this.#rarest.score(document, frequencies[index]);
       scores[this.#place] = reached;
@@ -154,7 +159,9 @@ class CommonDocuments {
       for (let word = 0; word < scores.length; word++) sum += scores[word];
       if (sum < threshold) continue;
       sink.add(document, sum);
+      if (sink.threshold === threshold) continue;
       ({ threshold } = sink);
+      low = this.#rarest.lowShare(threshold - rest[0]);
     }
     return true;
   }
@@ -162,6 +169,8 @@ class CommonDocuments {
 
 class Window implements WindowScores {
   readonly #cursors: readonly Cursor[];
+  /** The same, in the order of their bounds in the window before. */
+  readonly #byBound: Cursor[];
   readonly #neededWords: number;
   readonly scores = new Float64Array(WINDOW);
   /** Where all words are needed: how many of the first ones were found. */
@@ -175,6 +184,7 @@ class Window implements WindowScores {
 
   constructor(query: DocumentQuery) {
     this.#cursors = query.terms.map((term) => new Cursor(term, query));
+    this.#byBound = [...this.#cursors];
     this.#neededWords = query.neededWords;
   }
 
@@ -201,18 +211,35 @@ class Window implements WindowScores {
 
   /** Scores documents that have any token. */
   scoreAny(threshold: number): void {
-    const cursors = this.#cursors.filter(({ bound }) => bound > 0);
-    if (threshold > 0) cursors.sort((a, b) => b.bound - a.bound);
-    let rest = cursors.reduce((sum, { bound }) => sum + bound, 0);
-    for (const cursor of cursors) {
-      if (rest >= threshold) cursor.addAll(this);
+    const cursors = this.#sorted(threshold > 0);
+    let rest = 0;
+    for (let place = 0; place < cursors.length; place++) rest += cursors[place].bound;
+    for (let place = 0; place < cursors.length; place++) {
+      const cursor = cursors[place];
+      const { bound } = cursor;
+      if (bound === 0) continue;
+      const others = rest - bound;
+      if (rest >= threshold) cursor.addAll(this, threshold - others);
       else {
         // A document that has only this token and the next ones is not good enough.
         if (!this.#findPromising(threshold - rest)) return;
         cursor.addToFound(this, this.#promising.subarray(0, this.#promisingCount));
       }
-      rest -= cursor.bound;
+      rest = others;
     }
+  }
+
+  /** The tokens in the order in which they are looked at. @param byBound whether those with the highest bounds come first */
+  #sorted(byBound: boolean): readonly Cursor[] {
+    if (!byBound) return this.#cursors;
+    const sorted = this.#byBound;
+    for (let place = 1; place < sorted.length; place++) {
+      const cursor = sorted[place];
+      let at = place;
+      for (; at > 0 && sorted[at - 1].bound < cursor.bound; at--) sorted[at] = sorted[at - 1];
+      sorted[at] = cursor;
+    }
+    return sorted;
   }
 
   /** Finds the documents that have a score at least. @returns whether there are some */
@@ -262,6 +289,7 @@ class Cursor {
   /** No document of the window has a higher score for the token; 0 where none has it. */
   bound = 0;
   readonly #list: PostingList;
+  readonly #terms: DocumentLengths;
   readonly #lengths: Uint32Array;
   readonly #own: PostingArrays;
   readonly #factor: number;
@@ -287,6 +315,7 @@ class Cursor {
     const { base, perToken } = lengthTerms(corpus);
     this.#base = base;
     this.#perToken = perToken;
+    this.#terms = { base, perToken, lengths };
     this.#highest = this.#factor * SLACK;
     // Scores of the file are among the documents of the partition. Where texts are longer on average in all that is
     // searched, those of the partition count as shorter than they did when the scores were made: by this factor at most.
@@ -313,6 +342,12 @@ class Cursor {
     return this.bound;
   }
 
+  /** No document of a block has a higher score for the token. */
+  #boundOf(block: number): number {
+    const score = this.#list.scores[block];
+    return score > 0 ? Math.min(score * this.#boundFactor, this.#highest) : this.#highest;
+  }
+
   /** The documents of a block. */
   view(block: number): BlockView {
     if (block !== this.#unpacked || this.#view === null) {
@@ -331,9 +366,24 @@ class Cursor {
     return block;
   }
 
-  /** Adds scores to all documents of the window that have the token. */
-  addAll(window: WindowScores): void {
+  /** The greatest byte of a share with which a document's score is lower than some other; below 0 where there is none. */
+  lowShare(score: number): number {
+    return lowShare(score, this.#factor);
+  }
+
+  /** The shares of the documents of a block; null where they are not kept, or `low` says that all are high enough. */
+  shares(block: number, low: number): Uint8Array | null {
+    return low < 0 ? null : this.#list.shares(block, this.#terms);
+  }
+
+  /**
+   * Adds scores to the documents of the window that have the token.
+   * @param least documents that have a lower score, and none of other tokens, need none
+   */
+  addAll(window: WindowScores, least: number): void {
     const { start, end, scores, touched } = window;
+    const low = this.lowShare(least);
+    const isFirst = window.touchedCount === 0;
     const lengths = this.#lengths;
     const factor = this.#factor;
     const base = this.#base;
@@ -341,15 +391,20 @@ class Cursor {
     let count = window.touchedCount;
     const last = this.#blocks(end);
     for (let block = this.#block; block < last; block++) {
+      if (isFirst && this.#boundOf(block) < least) continue;
       const view = this.view(block);
       const { documents, frequencies } = view;
+      const shares = this.shares(block, low);
       const behind = view.end;
       for (let index = firstFrom(documents, view, start); index < behind; index++) {
+        const isLow = shares !== null && shares[index] <= low;
+        if (isLow && isFirst) continue;
         const document = documents[index];
         if (document >= end) break;
         const at = document - start;
-        const frequency = frequencies[index];
         const before = scores[at];
+        if (isLow && before === 0) continue;
+        const frequency = frequencies[index];
         // Scores are above 0.
         if (before === 0) touched[count++] = at;
         scores[at] = before + (factor * frequency) / (frequency + base + perToken * lengths[document]);

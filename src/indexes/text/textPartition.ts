@@ -13,7 +13,7 @@
 import type { Column, StructColumn, VariableColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { breathe, goThrough } from "../../async/eventLoop.js";
+import { breathe, goThrough, Pace, type Steps } from "../../async/eventLoop.js";
 import { compareBytes } from "../../bytes/compare.js";
 import { InternalError } from "../../errors.js";
 import {
@@ -29,7 +29,7 @@ import {
 import type { IndexFiles } from "../kind.js";
 import type { PostingForm, Postings } from "./postingBlocks.js";
 import { type PackedPositions, PostingList } from "./postingList.js";
-import { walkTokenFst } from "./tokenFst.js";
+import { TokenFst, walkTokenFst } from "./tokenFst.js";
 
 export interface PartitionForm extends PostingForm {
   readonly tokens: "fst" | "arrow";
@@ -45,14 +45,18 @@ export interface DocumentTable {
   readonly count: number;
 }
 
+/** Finds single tokens of a partition. */
+export interface TokenFinder {
+  /** The id of a token, by its bytes; -1 where there is none. */
+  find(token: Uint8Array): number;
+}
+
 /** The tokens of a partition, by their bytes. */
-export interface TokenTable {
+export interface TokenTable extends TokenFinder {
   readonly count: number;
   /** The bytes of the token at a place; good as long as the table. */
   token(place: number): Uint8Array;
   id(place: number): number;
-  /** The id of a token; -1 where there is none. */
-  find(token: Uint8Array): number;
   /** The place of the first token that does not come before some bytes. */
   lowerBound(bytes: Uint8Array): number;
 }
@@ -142,7 +146,7 @@ export class TextPartition {
     if (this.#totalTokens === null) {
       const { lengths } = await this.documents(signal);
       let total = 0;
-      for (const length of lengths) total += length;
+      for (let document = 0; document < lengths.length; document++) total += lengths[document];
       this.#totalTokens = total;
     }
     return this.#totalTokens;
@@ -160,6 +164,14 @@ export class TextPartition {
     };
   }
 
+  /** Finds tokens without a look at all others, as {@link tokens} takes where they are stored as a map. */
+  async finder(signal?: AbortSignal): Promise<TokenFinder> {
+    if (this.#form.tokens !== "fst") return this.tokens(signal);
+    const fst = new TokenFst(await this.#fstBytes(signal), this.#tokens.path);
+    this.#checkTokenCount(fst.keyCount);
+    return fst;
+  }
+
   async tokens(signal?: AbortSignal): Promise<TokenTable> {
     const { path } = this.#tokens;
     const [texts, ids] = await this.#part(this.#tokens, async () => {
@@ -168,12 +180,11 @@ export class TextPartition {
         await this.#tokens.column("_token", signal),
         await this.#tokens.column("_token_id", signal),
       ];
-      return checkSorted(columns, this.#tokens);
+      await goThrough(checkSorted(columns[0], this.#tokens));
+      return columns;
     });
     const words = integerWords(ids, path);
-    if (words.length !== this.#invert.rowCount) {
-      this.#tokens.fail(`has ${words.length} tokens, and postings for ${this.#invert.rowCount}`);
-    }
+    this.#checkTokenCount(words.length);
     return new SortedTokens(texts as VariableColumn, words);
   }
 
@@ -197,9 +208,18 @@ export class TextPartition {
     return integerWords(part as Column, this.#tokens.path);
   }
 
+  /** The map of tokens; it is kept in memory. */
+  async #fstBytes(signal: AbortSignal | undefined): Promise<Uint8Array> {
+    const part = await this.#files.parts.get(`${this.#tokens.cacheKey}map`, async () => {
+      const value = await this.#tokens.column("_token_fst_bytes", signal);
+      return { value, weight: 128 + weightOf(value) };
+    });
+    const [bytes] = bytesOf(part as Column);
+    return bytes ?? this.#tokens.fail("holds no map of tokens");
+  }
+
   async #walkFst(signal: AbortSignal | undefined): Promise<Column[]> {
-    const [bytes] = bytesOf(await this.#tokens.column("_token_fst_bytes", signal));
-    if (bytes === undefined) return this.#tokens.fail("holds no map of tokens");
+    const bytes = await this.#fstBytes(signal);
     let all = new Uint8Array(4096);
     const ends: number[] = [0];
     const ids: number[] = [];
@@ -294,6 +314,11 @@ export class TextPartition {
     }
   }
 
+  #checkTokenCount(count: number): void {
+    if (count === this.#invert.rowCount) return;
+    this.#tokens.fail(`has ${count} tokens, and postings for ${this.#invert.rowCount}`);
+  }
+
   #checkIds(ids: Uint32Array): void {
     for (const id of ids) if (id >= this.#invert.rowCount) this.#tokens.fail(`has a token with the id ${id}`);
   }
@@ -351,12 +376,22 @@ function packedPositions(bytes: Column, offsets: Column, path: string): PackedPo
   return { bytes: bytesOf(bytes)[0], offsets: integerWords(items, path).subarray(start, end) };
 }
 
-function checkSorted(columns: Column[], file: OpenIndexFile): Column[] {
-  const texts = bytesOf(columns[0]);
-  for (let row = 1; row < texts.length; row++) {
-    if (compareBytes(texts[row - 1], texts[row]) >= 0) file.fail("its tokens do not ascend");
+/** Checks that texts ascend by their bytes, without an object for each. */
+function* checkSorted(texts: Column, file: OpenIndexFile): Steps<void> {
+  if (texts.kind !== "variable") return;
+  const { offsets, bytes, length } = texts;
+  const pace = new Pace(STEP_TOKENS);
+  for (let row = 1; row < length; row++) {
+    const start = offsetAt(offsets, row - 1);
+    const middle = offsetAt(offsets, row);
+    const end = offsetAt(offsets, row + 1);
+    const most = Math.min(middle - start, end - middle);
+    let at = 0;
+    while (at < most && bytes[start + at] === bytes[middle + at]) at++;
+    const isBefore = at < most ? bytes[start + at] < bytes[middle + at] : middle - start < end - middle;
+    if (!isBefore) file.fail("its tokens do not ascend");
+    if (pace.isStep()) yield;
   }
-  return columns;
 }
 
 class SortedTokens implements TokenTable {

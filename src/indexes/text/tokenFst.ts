@@ -54,16 +54,7 @@ export function* walkTokenFst(
   path: string,
   use: (key: Uint8Array, value: number) => void,
 ): Generator<void, void> {
-  const fail = (reason: string): never => {
-    throw new CorruptFileError(path, 0, `map of tokens: ${reason}`);
-  };
-  if (bytes.length < HEADER_BYTES + FOOTER_BYTES) fail("it is too short");
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (numberAt(view, 0) !== VERSION) fail("it is of another version");
-  const end = bytes.length - FOOTER_BYTES;
-  const keyCount = numberAt(view, end);
-  const root = numberAt(view, end + 8);
-  const reader = new NodeReader(bytes, end, fail);
+  const { keyCount, root, reader, fail } = openTokenFst(bytes, path);
   let found = 0;
   let key = new Uint8Array(FIRST_KEY_BYTES);
   // What is left of the nodes on the way from the root; targets lie before the node, so every way ends.
@@ -96,6 +87,56 @@ export function* walkTokenFst(
     enter(node.target(next), sum + node.output(next));
   }
   if (found !== keyCount) fail(`it has ${found} keys, and says ${keyCount}`);
+}
+
+interface OpenTokenFst {
+  readonly keyCount: number;
+  /** Address of the first node. */
+  readonly root: number;
+  readonly reader: NodeReader;
+  readonly fail: (reason: string) => never;
+}
+
+function openTokenFst(bytes: Uint8Array, path: string): OpenTokenFst {
+  const fail = (reason: string): never => {
+    throw new CorruptFileError(path, 0, `map of tokens: ${reason}`);
+  };
+  if (bytes.length < HEADER_BYTES + FOOTER_BYTES) fail("it is too short");
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (numberAt(view, 0) !== VERSION) fail("it is of another version");
+  const end = bytes.length - FOOTER_BYTES;
+  const reader = new NodeReader(bytes, end, fail);
+  return { keyCount: numberAt(view, end), root: numberAt(view, end + 8), reader, fail };
+}
+
+/** Finds single keys in such a map, without a look at the others. */
+export class TokenFst {
+  readonly #open: OpenTokenFst;
+
+  /** @throws CorruptFileError where the bytes are no such map */
+  constructor(bytes: Uint8Array, path: string) {
+    this.#open = openTokenFst(bytes, path);
+  }
+
+  get keyCount(): number {
+    return this.#open.keyCount;
+  }
+
+  /** The number of a key; -1 where it is none. @throws CorruptFileError */
+  find(key: Uint8Array): number {
+    const { reader, root } = this.#open;
+    let node = reader.read(root);
+    let sum = 0;
+    for (const input of key) {
+      let at = 0;
+      while (at < node.count && node.input(at) !== input) at++;
+      if (at === node.count) return -1;
+      sum += node.output(at);
+      // It lies before the node: every way ends.
+      node = reader.read(node.target(at));
+    }
+    return node.isFinal ? sum + node.finalOutput : -1;
+  }
 }
 
 const numberAt = (view: DataView, at: number): number =>

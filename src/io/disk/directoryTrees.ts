@@ -13,8 +13,8 @@ import {
   statOrNull,
   unlink,
 } from "./fileCalls.js";
+import { WINDOWS_ATTEMPTS } from "./onWindows.js";
 import { outlastShortage } from "./shortage.js";
-import { WINDOWS_ATTEMPTS } from "./windows.js";
 
 /** Attempts to make a directory that others make and remove at the same time. */
 const MAX_MAKE_ATTEMPTS = 10;
@@ -25,7 +25,8 @@ const REMOVED_AT_ONCE = 64;
 const MAX_RUN_MS = 0.4;
 
 /**
- * Removes a directory and all below it; quiet where there is none. A link in its place is removed, its target stays.
+ * Removes a directory and all below it, or the file in its place; quiet where there is none. A link in its place is
+ * removed, its target stays.
  */
 export async function removeTree(directory: string): Promise<void> {
   try {
@@ -47,8 +48,11 @@ export async function removeTree(directory: string): Promise<void> {
 const removeTreeAsOne = (directory: string): Promise<boolean> =>
   shortCalls.runTogether(
     () => {
-      if (fs.lstatSync(directory).isSymbolicLink()) return false;
-      return removeTreeUntil(directory, performance.now() + MAX_RUN_MS);
+      const stats = fs.lstatSync(directory);
+      if (stats.isSymbolicLink()) return false;
+      if (stats.isDirectory()) return removeTreeUntil(directory, performance.now() + MAX_RUN_MS);
+      fs.unlinkSync(directory);
+      return true;
     },
     () => Promise.resolve(false),
   );

@@ -114,7 +114,7 @@ export interface Disk {
   rename(fromPath: string, toPath: string): Promise<void>;
   /** Removes a file; quiet where there is none. */
   remove(path: string): Promise<void>;
-  /** Removes a directory and all below it; quiet where there is none. */
+  /** Removes a directory and all below it, or the file in its place; quiet where there is none. */
   removeTree(path: string): Promise<void>;
   /** Removes a directory that holds nothing; false, and quiet, where there is none or it holds something. */
   removeEmptyDirectory(path: string): Promise<boolean>;

@@ -26,8 +26,8 @@ import {
   withDescriptor,
 } from "./fileCalls.js";
 import { LinkedFileError } from "./linkedFile.js";
+import { IS_WINDOWS, whileHeldByOthers } from "./onWindows.js";
 import { fileIdentity, NodeWriteHandle, notRegular, openForReading } from "./openFiles.js";
-import { IS_WINDOWS, whileHeldByOthers } from "./windows.js";
 
 export interface NodeDiskOptions {
   /** "fsync": `sync`, `syncFile`, `syncDirectory` and `makeDirectory` reach the device. "none": they don't. */

@@ -11,8 +11,8 @@
 
 import { open } from "node:fs";
 import fs from "fs-extra";
+import { isPending } from "../../async/pending.js";
 import { CorruptFileError, InternalError } from "../../errors.js";
-import { isPending } from "../memory/pending.js";
 import { onPool, shortCalls } from "./callRoute.js";
 import type { ReadHandle, ReadPieces, WriteHandle } from "./disk.js";
 import {

@@ -4,7 +4,7 @@
  *
  *   .tiltyard.lock/                 mkdir takes it
  *     owner-…/                      made right after; the lock is held as long as this very entry is there. A file on
- *                                   a full disk
+ *                                   a full disk. What its holder takes away is moved into it (publish.ts)
  *     fencing-…/                    the entry of a holder that was overruled, while another process fences it off
  *                                   (staleLocks.ts)
  *
@@ -40,10 +40,12 @@ type NodeDone = (error: Error | null) => void;
 
 /** One attempt to take a table's lock, then one hold of it; also the file system that proper-lockfile works on. */
 export class HeldLock implements LockLease {
-  /** The name of the entry. */
-  #owner = newOwnerName();
   readonly #staleMs: number;
   #directory: string;
+  #lockPath: string;
+  /** The name of the entry. */
+  #owner: string;
+  #ownerPath: string;
   #wasMoved = false;
   /** The change of the entry's name that is under way, or was the last. */
   #renaming: Promise<boolean> = Promise.resolve(true);
@@ -57,6 +59,9 @@ export class HeldLock implements LockLease {
 
   constructor(directory: string, staleMs: number) {
     this.#directory = directory;
+    this.#lockPath = path.join(directory, LOCK_NAME);
+    this.#owner = newOwnerName();
+    this.#ownerPath = path.join(this.#lockPath, this.#owner);
     this.#staleMs = staleMs;
   }
 
@@ -78,8 +83,15 @@ export class HeldLock implements LockLease {
     if (this.#lost) throw new LeaseLostError(this.#directory);
   }
 
+  /** The owner's entry; a file on a full disk. */
+  get hold(): string {
+    return this.#ownerPath;
+  }
+
   movedTo(directory: string): void {
     this.#directory = directory;
+    this.#lockPath = path.join(directory, LOCK_NAME);
+    this.#ownerPath = path.join(this.#lockPath, this.#owner);
     this.#wasMoved = true;
   }
 
@@ -134,14 +146,6 @@ export class HeldLock implements LockLease {
     }
   }
 
-  get #lockPath(): string {
-    return path.join(this.#directory, LOCK_NAME);
-  }
-
-  get #ownerPath(): string {
-    return path.join(this.#lockPath, this.#owner);
-  }
-
   /** Gives the entry another name; false where it is not there any more, or can't be renamed. */
   #rename(name: string): Promise<boolean> {
     const target = path.join(this.#lockPath, name);
@@ -153,6 +157,7 @@ export class HeldLock implements LockLease {
         if ((await statOrUndefined(target).catch(() => undefined)) === undefined) return false;
       }
       this.#owner = name;
+      this.#ownerPath = target;
       return true;
     };
     this.#renaming = rename();

@@ -15,6 +15,11 @@ export interface LockLease {
    * @throws LeaseLostError where another has taken it over
    */
   confirm(): Promise<void>;
+  /**
+   * A directory that is there as long as the lock is held, and has gone before another holds it: nothing can be moved
+   * into it once the lock is lost. What is moved in goes with the lock. Undefined where there is no such directory.
+   */
+  readonly hold?: string;
   /** Tells the lease that the locked directory was moved, and the lock with it. */
   movedTo(directory: string): void;
 }

@@ -1,6 +1,7 @@
 /**
- * A cache bounded in bytes, or in entries that weigh 1 each, that drops the least recently used entries. What always
- * holds:
+ * A cache bounded in bytes, or in entries that weigh 1 each, that drops entries not used for long. An entry that was used
+ * since its turn to go came, or since it was put there, gets a second chance: so a use only leaves a mark, where exact
+ * order would have to move the entry each time. What always holds:
  *
  * - Callers who ask for the same key at the same time share one load.
  * - A failed load is not remembered.
@@ -17,18 +18,21 @@ export interface Weighed<V> {
   readonly weight: number;
 }
 
+interface Entry<V> extends Weighed<V> {
+  /** Whether it gets a second chance. */
+  isUsed: boolean;
+}
+
 interface Load<V> {
   readonly value: Promise<V>;
 }
 
 export class LruCache<V> {
   readonly #maxWeight: number;
-  /** In order of use, longest ago first. */
-  readonly #entries = new Map<string, Weighed<V>>();
+  /** In the order in which their turns to go come. */
+  readonly #entries = new Map<string, Entry<V>>();
   readonly #loading = new Map<string, Load<V>>();
   #weight = 0;
-  /** The last key of `#entries`, where it is known. Most values are asked for several times in a row. */
-  #newestKey: string | null = null;
 
   readonly #leastEntries: number;
 
@@ -55,11 +59,7 @@ export class LruCache<V> {
   peek(key: string): V | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
-    if (key !== this.#newestKey) {
-      this.#entries.delete(key);
-      this.#entries.set(key, entry);
-      this.#newestKey = key;
-    }
+    entry.isUsed = true;
     return entry.value;
   }
 
@@ -86,13 +86,19 @@ export class LruCache<V> {
   set(key: string, value: V, weight: number): void {
     this.delete(key);
     if (weight > this.#maxWeight && this.#leastEntries === 0) return;
-    this.#entries.set(key, { value, weight });
-    this.#newestKey = key;
+    this.#entries.set(key, { value, weight, isUsed: false });
     this.#weight += weight;
+    // Those that get a second chance come up once more, behind all others.
     for (const [oldestKey, oldest] of this.#entries) {
       if (this.#weight <= this.#maxWeight || this.#entries.size <= this.#leastEntries) break;
+      if (oldestKey === key) continue;
       this.#entries.delete(oldestKey);
-      this.#weight -= oldest.weight;
+      if (oldest.isUsed) {
+        oldest.isUsed = false;
+        this.#entries.set(oldestKey, oldest);
+      } else {
+        this.#weight -= oldest.weight;
+      }
     }
   }
 
@@ -101,7 +107,6 @@ export class LruCache<V> {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     this.#entries.delete(key);
-    if (key === this.#newestKey) this.#newestKey = null;
     this.#weight -= entry.weight;
   }
 
@@ -114,7 +119,6 @@ export class LruCache<V> {
 
   clear(): void {
     this.#entries.clear();
-    this.#newestKey = null;
     this.#loading.clear();
     this.#weight = 0;
   }

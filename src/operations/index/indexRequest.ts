@@ -4,6 +4,7 @@ import { InvalidInputError } from "../../errors.js";
 import { isWellFormed } from "../../ident.js";
 import { DEFAULT_TEXT_PARAMETERS } from "../../indexes/text/parameters.js";
 import { LANGUAGES } from "../../indexes/text/stopWords.js";
+import { GRAPH_MAXIMA } from "../../indexes/vector/graph/graphFiles.js";
 import type { CreateTableIndexRequest } from "../../namespace/indexes.js";
 import { isSystemIndex } from "../../table/fragments/statistics.js";
 import { SCALAR_KINDS, TEXT_KINDS, VECTOR_KINDS } from "../../write/indexes/kindNames.js";
@@ -168,8 +169,7 @@ const VECTOR_MAXIMA = {
   sampleRate: 1_000_000,
   maxIterations: 100_000,
   targetPartitionSize: 2 ** 32 - 1,
-  m: 2048,
-  efConstruction: 10_000,
+  ...GRAPH_MAXIMA,
 } as const;
 
 function vectorSettings(request: CreateTableIndexRequest): AskedIndex["vector"] {

@@ -4,11 +4,12 @@ import type { CountTableRowsRequest } from "../../namespace/queries.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
 import { countFiltered } from "../../query/filter/filter.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
-import { liveRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount, physicalRowCount } from "../../table/fragments/statistics.js";
 import { refuseBufferedRows } from "../../table/versions/bufferedRows.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { filterOf } from "../filter.js";
+import { rowProgress, SeenRows } from "../longWork.js";
 import { optionalBoolean } from "../request.js";
 import { openSnapshot } from "../snapshot.js";
 
@@ -19,19 +20,26 @@ export async function countTableRows(
 ): Promise<number> {
   const { predicate, signal } = request;
   const useIndexes = optionalBoolean(request.useScalarIndex, "useScalarIndex");
+  const onRows = rowProgress(request);
   const snapshot = await openSnapshot(context, request, access);
   if (snapshot === null) return 0;
   await refuseBufferedRows(snapshot);
+  const { manifest } = snapshot.file;
+  const { fragments } = manifest;
+  const total = physicalRowCount(fragments);
+  const seen = new SeenRows(onRows, total);
+  let count: number;
   if (predicate !== undefined && predicate !== null) {
-    const { manifest } = snapshot.file;
     const source = versionSource(snapshot);
-    return countFiltered(source, {
-      fragments: manifest.fragments,
+    count = await countFiltered(source, {
+      fragments,
       filter: await filterOf(snapshot, predicate, request.params, "predicate", useIndexes),
       numbers: new RowNumbers(source, manifest, snapshot.path),
       readAhead: context.streams.open(),
       signal,
+      onSeen: seen.add,
     });
-  }
-  return snapshot.file.manifest.fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
+  } else count = fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
+  seen.reach(total);
+  return count;
 }

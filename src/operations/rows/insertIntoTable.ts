@@ -28,6 +28,7 @@ export async function insertIntoTable(
     bounds,
     onRows,
     schema: optionalSchema(request.schema),
+    pool: context.workers,
     signal: request.signal,
   });
   const { committed, transactionId, rowCount } = requireInserted(inserted);

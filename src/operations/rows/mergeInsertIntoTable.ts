@@ -105,6 +105,7 @@ async function createWith(
     onCreated: "fail",
     beforeCreation: () => requireKnown(context, open.table),
     key: merge.on,
+    pool: context.workers,
     ...options,
   });
   if (inserted === null) {

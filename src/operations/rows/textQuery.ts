@@ -1,6 +1,7 @@
 /** Reads searches by text of requests. Members of structured queries may be spelled as on the wire. */
 
 import { InvalidInputError } from "../../errors.js";
+import { unknownMember } from "../../optionMembers.js";
 import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import type { MatchQuery, TextQuery } from "../../query/text/textQuery.js";
 import { textColumns } from "../../query/text/textSearch.js";
@@ -15,6 +16,20 @@ const MAX_DEPTH = 32;
 
 type Members = Readonly<Record<string, unknown>>;
 
+const MATCH_OPTIONS = ["operator", "fuzziness", "prefixLength", "maxExpansions"];
+/** The members of each kind of query; what has another one is refused, rather than taken for its defaults. */
+const MEMBERS = {
+  match: ["terms", "column", "boost", ...MATCH_OPTIONS],
+  phrase: ["terms", "column", "slop"],
+  boost: ["positive", "negative", "negativeBoost"],
+  // The second form is that of the reference's clients.
+  multiMatch: ["matchQueries", "query", "columns", "boost", "boosts", ...MATCH_OPTIONS],
+  boolean: ["must", "should", "mustNot"],
+  stringQuery: ["query", "columns"],
+  structuredQuery: ["query"],
+} as const;
+type Kind = keyof typeof MEMBERS;
+
 /** @throws InvalidInputError, TableColumnNotFoundError */
 export function readTextQuery(
   version: OpenVersion<ReaderEnvironment>,
@@ -28,6 +43,8 @@ export function readTextQuery(
   const bare = string === undefined && structured === undefined ? members : null;
   const reader = new Reader(version, fields);
   const inner = bare?.query ?? (structured === undefined ? null : membersOf(structured, LABEL).query);
+  if (string !== undefined) checkMembers("stringQuery", membersOf(string, LABEL));
+  else if (structured !== undefined) checkMembers("structuredQuery", membersOf(structured, LABEL));
   if (typeof inner === "object" && inner !== null) return reader.query(inner, 0);
   const { query, columns } = membersOf(bare ?? string ?? structured, LABEL);
   if (typeof query !== "string") throw new InvalidInputError(`${LABEL}: query must be a text`);
@@ -45,8 +62,22 @@ function membersOf(given: unknown, label: string): Members {
   throw new InvalidInputError(`${label}: must be an object`);
 }
 
+const onWire = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
 const member = (members: Members, name: string): unknown =>
-  members[name] ?? members[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] ?? undefined;
+  members[name] ?? members[onWire(name)] ?? undefined;
+
+/** @throws InvalidInputError for a member that the kind does not have */
+function checkMembers(kind: Kind, members: Members): void {
+  const known: readonly string[] = MEMBERS[kind];
+  for (const name of Object.keys(members)) {
+    if (known.some((each) => each === name || onWire(each) === name)) continue;
+    throw unknownMember(`${LABEL}: ${kind}.${name}`, name, known, "member");
+  }
+}
+
+const KINDS = ["match", "phrase", "boost", "multiMatch", "boolean"] as const;
+const isKind = (name: string): name is (typeof KINDS)[number] => KINDS.includes(name as never);
 
 class Reader {
   readonly #version: OpenVersion<ReaderEnvironment>;
@@ -70,7 +101,14 @@ class Reader {
       );
     }
     const of = membersOf(members[name], `${LABEL}: ${name}`);
-    switch (name) {
+    const kind = name === "multi_match" ? "multiMatch" : name;
+    if (!isKind(kind)) {
+      throw new InvalidInputError(
+        `${LABEL}: must be match, phrase, boost, multiMatch or boolean, not ${name.slice(0, 40)}`,
+      );
+    }
+    checkMembers(kind, of);
+    switch (kind) {
       case "match":
         return this.words(termsOf(of, name), columnOf(of), of);
       case "phrase":
@@ -83,14 +121,9 @@ class Reader {
           negativeBoost: numberOf(of, "negativeBoost", 0.5),
         };
       case "multiMatch":
-      case "multi_match":
         return this.#multi(of);
       case "boolean":
         return this.#boolean(of, depth);
-      default:
-        throw new InvalidInputError(
-          `${LABEL}: must be match, phrase, boost, multiMatch or boolean, not ${name.slice(0, 40)}`,
-        );
     }
   }
 
@@ -133,6 +166,7 @@ class Reader {
     if (Array.isArray(listed)) {
       const queries = listed.map((each) => {
         const match = membersOf(each, `${LABEL}: multiMatch`);
+        checkMembers("match", match);
         return this.words(termsOf(match, "match"), columnOf(match), match);
       });
       if (queries.length > 0) return { kind: "multi", queries };

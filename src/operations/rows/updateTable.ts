@@ -1,6 +1,6 @@
 /** UpdateTable: sets columns of the rows that a predicate selects. Makes a version even where it selects none. */
 
-import { tagOf } from "../../bytes/tag.js";
+import { tagOf } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
 import { lit } from "../../expression/build.js";
 import { formatFieldPath } from "../../ident.js";

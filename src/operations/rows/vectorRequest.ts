@@ -1,6 +1,6 @@
 /** The members of a query that are about its search by vector. */
 
-import { tagOf } from "../../bytes/tag.js";
+import { tagOf } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
 import type { QueryTableRequest } from "../../namespace/queries.js";
 import { shortly } from "../../optionMembers.js";

@@ -8,9 +8,11 @@ import type {
 } from "../../namespace/schema.js";
 import { declarationOf } from "../../schema/computedFields.js";
 import { decodeSchema } from "../../schema/schema.js";
+import { physicalRowCount } from "../../table/fragments/statistics.js";
 import { staleRowsOf } from "../../write/backfill/staleRows.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
+import { rowProgress, SeenRows } from "../longWork.js";
 import { requireSnapshot } from "../snapshot.js";
 
 export async function describeComputedColumns(
@@ -18,13 +20,19 @@ export async function describeComputedColumns(
   request: DescribeComputedColumnsRequest,
   access: Access,
 ): Promise<DescribeComputedColumnsResponse> {
+  const onRows = rowProgress(request);
   const snapshot = await requireSnapshot(context, request, access);
   const { manifest, path } = snapshot.file;
-  const columns: ComputedColumnState[] = [];
-  for (const field of decodeSchema(manifest.fields, path)) {
+  const computed = decodeSchema(manifest.fields, path).flatMap((field) => {
     const declaration = declarationOf(field);
-    if (declaration === null) continue;
-    const stale = await staleRowsOf(snapshot, field, request.signal);
+    return declaration === null ? [] : [{ field, declaration }];
+  });
+  const rowsOfColumn = physicalRowCount(manifest.fragments);
+  const seen = new SeenRows(onRows, rowsOfColumn * computed.length);
+  const columns: ComputedColumnState[] = [];
+  for (const [index, { field, declaration }] of computed.entries()) {
+    const stale = await staleRowsOf(snapshot, field, { signal: request.signal, onSeen: seen.add });
+    seen.reach(rowsOfColumn * (index + 1));
     const { inputs } = declaration;
     const state = { column: formatFieldPath([field.name]), inputs, ...stale };
     if (declaration.kind === "sql") {

@@ -81,6 +81,7 @@ export async function createTable(
     bounds,
     onRows,
     schema: optionalSchema(request.schema),
+    pool: context.workers,
     signal,
   });
   const winner = async () => (mode === "ExistOk" ? await findTable(context, id) : null);

@@ -5,6 +5,7 @@ import type { GetTableStatsRequest, GetTableStatsResponse } from "../../namespac
 import { tableStatistics } from "../../table/fragments/statistics.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
+import { progressIn } from "../longWork.js";
 import { openSnapshot } from "../snapshot.js";
 
 export async function getTableStats(
@@ -12,7 +13,11 @@ export async function getTableStats(
   request: GetTableStatsRequest,
   access: Access,
 ): Promise<GetTableStatsResponse> {
+  const tell = progressIn("fragments", request);
   const snapshot = await openSnapshot(context, request, access);
-  if (snapshot === null) return tableStatistics(Manifest.create(), []);
-  return tableStatistics(snapshot.file.manifest, snapshot.file.indexSection?.indices ?? []);
+  const manifest = snapshot?.file.manifest ?? Manifest.create();
+  const statistics = tableStatistics(manifest, snapshot?.file.indexSection?.indices ?? []);
+  const { numFragments } = statistics.fragmentStats;
+  tell?.(numFragments, numFragments);
+  return statistics;
 }

@@ -93,6 +93,8 @@ export interface FilterRequest
   readonly filter: Filter;
   readonly numbers: RowNumbers;
   readonly observer?: QueryObserver;
+  /** Told, batch by batch, how many rows were looked at, or would have been without an index; may be a fraction. */
+  readonly onSeen?: (rowCount: number) => void;
 }
 
 /** The number of rows that a filter selects. */
@@ -146,6 +148,7 @@ async function* selectFrom(
   for await (const batch of allSelected(source, request)) {
     const { rowCount } = batch;
     let { rows } = batch;
+    request.onSeen?.(batch.seenRows);
     if (skip > 0 || (rows?.length ?? rowCount) > left) {
       rows ??= Uint32Array.from({ length: rowCount }, (_, row) => row);
       const skipped = Math.min(skip, rows.length);

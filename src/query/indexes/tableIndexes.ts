@@ -141,7 +141,11 @@ export async function openIndexSegment<Open extends CachedIndex["index"]>(
   const known = async (key: string): Promise<Open | null> => {
     const cached = openIndexes.peek(key);
     if (cached === undefined) return null;
-    if (await areSame(environment.disk, cached)) return cached.index as Open;
+    if (file.hasSeen(cached)) return cached.index as Open;
+    if (await areSame(environment.disk, cached)) {
+      file.see(cached);
+      return cached.index as Open;
+    }
     openIndexes.delete(key);
     return null;
   };

@@ -2,8 +2,10 @@
 
 import type { WorkerPool } from "../../async/workerPool.js";
 import { isReadableVersion, unsupportedFileVersion } from "../../file/container/container.js";
+import type { DataFileMetadata } from "../../file/container/reader.js";
 import { readDeletions } from "../../table/fragments/deletions.js";
 import { resolveDataFile } from "../../table/fragments/fileLookup.js";
+import type { SeenFiles } from "../../table/versions/manifest.js";
 import type { OpenVersion, TableEnvironment } from "../../table/versions/tableAt.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import type { IndexEnvironment } from "./tableIndexes.js";
@@ -12,9 +14,15 @@ import type { IndexEnvironment } from "./tableIndexes.js";
 export interface ReaderEnvironment
   extends TableEnvironment,
     Pick<IndexEnvironment, "openIndexes" | "indexParts">,
-    Pick<FragmentSource, "handles" | "chunkMaps" | "scratch" | "openDataFile" | "sketches"> {
+    Pick<FragmentSource, "handles" | "chunkMaps" | "scratch" | "sketches"> {
+  /**
+   * The metadata of a data file; cached.
+   * @param isScanned whether most of the file will be read
+   * @param version that names the file, which is looked at once for each version where few rows are read
+   */
+  openDataFile(path: string, isScanned?: boolean, version?: SeenFiles): Promise<DataFileMetadata>;
   /** The same as `openDataFile`, for files that are read once and not kept in memory. */
-  readonly openDataFileOnce: FragmentSource["openDataFile"];
+  openDataFileOnce(path: string, isScanned?: boolean): Promise<DataFileMetadata>;
   /** Threads for long work; absent where it is done in line. */
   readonly workers?: WorkerPool;
 }
@@ -30,12 +38,14 @@ export function versionSource(
   const version = file.manifest.dataFormat?.version;
   if (version !== undefined && !isReadableVersion(version)) throw unsupportedFileVersion(version, file.path);
   const readers = at.environment;
+  const open = isReadOnce ? readers.openDataFileOnce : readers.openDataFile;
   return {
     handles: readers.handles,
     chunkMaps: readers.chunkMaps,
     scratch: readers.scratch,
+    ...(readers.workers !== undefined && { workers: readers.workers }),
     ...(readers.sketches !== undefined && { sketches: readers.sketches }),
-    openDataFile: isReadOnce ? readers.openDataFileOnce : readers.openDataFile,
+    openDataFile: (path, isScanned) => open(path, isScanned, file),
     resolve: (dataFile) => resolveDataFile(at, file.manifest, dataFile),
     readDeletions: (fragment) => readDeletions(at, file.manifest, fragment),
   };

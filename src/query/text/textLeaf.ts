@@ -16,7 +16,7 @@ import type { PostingList } from "../../indexes/text/postingList.js";
 import { type Corpus, wordWeight } from "../../indexes/text/score.js";
 import { scoreDocuments } from "../../indexes/text/scoreDocuments.js";
 import { TextIndex } from "../../indexes/text/textIndex.js";
-import type { TextPartition, TokenTable } from "../../indexes/text/textPartition.js";
+import type { TextPartition } from "../../indexes/text/textPartition.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { lowerBound } from "../../rows/rowPositions.js";
 import type { TableField } from "../../schema/schema.js";
@@ -204,19 +204,20 @@ async function findTokens(
   signal: AbortSignal | undefined,
 ): Promise<Indexed & { readonly parts: readonly FoundPart[]; readonly terms: readonly Term[] }> {
   const encoder = new TextEncoder();
-  const partitions: { partition: TextPartition; table: TokenTable; covered: ReadonlySet<number> }[] = [];
+  const partitions: { partition: TextPartition; covered: ReadonlySet<number> }[] = [];
   const corpus = { documents: 0, tokens: 0 };
   for (const { index, covered } of segments) {
     for (const partition of index.partitions) {
       corpus.documents += partition.documentCount;
       corpus.tokens += await partition.totalTokens(signal);
-      partitions.push({ partition, table: await partition.tokens(signal), covered });
+      partitions.push({ partition, covered });
       await breathe();
     }
   }
   const terms = await queryTerms(leaf, async () => {
     const searched: SearchedTokens[] = [];
-    for (const { partition, table } of partitions) {
+    for (const { partition } of partitions) {
+      const table = await partition.tokens(signal);
       searched.push({ table, letters: await partition.letters(table) });
     }
     return searched;
@@ -227,10 +228,11 @@ async function findTokens(
   }));
   const having = new Map<string, number>();
   const parts: FoundPart[] = [];
-  for (const { partition, table, covered } of partitions) {
+  for (const { partition, covered } of partitions) {
+    const finder = await partition.finder(signal);
     const ids = new Map<string, number>();
     for (const { token, bytes } of tokens) {
-      const id = table.find(bytes);
+      const id = finder.find(bytes);
       if (id >= 0) ids.set(token, id);
     }
     if (ids.size === 0) continue;

@@ -13,8 +13,8 @@ import { Field, Schema, tableToIPC, Uint32 } from "apache-arrow";
 import type { FixedColumn } from "../../arrow/columns/column.js";
 import { makeBatch, toTable } from "../../arrow/exchange/batch.js";
 import { readIpc } from "../../arrow/exchange/ipc.js";
+import { tagOf } from "../../bytes/anyRealm.js";
 import { decodeRoaring, encodeRoaring } from "../../bytes/roaring.js";
-import { tagOf } from "../../bytes/tag.js";
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
 import {
   type DataFragment,

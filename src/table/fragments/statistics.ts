@@ -40,6 +40,10 @@ export interface FragmentStatistics {
 export const liveRowCount = (fragment: DataFragment): number =>
   fragment.physicalRows - (fragment.deletionFile?.numDeletedRows ?? 0);
 
+/** Rows of fragments, deleted ones included. */
+export const physicalRowCount = (fragments: readonly DataFragment[]): number =>
+  fragments.reduce((sum, { physicalRows }) => sum + physicalRows, 0);
+
 /** @param indices entries of the version's index section */
 export function tableStatistics(manifest: Manifest, indices: readonly IndexMetadata[]): TableStatistics {
   let totalBytes = 0;

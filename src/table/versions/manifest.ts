@@ -40,11 +40,22 @@ export interface ManifestFamily {
   lastDecoded: WeakRef<Manifest> | null;
 }
 
+/** What is known of the files that a version names. */
+export interface SeenFiles {
+  /**
+   * Whether what was opened of such a file was found to be of the file as it is. Files never change as long as versions name
+   * them, so nobody need look at one twice for the same version.
+   */
+  hasSeen(opened: object): boolean;
+  /** Notes that what was opened is of the file as it is. */
+  see(opened: object): void;
+}
+
 /**
  * A manifest file. Its parts are decoded when first asked for, because a version committed in between matters only
  * for its transaction. Values are shared by all readers and never changed.
  */
-export class ManifestFile {
+export class ManifestFile implements SeenFiles {
   /** Where it was read from. */
   readonly path: string;
   readonly head: ManifestHead;
@@ -60,6 +71,7 @@ export class ManifestFile {
   readonly #family: ManifestFamily | null;
   #indexSection: IndexSection | undefined;
   #transaction: Transaction | undefined;
+  #seen = new WeakSet<object>();
 
   constructor(
     path: string,
@@ -78,6 +90,19 @@ export class ManifestFile {
     this.byteLength = content.reduce((sum, piece) => sum + piece.length, 0);
     this.#content = content;
     this.#family = family;
+  }
+
+  hasSeen(opened: object): boolean {
+    return this.#seen.has(opened);
+  }
+
+  see(opened: object): void {
+    this.#seen.add(opened);
+  }
+
+  /** The manifest is another file, of the same content: those that it names may be others, too. */
+  foundAnew(): void {
+    this.#seen = new WeakSet();
   }
 
   /** The manifest where it is decoded already, else null. */

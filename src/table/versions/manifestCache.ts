@@ -91,6 +91,7 @@ export class ManifestCache {
     const file = known?.hasContent(read.bytes)
       ? known
       : decodeManifestFile(read.bytes, path, this.#familyOf(path));
+    file.foundAnew();
     checkReaderFlags(file.head, path);
     this.#set(path, read.identity, file);
     return { identity: read.identity, file };

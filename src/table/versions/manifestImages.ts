@@ -7,7 +7,7 @@
 
 import { breathe } from "../../async/eventLoop.js";
 import { mapAhead } from "../../async/parallel.js";
-import { sharedPrefix, sharedSuffix } from "../../bytes/shared.js";
+import { sharedPrefix, sharedSuffix } from "../../bytes/commonEnds.js";
 import { InternalError } from "../../errors.js";
 import { FieldRanges } from "../../format/fieldRanges.js";
 import { DataFragment, FRAGMENTS_FIELD } from "../../format/table.js";

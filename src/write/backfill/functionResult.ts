@@ -11,7 +11,7 @@ import { adoptType } from "../../arrow/types/foreignTypes.js";
 import { layoutOf } from "../../arrow/types/layouts.js";
 import { logicalFieldOf } from "../../arrow/types/logicalTypes.js";
 import type { ForeignType } from "../../arrow/types/typeParameters.js";
-import { tagOf } from "../../bytes/tag.js";
+import { tagOf } from "../../bytes/anyRealm.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../errors.js";
 import { haveSameType, type RegisteredFunction, typeInWords } from "../userFunctions.js";

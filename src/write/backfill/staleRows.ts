@@ -4,7 +4,7 @@ import { goThrough } from "../../async/eventLoop.js";
 import { col } from "../../expression/build.js";
 import { formatFieldPath } from "../../ident.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
-import { planFilter } from "../../query/filter/filter.js";
+import { type FilterRequest, planFilter } from "../../query/filter/filter.js";
 import { selectedRows } from "../../query/filter/filteredRows.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { STREAMED } from "../../rows/readAhead.js";
@@ -18,11 +18,14 @@ export interface StaleRows {
   readonly staleFragments: number[];
 }
 
-/** Reads the column, in the fragments that have it. */
+/**
+ * Reads the column, in the fragments that have it.
+ * @param options the signal, and what is told of rows that were looked at
+ */
 export async function staleRowsOf(
   base: OpenVersion<ReaderEnvironment>,
   field: TableField,
-  signal: AbortSignal | undefined,
+  options: Pick<FilterRequest, "signal" | "onSeen">,
 ): Promise<StaleRows> {
   const { manifest, path } = base.file;
   const source = versionSource(base);
@@ -39,7 +42,7 @@ export async function staleRowsOf(
     return false;
   });
   const numbers = new RowNumbers(source, manifest, base.path);
-  const request = { fragments: stored, filter, numbers, readAhead: STREAMED, signal };
+  const request = { fragments: stored, filter, numbers, readAhead: STREAMED, ...options };
   for await (const { fragment, rows } of selectedRows(source, request)) counts.set(fragment.id, rows.length);
   return {
     staleRows: [...counts.values()].reduce((sum, count) => sum + count, 0),

@@ -2,10 +2,11 @@
 
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
+import { Int64, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import {
   type Contract,
+  indexableRows,
   nestedRows,
   openContract,
   rowsOf,
@@ -28,6 +29,9 @@ const invalid = (member: string) => ({
 const uuid = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
 const latest = async (table: string, more: object = {}) =>
   (await wire.done(`/v1/table/${table}/version/describe`, more)).version;
+/** Enough for an index that makes codes of its vectors. */
+const INDEXED_ROWS = 300;
+
 /** A staged manifest of the next version of a table. */
 async function stage(table: string, more: object = {}) {
   const { manifest_path, version } = await latest(table, more);
@@ -259,6 +263,47 @@ describe("Create an index", () => {
       expect((await wire.post(ofScalars, body)).status).toBe(200);
     },
   );
+  sentence(
+    "vector indexes (for example IVF_FLAT, IVF_HNSW_SQ, IVF_PQ) and scalar indexes (for example BTREE, BITMAP, LABEL_LIST, FTS) are supported",
+    async () => {
+      const table = await wire.table(indexableRows(INDEXED_ROWS));
+      const columns = {
+        ...{ IVF_FLAT: "x", IVF_HNSW_SQ: "x", IVF_PQ: "x", BTREE: "v", BITMAP: "v" },
+        ...{ LABEL_LIST: "labels", FTS: "s" },
+      };
+      for (const [index_type, column] of Object.entries(columns)) {
+        const { job_id } = await wire.done(path(table), { column, index_type, name: index_type });
+        const ended = await wire.done(`/v1/job/${job_id}/wait`, {});
+        expect(ended, index_type).toMatchObject({ state: "Succeeded", done: INDEXED_ROWS });
+        expect(await wire.done(`/v1/table/${table}/index/${index_type}/stats`, {})).toEqual({
+          index_type,
+          ...(column === "x" && { distance_type: "l2" }),
+          num_indexed_rows: INDEXED_ROWS,
+          num_unindexed_rows: 0,
+          num_indices: 1,
+        });
+      }
+      const { indexes } = await wire.done(`/v1/table/${table}/index/list`, {});
+      expect(indexes.map(({ index_type }: { index_type: string }) => index_type).sort()).toEqual(
+        Object.keys(columns).sort(),
+      );
+    },
+  );
+  sentence(
+    "the build is asynchronous: progress is observed with ListTableIndices and DescribeTableIndexStats",
+    async () => {
+      const table = await wire.table();
+      await wire.done(path(table), body);
+      await expect
+        .poll(async () => (await wire.done(`/v1/table/${table}/index/list`, {})).indexes)
+        .toMatchObject([{ index_name: "v_idx", num_indexed_rows: 3, num_unindexed_rows: 0 }]);
+      await wire.done(`/v1/table/${table}/insert`, rowsOf(4));
+      expect(await wire.done(`/v1/table/${table}/index/v_idx/stats`, {})).toMatchObject({
+        num_indexed_rows: 3,
+        num_unindexed_rows: 1,
+      });
+    },
+  );
   sentence("distance_type is for example l2, cosine, dot", async () => {
     const table = await wire.table();
     for (const [name, distance_type] of ["l2", "cosine", "dot", "L2"].entries()) {
@@ -422,6 +467,24 @@ describe("Trigger a column backfill", () => {
   sentence("the column must be a virtual (UDF-backed) column", async () => {
     expect(await wire.post(path(await wire.table()), { column: "v" })).toMatchObject(invalid("column"));
     expect(await wire.post(path(await virtual()), { column: "c" })).toMatchObject(accepted);
+  });
+  sentence("starts an asynchronous job for the column, whose id is in the response", async () => {
+    const functions = {
+      tenfold: {
+        version: "1",
+        inputs: ["v"],
+        output: new Int64(),
+        row: ({ v }: { v?: unknown }) => 10 * Number(v),
+      },
+    };
+    await using own = await openContract({}, { functions });
+    const table = await own.table();
+    const new_columns = [{ name: "c", virtual_column: { udf_name: "tenfold", input_columns: ["v"] } }];
+    await own.done(`/v1/table/${table}/add_columns`, { new_columns });
+    expect(await own.read(table, {}, "c")).toEqual([null, null, null]);
+    const { job_id } = await own.done(path(table), { column: "c", where: "v > 1", concurrency: 2 });
+    expect(await own.done(`/v1/job/${job_id}/wait`, {})).toMatchObject({ state: "Succeeded" });
+    expect(await own.read(table, {}, "c")).toEqual([null, 20n, 30n]);
   });
   sentence("where, cluster and manifest are optional texts", async () => {
     const table = await virtual();

@@ -1,6 +1,6 @@
 /**
- * Compacts a table with threads and in line, by one of the forms of the package, and tells how many threads there were
- * and whether the files are the same. It closes nothing: idle threads must not keep the process.
+ * Does some work with threads and in line, by one of the forms of the package, and tells how many threads there were, what
+ * they were asked for, and whether files and rows are the same. It closes nothing: idle threads must not keep the process.
  */
 
 import { createHash } from "node:crypto";
@@ -12,15 +12,21 @@ import { makeVector, Table, Utf8, vectorFromArray } from "apache-arrow";
 const require = createRequire(import.meta.url);
 const threads = require("node:worker_threads");
 let started = 0;
+const tasks = new Set();
 threads.Worker = class extends threads.Worker {
   constructor(...given) {
     super(...given);
     started++;
   }
+
+  postMessage(order) {
+    tasks.add(order.name);
+    super.postMessage(order);
+  }
 };
 syncBuiltinESMExports();
 
-const [form, root, workers] = process.argv.slice(2);
+const [form, root, workers, work] = process.argv.slice(2);
 const FORMS = {
   modules: () => import("../../../dist/index.js"),
   esm: () => import("../../../dist/esm/index.js"),
@@ -41,23 +47,53 @@ const rows = (seed) =>
     ),
   });
 
+const digest = (bytes) => createHash("sha256").update(bytes).digest("hex");
+const sha256Of = (path) => digest(readFileSync(path));
+const open = (name, count) =>
+  new DirectoryNamespace({ root: join(root, name), durability: "none", workers: count });
+
 async function compacted(name, count) {
   const directory = join(root, name);
-  const ns = new DirectoryNamespace({ root: directory, durability: "none", workers: count });
+  const ns = open(name, count);
   for (let seed = 0; seed < 6; seed++) {
     if (seed === 0) await ns.createTable({ id: ["t"] }, rows(seed));
     else await ns.insertIntoTable({ id: ["t"] }, rows(seed));
   }
-  const before = new Set(readdirSync(join(directory, "t.lance", "data")));
   const progress = [];
   const { fragmentsAdded } = await ns.optimizeTable({ id: ["t"], onProgress: (told) => progress.push(told) });
-  const [file] = readdirSync(join(directory, "t.lance", "data")).filter((entry) => !before.has(entry));
-  const bytes = readFileSync(join(directory, "t.lance", "data", file));
-  return { fragmentsAdded, sha256: createHash("sha256").update(bytes).digest("hex"), last: progress.at(-1) };
+  // Their names are drawn.
+  const files = readdirSync(join(directory, "t.lance", "data"))
+    .map((entry) => sha256Of(join(directory, "t.lance", "data", entry)))
+    .sort();
+  const read = await (await ns.queryTable({ id: ["t"] })).toArrow();
+  return {
+    fragmentsAdded,
+    files,
+    texts: digest([...(read.getChild("text") ?? [])].join("\n")),
+    last: progress.at(-1),
+  };
 }
 
-const inLine = await compacted("line", 0);
+/** An index of more words than a thread is given at once. */
+async function indexed(name, count) {
+  const ns = open(name, count);
+  const wordOf = (row, word) => (word < 5 ? `own${row * 5 + word}` : `shared${(row * word) % 900}`);
+  const rows = Array.from({ length: 5000 }, (_, row) => ({
+    text: Array.from({ length: 12 }, (_, word) => wordOf(row, word)).join(" "),
+  }));
+  await ns.createTable({ id: ["t"] }, rows);
+  const asked = { id: ["t"], column: "text", indexType: "FTS", withPosition: true };
+  const { jobId } = await ns.createTableIndex(asked);
+  await ns.waitForJob({ jobId });
+  const directory = join(root, name, "t.lance", "_indices");
+  const [index] = readdirSync(directory);
+  const files = readdirSync(join(directory, index)).sort();
+  return Object.fromEntries(files.map((file) => [file, sha256Of(join(directory, index, file))]));
+}
+
+const does = { compacted, indexed }[work];
+const inLine = await does("line", 0);
 const startedInLine = started;
-const pooled = await compacted("pool", Number(workers));
-process.send({ inLine, pooled, startedInLine, started });
+const pooled = await does("pool", Number(workers));
+process.send({ inLine, pooled, startedInLine, started, tasks: [...tasks] });
 process.disconnect();

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { sharedPrefix, sharedSuffix } from "../../../src/bytes/shared.js";
+import { sharedPrefix, sharedSuffix } from "../../../src/bytes/commonEnds.js";
 import { CorruptFileError } from "../../../src/errors.js";
 import { FieldRanges } from "../../../src/format/fieldRanges.js";
 import {

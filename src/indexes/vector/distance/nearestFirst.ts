@@ -89,6 +89,11 @@ export class Beam {
     this.#length = 0;
   }
 
+  /** Says how many rows were put in without it, in order. */
+  setLength(length: number): void {
+    this.#length = length;
+  }
+
   /**
    * @param distance below the bound
    * @returns the place of the row

@@ -26,6 +26,7 @@ import {
   leaveWhen,
   load,
   loadFloat64,
+  loadWidened,
   loop,
   type NumberShape,
   or,
@@ -40,7 +41,6 @@ import {
   vectorConstant,
   vectorLoad,
   when,
-  widenBytes,
 } from "../../../bytes/wasm.js";
 
 /** Vectors whose distances are asked for at once. */
@@ -70,31 +70,31 @@ export const rowBytesOf = ({ item, dimension }: SpaceOptions): number =>
   Math.ceil((dimension * (item === "float32" ? 4 : 1)) / STEP_BYTES) * STEP_BYTES;
 
 const shapeOf = ({ item }: SpaceOptions): NumberShape => (item === "float32" ? "f32x4" : "i32x4");
-/** Locals that {@link products} takes. */
-const VECTORS = ["sum0", "sum1", "value0", "value1", "part"];
+/** Locals that {@link products} takes, besides `own`, `at` and `left`. */
+export const VECTORS = ["sum0", "sum1", "value0", "value1"];
 
 /**
  * Adds up into `sum0` what the vectors at two addresses make: the squares of their differences, or their products. What lies
  * in `own`, `at` and `left` is changed.
  */
-function products(options: SpaceOptions, local: (name: string) => number): Code {
+export function products(options: SpaceOptions, local: (name: string) => number): Code {
   const { item, metric } = options;
   const shape = shapeOf(options);
   const steps = rowBytesOf(options) / STEP_BYTES;
-  const [own, at, left, part] = ["own", "at", "left", "part"].map(local);
+  const [own, at, left] = ["own", "at", "left"].map(local);
   const addTo = (sum: number, what: Code): Code => set(sum, laneNumbers(shape, "add", get(sum), what));
   /** What 16 bytes add to a sum. */
   const term = (step: number, half: 0 | 1): Code => {
     const [sum, value] = [local(`sum${half}`), local(`value${half}`)];
     const offset = step * STEP_BYTES + half * 16;
-    const mine = vectorLoad(get(own), offset);
     if (item === "uint8") {
-      const differences = (side: "low" | "high"): Code => [
-        set(part, subtractWords(widenBytes(side, get(value)), widenBytes(side, mine))),
-        addTo(sum, productsOfWords(get(part), get(part))),
+      const differences = (start: number): Code => [
+        set(value, subtractWords(loadWidened(get(at), start), loadWidened(get(own), start))),
+        addTo(sum, productsOfWords(get(value), get(value))),
       ];
-      return [set(value, vectorLoad(get(at), offset)), differences("low"), differences("high")];
+      return [differences(offset), differences(offset + 8)];
     }
+    const mine = vectorLoad(get(own), offset);
     const theirs = vectorLoad(get(at), offset);
     if (metric === "dot") return addTo(sum, laneNumbers(shape, "multiply", theirs, mine));
     return [
@@ -123,6 +123,16 @@ function products(options: SpaceOptions, local: (name: string) => number): Code 
   ];
 }
 
+/**
+ * Vectors lie anywhere in memory: loads that nothing waits for bring all of them near at once.
+ * @param into a local that something has to be done with, else the loads might be left out
+ * @param at a local with the address of a vector
+ */
+export const touch = (options: SpaceOptions, into: number, at: number): Code =>
+  Array.from({ length: Math.ceil(Math.min(rowBytesOf(options), TOUCHED_BYTES) / LINE_BYTES) }, (_, line) =>
+    set(into, or(get(into), load(get(at), line * LINE_BYTES))),
+  );
+
 /** Measures the vectors at the addresses of a lane from one: a sum for each. */
 export function measureKernel(options: SpaceOptions, pages: WebAssembly.Memory): Kernel | null {
   return kernel({
@@ -133,17 +143,13 @@ export function measureKernel(options: SpaceOptions, pages: WebAssembly.Memory):
     body: (local) => {
       const [row, count, lane, place] = ["row", "count", "lane", "place"].map(local);
       const [target, at, own, left] = ["target", "at", "own", "left"].map(local);
-      const lines = Array.from({
-        length: Math.ceil(Math.min(rowBytesOf(options), TOUCHED_BYTES) / LINE_BYTES),
-      });
-      // Vectors lie anywhere in memory. Loads that nothing waits for bring all of them near at once.
-      const touch = [
+      const touchAll = [
         set(place, get(lane)),
         set(target, get(lane)),
         set(left, get(count)),
         loop(
           set(at, load(get(place))),
-          lines.map((_, line) => set(own, or(get(own), load(get(at), line * LINE_BYTES)))),
+          touch(options, own, at),
           set(place, add(get(place), constant(4))),
           set(left, subtract(get(left), constant(1))),
           leaveWhen(0, get(left)),
@@ -162,7 +168,7 @@ export function measureKernel(options: SpaceOptions, pages: WebAssembly.Memory):
         set(count, subtract(get(count), constant(1))),
         leaveWhen(0, get(count)),
       );
-      return [touch, measure];
+      return [touchAll, measure];
     },
   });
 }

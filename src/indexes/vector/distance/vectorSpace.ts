@@ -49,6 +49,8 @@ export interface SpaceMemory {
   readonly options: SpaceOptions;
   readonly lanes: number;
   readonly values: WebAssembly.Memory | SpaceValues;
+  /** Where in the memory of kernels other things may lie that belong to the vectors. */
+  readonly behind: number;
 }
 
 /** Whether the runtime compiles any. */
@@ -57,15 +59,18 @@ const areThereKernels = new KernelUse(() => kernel({ parameters: [], locals: [],
 /**
  * Room for vectors.
  * @param lanes of threads; one for none
+ * @param moreBytes that other kernels need behind the vectors
  * @param withKernel false only in tests
  */
-export function spaceMemory(options: SpaceOptions, lanes = 1, withKernel = true): SpaceMemory {
-  const pages = Math.ceil((lanes * LANE_BYTES + options.rowCount * rowBytesOf(options)) / 65_536);
+export function spaceMemory(options: SpaceOptions, lanes = 1, moreBytes = 0, withKernel = true): SpaceMemory {
+  const behind = lanes * LANE_BYTES + options.rowCount * rowBytesOf(options);
+  const both = Math.ceil((behind + moreBytes) / 65_536);
+  const pages = both <= MAX_PAGES ? both : Math.ceil(behind / 65_536);
   const isShared = lanes > 1;
   if (withKernel && pages <= MAX_PAGES && areThereKernels.get() !== null) {
     try {
       const limits = { initial: pages, maximum: pages, shared: isShared };
-      return { options, lanes, values: new WebAssembly.Memory(limits) };
+      return { options, lanes, values: new WebAssembly.Memory(limits), behind };
     } catch {
       // There is no such memory, or no room for it.
     }
@@ -73,7 +78,8 @@ export function spaceMemory(options: SpaceOptions, lanes = 1, withKernel = true)
   const { item, rowCount, dimension } = options;
   const byteLength = rowCount * dimension * (item === "float32" ? 4 : 1);
   const memory = isShared ? new SharedArrayBuffer(byteLength) : new ArrayBuffer(byteLength);
-  return { options, lanes, values: item === "float32" ? new Float32Array(memory) : new Uint8Array(memory) };
+  const values = item === "float32" ? new Float32Array(memory) : new Uint8Array(memory);
+  return { options, lanes, values, behind };
 }
 
 /** @param lane that nobody else uses meanwhile */

@@ -10,7 +10,16 @@
 import { newKeys, seededNumbers } from "../codes/kmeans.js";
 import type { VectorWork } from "../codes/vectorWork.js";
 import type { SpaceMemory } from "../distance/vectorSpace.js";
-import { forgetGraph, GROW_GRAPH, type GraphMemory, type LinkMemory, Links, SHARES } from "./graphGrowth.js";
+import {
+  forgetGraph,
+  GROW_GRAPH,
+  type GraphMemory,
+  type LinkMemory,
+  Links,
+  SHARES,
+  walkRoom,
+} from "./graphGrowth.js";
+import { listsBehind, walkBytes } from "./walkKernel.js";
 
 /** Levels of a graph, at most. */
 export const MAX_LEVELS = 7;
@@ -61,7 +70,8 @@ export class BuiltGraph {
       upperLists[row] = lists;
       lists += height;
     }
-    const [ground, upper] = [linkMemory(rowCount, 2 * m, work), linkMemory(lists, m, work)];
+    const behind = listsBehind(vectors, walkRoom({ rowCount, m, efConstruction }));
+    const [ground, upper] = [linkMemory(rowCount, 2 * m, work, behind), linkMemory(lists, m, work)];
     this.#memory = {
       ...{ key: newKeys(1), vectors, rowCount, m, efConstruction },
       ...{ heights, upperLists, ground, upper },
@@ -170,9 +180,21 @@ export class BuiltGraph {
   }
 }
 
-const linkMemory = (lists: number, room: number, work: VectorWork): LinkMemory => ({
+/** Bytes that a graph needs behind its vectors, so that kernels find its lists there. */
+export const graphBytes = (
+  rowCount: number,
+  settings: Pick<GraphSettings, "m" | "efConstruction">,
+  lanes: number,
+): number => walkBytes(walkRoom({ ...settings, rowCount }), lanes);
+
+const linkMemory = (
+  count: number,
+  room: number,
+  work: VectorWork,
+  lists: Uint32Array | null = null,
+): LinkMemory => ({
   room,
-  rows: new Uint32Array(work.memory(4 * lists * room)),
-  distances: new Float32Array(work.memory(4 * lists * room)),
-  counts: new Uint16Array(work.memory(2 * lists)),
+  lists: lists ?? new Uint32Array(work.memory(4 * count * (1 + room))),
+  distances: new Float32Array(work.memory(4 * count * room)),
+  apart: new Uint16Array(work.memory(2 * count)),
 });

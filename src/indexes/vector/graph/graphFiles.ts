@@ -22,6 +22,8 @@ export const DISTANCES_COLUMN = "_distance";
 
 /** Bound on what a file may say. */
 const MAX_LEVELS = 64;
+/** Greatest settings of graphs that are made; far more than is of use. */
+export const GRAPH_MAXIMA = { m: 2048, efConstruction: 10_000 } as const;
 
 /** Where the graph of one partition lies. */
 interface GraphPlace {
@@ -86,7 +88,8 @@ export class GraphFiles {
     const places = texts.map((text, partition) => {
       const members = jsonMembers(file, typeof text === "string" ? text : null);
       const { m, ef_construction } = (members.params ?? {}) as Readonly<Record<string, unknown>>;
-      if (typeof m === "number" && typeof ef_construction === "number") {
+      // Where a file says more than is of use, graphs are made as if it said nothing.
+      if (isUpTo(m, GRAPH_MAXIMA.m) && isUpTo(ef_construction, GRAPH_MAXIMA.efConstruction)) {
         parameters = { m, efConstruction: ef_construction };
       }
       const [firstRow, end] = [starts[partition], starts[partition + 1]];
@@ -120,6 +123,9 @@ export class GraphFiles {
     return this.#files.parts.get(`${this.#file.cacheKey}${column}|${partition}`, load) as Promise<Column>;
   }
 }
+
+const isUpTo = (value: unknown, most: number): value is number =>
+  typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= most;
 
 function placeOf(
   file: OpenIndexFile,

@@ -7,16 +7,18 @@ import type { Task } from "../../../async/workerPool.js";
 import { Beam } from "../distance/nearestFirst.js";
 import { MAX_ASKED } from "../distance/spaceKernels.js";
 import { openSpace, type SpaceMemory, type VectorSpace } from "../distance/vectorSpace.js";
+import { type WalkRoom, Walks } from "./walkKernel.js";
 
 /** Lists of neighbours, as threads can be told of them. */
 export interface LinkMemory {
   /** Neighbours that a list has room for. */
   readonly room: number;
-  /** List by list. */
-  readonly rows: Uint32Array;
+  /** List by list: how many neighbours it has, then their rows. */
+  readonly lists: Uint32Array;
   readonly distances: Float32Array;
-  /** Neighbours in each list. */
-  readonly counts: Uint16Array;
+  /** How many neighbours of each list are known to lie apart from each other: they come first, and once there are any the
+   * list is full; they are in the order of their distances, and so are those behind them. */
+  readonly apart: Uint16Array;
 }
 
 /** A graph while it is built, as threads can be told of it. */
@@ -38,45 +40,60 @@ export interface GraphMemory {
 /** Lists of neighbours. */
 export class Links {
   readonly room: number;
-  readonly rows: Uint32Array;
+  readonly lists: Uint32Array;
   readonly #distances: Float32Array;
-  readonly #counts: Uint16Array;
+  readonly #apart: Uint16Array;
 
-  constructor({ room, rows, distances, counts }: LinkMemory) {
+  constructor({ room, lists, distances, apart }: LinkMemory) {
     this.room = room;
-    this.rows = rows;
+    this.lists = lists;
     this.#distances = distances;
-    this.#counts = counts;
+    this.#apart = apart;
+  }
+
+  /** Where the neighbours of a list begin. */
+  start(list: number): number {
+    return list * (1 + this.room) + 1;
   }
 
   count(list: number): number {
-    return this.#counts[list];
+    return this.lists[list * (1 + this.room)];
   }
 
   row(list: number, place: number): number {
-    return this.rows[list * this.room + place];
+    return this.lists[this.start(list) + place];
   }
 
   distance(list: number, place: number): number {
     return this.#distances[list * this.room + place];
   }
 
+  apart(list: number): number {
+    return this.#apart[list];
+  }
+
+  setApart(list: number, count: number): void {
+    this.#apart[list] = count;
+  }
+
   clear(list: number): void {
-    this.#counts[list] = 0;
+    this.lists[list * (1 + this.room)] = 0;
   }
 
   /** There must be room. */
   add(list: number, row: number, distance: number): void {
-    const at = list * this.room + this.#counts[list]++;
-    this.rows[at] = row;
-    this.#distances[at] = distance;
+    this.put(list, this.lists[list * (1 + this.room)]++, row, distance);
+  }
+
+  put(list: number, place: number, row: number, distance: number): void {
+    this.lists[this.start(list) + place] = row;
+    this.#distances[list * this.room + place] = distance;
   }
 
   copy(list: number, rows: Uint32Array, distances: Float32Array, to: number): void {
-    const from = list * this.room;
-    const end = from + this.#counts[list];
-    rows.set(this.rows.subarray(from, end), to);
-    distances.set(this.#distances.subarray(from, end), to);
+    const [from, count] = [list * this.room, this.count(list)];
+    rows.set(this.lists.subarray(this.start(list), this.start(list) + count), to);
+    distances.set(this.#distances.subarray(from, from + count), to);
   }
 }
 
@@ -94,6 +111,17 @@ export interface GraphStep {
 
 /** Parts of the rows that are led back by themselves. */
 export const SHARES = 64;
+
+/** Rows that are kept in sight at a time. */
+const beamSize = ({ m, efConstruction }: Pick<GraphMemory, "m" | "efConstruction">): number =>
+  Math.max(efConstruction, 2 * m);
+
+/** What walks on the lowest level need to know. */
+export const walkRoom = (graph: Pick<GraphMemory, "rowCount" | "m" | "efConstruction">): WalkRoom => ({
+  rowCount: graph.rowCount,
+  room: 2 * graph.m,
+  beam: beamSize(graph),
+});
 
 export const GROW_GRAPH: Task<GraphStep, null> = {
   name: "growGraph",
@@ -134,6 +162,8 @@ class GraphGrowth {
   readonly #ground: Links;
   readonly #upper: Links;
   readonly #beam: Beam;
+  /** Null where there are no kernels. */
+  readonly #walks: Walks | null;
   /** By place in the beam: whether the row's neighbours were looked at. */
   readonly #looked: Uint8Array;
   /** By row: the number of the walk that has seen it last. Bytes, of which many stay near; they begin anew now and then. */
@@ -145,15 +175,18 @@ class GraphGrowth {
   readonly #chosenDistances: Float64Array;
   /** Places of rows that lie apart from those before. */
   readonly #places: Uint32Array;
+  /** How many of the chosen lie apart from those before. */
+  #apart = 0;
 
   constructor(memory: GraphMemory, lane: number) {
-    const { m, efConstruction, rowCount } = memory;
+    const { m, rowCount } = memory;
     this.#memory = memory;
     this.#space = openSpace(memory.vectors, lane);
     this.#m = m;
     this.#ground = new Links(memory.ground);
     this.#upper = new Links(memory.upper);
-    this.#beam = new Beam(Math.max(efConstruction, 2 * m));
+    this.#beam = new Beam(beamSize(memory));
+    this.#walks = Walks.open(memory.vectors, walkRoom(memory));
     this.#looked = new Uint8Array(this.#beam.size + 1);
     this.#seen = new Uint8Array(rowCount);
     this.#chosen = new Uint32Array(2 * m);
@@ -167,6 +200,7 @@ class GraphGrowth {
 
   useLane(lane: number): void {
     this.#space.useLane(lane);
+    this.#walks?.useLane(lane);
   }
 
   /** Leads a row to those nearest to it. Only its own lists change. */
@@ -219,8 +253,8 @@ class GraphGrowth {
   #measureNeighbours(level: number, of: number, from: number): number {
     const links = this.#links(level);
     const list = this.#listOf(level, of);
-    const [rows, seen, asked, walk] = [links.rows, this.#seen, this.#asked, this.#walk];
-    const start = list * links.room;
+    const [rows, seen, asked, walk] = [links.lists, this.#seen, this.#asked, this.#walk];
+    const start = links.start(list);
     const end = start + links.count(list);
     let count = 0;
     for (let at = start; at < end; at++) {
@@ -258,6 +292,10 @@ class GraphGrowth {
 
   /** Fills the beam with the rows of a level that are nearest to one. */
   #search(level: number, row: number, start: number): void {
+    if (level === 0 && this.#walks !== null) {
+      this.#walks.go(row, start, this.#distance(row, start), this.#beam);
+      return;
+    }
     const [beam, looked, asked, measured] = [this.#beam, this.#looked, this.#asked, this.#measured];
     this.#beginWalk();
     beam.clear();
@@ -303,6 +341,10 @@ class GraphGrowth {
       links.add(list, to, distance);
       return;
     }
+    if (links.apart(list) > 0) {
+      this.#putAmong(links, list, to, distance);
+      return;
+    }
     const beam = this.#beam;
     beam.clear();
     for (let place = 0; place < count; place++) {
@@ -314,6 +356,57 @@ class GraphGrowth {
     for (let place = 0; place < kept; place++) {
       links.add(list, this.#chosen[place], this.#chosenDistances[place]);
     }
+    links.setApart(list, this.#apart);
+  }
+
+  /**
+   * Puts a row into a full list of which it is known what lies apart: only from these has it to be measured. What it lies
+   * before, and is nearer to it than to the list's own row, does not lie apart any more; what did not for the sake of such a
+   * one is not looked at again.
+   */
+  #putAmong(links: Links, list: number, to: number, distance: number): void {
+    const [{ room }, apart, beam, measured] = [links, links.apart(list), this.#beam, this.#measured];
+    const rows = links.lists.subarray(links.start(list), links.start(list) + apart);
+    this.#asked.set(rows);
+    this.#space.measure(to, this.#asked, apart, measured);
+    let before = 0;
+    for (; before < apart && links.distance(list, before) <= distance; before++) {
+      if (measured[before] < distance) {
+        this.#fillUp(links, list, apart, to, distance);
+        return;
+      }
+    }
+    if (before === room) return;
+    beam.clear();
+    for (let place = apart; place < room; place++) {
+      beam.add(links.distance(list, place), links.row(list, place));
+    }
+    const [chosen, chosenDistances] = [this.#chosen, this.#chosenDistances];
+    let count = 0;
+    for (let place = before; place < apart; place++) {
+      const [own, row] = [links.distance(list, place), links.row(list, place)];
+      if (measured[place] < own) {
+        beam.add(own, row);
+        continue;
+      }
+      chosen[count] = row;
+      chosenDistances[count++] = own;
+    }
+    let end = before;
+    links.put(list, end++, to, distance);
+    for (let at = 0; at < count && end < room; at++) links.put(list, end++, chosen[at], chosenDistances[at]);
+    links.setApart(list, end);
+    for (let place = 0; end < room; place++) links.put(list, end++, beam.rows[place], beam.distances[place]);
+  }
+
+  /** Puts a row among those of a full list that do not lie apart, of which the farthest goes. */
+  #fillUp(links: Links, list: number, apart: number, to: number, distance: number): void {
+    let place = links.room - 1;
+    if (place < apart || links.distance(list, place) <= distance) return;
+    for (; place > apart && links.distance(list, place - 1) > distance; place--) {
+      links.put(list, place, links.row(list, place - 1), links.distance(list, place - 1));
+    }
+    links.put(list, place, to, distance);
   }
 
   /**
@@ -325,6 +418,7 @@ class GraphGrowth {
     const [chosen, places] = [this.#chosen, this.#places];
     // What lies behind so many is not apart from all of them.
     const apart = this.#space.choose(rows, distances, Math.min(length, MAX_ASKED), most, places);
+    this.#apart = apart;
     let count = 0;
     const take = (place: number): void => {
       chosen[count] = rows[place];

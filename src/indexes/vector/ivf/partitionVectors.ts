@@ -24,8 +24,8 @@ export class PartitionVectors {
   readonly unit: number;
   #rows = 0;
 
-  /** @param lanes see {@link spaceMemory} */
-  constructor(encoder: Encoder, indexed: IndexedVectors, rowCount: number, lanes: number) {
+  /** @param lanes, @param moreBytes see {@link spaceMemory} */
+  constructor(encoder: Encoder, indexed: IndexedVectors, rowCount: number, lanes: number, moreBytes: number) {
     this.#encoder = encoder;
     this.#indexed = indexed;
     this.rowCount = rowCount;
@@ -37,7 +37,7 @@ export class PartitionVectors {
     // Squared distances of vectors of the length 1 are twice those by cosine, which only the vectors themselves have.
     this.unit = areSteps ? step * step : metric === "cosine" && model.kind === "FLAT" ? 0.5 : 1;
     const item = areSteps ? "uint8" : "float32";
-    this.memory = spaceMemory({ item, metric: by, dimension, rowCount }, lanes);
+    this.memory = spaceMemory({ item, metric: by, dimension, rowCount }, lanes, moreBytes);
     this.#space = openSpace(this.memory);
   }
 

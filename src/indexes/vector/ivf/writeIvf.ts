@@ -34,7 +34,13 @@ import { columnBytesOf, type IndexedVectors, numbersPerVector, vectorsIn } from 
 import { hasGraphs } from "../codes/vectorKindNames.js";
 import { VectorWork } from "../codes/vectorWork.js";
 import type { Metric } from "../distance/metric.js";
-import { BuiltGraph, type GraphLevel, MAX_LEVELS } from "../graph/buildGraph.js";
+import {
+  BuiltGraph,
+  type GraphLevel,
+  type GraphSettings,
+  graphBytes,
+  MAX_LEVELS,
+} from "../graph/buildGraph.js";
 import { DISTANCES_COLUMN, NEIGHBOURS_COLUMN, VECTOR_ID_COLUMN } from "../graph/graphFiles.js";
 import { AUXILIARY_FILE, INDEX_FILE, ROW_ID_COLUMN } from "./ivfFiles.js";
 import { PartitionedRows } from "./partitionedRows.js";
@@ -259,7 +265,8 @@ function writeGraphs(
   const texts: string[] = [];
   const graphRows: number[] = [];
   async function* batches(): AsyncGenerator<InputBatch, void, undefined> {
-    for await (const vectors of partitionsOf(sorted, indexed, encoder, lengths, handover, work.lanes)) {
+    const made = { settings, lanes: work.lanes };
+    for await (const vectors of partitionsOf(sorted, indexed, encoder, lengths, handover, made)) {
       const graph = await BuiltGraph.of(vectors.memory, vectors.rowCount, settings, work);
       const counts = vectors.rowCount === 0 ? new Array<number>(MAX_LEVELS).fill(0) : graph.levelCounts();
       const total = counts.reduce((sum, count) => sum + count, 0);
@@ -303,8 +310,10 @@ async function* partitionsOf(
   encoder: Encoder,
   lengths: Uint32Array,
   handover: Handover<IndexRows>,
-  lanes: number,
+  { settings, lanes }: { readonly settings: GraphSettings; readonly lanes: number },
 ): AsyncGenerator<PartitionVectors, void, undefined> {
+  const roomFor = (rowCount: number): PartitionVectors =>
+    new PartitionVectors(encoder, indexed, rowCount, lanes, graphBytes(rowCount, settings, lanes));
   let partition = 0;
   let vectors: PartitionVectors | null = null;
   for await (const rows of sorted) {
@@ -314,7 +323,7 @@ async function* partitionsOf(
       while (numbers[start] !== partition || vectors === null) {
         if (vectors !== null) partition++;
         // All rows have been counted by the time that the first of them are sorted.
-        vectors = new PartitionVectors(encoder, indexed, lengths[partition], lanes);
+        vectors = roomFor(lengths[partition]);
         if (lengths[partition] === 0) yield vectors;
       }
       let end = start + 1;
@@ -328,7 +337,7 @@ async function* partitionsOf(
   }
   if (vectors?.isFull === false) throw new InternalError("rows of a partition are missing");
   if (vectors !== null) partition++;
-  for (; partition < lengths.length; partition++) yield new PartitionVectors(encoder, indexed, 0, 1);
+  for (; partition < lengths.length; partition++) yield roomFor(0);
 }
 
 /** @param unit what the distances are multiplied by */

@@ -5,7 +5,7 @@ import { VectorWork } from "../../../../src/indexes/vector/codes/vectorWork.js";
 import { Beam, NearestFirst } from "../../../../src/indexes/vector/distance/nearestFirst.js";
 import type { SpaceOptions } from "../../../../src/indexes/vector/distance/spaceKernels.js";
 import { openSpace, spaceMemory } from "../../../../src/indexes/vector/distance/vectorSpace.js";
-import { BuiltGraph } from "../../../../src/indexes/vector/graph/buildGraph.js";
+import { BuiltGraph, graphBytes } from "../../../../src/indexes/vector/graph/buildGraph.js";
 import type { Graph } from "../../../../src/indexes/vector/graph/graphFiles.js";
 import { searchGraph } from "../../../../src/indexes/vector/graph/graphSearch.js";
 import { randomNumbers } from "../../../support/vectorTables.js";
@@ -30,7 +30,7 @@ it.each([
 ] as const)("vectors of %s are measured by %s alike with and without a kernel (%i values)", (item, metric, dimension) => {
   const options: SpaceOptions = { item, metric, dimension, rowCount: 50 };
   const values = valuesOf(options, dimension);
-  const [fast, plain] = [openSpace(spaceMemory(options)), openSpace(spaceMemory(options, 1, false))];
+  const [fast, plain] = [openSpace(spaceMemory(options)), openSpace(spaceMemory(options, 1, 0, false))];
   for (const space of [fast, plain]) {
     space.put(0, values.subarray(0, 20 * dimension));
     space.put(20, values.subarray(20 * dimension));
@@ -61,7 +61,7 @@ it.each([
   const options: SpaceOptions = { item, metric, dimension, rowCount: 300 };
   // Small integers: sums of floats are exact.
   const values = valuesOf(options, dimension).map(Math.round);
-  const [fast, plain] = [openSpace(spaceMemory(options)), openSpace(spaceMemory(options, 1, false))];
+  const [fast, plain] = [openSpace(spaceMemory(options)), openSpace(spaceMemory(options, 1, 0, false))];
   for (const space of [fast, plain]) space.put(0, values);
   const rows = Uint32Array.from({ length: 299 }, (_, row) => row + 1);
   const measured = new Float64Array(299);
@@ -184,13 +184,49 @@ describe("a graph", () => {
     expect(hits / 1000).toBeGreaterThan(0.97);
   });
 
-  it.each([1, 3])("is the same with threads (%i)", async (threads) => {
+  it.each([
+    ["float32", "l2", 7, { m: 5, efConstruction: 30 }],
+    ["float32", "dot", 40, { m: 12, efConstruction: 60 }],
+    ["uint8", "l2", 64, { m: 8, efConstruction: 1 }],
+    // Of so few values that many distances are equal.
+    ["uint8", "l2", 2, { m: 6, efConstruction: 50 }],
+  ] as const)("of %s by %s is the same where walks are kernels (%i values)", async (item, metric, dimension, settings) => {
+    const own: SpaceOptions = { item, metric, dimension, rowCount: 600 };
+    const [plain, fast] = await Promise.all(
+      [0, graphBytes(own.rowCount, settings, 1)].map(async (moreBytes) => {
+        const memory = spaceMemory(own, 1, moreBytes);
+        openSpace(memory).put(0, valuesOf(own, 8));
+        const built = await BuiltGraph.of(memory, own.rowCount, { ...settings, seed: 7 }, new VectorWork());
+        return [...built.levels(400)];
+      }),
+    );
+    expect(fast).toEqual(plain);
+    const width = 2 * settings.m;
+    for (const { rows, starts, neighbours, distances } of fast) {
+      for (const [place, row] of rows.entries()) {
+        const [first, end] = [starts[place], starts[place + 1]];
+        const led = [...neighbours.subarray(first, end)];
+        expect(led.length).toBeLessThanOrEqual(width);
+        expect(new Set(led).size).toBe(led.length);
+        expect(led).not.toContain(row);
+        for (const distance of distances.subarray(first, end)) expect(Number.isFinite(distance)).toBe(true);
+      }
+    }
+  });
+
+  it.each([
+    [1, true],
+    [3, true],
+    [3, false],
+  ])("is the same with threads (%i, walks are kernels: %s)", async (threads, hasRoom) => {
     const large = { item: "uint8", metric: "l2", dimension: 64, rowCount: 700 } as const;
     const tasks: string[] = [];
+    const settings = { m: 60, efConstruction: 9000, seed: 5 };
     const built = async (work: VectorWork) => {
-      const memory = spaceMemory(large, work.lanes);
+      const moreBytes = hasRoom ? graphBytes(large.rowCount, settings, work.lanes) : 0;
+      const memory = spaceMemory(large, work.lanes, moreBytes);
       openSpace(memory).put(0, valuesOf(large, 3));
-      return BuiltGraph.of(memory, large.rowCount, { m: 60, efConstruction: 9000, seed: 5 }, work);
+      return BuiltGraph.of(memory, large.rowCount, settings, work);
     };
     const alone = await built(new VectorWork());
     const shared = await built(new VectorWork(slowPool(threads, tasks)));

@@ -1,0 +1,54 @@
+/** Large pages of texts decoded by threads: pure, as their encoding is (../writing/pageEncoding). */
+
+import type { Column, Layout } from "../../arrow/columns/column.js";
+import { leafOf } from "../../arrow/columns/spine.js";
+import type { Task, WorkerPool } from "../../async/workerPool.js";
+import { isSharedMemory, sharedCopy } from "../../bytes/sharedCopy.js";
+import { decodePage } from "./decodePage.js";
+import type { EncodedRows } from "./pageRows.js";
+
+type DecodeInput = Pick<EncodedRows, "rowCount" | "layout" | "buffers" | "origin"> & {
+  readonly column: Layout;
+};
+
+/** What a thread does. */
+export const DECODE_PAGE: Task<DecodeInput, Column> = {
+  name: "decodePage",
+  run: ({ column, layout, rowCount, buffers, origin }) =>
+    decodePage(column, layout, rowCount, buffers, origin),
+  memoryOf: (column) => {
+    const memory = new Set<ArrayBuffer>();
+    const visit = (part: unknown): void => {
+      if (typeof part !== "object" || part === null) return;
+      if (!ArrayBuffer.isView(part)) for (const member of Object.values(part)) visit(member);
+      else if (!isSharedMemory(part.buffer)) memory.add(part.buffer);
+    };
+    visit(column);
+    return [...memory];
+  },
+};
+
+/** Pages of fewer bytes are decoded before a thread would have them. */
+const MIN_THREAD_BYTES = 256 * 1024;
+/** Bytes of text that a byte of a page stands for, about. */
+const EXPANSION = 2;
+
+/**
+ * Has a thread decode a page of coded texts.
+ * @param column layout of what is decoded
+ * @returns null where that does not pay, and it is to be decoded in line
+ */
+export function decodeInThread(
+  pool: WorkerPool,
+  column: Layout,
+  { layout, rowCount, buffers, origin }: EncodedRows,
+): Promise<Column> | null {
+  const isCoded = layout.miniBlock?.valueCompression?.fsst !== undefined;
+  if (!isCoded || leafOf(column).kind !== "variable") return null;
+  const byteCount = buffers.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  if (byteCount < MIN_THREAD_BYTES || !pool.isWorth(byteCount * EXPANSION)) return null;
+  const decoded = pool.run(DECODE_PAGE, sharedCopy({ column, layout, rowCount, buffers, origin }));
+  // A failure is thrown where the page has its turn.
+  decoded.catch(() => undefined);
+  return decoded;
+}

@@ -1,0 +1,120 @@
+/**
+ * Sequences of appends, deletes, updates, merges, compactions, changes of columns and restores, each of which may be cut
+ * short by a disk call that fails, by the end of the process or by a power cut. After each, an engine that is opened anew
+ * sees all versions of all tables as they were before it or as they are after it, and the next change follows whichever it
+ * is; what was acknowledged is there. Rows of one of the tables keep their ids.
+ */
+
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { DirectoryNamespace, NamespaceError } from "tiltyard";
+import { expect, it } from "vitest";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { type Change, perform, rowBeginning, rowChanges, rowLines } from "../model/changes.js";
+import { Model, outcomeOf } from "../model/model.js";
+import { stateOf } from "../model/observed.js";
+import { runsOf } from "../support/effort.js";
+import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const RUNS = runsOf("CRASH_SEQUENCES", 12);
+/** Calls of a change; those of a longer one are cut short before their end, those of shorter ones not always at all. */
+const MAX_CALLS = 120;
+
+interface Fault {
+  readonly call: number;
+  readonly mode: FaultMode;
+  readonly dead: boolean;
+  readonly powerCut: boolean;
+}
+
+const way = fc.constantFrom<Omit<Fault, "call">>(
+  { mode: "before", dead: false, powerCut: false },
+  { mode: "after", dead: false, powerCut: false },
+  { mode: "short", dead: false, powerCut: false },
+  { mode: "short", dead: true, powerCut: false },
+  { mode: "before", dead: true, powerCut: true },
+  { mode: "after", dead: true, powerCut: true },
+);
+const fault: fc.Arbitrary<Fault> = fc.tuple(fc.nat(MAX_CALLS), way).map(([call, how]) => ({ call, ...how }));
+const sequence = fc.array(
+  fc.tuple(
+    fc.constantFrom(...rowLines).chain(([id, branch]) => rowChanges(id, branch)),
+    fault,
+  ),
+  { minLength: 6, maxLength: 14, size: "max" },
+);
+
+/** How many changes were found undone and done after their fault, and how many were acknowledged. */
+const seen = { before: 0, after: 0, acknowledged: 0 };
+
+/** The model after a change that was cut short: whichever of its states is there. */
+async function settle(root: string, models: readonly Model[], where: string): Promise<Model> {
+  const reader = new DirectoryNamespace({ root, durability: "none" });
+  try {
+    const state = await stateOf(reader);
+    const found = models.find((model) => isDeepStrictEqual(model.state(), state));
+    if (found === undefined) {
+      expect(state, where).toEqual(models[0].state());
+      throw new Error(`${where}: equal, and yet not`);
+    }
+    return found;
+  } finally {
+    await reader.close();
+  }
+}
+
+async function makeCutShort(root: string, model: Model, change: Change, fault: Fault, where: string) {
+  const [before, after, halfway] = [model, model.copy(), model.copy()];
+  const wanted = outcomeOf(() => change.model(after));
+  outcomeOf(() => change.halfway?.(halfway));
+  const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root });
+  disk.failAt(fault.call, fault.mode, fault);
+  const writer = new DirectoryNamespace({ root, disk });
+  let outcome = "done";
+  try {
+    await perform(writer, change);
+  } catch (error) {
+    expect(error, `${where}: ${error}`).toBeInstanceOf(NamespaceError);
+    outcome = (error as NamespaceError).type;
+  }
+  const { tripped } = disk;
+  await writer.close().catch((error) => {
+    if (!tripped) throw error;
+  });
+  await disk.restart();
+  if (fault.powerCut) await disk.loseUnsynced();
+  await disk.dispose();
+  if (!tripped || outcome === "done") expect(outcome, where).toBe(wanted);
+  // The one that is there, if they are alike: what was acknowledged.
+  const possible = outcome === "done" ? [after] : wanted === "done" ? [after, halfway, before] : [before];
+  const found = await settle(root, possible, where);
+  if (outcome === "done") seen.acknowledged++;
+  else if (wanted === "done") seen[found === after ? "after" : "before"]++;
+  return found;
+}
+
+it("are whole after each change that is cut short, and go on", { timeout: 3_600_000 }, async () => {
+  const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+  await fc.assert(
+    fc.asyncProperty(sequence, async (changes) => {
+      const root = await makeTempDir();
+      let model = new Model();
+      const beginning = new DirectoryNamespace({ root, durability: "none" });
+      for (const change of rowBeginning) {
+        change.model(model);
+        await perform(beginning, change);
+      }
+      await beginning.close();
+      const made: string[] = [];
+      for (const [change, fault] of changes) {
+        made.push(`${change.name} with ${JSON.stringify(fault)}`);
+        model = await makeCutShort(root, model, change, fault, `seed ${seed}: ${made.join("; ")}`);
+      }
+    }),
+    { seed, numRuns: RUNS },
+  );
+  console.log(`crashes in sequences: seed ${seed}, ${RUNS} runs`, seen);
+  expect(seen.acknowledged).toBeGreaterThan(0);
+  expect(seen.before + seen.after).toBeGreaterThan(0);
+});

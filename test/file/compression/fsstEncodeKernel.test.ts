@@ -1,0 +1,92 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { bytesOf } from "../../../src/bytes/view.js";
+import { decodeFsst, decodeFsstSymbols, encodeFsst } from "../../../src/file/compression/fsst.js";
+import {
+  ENCODED_BYTES,
+  ENCODED_VALUES,
+  fsstEncoder,
+} from "../../../src/file/compression/fsstEncodeKernel.js";
+import { Random } from "../../support/generators.js";
+
+const origin = { path: "/t.lance", byteOffset: 0 };
+
+/** Values of so many bytes in all, in memory that begins and ends with other bytes. */
+function randomValues(random: Random, byteCount: number, kind: string, longest: number) {
+  const bytes = new Uint8Array(byteCount);
+  if (kind === "noise") random.fill(bytes);
+  else {
+    const words = ["the ", "http://", "é", "a", "0123456789", "\u0000\u0000\u0000", "zz"];
+    const pieces = (kind === "few" ? words.slice(0, 3) : words).map((word) => new TextEncoder().encode(word));
+    for (let at = 0; at < byteCount; ) {
+      const piece = pieces[random.below(pieces.length)];
+      bytes.set(piece.subarray(0, byteCount - at), at);
+      at += piece.length;
+      // A byte that no symbol stands for.
+      if (kind === "rare" && random.below(20) === 0 && at < byteCount) bytes[at++] = random.below(256);
+    }
+  }
+  const ends = [0];
+  for (let at = 0; at < byteCount; ) {
+    at = Math.min(byteCount, at + random.below(longest + 1));
+    ends.push(at);
+    if (random.below(10) === 0) ends.push(at);
+  }
+  return { offsets: Int32Array.from(ends), bytes };
+}
+
+function withoutKernel<Result>(work: () => Result): Result {
+  fsstEncoder.isOn = false;
+  try {
+    return work();
+  } finally {
+    fsstEncoder.isOn = true;
+  }
+}
+
+describe("the FSST encoding kernel", () => {
+  it("runs here", () => {
+    expect(fsstEncoder.get()).not.toBeNull();
+  });
+
+  it("makes the codes that the plain form makes, of whatever values", () => {
+    const seed = Date.now() & 0x7fffffff;
+    console.log(`FSST encoding kernel: seed ${seed}`);
+    let encoded = 0;
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+        fc.constantFrom(32 * 1024, ENCODED_BYTES - 1, ENCODED_BYTES, 3 * ENCODED_BYTES + 17),
+        fc.constantFrom("words", "few", "rare", "noise"),
+        fc.constantFrom(1, 3, 40, 1000, ENCODED_BYTES, 2 * ENCODED_BYTES),
+        (contents, byteCount, kind, longest) => {
+          const { offsets, bytes } = randomValues(new Random(contents), byteCount, kind, longest);
+          const codes = encodeFsst(offsets, bytes, true);
+          const plainly = withoutKernel(() => encodeFsst(offsets, bytes, true));
+          if (codes === null || plainly === null) {
+            expect([codes, plainly]).toEqual([null, null]);
+            return;
+          }
+          expect(Buffer.compare(codes.bytes, plainly.bytes)).toBe(0);
+          expect(Buffer.compare(bytesOf(codes.offsets), bytesOf(plainly.offsets))).toBe(0);
+          expect(Buffer.compare(codes.symbolTable, plainly.symbolTable)).toBe(0);
+          encoded++;
+          const symbols = decodeFsstSymbols(codes.symbolTable, origin);
+          if (symbols === null) throw new Error("a table that is switched off");
+          expect(Buffer.compare(decodeFsst(symbols, codes.offsets.slice(), codes.bytes, origin), bytes)).toBe(
+            0,
+          );
+        },
+      ),
+      { seed, numRuns: 25 },
+    );
+    expect(encoded).toBeGreaterThan(5);
+  });
+
+  it("takes blocks of very many values", () => {
+    const offsets = Int32Array.from({ length: 3 * ENCODED_VALUES + 2 }, (_, value) => value * 2);
+    const bytes = new Uint8Array(offsets[offsets.length - 1]).fill(0x61);
+    const codes = encodeFsst(offsets, bytes);
+    expect(codes?.bytes.length).toBe(offsets.length - 1);
+  });
+});

@@ -1,0 +1,374 @@
+/**
+ * How many of the nearest rows indexes find, ours beside the reference's of the same kind, settings and rows: at most a point
+ * less. An index of the reference's is another each time, and chance moves a single one by more than a point; so the soak
+ * compares means over vectors of many shapes, and `npm test` compares ours, which are always the same, with what several of
+ * the reference's found on the same rows ({@link RECORDED}).
+ */
+
+import { tableToIPC } from "apache-arrow";
+import { Index, type Table } from "tiltyard-reference/session.js";
+import { expect, it } from "vitest";
+import { openBothEngines } from "../support/bothEngines.js";
+import { runsOf, seedOf } from "../support/effort.js";
+import {
+  drawEmbeddings,
+  type EmbeddingShape,
+  type Embeddings,
+  embeddingTable,
+} from "../support/embeddingShapes.js";
+import { buildIndex } from "../support/indexedTable.js";
+import { reference } from "../support/reference.js";
+
+const IS_LONG = process.env.SOAK_SCALE !== undefined;
+const NEAREST = 10;
+/** Vectors that are asked about at once. */
+const AT_ONCE = 50;
+/** A point. */
+const LEEWAY = 0.01;
+/** How far a single index may be off by luck. */
+const LUCK = 0.02;
+
+/** How much is built and asked. */
+interface Size {
+  readonly rows: number;
+  readonly queries: number;
+  readonly partitions: number;
+}
+const LARGE: Size = { rows: 5000, queries: 400, partitions: 16 };
+const SMALL: Size = { rows: 1500, queries: 200, partitions: 8 };
+
+type FloatMetric = "l2" | "cosine" | "dot";
+
+/** What is searched with. */
+interface Setting {
+  readonly nprobes: number;
+  readonly ef?: number;
+  readonly refineFactor?: number;
+}
+
+interface Kind {
+  readonly indexType: "IVF_FLAT" | "IVF_PQ" | "IVF_HNSW_FLAT" | "IVF_HNSW_SQ" | "IVF_HNSW_PQ";
+  /** The reference's; of a kind that its API for Node.js does not make, the next that is no better. */
+  config(options: { numPartitions: number; distanceType: FloatMetric; numSubVectors: number }): Index;
+  readonly settings: readonly Setting[];
+}
+
+const probes = [1, 4].map((nprobes) => ({ nprobes }));
+const walks = [10, 20, 50].map((ef) => ({ nprobes: 1, ef }));
+const KINDS: readonly Kind[] = [
+  { indexType: "IVF_FLAT", config: Index.ivfFlat, settings: probes },
+  {
+    indexType: "IVF_PQ",
+    config: Index.ivfPq,
+    settings: [...probes, { nprobes: 16 }, { nprobes: 4, refineFactor: 4 }],
+  },
+  { indexType: "IVF_HNSW_SQ", config: Index.hnswSq, settings: walks },
+  { indexType: "IVF_HNSW_PQ", config: Index.hnswPq, settings: walks },
+  { indexType: "IVF_HNSW_FLAT", config: Index.hnswSq, settings: walks },
+];
+
+/** A shape, a number of values, and a metric that is used for such vectors. */
+type Vectors = readonly [shape: EmbeddingShape, dimension: number, metric: FloatMetric];
+
+const VECTORS: readonly Vectors[] = [
+  ["correlated", 64, "cosine"],
+  ["repeated", 32, "l2"],
+  ["unnormalised", 64, "dot"],
+  ["anisotropic", 64, "l2"],
+  ["clustered", 64, "l2"],
+  ["curved", 64, "l2"],
+  ["elsewhere", 64, "cosine"],
+  ["sparse", 128, "dot"],
+  ["shapeless", 16, "l2"],
+  ["unnormalised", 64, "l2"],
+  ["anisotropic", 128, "cosine"],
+  ["correlated", 384, "l2"],
+];
+
+const { root, namespace, connection } = await openBothEngines();
+
+/** Gives the ids of the rows that are found for each of some queries. */
+type Search = (vectors: readonly number[][], setting: Setting) => Promise<readonly number[][]>;
+
+interface Found {
+  readonly id: number;
+  readonly query_index?: number;
+}
+
+function byQuery(rows: readonly Found[], count: number): number[][] {
+  const found = Array.from({ length: count }, (): number[] => []);
+  for (const { id, query_index = 0 } of rows) found[query_index].push(id);
+  return found;
+}
+
+const here =
+  (name: string, distanceType: FloatMetric): Search =>
+  async (vector, setting) => {
+    const request = {
+      id: [name],
+      vector: [...vector],
+      k: NEAREST,
+      columns: ["id"],
+      distanceType,
+      ...setting,
+    };
+    return byQuery(
+      (await (await namespace.queryTable(request)).toArray()) as unknown as Found[],
+      vector.length,
+    );
+  };
+
+const there =
+  (table: Table, metric: FloatMetric): Search =>
+  async ([first, ...others], { nprobes, ef, refineFactor }) => {
+    let query = table.query().nearestTo(first);
+    for (const vector of others) query = query.addQueryVector(vector);
+    query = query.distanceType(metric).limit(NEAREST).nprobes(nprobes).select(["id", "_distance"]);
+    if (ef !== undefined) query = query.ef(ef);
+    if (refineFactor !== undefined) query = query.refineFactor(refineFactor);
+    return byQuery((await query.toArray()) as Found[], 1 + others.length);
+  };
+
+/** The distances of all rows from a vector, for comparison only. */
+function distancesFrom(vector: Float32Array, rows: Float32Array, metric: FloatMetric): Float64Array {
+  const dimension = vector.length;
+  const distances = new Float64Array(rows.length / dimension);
+  for (let row = 0, at = 0; row < distances.length; row++) {
+    let [products, squares] = [0, 0];
+    for (let index = 0; index < dimension; index++, at++) {
+      products += rows[at] * vector[index];
+      squares += rows[at] * rows[at];
+    }
+    if (metric === "l2") distances[row] = squares - 2 * products;
+    else distances[row] = metric === "dot" ? -products : -products / Math.sqrt(squares);
+  }
+  return distances;
+}
+
+/** For each query the part of what a search finds that is as near as the nearest rows are. */
+class Oracle {
+  readonly #queries: readonly Float32Array[];
+  readonly #distances: readonly Float64Array[];
+  readonly #bounds: readonly number[];
+
+  constructor({ dimension, rows, queries }: Embeddings, metric: FloatMetric) {
+    this.#queries = Array.from({ length: queries.length / dimension }, (_, query) =>
+      queries.subarray(query * dimension, (query + 1) * dimension),
+    );
+    this.#distances = this.#queries.map((query) => distancesFrom(query, rows, metric));
+    this.#bounds = this.#distances.map((distances) => {
+      const bound = distances.slice().sort()[NEAREST - 1];
+      // Rows that are the same are as good as each other.
+      return bound + 1e-6 * Math.abs(bound);
+    });
+  }
+
+  async recall(search: Search, setting: Setting): Promise<Float64Array> {
+    const recall = new Float64Array(this.#queries.length);
+    for (let start = 0; start < recall.length; start += AT_ONCE) {
+      const asked = this.#queries.slice(start, start + AT_ONCE);
+      const answers = await search(
+        asked.map((query) => [...query]),
+        setting,
+      );
+      for (const [index, ids] of answers.entries()) {
+        const query = start + index;
+        const right = ids.filter((id) => this.#distances[query][id] <= this.#bounds[query]);
+        expect(new Set(ids).size).toBe(ids.length);
+        recall[query] = right.length / NEAREST;
+      }
+    }
+    return recall;
+  }
+}
+
+const meanOf = (values: ArrayLike<number>): number =>
+  Array.from(values).reduce((sum, value) => sum + value, 0) / values.length;
+
+/** How far the mean of so many values is off by chance. */
+function errorOf(values: readonly number[]): number {
+  const mean = meanOf(values);
+  return Math.sqrt(meanOf(values.map((value) => (value - mean) ** 2)) / values.length);
+}
+
+/** Rows of a shape, with their nearest, and indexes on them. */
+class Trial {
+  readonly #data: Embeddings;
+  readonly #stream: Uint8Array;
+  readonly #vectors: Vectors;
+  readonly #size: Size;
+  readonly #name: string;
+  readonly oracle: Oracle;
+
+  constructor(vectors: Vectors, size: Size, seed: number) {
+    const [shape, dimension, metric] = vectors;
+    this.#vectors = vectors;
+    this.#size = size;
+    this.#name = `${shape}_${dimension}_${metric}_${size.rows}_${seed}`;
+    this.#data = drawEmbeddings(shape, dimension, size.rows, size.queries, seed);
+    this.#stream = tableToIPC(embeddingTable(this.#data), "stream");
+    this.oracle = new Oracle(this.#data, metric);
+  }
+
+  #settings({ indexType }: Kind) {
+    const [, dimension, distanceType] = this.#vectors;
+    const numPartitions = indexType.includes("HNSW") ? 1 : this.#size.partitions;
+    return { numPartitions, distanceType, numSubVectors: dimension / 8 };
+  }
+
+  /** Our index, as we search it and as the reference does. */
+  async ours(kind: Kind): Promise<{ readonly byUs: Search; readonly byThem: Search }> {
+    const { indexType } = kind;
+    const { numSubVectors, ...settings } = this.#settings(kind);
+    const name = `ours_${this.#name}_${indexType}`;
+    await namespace.createTable({ id: [name] }, this.#stream);
+    const request = { id: [name], column: "v", indexType, ...settings };
+    await buildIndex(namespace, { ...request, ...(indexType.endsWith("PQ") && { numSubVectors }) });
+    const { distanceType } = settings;
+    return { byUs: here(name, distanceType), byThem: there(await connection.openTable(name), distanceType) };
+  }
+
+  /** An index of the reference's. */
+  async theirs(kind: Kind, round = 0): Promise<Search> {
+    const name = `theirs_${this.#name}_${kind.indexType}_${round}`;
+    await reference.createTable(root, name, this.#stream);
+    const table = await connection.openTable(name);
+    const settings = this.#settings(kind);
+    await table.createIndex("v", { config: kind.config(settings) });
+    return there(table, settings.distanceType);
+  }
+}
+
+const nameOf = ([shape, dimension, metric]: Vectors): string => `${shape} × ${dimension} by ${metric}`;
+const settingOf = ({ indexType }: Kind, { nprobes, ef, refineFactor }: Setting): string =>
+  `${indexType} ${ef === undefined ? `${nprobes} probes` : `ef ${ef}`}${refineFactor === undefined ? "" : ` refined ${refineFactor} times`}`;
+
+// ------------------------------------------------------------------------------------- what is recorded
+
+/** What the reference found, as a mean of {@link RECORDED_INDEXES} indexes: the kinds and settings in their order. */
+const RECORDED: readonly (readonly [Vectors, readonly (readonly number[])[]])[] = [
+  [
+    ["correlated", 64, "cosine"],
+    [
+      [0.6755, 0.9828],
+      [0.5683, 0.7385, 0.7448, 0.9772],
+      [0.9838, 0.9933, 0.994],
+    ],
+  ],
+  [
+    ["repeated", 32, "l2"],
+    [
+      [0.7216, 0.9923],
+      [0.6615, 0.8095, 0.8108, 0.9784],
+      [0.9363, 0.9423, 0.9432],
+    ],
+  ],
+  [
+    ["unnormalised", 64, "dot"],
+    [
+      [0.5227, 0.9488],
+      [0.495, 0.7965, 0.8154, 0.9531],
+      [0.9799, 0.993, 0.994],
+    ],
+  ],
+  [
+    ["anisotropic", 64, "l2"],
+    [
+      [0.7588, 0.9981],
+      [0.6806, 0.8275, 0.8284, 0.9975],
+      [0.9288, 0.9312, 0.9315],
+    ],
+  ],
+];
+const RECORDED_INDEXES = 5;
+const RECORDED_KINDS = KINDS.slice(0, 3);
+
+it("ours find as many as was recorded of the reference's", async () => {
+  const differences: number[] = [];
+  for (const [vectors, recorded] of RECORDED) {
+    const trial = new Trial(vectors, SMALL, 1);
+    for (const [place, kind] of RECORDED_KINDS.entries()) {
+      const { byUs } = await trial.ours(kind);
+      for (const [at, setting] of kind.settings.entries()) {
+        const own = meanOf(await trial.oracle.recall(byUs, setting));
+        const what = `${nameOf(vectors)}, ${settingOf(kind, setting)}`;
+        expect.soft(own, what).toBeGreaterThan(recorded[place][at] - LEEWAY - LUCK);
+        differences.push(own - recorded[place][at]);
+      }
+    }
+  }
+  expect(meanOf(differences)).toBeGreaterThan(-LEEWAY);
+});
+
+it.runIf(IS_LONG)("the reference finds what was recorded of it", async () => {
+  for (const [vectors, recorded] of RECORDED) {
+    const trial = new Trial(vectors, SMALL, 1);
+    for (const [place, kind] of RECORDED_KINDS.entries()) {
+      const rounds = Array.from({ length: RECORDED_INDEXES }, (_, round) => trial.theirs(kind, round));
+      const searches = await Promise.all(rounds);
+      const found: number[] = [];
+      for (const setting of kind.settings) {
+        const each: number[] = [];
+        for (const search of searches) each.push(meanOf(await trial.oracle.recall(search, setting)));
+        found.push(meanOf(each));
+      }
+      console.log(nameOf(vectors), kind.indexType, found.map((part) => part.toFixed(4)).join(", "));
+      for (const [at, part] of found.entries()) {
+        expect.soft(Math.abs(part - recorded[place][at]), `${nameOf(vectors)}, ${at}`).toBeLessThan(LUCK);
+      }
+    }
+  }
+});
+
+// --------------------------------------------------------------------------------------- beside each other
+
+interface Compared {
+  readonly setting: string;
+  readonly theirs: number;
+  /** Of our index, as the reference and as we search it. */
+  readonly byThem: number;
+  readonly byUs: number;
+}
+
+const compared: Compared[] = [];
+const SEEDS = Array.from({ length: IS_LONG ? runsOf("RECALL_SEEDS", 0.5) : 0 }, (_, seed) =>
+  seedOf(seed + 1),
+);
+const CASES = SEEDS.flatMap((seed) =>
+  VECTORS.flatMap((vectors) =>
+    KINDS.map((kind) => ({ vectors, kind, seed, what: nameOf(vectors), indexType: kind.indexType })),
+  ),
+);
+
+it.each(CASES)("of $what, $indexType finds as many as the reference's (seed $seed)", async ({
+  vectors,
+  kind,
+  seed,
+}) => {
+  const trial = new Trial(vectors, LARGE, seed);
+  const { byUs, byThem } = await trial.ours(kind);
+  const theirs = await trial.theirs(kind);
+  for (const setting of kind.settings) {
+    const own = await trial.oracle.recall(theirs, setting);
+    const [us, them] = [await trial.oracle.recall(byUs, setting), await trial.oracle.recall(byThem, setting)];
+    const means = { theirs: meanOf(own), byThem: meanOf(them), byUs: meanOf(us) };
+    compared.push({ setting: settingOf(kind, setting), ...means });
+    console.log(nameOf(vectors), settingOf(kind, setting), means);
+    for (const found of [us, them]) {
+      const differences = Array.from(found, (part, query) => part - own[query]);
+      const allowed = LEEWAY + LUCK + 2 * errorOf(differences);
+      expect.soft(meanOf(differences), settingOf(kind, setting)).toBeGreaterThan(-allowed);
+    }
+  }
+});
+
+it.runIf(IS_LONG)("on the whole, no kind finds more than a point less by any setting", () => {
+  for (const setting of new Set(compared.map((each) => each.setting))) {
+    const those = compared.filter((each) => each.setting === setting);
+    const mean = (side: "theirs" | "byThem" | "byUs") => meanOf(those.map((each) => each[side]));
+    const means = { theirs: mean("theirs"), byThem: mean("byThem"), byUs: mean("byUs") };
+    console.log(setting, means);
+    expect.soft(means.byThem, setting).toBeGreaterThan(means.theirs - LEEWAY);
+    expect.soft(means.byUs, setting).toBeGreaterThan(means.theirs - LEEWAY);
+  }
+});

@@ -1,0 +1,48 @@
+/**
+ * Sequences of appends, deletes, updates, merges, compactions, changes of columns and restores, against the model: dense
+ * ones on a table whose rows keep their ids and on one whose rows don't, and on a branch of each. Half-way another engine
+ * goes on, which has looked at the tables all the time. After each change the other engine sees every version as the
+ * model has it.
+ */
+
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { runsOf } from "../support/effort.js";
+import { makeTempDir } from "../support/tempDir.js";
+import { type Change, perform, rowBeginning, rowChanges, rowLines } from "./changes.js";
+import { Engines, outcomeOfCall } from "./engines.js";
+import { Model, outcomeOf } from "./model.js";
+import { stateOf } from "./observed.js";
+
+const RUNS = runsOf("MODEL_SEQUENCES", 12);
+
+const sequence = fc.array(
+  fc.constantFrom(...rowLines).chain(([id, branch]) => rowChanges(id, branch)),
+  { minLength: 8, maxLength: 16, size: "max" },
+);
+
+async function runSequence(changes: readonly Change[]): Promise<void> {
+  const engines = new Engines(await makeTempDir(), await makeTempDir());
+  const model = new Model();
+  const made: string[] = [];
+  const make = async (change: Change, by: number) => {
+    made.push(change.name);
+    const wanted = outcomeOf(() => change.model(model));
+    expect(await outcomeOfCall(perform(engines.at(by), change)), made.join("; ")).toBe(wanted);
+    expect(await stateOf(engines.at(1 - by)), made.join("; ")).toEqual(model.state());
+  };
+  try {
+    for (const change of rowBeginning) await make(change, 0);
+    for (const [index, change] of changes.entries()) await make(change, index < changes.length / 2 ? 0 : 1);
+    await engines.reopen();
+    expect(await stateOf(engines.at(0)), made.join("; ")).toEqual(model.state());
+  } finally {
+    await engines.close();
+  }
+}
+
+it("leave what the model has after each change, whoever makes it", { timeout: 3_600_000 }, async () => {
+  const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+  console.log(`model, sequences: seed ${seed}, ${RUNS} runs`);
+  await fc.assert(fc.asyncProperty(sequence, runSequence), { seed, numRuns: RUNS });
+});

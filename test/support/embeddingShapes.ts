@@ -1,0 +1,180 @@
+/**
+ * Vectors as models make them, and as they should not but do: each shape is hard for an index in its own way. The same seed
+ * gives the same vectors; queries are drawn as the rows are, unless a shape says otherwise.
+ */
+
+import { Field, FixedSizeList, Float32, Int32, makeData, Table, Vector } from "apache-arrow";
+import { randomNumbers } from "./vectorTables.js";
+
+/** What a shape draws from: numbers from 0 to 1, and such of the normal distribution. */
+interface Chance {
+  uniform(): number;
+  normal(): number;
+}
+
+function chanceOf(seed: number): Chance {
+  const uniform = randomNumbers(seed * 7919 + 17);
+  // The first numbers of near seeds are alike.
+  for (let skipped = 0; skipped < 16; skipped++) uniform();
+  return {
+    uniform,
+    normal: () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform()),
+  };
+}
+
+/** Makes one vector after the other, into memory that is all zeros. */
+type Draw = (own: Float32Array, isQuery: boolean) => void;
+/** What all vectors of a world have in common is drawn first. */
+type World = (dimension: number, chance: Chance) => Draw;
+
+const normals = (length: number, { normal }: Chance): Float32Array => Float32Array.from({ length }, normal);
+
+/** Around centres that lie apart. */
+const clustered: World = (dimension, chance) => {
+  const count = 60;
+  const centres = normals(count * dimension, chance);
+  return (own) => {
+    const start = Math.floor(chance.uniform() * count) * dimension;
+    for (let index = 0; index < dimension; index++)
+      own[index] = centres[start + index] + 0.6 * chance.normal();
+  };
+};
+
+/** In clusters that run into each other, along directions of which some matter much more than others. */
+const correlated: World = (dimension, chance) => {
+  const directions = Math.ceil(dimension / 2);
+  const clusters = 50;
+  const along = normals(directions * dimension, chance);
+  const centres = normals(clusters * directions, chance);
+  return (own) => {
+    const start = Math.floor(chance.uniform() * clusters) * directions;
+    for (let which = 0; which < directions; which++) {
+      const weight = (centres[start + which] + chance.normal()) / Math.sqrt(which + 1);
+      for (let index = 0; index < dimension; index++) own[index] += weight * along[which * dimension + index];
+    }
+    for (let index = 0; index < dimension; index++) own[index] += 0.1 * chance.normal();
+  };
+};
+
+/** The same with lengths of which the largest are many times the smallest. */
+const unnormalised: World = (dimension, chance) => {
+  const draw = correlated(dimension, chance);
+  return (own, isQuery) => {
+    draw(own, isQuery);
+    const length = Math.exp(0.6 * chance.normal());
+    for (let index = 0; index < dimension; index++) own[index] *= length;
+  };
+};
+
+/** In a cone away from the origin, with a few values that are much larger than the others. */
+const anisotropic: World = (dimension, chance) => {
+  const draw = correlated(dimension, chance);
+  const mean = normals(dimension, chance);
+  const scales = Float32Array.from({ length: dimension }, () => (chance.uniform() < 0.05 ? 12 : 1));
+  return (own, isQuery) => {
+    draw(own, isQuery);
+    for (let index = 0; index < dimension; index++)
+      own[index] = scales[index] * (own[index] + 4 * mean[index]);
+  };
+};
+
+/** On a curved surface of a few dimensions. */
+const curved: World = (dimension, chance) => {
+  const degrees = 5;
+  const turns = normals(degrees * dimension, chance);
+  const phases = Float32Array.from({ length: dimension }, () => 2 * Math.PI * chance.uniform());
+  return (own) => {
+    const place = normals(degrees, chance);
+    for (let index = 0; index < dimension; index++) {
+      let angle = phases[index];
+      for (let degree = 0; degree < degrees; degree++)
+        angle += place[degree] * turns[degree * dimension + index];
+      own[index] = Math.sin(angle) + 0.02 * chance.normal();
+    }
+  };
+};
+
+/** The same texts again and again: some vectors are there many times, to the last bit or nearly so. */
+const repeated: World = (dimension, chance) => {
+  const draw = correlated(dimension, chance);
+  const known: Float32Array[] = [];
+  return (own, isQuery) => {
+    if (known.length > 0 && chance.uniform() < 0.6) {
+      // The earlier ones more often.
+      own.set(known[Math.floor(known.length * chance.uniform() ** 3)]);
+      if (isQuery || chance.uniform() < 0.3)
+        own.forEach((value, index) => void (own[index] = value + 0.02 * chance.normal()));
+      return;
+    }
+    draw(own, isQuery);
+    known.push(own.slice());
+  };
+};
+
+/** Nothing is below 0, and most values are 0. */
+const sparse: World = (dimension, chance) => {
+  const draw = correlated(dimension, chance);
+  return (own, isQuery) => {
+    draw(own, isQuery);
+    for (let index = 0; index < dimension; index++) own[index] = Math.max(0, own[index] - 1.5);
+  };
+};
+
+/** No order at all: whatever an index does, it can hardly know. */
+const shapeless: World = (_dimension, chance) => (own) => {
+  for (let index = 0; index < own.length; index++) own[index] = chance.normal();
+};
+
+/** Questions that lie elsewhere than the rows, as those of another model or of another kind of text do. */
+const elsewhere: World = (dimension, chance) => {
+  const [rows, queries] = [correlated(dimension, chance), correlated(dimension, chance)];
+  return (own, isQuery) => {
+    rows(own, false);
+    if (!isQuery) return;
+    const other = new Float32Array(dimension);
+    queries(other, true);
+    for (let index = 0; index < dimension; index++) own[index] = 0.5 * (own[index] + other[index]);
+  };
+};
+
+export const EMBEDDING_SHAPES = {
+  ...{ clustered, correlated, unnormalised, anisotropic, curved },
+  ...{ repeated, sparse, shapeless, elsewhere },
+} as const;
+export type EmbeddingShape = keyof typeof EMBEDDING_SHAPES;
+
+export interface Embeddings {
+  readonly dimension: number;
+  /** One behind the other. */
+  readonly rows: Float32Array;
+  readonly queries: Float32Array;
+}
+
+export function drawEmbeddings(
+  shape: EmbeddingShape,
+  dimension: number,
+  rowCount: number,
+  queryCount: number,
+  seed: number,
+): Embeddings {
+  const draw = EMBEDDING_SHAPES[shape](dimension, chanceOf(seed));
+  const all = (count: number, areQueries: boolean): Float32Array => {
+    const values = new Float32Array(count * dimension);
+    for (let at = 0; at < values.length; at += dimension)
+      draw(values.subarray(at, at + dimension), areQueries);
+    return values;
+  };
+  return { dimension, rows: all(rowCount, false), queries: all(queryCount, true) };
+}
+
+/** The vectors as the column `v`, beside their numbers as `id`. */
+export function embeddingTable({ dimension, rows }: Embeddings): Table {
+  const length = rows.length / dimension;
+  const type = new FixedSizeList(dimension, new Field("item", new Float32(), true));
+  const child = makeData({ type: new Float32(), length: rows.length, data: rows });
+  const ids = Int32Array.from({ length }, (_, row) => row);
+  return new Table({
+    id: new Vector([makeData({ type: new Int32(), length, data: ids })]),
+    v: new Vector([makeData({ type, length, child })]),
+  });
+}
