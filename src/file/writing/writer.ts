@@ -9,7 +9,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes, valueBytes } from "../../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { withLeaf } from "../../arrow/columns/spine.js";
-import { breathe } from "../../async/eventLoop.js";
+import { atOnce, breathe, goThrough } from "../../async/eventLoop.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import { crc32 } from "../../bytes/crc32.js";
 import { InternalError } from "../../errors.js";
@@ -62,6 +62,8 @@ const MIN_WAITING_BYTES = 128 * 1024;
  */
 const IN_LINE_BYTES = 16 * 1024 * 1024;
 const IN_LINE_BYTES_BEFORE_START = 32 * 1024 * 1024;
+/** Bytes of values from which on a page is encoded in steps. */
+const IN_STEPS_BYTES = 256 * 1024;
 /** Name of this use of memory. */
 const WAITING = "waiting";
 
@@ -304,7 +306,10 @@ export class DataFileWriter {
     const ahead = this.#pool?.size ?? 0;
     if (ahead === 0 || !this.#isForThreads(input)) {
       await this.#appendPages(0);
-      await this.#append({ index, output: encodePageInput(input) });
+      const steps = encodePageInput(input);
+      // Few values take less time than a look at the clock.
+      const output = valueBytes(parts) < IN_STEPS_BYTES ? atOnce(steps) : await goThrough(steps);
+      await this.#append({ index, output });
       return;
     }
     const output = (this.#pool as WorkerPool).run(ENCODE_PAGES, forThreads(input));
