@@ -13,7 +13,7 @@
 import type { Column, StructColumn, VariableColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { breathe, goThrough, Pace, type Steps } from "../../async/eventLoop.js";
+import { goThrough, Pace, type Steps } from "../../async/eventLoop.js";
 import { compareBytes } from "../../bytes/compare.js";
 import { InternalError } from "../../errors.js";
 import {
@@ -30,6 +30,7 @@ import type { IndexFiles } from "../kind.js";
 import type { PostingForm, Postings } from "./postingBlocks.js";
 import { type PackedPositions, PostingList } from "./postingList.js";
 import { TokenFst, walkTokenFst } from "./tokenFst.js";
+import { lettersOfTokens, type TokenLetters } from "./tokenLetters.js";
 
 export interface PartitionForm extends PostingForm {
   readonly tokens: "fst" | "arrow";
@@ -60,16 +61,6 @@ export interface TokenTable extends TokenFinder {
   /** The place of the first token that does not come before some bytes. */
   lowerBound(bytes: Uint8Array): number;
 }
-
-/**
- * What tells of most tokens that they differ from a word by more than a few letters: two numbers for each token, by its
- * place. The first has a bit for each of its letters, several letters with the same one; the second is their number.
- */
-export type TokenLetters = Uint32Array;
-
-/** Adds a letter to the first number of {@link TokenLetters}. */
-export const withLetter = (bits: number, letter: number): number =>
-  (bits | (1 << ((letter ^ (letter >>> 5)) & 31))) >>> 0;
 
 /** The documents of a token, and where it is in each. */
 export interface TokenPostings extends Postings {
@@ -191,21 +182,16 @@ export class TextPartition {
   /** The letters of the tokens of {@link tokens}; they are kept in memory. */
   async letters(table: TokenTable): Promise<TokenLetters> {
     const part = await this.#files.parts.get(`${this.#tokens.cacheKey}letters`, async () => {
-      const letters = new Uint32Array(2 * table.count);
-      for (let place = 0; place < table.count; place++) {
-        let bits = 0;
-        let count = 0;
-        for (const letter of lettersOf(table.token(place))) {
-          bits = withLetter(bits, letter);
-          count++;
-        }
-        letters[2 * place] = bits;
-        letters[2 * place + 1] = count;
-        if (place % STEP_TOKENS === 0) await breathe();
-      }
-      return { value: uint32Column(letters), weight: 128 + letters.byteLength };
+      const { bits, places, starts } = await goThrough(lettersOfTokens(table));
+      const children = [bits, places, starts].map(uint32Column);
+      const value: StructColumn = { kind: "struct", length: table.count, validity: null, children };
+      return { value, weight: 128 + children.reduce((sum, column) => sum + weightOf(column), 0) };
     });
-    return integerWords(part as Column, this.#tokens.path);
+    const { path } = this.#tokens;
+    const [bits, places, starts] = (part as StructColumn).children.map((column) =>
+      integerWords(column, path),
+    );
+    return { bits, places, starts };
   }
 
   /** The map of tokens; it is kept in memory. */
@@ -336,14 +322,6 @@ export class TextPartition {
 
 /** Tokens between two looks at the clock. */
 const STEP_TOKENS = 1024;
-const DECODER = new TextDecoder("utf-8", { ignoreBOM: true });
-
-/** The code points of a token. */
-export function lettersOf(token: Uint8Array): ArrayLike<number> & Iterable<number> {
-  if (token.every((byte) => byte < 0x80)) return token;
-  return Array.from(DECODER.decode(token), (letter) => letter.codePointAt(0) ?? 0);
-}
-
 const weightOf = (column: Column): number => {
   if (column.kind === "fixed") return column.values.byteLength;
   return column.kind === "variable" ? column.bytes.byteLength + column.offsets.byteLength : 0;
