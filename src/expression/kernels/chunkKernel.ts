@@ -47,12 +47,17 @@ import { laneBytes } from "./compareKernel.js";
 
 /** Bytes of chunks that are looked at in one go. */
 export const PIECE_BYTES = 48 * 1024;
-const UNIT = 1024;
+/** Values of a unit. */
+export const UNIT = 1024;
 /** Bytes of a row of lanes, packed or not. */
-const ROW_BYTES = 128;
+export const ROW_BYTES = 128;
 /** Bytes of a unit for each bit of its values. */
 export const BIT_BYTES = UNIT / 8;
 const ROW_ORDER = [0, 4, 2, 6, 1, 5, 3, 7];
+
+/** For each row of lanes of words of so many bits, the number of its first value. */
+export const rowPlaces = (wordBits: number): number[] =>
+  Array.from({ length: wordBits }, (_, row) => ROW_ORDER[row >> 3] * 16 + (row & 7) * 128);
 
 const NUMBER = 0;
 const MASKS = NUMBER + 16;
@@ -134,9 +139,7 @@ class UnitKernel {
       }
     }
     const rows = new Uint32Array(memory, ROWS, 64);
-    for (let row = 0; row < wordBytes * 8; row++) {
-      rows[row] = BITS + (ROW_ORDER[row >> 3] * 16 + (row & 7) * 128) / 8;
-    }
+    for (const [row, place] of rowPlaces(wordBytes * 8).entries()) rows[row] = BITS + place / 8;
   }
 
   /**
