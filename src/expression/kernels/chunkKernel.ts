@@ -50,7 +50,7 @@ export const PIECE_BYTES = 48 * 1024;
 /** Values of a unit. */
 export const UNIT = 1024;
 /** Bytes of a row of lanes, packed or not. */
-export const ROW_BYTES = 128;
+export const LANES_BYTES = 128;
 /** Bytes of a unit for each bit of its values. */
 export const BIT_BYTES = UNIT / 8;
 const ROW_ORDER = [0, 4, 2, 6, 1, 5, 3, 7];
@@ -64,7 +64,7 @@ const MASKS = NUMBER + 16;
 const ROWS = MASKS + 65 * 16;
 const BITS = ROWS + 64 * 4;
 const PACKED = BITS + UNIT / 8;
-const PAGES = Math.ceil((PACKED + PIECE_BYTES + ROW_BYTES) / 65536);
+const PAGES = Math.ceil((PACKED + PIECE_BYTES + LANES_BYTES) / 65536);
 
 const unitKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null =>
   kernel({
@@ -81,7 +81,7 @@ const unitKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null =>
       const rest = (index: number) =>
         vectorShiftLeft(
           words,
-          vectorLoad(packed, ROW_BYTES + index * 16),
+          vectorLoad(packed, LANES_BYTES + index * 16),
           subtract(constant(wordBits), shift),
         );
       const write = (value: (index: number) => Code): Code => {
@@ -102,7 +102,7 @@ const unitKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null =>
             local("packed"),
             add(
               get(local("start")),
-              shiftLeft(shiftRight(bit, constant(Math.log2(wordBits))), constant(Math.log2(ROW_BYTES))),
+              shiftLeft(shiftRight(bit, constant(Math.log2(wordBits))), constant(Math.log2(LANES_BYTES))),
             ),
           ),
           when(

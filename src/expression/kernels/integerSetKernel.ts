@@ -44,22 +44,22 @@ import {
   vectorStore,
   when,
 } from "../../bytes/wasm.js";
-import { BIT_BYTES, ROW_BYTES, rowPlaces, UNIT } from "./chunkKernel.js";
+import { BIT_BYTES, LANES_BYTES, rowPlaces, UNIT } from "./chunkKernel.js";
 import type { CloseSet } from "./integerSet.js";
 
 /** Bits of the set, at most: those of larger ones are looked up without a kernel. */
 const MAX_SET_BITS = 2 ** 22;
 const WORD_BITS = 32;
-const VECTORS = ROW_BYTES / 16;
+const VECTORS = LANES_BYTES / 16;
 
 const LEAST = 0;
 const END = LEAST + 16;
 const MASKS = END + 16;
 const ROWS = MASKS + 33 * 16;
 const DISTANCES = ROWS + WORD_BITS * 4;
-const BITS = DISTANCES + ROW_BYTES;
+const BITS = DISTANCES + LANES_BYTES;
 const PACKED = BITS + UNIT / 8;
-const SET = PACKED + WORD_BITS * BIT_BYTES + ROW_BYTES;
+const SET = PACKED + WORD_BITS * BIT_BYTES + LANES_BYTES;
 const PAGES = Math.ceil((SET + MAX_SET_BITS / 8 + 8) / 65536);
 
 const setKernel = (): Kernel | null =>
@@ -75,7 +75,7 @@ const setKernel = (): Kernel | null =>
       const rest = (index: number) =>
         vectorShiftLeft(
           "i32x4",
-          vectorLoad(packed, ROW_BYTES + index * 16),
+          vectorLoad(packed, LANES_BYTES + index * 16),
           subtract(constant(WORD_BITS), shift),
         );
       const storeDistances = (value: (index: number) => Code): Code =>
@@ -92,7 +92,7 @@ const setKernel = (): Kernel | null =>
           set(local("shift"), and(bit, constant(WORD_BITS - 1))),
           set(
             local("packed"),
-            add(constant(PACKED), shiftLeft(shiftRight(bit, constant(5)), constant(Math.log2(ROW_BYTES)))),
+            add(constant(PACKED), shiftLeft(shiftRight(bit, constant(5)), constant(Math.log2(LANES_BYTES)))),
           ),
           when(
             atMost(add(shift, packedBits), constant(WORD_BITS)),
