@@ -23,6 +23,8 @@ import { type RowPositions, unskipped } from "./rowPositions.js";
 
 /** Maximum rows of a batch: columns that no file has, and row ids, take memory for rows that have no bytes. */
 const MAX_BATCH_ROWS = 1_048_576;
+/** Bytes of a page whose decoding is a piece of work by itself. */
+const LARGE_PAGE_BYTES = 1024 * 1024;
 
 /** Name of the use of memory by pages that were decoded, and a batch cut from them. */
 export const PAGES = "pages";
@@ -181,9 +183,13 @@ export class BatchAssembler {
         if (room !== undefined) await room;
       }
       if (memory === undefined && this.#open(next)) continue;
+      const leastBytes = this.#leastBytes(next);
       const decoded = next.decoding == null ? this.#decode(next, memory === undefined) : await next.decoding;
       const column = this.#makeCurrent(next, decoded);
-      if (memory === undefined) continue;
+      if (memory === undefined) {
+        if (leastBytes >= LARGE_PAGE_BYTES) await breathe();
+        continue;
+      }
       held.add(column);
       memory.note(PAGES, held.bytes);
       await breathe();

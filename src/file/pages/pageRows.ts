@@ -7,6 +7,7 @@
  * is not verified, because a checksum covers a whole buffer.
  */
 
+import { breathe } from "../../async/eventLoop.js";
 import { isPending } from "../../async/pending.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import type { HandlePool } from "../../io/disk/handles.js";
@@ -185,8 +186,12 @@ async function read<T>(
   return Promise.all(
     plans.map(async (plan, index) => {
       const { slice } = plan;
-      if (isReadAhead(plan))
-        return use(wholePage(file, plan, (await largeBytes)[large.indexOf(plan)]), index);
+      if (isReadAhead(plan)) {
+        const buffers = (await largeBytes)[large.indexOf(plan)];
+        // Several megabytes each are checked.
+        await breathe();
+        return use(wholePage(file, plan, buffers), index);
+      }
       const fetching =
         slice === null ? fetchPage(source, plan, fetch) : fetchSlice(source, plan, slice, fetch);
       // Bytes that are already there are not awaited: other pages would be read before this one's memory is given back.
