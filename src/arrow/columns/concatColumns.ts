@@ -142,9 +142,8 @@ function concatOffsets(
     const offsets = new Int32Array(length + 1);
     for (let index = 0; index < columns.length; index++) {
       const column = columns[index];
-      const source = column.offsets as Int32Array;
-      const delta = base - source[0];
-      for (let value = 1; value <= column.length; value++) offsets[++position] = source[value] + delta;
+      shiftInto(offsets, position, column.offsets as Int32Array, column.length, base);
+      position += column.length;
       base += spans[index];
     }
     return offsets;
@@ -164,6 +163,19 @@ function concatOffsets(
     base += spans[index];
   }
   return offsets;
+}
+
+/** Puts the offsets of `count` values behind `offsets[position]`, counted from `base`. */
+function shiftInto(
+  offsets: Int32Array,
+  position: number,
+  source: Int32Array,
+  count: number,
+  base: number,
+): void {
+  const delta = (base - source[0]) | 0;
+  for (let value = 1, write = position + 1; value <= count; value++, write++)
+    offsets[write] = source[value] + delta;
 }
 
 interface UnitedDictionary {
