@@ -170,9 +170,7 @@ function moveOffsets(
   base: number,
 ): void {
   if (areNarrow(target)) {
-    const source = column.offsets as Int32Array;
-    const delta = base - source[0];
-    for (let value = 1; value <= column.length; value++) target[position + value] = source[value] + delta;
+    shiftInto(target, position, column.offsets as Int32Array, column.length, base);
     return;
   }
   const words = wordsOf(target);
@@ -183,6 +181,19 @@ function moveOffsets(
     words[2 * position + word] = offset;
     words[2 * position + word + 1] = offset / 0x1_0000_0000;
   }
+}
+
+/** Puts the offsets of `count` values behind `offsets[position]`, counted from `base`. */
+function shiftInto(
+  offsets: Int32Array,
+  position: number,
+  source: Int32Array,
+  count: number,
+  base: number,
+): void {
+  const delta = (base - source[0]) | 0;
+  for (let value = 1, write = position + 1; value <= count; value++, write++)
+    offsets[write] = source[value] + delta;
 }
 
 // ------------------------------------------------------------------------------------------------- in steps
