@@ -162,7 +162,12 @@ export class TextPartition {
     if (this.#form.tokens !== "fst") return this.#table(signal);
     const fst = new TokenFst(await this.#fstBytes(signal), this.#tokens.path);
     this.#checkTokenCount(fst.keyCount);
-    return fst;
+    const find = (token: Uint8Array): number => {
+      const id = fst.find(token);
+      if (id >= this.#invert.rowCount) this.#tokens.fail(`has a token with the id ${id}`);
+      return id;
+    };
+    return { find };
   }
 
   async tokens(signal?: AbortSignal): Promise<TokenTable> {
