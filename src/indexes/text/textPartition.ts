@@ -84,6 +84,8 @@ export class TextPartition {
   readonly #tokens: OpenIndexFile;
   readonly #invert: OpenIndexFile;
   #totalTokens: number | null = null;
+  /** Whether the order of the tokens was looked at. */
+  #isSorted = false;
 
   private constructor(
     files: IndexFiles,
@@ -155,28 +157,35 @@ export class TextPartition {
     };
   }
 
-  /** Finds tokens without a look at all others, as {@link tokens} takes where they are stored as a map. */
+  /** Finds tokens without a look at all others, as {@link tokens} has: where these are damaged, some may not be found. */
   async finder(signal?: AbortSignal): Promise<TokenFinder> {
-    if (this.#form.tokens !== "fst") return this.tokens(signal);
+    if (this.#form.tokens !== "fst") return this.#table(signal);
     const fst = new TokenFst(await this.#fstBytes(signal), this.#tokens.path);
     this.#checkTokenCount(fst.keyCount);
-    return fst;
+    const find = (token: Uint8Array): number => {
+      const id = fst.find(token);
+      if (id >= this.#invert.rowCount) this.#tokens.fail(`has a token with the id ${id}`);
+      return id;
+    };
+    return { find };
   }
 
   async tokens(signal?: AbortSignal): Promise<TokenTable> {
-    const { path } = this.#tokens;
+    const table = await this.#table(signal);
+    if (!this.#isSorted) await goThrough(table.checkOrder(this.#tokens));
+    this.#isSorted = true;
+    return table;
+  }
+
+  async #table(signal: AbortSignal | undefined): Promise<SortedTokens> {
     const [texts, ids] = await this.#part(this.#tokens, async () => {
       if (this.#form.tokens === "fst") return this.#walkFst(signal);
-      const columns = [
-        await this.#tokens.column("_token", signal),
-        await this.#tokens.column("_token_id", signal),
-      ];
-      await goThrough(checkSorted(columns[0], this.#tokens));
-      return columns;
+      return [await this.#tokens.column("_token", signal), await this.#tokens.column("_token_id", signal)];
     });
-    const words = integerWords(ids, path);
+    const words = integerWords(ids, this.#tokens.path);
     this.#checkTokenCount(words.length);
-    return new SortedTokens(texts as VariableColumn, words);
+    if (texts.kind !== "variable") return this.#tokens.fail(`tokens in a column of kind ${texts.kind}`);
+    return new SortedTokens(texts, words);
   }
 
   /** The letters of the tokens of {@link tokens}; they are kept in memory. */
@@ -354,24 +363,6 @@ function packedPositions(bytes: Column, offsets: Column, path: string): PackedPo
   return { bytes: bytesOf(bytes)[0], offsets: integerWords(items, path).subarray(start, end) };
 }
 
-/** Checks that texts ascend by their bytes, without an object for each. */
-function* checkSorted(texts: Column, file: OpenIndexFile): Steps<void> {
-  if (texts.kind !== "variable") return;
-  const { offsets, bytes, length } = texts;
-  const pace = new Pace(STEP_TOKENS);
-  for (let row = 1; row < length; row++) {
-    const start = offsetAt(offsets, row - 1);
-    const middle = offsetAt(offsets, row);
-    const end = offsetAt(offsets, row + 1);
-    const most = Math.min(middle - start, end - middle);
-    let at = 0;
-    while (at < most && bytes[start + at] === bytes[middle + at]) at++;
-    const isBefore = at < most ? bytes[start + at] < bytes[middle + at] : middle - start < end - middle;
-    if (!isBefore) file.fail("its tokens do not ascend");
-    if (pace.isStep()) yield;
-  }
-}
-
 class SortedTokens implements TokenTable {
   readonly #texts: VariableColumn;
   readonly #ids: Uint32Array;
@@ -397,6 +388,29 @@ class SortedTokens implements TokenTable {
   find(token: Uint8Array): number {
     const place = this.lowerBound(token);
     return place < this.count && compareBytes(this.token(place), token) === 0 ? this.#ids[place] : -1;
+  }
+
+  /** Checks that the tokens ascend by their bytes, without an object for each. @throws CorruptFileError */
+  *checkOrder(file: OpenIndexFile): Steps<void> {
+    const { bytes } = this.#texts;
+    const pace = new Pace(STEP_TOKENS);
+    let start = this.#start(0);
+    let middle = this.#start(1);
+    for (let place = 1; place < this.count; place++) {
+      const end = this.#start(place + 1);
+      const most = Math.min(middle - start, end - middle);
+      let at = 0;
+      while (at < most && bytes[start + at] === bytes[middle + at]) at++;
+      const isBefore = at < most ? bytes[start + at] < bytes[middle + at] : middle - start < end - middle;
+      if (!isBefore) file.fail("its tokens do not ascend");
+      start = middle;
+      middle = end;
+      if (pace.isStep()) yield;
+    }
+  }
+
+  #start(place: number): number {
+    return offsetAt(this.#texts.offsets, place);
   }
 
   lowerBound(bytes: Uint8Array): number {
