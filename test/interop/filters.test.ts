@@ -148,7 +148,7 @@ describe("differ on purpose", () => {
       "beside a null in its list, no value is known not to be in it",
     ],
     [
-      "i8 not in (1, 2) or i8 != 3",
+      "i8 not in (1, 2) or i8 not in (3)",
       "both",
       "of a null it is not known that it is not in one list or the other; theirs says it is",
     ],
