@@ -79,6 +79,20 @@ function hasListsToMerge(filter: string): boolean {
   );
 }
 
+/**
+ * Whether a column is said not to be in a list and, elsewhere in a filter, not to be something else: the reference makes one
+ * list of two such conditions of an OR, which is empty where they have nothing in common, and holds for nulls then.
+ */
+function hasExclusionsToMerge(filter: string): boolean {
+  const excluded = [...filter.matchAll(/(\S+) (not in \(|!=|<>)/g)].map(([, column, how]) => ({
+    column: column.replace(/^\(+/, ""),
+    isList: how.startsWith("not in"),
+  }));
+  return excluded.some(
+    ({ column, isList }) => isList && excluded.filter((other) => other.column === column).length > 1,
+  );
+}
+
 it.each(
   Array.from({ length: TABLES }, (_, index) => index),
 )("select the same rows of table %i", async (index) => {
@@ -87,7 +101,7 @@ it.each(
   let answered = 0;
   await fc.assert(
     fc.asyncProperty(filterTexts, async (filter) => {
-      fc.pre(!hasListsToMerge(filter));
+      fc.pre(!hasListsToMerge(filter) && !hasExclusionsToMerge(filter));
       const ours = await byUs(name, filter);
       expect(ours, filter).toBe(await byThem(table, filter));
       if (ours !== null) answered++;
@@ -132,6 +146,11 @@ describe("differ on purpose", () => {
       "i8 not in (null, 2) and not (i8 not in (0, null))",
       "both",
       "beside a null in its list, no value is known not to be in it",
+    ],
+    [
+      "i8 not in (1, 2) or i8 not in (3)",
+      "both",
+      "of a null it is not known that it is not in one list or the other; theirs says it is",
     ],
     ["round(f32) = abs(round(f32))", "both", "zeros are equal, whatever their sign"],
   ];

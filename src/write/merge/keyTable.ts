@@ -1,10 +1,11 @@
 /**
  * The keys of source rows, to be found by those of target rows: an open hash table, half full at most. Rows with the
- * same key form a chain. Memory is that of the keys and at most 24 bytes a row; there are no objects per row.
+ * same key form a chain. Memory is that of the keys and at most 26 bytes a row; there are no objects per row.
  */
 
 import { isSet } from "../../arrow/columns/validity.js";
 import { breathe } from "../../async/eventLoop.js";
+import { HashBits } from "../../expression/kernels/integerSet.js";
 import { type KeyColumn, rowsWithKey } from "./keyColumns.js";
 import { type SameKey, sameKey } from "./keyHashes.js";
 
@@ -27,6 +28,8 @@ export class KeyTable {
    * the tags tell that needs nothing else, which takes more memory than the processor has near.
    */
   readonly #tags: Uint8Array;
+  /** Bits of hashes, of which few are set: a processor predicts that a row is turned away by them. */
+  readonly #known: HashBits;
   /** By row: the next of its chain. Null where all keys are distinct. */
   #next: Int32Array | null = null;
 
@@ -35,6 +38,7 @@ export class KeyTable {
     this.#hashes = hashes;
     this.#slots = new Int32Array(2 ** Math.max(4, Math.ceil(Math.log2(2 * hashes.length + 1))));
     this.#tags = new Uint8Array(this.#slots.length);
+    this.#known = new HashBits(hashes.length);
   }
 
   /**
@@ -63,6 +67,7 @@ export class KeyTable {
         if (first === NO_ROW) {
           slots[slot] = row + 1;
           this.#tags[slot] = tagOf(hash);
+          this.#known.add(hash);
           break;
         }
         if (hashes[first] === hash && same(first, row)) {
@@ -88,9 +93,11 @@ export class KeyTable {
     const same = sameKey(this.#columns, columns);
     const valid = rowsWithKey(columns, hashes.length);
     const found = new Int32Array(hashes.length).fill(NO_ROW);
+    const { words, shift } = this.#known;
     for (let row = 0; row < hashes.length; row++) {
-      if (valid !== null && !isSet(valid, row)) continue;
       const hash = hashes[row];
+      const bit = hash >>> shift;
+      if (((words[bit >>> 5] >>> (bit & 31)) & 1) === 0 || (valid !== null && !isSet(valid, row))) continue;
       const own = tagOf(hash);
       let slot = hash & mask;
       for (let tag = tags[slot]; tag !== 0; slot = (slot + 1) & mask, tag = tags[slot]) {
