@@ -64,13 +64,15 @@ function scan(label: string, columns: readonly ColumnName[], writer: Writer): Be
   };
 }
 
-/** Of a table that is opened anew each time: nothing is known of any fragment. */
+/**
+ * Of a table that is opened anew each time: nothing is known of any fragment. Garbage is not collected first: with the
+ * engine that was closed the shapes of its objects would go, and with them compiled code, which then takes half the time.
+ */
 function scanOfFragments(fragmentRows: number, label: string, columns: readonly ColumnName[]): BenchCase {
   return {
     area: "read",
     name: `scan of 500 fragments of ${fragmentRows} rows, opened anew: ${label}`,
     rounds: { small: 2, large: 9 },
-    collectFirst: true,
     async prepare(directory, size) {
       const [fragments, rowCount] = size === "large" ? [500, fragmentRows] : [5, 10];
       const root = join(directory, "tables");

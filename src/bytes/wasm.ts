@@ -310,6 +310,8 @@ export const laneNumbers = (
   left: Code,
   right: Code,
 ): Code => [left, right, vector(ARITHMETIC[shape][operation])];
+/** The smaller of two unsigned integers, in each of 4 lanes. */
+export const smallerWords = (left: Code, right: Code): Code => [left, right, vector(0xb7)];
 /** Lanes that are all ones where the float of `left` is above that of `right`, else 0. */
 export const floatsAbove = (left: Code, right: Code): Code => [left, right, vector(0x44)];
 /** The bits of `one` where those of a mask are set, else those of `other`. */

@@ -23,6 +23,8 @@ import { type RowPositions, unskipped } from "./rowPositions.js";
 
 /** Maximum rows of a batch: columns that no file has, and row ids, take memory for rows that have no bytes. */
 const MAX_BATCH_ROWS = 1_048_576;
+/** Bytes of a page whose decoding is a piece of work by itself. */
+const LARGE_PAGE_BYTES = 1024 * 1024;
 
 /** Name of the use of memory by pages that were decoded, and a batch cut from them. */
 export const PAGES = "pages";
@@ -188,11 +190,15 @@ export class BatchAssembler {
         if (room !== undefined) await room;
       }
       if (memory === undefined && this.#open(next)) continue;
+      const leastBytes = this.#leastBytes(next);
       const { decoding } = next;
       if (decoding === undefined) this.#undecided--;
       const decoded = decoding == null ? this.#decode(next, memory === undefined) : await decoding;
       const column = this.#makeCurrent(next, decoded);
-      if (memory === undefined) continue;
+      if (memory === undefined) {
+        if (leastBytes >= LARGE_PAGE_BYTES) await breathe();
+        continue;
+      }
       held.add(column);
       memory.note(PAGES, held.bytes);
       await breathe();
@@ -221,10 +227,11 @@ export class BatchAssembler {
   /** @param isLazy whether values may wait until they are looked at, where the bytes that they are made of last as long */
   #decode({ leaf, rows: { rowCount, layout, buffers, origin } }: LeafPage, isLazy: boolean): Column {
     const own = this.#plan.leaves[leaf];
-    const keepsDictionary = this.#keepsDictionary(leaf);
     const reused = isLazy && this.#bounds.batchBytes === undefined ? this.#memory?.[leaf] : undefined;
+    reused?.begin();
     return decodePage(own.layout, layout, rowCount, buffers, origin, {
-      keepsDictionary,
+      keepsDictionary: this.#keepsDictionary(leaf),
+      isTransient: this.#memory !== null,
       ...(reused && { allocate: (byteLength) => reused.take(byteLength) }),
     });
   }

@@ -47,19 +47,24 @@ import { laneBytes } from "./compareKernel.js";
 
 /** Bytes of chunks that are looked at in one go. */
 export const PIECE_BYTES = 48 * 1024;
-const UNIT = 1024;
+/** Values of a unit. */
+export const UNIT = 1024;
 /** Bytes of a row of lanes, packed or not. */
-const ROW_BYTES = 128;
+export const LANES_BYTES = 128;
 /** Bytes of a unit for each bit of its values. */
 export const BIT_BYTES = UNIT / 8;
 const ROW_ORDER = [0, 4, 2, 6, 1, 5, 3, 7];
+
+/** For each row of lanes of words of so many bits, the number of its first value. */
+export const rowPlaces = (wordBits: number): number[] =>
+  Array.from({ length: wordBits }, (_, row) => ROW_ORDER[row >> 3] * 16 + (row & 7) * 128);
 
 const NUMBER = 0;
 const MASKS = NUMBER + 16;
 const ROWS = MASKS + 65 * 16;
 const BITS = ROWS + 64 * 4;
 const PACKED = BITS + UNIT / 8;
-const PAGES = Math.ceil((PACKED + PIECE_BYTES + ROW_BYTES) / 65536);
+const PAGES = Math.ceil((PACKED + PIECE_BYTES + LANES_BYTES) / 65536);
 
 const unitKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null =>
   kernel({
@@ -76,7 +81,7 @@ const unitKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null =>
       const rest = (index: number) =>
         vectorShiftLeft(
           words,
-          vectorLoad(packed, ROW_BYTES + index * 16),
+          vectorLoad(packed, LANES_BYTES + index * 16),
           subtract(constant(wordBits), shift),
         );
       const write = (value: (index: number) => Code): Code => {
@@ -97,7 +102,7 @@ const unitKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null =>
             local("packed"),
             add(
               get(local("start")),
-              shiftLeft(shiftRight(bit, constant(Math.log2(wordBits))), constant(Math.log2(ROW_BYTES))),
+              shiftLeft(shiftRight(bit, constant(Math.log2(wordBits))), constant(Math.log2(LANES_BYTES))),
             ),
           ),
           when(
@@ -134,9 +139,7 @@ class UnitKernel {
       }
     }
     const rows = new Uint32Array(memory, ROWS, 64);
-    for (let row = 0; row < wordBytes * 8; row++) {
-      rows[row] = BITS + (ROW_ORDER[row >> 3] * 16 + (row & 7) * 128) / 8;
-    }
+    for (const [row, place] of rowPlaces(wordBytes * 8).entries()) rows[row] = BITS + place / 8;
   }
 
   /**

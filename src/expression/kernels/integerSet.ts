@@ -19,20 +19,34 @@ const MAX_HASH_BITS = 23;
 /** Sets the bit of each value that is in the set: bit `row & 7` of byte `row >>> 3`. They are 0 before. */
 export type Look = (values: Int32Array, length: number, bits: Uint8Array) => void;
 
-/** Looks up integers of 32 bits; null where they lie too far apart. @param numbers at least one */
-export function closeIntegers(numbers: Int32Array): Look | null {
-  const { least, range } = span(numbers);
-  if (!fits(range, numbers.length)) return null;
-  // Behind the last bit is one that is never set: of whatever lies outside.
-  const end = range + 1;
-  const set = new Int32Array((end >>> 5) + 1);
-  for (const number of numbers) mark(set, (number - least) >>> 0);
-  const bitOf = (value: number): number => {
-    const distance = (value - least) >>> 0;
-    const at = distance <= range ? distance : end;
-    return (set[at >>> 5] >>> (at & 31)) & 1;
-  };
-  return (values, length, bits) => {
+/** Integers of 32 bits that lie close together. */
+export class CloseSet {
+  /** The least of them, which has the first bit. */
+  readonly least: number;
+  /** The number of a bit behind the last one, which is never set: of whatever lies outside. */
+  readonly end: number;
+  readonly words: Int32Array;
+
+  private constructor(numbers: Int32Array, least: number, range: number) {
+    this.least = least;
+    this.end = range + 1;
+    this.words = new Int32Array((this.end >>> 5) + 1);
+    for (const number of numbers) mark(this.words, (number - least) >>> 0);
+  }
+
+  /** Null where they lie too far apart. @param numbers at least one */
+  static of(numbers: Int32Array): CloseSet | null {
+    const { least, range } = span(numbers);
+    return fits(range, numbers.length) ? new CloseSet(numbers, least, range) : null;
+  }
+
+  readonly look: Look = (values, length, bits) => {
+    const { words, least, end } = this;
+    const bitOf = (value: number): number => {
+      const distance = (value - least) >>> 0;
+      const at = distance < end ? distance : end;
+      return (words[at >>> 5] >>> (at & 31)) & 1;
+    };
     const whole = length & ~7;
     for (let row = 0; row < whole; row += 8) {
       bits[row >>> 3] =

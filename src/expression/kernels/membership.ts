@@ -17,7 +17,8 @@ import {
   wordLane,
 } from "../values/operands.js";
 import { byteWidthOf, type ValueType } from "../values/types.js";
-import { closeIntegers, closePairs, HashBits } from "./integerSet.js";
+import { CloseSet, closePairs, HashBits } from "./integerSet.js";
+import { integerSetKernel } from "./integerSetKernel.js";
 
 /**
  * @param items the values of the list, of `type`; nulls among them count for nothing but `hasNull`
@@ -144,9 +145,9 @@ function numberFinder(items: Column, type: ValueType): Find {
   const listed = numbersOf({ column: items, step: 1 }, type);
   if (type.kind !== "float") {
     const words = wordsOf(items, signedOf(listed), 1);
-    const look = words.length === 0 ? () => undefined : closeIntegers(words);
-    if (look !== null)
-      return (column, length, target) => look(signedOf(numbersOf({ column, step: 1 }, type)), length, target);
+    if (words.length === 0) return () => undefined;
+    const close = CloseSet.of(words);
+    if (close !== null) return closeFinder(close, type);
   }
   const table = new HashTable(items.length, (one, other) => Object.is(listed[one], listed[other]));
   for (let row = 0; row < items.length; row++) {
@@ -170,6 +171,17 @@ function numberFinder(items: Column, type: ValueType): Find {
     }
   };
 }
+
+/** Looks integers up where the chunks of a page hold them, if they have so many bits as those of the set. */
+const closeFinder =
+  (close: CloseSet, type: ValueType): Find =>
+  (column, length, target) => {
+    const chunks = column.kind === "fixed" && column.byteWidth === 4 ? column.chunks : undefined;
+    if (chunks !== undefined && length === column.length) {
+      if (integerSetKernel.get()?.lookUp(close, chunks, target) === true) return;
+    }
+    close.look(signedOf(numbersOf({ column, step: 1 }, type)), length, target);
+  };
 
 function wordFinder(items: Column, width: number): Find {
   const listed = wordLane({ column: items, step: 1 });

@@ -4,14 +4,15 @@
  * the step before. Its memory:
  *
  *     steps      2 × 256 × 16 bytes: of each code, and of each byte
- *     sets       2 × 16 bytes: which codes, or bytes, may complete what is asked for. By their low 4 bits: a bit for each
- *                of the high 4 bits below 8, and from 8 on
+ *     sets       3 × 32 bytes: which codes, or bytes, complete what is asked for by themselves, which do so behind
+ *                others, and which are such others. By their low 4 bits: a bit for each of the high 4 bits below 8, and
+ *                from 8 on
  *     yes, open  16 bytes each: by state all ones, or 0
  *     yesBits    a bit for each text
  *     openBits   the same
  *     states     a byte for each text: the state in which it ends
  *     fault      u32: not 0 where positions do not ascend
- *     hits       a bit for each byte from the positions on: whether it is in the sets
+ *     hits       a bit for each byte from the positions on: whether a text may be what is asked for by it
  *     positions  u32 for each text, and one for the end
  *     texts      codes or bytes; right behind the positions where both come from a chunk of a page
  */
@@ -37,6 +38,7 @@ import {
   load,
   load8,
   loop,
+  or,
   set,
   shiftLeft,
   shiftRight,
@@ -46,12 +48,14 @@ import {
   store16,
   subtract,
   swizzle,
+  trailingZeros,
   vectorAnd,
   vectorConstant,
   vectorLoad,
   vectorOfWords,
   vectorOr,
   vectorShiftRight,
+  vectorStore,
   vectorsDiffer,
   when,
   wordsBelow,
@@ -65,9 +69,12 @@ const PIECE_BYTES = 48 * 1024;
 
 const STEPS = 0;
 const STEP_BYTES = 2 * 256 * STATES;
-const LOW_SETS = STEPS + STEP_BYTES;
-const HIGH_SETS = LOW_SETS + 16;
-const YES = HIGH_SETS + 16;
+const ALONE = 0;
+const BEHIND = 1;
+const LEADING = 2;
+const SETS = STEPS + STEP_BYTES;
+const SET_BYTES = 32;
+const YES = SETS + 3 * SET_BYTES;
 const OPEN = YES + STATES;
 const YES_BITS = OPEN + STATES;
 const OPEN_BITS = YES_BITS + PIECE_TEXTS / 8;
@@ -77,8 +84,8 @@ const HITS = FAULTS + 8;
 const POSITION_BYTES = 4 * (PIECE_TEXTS + 4);
 /** Bytes of a chunk, at most. */
 const CHUNK_BYTES = POSITION_BYTES + PIECE_BYTES;
-/** A multiple of 16. */
-const POSITIONS = (HITS + CHUNK_BYTES / 8 + 8 + 15) & ~15;
+/** A multiple of 32, as a word of hits has so many bits. */
+const POSITIONS = (HITS + CHUNK_BYTES / 8 + 16 + 31) & ~31;
 const TEXTS = POSITIONS + POSITION_BYTES;
 const PAGES = Math.ceil((POSITIONS + CHUNK_BYTES + 16) / 65536);
 
@@ -86,70 +93,81 @@ const PAGES = Math.ceil((POSITIONS + CHUNK_BYTES + 16) / 65536);
 export const OF_BYTES = 256;
 
 /**
- * `shift` added to a position is an address. Hits are marked in the bytes from `from`, a multiple of 16, up to `to`, which is
- * 0 where none are; all positions are checked but the last 3.
+ * `shift` added to a position is an address. Hits are marked in the bytes from `from`, a multiple of 16, up to `to`, and only
+ * texts with hits are looked at; all are where `to` is 0. All positions are checked but the last 3.
  */
 const textKernel = (): Kernel | null =>
   kernel({
     parameters: ["count", "shift", "base", "escaping", "final", "from", "to"],
-    locals: ["text", "at", "end", "code", "out"],
+    locals: ["text", "at", "end", "code", "out", "word", "hits", "before"],
     vectors: ["state", "low", "high"],
     pages: PAGES,
     body: (local) => {
-      const [text, at, end, code, out] = ["text", "at", "end", "code", "out"].map(local);
-      const state = local("state");
-      const zeros = vectorConstant(new Array(16).fill(0));
-      const position = (place: number) =>
-        add(load(add(shiftLeft(get(text), constant(2)), constant(POSITIONS)), place), get(local("shift")));
-      const takeByte = [set(code, load8(get(at))), set(at, add(get(at), constant(1)))];
-      const steps = add(shiftLeft(get(code), constant(4)), get(local("base")));
+      const [text, count] = [local("text"), local("count")];
       return [
         checkPositions(local),
-        when(get(local("to")), markHits(local)),
-        loop(
-          set(at, position(0)),
-          set(end, position(4)),
-          set(state, zeros),
-          block(
-            leaveWhen(0, atLeast(get(at), get(end))),
-            leaveWhen(0, hasNoHit(get(at), get(end), get(local("to")))),
-            loop(
-              takeByte,
-              when(equal(get(code), get(local("escaping"))), [
-                when(atLeast(get(at), get(end)), [
-                  set(state, vectorConstant(new Array(16).fill(FAULT))),
-                  leave(3),
-                ]),
-                takeByte,
-                set(code, add(get(code), constant(OF_BYTES))),
-              ]),
-              set(state, swizzle(vectorLoad(steps, STEPS), get(state))),
-              leaveWhen(1, atLeast(laneOfBytes(get(state), 0), get(local("final")))),
-              leaveWhen(0, below(get(at), get(end))),
-            ),
+        when(
+          get(local("to")),
+          [markHits(local), clearEnds(local), lookAtHits(local)],
+          loop(
+            walkText(local),
+            set(text, add(get(text), constant(1))),
+            leaveWhen(0, below(get(text), get(count))),
           ),
-          store8(add(get(text), constant(ENDS)), laneOfBytes(get(state), 0)),
-          set(text, add(get(text), constant(1))),
-          leaveWhen(0, below(get(text), get(local("count")))),
         ),
-        set(text, constant(0)),
-        loop(
-          set(state, vectorLoad(get(text), ENDS)),
-          store16(
-            add(get(out), constant(YES_BITS)),
-            signsOfBytes(swizzle(vectorLoad(constant(YES)), get(state))),
-          ),
-          store16(
-            add(get(out), constant(OPEN_BITS)),
-            signsOfBytes(swizzle(vectorLoad(constant(OPEN)), get(state))),
-          ),
-          set(out, add(get(out), constant(2))),
-          set(text, add(get(text), constant(16))),
-          leaveWhen(0, below(get(text), get(local("count")))),
-        ),
+        answer(local),
       ];
     },
   });
+
+/** The address where a text begins, or, of a later one, another text. */
+const addressOf = (local: (name: string) => number, later = 0): Code =>
+  add(load(shiftLeft(get(local("text")), constant(2)), POSITIONS + 4 * later), get(local("shift")));
+
+/** Walks through a text and stores the state in which it ends. */
+function walkText(local: (name: string) => number): Code {
+  const [text, at, end, code] = ["text", "at", "end", "code"].map(local);
+  const state = local("state");
+  const takeByte = [set(code, load8(get(at))), set(at, add(get(at), constant(1)))];
+  const steps = add(shiftLeft(get(code), constant(4)), get(local("base")));
+  return [
+    set(at, addressOf(local)),
+    set(end, addressOf(local, 1)),
+    set(state, vectorConstant(new Array(16).fill(0))),
+    block(
+      leaveWhen(0, atLeast(get(at), get(end))),
+      loop(
+        takeByte,
+        when(equal(get(code), get(local("escaping"))), [
+          when(atLeast(get(at), get(end)), [set(state, vectorConstant(new Array(16).fill(FAULT))), leave(3)]),
+          takeByte,
+          set(code, add(get(code), constant(OF_BYTES))),
+        ]),
+        set(state, swizzle(vectorLoad(steps, STEPS), get(state))),
+        leaveWhen(1, atLeast(laneOfBytes(get(state), 0), get(local("final")))),
+        leaveWhen(0, below(get(at), get(end))),
+      ),
+    ),
+    store8(add(get(text), constant(ENDS)), laneOfBytes(get(state), 0)),
+  ];
+}
+
+/** Makes bits of the states in which texts end. */
+function answer(local: (name: string) => number): Code {
+  const [text, out, state] = ["text", "out", "state"].map(local);
+  const bitsOf = (states: number): Code => signsOfBytes(swizzle(vectorLoad(constant(states)), get(state)));
+  return [
+    set(text, constant(0)),
+    loop(
+      set(state, vectorLoad(get(text), ENDS)),
+      store16(add(get(out), constant(YES_BITS)), bitsOf(YES)),
+      store16(add(get(out), constant(OPEN_BITS)), bitsOf(OPEN)),
+      set(out, add(get(out), constant(2))),
+      set(text, add(get(text), constant(16))),
+      leaveWhen(0, below(get(text), get(local("count")))),
+    ),
+  ];
+}
 
 /** Notes whether positions descend, all but the last 3, and ends the call then: texts that end anywhere are not read. */
 function checkPositions(local: (name: string) => number): Code {
@@ -170,40 +188,94 @@ function checkPositions(local: (name: string) => number): Code {
   ];
 }
 
-/** Marks the codes that are in the sets, 16 at a time. */
+/** Marks the codes that complete by themselves, or right behind one that leads there; 16 at a time. */
 function markHits(local: (name: string) => number): Code {
-  const [at, low, high] = ["at", "low", "high"].map(local);
+  const [at, low, high, code, before] = ["at", "low", "high", "code", "before"].map(local);
   const bitsOfHigh = (first: number): Code =>
     vectorConstant(Array.from({ length: 16 }, (_, place) => (place >>> 3 === first ? 1 << (place & 7) : 0)));
-  const inSet = (set: number, half: number): Code =>
-    vectorAnd(swizzle(vectorLoad(constant(set)), get(low)), swizzle(bitsOfHigh(half), get(high)));
+  const half = (set: number, part: number): Code =>
+    vectorAnd(
+      swizzle(vectorLoad(constant(SETS + SET_BYTES * set + 16 * part)), get(low)),
+      swizzle(bitsOfHigh(part), get(high)),
+    );
+  const inSet = (set: number): Code =>
+    signsOfBytes(bytesThatDiffer(vectorOr(half(set, 0), half(set, 1)), vectorOfWords(0)));
+  const out = add(shiftRight(subtract(get(at), constant(POSITIONS)), constant(3)), constant(HITS));
   return [
     set(at, get(local("from"))),
     loop(
       set(low, vectorLoad(get(at))),
       set(high, vectorShiftRight("i8x16", get(low), constant(4))),
       set(low, vectorAnd(get(low), vectorOfWords(0x0f0f0f0f))),
-      store16(
-        add(shiftRight(subtract(get(at), constant(POSITIONS)), constant(3)), constant(HITS)),
-        signsOfBytes(bytesThatDiffer(vectorOr(inSet(LOW_SETS, 0), inSet(HIGH_SETS, 1)), vectorOfWords(0))),
-      ),
+      set(code, or(shiftLeft(inSet(LEADING), constant(1)), get(before))),
+      set(before, shiftRight(get(code), constant(16))),
+      store16(out, or(inSet(ALONE), and(inSet(BEHIND), get(code)))),
       set(at, add(get(at), constant(16))),
       leaveWhen(0, below(get(at), get(local("to")))),
+    ),
+    // What is behind them was marked before.
+    store(out, constant(0)),
+  ];
+}
+
+/** Lets all texts end in the first state. */
+function clearEnds(local: (name: string) => number): Code {
+  const at = local("at");
+  return [
+    set(at, constant(0)),
+    loop(
+      vectorStore(get(at), vectorOfWords(0), ENDS),
+      set(at, add(get(at), constant(16))),
+      leaveWhen(0, below(get(at), get(local("count")))),
     ),
   ];
 }
 
-/** Hits that are looked at at once: of longer texts it is not known that they have none. */
-const MAX_HITS = 24;
+/** Texts that are passed over at once on the way to a hit. */
+const STRIDE = 8;
 
-/** Whether hits were marked, and a text has none. */
-function hasNoHit(at: Code, end: Code, isMarked: Code): Code {
-  const place = subtract(at, constant(POSITIONS));
-  const length = subtract(end, at);
-  const hits = shiftRight(load(shiftRight(place, constant(3)), HITS), and(place, constant(7)));
-  const some = subtract(shiftLeft(constant(1), length), constant(1));
-  const isShort = and(below(length, constant(MAX_HITS + 1)), below(constant(0), isMarked));
-  return and(isShort, equal(and(hits, some), constant(0)));
+/** Walks through the texts that have hits. */
+function lookAtHits(local: (name: string) => number): Code {
+  const [text, at, end, word, hits, count, to] = ["text", "at", "end", "word", "hits", "count", "to"].map(
+    local,
+  );
+  const wordAt = (address: Code): Code =>
+    shiftLeft(shiftRight(subtract(address, constant(POSITIONS)), constant(5)), constant(2));
+  const passOver = (texts: number): Code =>
+    block(
+      loop(
+        leaveWhen(1, below(get(count), add(get(text), constant(texts)))),
+        leaveWhen(1, below(get(at), addressOf(local, texts))),
+        set(text, add(get(text), constant(texts))),
+        leave(0),
+      ),
+    );
+  return [
+    set(word, wordAt(get(local("from")))),
+    // The word may begin before what was marked.
+    set(hits, and(load(get(word), HITS), shiftLeft(constant(-1), and(get(local("from")), constant(16))))),
+    block(
+      loop(
+        when(equal(get(hits), constant(0)), [
+          set(word, add(get(word), constant(4))),
+          leaveWhen(2, atLeast(get(word), add(wordAt(get(to)), constant(4)))),
+          set(hits, load(get(word), HITS)),
+          leave(1),
+        ]),
+        set(at, add(add(shiftLeft(get(word), constant(3)), trailingZeros(get(hits))), constant(POSITIONS))),
+        leaveWhen(1, atLeast(get(at), get(to))),
+        passOver(STRIDE),
+        passOver(1),
+        leaveWhen(1, atLeast(get(text), get(count))),
+        walkText(local),
+        // Hits that are left over in the text say no more.
+        set(word, wordAt(get(end))),
+        set(hits, and(load(get(word), HITS), shiftLeft(constant(-1), and(get(end), constant(31))))),
+        set(text, add(get(text), constant(1))),
+        leaveWhen(0, below(get(text), get(count))),
+      ),
+    ),
+  ];
 }
 
 /** An automaton as the kernel runs it. */
@@ -212,10 +284,17 @@ export interface KernelSteps {
   readonly steps: Uint8Array;
   readonly automaton: TextAutomaton;
   readonly isCoded: boolean;
-  /**
-   * The codes, or bytes, one of which each text has that is not simply turned away; null where that is not known.
-   */
-  readonly completing: readonly number[] | null;
+  /** Where only texts with some codes, or bytes, can be what is asked for: which. Null where they may be without. */
+  readonly completing: CompletingCodes | null;
+}
+
+/** Codes, or bytes, that lead to a state that is of interest. */
+export interface CompletingCodes {
+  /** From the first state. */
+  readonly alone: readonly number[];
+  /** From another one, to which only those lead that stand right before them. */
+  readonly behind: readonly number[];
+  readonly leading: readonly number[];
 }
 
 /** A bit for each text, from bit 0 on. */
@@ -250,9 +329,12 @@ class TextKernel {
     this.#firstFinal = firstFinal;
     this.#bytes.set(steps, STEPS);
     this.#marksHits = completing !== null;
-    this.#bytes.fill(0, LOW_SETS, HIGH_SETS + 16);
-    for (const code of completing ?? []) {
-      this.#bytes[(code < 128 ? LOW_SETS : HIGH_SETS) + (code & 15)] |= 1 << ((code >>> 4) & 7);
+    this.#bytes.fill(0, SETS, SETS + 3 * SET_BYTES);
+    const { alone = [], behind = [], leading = [] } = completing ?? {};
+    for (const [set, codes] of [alone, behind, leading].entries()) {
+      const start = SETS + SET_BYTES * set;
+      for (const code of codes)
+        this.#bytes[start + (code < 128 ? 0 : 16) + (code & 15)] |= 1 << ((code >>> 4) & 7);
     }
     for (let state = 0; state < STATES; state++) {
       this.#bytes[YES + state] = accepts[state] === true ? 0xff : 0;

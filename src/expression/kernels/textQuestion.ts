@@ -11,7 +11,13 @@ import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import { narrowOffsets } from "../values/operands.js";
 import { FAULT, STATES, stepsOfSymbols, type TextAutomaton } from "./textAutomaton.js";
-import { type KernelSteps, OF_BYTES, type TextAnswers, textKernelUse } from "./textKernel.js";
+import {
+  type CompletingCodes,
+  type KernelSteps,
+  OF_BYTES,
+  type TextAnswers,
+  textKernelUse,
+} from "./textKernel.js";
 
 /** Tells whether a text of UTF-8 fits. */
 export type Fits = (bytes: Uint8Array, start: number, end: number) => boolean;
@@ -123,27 +129,29 @@ function askAll(asked: AskedTexts, steps: KernelSteps, length: number, answers: 
   }
 }
 
-/** Where more codes than this complete what is asked for, most texts have one of them. */
+/** Of more codes than this, most texts have one. */
 const MAX_COMPLETING = 64;
 
-/** The codes, or bytes, behind which a text may be one of those asked for; null where it may be without, and for many. */
+/** Which codes a text has that may be one of those asked for; null where it may be without, and for many. */
 function completingCodes(
   steps: Uint8Array,
   { accepts, isOpen, firstFinal }: TextAutomaton,
   isCoded: boolean,
-): number[] | null {
+): CompletingCodes | null {
   const isOfInterest = (state: number) => accepts[state] || isOpen[state];
   for (let state = 0; state < firstFinal; state++) if (isOfInterest(state)) return null;
-  const found = isCoded ? [ESCAPE_CODE] : [];
-  for (let code = 0; code < OF_BYTES; code++) {
-    const at = STATES * (isCoded ? code : code + OF_BYTES);
-    for (let state = 0; state < firstFinal; state++) {
-      if (!isOfInterest(steps[at + state])) continue;
-      found.push(code);
-      break;
-    }
-  }
-  return found.length > MAX_COMPLETING ? null : found;
+  const codes = Array.from({ length: OF_BYTES }, (_, code) => STATES * (isCoded ? code : code + OF_BYTES));
+  const walked = Array.from({ length: firstFinal }, (_, state) => state);
+  const completes = (at: number, state: number) => isOfInterest(steps[at + state]);
+  const placesOf = (fits: (at: number) => boolean) => codes.flatMap((at, code) => (fits(at) ? [code] : []));
+  const alone = placesOf((at) => completes(at, 0));
+  // What a text has behind an escape is no code.
+  if (isCoded) alone.push(ESCAPE_CODE);
+  const behind = placesOf((at) => walked.some((state) => state > 0 && completes(at, state)));
+  const before = walked.filter((state) => state > 0 && codes.some((at) => completes(at, state)));
+  const leading = placesOf((at) => walked.some((state) => before.includes(steps[at + state])));
+  const isRare = Math.min(behind.length, leading.length) <= MAX_COMPLETING;
+  return alone.length <= MAX_COMPLETING && isRare ? { alone, behind, leading } : null;
 }
 
 /** The kernel's loop, for texts that are too long for its memory, and where there is none. */

@@ -99,10 +99,10 @@ export function assembleColumn(
   allNull: boolean,
   origin: PageOrigin,
 ): Column {
-  const { repetition, definition } = levels;
+  const { repetition, definition, rowStarts } = levels;
   const nodes = pageNodes(layout, kinds, layers.listDepth, origin);
   const flatCount = rowCount * eventsPerValue(layout);
-  const eventCount = repetition?.length ?? definition?.length ?? values.length;
+  const eventCount = repetition?.length ?? definition?.length ?? rowStarts?.[rowCount] ?? values.length;
   if (definition !== null && definition.length !== eventCount) {
     throw corruptPage(origin, `${eventCount} repetition and ${definition.length} definition levels`);
   }
@@ -111,7 +111,7 @@ export function assembleColumn(
     if (eventCount !== flatCount)
       throw corruptPage(origin, `${eventCount} events in a page of ${flatCount} rows`);
   }
-  checkLevels(nodes, layers, repetition, definition, eventCount, origin);
+  if (rowStarts === undefined) checkLevels(nodes, layers, repetition, definition, eventCount, origin);
 
   const build = (index: number, length: number): Column => {
     const node = nodes[index];
@@ -126,7 +126,8 @@ export function assembleColumn(
     }
     if (node.layout.kind === "list") {
       const validity = validityOf(node, levels, length);
-      const offsets = listOffsets(node, nodes[index + 1], levels, eventCount, length, origin);
+      // There is one list around the values then, and as many of it as rows.
+      const offsets = rowStarts ?? listOffsets(node, nodes[index + 1], levels, eventCount, length, origin);
       const items = build(index + 1, offsets[length]);
       return {
         kind: "list",

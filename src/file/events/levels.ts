@@ -52,6 +52,8 @@ export function describeLayers(layers: readonly number[], origin: PageOrigin): L
 export interface Levels {
   readonly repetition: Uint16Array | null;
   readonly definition: Uint16Array | null;
+  /** In place of both: the event with which each row begins, and the number of events (rowStarts.ts). */
+  readonly rowStarts?: Int32Array;
 }
 
 /** The levels of a page to be written, and the layers that number them. */

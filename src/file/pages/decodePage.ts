@@ -48,7 +48,8 @@ export function decodePage(
     const { layers: kinds, itemCount } = page.miniBlock;
     const layers = pageLayers(layout, kinds, origin);
     if (layers.listDepth === 0) expectRows(itemCount, flatCount, origin);
-    const events = decodeMiniBlock(leaf, page.miniBlock, layers, buffers, origin, options);
+    const lists = isPlainList(layout) ? rowCount : null;
+    const events = decodeMiniBlock(leaf, page.miniBlock, layers, lists, buffers, origin, options);
     return columnOf(layout, kinds, layers, events, rowCount, false, origin);
   }
   if (page.fullZip !== undefined) {
@@ -89,6 +90,18 @@ function pageLayers(layout: Layout, kinds: readonly number[], origin: PageOrigin
     throw unsupportedPage(origin, `${layers.listDepth} list layers around ${layoutName(layout)}`);
   }
   return layers;
+}
+
+/** Whether a row is one list, in structs or by itself, whose items are one event each. */
+function isPlainList(layout: Layout): boolean {
+  let lists = 0;
+  for (let node = layout; ; ) {
+    if (node.kind === "struct") node = node.children[0].layout;
+    else if (node.kind === "list") {
+      node = node.item;
+      lists++;
+    } else return lists === 1 && node.kind !== "sizedList";
+  }
 }
 
 function expectRows(count: number, rowCount: number, origin: PageOrigin): void {

@@ -7,6 +7,7 @@
  * is not verified, because a checksum covers a whole buffer.
  */
 
+import { breathe } from "../../async/eventLoop.js";
 import { isPending } from "../../async/pending.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import type { HandlePool } from "../../io/disk/handles.js";
@@ -109,12 +110,9 @@ export async function readPageRows<T>(
 const isCopiedOut = ({ layout }: Pick<DataPage, "layout">): boolean =>
   layout.miniBlock !== undefined && layout.miniBlock.dictionary === undefined;
 
-/**
- * Whether the bytes of a page are of no use behind the rows that were cut of it. Those of a dictionary are shared by rows
- * that are taken of others, and kept.
- */
+/** Whether the bytes of a page are of no use behind the rows that were cut of it, if its dictionary is copied. */
 export const endsWithItsRows = ({ layout }: Pick<DataPage, "layout">): boolean =>
-  layout.fullZip !== undefined || isCopiedOut({ layout });
+  layout.fullZip !== undefined || layout.miniBlock !== undefined;
 
 /** Whether the bytes of a page are of no use once it was decoded. Values of variable width are moved together in a copy. */
 export const endsWithDecoding = ({ layout }: Pick<DataPage, "layout">): boolean =>
@@ -192,8 +190,12 @@ async function read<T>(
   return Promise.all(
     plans.map(async (plan, index) => {
       const { slice } = plan;
-      if (isReadAhead(plan))
-        return use(wholePage(file, plan, (await largeBytes)[large.indexOf(plan)]), index);
+      if (isReadAhead(plan)) {
+        const buffers = (await largeBytes)[large.indexOf(plan)];
+        // Several megabytes each are checked.
+        await breathe();
+        return use(wholePage(file, plan, buffers), index);
+      }
       const fetching =
         slice === null ? fetchPage(source, plan, fetch) : fetchSlice(source, plan, slice, fetch);
       // Bytes that are already there are not awaited: other pages would be read before this one's memory is given back.

@@ -18,28 +18,38 @@ const WINDOW_ROWS = 32_768;
 /** Pages of fewer rows are decoded whole. */
 const MIN_ROWS = 2 * WINDOW_ROWS;
 
-/** Memory for the values of a column, which whoever takes it again overwrites. */
+/** Memory for what is made of a column, which whoever begins anew overwrites. */
 export class ReusedMemory {
   readonly #scratch: ScratchMemory;
-  #lent: Uint8Array<ArrayBuffer> | null = null;
+  readonly #lent: Uint8Array<ArrayBuffer>[] = [];
+  /** How many of the pieces have been taken since it was begun. */
+  #taken = 0;
 
   constructor(scratch: ScratchMemory) {
     this.#scratch = scratch;
   }
 
+  /** What was taken so far may be taken again: nobody looks at it any more. */
+  begin(): void {
+    this.#taken = 0;
+  }
+
   /** Zeros. */
   take(byteLength: number): Uint8Array {
-    if (this.#lent === null || byteLength > this.#lent.buffer.byteLength) {
-      this.giveBack();
-      this.#lent = this.#scratch.lend(byteLength);
+    const piece = this.#taken++;
+    if (this.#lent.length === piece) this.#lent.push(this.#scratch.lend(byteLength));
+    else if (byteLength > this.#lent[piece].buffer.byteLength) {
+      this.#scratch.giveBack(this.#lent[piece]);
+      this.#lent[piece] = this.#scratch.lend(byteLength);
     }
-    return new Uint8Array(this.#lent.buffer, 0, byteLength).fill(0);
+    return new Uint8Array(this.#lent[piece].buffer, 0, byteLength).fill(0);
   }
 
   /** Once nobody looks at what was made there. */
   giveBack(): void {
-    if (this.#lent !== null) this.#scratch.giveBack(this.#lent);
-    this.#lent = null;
+    for (const memory of this.#lent) this.#scratch.giveBack(memory);
+    this.#lent.length = 0;
+    this.#taken = 0;
   }
 }
 
@@ -61,7 +71,7 @@ export class PageWindows {
     this.#memory = memory;
     this.#chunks = planChunks(page, encoded.buffers[0], encoded.buffers[1], encoded.origin);
     this.#dictionary =
-      page.dictionary && decodePageDictionary(leafOf(layout), page, encoded.buffers, encoded.origin);
+      page.dictionary && decodePageDictionary(leafOf(layout), page, encoded.buffers, encoded.origin, true);
     const { counts } = this.#chunks;
     this.#rowStarts = new Float64Array(counts.length + 1);
     for (let chunk = 0; chunk < counts.length; chunk++) {
@@ -114,6 +124,7 @@ export class PageWindows {
       // Without lists, each value has one level at most.
       levelCount: rowCount,
     };
+    this.#memory.begin();
     const column = decodePage(
       this.#layout,
       { miniBlock: { ...this.#page, itemCount: rowCount } },

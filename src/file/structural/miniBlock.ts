@@ -19,12 +19,14 @@
 
 import type { Column, LeafLayout } from "../../arrow/columns/column.js";
 import { alignTo8 } from "../../bytes/aligned.js";
+import { bytesOf } from "../../bytes/view.js";
 import { UnsupportedError } from "../../errors.js";
 import { type CompressiveEncoding, MiniBlockLayout } from "../../format/encodings.js";
 import { PACK_UNIT, packedUnitBytes } from "../compression/bitpack.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import { corruptPage, type EncodedPage, type PageOrigin, type StructuralVersion } from "../container/page.js";
 import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../events/levels.js";
+import { RowStarts } from "../events/rowStarts.js";
 import { ChunksInPlace } from "./chunksInPlace.js";
 import { type AllocateValues, type ChunkValues, chunkValues, FixedChunks } from "./chunkValues.js";
 import { type DictionaryValues, decodeDictionaryValues, resolveDictionary } from "./dictionary.js";
@@ -43,6 +45,8 @@ export interface DecodeOptions {
    * decoded when they are first looked at, if they are coded, packed or plain.
    */
   readonly allocate?: AllocateValues;
+  /** Whether the memory of the page's bytes is read into again: a dictionary is then copied out of them. Default false. */
+  readonly isTransient?: boolean;
   /** The chunks of a mini-block page that are decoded. Default: all. */
   readonly chunks?: ChunkPlan;
   /**
@@ -56,16 +60,19 @@ export interface DecodeOptions {
 
 /**
  * Decodes a page. Its layout states the number of values; without lists, the caller has checked that number.
+ * @param listCount where there are lists, one deep, around values that are one event each: how many, which must have been
+ *   checked; null for all else
  */
 export function decodeMiniBlock(
   layout: LeafLayout,
   page: MiniBlockLayout,
   layers: Layers,
+  listCount: number | null,
   buffers: readonly Uint8Array[],
   origin: PageOrigin,
   options: DecodeOptions = {},
 ): PageEvents {
-  const { allocate, chunks: planned, keepsDictionary = false } = options;
+  const { allocate, chunks: planned, keepsDictionary = false, isTransient = false } = options;
   const hasDictionary = page.dictionary !== undefined;
   const bufferCount = 2 + (hasDictionary ? 1 : 0) + (page.repetitionIndexDepth > 0 ? 1 : 0);
   if (buffers.length < bufferCount) {
@@ -79,9 +86,11 @@ export function decodeMiniBlock(
   if (values.bufferCount !== page.bufferCount) {
     throw corruptPage(origin, `${page.bufferCount} value buffers where ${values.bufferCount} are read`);
   }
-  const levels = decodeChunks(page, chunks, data, layers, values, origin);
+  const isPlain = page.repCompression !== undefined && page.defCompression === undefined;
+  const lists = isPlain && listCount !== null ? new RowStarts(listCount, allocate) : null;
+  const levels = decodeChunks(page, chunks, data, layers, lists, values, origin);
   if (page.dictionary === undefined) return { values: values.finish(), levels };
-  const dictionary = options.dictionary ?? decodePageDictionary(layout, page, buffers, origin);
+  const dictionary = options.dictionary ?? decodePageDictionary(layout, page, buffers, origin, isTransient);
   const indices = values.finish();
   if (indices.kind !== "fixed") throw corruptPage(origin, "dictionary indices of variable width");
   const { definition } = levels;
@@ -91,15 +100,21 @@ export function decodeMiniBlock(
   };
 }
 
-/** The values of the dictionary of a page that has one, all of whose buffers are given. */
+/**
+ * The values of the dictionary of a page that has one, all of whose buffers are given.
+ * @param isOwn whether the values have memory of their own
+ */
 export function decodePageDictionary(
   layout: LeafLayout,
   { dictionary, dictionaryItemCount }: MiniBlockLayout,
   buffers: readonly Uint8Array[],
   origin: PageOrigin,
+  isOwn: boolean,
 ): DictionaryValues {
   if (dictionary === undefined) throw corruptPage(origin, "missing dictionary");
-  return decodeDictionaryValues(layout, dictionary, buffers[2], dictionaryItemCount, origin);
+  const values = decodeDictionaryValues(layout, dictionary, buffers[2], dictionaryItemCount, origin);
+  const isView = values.kind === "variable" && values.bytes.buffer === buffers[2].buffer;
+  return isOwn && isView ? { ...values, bytes: values.bytes.slice() } : values;
 }
 
 function valuesOf(
@@ -181,30 +196,34 @@ export function planChunks(
   return { offsets, counts, levelCount };
 }
 
+/** Levels of a chunk, which are looked at before the next one is decoded; with room for a unit of words behind them. */
+const chunkLevels = new Uint16Array(MAXIMUM_CHUNK_LEVELS + 1 + PACK_UNIT);
+
 /** Walks all chunks; hands their values to `values` and returns their levels. */
 function decodeChunks(
   page: MiniBlockLayout,
   { offsets, counts, levelCount }: ChunkPlan,
   data: Uint8Array,
   layers: Layers,
+  rowStarts: RowStarts | null,
   values: ChunkValues | ChunksInPlace,
   origin: PageOrigin,
 ): Levels {
-  const repetition = page.repCompression === undefined ? null : new Uint16Array(levelCount);
+  const hasRepetition = page.repCompression !== undefined;
+  const repetition = hasRepetition && rowStarts === null ? new Uint16Array(levelCount) : null;
   const definition = page.defCompression === undefined ? null : new Uint16Array(levelCount);
-  const repetitionBytes = repetition === null ? null : new Uint8Array(repetition.buffer);
-  const definitionBytes = definition === null ? null : new Uint8Array(definition.buffer);
+  const repetitionBytes = rowStarts === null ? repetition && bytesOf(repetition) : bytesOf(chunkLevels);
+  const definitionBytes = definition && bytesOf(definition);
   const repetitionDecoder =
     page.repCompression === undefined ? null : levelDecoder(page.repCompression, origin);
   const definitionDecoder =
     page.defCompression === undefined ? null : levelDecoder(page.defCompression, origin);
   const sizeBytes = page.hasLargeChunk ? 4 : 2;
   const bufferCount = page.bufferCount;
-  const headerBytes =
-    2 + (repetition === null ? 0 : 2) + (definition === null ? 0 : 2) + bufferCount * sizeBytes;
+  const headerBytes = 2 + (hasRepetition ? 2 : 0) + (definition === null ? 0 : 2) + bufferCount * sizeBytes;
   const valueBuffers: Uint8Array[] = new Array(bufferCount);
   const levelBuffer: Uint8Array[] = new Array(1);
-  const hasLevels = repetition !== null || definition !== null;
+  const hasLevels = hasRepetition || definition !== null;
   const inPlace = values instanceof ChunksInPlace ? values : null;
   let levelsRead = 0;
 
@@ -225,7 +244,9 @@ function decodeChunks(
       header += 2;
       if (position + size > end) throw corruptPage(origin, `repetition levels leave chunk ${chunk}`);
       levelBuffer[0] = data.subarray(position, position + size);
-      repetitionDecoder.decode(levelBuffer, 0, levels, repetitionBytes, levelsRead);
+      if (rowStarts !== null) chunkLevels.fill(0, 0, levels);
+      repetitionDecoder.decode(levelBuffer, 0, levels, repetitionBytes, rowStarts === null ? levelsRead : 0);
+      rowStarts?.add(chunkLevels, levels);
       position += alignTo8(size);
     }
     if (definitionDecoder !== null && definitionBytes !== null) {
@@ -247,7 +268,7 @@ function decodeChunks(
     if (inPlace === null) (values as ChunkValues).append(valueBuffers, count);
     levelsRead += levels;
   }
-  return { repetition, definition };
+  return { repetition, definition, ...(rowStarts && { rowStarts: rowStarts.finish(origin) }) };
 }
 
 /** Most values of a chunk: its log2 has four bits. */

@@ -1,0 +1,62 @@
+/**
+ * Where rows begin among the events of a page of lists of single values, none of which is null or empty: each event is an
+ * item, and its repetition level is 1 where it begins a row, else 0. Levels are taken chunk by chunk, so those of a page
+ * never lie in memory all at once.
+ */
+
+import { corruptPage, type PageOrigin } from "../container/page.js";
+
+export class RowStarts {
+  readonly #starts: Int32Array;
+  readonly #rowCount: number;
+  #rows = 0;
+  #events = 0;
+  /** All bits of all levels. */
+  #seen = 0;
+  #isOpen = true;
+
+  /**
+   * @param rowCount sizes the result, so it must have been checked
+   * @param allocate makes its memory; default: fresh memory
+   */
+  constructor(rowCount: number, allocate?: (byteLength: number) => Uint8Array) {
+    this.#rowCount = rowCount;
+    const memory = allocate?.(4 * (rowCount + 1));
+    this.#starts = memory
+      ? new Int32Array(memory.buffer, memory.byteOffset, rowCount + 1)
+      : new Int32Array(rowCount + 1);
+  }
+
+  /** Takes the levels of the next events. */
+  add(levels: Uint16Array, count: number): void {
+    const starts = this.#starts;
+    const first = this.#events;
+    if (first === 0 && count > 0) this.#isOpen = levels[0] === 1;
+    let row = this.#rows;
+    let seen = this.#seen;
+    // A processor cannot predict the order of levels: the next event overwrites what one wrote that begins no row.
+    for (let event = 0; event < count; event++) {
+      const level = levels[event];
+      starts[row] = first + event;
+      row += level;
+      seen |= level;
+    }
+    this.#rows = row;
+    this.#seen = seen;
+    this.#events += count;
+  }
+
+  /**
+   * The event with which each row begins, and the number of all events.
+   * @throws CorruptFileError where the levels are not those of so many rows
+   */
+  finish(origin: PageOrigin): Int32Array {
+    if (this.#seen > 1) throw corruptPage(origin, "a level where 1 is the largest is more");
+    if (!this.#isOpen) throw corruptPage(origin, "the first event goes on with a list that is not open");
+    if (this.#rows !== this.#rowCount) {
+      throw corruptPage(origin, `${this.#rows} lists where there are ${this.#rowCount}`);
+    }
+    this.#starts[this.#rowCount] = this.#events;
+    return this.#starts;
+  }
+}
