@@ -114,6 +114,10 @@ const isCopiedOut = ({ layout }: Pick<DataPage, "layout">): boolean =>
 export const endsWithItsRows = ({ layout }: Pick<DataPage, "layout">): boolean =>
   layout.fullZip !== undefined || layout.miniBlock !== undefined;
 
+/** Whether the bytes of a page are of no use once it was decoded. Values of variable width are moved together in a copy. */
+export const endsWithDecoding = ({ layout }: Pick<DataPage, "layout">): boolean =>
+  layout.fullZip?.bitsPerOffset !== undefined || isCopiedOut({ layout });
+
 /**
  * A whole page of a file that is in memory; a copy if others share the file and what is decoded may be a view: it may
  * reach callers.
