@@ -22,12 +22,12 @@
  * Temporary files are named `.tmp-<uuid>`. One that a crash leaves behind is garbage and blocks nothing.
  */
 
-import { randomUUID } from "node:crypto";
 import path from "node:path";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
 import type { Disk, FileStat } from "./disk/disk.js";
 import { codeOf, isDiskFull } from "./disk/errno.js";
 import type { LockLease } from "./lock/lease.js";
+import { TEMPORARY_PREFIX, temporaryName } from "./names/temporaryNames.js";
 
 export interface PublishOptions {
   /**
@@ -76,14 +76,6 @@ export class PublishUncertainError extends InternalError {
     this.published = published;
     this.path = filePath;
   }
-}
-
-/** Start of the names of files that are being written. */
-export const TEMPORARY_PREFIX = ".tmp-";
-
-/** A fresh name for a file that is being written; never taken for a manifest. */
-export function temporaryName(): string {
-  return TEMPORARY_PREFIX + randomUUID();
 }
 
 /**
@@ -233,7 +225,10 @@ export class Removal {
     return (await this.#moveInto(this.#directory, entryPath)) ?? false;
   }
 
-  /** @returns false where there is no entry, null where `directory` is none */
+  /**
+   * @returns false where there is no entry, null where `directory` is none
+   * @throws OverruledError where the directory has gone, if only for a moment
+   */
   async #moveInto(directory: string, entryPath: string, moved?: string[]): Promise<boolean | null> {
     const target = path.join(directory, String(movedCount++));
     try {
@@ -243,7 +238,9 @@ export class Removal {
     } catch (error) {
       if (codeOf(error) === "ENOTDIR" && (await this.#disk.stat(directory))?.kind === "file") return null;
       if (codeOf(error) !== "ENOENT") throw error;
-      if ((await this.#disk.stat(directory)) !== null) return false;
+      // Who fails to fence this holder off gives the lock back: then the directory is there, and the entry, too.
+      const isThere = (await this.#disk.stat(entryPath)) !== null;
+      if (!isThere && (await this.#disk.stat(directory)) !== null) return false;
       throw new OverruledError(entryPath, { cause: error });
     }
   }

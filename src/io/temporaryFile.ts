@@ -5,7 +5,7 @@
 
 import path from "node:path";
 import type { Disk, ReadHandle, WriteHandle } from "./disk/disk.js";
-import { temporaryName } from "./publish.js";
+import { temporaryName } from "./names/temporaryNames.js";
 
 /** A file that is written front to back, and read while it is written. */
 export class TemporaryFile {

@@ -24,7 +24,8 @@ import type { LockLease } from "../io/lock/lease.js";
 import { DEFAULT_STALE_MS, type LockOptions } from "../io/lock/lock.js";
 import { lookAtLock } from "../io/lock/staleLocks.js";
 import { sha256 } from "../io/names/sha256.js";
-import { createExclusive, fenceOff, replaceFile, temporaryName } from "../io/publish.js";
+import { temporaryName } from "../io/names/temporaryNames.js";
+import { createExclusive, fenceOff, replaceFile } from "../io/publish.js";
 import { join } from "../platform/native.js";
 import type { JsonValue } from "./job.js";
 import {

@@ -55,11 +55,16 @@ function withMembers<Request extends RequestBase>(
   request: Request,
   members: Readonly<Record<string, unknown>>,
 ): Request {
-  if (Object.getPrototypeOf(request) === Object.prototype) return { ...request, ...members };
+  if (isCopied(request)) return { ...request, ...members };
   // What an object of a class hands out by getters stays its own affair.
   const pins = Object.entries(members).map(([member, value]) => [member, { value, enumerable: true }]);
   return Object.create(request, Object.fromEntries(pins));
 }
+
+/** Whether a copy has all that an object has: a plain one without members that are hidden, from a log for example. */
+const isCopied = (request: object): boolean =>
+  Object.getPrototypeOf(request) === Object.prototype &&
+  Object.getOwnPropertyNames(request).length === Object.keys(request).length;
 
 /** Asks whether a caller may do something. */
 export interface Access {

@@ -93,8 +93,8 @@ export interface OperationContext extends CatalogEnvironment {
    * Metadata of a data file that a manifest names. Data files never change once written; if one changes all the same
    * (damage, another file copied over it), its identity reveals that and it is read again.
    * @param isScanned most of the file is going to be read
-   * @param version that names it: for single rows, which are not checked against checksums either, a file is looked at once
-   * for each version
+   * @param version that names it: for single rows, which are not checked against checksums either, a file that was looked
+   * at for the same version a moment ago is not looked at again
    */
   openDataFile(path: string, isScanned?: boolean, version?: SeenFiles): Promise<DataFileMetadata>;
   /** As `openDataFile`, for a file that is read only this once and must not displace others from the cache. */

@@ -11,7 +11,7 @@ import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, ServiceUnavailableError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { temporaryName } from "../../src/io/publish.js";
+import { temporaryName } from "../../src/io/names/temporaryNames.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { strideOf } from "../support/effort.js";
 import { reference } from "../support/reference.js";

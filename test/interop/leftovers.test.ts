@@ -10,7 +10,7 @@ import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
-import { temporaryName } from "../../src/io/publish.js";
+import { temporaryName } from "../../src/io/names/temporaryNames.js";
 import { manifestName } from "../../src/table/versions/paths.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";

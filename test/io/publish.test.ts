@@ -1,23 +1,26 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import fs from "fs-extra";
+import { describe, expect, test, vi } from "vitest";
 import { UnsupportedError } from "../../src/errors.js";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { releaseKeptLocks } from "../../src/io/lock/keptLocks.js";
 import { type LockLease, UNSHARED_LEASE } from "../../src/io/lock/lease.js";
 import { withLock } from "../../src/io/lock/lock.js";
+import { temporaryName } from "../../src/io/names/temporaryNames.js";
 import {
   createExclusive,
   OverruledError,
   PublishUncertainError,
   Removal,
   replaceFile,
-  temporaryName,
 } from "../../src/io/publish.js";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { type FaultMode, FaultyDisk, InjectedFault } from "../support/faultyDisk.js";
+import { deadOwner, putInLock } from "../support/lockEntries.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const nodeDisk = new NodeDisk({ durability: "fsync" });
@@ -255,7 +258,7 @@ describe("replaceFile", () => {
   });
 });
 
-describe("Removal", () => {
+describe.skipIf(process.platform === "win32")("Removal", () => {
   /** Calls `work` under the lock of a directory with a file, and a directory that holds one. */
   async function underLock(
     work: (removal: Removal, directory: string, lease: LockLease) => Promise<void>,
@@ -315,4 +318,80 @@ describe("Removal", () => {
     });
     expect(left).toEqual([]);
   });
+
+  /** A disk, and locks, that can't remove what lies in a lock: it is another user's, or open on a network file system. */
+  function withStubborn(work: (disk: Disk) => Promise<void>): Promise<void> {
+    const refuse = async (entry: string): Promise<void> => {
+      throw Object.assign(new Error(`EACCES: ${entry}`), { code: "EACCES" });
+    };
+    const spy = vi.spyOn(fs, "remove").mockImplementation(refuse as never);
+    const disk = Object.assign(new NodeDisk({ durability: "none" }), { removeTree: refuse });
+    return work(disk).finally(() => spy.mockRestore());
+  }
+
+  test.each([
+    ["at its release", {}],
+    ["once it is kept no longer", { keep: true }],
+  ])("what can't be removed does not keep the lock %s, and lies beside it", async (_, options) => {
+    const directory = await makeTempDir();
+    await mkdir(path.join(directory, "tree"));
+    await withStubborn(async (disk) => {
+      await withLock(directory, options, async (lease) => {
+        const removal = new Removal(disk, path.join(directory, "side"), directory, lease);
+        await removal.takeOut(path.join(directory, "tree"));
+        await removal.finish();
+      });
+      await releaseKeptLocks(directory);
+      expect(await withLock(directory, { waitMs: 1000 }, async () => "mine")).toBe("mine");
+    });
+    expect(await readdir(directory)).toEqual([expect.stringMatching(/^\.tmp-[0-9a-f-]{36}$/)]);
+    expect(await readdir(path.join(directory, (await readdir(directory))[0]))).toHaveLength(1);
+  });
+
+  test("what can't be removed of a process that died is in nobody's way", async () => {
+    const directory = await makeTempDir();
+    await putInLock(directory, path.join(deadOwner(), "0"));
+    await withStubborn(async () => {
+      expect(await withLock(directory, { waitMs: 1000 }, async () => "mine")).toBe("mine");
+    });
+    expect(await readdir(directory)).toEqual([expect.stringMatching(/^\.tmp-/)]);
+  });
+
+  test("a lock that is given back is not taken for an entry that is missing", async () => {
+    const left = await underLock(async (_, directory, { hold = "", confirm, ...lease }) => {
+      const disk = new NodeDisk({ durability: "none" });
+      const aside = path.join(directory, "fencing");
+      // Another process begins to fence this one off, and fails to.
+      const renamed = disk.rename.bind(disk);
+      disk.rename = async (from, to) => {
+        await rename(hold, aside);
+        try {
+          await renamed(from, to);
+        } finally {
+          await rename(aside, hold);
+        }
+      };
+      const given = { ...lease, hold, confirm: async () => undefined };
+      const removal = new Removal(disk, path.join(directory, "side"), directory, given);
+      await expect(removal.takeOut(path.join(directory, "file"))).rejects.toBeInstanceOf(OverruledError);
+    });
+    expect(left).toEqual(["file", "tree"]);
+  });
+});
+
+test("on Windows nothing is moved into a lock, which could not go as long as a file in it is open", async () => {
+  const directory = await makeTempDir();
+  await writeFile(path.join(directory, "file"), "a");
+  const platform = vi.spyOn(process, "platform", "get").mockReturnValue("win32");
+  try {
+    await withLock(directory, {}, async (lease) => {
+      const removal = new Removal(nodeDisk, path.join(directory, "side"), directory, lease);
+      expect(await removal.takeOut(path.join(directory, "file"))).toBe(true);
+      expect(await readdir(path.join(directory, "side"))).toHaveLength(1);
+      await removal.finish();
+    });
+  } finally {
+    platform.mockRestore();
+  }
+  expect(await readdir(directory)).toEqual([]);
 });

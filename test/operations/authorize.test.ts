@@ -47,6 +47,12 @@ it("an id that changes after the call was made is not looked at again", async ()
   await guarded.close();
 });
 
+it("members that a log does not show are members all the same", async () => {
+  const request = { id: ["secret"] };
+  Object.defineProperty(request, "predicate", { value: "v = 7" });
+  expect(await owner.countTableRows(request)).toBe(0);
+});
+
 it("who authorises cannot send the call elsewhere", async () => {
   const calls: AuthorizeCall[] = [];
   const guarded = new DirectoryNamespace({

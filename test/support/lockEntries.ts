@@ -37,7 +37,7 @@ export const fencingNamed = (owner: string): string => owner.replace(/^owner/, "
 /** Puts entries into a directory's lock, which is made. */
 export async function putInLock(directory: string, ...entries: readonly string[]): Promise<void> {
   await mkdir(path.join(directory, LOCK_NAME), { recursive: true });
-  for (const entry of entries) await mkdir(path.join(directory, LOCK_NAME, entry));
+  for (const entry of entries) await mkdir(path.join(directory, LOCK_NAME, entry), { recursive: true });
 }
 
 /** Names of what is in a directory's lock; null where there is none. */

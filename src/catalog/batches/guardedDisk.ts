@@ -1,7 +1,7 @@
 /** A disk for work under a lock: it looks at the lock right before each call that changes what others see. */
 
 import type { Disk } from "../../io/disk/disk.js";
-import { TEMPORARY_PREFIX } from "../../io/publish.js";
+import { TEMPORARY_PREFIX } from "../../io/names/temporaryNames.js";
 import { basename } from "../../platform/native.js";
 
 const CHANGES: ReadonlySet<string | symbol> = new Set<keyof Disk>([

@@ -14,7 +14,7 @@ import { isMissing } from "../../io/disk/errno.js";
 import { LOCK_NAME } from "../../io/lock/heldLock.js";
 import { DEFAULT_STALE_MS, withLock } from "../../io/lock/lock.js";
 import { foldName } from "../../io/names/foldName.js";
-import { TEMPORARY_PREFIX } from "../../io/publish.js";
+import { TEMPORARY_PREFIX } from "../../io/names/temporaryNames.js";
 import { join } from "../../platform/native.js";
 import { CREATED_PARTS, MANIFEST_SUFFIX } from "../../table/versions/paths.js";
 import type { Catalog } from "../rows/catalogRows.js";

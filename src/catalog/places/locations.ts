@@ -13,7 +13,7 @@ import { toHex } from "../../bytes/hex.js";
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
 import { checkRootTableName, isRootTableName } from "../../ident.js";
 import { foldName, foldPath, isDeviceName } from "../../io/names/foldName.js";
-import { TEMPORARY_PREFIX } from "../../io/publish.js";
+import { TEMPORARY_PREFIX } from "../../io/names/temporaryNames.js";
 import { join } from "../../platform/native.js";
 import { CATALOG_DIRECTORY } from "../rows/catalogTable.js";
 

@@ -8,7 +8,8 @@
 import { ConcurrentModificationError, UnsupportedError } from "../../errors.js";
 import type { Disk, WriteHandle } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
-import { createExclusive, hasContent, replaceFile, temporaryName } from "../../io/publish.js";
+import { temporaryName } from "../../io/names/temporaryNames.js";
+import { createExclusive, hasContent, replaceFile } from "../../io/publish.js";
 import { join } from "../../platform/native.js";
 
 /** The interface document's marker of a declared table. */

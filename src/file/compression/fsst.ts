@@ -267,7 +267,8 @@ function encodeInKernel(
       pieces = kernel.encode(offsets, bytes, first, last, positions);
     } else {
       const value = bytes.subarray(offsets[first], offsets[++last]);
-      const alone = encodePlainly(table, Int32Array.of(0, value.length), value, 2 * value.length);
+      const room = Math.min(2 * value.length, limit - positions[first]);
+      const alone = encodePlainly(table, Int32Array.of(0, value.length), value, room);
       if (alone === null) return null;
       positions[last] = positions[first] + alone.bytes.length;
       pieces = [alone.bytes];

@@ -54,7 +54,7 @@ export function* walkTokenFst(
   path: string,
   use: (key: Uint8Array, value: number) => void,
 ): Generator<void, void> {
-  const { keyCount, root, reader, fail } = openTokenFst(bytes, path);
+  const { keyCount, root, reader, checkedNumber, fail } = openTokenFst(bytes, path);
   let found = 0;
   let key = new Uint8Array(FIRST_KEY_BYTES);
   // What is left of the nodes on the way from the root; targets lie before the node, so every way ends.
@@ -63,7 +63,7 @@ export function* walkTokenFst(
     const node = reader.read(address);
     if (node.isFinal) {
       if (++found > keyCount) fail("it has more keys than it says");
-      use(key.subarray(0, way.length), sum + node.finalOutput);
+      use(key.subarray(0, way.length), checkedNumber(sum + node.finalOutput));
     }
     if (way.length >= MAX_KEY_BYTES) fail("a key is too long");
     if (way.length === key.length) {
@@ -94,6 +94,8 @@ interface OpenTokenFst {
   /** Address of the first node. */
   readonly root: number;
   readonly reader: NodeReader;
+  /** Checks the number of a key: keys have the numbers from 0 on. */
+  readonly checkedNumber: (number: number) => number;
   readonly fail: (reason: string) => never;
 }
 
@@ -105,8 +107,11 @@ function openTokenFst(bytes: Uint8Array, path: string): OpenTokenFst {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (numberAt(view, 0) !== VERSION) fail("it is of another version");
   const end = bytes.length - FOOTER_BYTES;
+  const keyCount = numberAt(view, end);
+  const checkedNumber = (number: number): number =>
+    number < keyCount ? number : fail(`key ${number} of ${keyCount}`);
   const reader = new NodeReader(bytes, end, fail);
-  return { keyCount: numberAt(view, end), root: numberAt(view, end + 8), reader, fail };
+  return { keyCount, root: numberAt(view, end + 8), reader, checkedNumber, fail };
 }
 
 /** Finds single keys in such a map, without a look at the others. */
@@ -124,7 +129,7 @@ export class TokenFst {
 
   /** The number of a key; -1 where it is none. @throws CorruptFileError */
   find(key: Uint8Array): number {
-    const { reader, root } = this.#open;
+    const { reader, root, checkedNumber } = this.#open;
     let node = reader.read(root);
     let sum = 0;
     for (const input of key) {
@@ -135,7 +140,7 @@ export class TokenFst {
       // It lies before the node: every way ends.
       node = reader.read(node.target(at));
     }
-    return node.isFinal ? sum + node.finalOutput : -1;
+    return node.isFinal ? checkedNumber(sum + node.finalOutput) : -1;
   }
 }
 

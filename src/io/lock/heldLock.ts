@@ -30,6 +30,7 @@ import fs from "fs-extra";
 import lockfile from "proper-lockfile";
 import { lockCalls } from "../disk/callRoute.js";
 import { codeOf, isDiskFull, isMissing } from "../disk/errno.js";
+import { temporaryName } from "../names/temporaryNames.js";
 import { LeaseLostError, type LockLease } from "./lease.js";
 import { newKeptName, newOwnerName } from "./lockOwner.js";
 
@@ -83,9 +84,9 @@ export class HeldLock implements LockLease {
     if (this.#lost) throw new LeaseLostError(this.#directory);
   }
 
-  /** The owner's entry; a file on a full disk. */
-  get hold(): string {
-    return this.#ownerPath;
+  /** The owner's entry; a file on a full disk. None on Windows, where it has to stay while a file in it is open. */
+  get hold(): string | undefined {
+    return process.platform === "win32" ? undefined : this.#ownerPath;
   }
 
   movedTo(directory: string): void {
@@ -225,7 +226,7 @@ export class HeldLock implements LockLease {
     // A directory that was removed and made again meanwhile may hold two entries: both owners give way. Where this
     // process was suspended for long, others took it for dead, and its entry is gone.
     if (!(await this.#isAlone())) {
-      await removeEntry(this.#ownerPath).catch(ignoreMissing);
+      await removeEntry(this.#lockPath, this.#owner).catch(ignoreMissing);
       throw heldByAnother();
     }
     this.#noteRenewal(madeAt);
@@ -234,7 +235,7 @@ export class HeldLock implements LockLease {
 
   /** Removes the owner's entry, which decides the release, then the directory unless it holds another entry. */
   async #unmake(): Promise<void> {
-    await removeEntry(this.#ownerPath);
+    await removeEntry(this.#lockPath, this.#owner);
     await removeDirectory(this.#lockPath).catch(() => undefined);
   }
 
@@ -324,15 +325,19 @@ export function removeDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Removes an entry of a lock: an empty directory, unless somebody has put files into it or it is of another kind. Fails
- * with ENOENT where there is none.
+ * Removes an entry of a lock: an empty directory, unless it holds what its owner took away, or is of another kind. Fails
+ * with ENOENT where there is none. What can't be removed, because it is another user's or open on a network file system,
+ * must not keep the lock: the entry is moved beside it, as a temporary directory.
  */
-export async function removeEntry(entry: string): Promise<void> {
+export async function removeEntry(lockPath: string, name: string): Promise<void> {
+  const entry = path.join(lockPath, name);
   try {
     await removeDirectory(entry);
   } catch (error) {
     if (codeOf(error) === "ENOENT") throw error;
-    await fs.remove(entry);
+    await fs
+      .remove(entry)
+      .catch(() => renameEntry(entry, path.join(path.dirname(lockPath), temporaryName())));
   }
 }
 

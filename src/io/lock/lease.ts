@@ -19,7 +19,7 @@ export interface LockLease {
    * A directory that is there as long as the lock is held, and has gone before another holds it: nothing can be moved
    * into it once the lock is lost. What is moved in goes with the lock. Undefined where there is no such directory.
    */
-  readonly hold?: string;
+  readonly hold?: string | undefined;
   /** Tells the lease that the locked directory was moved, and the lock with it. */
   movedTo(directory: string): void;
 }

@@ -184,7 +184,7 @@ async function takeOver(
   { path: lockPath, isDirectory, entries, strangers }: FoundLock,
   fence: Fence,
 ) {
-  if (!isDirectory) return removeEntry(lockPath).catch(ignoreMissing);
+  if (!isDirectory) return fs.remove(lockPath);
   const taken: { readonly from: string; readonly to: string }[] = [];
   for (const { name } of entries) {
     const [from, to] = [path.join(lockPath, name), path.join(lockPath, newFencingName())];
@@ -206,7 +206,7 @@ async function takeOver(
     throw error;
   }
   // The entry is gone where another process took this one for dead, and fences in its place.
-  for (const { to } of taken) await removeEntry(to).catch(ignoreMissing);
+  for (const { to } of taken) await removeEntry(lockPath, path.basename(to)).catch(ignoreMissing);
   // The other entries belong to nobody. Owners that come meanwhile are not among them.
   for (const name of strangers) await fs.remove(path.join(lockPath, name));
   // Somebody else may have made an entry by now.

@@ -1,7 +1,8 @@
 /**
  * A cache bounded in bytes, or in entries that weigh 1 each, that drops entries not used for long. An entry that was used
  * since its turn to go came, or since it was put there, gets a second chance: so a use only leaves a mark, where exact
- * order would have to move the entry each time. What always holds:
+ * order would have to move the entry each time. Of very many that were used, some go without one, so that no call takes
+ * long. What always holds:
  *
  * - Callers who ask for the same key at the same time share one load.
  * - A failed load is not remembered.
@@ -17,6 +18,9 @@ export interface Weighed<V> {
   /** Bytes the value keeps alive, about. */
   readonly weight: number;
 }
+
+/** Most second chances that are given at once. */
+const MAX_CHANCES = 256;
 
 interface Entry<V> extends Weighed<V> {
   /** Whether it gets a second chance. */
@@ -88,12 +92,13 @@ export class LruCache<V> {
     if (weight > this.#maxWeight && this.#leastEntries === 0) return;
     this.#entries.set(key, { value, weight, isUsed: false });
     this.#weight += weight;
+    let chances = 0;
     // Those that get a second chance come up once more, behind all others.
     for (const [oldestKey, oldest] of this.#entries) {
       if (this.#weight <= this.#maxWeight || this.#entries.size <= this.#leastEntries) break;
       if (oldestKey === key) continue;
       this.#entries.delete(oldestKey);
-      if (oldest.isUsed) {
+      if (oldest.isUsed && chances++ < MAX_CHANCES) {
         oldest.isUsed = false;
         this.#entries.set(oldestKey, oldest);
       } else {

@@ -12,7 +12,7 @@
 import { InvalidTableStateError, UnsupportedError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { foldName } from "../../io/names/foldName.js";
-import { TEMPORARY_PREFIX } from "../../io/publish.js";
+import { TEMPORARY_PREFIX } from "../../io/names/temporaryNames.js";
 import { isAbsolute, join, sep } from "../../platform/native.js";
 import {
   FOREIGN_TEMPORARY,

@@ -33,6 +33,8 @@ const FOOTER_MAJOR = 0;
 const FOOTER_MINOR = 2;
 /** No manifest is read into memory beyond this size. */
 const MAX_MANIFEST_BYTES = 2 ** 30;
+/** Milliseconds for which a file that was looked at counts as seen. */
+const SEEN_MS = 1000;
 
 /** State shared by the manifests of one table: each decodes only what the last decoded one does not have. */
 export interface ManifestFamily {
@@ -43,8 +45,8 @@ export interface ManifestFamily {
 /** What is known of the files that a version names. */
 export interface SeenFiles {
   /**
-   * Whether what was opened of such a file was found to be of the file as it is. Files never change as long as versions name
-   * them, so nobody need look at one twice for the same version.
+   * Whether what was opened of such a file was found to be of the file as it is, a moment ago and for the same version.
+   * Files never change as long as versions name them; one that is put back from a backup all the same is noticed then.
    */
   hasSeen(opened: object): boolean;
   /** Notes that what was opened is of the file as it is. */
@@ -71,7 +73,8 @@ export class ManifestFile implements SeenFiles {
   readonly #family: ManifestFamily | null;
   #indexSection: IndexSection | undefined;
   #transaction: Transaction | undefined;
-  #seen = new WeakSet<object>();
+  /** When each was seen, by `performance.now()`. */
+  #seen = new WeakMap<object, number>();
 
   constructor(
     path: string,
@@ -93,16 +96,17 @@ export class ManifestFile implements SeenFiles {
   }
 
   hasSeen(opened: object): boolean {
-    return this.#seen.has(opened);
+    const seenMs = this.#seen.get(opened);
+    return seenMs !== undefined && performance.now() - seenMs < SEEN_MS;
   }
 
   see(opened: object): void {
-    this.#seen.add(opened);
+    this.#seen.set(opened, performance.now());
   }
 
   /** The manifest is another file, of the same content: those that it names may be others, too. */
   foundAnew(): void {
-    this.#seen = new WeakSet();
+    this.#seen = new WeakMap();
   }
 
   /** The manifest where it is decoded already, else null. */

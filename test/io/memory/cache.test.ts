@@ -30,6 +30,20 @@ test("the last so many values are kept, however heavy", async () => {
   expect([cache.size, cache.peek("bigger"), cache.weight]).toEqual([1, "BIGGER", 20]);
 });
 
+test("of very many that were used only so many get a second chance at once", () => {
+  const cache = new LruCache<number>(10_000);
+  for (let key = 0; key < 10_000; key++) cache.set(`${key}`, key, 1);
+  for (let key = 0; key < 10_000; key++) cache.peek(`${key}`);
+  cache.set("new", -1, 1);
+  expect(cache.size).toBe(10_000);
+  // The first ones have had their chance, and the next one had to go in their stead.
+  const gone = Array.from({ length: 10_000 }, (_, key) => key).filter(
+    (key) => cache.peek(`${key}`) === undefined,
+  );
+  expect(gone).toEqual([256]);
+  expect(cache.peek("new")).toBe(-1);
+});
+
 test("callers at the same time share one load", async () => {
   const cache = new LruCache<string>(10);
   let loads = 0;

@@ -1,0 +1,29 @@
+/** A data file that is put back from a backup while the table is open. */
+
+import { copyFile, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Int32, Table, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { expect, it, vi } from "vitest";
+import { makeTempDir } from "../support/tempDir.js";
+
+it("single rows are read from it in a moment, without a new version", async () => {
+  const root = await makeTempDir();
+  await using ns = new DirectoryNamespace({ root, durability: "none" });
+  const values = Int32Array.from({ length: 1000 }, (_, row) => (row * 7919) % 1009);
+  await ns.createTable({ id: ["t"] }, new Table({ v: vectorFromArray(values, new Int32()) }));
+  const data = join(root, "t.lance", "data");
+  const [name] = await readdir(data);
+  const [file, backup] = [join(data, name), join(root, "backup")];
+  await copyFile(file, backup);
+  // Damage to the first page.
+  const bytes = await readFile(file);
+  await writeFile(file, bytes.fill(0xff, 0, 256));
+  const readRow = async () =>
+    (await ns.takeRows({ id: ["t"], rowOffsets: [1] })).getChild("v")?.get(0) as unknown;
+  const damaged = await readRow().catch(() => "refused");
+  expect(damaged).not.toBe(values[1]);
+  expect(await readRow().catch(() => "refused")).toBe(damaged);
+  await rename(backup, file);
+  await vi.waitFor(async () => expect(await readRow()).toBe(values[1]), 10_000);
+});
