@@ -15,6 +15,8 @@ export interface FreshRequest {
   readonly mergedRows?: number;
   /** To which the nearest rows are found. */
   readonly vector?: readonly number[];
+  /** Words that texts are searched for. */
+  readonly words?: string;
 }
 
 const [side, step, root, text = "{}"] = process.argv.slice(2);
@@ -26,6 +28,7 @@ const {
   updates = {},
   mergedRows = 0,
   vector = [],
+  words = "",
 } = JSON.parse(text) as FreshRequest;
 const condition = filter ?? "true";
 
@@ -57,6 +60,8 @@ async function tiltyard(): Promise<void> {
     expectRows(
       (await table.search({ vector: [...vector], k: FIRST_ROWS, columns: ["id"] }).toArrow()).numRows,
     );
+  } else if (step === "match") {
+    expectRows((await table.search({ text: words, limit: FIRST_ROWS, columns: ["id"] }).toArrow()).numRows);
   } else if (step === "count where") await table.countRows(condition);
   else if (step === "delete") await table.delete(condition);
   else if (step === "update")
@@ -96,6 +101,9 @@ async function reference(): Promise<void> {
       .nearestTo([...vector])
       .limit(FIRST_ROWS)
       .select(["id", "_distance"]);
+    expectRows((await query.toArrow()).numRows);
+  } else if (step === "match") {
+    const query = table.query().fullTextSearch(words).limit(FIRST_ROWS).select(["id", "_score"]);
     expectRows((await query.toArrow()).numRows);
   } else if (step === "count where") await table.countRows(condition);
   else if (step === "delete") await table.delete(condition);

@@ -12,6 +12,7 @@ import {
   rerankers,
 } from "tiltyard-reference/session.js";
 import type { BenchCase, Side, Size } from "../case.js";
+import { type Contestant, runFresh } from "../runFresh.js";
 import { openReference, openTiltyard, type ReferenceRows } from "../sides.js";
 import { FIRST_CONTENT_RANK, textRows, wordOf } from "../textData.js";
 import { queryVectors, rowsFrom as vectorRows } from "../vectorData.js";
@@ -277,10 +278,34 @@ const lag: BenchCase = {
   },
 };
 
+/** A search by a process that begins with the import. */
+const fresh: BenchCase = {
+  area: "process",
+  name: "import + match of one word, 500,000 texts",
+  rounds: { small: 1, large: 9 },
+  async prepare(directory, size) {
+    const root = join(directory, "tables");
+    const ns = openTiltyard(root);
+    await createRows(ns, "t", size);
+    await createIndex(ns, "t", true);
+    await ns.close();
+    const side = (name: Contestant): Side => ({
+      name,
+      run: () => runFresh(name, "match", root, { words: wordsOf(40) }),
+    });
+    return {
+      work: { amount: 1, unit: "calls" },
+      sides: [side("tiltyard"), side("reference")],
+      close: async () => undefined,
+    };
+  },
+};
+
 export const textCases: readonly BenchCase[] = [
   build(false),
   build(true),
   lag,
   ...QUESTIONS.map(search),
   hybrid,
+  fresh,
 ];

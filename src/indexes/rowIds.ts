@@ -128,6 +128,12 @@ export class RowIds {
     return RowIds.ofSets(common);
   }
 
+  /** The ids with one of some high words. */
+  within(highWords: ReadonlySet<number>): RowIds {
+    const kept = [...this.#sets].filter(([high]) => highWords.has(high));
+    return kept.length === this.#sets.size ? this : new RowIds(kept);
+  }
+
   /** The ids that the other set has not. */
   minus(other: RowIds): RowIds {
     const left: [number, RoaringSet][] = [];

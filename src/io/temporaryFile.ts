@@ -49,7 +49,7 @@ export class TemporaryFile {
       await this.#writer.close();
       await this.#reader?.close();
     } finally {
-      await this.#disk.remove(this.#path);
+      await this.#disk.remove(this.#path, this.#byteLength);
     }
   }
 }

@@ -12,7 +12,7 @@ import { breathe } from "../async/eventLoop.js";
 import type { WorkerPool } from "../async/workerPool.js";
 import type { DataPage } from "../file/container/reader.js";
 import { decodePage } from "../file/pages/decodePage.js";
-import { decodeInThread } from "../file/pages/pageDecoding.js";
+import { decodeInThread, isForThread } from "../file/pages/pageDecoding.js";
 import type { EncodedRows } from "../file/pages/pageRows.js";
 import { PageWindows, type ReusedMemory } from "../file/pages/pageWindows.js";
 import type { MemoryShare } from "../memory.js";
@@ -23,6 +23,8 @@ import { type RowPositions, unskipped } from "./rowPositions.js";
 
 /** Maximum rows of a batch: columns that no file has, and row ids, take memory for rows that have no bytes. */
 const MAX_BATCH_ROWS = 1_048_576;
+/** Bytes of a page whose decoding is a piece of work by itself. */
+const LARGE_PAGE_BYTES = 1024 * 1024;
 
 /** Name of the use of memory by pages that were decoded, and a batch cut from them. */
 export const PAGES = "pages";
@@ -80,6 +82,8 @@ export class BatchAssembler {
   readonly #queues: WaitingPage[][];
   /** Threads that decode pages ahead of their turn; absent where they are decoded in line. */
   readonly #pool: WorkerPool | undefined;
+  /** Pages that a thread may decode, and that none was asked for. */
+  #undecided = 0;
   readonly #current: (CurrentPage | null)[];
   /** How often each leaf is returned. */
   readonly #copies: readonly number[];
@@ -119,7 +123,10 @@ export class BatchAssembler {
 
   /** Adds a page, the next of its leaf. */
   add(page: LeafPage): void {
-    this.#queues[page.leaf].push({ ...page, decoding: undefined });
+    const isUndecided =
+      this.#pool !== undefined && isForThread(this.#plan.leaves[page.leaf].layout, page.rows);
+    if (isUndecided) this.#undecided++;
+    this.#queues[page.leaf].push({ ...page, decoding: isUndecided ? undefined : null });
   }
 
   /** Has threads decode the pages that come next: as many as there are threads, and one that waits for them. */
@@ -132,6 +139,7 @@ export class BatchAssembler {
         const page = queue[place];
         if (count === most || page === undefined) continue;
         if (page.decoding !== undefined) continue;
+        this.#undecided--;
         page.decoding = decodeInThread(pool, this.#plan.leaves[page.leaf].layout, page.rows);
         if (page.decoding !== null) count++;
       }
@@ -165,7 +173,8 @@ export class BatchAssembler {
   async advance(memory: MemoryShare | undefined): Promise<boolean> {
     if (this.#row >= this.span.end) return false;
     await breathe();
-    if (this.#pool !== undefined && memory === undefined) this.#decodeAhead(this.#pool);
+    if (this.#undecided > 0 && memory === undefined && this.#pool !== undefined)
+      this.#decodeAhead(this.#pool);
     const held = new HeldBlocks(memory && this.#currentColumns());
     for (let index = 0; index < this.#queues.length; index++) {
       if (this.span.stored[index] === null) continue;
@@ -181,9 +190,15 @@ export class BatchAssembler {
         if (room !== undefined) await room;
       }
       if (memory === undefined && this.#open(next)) continue;
-      const decoded = next.decoding == null ? this.#decode(next, memory === undefined) : await next.decoding;
+      const leastBytes = this.#leastBytes(next);
+      const { decoding } = next;
+      if (decoding === undefined) this.#undecided--;
+      const decoded = decoding == null ? this.#decode(next, memory === undefined) : await decoding;
       const column = this.#makeCurrent(next, decoded);
-      if (memory === undefined) continue;
+      if (memory === undefined) {
+        if (leastBytes >= LARGE_PAGE_BYTES) await breathe();
+        continue;
+      }
       held.add(column);
       memory.note(PAGES, held.bytes);
       await breathe();

@@ -10,6 +10,7 @@ import type { DataFileMetadata, DataPage } from "../file/container/reader.js";
 import {
   type Allocate,
   type EncodedRows,
+  endsWithDecoding,
   endsWithItsRows,
   type PageSource,
   readPageRows,
@@ -222,7 +223,9 @@ async function fetchGroup<Span>(
     lentMemory.push(memory);
     return memory;
   };
-  const allocate = lends && group.tasks.every(({ page }) => endsWithItsRows(page)) ? lend : undefined;
+  // Where batches are kept, pages must be of no use to them.
+  const mayLend = group.tasks.every(({ page }) => (lends ? endsWithItsRows(page) : endsWithDecoding(page)));
+  const allocate = mayLend ? lend : undefined;
   const [only] = group.tasks;
   if (group.tasks.every(({ file }) => file === only.file)) {
     const rows =

@@ -60,7 +60,7 @@ function stored(column: Column): Column {
     ["lance-encoding:rle-threshold", "0"],
   ]);
   const options = { version: "2.1", nullable: true, path: "list", metadata } as const;
-  const [page] = encodePages(LAYOUT, [column], column.length, options);
+  const [page] = atOnce(encodePages(LAYOUT, [column], column.length, options));
   const buffers = page.buffers.map((parts) => Uint8Array.from(Buffer.concat(parts)));
   const origin = { path: "t.lance", byteOffset: 0 };
   const allocate = (byteLength: number) => new Uint8Array(byteLength);

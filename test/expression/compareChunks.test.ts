@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { BitsColumn, FixedColumn } from "../../src/arrow/columns/column.js";
 import { sliceColumn } from "../../src/arrow/columns/sliceColumn.js";
 import { isValid } from "../../src/arrow/columns/validity.js";
+import { atOnce } from "../../src/async/eventLoop.js";
 import { unitKernels } from "../../src/expression/kernels/chunkKernel.js";
 import { comparison } from "../../src/expression/kernels/compare.js";
 import type { ValueType } from "../../src/expression/values/types.js";
@@ -40,7 +41,7 @@ function stored(column: FixedColumn, isPlain: boolean): FixedColumn {
   if (isPlain) metadata.set("lance-encoding:compression", "none");
   else metadata.set("lance-encoding:rle-threshold", "0");
   const options = { version: "2.1", nullable: column.validity !== null, path: "c", metadata } as const;
-  const [page] = encodePages(layout, [column], column.length, options);
+  const [page] = atOnce(encodePages(layout, [column], column.length, options));
   const buffers = page.buffers.map((parts) => Uint8Array.from(parts.flatMap((part) => [...part])));
   const allocate = (byteLength: number) => new Uint8Array(byteLength);
   const read = decodePage(layout, page.encoding, column.length, buffers, ORIGIN, { allocate });

@@ -25,7 +25,7 @@ function stored(column: Column, isPlain: boolean): DictionaryColumn {
     ...(isPlain ? ([["lance-encoding:compression", "none"]] as const) : []),
   ]);
   const options = { version: "2.1", nullable: column.kind !== "null", path: "w", metadata } as const;
-  const [page] = encodePages(LAYOUT, [column], column.length, options);
+  const [page] = atOnce(encodePages(LAYOUT, [column], column.length, options));
   const buffers = page.buffers.map((parts) => Uint8Array.from(Buffer.concat(parts)));
   const allocate = (byteLength: number) => new Uint8Array(byteLength);
   const read = decodePage(LAYOUT, page.encoding, column.length, buffers, ORIGIN, {

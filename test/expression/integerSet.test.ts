@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
 import type { FixedColumn } from "../../src/arrow/columns/column.js";
+import { atOnce } from "../../src/async/eventLoop.js";
 import { integerSetKernel } from "../../src/expression/kernels/integerSetKernel.js";
 import { membership } from "../../src/expression/kernels/membership.js";
 import { columnOfScalars, type Scalar } from "../../src/expression/values/scalars.js";
@@ -24,7 +25,7 @@ function stored(column: FixedColumn, isPlain: boolean): FixedColumn {
     isPlain ? ["lance-encoding:compression", "none"] : ["lance-encoding:rle-threshold", "0"],
   ] as const);
   const options = { version: "2.1", nullable: true, path: "c", metadata } as const;
-  const [page] = encodePages(LAYOUT, [column], column.length, options);
+  const [page] = atOnce(encodePages(LAYOUT, [column], column.length, options));
   const buffers = page.buffers.map((parts) => Uint8Array.from(Buffer.concat(parts)));
   const allocate = (byteLength: number) => new Uint8Array(byteLength);
   const origin = { path: "t.lance", byteOffset: 0 };

@@ -6,6 +6,7 @@ import { chunkedTextColumn } from "../../src/arrow/columns/chunkedTextColumn.js"
 import type { ChunkedTexts } from "../../src/arrow/columns/chunkedTexts.js";
 import { codedColumn } from "../../src/arrow/columns/codedColumn.js";
 import type { Validity, VariableColumn } from "../../src/arrow/columns/column.js";
+import { atOnce } from "../../src/async/eventLoop.js";
 import { CorruptFileError } from "../../src/errors.js";
 import { comparison } from "../../src/expression/kernels/compare.js";
 import { likeKernel } from "../../src/expression/kernels/like.js";
@@ -58,7 +59,7 @@ function chunksOf(column: VariableColumn, compression: "none" | "fsst"): Variabl
     ["lance-encoding:dict-size-ratio", "0.001"],
   ]);
   const options = { version: "2.1", nullable: column.validity !== null, path: "c", metadata } as const;
-  const [page] = encodePages(LAYOUT, [column], column.length, options);
+  const [page] = atOnce(encodePages(LAYOUT, [column], column.length, options));
   const buffers = page.buffers.map((parts) => Uint8Array.from(Buffer.concat(parts)));
   const allocate = (byteLength: number) => new Uint8Array(byteLength);
   const read = decodePage(LAYOUT, page.encoding, column.length, buffers, ORIGIN, { allocate });

@@ -33,4 +33,13 @@ describe("a set of row ids", () => {
       { numRuns: 60 },
     );
   });
+
+  it("within some high words has the ids that have one of them", () => {
+    const set = RowIds.of(Uint32Array.of(7, 0, 1, 2, 9, 2, 5, 4));
+    const within = (...highs: number[]) => set.within(new Set(highs));
+    expect(within(2, 3).highWords()).toEqual([2]);
+    expect([...within(2, 3).lows(2, 10)]).toEqual([1, 9]);
+    expect(within(3).size).toBe(0);
+    expect(within(0, 2, 4)).toBe(set);
+  });
 });

@@ -231,3 +231,19 @@ it("a damaged index gives an error that names it, or rows", async () => {
     await writeFile(path, whole);
   }
 });
+
+it("graphs are made as usual where a file says that they have more neighbours than there can be", async () => {
+  const { table, rows } = await prepare("boundless", "IVF_HNSW_SQ", "l2", false);
+  const directory = join(root, "boundless.lance", "_indices");
+  const [segment] = await readdir(directory);
+  const path = join(directory, segment, "index.idx");
+  const whole = await readFile(path, "latin1");
+  // Of the same length, so that everything else stays where it is.
+  const settings = /\\"m\\":20,\\"ef_construction\\":300/g;
+  expect(whole).toMatch(settings);
+  await writeFile(path, whole.replace(settings, '\\"m\\":2e9,\\"ef_construction\\":30'), "latin1");
+  const all = await append("boundless", rows);
+  await namespace.optimizeTable({ id: ["boundless"] });
+  await expectSame("boundless", table, "l2", all);
+  expect(await table.indexStats("v_idx")).toMatchObject({ numUnindexedRows: 0 });
+});

@@ -1,5 +1,6 @@
 /** Concatenates columns of one layout. */
 
+import type { Steps } from "../../async/eventLoop.js";
 import { copyBits } from "../../bytes/bits.js";
 import { concatBytes } from "../../bytes/concat.js";
 import { UnsupportedError } from "../../errors.js";
@@ -112,10 +113,7 @@ function concatVariable(
   columns: readonly VariableColumn[],
   length: number,
 ): { offsets: Int32Array | BigInt64Array; bytes: Uint8Array } {
-  const pieces = columns.map((column) => {
-    const begin = Number(column.offsets[0]);
-    return column.bytes.subarray(begin, Number(column.offsets[column.length]));
-  });
+  const pieces = columns.map(bytesOf);
   const bytes = concatBytes(pieces);
   const offsets = concatOffsets(
     columns,
@@ -124,6 +122,10 @@ function concatVariable(
   );
   return { offsets, bytes };
 }
+
+/** The bytes that the values of a column have. */
+const bytesOf = ({ bytes, offsets, length }: VariableColumn): Uint8Array =>
+  bytes.subarray(Number(offsets[0]), Number(offsets[length]));
 
 /**
  * The offsets of the concatenated columns, from 0.
@@ -137,33 +139,104 @@ function concatOffsets(
 ): Int32Array | BigInt64Array {
   let position = 0;
   let base = 0;
-  if (areNarrow(columns[0].offsets)) {
-    checkOffsetRange(spans.reduce((sum, span) => sum + span, 0));
-    const offsets = new Int32Array(length + 1);
-    for (let index = 0; index < columns.length; index++) {
-      const column = columns[index];
-      const source = column.offsets as Int32Array;
-      const delta = base - source[0];
-      for (let value = 1; value <= column.length; value++) offsets[++position] = source[value] + delta;
-      base += spans[index];
-    }
-    return offsets;
-  }
-  const offsets = new BigInt64Array(length + 1);
-  const words = wordsOf(offsets);
+  const offsets = newOffsets(columns, spans, length);
   for (let index = 0; index < columns.length; index++) {
     const column = columns[index];
-    const source = wordsOf(column.offsets as BigInt64Array);
-    const delta = base - (source[0] + source[1] * 0x1_0000_0000);
-    for (let word = 2; word <= column.length * 2; word += 2) {
-      const offset = source[word] + source[word + 1] * 0x1_0000_0000 + delta;
-      position += 2;
-      words[position] = offset;
-      words[position + 1] = offset / 0x1_0000_0000;
-    }
+    moveOffsets(column, offsets, position, base);
+    position += column.length;
     base += spans[index];
   }
   return offsets;
+}
+
+type Offsets = VariableColumn["offsets"];
+
+/** Room for the offsets of all columns, as wide as theirs. */
+function newOffsets(
+  columns: readonly (VariableColumn | ListColumn)[],
+  spans: readonly number[],
+  length: number,
+): Offsets {
+  if (!areNarrow(columns[0].offsets)) return new BigInt64Array(length + 1);
+  checkOffsetRange(spans.reduce((sum, span) => sum + span, 0));
+  return new Int32Array(length + 1);
+}
+
+/** Copies the offsets of a column to those behind `position`, as if its bytes or items began at `base`. */
+function moveOffsets(
+  column: VariableColumn | ListColumn,
+  target: Offsets,
+  position: number,
+  base: number,
+): void {
+  if (areNarrow(target)) {
+    shiftInto(target, position, column.offsets as Int32Array, column.length, base);
+    return;
+  }
+  const words = wordsOf(target);
+  const source = wordsOf(column.offsets as BigInt64Array);
+  const delta = base - (source[0] + source[1] * 0x1_0000_0000);
+  for (let word = 2; word <= column.length * 2; word += 2) {
+    const offset = source[word] + source[word + 1] * 0x1_0000_0000 + delta;
+    words[2 * position + word] = offset;
+    words[2 * position + word + 1] = offset / 0x1_0000_0000;
+  }
+}
+
+/** Puts the offsets of `count` values behind `offsets[position]`, counted from `base`. */
+function shiftInto(
+  offsets: Int32Array,
+  position: number,
+  source: Int32Array,
+  count: number,
+  base: number,
+): void {
+  const delta = (base - source[0]) | 0;
+  for (let value = 1, write = position + 1; value <= count; value++, write++)
+    offsets[write] = source[value] + delta;
+}
+
+// ------------------------------------------------------------------------------------------------- in steps
+
+/**
+ * The same as {@link concatColumns}, column by column: for values of a fixed or variable width, of which there may be many
+ * megabytes. Others are concatenated at once.
+ */
+export function* concatInSteps(columns: readonly Column[]): Steps<Column> {
+  const [first] = columns;
+  if (columns.length === 1 || (first.kind !== "fixed" && first.kind !== "variable")) {
+    return concatColumns(columns);
+  }
+  const length = columns.reduce((sum, column) => sum + column.length, 0);
+  const validity = concatValidity(columns, length);
+  yield;
+  if (first.kind === "fixed") {
+    const { byteWidth } = first;
+    const values = new Uint8Array(byteWidth * length);
+    let position = 0;
+    for (const column of columns as readonly FixedColumn[]) {
+      // Those that still lie packed are made here.
+      values.set(column.values, position);
+      position += byteWidth * column.length;
+      yield;
+    }
+    return { kind: "fixed", length, validity, byteWidth, values };
+  }
+  const variable = columns as readonly VariableColumn[];
+  const pieces = variable.map(bytesOf);
+  const spans = pieces.map((piece) => piece.length);
+  const offsets = newOffsets(variable, spans, length);
+  const bytes = new Uint8Array(spans.reduce((sum, span) => sum + span, 0));
+  let position = 0;
+  let base = 0;
+  for (const [index, column] of variable.entries()) {
+    bytes.set(pieces[index], base);
+    moveOffsets(column, offsets, position, base);
+    position += column.length;
+    base += spans[index];
+    yield;
+  }
+  return { kind: "variable", length, validity, offsets, bytes };
 }
 
 interface UnitedDictionary {

@@ -137,6 +137,8 @@ function likeTest(pattern: string, escaping: string, ignoresCase: boolean): Fits
   return (bytes, start, end) => automaton.matches(bytes, start, end);
 }
 
+const ONE = "_".charCodeAt(0);
+const ANY = "%".charCodeAt(0);
 /** Maximum parts of a pattern of LIKE. */
 const MAX_PIECES = 20_000;
 
@@ -151,10 +153,14 @@ export function piecesOf(pattern: string, escaping: string): Piece[] {
     if (last?.kind === "text") last.text += text;
     else if (text !== "") pieces.push({ kind: "text", text });
   };
+  const firstEscaping = escaping === "" ? -1 : escaping.charCodeAt(0);
   let from = 0;
   for (let at = 0; at < pattern.length; at++) {
+    const code = pattern.charCodeAt(at);
+    // Nearly all of a long pattern: looked at a unit at a time without making a text of it.
+    if (code !== ONE && code !== ANY && code !== firstEscaping) continue;
     const unit = pattern[at];
-    const escapes = escaping !== "" && pattern.startsWith(escaping, at);
+    const escapes = code === firstEscaping && pattern.startsWith(escaping, at);
     if (escapes && at + escaping.length < pattern.length) {
       addText(pattern.slice(from, at));
       from = at + escaping.length;

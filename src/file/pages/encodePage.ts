@@ -33,9 +33,10 @@ import {
   type VariableColumn,
   type VariableLayout,
 } from "../../arrow/columns/column.js";
-import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { concatColumns, concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { dictionaryValidity } from "../../arrow/columns/dictionaries.js";
 import { isNested, leafOf } from "../../arrow/columns/spine.js";
+import type { Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { compressionOptions } from "../compression/compressionOptions.js";
@@ -94,17 +95,17 @@ const MAXIMUM_FORCED_VALUE_BYTES = 8 * 1024;
 
 /**
  * Encodes `rowCount` rows, given as one or more columns of the same layout, as one page; as several pages where lists
- * are null or empty so often that one would not hold them.
+ * are null or empty so often that one would not hold them. A page of many megabytes takes some steps.
  * @param layout a spine: one leaf and the lists and structs around it
  * @throws UnsupportedError for values that no page can hold, TableSchemaValidationError for nulls where the layout
  *   allows none
  */
-export function encodePages(
+export function* encodePages(
   layout: Layout,
   columns: readonly Column[],
   rowCount: number,
   options: EncodePageOptions,
-): EncodedPage[] {
+): Steps<EncodedPage[]> {
   const { version } = options;
   const { path } = options;
   const target: PageTarget = { path, version, compression: compressionOptions(options.metadata, path) };
@@ -112,20 +113,23 @@ export function encodePages(
   if (isNested(layout)) {
     const leaf = leafOf(layout);
     const shredded = shredColumn(layout, concatColumns(columns), options);
-    return cutPages(shredded, version).map((part) =>
-      encodeLeaf(leaf, part, { ...target, exceeds: exceedsChunks(part.levels, version) }),
-    );
+    const pages: EncodedPage[] = [];
+    for (const part of cutPages(shredded, version)) {
+      yield;
+      pages.push(yield* encodeLeaf(leaf, part, { ...target, exceeds: exceedsChunks(part.levels, version) }));
+    }
+    return pages;
   }
-  return [encodeRows(layout, columns, rowCount, target)];
+  return [yield* encodeRows(layout, columns, rowCount, target)];
 }
 
 /** A page of a column that is in no list and no struct. */
-function encodeRows(
+function* encodeRows(
   layout: LeafLayout,
   columns: readonly Column[],
   rowCount: number,
   target: PageTarget,
-): EncodedPage {
+): Steps<EncodedPage> {
   let nullCount = 0;
   for (const { validity } of columns) nullCount += validity?.nullCount ?? 0;
   const plain = leafLevels(null, rowCount);
@@ -137,16 +141,16 @@ function encodeRows(
     const page = encodePlainLists(columns as readonly FixedSizeListColumn[], plain);
     if (page !== null) return page;
   }
-  const values = concatColumns(columns) as LeafColumn;
-  return encodeLeaf(layout, { values, levels: leafLevels(slotLevels(values), rowCount) }, target);
+  const values = (yield* concatInSteps(columns)) as LeafColumn;
+  return yield* encodeLeaf(layout, { values, levels: leafLevels(slotLevels(values), rowCount) }, target);
 }
 
 /** A page of the values of all visible events. */
-function encodeLeaf(
+function* encodeLeaf(
   layout: LeafLayout,
   { values: column, levels }: ShreddedColumn,
   target: PageTarget,
-): EncodedPage {
+): Steps<EncodedPage> {
   if (column.kind === "null" || (column.validity?.nullCount ?? 0) === column.length) {
     return encodeAllNull(levels, target.version);
   }
@@ -156,7 +160,7 @@ function encodeLeaf(
     case "bits":
       return encodeBits(layout, column, levels, target);
     case "variable":
-      return encodeVariable(layout as VariableLayout, column, levels, target);
+      return yield* encodeVariable(layout as VariableLayout, column, levels, target);
     case "fixedSizeList":
       return encodeList(column, levels, target.version, target.exceeds);
     case "packedStruct":
@@ -275,12 +279,12 @@ function encodeBits(
 
 // ------------------------------------------------------------------------------------ strings, binaries
 
-function encodeVariable(
+function* encodeVariable(
   layout: VariableLayout,
   column: VariableColumn,
   levels: PageLevels,
   { version, compression, exceeds }: PageTarget,
-): EncodedPage {
+): Steps<EncodedPage> {
   const definition = slotLevels(column);
   const values = plainValues(column, definition);
   const { offsets, bytes } = values;
@@ -288,6 +292,7 @@ function encodeVariable(
   const mayBeConstant = version !== "2.1" && levels.listDepth === 0;
   const value = mayBeConstant ? commonValue(offsets, bytes, definition) : null;
   if (value !== null) return encodeConstant(value, layout, levels);
+  yield;
 
   const newEncoder = () => new MiniBlockEncoder(version, levels, column.length * 2 + 4096);
   const indexed =
@@ -295,8 +300,10 @@ function encodeVariable(
       ? null
       : encodeVariableDictionary(newEncoder, values, definition, layout, version, compression);
   if (indexed !== null) return indexed.encoder.finish(indexed.values);
+  yield;
 
-  const stored = storeValues(values, offsetBits, text, compression);
+  const stored = yield* storeValues(values, offsetBits, text, compression);
+  yield;
   const zips =
     compression.structure === null
       ? longest(offsets) >= MAXIMUM_MINI_BLOCK_VALUE_BYTES

@@ -34,7 +34,20 @@ const MIN_THREAD_BYTES = 256 * 1024;
 const EXPANSION = 2;
 
 /**
- * Has a thread decode a page of coded texts.
+ * Whether a page may be one that a thread decodes: of coded texts.
+ * @param column layout of what is decoded
+ */
+export function isForThread(column: Layout, { layout, buffers }: EncodedRows): boolean {
+  if (layout.miniBlock?.valueCompression?.fsst === undefined || leafOf(column).kind !== "variable")
+    return false;
+  return byteCountOf(buffers) >= MIN_THREAD_BYTES;
+}
+
+const byteCountOf = (buffers: readonly Uint8Array[]): number =>
+  buffers.reduce((sum, { byteLength }) => sum + byteLength, 0);
+
+/**
+ * Has a thread decode a page.
  * @param column layout of what is decoded
  * @returns null where that does not pay, and it is to be decoded in line
  */
@@ -43,10 +56,7 @@ export function decodeInThread(
   column: Layout,
   { layout, rowCount, buffers, origin }: EncodedRows,
 ): Promise<Column> | null {
-  const isCoded = layout.miniBlock?.valueCompression?.fsst !== undefined;
-  if (!isCoded || leafOf(column).kind !== "variable") return null;
-  const byteCount = buffers.reduce((sum, { byteLength }) => sum + byteLength, 0);
-  if (byteCount < MIN_THREAD_BYTES || !pool.isWorth(byteCount * EXPANSION)) return null;
+  if (!pool.isWorth(byteCountOf(buffers) * EXPANSION)) return null;
   const decoded = pool.run(DECODE_PAGE, sharedCopy({ column, layout, rowCount, buffers, origin }));
   // A failure is thrown where the page has its turn.
   decoded.catch(() => undefined);

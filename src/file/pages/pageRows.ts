@@ -7,6 +7,7 @@
  * is not verified, because a checksum covers a whole buffer.
  */
 
+import { breathe } from "../../async/eventLoop.js";
 import { isPending } from "../../async/pending.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import type { HandlePool } from "../../io/disk/handles.js";
@@ -113,6 +114,10 @@ const isCopiedOut = ({ layout }: Pick<DataPage, "layout">): boolean =>
 export const endsWithItsRows = ({ layout }: Pick<DataPage, "layout">): boolean =>
   layout.fullZip !== undefined || layout.miniBlock !== undefined;
 
+/** Whether the bytes of a page are of no use once it was decoded. Values of variable width are moved together in a copy. */
+export const endsWithDecoding = ({ layout }: Pick<DataPage, "layout">): boolean =>
+  layout.fullZip?.bitsPerOffset !== undefined || isCopiedOut({ layout });
+
 /**
  * A whole page of a file that is in memory; a copy if others share the file and what is decoded may be a view: it may
  * reach callers.
@@ -185,8 +190,12 @@ async function read<T>(
   return Promise.all(
     plans.map(async (plan, index) => {
       const { slice } = plan;
-      if (isReadAhead(plan))
-        return use(wholePage(file, plan, (await largeBytes)[large.indexOf(plan)]), index);
+      if (isReadAhead(plan)) {
+        const buffers = (await largeBytes)[large.indexOf(plan)];
+        // Several megabytes each are checked.
+        await breathe();
+        return use(wholePage(file, plan, buffers), index);
+      }
       const fetching =
         slice === null ? fetchPage(source, plan, fetch) : fetchSlice(source, plan, slice, fetch);
       // Bytes that are already there are not awaited: other pages would be read before this one's memory is given back.

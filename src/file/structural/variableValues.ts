@@ -9,6 +9,7 @@
  */
 
 import type { VariableLayout } from "../../arrow/columns/column.js";
+import { atOnce, type Steps } from "../../async/eventLoop.js";
 import { concatBytes } from "../../bytes/concat.js";
 import { UnsupportedError } from "../../errors.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
@@ -42,18 +43,20 @@ const VARIABLE_CHUNK_VALUES = 4096;
 const HUGE_VALUE_BYTES = 32 * 1024;
 /** Bytes of values that are compressed to find out what ZSTD saves. */
 const SAMPLE_BYTES = 256 * 1024;
+/** Values of the sample that are compressed in one step. */
+const STEP_VALUES = 16;
 /** Share of the room that ZSTD must save over FSST or plain values, which are faster to read. */
 const ZSTD_SAVING = 0.08;
 /** A dictionary of text with up to this share of the values' bytes is used without an estimate of FSST. */
 const LARGE_DICTIONARY_SHARE = 0.3;
 
 /** Encodes values for chunks or full-zip pages. */
-export function storeValues(
+export function* storeValues(
   values: PlainValues,
   offsetBits: 32 | 64,
   text: boolean,
   options: CompressionOptions,
-): StoredValues {
+): Steps<StoredValues> {
   const { compression } = options;
   const plain = describeVariable(offsetBits);
   if (compression === "lz4" || compression === "zstd") {
@@ -65,7 +68,10 @@ export function storeValues(
   const fsst = insist || huge || (compression === null && text);
   if (huge && options.structure !== "miniblock") {
     const zstd = compressor("zstd", null);
-    if (savesBesideFsst(values, zstd)) return { ...values, encoding: zstd.describe(plain), compressor: zstd };
+    if (yield* savesBesideFsst(values, zstd)) {
+      return { ...values, encoding: zstd.describe(plain), compressor: zstd };
+    }
+    yield;
   }
   const codes = fsst ? encodeFsst(values.offsets, values.bytes, insist) : null;
   if (codes === null) return { ...values, encoding: plain, compressor: null };
@@ -74,15 +80,17 @@ export function storeValues(
 }
 
 /** Whether a sample of the values takes much less room if each is compressed by itself than under FSST. */
-function savesBesideFsst(values: PlainValues, { compress }: Compressor): boolean {
+function* savesBesideFsst(values: PlainValues, { compress }: Compressor): Steps<boolean> {
   const sample = sampleOf(values);
   const { offsets, bytes } = sample;
   let size = 0;
   for (let index = 1; index < offsets.length; index++) {
     if (offsets[index] > offsets[index - 1]) {
       size += compress(bytes.subarray(offsets[index - 1], offsets[index])).length;
+      if (index % STEP_VALUES === 0) yield;
     }
   }
+  yield;
   const codes = encodeFsst(offsets, bytes, false);
   if (codes === null) return size < bytes.length * (1 - ZSTD_SAVING);
   // The page has one table of symbols for all its values, so the sample bears its share of that.
@@ -122,7 +130,7 @@ export function encodeVariableDictionary(
   const dictionary = compressDictionary(describeVariable(offsetBits), plain, version);
   const { length } = found.indices;
   if (text && dictionary.block.length > LARGE_DICTIONARY_SHARE * bytes.length) {
-    const stored = storeValues({ offsets, bytes }, offsetBits, text, options);
+    const stored = atOnce(storeValues({ offsets, bytes }, offsetBits, text, options));
     const size = variableChunkBytes(offsetBits, length, stored.bytes.length);
     const indexBytes = (length * Math.log2(found.offsets.length)) / 8;
     if (stored.compressor === null && size < dictionary.block.length + indexBytes) return null;

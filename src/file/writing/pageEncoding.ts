@@ -1,6 +1,7 @@
 /** Rows of a column to pages with their checksums: pure, so that a thread can do it. */
 
 import type { Column } from "../../arrow/columns/column.js";
+import { atOnce, type Steps } from "../../async/eventLoop.js";
 import type { Task } from "../../async/workerPool.js";
 import { crc32 } from "../../bytes/crc32.js";
 import { isSharedMemory, sharedCopy } from "../../bytes/sharedCopy.js";
@@ -27,21 +28,23 @@ export interface PageOutput {
 const MIN_THREAD_BYTES = 64 * 1024;
 const NO_METADATA: ReadonlyMap<string, string> = new Map();
 
-export function encodePageInput(input: PageInput): PageOutput {
-  const pages = encode(input);
-  const checksums = pages.map(({ buffers }) =>
-    buffers.map((pieces) => pieces.reduce((checksum, piece) => crc32(piece, checksum), 0)),
-  );
+export function* encodePageInput(input: PageInput): Steps<PageOutput> {
+  const pages = yield* encode(input);
+  const checksums: number[][] = [];
+  for (const { buffers } of pages) {
+    yield;
+    checksums.push(buffers.map((pieces) => pieces.reduce((checksum, piece) => crc32(piece, checksum), 0)));
+  }
   return { pages, checksums };
 }
 
-function encode({ column, parts, rowCount, version }: PageInput): EncodedPage[] {
+function* encode({ column, parts, rowCount, version }: PageInput): Steps<EncodedPage[]> {
   const { layout, nullable, path, blobs } = column;
   if (blobs?.kind === "inFile") return [encodeBlobs(column, parts, rowCount, version)];
   // The metadata of a blob field is meant for the values; descriptors are never compressed.
   const metadata = blobs === undefined ? column.metadata : NO_METADATA;
   if (version === "2.0") return [encodeNestedPage(column, parts, rowCount)];
-  return encodePages(layout, parts, rowCount, { version, nullable, path, metadata });
+  return yield* encodePages(layout, parts, rowCount, { version, nullable, path, metadata });
 }
 
 // ------------------------------------------------------------------------------------------------ threads
@@ -49,7 +52,7 @@ function encode({ column, parts, rowCount, version }: PageInput): EncodedPage[] 
 /** What a thread does. */
 export const ENCODE_PAGES: Task<PageInput, PageOutput> = {
   name: "encodePages",
-  run: (input) => withOwnMemory(encodePageInput(input)),
+  run: (input) => withOwnMemory(atOnce(encodePageInput(input))),
   memoryOf: ({ pages }) => {
     const memory = new Set<ArrayBuffer>();
     for (const { buffers } of pages) {

@@ -9,7 +9,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes, valueBytes } from "../../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { withLeaf } from "../../arrow/columns/spine.js";
-import { breathe } from "../../async/eventLoop.js";
+import { atOnce, breathe, goThrough } from "../../async/eventLoop.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import { crc32 } from "../../bytes/crc32.js";
 import { InternalError } from "../../errors.js";
@@ -58,6 +58,8 @@ const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 const MIN_WAITING_BYTES = 128 * 1024;
 /** Bytes of a file's values that are encoded here before threads are asked: a thread costs a copy and a message. */
 const IN_LINE_BYTES = 1024 * 1024;
+/** Bytes of values from which on a page is encoded in steps. */
+const IN_STEPS_BYTES = 256 * 1024;
 /** Names of these uses of memory. */
 const WAITING = "waiting";
 const IN_THREADS = "in threads";
@@ -311,18 +313,19 @@ export class DataFileWriter {
     const input: PageInput = { column: this.#columns[index], parts, rowCount, version: this.#version };
     const pool = this.#pool;
     const ahead = pool?.size ?? 0;
-    const byteCount = ahead === 0 ? 0 : valueBytes(parts);
+    const byteCount = valueBytes(parts);
     if (pool !== undefined && ahead > 0 && this.#isForThreads(input, byteCount)) {
       const output = pool.run(ENCODE_PAGES, forThreads(input));
       // A failure is thrown where the page is appended.
       output.catch(() => undefined);
       this.#encoding.push({ index, output, byteCount });
-    } else if (this.#encoding.length === 0) {
-      await this.#append({ index, output: encodePageInput(input) });
-      return;
     } else {
+      const steps = encodePageInput(input);
+      // Few values take less time than a look at the clock.
+      const output = byteCount < IN_STEPS_BYTES ? atOnce(steps) : await goThrough(steps);
+      if (this.#encoding.length === 0) return this.#append({ index, output });
       // Behind those that threads are at.
-      this.#encoding.push({ index, output: encodePageInput(input), byteCount });
+      this.#encoding.push({ index, output, byteCount });
     }
     this.#noteInThreads();
     await breathe();

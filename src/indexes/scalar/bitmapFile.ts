@@ -66,6 +66,8 @@ export const BITMAP_FORM: SetFileForm = {
 const MAX_KEYS = 2 ** 26;
 /** Approximate bytes of sets that are read at once. */
 const ROUND_BYTES = 4 * 1024 * 1024;
+/** Bytes of sets that are encoded between two looks at the clock. */
+const STEP_BYTES = 64 * 1024;
 /** Sets that are read at once. */
 const ROUND_SETS = 4096;
 
@@ -87,9 +89,18 @@ export async function writeSets(
   let count = 0;
   const batches = async function* (): AsyncGenerator<InputBatch, void, undefined> {
     for await (const { keys, rows } of groups) {
-      await breathe();
+      const sets: Uint8Array[] = [];
+      let bytes = 0;
+      for (const set of rows) {
+        const encoded = form.encode(set);
+        sets.push(encoded);
+        bytes += encoded.length;
+        if (bytes < STEP_BYTES) continue;
+        await breathe();
+        bytes = 0;
+      }
       count += rows.length;
-      yield { columns: [keys, binaryColumn(rows.map((set) => form.encode(set)))], rowCount: rows.length };
+      yield { columns: [keys, binaryColumn(sets)], rowCount: rows.length };
     }
   };
   const columns = columnsOf(form, type);

@@ -5,7 +5,7 @@
  */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { plainColumn, readIndices } from "../../arrow/columns/dictionaries.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
@@ -188,7 +188,7 @@ class GroupedRows {
       RowIds.of(ids.subarray(2 * (ends[group] - counts[group]), 2 * ends[group]));
     if (this.#nullValue !== null) yield { keys: this.#nullValue, rows: [rowsOf(NULLS)] };
     if (this.#values.length === 0) return;
-    const values = concatColumns(this.#values);
+    const values = await goThrough(concatInSteps(this.#values));
     const order =
       (await goThrough(sortedOrder(orderedValues(this.#type, values)))) ??
       Uint32Array.from({ length: values.length }, (_, number) => number);

@@ -23,8 +23,8 @@ const MAX_TOKEN_BYTES = 64 * 1024 * 1024;
 const TOKEN_OVERHEAD = 100;
 /** Entries that are kept in one piece of memory. */
 const CHUNK_ENTRIES = 2 ** 18;
-/** Entries between two looks at the clock. */
-const STEP_ENTRIES = 131_072;
+/** Entries between two looks at the clock: putting one in its place may be the first touch of a page of memory. */
+const STEP_ENTRIES = 8192;
 /** Tokens between two such looks. */
 const STEP_TOKENS = 4096;
 /** Entries, and tokens, whose lists are encoded at once; a list of more entries is a piece by itself. */

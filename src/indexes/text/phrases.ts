@@ -2,7 +2,7 @@
 
 import { lowerBound } from "../../rows/rowPositions.js";
 import type { PostingArrays } from "./postingBlocks.js";
-import type { BlockView, PostingList } from "./postingList.js";
+import { type BlockView, documentAt, type PostingList } from "./postingList.js";
 
 /** A word of a query, and where it stands there. */
 export interface QueryWord {
@@ -77,12 +77,13 @@ export function phraseTest(
   lists: readonly PostingList[],
   slop: number,
 ): (document: number) => boolean {
-  const readers = new Map(lists.map((list) => [list, new PositionReader(list)]));
-  const ofWords = lists.map((list) => readers.get(list) as PositionReader);
+  const ofLists = new Map(lists.map((list) => [list, new PositionReader(list)]));
+  const ofWords = lists.map((list) => ofLists.get(list) as PositionReader);
+  const readers = [...ofLists.values()];
   const shifts = words.map(({ position }) => position - words[0].position);
   const places = new Uint32Array(words.length);
   return (document) => {
-    for (const reader of readers.values()) reader.seek(document);
+    for (let at = 0; at < readers.length; at++) readers[at].seek(document);
     if (slop === 0) return isExactPhrase(ofWords, shifts, places);
     return isPhrase(
       words,
@@ -142,8 +143,8 @@ class PositionReader {
   seek(document: number): void {
     const view = this.#viewOf(document);
     const { documents, start, end } = view;
-    let index = this.#index < end && documents[this.#index] <= document ? this.#index : start;
-    while (index < end && documents[index] < document) index++;
+    const from = this.#index < end && documents[this.#index] <= document ? this.#index : start;
+    const index = documentAt(documents, from, end, document);
     this.#index = index;
     this.start = this.#starts[index - start];
     this.end = this.#starts[index - start + 1];
@@ -156,8 +157,7 @@ class PositionReader {
     if (isSame && this.#view !== null) return this.#view;
     const block = lowerBound(firsts, document + 1) - 1;
     const view = this.#list.view(block, this.#own);
-    const frequencies = view.frequencies.subarray(view.start, view.end);
-    const { positions, starts } = this.#list.positionsOf(block, frequencies);
+    const { positions, starts } = this.#list.positionsOf(block, view);
     this.positions = positions;
     this.#starts = starts;
     this.#view = view;

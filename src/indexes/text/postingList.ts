@@ -59,10 +59,15 @@ export interface DocumentLengths extends LengthTerms {
 const MAX_KEPT = 2 ** 20;
 /** Most positions that a list keeps, with where those of each document begin: 8 MiB. */
 const MAX_KEPT_POSITIONS = 2 ** 21;
-/** What may be kept of a block: nothing, its documents, or these and their shares. */
-const [NOTHING, DOCUMENTS, SHARES] = [0, 1, 2];
+/** Of fewer than one in so many documents, no bits are kept: they would take more than the documents themselves. */
+const SPARSE = 64;
+/** What may be kept of a block. */
+const [DOCUMENTS, SHARES, BITS] = [1, 2, 4];
 /** Bytes of memory of a block beside its own. */
 const BLOCK_OVERHEAD = 112;
+
+/** Of lists that keep their documents, nobody else need have memory for them. */
+const NO_ARRAYS: PostingArrays = { documents: new Uint32Array(0), frequencies: new Uint32Array(0) };
 
 export class PostingList implements KeptPostings {
   readonly kind = "postings";
@@ -81,6 +86,8 @@ export class PostingList implements KeptPostings {
   /** Shares of the documents that are kept, and the terms that they were computed with. */
   #shares: Uint8Array | null = null;
   #terms: LengthTerms = { base: 0, perToken: 0 };
+  /** A bit for each document of the partition that is in a block of which it is kept. */
+  #bits: Uint32Array | null = null;
   readonly #keptPositions: (BlockPositions | undefined)[] = [];
   #positionCount = 0;
 
@@ -108,7 +115,8 @@ export class PostingList implements KeptPostings {
 
   get memoryWeight(): number {
     const kept = (this.#kept === null ? 0 : 8) + (this.#shares === null ? 0 : 1);
-    return this.#packedBytes + kept * this.count + 4 * this.#positionCount;
+    const bits = this.#bits?.byteLength ?? 0;
+    return this.#packedBytes + kept * this.count + bits + 4 * this.#positionCount;
   }
 
   /** @param own arrays for the documents of a block, where the list does not keep them; their owner goes on with one block */
@@ -121,9 +129,9 @@ export class PostingList implements KeptPostings {
     const end = start + this.sizeOf(block);
     this.#kept ??= { documents: new Uint32Array(this.count), frequencies: new Uint32Array(this.count) };
     const { documents, frequencies } = this.#kept;
-    if (this.#isKept[block] === NOTHING) {
+    if ((this.#isKept[block] & DOCUMENTS) === 0) {
       this.read(block, { documents: documents.subarray(start), frequencies: frequencies.subarray(start) });
-      this.#isKept[block] = DOCUMENTS;
+      this.#isKept[block] |= DOCUMENTS;
     }
     return { documents, frequencies, start, end };
   }
@@ -138,14 +146,35 @@ export class PostingList implements KeptPostings {
       // How long texts are on average may change with the version that is searched.
       this.#shares ??= new Uint8Array(this.count);
       this.#terms = { base: terms.base, perToken: terms.perToken };
-      for (let at = 0; at < this.blockCount; at++) this.#isKept[at] = Math.min(this.#isKept[at], DOCUMENTS);
+      for (let at = 0; at < this.blockCount; at++) this.#isKept[at] &= ~SHARES;
     }
-    if (this.#isKept[block] !== SHARES) {
+    if ((this.#isKept[block] & SHARES) === 0) {
       const { documents, frequencies, start, end } = this.view(block, this.#kept);
       putShares(this.#shares, documents, frequencies, start, end, terms, terms.lengths);
-      this.#isKept[block] = SHARES;
+      this.#isKept[block] |= SHARES;
     }
     return this.#shares;
+  }
+
+  /**
+   * A bit for each document of the partition, by its number: whether it is in one of some blocks, or in one of those asked for
+   * before. Null where documents are not kept, or are few.
+   */
+  bits(start: number, end: number): Uint32Array | null {
+    const { documentCount } = this.#source;
+    if (this.count > MAX_KEPT || this.count * SPARSE < documentCount) return null;
+    this.#bits ??= new Uint32Array((documentCount + 31) >>> 5);
+    const bits = this.#bits;
+    for (let block = start; block < end; block++) {
+      if ((this.#isKept[block] & BITS) !== 0) continue;
+      const { documents, start: first, end: behind } = this.view(block, NO_ARRAYS);
+      for (let index = first; index < behind; index++) {
+        const document = documents[index];
+        bits[document >>> 5] |= 1 << (document & 31);
+      }
+      this.#isKept[block] |= BITS;
+    }
+    return bits;
   }
 
   /** Documents of a block. */
@@ -181,10 +210,11 @@ export class PostingList implements KeptPostings {
     return { documents, frequencies };
   }
 
-  /** The positions in the documents of a block. @param frequencies of these documents */
-  positionsOf(block: number, frequencies: Uint32Array): BlockPositions {
+  /** The positions in the documents of a block, which {@link view} has. */
+  positionsOf(block: number, { frequencies: all, start, end }: BlockView): BlockPositions {
     const kept = this.#keptPositions[block];
     if (kept !== undefined) return kept;
+    const frequencies = all.subarray(start, end);
     const positions = this.#unpackPositions(block, frequencies);
     const starts = new Uint32Array(frequencies.length + 1);
     for (let index = 0; index < frequencies.length; index++) {
@@ -232,4 +262,21 @@ export class PostingList implements KeptPostings {
   #fail(reason: string): never {
     throw new CorruptFileError(this.#source.path, 0, `postings: ${reason}`);
   }
+}
+
+/** Documents that are looked at one by one before a search halves what is left of a block. */
+const NEAR = 8;
+
+/** The index of the first of some documents that is not before another one, which most often is near. */
+export function documentAt(documents: Uint32Array, start: number, end: number, document: number): number {
+  let index = start;
+  for (let step = 0; step < NEAR && index < end && documents[index] < document; step++) index++;
+  if (index === end || documents[index] >= document) return index;
+  let high = end;
+  while (index < high) {
+    const middle = (index + high) >>> 1;
+    if (documents[middle] < document) index = middle + 1;
+    else high = middle;
+  }
+  return index;
 }

@@ -8,7 +8,7 @@
 
 import { breathe } from "../../async/eventLoop.js";
 import type { PostingArrays } from "./postingBlocks.js";
-import type { BlockView, DocumentLengths, PostingList } from "./postingList.js";
+import { type BlockView, type DocumentLengths, documentAt, type PostingList } from "./postingList.js";
 import { type Corpus, K1, lengthTerms, lowShare, wordWeight } from "./score.js";
 
 /** A token that counts for a word of a query. */
@@ -141,9 +141,11 @@ class CommonDocuments {
     let low = this.#rarest.lowShare(threshold - rest[0]);
     const { documents, frequencies, start, end } = this.#rarest.view(block);
     const shares = this.#rarest.shares(block, low);
+    const bits = others.length === 0 ? null : others[0].bits(next);
     for (let index = start; index < end; index++) {
       if (shares !== null && shares[index] <= low) continue;
       const document = documents[index];
+      if (bits !== null && ((bits[document >>> 5] >>> (document & 31)) & 1) === 0) continue;
       let reached = this.#rarest.score(document, frequencies[index]);
       scores[this.#place] = reached;
       let found = 0;
@@ -376,6 +378,11 @@ class Cursor {
     return low < 0 ? null : this.#list.shares(block, this.#terms);
   }
 
+  /** A bit for each document: whether it has the token, up to some document. Null where that is not kept. */
+  bits(end: number): Uint32Array | null {
+    return this.#list.bits(this.#block, this.#blocks(end));
+  }
+
   /**
    * Adds scores to the documents of the window that have the token.
    * @param least documents that have a lower score, and none of other tokens, need none
@@ -417,10 +424,13 @@ class Cursor {
   addToFound(window: WindowScores, wanted: Uint16Array): void {
     const { start, end, scores } = window;
     const last = this.#blocks(end);
-    if (wanted.length * FEW < (last - this.#block) * this.#list.blockSize) {
+    const bits = this.bits(end);
+    if (bits !== null || wanted.length * FEW < (last - this.#block) * this.#list.blockSize) {
       for (let index = 0; index < wanted.length; index++) {
         const at = wanted[index];
-        scores[at] += this.#scoreOf(start + at, last);
+        const document = start + at;
+        if (bits !== null && ((bits[document >>> 5] >>> (document & 31)) & 1) === 0) continue;
+        scores[at] += this.#scoreOf(document, last);
       }
       return;
     }
@@ -478,16 +488,7 @@ class Cursor {
     while (block + 1 < blockCount && firsts[block + 1] <= document) block++;
     if (firsts[block] > document) return 0;
     const { documents, frequencies, end } = this.view(block);
-    let index = this.#index;
-    for (let step = 0; step < NEAR && index < end && documents[index] < document; step++) index++;
-    if (index < end && documents[index] < document) {
-      let high = end;
-      while (index < high) {
-        const middle = (index + high) >>> 1;
-        if (documents[middle] < document) index = middle + 1;
-        else high = middle;
-      }
-    }
+    const index = documentAt(documents, this.#index, end, document);
     this.#index = index;
     return index < end && documents[index] === document ? this.score(document, frequencies[index]) : 0;
   }
@@ -495,8 +496,6 @@ class Cursor {
 
 /** Documents of which so many times as many are in blocks are looked up by themselves. */
 const FEW = 16;
-/** Documents that are looked at one by one before a search halves what is left of a block. */
-const NEAR = 8;
 
 /** The index of the first document in a block that is not before another. */
 function firstFrom(

@@ -13,7 +13,7 @@
 import type { Column, StructColumn, VariableColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { breathe, goThrough, Pace, type Steps } from "../../async/eventLoop.js";
+import { goThrough, Pace, type Steps } from "../../async/eventLoop.js";
 import { compareBytes } from "../../bytes/compare.js";
 import { InternalError } from "../../errors.js";
 import {
@@ -30,6 +30,7 @@ import type { IndexFiles } from "../kind.js";
 import type { PostingForm, Postings } from "./postingBlocks.js";
 import { type PackedPositions, PostingList } from "./postingList.js";
 import { TokenFst, walkTokenFst } from "./tokenFst.js";
+import { lettersOfTokens, type TokenLetters } from "./tokenLetters.js";
 
 export interface PartitionForm extends PostingForm {
   readonly tokens: "fst" | "arrow";
@@ -61,16 +62,6 @@ export interface TokenTable extends TokenFinder {
   lowerBound(bytes: Uint8Array): number;
 }
 
-/**
- * What tells of most tokens that they differ from a word by more than a few letters: two numbers for each token, by its
- * place. The first has a bit for each of its letters, several letters with the same one; the second is their number.
- */
-export type TokenLetters = Uint32Array;
-
-/** Adds a letter to the first number of {@link TokenLetters}. */
-export const withLetter = (bits: number, letter: number): number =>
-  (bits | (1 << ((letter ^ (letter >>> 5)) & 31))) >>> 0;
-
 /** The documents of a token, and where it is in each. */
 export interface TokenPostings extends Postings {
   /** The positions of all documents, one document after the other; null where they were not asked for. */
@@ -93,6 +84,8 @@ export class TextPartition {
   readonly #tokens: OpenIndexFile;
   readonly #invert: OpenIndexFile;
   #totalTokens: number | null = null;
+  /** Whether the order of the tokens was looked at. */
+  #isSorted = false;
 
   private constructor(
     files: IndexFiles,
@@ -164,48 +157,50 @@ export class TextPartition {
     };
   }
 
-  /** Finds tokens without a look at all others, as {@link tokens} takes where they are stored as a map. */
+  /** Finds tokens without a look at all others, as {@link tokens} has: where these are damaged, some may not be found. */
   async finder(signal?: AbortSignal): Promise<TokenFinder> {
-    if (this.#form.tokens !== "fst") return this.tokens(signal);
+    if (this.#form.tokens !== "fst") return this.#table(signal);
     const fst = new TokenFst(await this.#fstBytes(signal), this.#tokens.path);
     this.#checkTokenCount(fst.keyCount);
-    return fst;
+    const find = (token: Uint8Array): number => {
+      const id = fst.find(token);
+      if (id >= this.#invert.rowCount) this.#tokens.fail(`has a token with the id ${id}`);
+      return id;
+    };
+    return { find };
   }
 
   async tokens(signal?: AbortSignal): Promise<TokenTable> {
-    const { path } = this.#tokens;
+    const table = await this.#table(signal);
+    if (!this.#isSorted) await goThrough(table.checkOrder(this.#tokens));
+    this.#isSorted = true;
+    return table;
+  }
+
+  async #table(signal: AbortSignal | undefined): Promise<SortedTokens> {
     const [texts, ids] = await this.#part(this.#tokens, async () => {
       if (this.#form.tokens === "fst") return this.#walkFst(signal);
-      const columns = [
-        await this.#tokens.column("_token", signal),
-        await this.#tokens.column("_token_id", signal),
-      ];
-      await goThrough(checkSorted(columns[0], this.#tokens));
-      return columns;
+      return [await this.#tokens.column("_token", signal), await this.#tokens.column("_token_id", signal)];
     });
-    const words = integerWords(ids, path);
+    const words = integerWords(ids, this.#tokens.path);
     this.#checkTokenCount(words.length);
-    return new SortedTokens(texts as VariableColumn, words);
+    if (texts.kind !== "variable") return this.#tokens.fail(`tokens in a column of kind ${texts.kind}`);
+    return new SortedTokens(texts, words);
   }
 
   /** The letters of the tokens of {@link tokens}; they are kept in memory. */
   async letters(table: TokenTable): Promise<TokenLetters> {
     const part = await this.#files.parts.get(`${this.#tokens.cacheKey}letters`, async () => {
-      const letters = new Uint32Array(2 * table.count);
-      for (let place = 0; place < table.count; place++) {
-        let bits = 0;
-        let count = 0;
-        for (const letter of lettersOf(table.token(place))) {
-          bits = withLetter(bits, letter);
-          count++;
-        }
-        letters[2 * place] = bits;
-        letters[2 * place + 1] = count;
-        if (place % STEP_TOKENS === 0) await breathe();
-      }
-      return { value: uint32Column(letters), weight: 128 + letters.byteLength };
+      const { bits, places, starts } = await goThrough(lettersOfTokens(table));
+      const children = [bits, places, starts].map(uint32Column);
+      const value: StructColumn = { kind: "struct", length: table.count, validity: null, children };
+      return { value, weight: 128 + children.reduce((sum, column) => sum + weightOf(column), 0) };
     });
-    return integerWords(part as Column, this.#tokens.path);
+    const { path } = this.#tokens;
+    const [bits, places, starts] = (part as StructColumn).children.map((column) =>
+      integerWords(column, path),
+    );
+    return { bits, places, starts };
   }
 
   /** The map of tokens; it is kept in memory. */
@@ -336,14 +331,6 @@ export class TextPartition {
 
 /** Tokens between two looks at the clock. */
 const STEP_TOKENS = 1024;
-const DECODER = new TextDecoder("utf-8", { ignoreBOM: true });
-
-/** The code points of a token. */
-export function lettersOf(token: Uint8Array): ArrayLike<number> & Iterable<number> {
-  if (token.every((byte) => byte < 0x80)) return token;
-  return Array.from(DECODER.decode(token), (letter) => letter.codePointAt(0) ?? 0);
-}
-
 const weightOf = (column: Column): number => {
   if (column.kind === "fixed") return column.values.byteLength;
   return column.kind === "variable" ? column.bytes.byteLength + column.offsets.byteLength : 0;
@@ -376,24 +363,6 @@ function packedPositions(bytes: Column, offsets: Column, path: string): PackedPo
   return { bytes: bytesOf(bytes)[0], offsets: integerWords(items, path).subarray(start, end) };
 }
 
-/** Checks that texts ascend by their bytes, without an object for each. */
-function* checkSorted(texts: Column, file: OpenIndexFile): Steps<void> {
-  if (texts.kind !== "variable") return;
-  const { offsets, bytes, length } = texts;
-  const pace = new Pace(STEP_TOKENS);
-  for (let row = 1; row < length; row++) {
-    const start = offsetAt(offsets, row - 1);
-    const middle = offsetAt(offsets, row);
-    const end = offsetAt(offsets, row + 1);
-    const most = Math.min(middle - start, end - middle);
-    let at = 0;
-    while (at < most && bytes[start + at] === bytes[middle + at]) at++;
-    const isBefore = at < most ? bytes[start + at] < bytes[middle + at] : middle - start < end - middle;
-    if (!isBefore) file.fail("its tokens do not ascend");
-    if (pace.isStep()) yield;
-  }
-}
-
 class SortedTokens implements TokenTable {
   readonly #texts: VariableColumn;
   readonly #ids: Uint32Array;
@@ -419,6 +388,29 @@ class SortedTokens implements TokenTable {
   find(token: Uint8Array): number {
     const place = this.lowerBound(token);
     return place < this.count && compareBytes(this.token(place), token) === 0 ? this.#ids[place] : -1;
+  }
+
+  /** Checks that the tokens ascend by their bytes, without an object for each. @throws CorruptFileError */
+  *checkOrder(file: OpenIndexFile): Steps<void> {
+    const { bytes } = this.#texts;
+    const pace = new Pace(STEP_TOKENS);
+    let start = this.#start(0);
+    let middle = this.#start(1);
+    for (let place = 1; place < this.count; place++) {
+      const end = this.#start(place + 1);
+      const most = Math.min(middle - start, end - middle);
+      let at = 0;
+      while (at < most && bytes[start + at] === bytes[middle + at]) at++;
+      const isBefore = at < most ? bytes[start + at] < bytes[middle + at] : middle - start < end - middle;
+      if (!isBefore) file.fail("its tokens do not ascend");
+      start = middle;
+      middle = end;
+      if (pace.isStep()) yield;
+    }
+  }
+
+  #start(place: number): number {
+    return offsetAt(this.#texts.offsets, place);
   }
 
   lowerBound(bytes: Uint8Array): number {

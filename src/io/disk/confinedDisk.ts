@@ -51,9 +51,9 @@ export class ConfinedDisk implements Disk {
     return this.#inner.rename(fromPath, toPath);
   }
 
-  async remove(path: string): Promise<void> {
+  async remove(path: string, byteLength?: number): Promise<void> {
     await this.#places.confirm(dirname(path));
-    return this.#inner.remove(path);
+    return this.#inner.remove(path, byteLength);
   }
 
   async removeTree(path: string): Promise<void> {

@@ -112,8 +112,11 @@ export interface Disk {
   link(existingPath: string, newPath: string): Promise<void>;
   /** Renames, replacing a file under the new name. Never used to commit. */
   rename(fromPath: string, toPath: string): Promise<void>;
-  /** Removes a file; quiet where there is none. */
-  remove(path: string): Promise<void>;
+  /**
+   * Removes a file; quiet where there is none.
+   * @param byteLength of the file, where the caller knows it: a large one may take long
+   */
+  remove(path: string, byteLength?: number): Promise<void>;
   /** Removes a directory and all below it, or the file in its place; quiet where there is none. */
   removeTree(path: string): Promise<void>;
   /** Removes a directory that holds nothing; false, and quiet, where there is none or it holds something. */

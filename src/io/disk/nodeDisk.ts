@@ -118,9 +118,9 @@ export class NodeDisk implements Disk {
     return whileHeldByOthers(() => renamePath(fromPath, toPath));
   }
 
-  async remove(filePath: string): Promise<void> {
+  async remove(filePath: string, byteLength?: number): Promise<void> {
     try {
-      await whileHeldByOthers(() => unlink(filePath));
+      await whileHeldByOthers(() => unlink(filePath, byteLength));
     } catch (error) {
       if (!isMissing(error)) throw error;
     }

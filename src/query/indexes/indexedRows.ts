@@ -5,7 +5,6 @@
 
 import { mapParallel } from "../../async/parallel.js";
 import { alignedBytes } from "../../bytes/aligned.js";
-import { RoaringSet } from "../../bytes/roaringSet.js";
 import { InternalError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import type { IndexAnswer, IndexQuery, OpenIndex } from "../../indexes/kind.js";
@@ -214,12 +213,8 @@ async function askSegment(
     const covered = input.fragments.filter(({ id }) => segment.covered.has(id));
     ids = await placesOfIds(ids, input.nextRowId, covered, (fragment) => rowIdsOf(fragment, input.path));
   }
-  return { ids: ids.intersect(rowsOf(segment.covered)), isExact };
+  return { ids: ids.within(segment.covered), isExact };
 }
-
-/** All addresses in some fragments. */
-const rowsOf = (fragmentIds: ReadonlySet<number>): RowIds =>
-  RowIds.ofSets(Array.from(fragmentIds, (id) => [id, RoaringSet.full] as const));
 
 const searchOne = (
   open: OpenIndex,

@@ -115,7 +115,10 @@ function* byDigits(
   // The word of a row moves along with it, side by side: looking it up would miss the processor's caches in every pass.
   let from = new Uint32Array(2 * rowCount);
   let to = new Uint32Array(2 * rowCount);
-  for (let row = 1; row < rowCount; row++) from[2 * row + 1] = row;
+  for (let start = 0; start < rowCount; start += YIELD_ROWS) {
+    numberRows(from, start, Math.min(start + YIELD_ROWS, rowCount));
+    yield;
+  }
   for (let word = Math.min(stride, RADIX_WORDS) - 1; word >= 0; word--) {
     const counts = new Uint32Array(DIGITS_PER_WORD * DIGIT_COUNT);
     for (let start = 0; start < rowCount; start += YIELD_ROWS) {
@@ -143,7 +146,10 @@ function* byDigits(
 function* rowsOfPairs(pairs: Uint32Array, ranks: Uint8Array | null): Generator<void, Uint32Array> {
   const rows = new Uint32Array(pairs.length / 2);
   const places = new Uint32Array(RANKS);
-  if (ranks !== null) for (const rank of ranks) places[rank]++;
+  for (let start = 0; ranks !== null && start < rows.length; start += YIELD_ROWS) {
+    for (const rank of ranks.subarray(start, start + YIELD_ROWS)) places[rank]++;
+    yield;
+  }
   countsToPlaces(places);
   for (let start = 0; start < rows.length; start += YIELD_ROWS) {
     placeRows(pairs, ranks, places, rows, start, Math.min(start + YIELD_ROWS, rows.length));
@@ -153,6 +159,11 @@ function* rowsOfPairs(pairs: Uint32Array, ranks: Uint8Array | null): Generator<v
 }
 
 // The loops over all rows are functions of their own: the engine compiles a loop worse that may be left by a yield.
+
+/** Puts the numbers of some rows in their pairs. */
+function numberRows(pairs: Uint32Array, start: number, end: number): void {
+  for (let row = start; row < end; row++) pairs[2 * row + 1] = row;
+}
 
 /** Puts the rows of some pairs at the next places of their rank; without ranks, where they are. */
 function placeRows(

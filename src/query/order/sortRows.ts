@@ -5,7 +5,7 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
-import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { breathe, goThrough } from "../../async/eventLoop.js";
 import type { BatchRows } from "../scan/scan.js";
@@ -77,8 +77,7 @@ async function* sortedBatches(
   if (rowCount === 0) return;
   const columns: Column[] = [];
   for (const index of batches[0].columns.keys()) {
-    columns.push(concatColumns(batches.map((batch) => batch.columns[index])));
-    await breathe();
+    columns.push(await goThrough(concatInSteps(batches.map((batch) => batch.columns[index]))));
   }
   const places = keyPlaces.map((place) => columns[place]);
   const keys = await goThrough(makeSortKeys(orders, places, rowCount));

@@ -111,9 +111,23 @@ export async function* runQuery(
   }
 }
 
-/** Rows that are read at once by their addresses; fewer where they have blobs. */
+/** Rows that are read at once by their addresses: fewer where they have blobs, more where they are short. */
 const RANKED_ROWS = 8192;
 const RANKED_BLOB_ROWS = 256;
+const RANKED_SHORT_ROWS = 2 ** 17;
+const RANKED_BYTES = 2 ** 20;
+
+/** Rows lie in no order on disk: the more are read at once, the fewer times their pages are. */
+function rankedAtOnce({ hasBlobs, outputs }: Projection, highlights: boolean): number {
+  if (hasBlobs) return RANKED_BLOB_ROWS;
+  let rowBytes = 1;
+  for (const { layout } of outputs) {
+    if (layout.kind === "fixed") rowBytes += layout.byteWidth;
+    else if (layout.kind !== "bits") return RANKED_ROWS;
+  }
+  if (highlights) return RANKED_ROWS;
+  return Math.max(RANKED_ROWS, Math.min(RANKED_SHORT_ROWS, Math.floor(RANKED_BYTES / rowBytes)));
+}
 
 async function* rankedRows(
   source: FragmentSource,
@@ -126,7 +140,7 @@ async function* rankedRows(
   const { batchRows, observer, signal } = options;
   const searched = searchRanked(source, plan, textSearch, numbers, options);
   const ranked = await (observer === undefined ? searched : observer.time("order", searched));
-  const atOnce = Math.min(batchRows, projection.hasBlobs ? RANKED_BLOB_ROWS : RANKED_ROWS);
+  const atOnce = Math.min(batchRows, rankedAtOnce(projection, textSearch.highlights));
   const request = { fragments, projection: { ...projection, withAddresses: true }, signal };
   const { version, fields, isFast, query } = textSearch;
   const scope = { version, fields, source, selection: null, isFast, signal };

@@ -60,11 +60,9 @@ export async function readRowsAtAddresses(
   request: TakeRequest,
   addresses: FixedColumn,
 ): Promise<BatchRows> {
-  const words = addressWords(addresses);
-  const places = new Float64Array(addresses.length);
-  for (let row = 0; row < places.length; row++) places[row] = words[2 * row + 1] * 2 ** 32 + words[2 * row];
-  const { rows, positions } = distinctRows(places);
-  const wanted = fragmentsAtPlaces(request.fragments, rows);
+  const starts = startsOf(request.fragments);
+  const { rows, positions } = distinctRows(placesAt(addresses, request.fragments, starts));
+  const wanted = fragmentsAtPlaces(request.fragments, starts, rows);
   const columns = await gatheredColumns(source, request, wanted, positions);
   return { columns, rowCount: addresses.length };
 }
@@ -130,11 +128,12 @@ function distinctRows(offsets: Float64Array): { rows: Float64Array; positions: U
     ascending = offsets[index] > offsets[index - 1];
   }
   if (ascending) return { rows: offsets, positions: null };
-  const order = sortedOrder(offsets);
   const rows = new Float64Array(offsets.length);
   const positions = new Uint32Array(offsets.length);
+  const order = sortedOrder(offsets);
   let count = 0;
-  for (const index of order) {
+  for (let place = 0; place < order.length; place++) {
+    const index = order[place];
     if (count === 0 || offsets[index] !== rows[count - 1]) rows[count++] = offsets[index];
     positions[index] = count - 1;
   }
@@ -147,15 +146,19 @@ function sortedOrder(offsets: Float64Array): Uint32Array {
   let largest = 0;
   for (let index = 0; index < count; index++) largest = Math.max(largest, offsets[index]);
   const order = new Uint32Array(count);
-  if ((largest + 1) * count > Number.MAX_SAFE_INTEGER) {
+  // A power of two, by which numbers are divided exactly.
+  const factor = 2 ** Math.ceil(Math.log2(count));
+  if ((largest + 1) * factor > Number.MAX_SAFE_INTEGER) {
     for (let index = 0; index < count; index++) order[index] = index;
     return order.sort((a, b) => offsets[a] - offsets[b]);
   }
   // Numbers that combine offset and index sort many times faster than a comparison function.
   const keys = new Float64Array(count);
-  for (let index = 0; index < count; index++) keys[index] = offsets[index] * count + index;
+  for (let index = 0; index < count; index++) keys[index] = offsets[index] * factor + index;
   keys.sort();
-  for (let index = 0; index < count; index++) order[index] = keys[index] % count;
+  for (let place = 0; place < count; place++) {
+    order[place] = keys[place] - Math.floor(keys[place] / factor) * factor;
+  }
   return order;
 }
 
@@ -173,19 +176,49 @@ async function fragmentsAtOffsets(
   return wanted;
 }
 
-/** @param places the fragment's id times 2^32, and the physical row; ascending */
-function fragmentsAtPlaces(fragments: readonly DataFragment[], places: Float64Array): RowsOfFragment[] {
-  const byId = new Map(fragments.map((fragment) => [fragment.id, fragment]));
+/** The place of the first row of each fragment, and behind the last: places count the physical rows of all fragments. */
+function startsOf(fragments: readonly DataFragment[]): Float64Array {
+  const starts = new Float64Array(fragments.length + 1);
+  for (let at = 0; at < fragments.length; at++) starts[at + 1] = starts[at] + fragments[at].physicalRows;
+  return starts;
+}
+
+/** The places of rows, by their addresses. */
+function placesAt(
+  addresses: FixedColumn,
+  fragments: readonly DataFragment[],
+  starts: Float64Array,
+): Float64Array {
+  const byId = new Map(fragments.map(({ id }, at) => [id, at]));
+  const words = addressWords(addresses);
+  const places = new Float64Array(addresses.length);
+  let id = -1;
+  let at = -1;
+  for (let row = 0; row < places.length; row++) {
+    if (words[2 * row + 1] !== id) {
+      id = words[2 * row + 1];
+      at = byId.get(id) ?? -1;
+    }
+    places[row] = starts[at] + words[2 * row];
+    if (!(places[row] < starts[at + 1])) throw new InternalError(`row ${words[2 * row]} of fragment ${id}`);
+  }
+  return places;
+}
+
+/** @param places of rows, ascending */
+function fragmentsAtPlaces(
+  fragments: readonly DataFragment[],
+  starts: Float64Array,
+  places: Float64Array,
+): RowsOfFragment[] {
   const wanted: RowsOfFragment[] = [];
-  for (let start = 0; start < places.length; ) {
-    const id = Math.floor(places[start] / 2 ** 32);
-    const first = id * 2 ** 32;
+  for (let start = 0, at = 0; start < places.length; at++) {
     let end = start;
-    while (end < places.length && places[end] < first + 2 ** 32) end++;
-    const fragment = byId.get(id);
-    if (fragment === undefined) throw new InternalError(`rows of fragment ${id}, which is not there`);
-    const rows = Uint32Array.from({ length: end - start }, (_, index) => places[start + index] - first);
-    wanted.push({ fragment, rows });
+    while (end < places.length && places[end] < starts[at + 1]) end++;
+    if (end === start) continue;
+    const rows = new Uint32Array(end - start);
+    for (let index = 0; index < rows.length; index++) rows[index] = places[start + index] - starts[at];
+    wanted.push({ fragment: fragments[at], rows });
     start = end;
   }
   return wanted;

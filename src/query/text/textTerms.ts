@@ -5,12 +5,8 @@ import { compareBytes } from "../../bytes/compare.js";
 import type { Analyzer } from "../../indexes/text/analyzer.js";
 import { plainTokens } from "../../indexes/text/analyzer.js";
 import type { QueryWord } from "../../indexes/text/phrases.js";
-import {
-  lettersOf,
-  type TokenLetters,
-  type TokenTable,
-  withLetter,
-} from "../../indexes/text/textPartition.js";
+import type { TokenTable } from "../../indexes/text/textPartition.js";
+import { letterBits, lettersOf, MOST_LETTERS, type TokenLetters } from "../../indexes/text/tokenLetters.js";
 import type { Leaf, MatchQuery } from "./textQuery.js";
 
 /** @param isPlain whether words are taken as they are: those that may differ in letters are */
@@ -85,7 +81,7 @@ class AlikeTokens {
   constructor(word: string, { prefixLength, fuzziness }: MatchQuery) {
     const letters = Array.from(word);
     this.#letters = Uint32Array.from(letters, (letter) => letter.codePointAt(0) ?? 0);
-    this.#bits = this.#letters.reduce(withLetter, 0);
+    this.#bits = letterBits(this.#letters);
     this.#prefix = new TextEncoder().encode(letters.slice(0, prefixLength).join(""));
     this.#most = fuzziness;
   }
@@ -96,47 +92,46 @@ class AlikeTokens {
     most: number,
     found: Map<string, Uint8Array>,
   ): Promise<void> {
-    let count = 0;
-    let place = table.lowerBound(this.#prefix);
-    while (place < table.count && count < most) {
-      const end = Math.min(table.count, place + STEP);
-      place = this.#nextAlike(letters, place, end);
-      if (place === end) {
+    const places: number[] = [];
+    const { length } = this.#letters;
+    const fewest = Math.min(MOST_LETTERS, Math.max(0, length - this.#most));
+    for (let count = fewest; count <= Math.min(MOST_LETTERS, length + this.#most); count++) {
+      const end = letters.starts[count + 1];
+      for (let start = letters.starts[count]; start < end; start += STEP) {
+        this.#addPlaces(table, letters, count, start, Math.min(end, start + STEP), places);
         await breathe();
-        continue;
       }
-      const bytes = table.token(place++);
-      if (!beginsWith(bytes, this.#prefix)) {
-        if (compareBytes(bytes, this.#prefix) > 0) break;
-        continue;
-      }
-      if (!isWithin(this.#letters, lettersOf(bytes), this.#most)) continue;
+    }
+    places.sort((a, b) => a - b);
+    for (const place of places.slice(0, most)) {
+      const bytes = table.token(place);
       found.set(this.#decoder.decode(bytes), bytes);
-      count++;
     }
   }
 
-  /**
-   * The place of the next token that may be alike, or the end. A letter that is added or left out is one bit more or less,
-   * one that is replaced may be both.
-   */
-  #nextAlike(letters: TokenLetters, start: number, end: number): number {
-    const most = this.#most;
-    const least = this.#letters.length - most;
+  /** Adds the places of those tokens of a number of letters that are alike. */
+  #addPlaces(
+    table: TokenTable,
+    { bits, places }: TokenLetters,
+    count: number,
+    start: number,
+    end: number,
+    found: number[],
+  ): void {
     const own = this.#bits;
-    for (let place = start; place < end; place++) {
-      // Of most tokens the number of letters tells.
-      const count = letters[2 * place + 1] - least;
-      if (count >= 0 && count <= 2 * most && bitCount(letters[2 * place] ^ own) <= 2 * most) return place;
+    // A letter that is added or left out is one bit more or less, one that is replaced may be both.
+    const apart = count === MOST_LETTERS ? 0 : Math.abs(count - this.#letters.length);
+    const mostBits = 2 * this.#most - apart;
+    for (let at = start; at < end; at++) {
+      let differing = bits[at] ^ own;
+      for (let dropped = 0; dropped < mostBits && differing !== 0; dropped++) differing &= differing - 1;
+      if (differing !== 0) continue;
+      const token = table.token(places[at]);
+      if (beginsWith(token, this.#prefix) && isWithin(this.#letters, lettersOf(token), this.#most)) {
+        found.push(places[at]);
+      }
     }
-    return end;
   }
-}
-
-function bitCount(bits: number): number {
-  let left = bits - ((bits >>> 1) & 0x55555555);
-  left = (left & 0x33333333) + ((left >>> 2) & 0x33333333);
-  return Math.imul((left + (left >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
 function beginsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
@@ -144,15 +139,28 @@ function beginsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
   return true;
 }
 
+/** Whether two words differ by at most so many letters. */
 function isWithin(a: ArrayLike<number>, b: ArrayLike<number>, most: number): boolean {
-  if (Math.abs(a.length - b.length) > most) return false;
-  let previous = new Uint32Array(b.length + 1).map((_, at) => at);
-  let current = new Uint32Array(b.length + 1);
-  for (let row = 1; row <= a.length; row++) {
+  let aEnd = a.length;
+  let bEnd = b.length;
+  if (Math.abs(aEnd - bEnd) > most) return false;
+  let start = 0;
+  while (start < aEnd && start < bEnd && a[start] === b[start]) start++;
+  while (aEnd > start && bEnd > start && a[aEnd - 1] === b[bEnd - 1]) {
+    aEnd--;
+    bEnd--;
+  }
+  // What is left begins and ends with letters that differ.
+  const [aLength, bLength] = [aEnd - start, bEnd - start];
+  if (aLength <= 1 && bLength <= 1) return Math.max(aLength, bLength) <= most;
+  if (most <= 1) return false;
+  let previous = new Uint32Array(bLength + 1).map((_, at) => at);
+  let current = new Uint32Array(bLength + 1);
+  for (let row = 1; row <= aLength; row++) {
     current[0] = row;
     let least = row;
-    for (let at = 1; at <= b.length; at++) {
-      const replaced = previous[at - 1] + (a[row - 1] === b[at - 1] ? 0 : 1);
+    for (let at = 1; at <= bLength; at++) {
+      const replaced = previous[at - 1] + (a[start + row - 1] === b[start + at - 1] ? 0 : 1);
       const distance = Math.min(replaced, previous[at] + 1, current[at - 1] + 1);
       current[at] = distance;
       if (distance < least) least = distance;
@@ -160,5 +168,5 @@ function isWithin(a: ArrayLike<number>, b: ArrayLike<number>, most: number): boo
     if (least > most) return false;
     [previous, current] = [current, previous];
   }
-  return previous[b.length] <= most;
+  return previous[bLength] <= most;
 }

@@ -114,8 +114,9 @@ export async function removeFound(
   const stats = await statsOf(files);
   // A writer may have just made an empty directory, so its own age decides.
   if (!(await mayGo(stats.length === 0 ? await statsOf([path]) : stats))) return;
+  const byteLength = stats.reduce((sum, { size }) => sum + size, 0);
   if (isDirectory) await disk.removeTree(path);
-  else await disk.remove(path);
+  else await disk.remove(path, byteLength);
   removed[area.names] += stats.length;
-  for (const { size } of stats) removed.bytes += size;
+  removed.bytes += byteLength;
 }

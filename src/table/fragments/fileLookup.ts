@@ -35,7 +35,25 @@ export const resolveDataFile = (
   at: VersionsAt,
   manifest: Manifest,
   file: DataFile,
-): string | Promise<string> => resolveFile(at, manifest, file.baseId, dataDirectory, file.path);
+): string | Promise<string> => {
+  if (file.baseId !== undefined) return resolveFile(at, manifest, file.baseId, dataDirectory, file.path);
+  return ownPath(at, file, () => resolveFile(at, manifest, undefined, dataDirectory, file.path));
+};
+
+/** Paths of files in the directory of the table or branch itself, by what names them: queries ask for the same ones again. */
+const ownPaths = new WeakMap<object, { readonly root: string; readonly path: string }>();
+
+function ownPath(
+  { root }: VersionsAt,
+  named: object,
+  resolve: () => string | Promise<string>,
+): string | Promise<string> {
+  const known = ownPaths.get(named);
+  if (known?.root === root) return known.path;
+  const path = resolve();
+  if (typeof path === "string") ownPaths.set(named, { root, path });
+  return path;
+}
 
 /**
  * Absolute path of a fragment's deletion file; null where it has none.
@@ -81,12 +99,16 @@ export async function resolveIndexDirectory(
 export function statedIndexDirectory(
   at: VersionsAt,
   manifest: Manifest,
-  { uuid, baseId, name }: IndexMetadata,
+  index: IndexMetadata,
 ): string | Promise<string> {
-  if (uuid?.uuid.length !== INDEX_ID_BYTES) {
-    throw new CorruptFileError(at.root, 0, `version ${manifest.version}: index ${name} has no id`);
-  }
-  return resolveFile(at, manifest, baseId, indicesDirectory, indexDirectoryName(uuid.uuid));
+  const { uuid, baseId, name } = index;
+  const resolve = (): string | Promise<string> => {
+    if (uuid?.uuid.length !== INDEX_ID_BYTES) {
+      throw new CorruptFileError(at.root, 0, `version ${manifest.version}: index ${name} has no id`);
+    }
+    return resolveFile(at, manifest, baseId, indicesDirectory, indexDirectoryName(uuid.uuid));
+  };
+  return baseId === undefined ? ownPath(at, index, resolve) : resolve();
 }
 
 function resolveFile(

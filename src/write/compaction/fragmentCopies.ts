@@ -42,8 +42,9 @@ import type { CompactionGroup } from "./compactionPlan.js";
 
 /** Maximum rows of a batch. */
 const BATCH_ROWS = 16_384;
-/** Bytes of a batch that smaller ones are joined to. */
-const JOINED_BYTES = 1024 * 1024;
+/** Rows, and bytes, of a batch that smaller ones are joined to: about a page of a column, which is then not copied once more. */
+const JOINED_ROWS = 262_144;
+const JOINED_BYTES = 8 * 1024 * 1024;
 /** Batches of more bytes are not joined. */
 const COPIED_BYTES = 64 * 1024;
 
@@ -209,7 +210,7 @@ async function* joinedBatches(batches: AsyncIterable<BatchRows>): AsyncGenerator
   let byteCount = 0;
   for await (const batch of batches) {
     const bytes = valueBytes(batch.columns);
-    if (waiting.length > 0 && (rowCount + batch.rowCount > BATCH_ROWS || byteCount + bytes > JOINED_BYTES)) {
+    if (waiting.length > 0 && (rowCount + batch.rowCount > JOINED_ROWS || byteCount + bytes > JOINED_BYTES)) {
       yield joined(waiting, rowCount);
       waiting = [];
       rowCount = 0;

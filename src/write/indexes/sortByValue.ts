@@ -4,9 +4,8 @@
  * together with their ids (query/order/sortRows), which spills to disk.
  */
 
-import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
-import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { breathe, goThrough } from "../../async/eventLoop.js";
@@ -115,8 +114,7 @@ async function* sortInMemory(
 ): AsyncGenerator<IndexRows, void, undefined> {
   if (rowCount === 0) return;
   const runs = new IdRuns(batches, rowCount);
-  const values = concatColumns<Column>(batches.map((batch) => batch.values));
-  await breathe();
+  const values = await goThrough(concatInSteps(batches.map((batch) => batch.values)));
   const keys = await goThrough(makeSortKeys([order], [values], rowCount));
   if (values.kind === "fixed" && values.byteWidth === 4 && isNumber(order) && areWords(keys)) {
     yield* numbersInOrder(await goThrough(pairsByWord(keys)), order, runs, signal);

@@ -19,6 +19,7 @@ import type { Metric, VectorItem } from "../distance/metric.js";
 import type { Codebook } from "./codebook.js";
 import { arrangeWords, fillSquaresInKernel } from "./codebookKernel.js";
 import { codeSumsInKernel } from "./codeSumsKernel.js";
+import { stepSquaresInKernel } from "./stepSquaresKernel.js";
 import { jsonMembers, type TensorNumbers, tensorValues } from "./tensors.js";
 import type { CodeKind } from "./vectorKindNames.js";
 
@@ -38,9 +39,18 @@ export interface Codes {
 export interface CodeDistances {
   /** Of all rows. */
   all(centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): void;
-  /** Of single rows, one at a time. */
-  each(centroid: TensorNumbers, codes: Uint8Array, rowCount: number): (row: number) => number;
+  /** Of some rows. */
+  some(centroid: TensorNumbers, codes: Uint8Array, rowCount: number): MeasureRows;
 }
+
+/** Puts the distances of rows into an array, in their order. */
+export type MeasureRows = (rows: Uint32Array, count: number, distances: Float64Array) => void;
+
+const oneByOne =
+  (distanceOf: (row: number) => number): MeasureRows =>
+  (rows, count, distances) => {
+    for (let at = 0; at < count; at++) distances[at] = distanceOf(rows[at]);
+  };
 
 /** What codes are made with. */
 export type CodeModel =
@@ -101,7 +111,7 @@ function flatCodes(metric: Metric, item: VectorItem, dimension: number): Codes {
       return {
         all: (_, codes, distances) =>
           fillDistances(item, metric, [own], dimension, codes, distances.length, [distances]),
-        each: (_, codes) => distanceToRow(item, metric, own, codes),
+        some: (_, codes) => oneByOne(distanceToRow(item, metric, own, codes)),
       };
     },
   };
@@ -160,10 +170,10 @@ function pqCodes(codebook: Codebook, metric: Metric): Codes {
             for (let row = 0; row < distances.length; row++) distances[row] = 1 - distances[row];
           }
         },
-        each(centroid, codes, rowCount) {
+        some(centroid, codes, rowCount) {
           moveTo(centroid);
           const sumOf = sumOfCodes(codebook, table, codes, rowCount);
-          return metric === "dot" ? (row) => 1 - sumOf(row) : sumOf;
+          return oneByOne(metric === "dot" ? (row) => 1 - sumOf(row) : sumOf);
         },
       };
     },
@@ -285,12 +295,24 @@ function sqCodes(
         }
         return sum * width * width;
       };
+      const ownCode = Uint8Array.from(own);
+      /** False where there is no kernel for it. */
+      const squares = (codes: Uint8Array, rows: Uint32Array | null, count: number, sums: Float64Array) =>
+        metric !== "dot" && stepSquaresInKernel(ownCode, codes, rows, count, sums);
       return {
         all(_, codes, distances) {
+          const sums = new Float64Array(distances.length);
+          const areThere = squares(codes, null, distances.length, sums);
           for (let row = 0; row < distances.length; row++)
-            distances[row] = distanceAt(codes, row * dimension);
+            distances[row] = areThere ? sums[row] * width * width : distanceAt(codes, row * dimension);
         },
-        each: (_, codes) => (row) => distanceAt(codes, row * dimension),
+        some: (_, codes) => (rows, count, distances) => {
+          const areThere = squares(codes, rows, count, distances);
+          for (let at = 0; at < count; at++)
+            distances[at] = areThere
+              ? distances[at] * width * width
+              : distanceAt(codes, rows[at] * dimension);
+        },
       };
     },
   };

@@ -199,10 +199,13 @@ export async function trainCodebook(
   await breathe();
   const words = new Float32Array(wordCount * dimension);
   const maxRounds = Math.min(MAX_WORD_ROUNDS, parameters.maxIterations ?? MAX_WORD_ROUNDS);
+  // Of vectors some of which are much longer than others, codewords far apart serve the few long ones, while most searches are
+  // for the many. By dot product the long ones are what is found.
+  const first = metric === "dot" ? "apart" : "any";
   for (let part = 0; part < parts; part++) {
     const options = {
       ...({ metric: "l2", count: wordCount, dimension: width, maxRounds, seed: seed + part } as const),
-      ...{ work, signal },
+      ...({ first, work, signal } as const),
     };
     const own = await trainCentroids(partOf(residuals, dimension, part, width), options);
     words.set(own, part * wordCount * width);

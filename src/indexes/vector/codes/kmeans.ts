@@ -2,7 +2,7 @@
  * k-means: finds centroids of vectors, and the nearest centroid of each. Vectors are floats of 32 bits, one behind the
  * other. The same vectors and the same seed give the same centroids, with any number of threads.
  *
- *     first      some of the vectors, far apart from each other
+ *     first      some of the vectors, far apart from each other or at random
  *     coarse     rounds over some vectors for each centroid, until these hardly move
  *     fine       a few rounds over all
  *
@@ -44,6 +44,8 @@ export interface KmeansOptions {
   readonly count: number;
   readonly dimension: number;
   readonly maxRounds: number;
+  /** Which vectors come first: such that lie far apart (default), or any that differ. */
+  readonly first?: "apart" | "any";
   readonly seed: number;
   readonly work: VectorWork;
   readonly signal?: AbortSignal;
@@ -235,11 +237,12 @@ function addVectors(
  */
 async function firstCentroids(
   vectors: Float32Array,
-  { count, dimension, metric, seed, signal }: KmeansOptions,
+  { count, dimension, metric, first, seed, signal }: KmeansOptions,
 ): Promise<Float32Array> {
   const most = Math.min(FIRST_RATE * count, Math.floor(FIRST_PRODUCTS / (count * dimension)));
   if (metric === "dot" || most < 2 * count) return someVectors(vectors, dimension, count, seed).slice();
   const some = someVectors(vectors, dimension, most, seed);
+  if (first === "any") return distinctVectors(some, dimension, count, seed);
   const bytes = new Uint8Array(some.buffer, some.byteOffset, some.byteLength);
   const rowCount = some.length / dimension;
   const next = seededNumbers(seed);
@@ -264,6 +267,32 @@ async function firstCentroids(
     await breathe();
   }
   return centroids;
+}
+
+/** So many of some vectors at random, of those that are the same only one as long as there are others. */
+function distinctVectors(
+  vectors: Float32Array,
+  dimension: number,
+  count: number,
+  seed: number,
+): Float32Array {
+  const next = seededNumbers(seed);
+  const left = Uint32Array.from({ length: vectors.length / dimension }, (_, row) => row);
+  const known = new Set<string>();
+  const chosen = new Float32Array(count * dimension);
+  const again: Float32Array[] = [];
+  let done = 0;
+  for (let end = left.length; end > 0 && done < count; end--) {
+    const place = Math.floor(next() * end);
+    const own = vectors.subarray(left[place] * dimension, (left[place] + 1) * dimension);
+    left[place] = left[end - 1];
+    const key = own.join();
+    if (known.has(key)) again.push(own);
+    else chosen.set(own, dimension * done++);
+    known.add(key);
+  }
+  for (const own of again.slice(0, count - done)) chosen.set(own, dimension * done++);
+  return chosen;
 }
 
 // ------------------------------------------------------------------------------------------------- levels

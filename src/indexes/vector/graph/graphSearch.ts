@@ -4,6 +4,7 @@
  */
 
 import { breathe } from "../../../async/eventLoop.js";
+import type { MeasureRows } from "../codes/codes.js";
 import { Beam, NearestFirst } from "../distance/nearestFirst.js";
 import type { Graph } from "./graphFiles.js";
 
@@ -14,7 +15,7 @@ const MOST_OF_ROWS = 1 / 4;
 
 export interface GraphQuery {
   readonly graph: Graph;
-  distanceOf(row: number): number;
+  readonly measure: MeasureRows;
   /** Rows that are kept in sight. */
   readonly beam: number;
   /** Whether a row may be found. */
@@ -30,28 +31,23 @@ export interface GraphQuery {
  *   reached
  */
 export async function searchGraph(query: GraphQuery): Promise<Beam | null> {
-  const { graph, distanceOf, accepts, signal } = query;
+  const { graph, accepts, signal } = query;
   const found = new Beam(Math.min(query.beam, graph.rowCount));
   const toLookAt = new NearestFirst();
-  const seen = new Uint8Array(Math.ceil(graph.rowCount / 8));
-  const range = { start: 0, end: 0 };
-  let seenRows = 0;
-  const offer = (row: number): void => {
-    if (row >= graph.rowCount) query.fail(row);
-    if ((seen[row >>> 3] & (1 << (row & 7))) !== 0) return;
-    seen[row >>> 3] |= 1 << (row & 7);
-    seenRows++;
-    const distance = distanceOf(row);
+  const near = new Neighbours(query);
+  const offer = (row: number, distance: number): void => {
     if (!(distance < found.bound)) return;
     toLookAt.add(distance, row);
     if (accepts(row, distance)) found.add(distance, row);
   };
-  offer(descend(query));
+  const first = near.descend();
+  near.see(first.row);
+  offer(first.row, first.distance);
   for (let looked = 0; toLookAt.length > 0; looked++) {
     if (toLookAt.nearest > found.bound) break;
-    if (found.length < found.size && seenRows > graph.rowCount * MOST_OF_ROWS) return null;
-    graph.range(0, toLookAt.take(), range);
-    for (let at = range.start; at < range.end; at++) offer(graph.targets[at]);
+    if (found.length < found.size && near.seenRows > graph.rowCount * MOST_OF_ROWS) return null;
+    near.load(0, toLookAt.take(), true);
+    for (let at = 0; at < near.count; at++) offer(near.rows[at], near.distances[at]);
     if (looked % STEP_ROWS === 0) {
       signal?.throwIfAborted();
       await breathe();
@@ -60,22 +56,68 @@ export async function searchGraph(query: GraphQuery): Promise<Beam | null> {
   return found.length < found.size ? null : found;
 }
 
-/** The row of level 0 to begin with. */
-function descend({ graph, distanceOf, fail }: GraphQuery): number {
-  const range = { start: 0, end: 0 };
-  let nearest = graph.entryPoint;
-  let least = distanceOf(nearest);
-  for (let level = graph.levelCount - 1; level > 0; level--) {
-    for (let isNearer = true; isNearer; ) {
-      isNearer = false;
-      graph.range(level, nearest, range);
-      for (let at = range.start; at < range.end; at++) {
-        const row = graph.targets[at];
-        if (row >= graph.rowCount) fail(row);
-        const distance = distanceOf(row);
-        if (distance < least) [least, nearest, isNearer] = [distance, row, true];
+/** The neighbours of a row with their distances, all of which are measured at once. */
+class Neighbours {
+  readonly #query: GraphQuery;
+  readonly #seen: Uint8Array;
+  readonly #range = { start: 0, end: 0 };
+  rows = new Uint32Array(64);
+  distances = new Float64Array(64);
+  count = 0;
+  /** How many were seen so far. */
+  seenRows = 0;
+
+  constructor(query: GraphQuery) {
+    this.#query = query;
+    this.#seen = new Uint8Array(Math.ceil(query.graph.rowCount / 8));
+  }
+
+  /** @returns false where it was seen before */
+  see(row: number): boolean {
+    const [byte, bit] = [row >>> 3, 1 << (row & 7)];
+    if ((this.#seen[byte] & bit) !== 0) return false;
+    this.#seen[byte] |= bit;
+    this.seenRows++;
+    return true;
+  }
+
+  /** @param areNew whether those that were seen before are left out */
+  load(level: number, of: number, areNew: boolean): void {
+    const { graph, measure, fail } = this.#query;
+    const range = this.#range;
+    graph.range(level, of, range);
+    if (range.end - range.start > this.rows.length) {
+      this.rows = new Uint32Array(2 * (range.end - range.start));
+      this.distances = new Float64Array(this.rows.length);
+    }
+    let count = 0;
+    for (let at = range.start; at < range.end; at++) {
+      const row = graph.targets[at];
+      if (row >= graph.rowCount) fail(row);
+      if (!areNew || this.see(row)) this.rows[count++] = row;
+    }
+    measure(this.rows, count, this.distances);
+    this.count = count;
+  }
+
+  /** The row of level 0 to begin with. */
+  descend(): { row: number; distance: number } {
+    const { graph, measure } = this.#query;
+    let row = graph.entryPoint;
+    this.rows[0] = row;
+    measure(this.rows, 1, this.distances);
+    let [distance] = this.distances;
+    for (let level = graph.levelCount - 1; level > 0; level--) {
+      for (let isNearer = true; isNearer; ) {
+        isNearer = false;
+        this.load(level, row, false);
+        for (let at = 0; at < this.count; at++) {
+          if (this.distances[at] < distance) {
+            [distance, row, isNearer] = [this.distances[at], this.rows[at], true];
+          }
+        }
       }
     }
+    return { row, distance };
   }
-  return nearest;
 }

@@ -7,7 +7,7 @@ import { alignedBytes } from "../../../bytes/aligned.js";
 import type { TableField } from "../../../schema/schema.js";
 import { integerWords } from "../../indexFile.js";
 import type { IndexFiles, IndexTarget, VectorKindName } from "../../kind.js";
-import type { CodeDistances } from "../codes/codes.js";
+import type { CodeDistances, MeasureRows } from "../codes/codes.js";
 import { bytesToBits } from "../codes/indexedVectors.js";
 import { fillDistances, queryVector } from "../distance/distance.js";
 import type { Metric, VectorItem } from "../distance/metric.js";
@@ -154,7 +154,7 @@ export class IvfIndex {
     const bytes = bytesOf(values, (reason) => rows.fail(reason));
     const offered = await this.#walkGraph(
       partition,
-      measure.each(centroid, bytes, end - start),
+      measure.some(centroid, bytes, end - start),
       words,
       search,
       nearest,
@@ -168,7 +168,7 @@ export class IvfIndex {
   /** Offers rows that the graph of the partition leads to; null where there is none, or it does not lead to enough. */
   async #walkGraph(
     partition: number,
-    distanceOf: (row: number) => number,
+    measure: MeasureRows,
     words: Uint32Array,
     { beam, wantedRows, lowerBound, upperBound, place, signal }: IvfSearch,
     nearest: NearestRows,
@@ -179,7 +179,7 @@ export class IvfIndex {
     const isThere = (row: number) => place(words[2 * row], words[2 * row + 1], address);
     const found = await searchGraph({
       graph: await graphs.graph(partition, words.length / 2, signal),
-      distanceOf,
+      measure,
       beam: Math.max(wantedRows, beam ?? Math.ceil(BEAM_FACTOR * wantedRows)),
       accepts: (row, distance) => distance >= lowerBound && distance < upperBound && isThere(row),
       fail: (row) => rows.fail(`a graph leads to row ${row} of ${words.length / 2}`),

@@ -1,6 +1,7 @@
 /** Graphs of indexes on vectors: built and walked through in memory, beside a look at all rows. */
 
 import { describe, expect, it } from "vitest";
+import type { MeasureRows } from "../../../../src/indexes/vector/codes/codes.js";
 import { VectorWork } from "../../../../src/indexes/vector/codes/vectorWork.js";
 import { Beam, NearestFirst } from "../../../../src/indexes/vector/distance/nearestFirst.js";
 import type { SpaceOptions } from "../../../../src/indexes/vector/distance/spaceKernels.js";
@@ -105,6 +106,12 @@ it("rows are kept and taken by distance", () => {
   expect(Array.from(beam.rows, (row) => distances[row])).toEqual(sorted.slice(0, 60));
 });
 
+const measureBy =
+  (distanceOf: (row: number) => number): MeasureRows =>
+  (rows, count, distances) => {
+    for (let at = 0; at < count; at++) distances[at] = distanceOf(rows[at]);
+  };
+
 /** The graph as a search reads it. */
 function graphOf(built: BuiltGraph, rowCount: number): Graph {
   const counts = built.levelCounts().filter((count) => count > 0);
@@ -176,7 +183,13 @@ describe("a graph", () => {
     let hits = 0;
     for (let query = 0; query < 100; query++) {
       const distanceOf = squaresTo(Array.from({ length: 8 }, () => next() * 4 - 2));
-      const found = await searchGraph({ graph, distanceOf, beam: 50, accepts: () => true, fail });
+      const found = await searchGraph({
+        graph,
+        measure: measureBy(distanceOf),
+        beam: 50,
+        accepts: () => true,
+        fail,
+      });
       const wanted = new Set(nearest(distanceOf, () => true));
       hits +=
         found === null ? 0 : Array.from(found.rows.subarray(0, 10)).filter((row) => wanted.has(row)).length;
@@ -241,7 +254,13 @@ describe("a graph", () => {
     let hits = 0;
     for (let query = 0; query < 100; query++) {
       const distanceOf = squaresTo(Array.from({ length: 8 }, () => next() * 4 - 2));
-      const found = await searchGraph({ graph, distanceOf, beam: 1, accepts: () => true, fail });
+      const found = await searchGraph({
+        graph,
+        measure: measureBy(distanceOf),
+        beam: 1,
+        accepts: () => true,
+        fail,
+      });
       // A walk with one row in sight goes down to where no neighbour is nearer.
       const row = found?.rows[0] ?? 0;
       const range = { start: 0, end: 0 };
@@ -257,19 +276,27 @@ describe("a graph", () => {
     const graph = graphOf(await made(), options.rowCount);
     const distanceOf = squaresTo([0, 0.5, 1, 0, 0, 0, -1, 0]);
     const accepts = (row: number) => row % 3 === 1;
-    const found = await searchGraph({ graph, distanceOf, beam: 40, accepts, fail });
+    const found = await searchGraph({ graph, measure: measureBy(distanceOf), beam: 40, accepts, fail });
     const rows = [...(found?.rows ?? [])];
     expect(rows).toHaveLength(40);
     expect(rows.every(accepts)).toBe(true);
     expect(rows.filter((row) => nearest(distanceOf, accepts).includes(row)).length).toBeGreaterThan(8);
     const few = (row: number) => row % 500 === 0;
-    expect(await searchGraph({ graph, distanceOf, beam: 40, accepts: few, fail })).toBeNull();
+    expect(
+      await searchGraph({ graph, measure: measureBy(distanceOf), beam: 40, accepts: few, fail }),
+    ).toBeNull();
   });
 
   it("that leads to rows that are not there fails", async () => {
     const graph = graphOf(await made(), options.rowCount);
     graph.targets.fill(options.rowCount);
-    const search = searchGraph({ graph, distanceOf: squaresTo(values), beam: 5, accepts: () => true, fail });
+    const search = searchGraph({
+      graph,
+      measure: measureBy(squaresTo(values)),
+      beam: 5,
+      accepts: () => true,
+      fail,
+    });
     await expect(search).rejects.toThrow("row 3000");
   });
 

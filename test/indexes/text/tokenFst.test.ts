@@ -1,0 +1,83 @@
+/** Maps of tokens: single keys are found as a walk through all finds them, and damaged maps are refused. */
+
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { atOnce } from "../../../src/async/eventLoop.js";
+import { CorruptFileError } from "../../../src/errors.js";
+import { TokenFst, walkTokenFst } from "../../../src/indexes/text/tokenFst.js";
+
+type Keys = ReadonlyMap<string, number>;
+
+const BYTES = 3;
+const little = (value: number, byteLength: number): number[] =>
+  Array.from({ length: byteLength }, (_, index) => Math.floor(value / 2 ** (8 * index)) % 256);
+
+/** Encodes keys, texts of one byte a letter, as a tree of nodes with any number of transitions. */
+function encodeFst(keys: Keys): Uint8Array {
+  const bytes = [...little(3, 8), ...little(0, 8)];
+  /** @returns the address of the node of the keys that begin with a prefix, whose values are less by `taken` */
+  const node = (prefix: string, taken: number): number => {
+    const below = [...keys].filter(([key]) => key.startsWith(prefix) && key !== prefix);
+    const inputs = [...new Set(below.map(([key]) => key.charCodeAt(prefix.length)))].sort((a, b) => a - b);
+    const ways = inputs.map((input) => {
+      const next = prefix + String.fromCharCode(input);
+      const output =
+        Math.min(...below.filter(([key]) => key.startsWith(next)).map(([, value]) => value)) - taken;
+      return { input, output, target: node(next, taken + output) };
+    });
+    const start = bytes.length;
+    const own = keys.get(prefix);
+    if (own !== undefined) bytes.push(...little(own - taken, BYTES));
+    for (const { output } of ways.toReversed()) bytes.push(...little(output, BYTES));
+    for (const { target } of ways.toReversed()) bytes.push(...little(start - target, BYTES));
+    for (const { input } of ways.toReversed()) bytes.push(input);
+    if (ways.length > 32) bytes.push(...new Array(256).fill(0));
+    bytes.push((BYTES << 4) | BYTES);
+    if (ways.length === 0 || ways.length > 63) bytes.push(ways.length === 256 ? 1 : ways.length);
+    bytes.push((own === undefined ? 0 : 0x40) | (ways.length > 63 ? 0 : ways.length));
+    return bytes.length - 1;
+  };
+  const root = node("", 0);
+  return Uint8Array.from([...bytes, ...little(keys.size, 8), ...little(root, 8), 0, 0, 0, 0]);
+}
+
+const bytesOf = (key: string): Uint8Array => Uint8Array.from(key, (letter) => letter.charCodeAt(0));
+
+const letter = fc.constantFrom("a", "b", "c", "\xff");
+const key = fc.array(letter, { minLength: 1, maxLength: 6 }).map((letters) => letters.join(""));
+const keyMap = fc
+  .array(fc.tuple(key, fc.nat(2 ** 20)), { minLength: 1, maxLength: 40 })
+  .map((pairs): Keys => new Map(pairs));
+
+it("finds keys as a walk does, and no others", () => {
+  const many = new Map(
+    Array.from({ length: 200 }, (_, index) => [String.fromCharCode(index + 3), 1000 - index]),
+  );
+  const property = (keys: Keys, others: readonly string[]) => {
+    const bytes = encodeFst(keys);
+    const walked = new Map<string, number>();
+    atOnce(walkTokenFst(bytes, "x", (found, value) => void walked.set(String.fromCharCode(...found), value)));
+    expect([...walked]).toEqual([...keys].sort(([a], [b]) => (a < b ? -1 : 1)));
+    const fst = new TokenFst(bytes, "x");
+    expect(fst.keyCount).toBe(keys.size);
+    for (const each of [...keys.keys(), ...others])
+      expect(fst.find(bytesOf(each))).toBe(keys.get(each) ?? -1);
+  };
+  property(many, ["a", "\xff", "ab", ""]);
+  fc.assert(fc.property(keyMap, fc.array(key, { maxLength: 30 }), property), { numRuns: 100 });
+});
+
+it("gives some number, none, or an error wherever bytes are damaged", () => {
+  fc.assert(
+    fc.property(keyMap, fc.nat(), fc.integer({ min: 1, max: 255 }), key, (keys, at, flip, sought) => {
+      const bytes = encodeFst(keys);
+      bytes[at % bytes.length] ^= flip;
+      try {
+        expect(new TokenFst(bytes, "x").find(bytesOf(sought))).toBeGreaterThanOrEqual(-1);
+      } catch (error) {
+        expect(error).toBeInstanceOf(CorruptFileError);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});

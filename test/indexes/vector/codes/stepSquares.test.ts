@@ -1,0 +1,51 @@
+/** Squared distances of codes of SQ: the kernel's are those of the definition. */
+
+import { afterEach, expect, it } from "vitest";
+import {
+  stepSquaresInKernel,
+  stepSquaresKernelUse,
+} from "../../../../src/indexes/vector/codes/stepSquaresKernel.js";
+import { randomNumbers } from "../../../support/vectorTables.js";
+
+afterEach(() => {
+  stepSquaresKernelUse.isOn = true;
+});
+
+it.each([
+  [1, 1, 0],
+  [16, 300, 0],
+  [16, 300, 1],
+  [100, 3000, 0],
+  [128, 5000, 4],
+  [1536, 400, 0],
+  [16_384, 20, 3],
+])("of %i values, %i rows, from byte %i on", (dimension, rowCount, offset) => {
+  const next = randomNumbers(dimension + rowCount);
+  const memory = new ArrayBuffer(offset + dimension * rowCount);
+  const codes = new Uint8Array(memory, offset);
+  for (let at = 0; at < codes.length; at++) codes[at] = next() * 256;
+  // The largest sums there are.
+  codes.fill(255, 0, dimension);
+  const some = Uint32Array.from({ length: Math.min(90, 3 * rowCount) }, () => Math.floor(next() * rowCount));
+  for (const own of [new Uint8Array(dimension), Uint8Array.from({ length: dimension }, () => next() * 256)]) {
+    const wanted = Array.from({ length: rowCount }, (_, row) => {
+      let sum = 0;
+      for (let at = 0; at < dimension; at++) sum += (own[at] - codes[row * dimension + at]) ** 2;
+      return sum;
+    });
+    const sums = new Float64Array(rowCount);
+    expect(stepSquaresInKernel(own, codes, null, rowCount, sums)).toBe(true);
+    expect([...sums]).toEqual(wanted);
+    const ofSome = new Float64Array(some.length);
+    expect(stepSquaresInKernel(own, codes, some, some.length, ofSome)).toBe(true);
+    expect([...ofSome]).toEqual(Array.from(some, (row) => wanted[row]));
+  }
+});
+
+it("of too many values, and without kernels, are left to the plain form", () => {
+  const sums = new Float64Array(1);
+  const large = new Uint8Array(16_385);
+  expect(stepSquaresInKernel(large, large, null, 1, sums)).toBe(false);
+  stepSquaresKernelUse.isOn = false;
+  expect(stepSquaresInKernel(new Uint8Array(4), new Uint8Array(4), null, 1, sums)).toBe(false);
+});

@@ -1,0 +1,90 @@
+/** Words that are like those of a query are found among the tokens of partitions as by comparing each, letter by letter. */
+
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { atOnce } from "../../../src/async/eventLoop.js";
+import { compareBytes } from "../../../src/bytes/compare.js";
+import { lettersOfTokens } from "../../../src/indexes/text/tokenLetters.js";
+import { type MatchQuery, textLeaf } from "../../../src/query/text/textQuery.js";
+import { queryTerms, type SearchedTokens } from "../../../src/query/text/textTerms.js";
+
+const encoder = new TextEncoder();
+
+function searched(words: readonly string[]): SearchedTokens {
+  const tokens = [...new Set(words)].map((word) => encoder.encode(word)).sort(compareBytes);
+  const lowerBound = (bytes: Uint8Array): number => {
+    const place = tokens.findIndex((token) => compareBytes(token, bytes) >= 0);
+    return place < 0 ? tokens.length : place;
+  };
+  const table = {
+    count: tokens.length,
+    token: (place: number) => tokens[place],
+    id: (place: number) => place,
+    find: (token: Uint8Array) => tokens.findIndex((each) => compareBytes(each, token) === 0),
+    lowerBound,
+  };
+  return { table, letters: atOnce(lettersOfTokens(table)) };
+}
+
+function distance(a: readonly string[], b: readonly string[]): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (const letter of a) {
+    const next = [row[0] + 1];
+    for (const [at, other] of b.entries()) {
+      next.push(Math.min(row[at] + (letter === other ? 0 : 1), row[at + 1] + 1, next[at] + 1));
+    }
+    row = next;
+  }
+  return row[b.length];
+}
+
+function alike(word: string, tables: readonly (readonly string[])[], query: MatchQuery): string[] {
+  const letters = Array.from(word);
+  const prefix = letters.slice(0, query.prefixLength).join("");
+  return [...new Set(tables.flat())]
+    .filter((token) => token.startsWith(prefix) && distance(letters, Array.from(token)) <= query.fuzziness)
+    .sort((a, b) => compareBytes(encoder.encode(a), encoder.encode(b)));
+}
+
+/** Words of few different letters, some outside ASCII, of some letters or of about as many as are told apart. */
+const letter = fc.constantFrom("a", "b", "c", "é", "𝒳");
+const word = fc.oneof(
+  fc.array(letter, { minLength: 1, maxLength: 7 }).map((letters) => letters.join("")),
+  fc
+    .record({ length: fc.integer({ min: 60, max: 68 }), at: fc.nat(59), put: letter })
+    .map(({ length, at, put }) => `${"a".repeat(at)}${put}${"a".repeat(length - at - 1)}`),
+);
+const table = fc.array(word, { maxLength: 40 });
+
+it("as by comparing every word", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(table, { minLength: 1, maxLength: 3 }),
+      fc.array(word, { minLength: 1, maxLength: 3 }),
+      fc.record({
+        fuzziness: fc.integer({ min: 1, max: 3 }),
+        prefixLength: fc.constantFrom(0, 0, 1, 2),
+        maxExpansions: fc.constantFrom(50, 1000, 4),
+      }),
+      async (tables, words, options) => {
+        const terms = words.join(" ");
+        const query: MatchQuery = { kind: "match", column: "t", terms, boost: 1, isAll: false, ...options };
+        const leaf = textLeaf(
+          query,
+          words.map((token, position) => ({ token, position })),
+        );
+        const expected: { word: number; token: string }[] = [];
+        for (const [place, each] of words.entries()) {
+          const left = query.maxExpansions - expected.length;
+          expected.push(
+            ...alike(each, tables, query)
+              .slice(0, Math.max(0, left))
+              .map((token) => ({ word: place, token })),
+          );
+        }
+        expect(await queryTerms(leaf, async () => tables.map(searched))).toEqual(expected);
+      },
+    ),
+    { numRuns: 150 },
+  );
+});
