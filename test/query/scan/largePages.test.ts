@@ -3,7 +3,7 @@
  * are those of looking at every row.
  */
 
-import { Int32, Int64, LargeUtf8, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Field, Int32, Int64, LargeUtf8, List, Struct, Table, Utf8, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, type QueryTableRequest } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeTempDir } from "../../support/tempDir.js";
@@ -76,8 +76,18 @@ function tableOf(first: number, count: number): Table {
       own.map(({ k }) => k),
       new Int32(),
     ),
+    st: vectorFromArray(own.map(structOf), MEMBERS),
+    li: vectorFromArray(own.map(listOf), NUMBERS),
+    ln: vectorFromArray(own.map(sparseListOf), NUMBERS),
   });
 }
+
+/** Of what only conditions ask. */
+const MEMBERS = new Struct([new Field("a", new Int32(), true), new Field("w", new Utf8(), true)]);
+const NUMBERS = new List(new Field("item", new Int32(), true));
+const structOf = ({ n, w }: Row) => (n % 19 === 6 ? null : { a: n, w });
+const listOf = ({ n }: Row) => [n % 1000, n % 77];
+const sparseListOf = ({ n }: Row) => (n % 5 === 0 ? null : n % 5 === 1 ? [] : [n % 100, null, n % 7]);
 
 const COLUMNS = ["n", "s", "l", "w", "b", "c", "k"];
 let ns: DirectoryNamespace;
@@ -123,6 +133,17 @@ const CONDITIONS: Readonly<Record<string, (row: Row) => boolean>> = {
   "c is null and w = 'green'": ({ c, w }) => c === null && w === "green",
   "k = 8 or n = 5": ({ n }) => n === 5,
   "s is null and n < 5000": ({ s, n }) => s === null && n < 5000,
+  "n in (5, 77, 1234, 99998, 200000)": ({ n }) => [5, 77, 1234, 99_998].includes(n),
+  "n not in (5, 77) and n < 300": ({ n }) => n < 300 && n !== 5 && n !== 77,
+  "st.a < 1000": (row) => (structOf(row)?.a ?? 1000) < 1000,
+  "st.w = 'red' and st.a > 500": (row) => structOf(row)?.w === "red" && row.n > 500,
+  "st.w is null and n < 3000": (row) => (structOf(row)?.w ?? null) === null && row.n < 3000,
+  "array_has(li, 7)": (row) => listOf(row).includes(7),
+  "array_has_any(li, [3, 900]) and st.a > 50000": (row) =>
+    (listOf(row).includes(3) || listOf(row).includes(900)) && (structOf(row)?.a ?? 0) > 50_000,
+  "li[2] = 76": ({ n }) => n % 77 === 76,
+  "array_has(ln, 3)": (row) => sparseListOf(row)?.includes(3) === true,
+  "array_length(ln) = 0 and n < 5000": ({ n }) => n % 5 === 1 && n < 5000,
 };
 
 describe.each(Object.entries(CONDITIONS))("%s", (filter, fits) => {
