@@ -30,13 +30,11 @@ import type { WrittenRows } from "../dataFiles.js";
 import { arrowSchemaOfTable } from "../insert.js";
 import { type MergePlan, type MergeRequest, planMerge } from "./clauses.js";
 import { type FragmentRows, joinByKey, type RowPairs } from "./join.js";
+import { withKeyMemory } from "./keyMemory.js";
 import { hasBit, setBit } from "./marks.js";
 import { type MergeFiles, replacements, wantedRows } from "./mergedRows.js";
 import { NumberList } from "./numberList.js";
 import { SourceRows } from "./sourceRows.js";
-
-/** Bytes of keys that are held at once. */
-const MAX_KEY_BYTES = 256 * 1024 * 1024;
 
 /** Fragments whose rows are marked at the same time. */
 const MARKED_AT_ONCE = 8;
@@ -46,7 +44,7 @@ export interface MergeOptions {
   /** Told how many rows of the source were taken so far. */
   readonly onRows?: (rowCount: number) => void;
   readonly signal?: AbortSignal;
-  /** Default: 256 MiB. */
+  /** Bytes of keys that are held at once. Default: 256 MiB, less where other merges are under way (keyMemory.ts). */
   readonly maxKeyBytes?: number;
 }
 
@@ -123,7 +121,7 @@ class Merge {
   /** What to commit over a version. Called again where another one came in between. */
   async plan(base: OpenLatest<ReaderEnvironment>, marks: DeletionMarks): Promise<MergeChange> {
     const { fields, plan, source } = await this.#sourceFor(base);
-    const { signal, maxKeyBytes = MAX_KEY_BYTES } = this.#options;
+    const { signal, maxKeyBytes } = this.#options;
     const files: MergeFiles = { base, fields, source, signal };
     const isStable = hasStableRowIds(base.file.manifest);
     const isWhole = source.given.length === fields.length;
@@ -139,11 +137,13 @@ class Merge {
       if (isStable) movedIds.push(...idsOf(base, rest));
     };
     try {
-      const joined = await joinByKey(base, fields, source, this.#request, plan, {
-        maxKeyBytes,
-        signal,
-        onPairs: replace,
-      });
+      const joined = await withKeyMemory((bytes) =>
+        joinByKey(base, fields, source, this.#request, plan, {
+          maxKeyBytes: maxKeyBytes ?? bytes,
+          signal,
+          onPairs: replace,
+        }),
+      );
       await markRemoved(base, joined.removed, marks);
       const insertedRows = this.#request.insert ? markLacking(joined.matched, wanted, source.rowCount) : 0;
       written.push(...(await wantedRows(files, wanted)));

@@ -1,7 +1,7 @@
 /**
  * A server with default limits, for callers with a key and for anybody else. Runs the built package.
  *
- *   argument           key that is known
+ *   arguments          key that is known, rows of the table of vectors
  *   server → parent    { port }
  *   parent → server    anything
  *   server → parent    { peak }: most bytes of memory that the process had so far
@@ -11,15 +11,27 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Int32, makeData, makeVector, Table } from "apache-arrow";
+import {
+  Field,
+  FixedSizeList,
+  Float32,
+  Int32,
+  makeData,
+  makeVector,
+  Table,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler, toNodeListener } from "tiltyard/rest";
 
-const [key] = process.argv.slice(2);
+const [key, vectorRows] = process.argv.slice(2);
+const DIMENSION = 64;
 const ROWS = 2_000_000;
 
 const root = await mkdtemp(join(tmpdir(), "tiltyard-bounds-"));
-const namespace = new DirectoryNamespace({ root, durability: "none" });
+// As many threads as there are by default where there are processors for them.
+const namespace = new DirectoryNamespace({ root, durability: "none", workers: 8 });
 const ofMany = (value) => {
   const data = Int32Array.from({ length: ROWS }, (_, row) => value(row));
   return makeVector(makeData({ type: new Int32(), length: ROWS, data }));
@@ -29,6 +41,21 @@ await namespace.createTable(
   { id: ["large"] },
   new Table({ a: ofMany((row) => row * 2654435761), b: ofMany((row) => row % 100) }),
 );
+await namespace.createTable({ id: ["merged"] }, new Table({ a: makeVector(Int32Array.of(1, 2, 3)) }));
+if (Number(vectorRows) > 0) {
+  const length = Number(vectorRows);
+  const child = makeData({
+    type: new Float32(),
+    length: DIMENSION * length,
+    data: Float32Array.from({ length: DIMENSION * length }, (_, at) => Math.sin(at * at)),
+  });
+  const type = new FixedSizeList(DIMENSION, new Field("item", new Float32(), true));
+  const texts = Array.from({ length }, (_, row) => `word${row % 991} of ${row} and others${row % 7}`);
+  await namespace.createTable(
+    { id: ["vectors"] },
+    new Table({ x: makeVector(makeData({ type, length, child })), s: vectorFromArray(texts, new Utf8()) }),
+  );
+}
 await namespace.createTable({ id: ["t"] }, new Table({ v: makeVector(Int32Array.of(1, 2, 3)) }));
 
 const handler = createRestHandler(namespace, { auth: { apiKeys: [key], anonymous: true } });

@@ -75,6 +75,14 @@ function largeBatch() {
   return bytes.slice(0, 2 ** 21);
 }
 
+/** Rows of 16 MiB, each with a key of its own. */
+function manyKeys() {
+  const length = 2 ** 22;
+  const data = Int32Array.from({ length }, (_, row) => Math.imul(row, 2654435761));
+  const keys = makeVector(makeData({ type: new Int32(), length, data }));
+  return new RecordBatchStreamWriter().writeAll(new Table({ a: keys })).toUint8Array(true);
+}
+
 const aliases = Object.fromEntries(Array.from({ length: 1500 }, (_, index) => [`c${index}`, "b"]));
 
 /** Sends `start`, and then a byte now and then. */
@@ -92,9 +100,9 @@ function deaf(socket, bytes) {
 }
 
 /** Sends, reads nothing, and soon does so again on another connection. */
-function hitAndRun(socket, bytes) {
+function hitAndRun(socket, bytes, patienceMs = 200) {
   deaf(socket, bytes);
-  setTimeout(() => socket.destroy(), 200);
+  setTimeout(() => socket.destroy(), patienceMs);
 }
 
 /** Sends again when an answer has come. */
@@ -136,6 +144,44 @@ function kinds() {
     case "nulls": {
       const bytes = request("nulls/create?mode=overwrite", ROWS_TYPE, nulls());
       return (socket) => again(socket, bytes);
+    }
+    case "mergers": {
+      const query = "on=a&when_matched_update_all=true&when_not_matched_insert_all=true";
+      const bytes = request(`merged/merge_insert?${query}`, ROWS_TYPE, manyKeys());
+      return (socket) => again(socket, bytes);
+    }
+    case "sorters": {
+      const query = { filter: "b < 50", order_by: [{ column_name: "a" }] };
+      const bytes = request("large/query", JSON_TYPE, JSON.stringify(query));
+      return (socket) => hitAndRun(socket, bytes, 5000);
+    }
+    case "searchers": {
+      const vector = Array.from({ length: 64 }, (_, at) => at / 64);
+      const bytes = request("vectors/query", JSON_TYPE, JSON.stringify({ vector, k: 1000 }));
+      return (socket) => again(socket, bytes);
+    }
+    case "builders": {
+      // Every tenth changes the table, so that there is something to build again; all others search, sort and count.
+      const bodies = [
+        ["large/create_index", { column: "a", index_type: "BTREE", name: "a", replace: true }],
+        ["vectors/query", { vector: Array.from({ length: 64 }, (_, at) => at / 64), k: 100 }],
+        [
+          "vectors/create_index",
+          { column: "s", index_type: "FTS", name: "s", with_position: true, replace: true },
+        ],
+        ["large/query", { filter: "b < 50", order_by: [{ column_name: "a" }], k: 1000 }],
+        ["vectors/create_index", { column: "x", index_type: "IVF_HNSW_SQ", name: "x", replace: true }],
+        ["large/count_rows", { predicate: "a > 5 or b = 7" }],
+        ["vectors/create_index", { column: "s", index_type: "NGRAM", name: "n", replace: true }],
+        ["large/delete", { predicate: "b = 99 and a < -2000000000" }],
+        ["large/optimize", { materialize_deletions_threshold: 0, background: true }],
+        ["large/create_index", { column: "b", index_type: "BITMAP", name: "b", replace: true }],
+      ];
+      let turn = 0;
+      return (socket) => {
+        const [path, body] = bodies[turn++ % bodies.length];
+        again(socket, request(path, JSON_TYPE, JSON.stringify(body)));
+      };
     }
     case "large JSON": {
       const bytes = request("t/exists", JSON_TYPE, `{"more":[${"{},".repeat(1_000_000)}{}]}`);
