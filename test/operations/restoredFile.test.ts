@@ -2,7 +2,7 @@
 
 import { copyFile, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, Table, vectorFromArray } from "apache-arrow";
+import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { expect, it, vi } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
@@ -11,7 +11,7 @@ it("single rows are read from it in a moment, without a new version", async () =
   const root = await makeTempDir();
   await using ns = new DirectoryNamespace({ root, durability: "none" });
   const values = Int32Array.from({ length: 1000 }, (_, row) => (row * 7919) % 1009);
-  await ns.createTable({ id: ["t"] }, new Table({ v: vectorFromArray(values, new Int32()) }));
+  await ns.createTable({ id: ["t"] }, new Table({ v: makeVector(values) }));
   const data = join(root, "t.lance", "data");
   const [name] = await readdir(data);
   const [file, backup] = [join(data, name), join(root, "backup")];
