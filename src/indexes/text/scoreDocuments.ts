@@ -39,8 +39,11 @@ export interface DocumentQuery {
   readonly lengths: Uint32Array;
 }
 
-/** Documents of a window. */
-const WINDOW = 2048;
+/** Documents of a window, at the least and at the most. */
+const SMALL_WINDOW = 2048;
+const LARGE_WINDOW = 8192;
+/** Documents of a window that have the most frequent token, about: what is known of blocks is to tell of few of them. */
+const WINDOW_POSTINGS = 512;
 /** Documents that are scored between two looks at the clock. */
 const SCORED_DOCUMENTS = 4096;
 /** Windows that are passed over between two looks at the clock. */
@@ -60,21 +63,34 @@ export async function scoreDocuments(
   const isOneEach = terms.length === neededWords && terms.every(({ word }, place) => word === place);
   const isOne = terms.length === 1 && neededWords === 0;
   if (isOne || (neededWords > 0 && isOneEach)) return scoreCommon(query, sink, signal);
-  const window = new Window(query);
+  const size = windowSize(query);
+  const window = new Window(query, size);
   const count = query.lengths.length;
   let done = 0;
-  for (let start = 0; start < count; start += WINDOW) {
-    const isScored = window.enter(start, Math.min(start + WINDOW, count), sink.threshold);
+  for (let start = 0; start < count; start += size) {
+    const isScored = window.enter(start, Math.min(start + size, count), sink.threshold);
     if (isScored) {
       if (query.neededWords > 0) window.scoreAll();
       else window.scoreAny(sink.threshold);
       done += window.handOn(sink);
     }
-    if (done < SCORED_DOCUMENTS && start % (WINDOW * PASSED_WINDOWS) !== 0) continue;
+    if (done < SCORED_DOCUMENTS && start % (size * PASSED_WINDOWS) !== 0) continue;
     done = 0;
     signal?.throwIfAborted();
     await breathe();
   }
+}
+
+/** Documents of a window: many where tokens are rare. */
+function windowSize({ terms, lengths }: DocumentQuery): number {
+  let most = 0;
+  for (const { list } of terms) most = Math.max(most, list.count);
+  const documents = (WINDOW_POSTINGS * lengths.length) / Math.max(1, most);
+  return documents >= LARGE_WINDOW
+    ? LARGE_WINDOW
+    : documents >= 2 * SMALL_WINDOW
+      ? 2 * SMALL_WINDOW
+      : SMALL_WINDOW;
 }
 
 /** Calls the sink with the documents that have every token. */
@@ -174,17 +190,22 @@ class Window implements WindowScores {
   /** The same, in the order of their bounds in the window before. */
   readonly #byBound: Cursor[];
   readonly #neededWords: number;
-  readonly scores = new Float64Array(WINDOW);
+  readonly scores: Float64Array;
   /** Where all words are needed: how many of the first ones were found. */
-  readonly hits = new Uint32Array(WINDOW);
-  readonly touched = new Uint16Array(WINDOW);
+  readonly hits: Uint32Array;
+  readonly touched: Uint16Array;
   touchedCount = 0;
-  readonly #promising = new Uint16Array(WINDOW);
+  readonly #promising: Uint16Array;
   #promisingCount = 0;
   start = 0;
   end = 0;
 
-  constructor(query: DocumentQuery) {
+  /** @param size documents, at most */
+  constructor(query: DocumentQuery, size: number) {
+    this.scores = new Float64Array(size);
+    this.hits = new Uint32Array(query.neededWords > 0 ? size : 0);
+    this.touched = new Uint16Array(size);
+    this.#promising = new Uint16Array(size);
     this.#cursors = query.terms.map((term) => new Cursor(term, query));
     this.#byBound = [...this.#cursors];
     this.#neededWords = query.neededWords;
@@ -402,12 +423,13 @@ class Cursor {
       const view = this.view(block);
       const { documents, frequencies } = view;
       const shares = this.shares(block, low);
-      const behind = view.end;
-      for (let index = firstFrom(documents, view, start); index < behind; index++) {
+      const from = firstFrom(documents, view, start);
+      const isWhole = documents[view.end - 1] < end;
+      const behind = isWhole ? view.end : documentAt(documents, from, view.end, end);
+      for (let index = from; index < behind; index++) {
         const isLow = shares !== null && shares[index] <= low;
         if (isLow && isFirst) continue;
         const document = documents[index];
-        if (document >= end) break;
         const at = document - start;
         const before = scores[at];
         if (isLow && before === 0) continue;
