@@ -341,11 +341,12 @@ class GraphGrowth {
       links.add(list, to, distance);
       return;
     }
-    if (links.apart(list) > 0) {
-      this.#putAmong(links, list, to, distance);
-      return;
-    }
-    const beam = this.#beam;
+    if (!this.#putAmong(links, list, to, distance)) this.#chooseAnew(links, list, to, distance);
+  }
+
+  /** Chooses the neighbours of a full list, and of one more, anew. */
+  #chooseAnew(links: Links, list: number, to: number, distance: number): void {
+    const [beam, count] = [this.#beam, links.count(list)];
     beam.clear();
     for (let place = 0; place < count; place++) {
       beam.add(links.distance(list, place), links.row(list, place));
@@ -360,53 +361,48 @@ class GraphGrowth {
   }
 
   /**
-   * Puts a row into a full list of which it is known what lies apart: only from these has it to be measured. What it lies
-   * before, and is nearer to it than to the list's own row, does not lie apart any more; what did not for the sake of such a
-   * one is not looked at again.
+   * Puts a row into a full list of which it is known what lies apart: only from these has it to be measured. What would be
+   * chosen anew is the same.
+   * @returns false, and nothing done, where that is not known, or where one that lay apart would not any more
    */
-  #putAmong(links: Links, list: number, to: number, distance: number): void {
-    const [{ room }, apart, beam, measured] = [links, links.apart(list), this.#beam, this.#measured];
-    const rows = links.lists.subarray(links.start(list), links.start(list) + apart);
-    this.#asked.set(rows);
+  #putAmong(links: Links, list: number, to: number, distance: number): boolean {
+    const [{ room }, apart, measured] = [links, links.apart(list), this.#measured];
+    if (apart === 0) return false;
+    const start = links.start(list);
+    this.#asked.set(links.lists.subarray(start, start + apart));
     this.#space.measure(to, this.#asked, apart, measured);
     let before = 0;
     for (; before < apart && links.distance(list, before) <= distance; before++) {
-      if (measured[before] < distance) {
-        this.#fillUp(links, list, apart, to, distance);
-        return;
-      }
+      if (measured[before] >= distance) continue;
+      this.#putBetween(links, list, apart, to, distance);
+      return true;
     }
-    if (before === room) return;
-    beam.clear();
-    for (let place = apart; place < room; place++) {
-      beam.add(links.distance(list, place), links.row(list, place));
-    }
-    const [chosen, chosenDistances] = [this.#chosen, this.#chosenDistances];
-    let count = 0;
     for (let place = before; place < apart; place++) {
-      const [own, row] = [links.distance(list, place), links.row(list, place)];
-      if (measured[place] < own) {
-        beam.add(own, row);
-        continue;
-      }
-      chosen[count] = row;
-      chosenDistances[count++] = own;
+      if (measured[place] < links.distance(list, place)) return false;
     }
-    let end = before;
-    links.put(list, end++, to, distance);
-    for (let at = 0; at < count && end < room; at++) links.put(list, end++, chosen[at], chosenDistances[at]);
-    links.setApart(list, end);
-    for (let place = 0; end < room; place++) links.put(list, end++, beam.rows[place], beam.distances[place]);
+    if (before === room) return true;
+    // The farthest goes of those that do not lie apart, or where all do, of these.
+    this.#moveUp(links, list, before, room - 1);
+    links.put(list, before, to, distance);
+    links.setApart(list, Math.min(room, apart + 1));
+    return true;
   }
 
   /** Puts a row among those of a full list that do not lie apart, of which the farthest goes. */
-  #fillUp(links: Links, list: number, apart: number, to: number, distance: number): void {
-    let place = links.room - 1;
-    if (place < apart || links.distance(list, place) <= distance) return;
-    for (; place > apart && links.distance(list, place - 1) > distance; place--) {
+  #putBetween(links: Links, list: number, apart: number, to: number, distance: number): void {
+    const last = links.room - 1;
+    if (last < apart || links.distance(list, last) <= distance) return;
+    let place = last;
+    while (place > apart && links.distance(list, place - 1) > distance) place--;
+    this.#moveUp(links, list, place, last);
+    links.put(list, place, to, distance);
+  }
+
+  /** Makes room in a list for one more, in place of its last. */
+  #moveUp(links: Links, list: number, from: number, last: number): void {
+    for (let place = last; place > from; place--) {
       links.put(list, place, links.row(list, place - 1), links.distance(list, place - 1));
     }
-    links.put(list, place, to, distance);
   }
 
   /**
