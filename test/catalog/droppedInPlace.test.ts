@@ -26,14 +26,14 @@ const DROP_PAUSES: [name: string, pause: Pause][] = [
   ["before the record", at("before", "create", /dropped-/)],
   ["before the table is hidden", at("before", "link", /deregistered$/)],
   ["right after", at("after", "link", /deregistered$/)],
-  ["before the first version goes", at("before", "rename", /_versions.\S*manifest \S*_tiltyard/)],
-  ["before the hint goes", at("before", "rename", /_versions.latest_version_hint.json \S*_tiltyard/)],
-  ["before the tag goes", at("before", "rename", /_refs.tags.\S* \S*_tiltyard/)],
+  ["before the first version goes", at("before", "rename", /_versions.\S*manifest \S*tiltyard.lock/)],
+  ["before the hint goes", at("before", "rename", /_versions.latest_version_hint.json \S*tiltyard.lock/)],
+  ["before the tag goes", at("before", "rename", /_refs.tags.\S* \S*tiltyard.lock/)],
   ["before a data file goes", at("before", "remove", /r\.lance.data.[^ ]*lance$/)],
   ["before a directory is listed", at("before", "list", /r\.lance.data$/)],
   ["before a directory goes", at("before", "removeEmptyDirectory", /r\.lance._versions$/)],
-  ["before the marker goes", at("before", "rename", /deregistered \S*_tiltyard/)],
-  ["right after that", at("after", "rename", /deregistered \S*_tiltyard/)],
+  ["before the marker goes", at("before", "rename", /deregistered \S*tiltyard.lock/)],
+  ["right after that", at("after", "rename", /deregistered \S*tiltyard.lock/)],
   ["before the table's directory goes", at("before", "removeEmptyDirectory", /r\.lance$/)],
 ];
 
@@ -62,8 +62,8 @@ describe.concurrent.each(DROP_PAUSES)("a process that drops a table stands still
 });
 
 const BRANCH_PAUSES: [name: string, pause: Pause][] = [
-  ["before the first version goes", at("before", "rename", /tree.b\S*manifest \S*_tiltyard/)],
-  ["before the hint goes", at("before", "rename", /tree.b\S*hint.json \S*_tiltyard/)],
+  ["before the first version goes", at("before", "rename", /tree.b\S*manifest \S*tiltyard.lock/)],
+  ["before the hint goes", at("before", "rename", /tree.b\S*hint.json \S*tiltyard.lock/)],
   ["before a data file goes", at("before", "remove", /tree.b.data.[^ ]*lance$/)],
   ["before a directory goes", at("before", "removeEmptyDirectory", /tree.b._versions$/)],
 ];

@@ -173,7 +173,7 @@ describe.concurrent("a process that stands still", () => {
     await runPaused({ root }, ["batchCommitTables", { operations }], dying, async () => {
       await rename(join(root, "b.lance"), join(root, "moved"));
       await reference.createTable(root, "b", tableToIPC(rowsOf(7, 8), "stream"));
-      const pause = at("before", "rename", /a\.lance.*\.manifest .*\.tmp-/);
+      const pause = at("before", "rename", /a\.lance.*\.manifest .*\.tiltyard\.lock/);
       const undoing = await runPaused({ root }, ["describeTable", { id: ["a"] }], pause, async () => {
         expect(await ns.insertIntoTable({ id: ["a"] }, rowsOf(9))).toMatchObject({ version: 2 });
       });

@@ -8,6 +8,7 @@
  */
 import fs from "node:fs";
 import path from "node:path";
+import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 
 interface FileNode {
   readonly kind: "file";
@@ -61,11 +62,12 @@ export class DurableImage {
   }
 
   renamed(fromPath: string, toPath: string): void {
-    this.linked(fromPath, toPath);
+    if (!isInLock(toPath)) this.linked(fromPath, toPath);
     this.removed(fromPath);
   }
 
   removed(anyPath: string): void {
+    if (isInLock(anyPath)) return;
     const [parent, name] = this.#place(anyPath);
     parent.current.delete(name);
   }
@@ -174,6 +176,9 @@ export class DurableImage {
     return [parent, path.basename(anyPath)];
   }
 }
+
+/** Locks are made past the disk that tells of changes, and are not of the tree: what is moved into one is gone. */
+const isInLock = (anyPath: string): boolean => anyPath.includes(`${path.sep}${LOCK_NAME}${path.sep}`);
 
 function newDirectory(): DirectoryNode {
   return { kind: "directory", current: new Map(), durable: new Map() };
