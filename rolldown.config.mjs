@@ -51,6 +51,9 @@ async function groups() {
   ];
 }
 
+/** The script of the threads is nobody's to read. Names of classes tell errors apart. */
+const SMALL = { compress: { keepNames: { class: true, function: true } }, mangle: { keepNames: true }, codegen: true };
+
 const output = (format, extension, parts, isMapped) => ({
   format,
   dir: join(DIST, format),
@@ -58,6 +61,7 @@ const output = (format, extension, parts, isMapped) => ({
   chunkFileNames: `[name].${extension}`,
   // A map is as large as its module. Those of CommonJS would say the same, and so would that of the script of the threads.
   sourcemap: isMapped && format === "esm",
+  minify: isMapped ? false : SMALL,
   comments: { legal: true, annotation: true, jsdoc: false },
   codeSplitting: { groups: parts },
 });
@@ -193,15 +197,19 @@ const mapsToSources = {
   },
 };
 
+/** @param isMapped whether people read it: with maps, and in both forms */
 const bundle = (names, plugins, parts, isMapped) => ({
   input: Object.fromEntries(names.map((name) => [name, join(DIST, `${name}.js`)])),
   platform: "node",
   external: (id) => id.startsWith("node:") || outside.some((name) => id === name || id.startsWith(`${name}/`)),
   plugins: [staticImports, embeddedStemmers, mapsToSources, asciiOnly, ...plugins],
-  output: [output("esm", "js", parts, isMapped), output("cjs", "cjs", parts, isMapped)],
+  output: [output("esm", "js", parts, isMapped), ...(isMapped ? [output("cjs", "cjs", parts, isMapped)] : [])],
 });
 
-/** The script of the threads is a bundle by itself: it needs little of the others, and starts sooner. */
+/**
+ * The script of the threads is a bundle by itself: it needs little of the others, and starts sooner. It is one for both forms
+ * of the package, since a thread may load an ES module wherever it was started from.
+ */
 export default defineConfig([
   bundle(ENTRIES, [licences, types], await groups(), true),
   bundle(["tiltyardWorker"], [], [], false),

@@ -57,8 +57,8 @@ export const loadStemmer: ((language: string) => Promise<((word: string) => stri
 const SCRIPT = "tiltyardWorker";
 
 /**
- * The script of the package's threads, beside the module that this one is part of: the bundles have it under one name,
- * and so have the modules that they are made of. Null where this module is run as TypeScript, from which no thread can
+ * The script of the package's threads, beside the module that this one is part of, or that module's twin: the bundles have
+ * it under one name, and so have the modules that they are made of. Null where this module is run as TypeScript, from which no thread can
  * be started, or is part of somebody else's bundle in a form that has no URL.
  */
 function threadScript(): URL | null {
@@ -67,7 +67,8 @@ function threadScript(): URL | null {
   // Not by `new URL(path, own)`: bundlers take such a path for a file that they have to find.
   const directory = own.slice(0, own.lastIndexOf("/"));
   if (own.endsWith("/platform/native.js")) return new URL(`${directory}/../${SCRIPT}.js`);
-  return new URL(`${directory}/${SCRIPT}.${own.endsWith(".cjs") ? "cjs" : "js"}`);
+  // Both forms of the package have one script.
+  return new URL(own.endsWith(".cjs") ? `${directory}/../esm/${SCRIPT}.js` : `${directory}/${SCRIPT}.js`);
 }
 
 /** Processors that this process may use. */
