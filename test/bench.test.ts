@@ -1,4 +1,4 @@
-/** Every benchmark case runs, on both sides, with small parameters. Says nothing about speed. */
+/** Benchmark cases run, on both sides, with small parameters. Says nothing about speed. */
 
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -14,12 +14,18 @@ import { areasOf, computeFigures, formatMarkdown, renderChart } from "../bench/r
 
 const RUNNER = fileURLToPath(new URL("../build/bench/run.js", import.meta.url));
 
-it("runs every case small", async () => {
+/** Cases of whole processes are much alike, and take most of the time: one of each step is run. */
+const FRESH = ["import + first", "import + append", "import + count of", "import + point", "import + merge"];
+const SELECTED = [...AREAS.filter((area) => area !== "process").map((area) => `${area} `), ...FRESH].flatMap(
+  (text) => ["--only", text],
+);
+
+it("runs every case small, of whole processes some", async () => {
   if (!existsSync(RUNNER)) throw new Error("the benchmarks are not built: run npm run build:tools");
   const directory = await mkdtemp(join(tmpdir(), "tiltyard-bench-test-"));
   try {
     const file = join(directory, "report.json");
-    await promisify(execFile)(process.execPath, [RUNNER, "--small", "--json", file], {
+    await promisify(execFile)(process.execPath, [RUNNER, "--small", "--json", file, ...SELECTED], {
       env: { ...process.env, TILTYARD_BENCH_DIR: directory },
     });
     const report = JSON.parse(await readFile(file, "utf8")) as Report;

@@ -18,7 +18,7 @@ import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = strideOf("CRASH_STRIDE", 149);
+const STRIDE = strideOf("CRASH_STRIDE", 211);
 
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 

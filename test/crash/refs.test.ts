@@ -13,7 +13,7 @@ import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { strideOf } from "../support/effort.js";
+import { someOf, strideOf } from "../support/effort.js";
 import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -85,7 +85,7 @@ const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }
   { title: "the power goes after a call", mode: "after", dead: true, powerCut: true },
 ];
 
-describe.each(scenarios)("%s", (_name, ...steps) => {
+describe.each(someOf(scenarios))("%s", (_name, ...steps) => {
   it("is before or after, wherever it ends", async () => {
     const base = await makeTempDir();
     const template = join(base, "template");

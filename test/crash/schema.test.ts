@@ -17,7 +17,7 @@ import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = strideOf("CRASH_STRIDE", 61);
+const STRIDE = strideOf("CRASH_STRIDE", 83);
 const id = ["t"];
 const BRANCH = "dev";
 

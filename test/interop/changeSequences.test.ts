@@ -471,7 +471,7 @@ describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
         fc.constantFrom("2.0", "2.1", "2.2", "2.2"),
         (steps, version) => runSequence(steps, stableRowIds, version),
       ),
-      { numRuns: runsOf("SEQUENCE_RUNS", 40), ...SEED },
+      { numRuns: runsOf("SEQUENCE_RUNS", 28), ...SEED },
     );
   });
 });
