@@ -17,7 +17,7 @@ import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = strideOf("CRASH_STRIDE", 9);
+const STRIDE = strideOf("CRASH_STRIDE", 6);
 /** Between the two commits of a compaction are few calls. */
 const COMPACTION_STRIDE = Math.ceil(STRIDE / 3);
 const id = ["t"];
