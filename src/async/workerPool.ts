@@ -100,7 +100,7 @@ export class WorkerPool {
    */
   isWorth(byteCount: number): boolean {
     if (this.size === 0) return false;
-    if (this.#members.size > 0) return true;
+    if (this.threadCount > 0) return true;
     this.#inLineBytes += byteCount;
     return this.#inLineBytes >= IN_LINE_BYTES_BEFORE_START;
   }

@@ -17,17 +17,17 @@ const MAX_DEPTH = 32;
 type Members = Readonly<Record<string, unknown>>;
 
 const MATCH_OPTIONS = ["operator", "fuzziness", "prefixLength", "maxExpansions"];
-/** The members of each kind of query; what has another one is refused, rather than taken for its defaults. */
-const MEMBERS = {
+/** The members of each kind of structured query; what has another one is refused, rather than taken for its defaults. */
+const STRUCTURED = {
   match: ["terms", "column", "boost", ...MATCH_OPTIONS],
   phrase: ["terms", "column", "slop"],
   boost: ["positive", "negative", "negativeBoost"],
   // The second form is that of the reference's clients.
   multiMatch: ["matchQueries", "query", "columns", "boost", "boosts", ...MATCH_OPTIONS],
   boolean: ["must", "should", "mustNot"],
-  stringQuery: ["query", "columns"],
-  structuredQuery: ["query"],
 } as const;
+/** Those of what a search is given as, too. */
+const MEMBERS = { ...STRUCTURED, stringQuery: ["query", "columns"], structuredQuery: ["query"] } as const;
 type Kind = keyof typeof MEMBERS;
 
 /** @throws InvalidInputError, TableColumnNotFoundError */
@@ -76,8 +76,7 @@ function checkMembers(kind: Kind, members: Members): void {
   }
 }
 
-const KINDS = ["match", "phrase", "boost", "multiMatch", "boolean"] as const;
-const isKind = (name: string): name is (typeof KINDS)[number] => KINDS.includes(name as never);
+const isKind = (name: string): name is keyof typeof STRUCTURED => Object.hasOwn(STRUCTURED, name);
 
 class Reader {
   readonly #version: OpenVersion<ReaderEnvironment>;

@@ -14,6 +14,7 @@ import type { DataFile, DataFragment } from "../../format/table.js";
 import { DROPPED_FIELD } from "../../format/table.js";
 import { type ColumnPlan, checkVersion } from "../../rows/columnPlan.js";
 import { encodeFileSchema, type TableField } from "../../schema/schema.js";
+import { physicalRowCount } from "../../table/fragments/statistics.js";
 import type { VersionsAt } from "../../table/versions/versions.js";
 import { type WrittenRows, writeRows } from "../dataFiles.js";
 import { planAppend } from "../tableColumns.js";
@@ -55,7 +56,7 @@ export class ColumnFiles {
   /** Announces the fragments that are about to get columns, of a plan that is made now. */
   begin(fragments: readonly DataFragment[]): void {
     this.#doneRows = 0;
-    this.#totalRows = fragments.reduce((sum, { physicalRows }) => sum + physicalRows, 0);
+    this.#totalRows = physicalRowCount(fragments);
     this.#onRows?.(0, this.#totalRows);
   }
 

@@ -21,6 +21,7 @@ import { checkVersion } from "../../rows/columnPlan.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { outdatedFields } from "../../schema/computedFields.js";
 import { encodeFileSchema, type TableField } from "../../schema/schema.js";
+import { physicalRowCount } from "../../table/fragments/statistics.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { absentColumns } from "../absentColumns.js";
 import { planCopy } from "../copyPlan.js";
@@ -65,7 +66,7 @@ export async function wantedRows(files: MergeFiles, wanted: Uint8Array): Promise
 /** Files of the source, which the source removes. */
 const asTheyAre = (source: SourceRows, fragments: DataFragment[]): WrittenRows => ({
   fragments,
-  rowCount: fragments.reduce((sum, { physicalRows }) => sum + physicalRows, 0),
+  rowCount: physicalRowCount(fragments),
   areInPlace: () => source.written.areInPlace(),
   discard: async () => undefined,
 });
