@@ -77,7 +77,9 @@ interface CurrentPage {
 export class BatchAssembler {
   readonly span: RowSpan;
   readonly #plan: LeafPlan;
-  readonly #bounds: BatchBounds;
+  readonly #batchRows: number;
+  readonly #batchBytes: number | undefined;
+  readonly #keepsDictionaries: BatchBounds["keepsDictionaries"];
   readonly #returned: readonly number[];
   readonly #queues: WaitingPage[][];
   /** Threads that decode pages ahead of their turn; absent where they are decoded in line. */
@@ -104,7 +106,9 @@ export class BatchAssembler {
     this.#pool = memory === null && bounds.keepsDictionaries === undefined ? pool : undefined;
     this.span = span;
     this.#plan = plan;
-    this.#bounds = bounds;
+    this.#batchRows = Math.min(bounds.batchRows, MAX_BATCH_ROWS);
+    this.#batchBytes = bounds.batchBytes;
+    this.#keepsDictionaries = bounds.keepsDictionaries;
     this.#queues = span.stored.map(() => []);
     this.#current = span.stored.map(() => null);
     this.#path = span.stored.find((stored) => stored !== null)?.file.path ?? "";
@@ -215,7 +219,7 @@ export class BatchAssembler {
 
   /** Makes a page current of which some rows are decoded at a time; false for one that is decoded whole. */
   #open({ leaf, page, rows }: LeafPage): boolean {
-    if (this.#memory === null || this.#bounds.batchBytes !== undefined) return false;
+    if (this.#memory === null || this.#batchBytes !== undefined) return false;
     const { layout } = this.#plan.leaves[leaf];
     const windows = PageWindows.of(layout, rows, this.#memory[leaf], this.#keepsDictionary(leaf));
     if (windows === null) return false;
@@ -227,7 +231,7 @@ export class BatchAssembler {
   /** @param isLazy whether values may wait until they are looked at, where the bytes that they are made of last as long */
   #decode({ leaf, rows: { rowCount, layout, buffers, origin } }: LeafPage, isLazy: boolean): Column {
     const own = this.#plan.leaves[leaf];
-    const reused = isLazy && this.#bounds.batchBytes === undefined ? this.#memory?.[leaf] : undefined;
+    const reused = isLazy && this.#batchBytes === undefined ? this.#memory?.[leaf] : undefined;
     reused?.begin();
     return decodePage(own.layout, layout, rowCount, buffers, origin, {
       keepsDictionary: this.#keepsDictionary(leaf),
@@ -238,13 +242,13 @@ export class BatchAssembler {
 
   #makeCurrent({ leaf, page, rows: { rows, rowCount } }: LeafPage, column: Column): Column {
     const rowStart = page.rowStart + rows.starts[0];
-    const rowBytes = this.#bounds.batchBytes === undefined ? 0 : columnBytes(column) / rowCount;
+    const rowBytes = this.#batchBytes === undefined ? 0 : columnBytes(column) / rowCount;
     this.#current[leaf] = { rowStart, rowEnd: rowStart + rowCount, values: column, rowBytes };
     return column;
   }
 
   #keepsDictionary(leaf: number): boolean {
-    const { keepsDictionaries } = this.#bounds;
+    const keepsDictionaries = this.#keepsDictionaries;
     const { layout, storage } = this.#plan.leaves[leaf];
     if (keepsDictionaries === undefined || storage !== "values") return false;
     if (!isNested(layout)) return true;
@@ -252,8 +256,8 @@ export class BatchAssembler {
   }
 
   #batchEnd(): number {
-    const { batchRows, batchBytes } = this.#bounds;
-    let end = Math.min(this.span.end, this.#row + Math.min(batchRows, MAX_BATCH_ROWS));
+    const batchBytes = this.#batchBytes;
+    let end = Math.min(this.span.end, this.#row + this.#batchRows);
     for (const current of this.#current) if (current !== null) end = Math.min(end, current.rowEnd);
     if (batchBytes === undefined) return end;
     let rowBytes = 0;

@@ -44,44 +44,38 @@ export async function openColumns(
   files: readonly FieldPlaces[],
   leaves: readonly ReadLeaf[],
 ): Promise<OpenColumns> {
-  const { wanted, byLeaf } = placesOf(files, leaves);
-  const open: (DataFileMetadata | undefined)[] = [];
-  const openOne = async (index: number): Promise<void> => {
-    open[index] = await files[index].open();
-  };
-  if (wanted.length === 1) await openOne(wanted[0]);
-  else await Promise.all(wanted.map(openOne));
+  const wanted = placesOf(files, leaves);
+  const open =
+    wanted.length === 1
+      ? [await files[wanted[0].fileIndex].open()]
+      : await Promise.all(wanted.map(({ fileIndex }) => files[fileIndex].open()));
   const opened: (StoredColumn | null)[] = leaves.map(() => null);
-  for (const index of wanted) {
+  for (const [index, { leaves: own, places }] of wanted.entries()) {
     const file = open[index];
-    if (file === undefined) continue;
-    const own = byLeaf.flatMap((place, leaf) => (place?.fileIndex === index ? [{ place, leaf }] : []));
-    for (const { place, leaf } of own) {
-      if (file.columns[place.columnIndex] !== undefined) continue;
-      const reason = `has no column ${place.columnIndex} for ${leaves[leaf].path}`;
+    for (const [position, { columnIndex }] of places.entries()) {
+      if (file.columns[columnIndex] !== undefined) continue;
+      const reason = `has no column ${columnIndex} for ${leaves[own[position]].path}`;
       throw new CorruptFileError(file.path, 0, reason);
     }
-    const columns = columnsOf(
-      file,
-      own.map(({ place }) => place),
-    );
-    for (const [position, { leaf }] of own.entries()) opened[leaf] = columns[position];
+    const columns = columnsOf(file, places);
+    for (const [position, leaf] of own.entries()) opened[leaf] = columns[position];
   }
   return opened;
 }
 
-/** Where a leaf is stored: in which of the files, and as which of its columns. */
+/** As which of the columns of its file a leaf is stored. */
 interface LeafPlace extends LeafColumns {
-  readonly fileIndex: number;
   /** Values that its pages count per row. */
   readonly valuesPerRow: number;
 }
 
-interface LeafPlaces {
-  /** Indexes of the files that have some of the leaves. */
-  readonly wanted: readonly number[];
-  /** Null for a leaf that no file has. */
-  readonly byLeaf: readonly (LeafPlace | null)[];
+/** The leaves that one of the files has. */
+interface FileLeaves {
+  readonly fileIndex: number;
+  /** Indexes of the leaves. */
+  readonly leaves: number[];
+  /** Where each of them is. */
+  readonly places: LeafPlace[];
 }
 
 /** What was found last for some leaves: most fragments of a table have files with the same fields. */
@@ -89,11 +83,12 @@ const lastPlaces = new WeakMap<
   readonly ReadLeaf[],
   {
     readonly files: readonly Pick<FieldPlaces, "fieldIds" | "columnIndexes">[];
-    readonly places: LeafPlaces;
+    readonly places: readonly FileLeaves[];
   }
 >();
 
-function placesOf(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]): LeafPlaces {
+/** The files that have some of the leaves. */
+function placesOf(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]): readonly FileLeaves[] {
   const last = lastPlaces.get(leaves);
   const isSame =
     last?.files.length === files.length &&
@@ -116,15 +111,15 @@ function isEqual(one: readonly number[], other: readonly number[]): boolean {
   return true;
 }
 
-function findPlaces(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]): LeafPlaces {
+function findPlaces(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]): FileLeaves[] {
   const places = new Map<number, { fileIndex: number; columnIndex: number }>();
   for (const [fileIndex, file] of files.entries()) {
     for (const [index, fieldId] of file.fieldIds.entries()) {
       places.set(fieldId, { fileIndex, columnIndex: file.columnIndexes[index] ?? -1 });
     }
   }
-  const wanted = new Set<number>();
-  const byLeaf = leaves.map((leaf): LeafPlace | null => {
+  const wanted = new Map<number, FileLeaves>();
+  for (const [index, leaf] of leaves.entries()) {
     if (leaf.specialStorage !== null) {
       throw new UnsupportedError(
         `column ${leaf.path}: ${leaf.specialStorage} are not supported by this release`,
@@ -137,16 +132,19 @@ function findPlaces(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]):
           `column ${leaf.path}: fixed-size lists of structs in files of version 2.0 are not supported`,
         );
       }
-      return null;
+      continue;
     }
-    wanted.add(place.fileIndex);
+    const { fileIndex, columnIndex } = place;
     const listColumnIndexes = leaf.listFieldIds.map((id) => {
       const list = places.get(id);
-      return list?.fileIndex === place.fileIndex ? list.columnIndex : -1;
+      return list?.fileIndex === fileIndex ? list.columnIndex : -1;
     });
-    return { ...place, listColumnIndexes, valuesPerRow: leaf.valuesPerRow };
-  });
-  return { wanted: [...wanted], byLeaf };
+    const own = wanted.get(fileIndex) ?? { fileIndex, leaves: [], places: [] };
+    own.leaves.push(index);
+    own.places.push({ columnIndex, listColumnIndexes, valuesPerRow: leaf.valuesPerRow });
+    wanted.set(fileIndex, own);
+  }
+  return [...wanted.values()];
 }
 
 /**

@@ -27,15 +27,25 @@ export const KEPT: ReadAhead = { groupBytes: 64 * 1024 * 1024, windowBytes: 256 
 const TRANSIENT: ReadAhead = { groupBytes: 2 * 1024 * 1024, windowBytes: 12 * 1024 * 1024 };
 
 /** Read-ahead for batches that are looked at only until the next one is asked for. */
-export const transient = (readAhead: ReadAhead): ReadAhead => ({
-  get groupBytes() {
-    return Math.min(TRANSIENT.groupBytes, readAhead.groupBytes);
-  },
-  get windowBytes() {
-    return Math.min(TRANSIENT.windowBytes, readAhead.windowBytes);
-  },
-  hold: (byteLength) => readAhead.hold?.(byteLength),
-});
+export class TransientReadAhead implements ReadAhead {
+  readonly #whole: ReadAhead;
+
+  constructor(whole: ReadAhead) {
+    this.#whole = whole;
+  }
+
+  get groupBytes(): number {
+    return Math.min(TRANSIENT.groupBytes, this.#whole.groupBytes);
+  }
+
+  get windowBytes(): number {
+    return Math.min(TRANSIENT.windowBytes, this.#whole.windowBytes);
+  }
+
+  hold(byteLength: number): void {
+    this.#whole.hold?.(byteLength);
+  }
+}
 
 /** Bytes read ahead by all sharing scans together. */
 const SHARED_BYTES = 192 * 1024 * 1024;
@@ -70,23 +80,38 @@ export class SharedReadAhead {
   /** The read-ahead of one scan. */
   open(): ReadAhead {
     const held: Held = { byteLength: 0 };
-    const windowBytes = () => {
-      const allowed = Math.max(MIN_WINDOW_BYTES, (SHARED_BYTES - this.#heldBytes) * FREE_PART);
-      return Math.min(STREAMED.windowBytes, allowed);
-    };
-    const share: ReadAhead = {
-      get windowBytes() {
-        return windowBytes();
-      },
-      get groupBytes() {
-        return Math.min(STREAMED.groupBytes, windowBytes() / 3);
-      },
-      hold: (byteLength) => {
-        this.#heldBytes += byteLength - held.byteLength;
-        held.byteLength = byteLength;
-      },
-    };
+    const share = new SharedPart(this, held);
     this.#abandoned.register(share, held);
     return share;
+  }
+
+  /** Notes what a scan holds now. */
+  note(held: Held, byteLength: number): void {
+    this.#heldBytes += byteLength - held.byteLength;
+    held.byteLength = byteLength;
+  }
+}
+
+/** What one scan may read ahead. */
+class SharedPart implements ReadAhead {
+  readonly #all: SharedReadAhead;
+  readonly #held: Held;
+
+  constructor(all: SharedReadAhead, held: Held) {
+    this.#all = all;
+    this.#held = held;
+  }
+
+  get windowBytes(): number {
+    const allowed = Math.max(MIN_WINDOW_BYTES, (SHARED_BYTES - this.#all.heldBytes) * FREE_PART);
+    return Math.min(STREAMED.windowBytes, allowed);
+  }
+
+  get groupBytes(): number {
+    return Math.min(STREAMED.groupBytes, this.windowBytes / 3);
+  }
+
+  hold(byteLength: number): void {
+    this.#all.note(this.#held, byteLength);
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import type { Column } from "../arrow/columns/column.js";
-import { mapAhead } from "../async/parallel.js";
+import { type AheadLimit, mapAhead } from "../async/parallel.js";
 import type { DataFileMetadata, DataPage } from "../file/container/reader.js";
 import {
   type Allocate,
@@ -22,7 +22,7 @@ import { BatchAssembler, type BatchBounds, PAGES } from "./batchAssembler.js";
 import { readBlobBatches } from "./blobValues.js";
 import type { LeafPlan } from "./leafPlan.js";
 import type { RowSpan } from "./openColumns.js";
-import { type ReadAhead, transient } from "./readAhead.js";
+import { type ReadAhead, TransientReadAhead } from "./readAhead.js";
 import { type RowPositions, slicePositions } from "./rowPositions.js";
 
 /**
@@ -73,19 +73,16 @@ export async function* readColumns<Span extends RowSpan>(
   options: ReadOptions,
 ): AsyncGenerator<RowBatch<Span>, void, undefined> {
   const { memory, signal } = options;
-  const readAhead = options.isTransient === true ? transient(options.readAhead) : options.readAhead;
+  const readAhead =
+    options.isTransient === true ? new TransientReadAhead(options.readAhead) : options.readAhead;
   const reused =
     options.isTransient === true ? plan.leaves.map(() => new ReusedMemory(source.scratch)) : null;
   const lends = reused !== null;
-  const groups = mapAhead(pageGroups(spans, readAhead), (group) => fetchGroup(source, group, lends), {
-    weigh: (group) => Math.max(group.byteLength, readAhead.windowBytes / MAX_GROUPS_AHEAD),
-    get maxWeight() {
-      return readAhead.windowBytes;
-    },
-    hold: (weight) => readAhead.hold?.(weight),
-    ...(memory && { memory: { share: memory, bytesOf: (group) => group.byteLength } }),
-    signal,
-  });
+  const groups = mapAhead<PageGroup<Span>, FetchedGroup<Span>>(
+    pageGroups(spans, readAhead),
+    (group) => fetchGroup(source, group, lends),
+    new GroupLimit(readAhead, memory, signal),
+  );
   let assembler: BatchAssembler | undefined;
   let lent: LentPages[] = [];
   try {
@@ -118,6 +115,31 @@ export async function* readColumns<Span extends RowSpan>(
     for (const memory of reused ?? []) memory.giveBack();
   } finally {
     memory?.note(PAGES, 0);
+  }
+}
+
+/** How many groups are fetched ahead. A class: a getter of an object by itself gives each object a shape of its own. */
+class GroupLimit implements AheadLimit<PageGroup<unknown>> {
+  readonly #readAhead: ReadAhead;
+  readonly memory: AheadLimit<PageGroup<unknown>>["memory"];
+  readonly signal: AbortSignal | undefined;
+
+  constructor(readAhead: ReadAhead, memory: MemoryShare | undefined, signal: AbortSignal | undefined) {
+    this.#readAhead = readAhead;
+    this.memory = memory && { share: memory, bytesOf: (group) => group.byteLength };
+    this.signal = signal;
+  }
+
+  get maxWeight(): number {
+    return this.#readAhead.windowBytes;
+  }
+
+  weigh(group: PageGroup<unknown>): number {
+    return Math.max(group.byteLength, this.#readAhead.windowBytes / MAX_GROUPS_AHEAD);
+  }
+
+  hold(weight: number): void {
+    this.#readAhead.hold?.(weight);
   }
 }
 

@@ -326,7 +326,7 @@ export function countedByRows(
   leaves: readonly { readonly columnIndex: number; readonly valuesPerRow: number }[],
 ): DataFileMetadata {
   const { path, rowCount } = file;
-  const columns = [...file.columns];
+  let columns: DataColumn[] | null = null;
   for (const { columnIndex, valuesPerRow } of leaves) {
     const { pages } = file.columns[columnIndex];
     const last = pages.at(-1);
@@ -337,6 +337,7 @@ export function countedByRows(
       throw new CorruptFileError(path, 0, reason);
     }
     if (valuesPerRow === 1) continue;
+    columns ??= [...file.columns];
     columns[columnIndex] = {
       pages: pages.map((page) => ({
         ...page,
@@ -346,7 +347,7 @@ export function countedByRows(
       })),
     };
   }
-  return leaves.some(({ valuesPerRow }) => valuesPerRow > 1) ? { ...file, columns } : file;
+  return columns === null ? file : { ...file, columns };
 }
 
 /**

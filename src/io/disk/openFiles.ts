@@ -62,7 +62,7 @@ function openInLine(filePath: string, tailBytes: number): NodeReadHandle {
   try {
     const stats = fs.fstatSync(fd, { bigint: true });
     if (!stats.isFile()) throw notRegular(filePath);
-    const tail = tailMemory(stats, tailBytes);
+    const tail = shortCalls.aside(() => tailMemory(stats, tailBytes));
     const start = Number(stats.size) - tail.length;
     for (let done = 0; done < tail.length; ) {
       const bytesRead = fs.readSync(fd, tail, done, tail.length - done, start + done);

@@ -1,6 +1,7 @@
 /** Plans of queries: what a request asks for, checked against the version that it reads. */
 
-import { Field, Float32, Schema } from "apache-arrow";
+import { Field, Float32 } from "apache-arrow";
+import { sharedSchema } from "../../arrow/exchange/batch.js";
 import { goThrough } from "../../async/eventLoop.js";
 import { InvalidInputError, PermissionDeniedError, UnsupportedError } from "../../errors.js";
 import { isUnwritable } from "../../io/disk/errno.js";
@@ -164,7 +165,7 @@ function withColumns(projection: Projection, added: readonly Field[]): Projectio
       `columns: ${taken.name} is what a search gives; return the column under another name`,
     );
   }
-  return { ...projection, schema: new Schema([...fields, ...added], metadata) };
+  return { ...projection, schema: sharedSchema([...fields, ...added], metadata) };
 }
 
 /** @throws InvalidInputError for several vectors beside a text, and for more rows than are put in one order */

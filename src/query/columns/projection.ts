@@ -6,8 +6,9 @@
  * column has it. A column is returned under the text that names it, backticks and all.
  */
 
-import { Field as ArrowField, Schema } from "apache-arrow";
+import { Field as ArrowField, type Schema } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
+import { sharedSchema } from "../../arrow/exchange/batch.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
 import { atOnce, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError, TableColumnNotFoundError } from "../../errors.js";
@@ -89,12 +90,15 @@ export function* selectColumns(
   for (const each of unnamed) if (each !== QUERY_INDEX) add(...foundIn(each));
   if (withRowId && !names.has(ROW_ID)) add({ kind: "system", which: ROW_ID }, systemField(ROW_ID));
   const sources = returned.flatMap((column) => (column.kind === "computed" ? column.inputs : [column]));
+  const { leaves, outputs, hasBlobs } = reads.plan();
   return {
-    ...reads.plan(),
+    leaves,
+    outputs,
+    hasBlobs,
     withAddresses: needAddresses(sources),
     measured: sources.flatMap((source) => (source.kind === "stored" ? [source.output] : [])),
     returned,
-    schema: new Schema(arrowFields, new Map(schemaMetadata)),
+    schema: sharedSchema(arrowFields, new Map(schemaMetadata)),
   };
 }
 
@@ -123,11 +127,10 @@ export async function returnedColumns(
 ): Promise<Column[]> {
   const made: Column[] = [];
   for (const column of returned) {
-    made.push(
-      column.kind === "computed"
-        ? await compute(column, numbers, columns, rowCount)
-        : (await columnsFrom([column], numbers, columns))[0],
-    );
+    // Small batches are so many that waiting for each of their columns would take longer than the columns do.
+    if (column.kind === "stored") made.push(columns[column.output]);
+    else if (column.kind === "computed") made.push(await compute(column, numbers, columns, rowCount));
+    else made.push(...(await columnsFrom([column], numbers, columns)));
   }
   return made;
 }

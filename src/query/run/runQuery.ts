@@ -17,7 +17,7 @@ import { filteredRows } from "../filter/filteredRows.js";
 import type { Order } from "../order/order.js";
 import { orderedRows, type SortOptions } from "../order/orderedRows.js";
 import { observedScan, type QueryObserver } from "../scan/observer.js";
-import type { BatchRows } from "../scan/scan.js";
+import type { BatchRows, ScanRequest } from "../scan/scan.js";
 import { readRowsAtAddresses } from "../scan/take.js";
 import { Highlighter } from "../text/textHighlights.js";
 import { searchTexts, type TextSearchPlan } from "../text/textSearch.js";
@@ -93,7 +93,9 @@ export async function* runQuery(
           ? filteredRows(source, { ...request, filter, numbers })
           : null;
   if (found === null) {
-    for await (const rows of observedScan(source, options.observer, request)) yield await batch(rows);
+    for await (const rows of observedScan(source, options.observer, scanOf(plan, options, batchRows))) {
+      yield await batch(rows);
+    }
     return;
   }
   const { memory, signal } = options;
@@ -110,6 +112,26 @@ export async function* runQuery(
     memory?.note(SELECTED, 0);
   }
 }
+
+/**
+ * Written out: an object that is spread from others has a shape of its own each time, and code that was compiled for that of
+ * the query before would be thrown away.
+ */
+const scanOf = (
+  { fragments, projection, offset, limit }: QueryPlan,
+  { batchBytes, readAhead, memory, signal }: QueryOptions,
+  batchRows: number,
+): ScanRequest => ({
+  fragments,
+  projection,
+  offset,
+  limit,
+  batchRows,
+  batchBytes,
+  readAhead,
+  memory,
+  signal,
+});
 
 /** Rows that are read at once by their addresses: fewer where they have blobs, more where they are short. */
 const RANKED_ROWS = 8192;

@@ -70,7 +70,8 @@ export async function* scanColumns(
   source: FragmentSource,
   request: ScanRequest,
 ): AsyncGenerator<ScannedRows, void, undefined> {
-  const { projection, memory } = request;
+  const { projection, batchRows, batchBytes, keepsDictionaries, readAhead, memory, isTransient, signal } =
+    request;
   const isScanned = request.limit === Number.POSITIVE_INFINITY;
   const spans = mapAhead(
     wantedFragments(source, request),
@@ -80,7 +81,18 @@ export async function* scanColumns(
     },
     { weigh: () => 1, maxWeight: OPEN_FRAGMENTS },
   );
-  const batches = readColumns(source, projection, spans, { ...request, returned: projection.measured });
+  // Written out, so that all have one shape.
+  const options: ReadOptions = {
+    batchRows,
+    batchBytes,
+    keepsDictionaries,
+    returned: projection.measured,
+    readAhead,
+    memory,
+    isTransient,
+    signal,
+  };
+  const batches = readColumns(source, projection, spans, options);
   try {
     for await (const { columns, rowCount, span, positions } of batches) {
       const places = { fragmentId: span.fragmentId, start: positions.start, picked: positions.picked };

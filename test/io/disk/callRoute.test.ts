@@ -54,6 +54,34 @@ test("a slow call sends those that follow to the pool", async () => {
   ).toBe("pool");
 });
 
+test("what is done aside does not make calls slow", async () => {
+  const route = new CallRoute(() => ({ queuedMs: 0 }));
+  await route.runTogether(
+    () => route.aside(() => spin(20)),
+    async () => undefined,
+  );
+  expect(
+    await route.run(
+      () => "inline",
+      (done) => done(null, "pool"),
+    ),
+  ).toBe("inline");
+  // Nor does it hide calls that are.
+  await route.runTogether(
+    () => {
+      route.aside(() => spin(1));
+      spin(20);
+    },
+    async () => undefined,
+  );
+  expect(
+    await route.run(
+      () => "inline",
+      (done) => done(null, "pool"),
+    ),
+  ).toBe("pool");
+});
+
 test.each([
   ["nothing was used meanwhile: another process ran", { waits: 0, computedUs: 100 }, "inline"],
   ["it waited", { waits: 1, computedUs: 100 }, "pool"],
