@@ -42,6 +42,8 @@ export const wordScore = (weight: number, frequency: number, norm: number): numb
  * number above 0 and below 1. It is kept as a byte, which it is below in 255ths.
  */
 const SHARE_STEPS = 255;
+/** Values that the byte of a share can have. */
+export const SHARE_BYTES = 256;
 /** What a comparison of shares with scores may lose by rounding. */
 const SLACK = 1 - 2 ** -20;
 
@@ -68,3 +70,6 @@ export function putShares(
  */
 export const lowShare = (score: number, highest: number): number =>
   score > 0 ? Math.floor((score / highest) * SHARE_STEPS * SLACK) : -1;
+
+/** What a share is at least that has a byte. */
+export const leastShare = (byte: number): number => Math.max(0, byte - 1) / SHARE_STEPS;

@@ -9,12 +9,14 @@ import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import { Analyzer } from "../../indexes/text/analyzer.js";
+import { BestFirst } from "../../indexes/text/bestFirst.js";
 import { RowTexts } from "../../indexes/text/fts.js";
 import { PLAIN_TEXT_PARAMETERS } from "../../indexes/text/parameters.js";
 import { phraseTest } from "../../indexes/text/phrases.js";
 import type { PostingList } from "../../indexes/text/postingList.js";
 import { type Corpus, wordWeight } from "../../indexes/text/score.js";
 import { scoreDocuments } from "../../indexes/text/scoreDocuments.js";
+import { scoreFloor } from "../../indexes/text/scoreFloor.js";
 import { TextIndex } from "../../indexes/text/textIndex.js";
 import type { TextPartition } from "../../indexes/text/textPartition.js";
 import { STREAMED } from "../../rows/readAhead.js";
@@ -50,6 +52,8 @@ export interface TextScope {
 
 /** What takes the rows that are found, by their addresses. */
 export interface RowSink {
+  /** Rows that it keeps at most: the best. */
+  readonly wanted: number;
   /** Rows with a lower score are of no use. */
   readonly threshold: number;
   add(address: number, score: number): void;
@@ -150,6 +154,10 @@ class BoostedSink implements RowSink {
   constructor(sink: RowSink, boost: number) {
     this.#sink = sink;
     this.#boost = boost;
+  }
+
+  get wanted(): number {
+    return this.#boost > 0 ? this.#sink.wanted : Number.POSITIVE_INFINITY;
   }
 
   get threshold(): number {
@@ -263,18 +271,32 @@ async function searchPart(
   if (neededWords > scored.length) return;
   const { lengths, ids } = await partition.documents(signal);
   const own = { documents: partition.documentCount, tokens: await partition.totalTokens(signal) };
-  const ofWords = leaf.words.map(({ token }) => lists.get(token) as PostingList);
-  const follow = leaf.query.kind === "phrase" ? phraseTest(leaf.words, ofWords, leaf.query.slop) : null;
+  const addressOf = (document: number): number => rows.find(ids[2 * document], ids[2 * document + 1]);
+  const query = { terms: scored, neededWords, corpus, own, lengths };
+  if (leaf.query.kind === "phrase") {
+    const ofWords = leaf.words.map(({ token }) => lists.get(token) as PostingList);
+    const follow = phraseTest(leaf.words, ofWords, leaf.query.slop);
+    const best = new BestFirst(sink, (document, score) => {
+      if (!follow(document)) return;
+      const address = addressOf(document);
+      if (address >= 0) sink.add(address, score);
+    });
+    await scoreDocuments(query, best, signal);
+    return best.finish();
+  }
+  const isFound = (document: number): boolean => addressOf(document) >= 0;
+  const hasFloor = neededWords === 0 || scored.length === 1;
+  const floor = hasFloor ? scoreFloor(query, sink.wanted, isFound) : Number.NEGATIVE_INFINITY;
   const documents = {
     get threshold() {
-      return sink.threshold;
+      return Math.max(floor, sink.threshold);
     },
     add(document: number, score: number): void {
-      const address = rows.find(ids[2 * document], ids[2 * document + 1]);
-      if (address >= 0 && (follow === null || follow(document))) sink.add(address, score);
+      const address = addressOf(document);
+      if (address >= 0) sink.add(address, score);
     },
   };
-  await scoreDocuments({ terms: scored, neededWords, corpus, own, lengths }, documents, signal);
+  await scoreDocuments(query, documents, signal);
 }
 
 // ------------------------------------------------------------------------------------------------- texts

@@ -129,6 +129,7 @@ async function scoresOf(query: TextQuery, scope: TextScope): Promise<Scores> {
     case "phrase": {
       const scores: Scores = new Map();
       const sink: RowSink = {
+        wanted: Number.POSITIVE_INFINITY,
         threshold: Number.NEGATIVE_INFINITY,
         add: (address, score) => void scores.set(address, score),
       };

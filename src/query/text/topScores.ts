@@ -49,6 +49,10 @@ export class TopScores {
     if (most === 0) this.#threshold = Number.POSITIVE_INFINITY;
   }
 
+  get wanted(): number {
+    return this.#most;
+  }
+
   /** Rows with a lower score are not kept. */
   get threshold(): number {
     return this.#threshold;

@@ -10,6 +10,7 @@ import { PartitionBuilder } from "../../../src/indexes/text/partitionBuilder.js"
 import type { PostingList } from "../../../src/indexes/text/postingList.js";
 import { lengthNorm, wordScore, wordWeight } from "../../../src/indexes/text/score.js";
 import { scoreDocuments } from "../../../src/indexes/text/scoreDocuments.js";
+import { scoreFloor } from "../../../src/indexes/text/scoreFloor.js";
 import { openTextIndex } from "../../../src/indexes/text/textIndex.js";
 import { buildIndex } from "../../support/indexedTable.js";
 import { makeTempDir } from "../../support/tempDir.js";
@@ -186,6 +187,20 @@ describe("partitions", () => {
             const { kept, seen } = await run(10, neededWords);
             expect(kept).toEqual(all.slice(0, 10));
             if (all.length > 5000) expect(seen).toBeLessThan(all.length / 4);
+          }
+          for (const isFound of [() => true, (document: number) => document % 3 !== 1]) {
+            const scores: number[] = [];
+            const add = (document: number, score: number) => void (isFound(document) && scores.push(score));
+            const sink = { threshold: Number.NEGATIVE_INFINITY, add };
+            const query = { terms, neededWords: 0, corpus, own, lengths };
+            await scoreDocuments(query, sink);
+            scores.sort((a, b) => b - a);
+            for (const wanted of [0, 1, 10, 150, 1000, 5000, 40_000]) {
+              const floor = scoreFloor(query, wanted, isFound);
+              const isKnown = wanted > 0 && wanted <= 150;
+              if (isKnown) expect(floor).toBeGreaterThan(0);
+              if (floor > 0) expect(floor).toBeLessThanOrEqual(scores[wanted - 1]);
+            }
           }
         }
       }
