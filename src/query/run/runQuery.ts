@@ -66,24 +66,20 @@ export interface QueryOptions extends SortOptions {
   readonly observer?: QueryObserver;
 }
 
-export async function* runQuery(
+/** Nothing is read until the first batch is asked for. */
+export function runQuery(
   source: FragmentSource,
   plan: QueryPlan,
   numbers: RowNumbers,
   options: QueryOptions,
 ): AsyncGenerator<RecordBatch, void, undefined> {
   const { projection, search, textSearch, filter, order } = plan;
-  if (textSearch !== null) {
-    yield* rankedRows(source, plan, textSearch, numbers, options);
-    return;
-  }
+  if (textSearch !== null) return rankedRows(source, plan, textSearch, numbers, options);
   const effort = computationEffort(projection);
   // Expressions run on few rows at a time, so that other work has its turn.
   const batchRows =
     effort.size === 0 ? options.batchRows : Math.min(options.batchRows, expressionRows(effort));
   const request = { ...plan, ...options, batchRows };
-  const batch = async ({ columns, rowCount }: BatchRows): Promise<RecordBatch> =>
-    makeBatch(projection.schema, await returnedColumns(projection, numbers, columns, rowCount), rowCount);
   const found =
     search !== null
       ? searchedRows(source, { ...request, search, filter, numbers })
@@ -93,19 +89,46 @@ export async function* runQuery(
           ? filteredRows(source, { ...request, filter, numbers })
           : null;
   if (found === null) {
-    for await (const rows of observedScan(source, options.observer, scanOf(plan, options, batchRows))) {
-      yield await batch(rows);
-    }
-    return;
+    const scanned = observedScan(source, options.observer, scanOf(plan, options, batchRows));
+    return scannedBatches(scanned, projection, numbers);
   }
-  const { memory, signal } = options;
+  return foundBatches(found, request, numbers);
+}
+
+async function batchOf(
+  { columns, rowCount }: BatchRows,
+  projection: Projection,
+  numbers: RowNumbers,
+): Promise<RecordBatch> {
+  return makeBatch(
+    projection.schema,
+    await returnedColumns(projection, numbers, columns, rowCount),
+    rowCount,
+  );
+}
+
+/** By itself, so that what is compiled for the loop lasts from one query to the next. */
+async function* scannedBatches(
+  scanned: AsyncIterable<BatchRows>,
+  projection: Projection,
+  numbers: RowNumbers,
+): AsyncGenerator<RecordBatch, void, undefined> {
+  for await (const rows of scanned) yield await batchOf(rows, projection, numbers);
+}
+
+async function* foundBatches(
+  found: AsyncIterable<BatchRows>,
+  request: QueryOptions & QueryPlan,
+  numbers: RowNumbers,
+): AsyncGenerator<RecordBatch, void, undefined> {
+  const { projection, memory, signal } = request;
   try {
     for await (const rows of found) {
       const bytes = rows.columns.reduce((sum, column) => sum + columnBytes(column), 0);
       memory?.note(SELECTED, bytes);
       for (const part of partsOf(rows, rowsAtOnce(request, bytes / rows.rowCount))) {
         signal?.throwIfAborted();
-        yield await batch(part);
+        yield await batchOf(part, projection, numbers);
       }
     }
   } finally {
