@@ -62,8 +62,8 @@ const INDEX_PART_CACHE_BYTES = 512 * 1024 * 1024;
 const SKETCH_BYTES = 256 * 1024 * 1024;
 /** More threads are started where they are asked for only: each holds pages of its own. */
 const MAX_DEFAULT_WORKERS = 8;
-/** Bytes of memory reused for reads whose bytes are dropped at once. */
-const SCRATCH_BYTES = 16 * 1024 * 1024;
+/** Bytes of memory reused for what is dropped soon: bytes that were read, and values that wait to be written. */
+const SCRATCH_BYTES = 48 * 1024 * 1024;
 
 export interface OperationContext extends CatalogEnvironment {
   /** Where files may be. */

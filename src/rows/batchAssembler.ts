@@ -26,6 +26,9 @@ const MAX_BATCH_ROWS = 1_048_576;
 /** Bytes of a page whose decoding is a piece of work by itself. */
 const LARGE_PAGE_BYTES = 1024 * 1024;
 
+/** Bytes that a code stands for, at most. */
+const MAX_SYMBOL_BYTES = 8;
+
 /** Name of the use of memory by pages that were decoded, and a batch cut from them. */
 export const PAGES = "pages";
 
@@ -39,6 +42,12 @@ export interface BatchBounds {
    * values at the top, or also items of lists at the top that are single values. Default: none.
    */
   readonly keepsDictionaries?: "values" | "items";
+  /**
+   * Whether long texts may stay the codes that files hold until they are looked at, which must be before the next batch is
+   * asked for. Each part that is cut out is then decoded by itself, in little memory. Default false; without effect where
+   * memory is accounted for.
+   */
+  readonly keepsCodes?: boolean;
   /** The outputs that make up the bytes of a batch; one that is used twice counts twice. Default: each once. */
   readonly returned?: readonly number[];
 }
@@ -93,6 +102,8 @@ export class BatchAssembler {
   readonly #path: string;
   /** By leaf: where its values are put, those of each batch over those of the one before; null for memory of their own. */
   readonly #memory: readonly ReusedMemory[] | null;
+  /** By leaf: where the codes of its current page lie, if they may stay codes. */
+  readonly #codes: readonly ReusedMemory[] | null;
   #row: number;
 
   constructor(
@@ -101,9 +112,12 @@ export class BatchAssembler {
     bounds: BatchBounds,
     memory: readonly ReusedMemory[] | null = null,
     pool?: WorkerPool,
+    codes: readonly ReusedMemory[] | null = null,
   ) {
+    this.#codes = codes;
     this.#memory = memory;
-    this.#pool = memory === null && bounds.keepsDictionaries === undefined ? pool : undefined;
+    const isPlain = bounds.keepsDictionaries === undefined && codes === null;
+    this.#pool = memory === null && isPlain ? pool : undefined;
     this.span = span;
     this.#plan = plan;
     this.#batchRows = Math.min(bounds.batchRows, MAX_BATCH_ROWS);
@@ -232,9 +246,13 @@ export class BatchAssembler {
   #decode({ leaf, rows: { rowCount, layout, buffers, origin } }: LeafPage, isLazy: boolean): Column {
     const own = this.#plan.leaves[leaf];
     const reused = isLazy && this.#batchBytes === undefined ? this.#memory?.[leaf] : undefined;
+    // Within lists and structs, nobody would know that there are codes.
+    const codes = isLazy && own.layout.kind === "variable" ? this.#codes?.[leaf] : undefined;
     reused?.begin();
+    codes?.begin();
     return decodePage(own.layout, layout, rowCount, buffers, origin, {
       keepsDictionary: this.#keepsDictionary(leaf),
+      ...(codes && { allocateCodes: (byteLength) => codes.take(byteLength) }),
       isTransient: this.#memory !== null,
       ...(reused && { allocate: (byteLength) => reused.take(byteLength) }),
     });
@@ -242,7 +260,7 @@ export class BatchAssembler {
 
   #makeCurrent({ leaf, page, rows: { rows, rowCount } }: LeafPage, column: Column): Column {
     const rowStart = page.rowStart + rows.starts[0];
-    const rowBytes = this.#batchBytes === undefined ? 0 : columnBytes(column) / rowCount;
+    const rowBytes = this.#batchBytes === undefined ? 0 : mostBytes(column) / rowCount;
     this.#current[leaf] = { rowStart, rowEnd: rowStart + rowCount, values: column, rowBytes };
     return column;
   }
@@ -287,3 +305,9 @@ export class BatchAssembler {
     return { columns, rowCount, positions: { start, picked } };
   }
 }
+
+/** Bytes that a column takes at most: codes are not decoded for that. */
+const mostBytes = (column: Column): number =>
+  column.kind === "variable" && column.coded !== undefined
+    ? column.coded.codes.length * MAX_SYMBOL_BYTES
+    : columnBytes(column);

@@ -77,6 +77,7 @@ export async function* readColumns<Span extends RowSpan>(
     options.isTransient === true ? new TransientReadAhead(options.readAhead) : options.readAhead;
   const reused =
     options.isTransient === true ? plan.leaves.map(() => new ReusedMemory(source.scratch)) : null;
+  const codes = options.keepsCodes === true ? plan.leaves.map(() => new ReusedMemory(source.scratch)) : null;
   const lends = reused !== null;
   const groups = mapAhead<PageGroup<Span>, FetchedGroup<Span>>(
     pageGroups(spans, readAhead),
@@ -88,7 +89,7 @@ export async function* readColumns<Span extends RowSpan>(
   try {
     for await (const { span, tasks, rows, lentMemory } of groups) {
       if (assembler?.span !== span)
-        assembler = new BatchAssembler(plan, span, options, reused, source.workers);
+        assembler = new BatchAssembler(plan, span, options, reused, source.workers, codes);
       const { row } = assembler;
       lent = lent.filter((pages) => !giveBack(source, pages, span, row));
       if (lentMemory.length > 0) lent.push({ span, rowEnd: endOf(tasks), memory: lentMemory });
@@ -112,7 +113,7 @@ export async function* readColumns<Span extends RowSpan>(
       }
     }
     for (const { memory } of lent) for (const each of memory) source.scratch.giveBack(each);
-    for (const memory of reused ?? []) memory.giveBack();
+    for (const memory of [...(reused ?? []), ...(codes ?? [])]) memory.giveBack();
   } finally {
     memory?.note(PAGES, 0);
   }

@@ -34,6 +34,11 @@ export interface DecodedValues {
 
 /**
  * @param offsets are overwritten
+ * @param allocate makes the memory of the bytes; default: fresh memory
  * @throws CorruptFileError for codes that mean nothing
  */
-export type DecodeCodes = (offsets: Int32Array, codes: Uint8Array) => DecodedValues;
+export type DecodeCodes = (
+  offsets: Int32Array,
+  codes: Uint8Array,
+  allocate?: (byteLength: number) => Uint8Array<ArrayBuffer>,
+) => DecodedValues;

@@ -50,24 +50,29 @@ export function decodeFsstSymbols(table: Uint8Array, origin: PageOrigin): CodeSy
   return symbols;
 }
 
+type AllocateBytes = (byteLength: number) => Uint8Array<ArrayBuffer>;
+const freshBytes: AllocateBytes = (byteLength) => new Uint8Array(byteLength);
+
 /** Fewer codes than this are decoded faster than the kernel gets its symbols. */
 const KERNEL_CODES = 2048;
 
 /**
  * Decodes all values of a page. `offsets` are ascending positions of the values in `codes`, one more than there are
  * values; they are overwritten with positions in the returned bytes.
+ * @param allocate makes the memory of the bytes, unless it turns out to be too little
  */
 export function decodeFsst(
   symbols: CodeSymbols,
   offsets: Int32Array,
   codes: Uint8Array,
   origin: PageOrigin,
+  allocate: AllocateBytes = freshBytes,
 ): Uint8Array {
   const codeCount = offsets[offsets.length - 1] - offsets[0];
   const decoder = codeCount < KERNEL_CODES ? null : fsstDecoder.get();
   return decoder === null
-    ? decodeFsstPlainly(symbols, offsets, codes, origin)
-    : decodeInKernel(decoder, symbols, offsets, codes, origin);
+    ? decodeFsstPlainly(symbols, offsets, codes, origin, allocate)
+    : decodeInKernel(decoder, symbols, offsets, codes, origin, allocate);
 }
 
 /** {@link decodeFsst} a block of codes at a time. */
@@ -77,13 +82,14 @@ function decodeInKernel(
   offsets: Int32Array,
   codes: Uint8Array,
   origin: PageOrigin,
+  allocate: AllocateBytes,
 ): Uint8Array {
   decoder.setSymbols(symbols.low, symbols.high, symbols.lengths);
   const { positions } = decoder;
   const codesEnd = offsets[offsets.length - 1];
   let read = offsets[0];
   let write = 0;
-  let output = new Uint8Array(estimateSize(symbols, codes, read, codesEnd));
+  let output = allocate(estimateSize(symbols, codes, read, codesEnd));
   offsets[0] = 0;
   let value = 1;
   while (read < codesEnd) {
@@ -117,12 +123,13 @@ export function decodeFsstPlainly(
   offsets: Int32Array,
   codes: Uint8Array,
   origin: PageOrigin,
+  allocate: AllocateBytes = freshBytes,
 ): Uint8Array {
   const { low, high, lengths } = symbols;
   let read = offsets[0];
   let write = 0;
-  let output = new Uint8Array(estimateSize(symbols, codes, read, offsets[offsets.length - 1]));
-  let view = new DataView(output.buffer);
+  let output = allocate(estimateSize(symbols, codes, read, offsets[offsets.length - 1]));
+  let view = new DataView(output.buffer, output.byteOffset, output.length);
   // Negative as soon as a code without symbol was met: its length is 0.
   let unknown = 0;
   offsets[0] = 0;

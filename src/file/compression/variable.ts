@@ -133,13 +133,24 @@ export class VariableChunks {
     const { symbols } = this.encoding;
     if (allocate === undefined || symbols === null)
       return finishVariable(layout, symbols, offsets, bytes, this.origin);
-    const decode: DecodeCodes = (own, codes) => {
-      // Nothing else: the column that these belong to has a validity of its own.
-      const { offsets, bytes } = finishVariable(layout, symbols, own, codes, this.origin);
-      return { offsets, bytes };
-    };
-    return codedColumn({ symbols, offsets, codes: bytes, decode }, null);
+    return codesOf(layout, symbols, offsets, bytes, this.origin);
   }
+}
+
+/** Values that stay codes until somebody looks at them. */
+function codesOf(
+  layout: VariableLayout,
+  symbols: CodeSymbols,
+  offsets: Int32Array,
+  codes: Uint8Array,
+  origin: PageOrigin,
+): VariableColumn {
+  const decode: DecodeCodes = (own, codes, allocate) => {
+    // Nothing else: the column that these belong to has a validity of its own.
+    const { offsets, bytes } = finishVariable(layout, symbols, own, codes, origin, allocate);
+    return { offsets, bytes };
+  };
+  return codedColumn({ symbols, offsets, codes, decode }, null);
 }
 
 /**
@@ -213,8 +224,9 @@ export function finishVariable(
   offsets: Int32Array,
   bytes: Uint8Array,
   origin: PageOrigin,
+  allocate?: (byteLength: number) => Uint8Array<ArrayBuffer>,
 ): VariableColumn {
-  const plain = symbols === null ? bytes : decodeFsst(symbols, offsets, bytes, origin);
+  const plain = symbols === null ? bytes : decodeFsst(symbols, offsets, bytes, origin, allocate);
   return {
     kind: "variable",
     length: offsets.length - 1,
@@ -227,6 +239,7 @@ export function finishVariable(
 /**
  * The column of values that were stored one by one.
  * @param offsets positions of the stored values, from 0; must not be used afterwards
+ * @param keepsCodes whether codes stay what they are until somebody looks at them
  */
 export function finishEach(
   layout: VariableLayout,
@@ -234,9 +247,12 @@ export function finishEach(
   offsets: Int32Array,
   stored: Uint8Array,
   origin: PageOrigin,
+  keepsCodes = false,
 ): VariableColumn {
   const plain = decompress === null ? stored : decompressEach(stored, offsets, decompress, origin);
-  return finishVariable(layout, symbols, offsets, plain, origin);
+  return keepsCodes && symbols !== null
+    ? codesOf(layout, symbols, offsets, plain, origin)
+    : finishVariable(layout, symbols, offsets, plain, origin);
 }
 
 /** Decompresses every value by itself and overwrites `offsets`. Empty values are stored as empty values. */

@@ -59,7 +59,7 @@ export function decodePage(
       expectRows(itemCount, flatCount, origin);
       expectRows(visibleItemCount, flatCount, origin);
     }
-    const events = decodeFullZip(leaf, page.fullZip, layers, buffers, origin);
+    const events = decodeFullZip(leaf, page.fullZip, layers, buffers, origin, options);
     return columnOf(layout, kinds, layers, events, rowCount, false, origin);
   }
   if (page.constant !== undefined) {

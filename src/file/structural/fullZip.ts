@@ -23,7 +23,8 @@ import {
 } from "../compression/variable.js";
 import { corruptPage, type EncodedPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { isListLayer, type Layers, type Levels, levelBits, type PageLevels } from "../events/levels.js";
-import type { PageEvents } from "./miniBlock.js";
+import type { AllocateValues } from "./chunkValues.js";
+import type { DecodeOptions, PageEvents } from "./miniBlock.js";
 import { decodePackedRows } from "./packedRows.js";
 import { valueShape } from "./valueShape.js";
 
@@ -34,6 +35,7 @@ export function decodeFullZip(
   layers: Layers,
   buffers: readonly Uint8Array[],
   origin: PageOrigin,
+  { allocateCodes }: DecodeOptions = {},
 ): PageEvents {
   if (buffers.length < 1) throw corruptPage(origin, "full-zip page without buffers");
   const events = buffers[0];
@@ -54,8 +56,11 @@ export function decodeFullZip(
     // A column of bytes gets the rows of a packed struct as they are: these are descriptors of blobs.
     const isPacked = page.valueCompression?.variablePackedStruct !== undefined;
     const encoding = isPacked ? PACKED_ROWS : resolveVariable(page.valueCompression, origin);
-    const { offsets, bytes, levels } = decodeVariableEvents(page, layers, control, events, origin);
-    return { values: finishEach(layout, encoding, offsets, bytes, origin), levels };
+    const keepsCodes =
+      encoding.symbols !== null && encoding.decompress === null && allocateCodes !== undefined;
+    const allocate = keepsCodes ? allocateCodes : undefined;
+    const { offsets, bytes, levels } = decodeVariableEvents(page, layers, control, events, origin, allocate);
+    return { values: finishEach(layout, encoding, offsets, bytes, origin, keepsCodes), levels };
   }
   return decodeFixedEvents(layout, page, layers, control, events, origin);
 }
@@ -181,6 +186,7 @@ function decodeVariableEvents(
   control: ControlWord,
   events: Uint8Array,
   origin: PageOrigin,
+  allocate?: AllocateValues,
 ): { offsets: Int32Array; bytes: Uint8Array; levels: Levels } {
   const lengthBits = page.bitsPerOffset;
   if (lengthBits !== 32 && lengthBits !== 64) throw corruptPage(origin, `lengths of ${lengthBits} bits`);
@@ -193,7 +199,8 @@ function decodeVariableEvents(
   const levels = newLevels(control, page.itemCount);
   const offsets = new Int32Array(visibleCount + 1);
   // Values are moved together within a copy of the page; a move never overwrites what is still to be read.
-  const bytes = new Uint8Array(events);
+  const bytes = allocate?.(events.length) ?? new Uint8Array(events.length);
+  bytes.set(events);
   const { maximumVisible } = layers;
   if (!unzipVariable(bytes, lengthBits / 8, control, maximumVisible, levels, page.itemCount, offsets)) {
     throw corruptPage(origin, "values do not fill their page");

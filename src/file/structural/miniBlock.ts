@@ -45,6 +45,10 @@ export interface DecodeOptions {
    * decoded when they are first looked at, if they are coded, packed or plain.
    */
   readonly allocate?: AllocateValues;
+  /**
+   * Makes the memory of codes of texts in full-zip pages. Where it is given, these are decoded when they are first looked at.
+   */
+  readonly allocateCodes?: AllocateValues;
   /** Whether the memory of the page's bytes is read into again: a dictionary is then copied out of them. Default false. */
   readonly isTransient?: boolean;
   /** The chunks of a mini-block page that are decoded. Default: all. */

@@ -290,6 +290,7 @@ class Backfill {
         signal: this.#signal,
       });
       this.#version = version ?? this.#version;
+      for (const { parts } of group) for (const part of parts) part.release?.();
       for (const id of done) this.#files.set(id, announced.get(id) ?? "");
       return redo(group.filter(({ id }) => !done.includes(id)));
     } catch (error) {

@@ -35,6 +35,8 @@ export interface ComputedRows {
   /** Physical offsets, ascending. */
   readonly offsets: Uint32Array;
   readonly column: Column;
+  /** Once nobody looks at the values any more: gives back memory that was lent for them. */
+  readonly release?: () => void;
 }
 
 /** A file was removed: a cleanup took it for one of a backfill that nobody finishes. Its rows have to be computed again. */
@@ -46,6 +48,8 @@ export interface ComputedPart {
   readonly last: number;
   readonly rowCount: number;
   rows(): AsyncIterable<ComputedRows>;
+  /** Once nobody looks at the rows any more. */
+  release?(): void;
 }
 
 /** A part in a file. */
@@ -85,7 +89,7 @@ export class CheckpointFiles {
     this.#hold = hold;
   }
 
-  /** The part survives a power cut when this resolves. */
+  /** The part survives a power cut when this resolves; the rows are released then. */
   async save(source: string, rows: readonly ComputedRows[]): Promise<SavedPart> {
     const { disk, root } = this.#at;
     await this.#hold();
@@ -102,6 +106,7 @@ export class CheckpointFiles {
       const path = join(this.#directory, `${this.#job}-${source}-${first}-${last}.lance`);
       await disk.rename(temporary, path);
       await disk.syncDirectory(this.#directory);
+      releaseAll(rows);
       return this.#part(path, offsets);
     } catch (error) {
       // The error tells why; a file that can't be removed is a leftover.
@@ -231,4 +236,9 @@ export const partInMemory = (rows: readonly ComputedRows[]): ComputedPart => ({
   async *rows() {
     yield* rows;
   },
+  release: () => releaseAll(rows),
 });
+
+function releaseAll(rows: readonly ComputedRows[]): void {
+  for (const { release } of rows) release?.();
+}

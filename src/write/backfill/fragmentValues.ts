@@ -4,6 +4,7 @@
  * computed again.
  */
 
+import { DataType } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
@@ -11,6 +12,7 @@ import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { breathe } from "../../async/eventLoop.js";
 import { type Limit, mapAhead } from "../../async/parallel.js";
 import type { DataFragment } from "../../format/table.js";
+import type { ScratchMemory } from "../../io/memory/scratch.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import type { BatchRows } from "../../query/scan/scan.js";
 import { lowerBound } from "../../rows/rowPositions.js";
@@ -22,6 +24,8 @@ import {
   type ComputedRows,
   partInMemory,
 } from "./checkpointFiles.js";
+import type { InputRows } from "./functionCalls.js";
+import { decodedColumn, LentTexts } from "./lentTexts.js";
 import type { MeantBackfill } from "./meantBackfill.js";
 
 /** Bytes of computed values of one piece of work that are in memory before they are saved. */
@@ -131,7 +135,7 @@ async function pieceOfWork(
   };
   const batches = mapAhead(
     inputBatches(source, meant, piece, options),
-    (rows) => computeTimed(meant, rows, options),
+    (rows) => computeTimed(source.scratch, meant, rows, options),
     { weigh: () => 1, maxWeight: meant.isByRow ? 1 : callsAtOnce, signal },
   );
   try {
@@ -153,27 +157,29 @@ async function pieceOfWork(
   return unsaved.length === 0 ? parts : [...parts, partInMemory(unsaved)];
 }
 
-interface BatchToCompute {
-  readonly fragmentId: number;
-  readonly offsets: Uint32Array;
-  readonly columns: readonly Column[];
-}
-
 async function* inputBatches(
   source: FragmentSource,
   { projection }: MeantBackfill,
   { fragment, rows }: Piece,
   { batchSize, leastRows, signal }: ValuesOptions,
-): AsyncGenerator<BatchToCompute, void, undefined> {
+): AsyncGenerator<InputRows, void, undefined> {
   let at = 0;
-  const batchOf = (columns: readonly Column[], count: number): BatchToCompute => {
+  // What a function gets of other columns may be a view, which it may keep.
+  const areTexts = projection.schema.fields.map(
+    ({ type }) => DataType.isUtf8(type) || DataType.isLargeUtf8(type),
+  );
+  const batchOf = (columns: readonly Column[], count: number): InputRows => {
     at += count;
-    return { fragmentId: fragment.id, offsets: rows.slice(at - count, at), columns };
+    const texts = new LentTexts(source.scratch);
+    const decoded = columns.map((column, index) =>
+      areTexts[index] ? texts.decode(column) : decodedColumn(column),
+    );
+    return { fragmentId: fragment.id, offsets: rows.slice(at - count, at), columns: decoded, texts };
   };
   const selection = { fragment, rows, seenRows: fragment.physicalRows };
   /** Rows that were read, and are too few for a batch. */
   let rest: BatchRows | null = null;
-  for await (const read of readRows(source, projection, selection, signal)) {
+  for await (const read of readRows(source, projection, selection, signal, true)) {
     const batch: BatchRows = rest === null ? read : joined(rest, read);
     const { columns, rowCount } = batch;
     rest = null;
@@ -181,7 +187,8 @@ async function* inputBatches(
       const count = Math.min(batchSize.rows, rowCount - start);
       const isWhole = start === 0 && count === rowCount;
       const cutOut = isWhole ? columns : columns.map((column) => sliceColumn(column, start, count));
-      if (count < leastRows) rest = { columns: cutOut, rowCount: count };
+      if (count < leastRows)
+        rest = { columns: cutOut.map((column) => decodedColumn(column)), rowCount: count };
       else yield batchOf(cutOut, count);
       start += count;
     }
@@ -195,15 +202,26 @@ const joined = (first: BatchRows, second: BatchRows): BatchRows => ({
 });
 
 async function computeTimed(
+  scratch: ScratchMemory,
   meant: MeantBackfill,
-  rows: BatchToCompute,
+  rows: InputRows,
   { batchSize, callsAtOnce, signal, onFailure }: ValuesOptions,
 ): Promise<ComputedRows> {
   const startMs = performance.now();
   try {
-    const column = await meant.compute(rows, { rowsAtOnce: callsAtOnce, signal, onFailure });
+    const lent: Uint8Array<ArrayBuffer>[] = [];
+    const lend = (byteLength: number): Uint8Array<ArrayBuffer> => {
+      const memory = scratch.lend(byteLength);
+      lent.push(memory);
+      return memory;
+    };
+    const calls = { lend, rowsAtOnce: callsAtOnce, signal, onFailure };
+    const column = await meant.compute(rows, calls);
     batchSize.note(rows.offsets.length, performance.now() - startMs);
-    return { offsets: rows.offsets, column };
+    const release = () => {
+      for (const memory of lent.splice(0)) scratch.giveBack(memory);
+    };
+    return { offsets: rows.offsets, column, release };
   } catch (error) {
     onFailure(error);
     throw error;

@@ -12,7 +12,8 @@ import { runParallel } from "../../async/parallel.js";
 import { InternalError, messageOf } from "../../errors.js";
 import type { BatchFunction, RowFunction } from "../../namespace/options.js";
 import type { RegisteredFunction } from "../userFunctions.js";
-import { columnOfResult } from "./functionResult.js";
+import { columnOfResult, isVector, type Lend } from "./functionResult.js";
+import type { LentTexts } from "./lentTexts.js";
 
 /** Milliseconds before the first repetition of a call, how much longer each further one waits, and the longest wait. */
 const FIRST_WAIT_MS = 100;
@@ -32,9 +33,13 @@ export interface InputRows {
   readonly offsets: Uint32Array;
   /** In the order of the function's inputs. */
   readonly columns: readonly Column[];
+  /** Where texts of the columns lie. */
+  readonly texts: LentTexts;
 }
 
 export interface CallOptions {
+  /** Makes the memory of values. */
+  readonly lend: Lend;
   /** Rows that are under way at a time, of a function that computes row by row. */
   readonly rowsAtOnce: number;
   readonly signal: AbortSignal;
@@ -54,7 +59,7 @@ export async function callFunction(
   rows: InputRows,
   options: CallOptions,
 ): Promise<Column> {
-  const { offsets, fragmentId } = rows;
+  const { offsets, fragmentId, texts } = rows;
   const rowCount = offsets.length;
   const vectors = makeBatch(schema, rows.columns, rowCount);
   const columns: Record<string, Vector> = {};
@@ -63,11 +68,14 @@ export async function callFunction(
     if (vector !== null) define(columns, name, vector);
   }
   const { call } = owner;
+  const { lend } = options;
   const rowOf = (index: number): number => offsets[index];
   const label = `function ${owner.name}, fragment ${fragmentId}`;
   if (call.kind === "row") {
     const values = await callForRows(owner, call.row, columns, rows, options);
-    return columnOfResult(owner, values, rowCount, label, rowOf);
+    const column = columnOfResult(owner, values, { rowCount, label, rowOf, lend });
+    texts.giveBack();
+    return column;
   }
   const where =
     rowCount === 1
@@ -76,7 +84,10 @@ export async function callFunction(
   const result = await repeated(owner, `${label}, ${where}`, options, () =>
     call.batch(columns, { rowCount, signal: options.signal } satisfies Parameters<BatchFunction["batch"]>[1]),
   );
-  return columnOfResult(owner, result, rowCount, `${label}, ${where}`, rowOf);
+  const column = columnOfResult(owner, result, { rowCount, label: `${label}, ${where}`, rowOf, lend });
+  // A vector may lie in the memory of the inputs.
+  if (!isVector(result)) texts.giveBack();
+  return column;
 }
 
 /** Members may have any name, `__proto__` too. */

@@ -1,7 +1,7 @@
 /** What a function returned, as a column of the type that it declared. Nothing about it is taken on trust. */
 
 import { Field as ArrowField, type DataType, makeData, Type } from "apache-arrow";
-import type { Column, Layout } from "../../arrow/columns/column.js";
+import type { Column, FixedColumn, Layout } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { columnFromData, type ForeignData } from "../../arrow/exchange/data.js";
@@ -22,24 +22,30 @@ interface ForeignVector {
   readonly data: readonly ForeignData[];
 }
 
+/** Makes memory that lasts until the values are written. */
+export type Lend = (byteLength: number) => Uint8Array<ArrayBuffer>;
+
+export interface ResultPlace {
+  readonly rowCount: number;
+  /** What the result is of, for messages. */
+  readonly label: string;
+  /** Number of a row, for messages. */
+  readonly rowOf: (index: number) => number;
+  readonly lend: Lend;
+}
+
 /**
- * @param label what the result is of, for messages
- * @param rowOf number of a row, for messages
  * @throws TableSchemaValidationError where length, type or nullability are not as declared
  */
-export function columnOfResult(
-  owner: RegisteredFunction,
-  result: unknown,
-  rowCount: number,
-  label: string,
-  rowOf: (index: number) => number,
-): Column {
+export function columnOfResult(owner: RegisteredFunction, result: unknown, place: ResultPlace): Column {
   const { outputType } = owner;
+  const { rowCount, label } = place;
   const layout = layoutOf(outputType, label);
   const column = isVector(result)
     ? vectorColumn(owner, result, layout, label)
-    : (numbersColumn(outputType, layout, result, rowCount) ??
-      valuesColumn(owner, result, rowCount, label, rowOf));
+    : (numbersColumn(outputType, layout, result, place) ??
+      numberRowsColumn(outputType, layout, result, place) ??
+      valuesColumn(owner, result, place));
   if (column.length !== rowCount) {
     throw new TableSchemaValidationError(
       `${label}: ${column.length} values were returned for ${rowCount} rows`,
@@ -54,7 +60,7 @@ function requireValues({ mayBeNull }: RegisteredFunction, column: Column, label:
   throw new TableSchemaValidationError(`${label}: a null was returned, and the function is declared not to`);
 }
 
-function isVector(result: unknown): result is ForeignVector {
+export function isVector(result: unknown): result is ForeignVector {
   if (typeof result !== "object" || result === null || ArrayBuffer.isView(result)) return false;
   const { type, data } = result as Partial<ForeignVector>;
   return typeof type === "object" && typeof type?.typeId === "number" && Array.isArray(data);
@@ -86,18 +92,24 @@ function vectorColumn(
 }
 
 /** The memory of a typed array whose elements are the values, or the items of fixed-size lists; null for all else. */
-function numbersColumn(type: DataType, layout: Layout, result: unknown, rowCount: number): Column | null {
+function numbersColumn(
+  type: DataType,
+  layout: Layout,
+  result: unknown,
+  { rowCount, lend }: ResultPlace,
+): Column | null {
   if (!ArrayBuffer.isView(result)) return null;
   const isList = (type.typeId as Type) === Type.FixedSizeList;
   const item: DataType = isList ? type.children[0].type : type;
-  const plain = (item.typeId as Type) === Type.Int || (item.typeId as Type) === Type.Float;
-  if (!plain || tagOf(result) !== item.ArrayType.name) return null;
+  if (!isNumeric(item) || tagOf(result) !== item.ArrayType.name) return null;
   const { length } = result as unknown as ArrayLike<unknown>;
   const itemCount = isList && layout.kind === "fixedSizeList" ? rowCount * layout.dimension : rowCount;
   // Too long or too short: the count of values tells by how much.
   if (isList && length !== itemCount) return null;
   // A copy: the function may use its memory again.
-  const bytes = bytesOf(result).slice();
+  const given = bytesOf(result);
+  const bytes = lend(given.length);
+  bytes.set(given);
   const values = new (item.ArrayType as Float64ArrayConstructor)(bytes.buffer, 0, length);
   const data = makeData({ type: item as never, length, nullCount: 0, data: values as never });
   if (!isList) return columnFromData(data as ForeignData, layout);
@@ -105,12 +117,41 @@ function numbersColumn(type: DataType, layout: Layout, result: unknown, rowCount
   return columnFromData(lists as ForeignData, layout);
 }
 
+const isNumeric = ({ typeId }: DataType): boolean =>
+  (typeId as Type) === Type.Int || (typeId as Type) === Type.Float;
+
+/** Lists of one size, each a typed array whose elements are the items; null for all else. */
+function numberRowsColumn(
+  type: DataType,
+  layout: Layout,
+  result: unknown,
+  { rowCount, lend }: ResultPlace,
+): Column | null {
+  if (layout.kind !== "fixedSizeList" || !Array.isArray(result) || result.length !== rowCount) return null;
+  const item: DataType = type.children[0].type;
+  if (!isNumeric(item)) return null;
+  const { dimension } = layout;
+  const ItemArray = item.ArrayType as Float64ArrayConstructor;
+  const isRow = (row: unknown): boolean => row instanceof ItemArray && row.length === dimension;
+  if (!result.every(isRow)) return null;
+  const bytes = lend(rowCount * dimension * ItemArray.BYTES_PER_ELEMENT);
+  const values = new ItemArray(bytes.buffer, 0, rowCount * dimension);
+  let at = 0;
+  for (const row of result as Float64Array[]) {
+    values.set(row, at);
+    at += dimension;
+  }
+  const items: FixedColumn = {
+    ...{ kind: "fixed", length: values.length, validity: null },
+    ...{ byteWidth: ItemArray.BYTES_PER_ELEMENT, values: bytes },
+  };
+  return { kind: "fixedSizeList", length: rowCount, validity: null, dimension, items };
+}
+
 function valuesColumn(
   { outputType }: RegisteredFunction,
   result: unknown,
-  rowCount: number,
-  label: string,
-  rowOf: (index: number) => number,
+  { rowCount, label, rowOf }: ResultPlace,
 ): Column {
   const isList = Array.isArray(result) || (ArrayBuffer.isView(result) && tagOf(result) !== "DataView");
   if (!isList) {

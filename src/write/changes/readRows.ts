@@ -19,16 +19,21 @@ const BATCH_BYTES = 16 * 1024 * 1024;
 /** Rows of the first batch, whose size tells how many the next ones may have. */
 const FIRST_ROWS = 1024;
 
-/** @param projection of the columns as they are stored, without addresses */
+/**
+ * @param projection of the columns as they are stored, without addresses
+ * @param keepsCodes whether long texts may stay codes until they are looked at, which must be before the next batch is asked
+ *   for
+ */
 export function readRows(
   source: FragmentSource,
   projection: Projection,
   selection: Selection,
   signal: AbortSignal | undefined,
+  keepsCodes = false,
 ): AsyncGenerator<BatchRows, void, undefined> {
   const { rows, fragment } = selection;
   return isDense(rows, fragment.physicalRows, projection)
-    ? scanSome(source, projection, selection, signal)
+    ? scanSome(source, projection, selection, signal, keepsCodes)
     : takeSome(source, projection, selection, signal);
 }
 
@@ -37,6 +42,7 @@ function scanSome(
   projection: Projection,
   { fragment, rows }: Selection,
   signal: AbortSignal | undefined,
+  keepsCodes: boolean,
 ): AsyncGenerator<BatchRows, void, undefined> {
   const batches = scanColumns(source, {
     fragments: [fragment],
@@ -46,6 +52,7 @@ function scanSome(
     batchRows: BATCH_ROWS,
     batchBytes: BATCH_BYTES,
     readAhead: STREAMED,
+    keepsCodes,
     signal,
   });
   return pickScanned(batches, rows);

@@ -274,3 +274,102 @@ it("a row that throws is asked again alone; the others are asked once", async ()
   const table = tableFromIPC(await reference.readTable(root, "t"));
   for (const { n, value } of table) expect(value).toBe(n % 9 === 0 ? null : `row ${n}`);
 });
+
+const LONG_ROWS = 40_000;
+/** Long enough to be stored one by one, as codes; some are null. */
+const longText = (n: number): string | null =>
+  n % 97 === 5 ? null : `text ${n} `.repeat(30 + (n % 17)) + "é".repeat(n % 3);
+
+/** A table of several pages of long texts, of which some rows are deleted; `made` fills a column of texts. */
+async function fillFromLongTexts(made: UserFunction, settings: object): Promise<Map<number, unknown>> {
+  const root = await makeTempDir();
+  await using ns = new DirectoryNamespace({ root, durability: "none", functions: { made } });
+  const texts = Array.from({ length: LONG_ROWS }, (_, n) => longText(n));
+  const numbers = Int32Array.from(texts.keys());
+  await ns.createTable(
+    ID,
+    new Table({ n: vectorFromArray(numbers), text: vectorFromArray(texts, new Utf8()) }),
+  );
+  await ns.deleteFromTable({ ...ID, predicate: "n >= 20000 AND n % 10 = 3" });
+  await ns.alterTableAddColumns({
+    ...ID,
+    newColumns: [{ name: "value", virtualColumn: { udfName: "made" } }],
+  });
+  const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "value", ...settings });
+  await ns.waitForJob({ jobId });
+  const table = tableFromIPC(await reference.readTable(root, "t"));
+  return new Map(Array.from(table, ({ n, value }) => [n as number, plain(value)]));
+}
+
+const isLive = (n: number): boolean => n < 20_000 || n % 10 !== 3;
+
+it("long texts are those of their rows, in each form of functions, with calls under way at once", async () => {
+  const text = { version: "1", inputs: ["text"], output: new Utf8() };
+  const later = <Value>(value: Value): Promise<Value> =>
+    new Promise((resolve) => setImmediate(resolve, value));
+  const functions: readonly UserFunction[] = [
+    { ...text, batch: ({ text }) => text },
+    { ...text, batch: async ({ text }) => await later(Array.from(text as Vector<Utf8>)) },
+    { ...text, row: ({ text }) => text },
+  ];
+  for (const made of functions) {
+    const values = await fillFromLongTexts(made, { checkpointSize: 700, intraApplierConcurrency: 3 });
+    for (let n = 0; n < LONG_ROWS; n++) {
+      if (values.get(n) !== (isLive(n) ? longText(n) : undefined))
+        expect([n, values.get(n)]).toBe(longText(n));
+    }
+  }
+}, 60_000);
+
+it("vectors of texts that are kept beyond their call give their own texts or an error, never others", async () => {
+  const kept: { readonly text: Vector; readonly first: string | null }[] = [];
+  const made: UserFunction = {
+    ...{ version: "1", inputs: ["text"], output: VECTOR },
+    batch({ text }, { rowCount }) {
+      kept.push({ text, first: text.get(0) });
+      const items = new Float32Array(4 * rowCount);
+      for (let row = 0; row < rowCount; row++) items.fill(text.get(row)?.length ?? -1, 4 * row, 4 * row + 4);
+      return items;
+    },
+  };
+  const values = await fillFromLongTexts(made, {});
+  for (const [n, value] of values) {
+    const length = longText(n)?.length ?? -1;
+    if ((value as number[])[3] !== length) expect([n, value]).toEqual([n, [length, length, length, length]]);
+  }
+  let errors = 0;
+  for (const { text, first } of kept) {
+    try {
+      expect(text.get(0)).toBe(first);
+    } catch (error) {
+      expect(error).toBeInstanceOf(TypeError);
+      errors++;
+    }
+  }
+  expect(errors).toBeGreaterThan(10);
+}, 60_000);
+
+it("rows of numbers are the items of vectors, whatever holds them", async () => {
+  for (const answer of [
+    (n: number) => Float32Array.of(n, 1, 2, 3),
+    (n: number) => [n, 1, 2, 3],
+    (n: number) => (n % 5 === 0 ? null : Float32Array.of(n, 1, 2, 3)),
+    (n: number) => (n % 5 === 0 ? Float64Array.of(n, 1, 2, 3) : Float32Array.of(n, 1, 2, 3)),
+  ]) {
+    const made: UserFunction = {
+      ...{ version: "1", inputs: ["n"], output: VECTOR },
+      row: ({ n }) => answer(n as number),
+    };
+    const root = await makeTempDir();
+    await using ns = new DirectoryNamespace({ root, durability: "none", functions: { made } });
+    await ns.createTable(ID, new Table({ n: vectorFromArray(Int32Array.from({ length: 64 }, (_, n) => n)) }));
+    await ns.alterTableAddColumns({
+      ...ID,
+      newColumns: [{ name: "value", virtualColumn: { udfName: "made" } }],
+    });
+    const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "value", checkpointSize: 10 });
+    await ns.waitForJob({ jobId });
+    const table = tableFromIPC(await reference.readTable(root, "t"));
+    for (const { n, value } of table) expect(plain(value)).toEqual(plain(answer(n)));
+  }
+});
