@@ -111,7 +111,14 @@ export interface IndexFiles {
 }
 
 /** A part of an index file in memory: as it was read, or what was made of it. */
-export type IndexPart = Column | RowIds | KeptPostings;
+export type IndexPart = Column | RowIds | KeptPostings | KernelPart;
+
+/** A part as kernels need it. */
+export interface KernelPart {
+  readonly kind: "packed";
+  /** Approximate bytes of memory. */
+  readonly memoryWeight: number;
+}
 
 /** Postings that keep what was unpacked of them. */
 export interface KeptPostings {

@@ -19,7 +19,7 @@ import type { Metric, VectorItem } from "../distance/metric.js";
 import type { Codebook } from "./codebook.js";
 import { arrangeWords, fillSquaresInKernel } from "./codebookKernel.js";
 import { codeSumsInKernel } from "./codeSumsKernel.js";
-import { stepSquaresInKernel } from "./stepSquaresKernel.js";
+import { MAX_STEP_VALUES, stepSquaresInKernel } from "./stepSquaresKernel.js";
 import { jsonMembers, type TensorNumbers, tensorValues } from "./tensors.js";
 import type { CodeKind } from "./vectorKindNames.js";
 
@@ -41,6 +41,8 @@ export interface CodeDistances {
   all(centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): void;
   /** Of some rows. */
   some(centroid: TensorNumbers, codes: Uint8Array, rowCount: number): MeasureRows;
+  /** Where distances are those of the vector's own code, counted in steps of some width and squared; else absent. */
+  readonly steps?: { readonly own: Uint8Array; readonly width: number };
 }
 
 /** Puts the distances of rows into an array, in their order. */
@@ -306,6 +308,7 @@ function sqCodes(
           for (let row = 0; row < distances.length; row++)
             distances[row] = areThere ? sums[row] * width * width : distanceAt(codes, row * dimension);
         },
+        ...(metric !== "dot" && dimension <= MAX_STEP_VALUES && { steps: { own: ownCode, width } }),
         some: (_, codes) => (rows, count, distances) => {
           const areThere = squares(codes, rows, count, distances);
           for (let at = 0; at < count; at++)

@@ -28,13 +28,13 @@ import {
 } from "../../../bytes/wasm.js";
 
 /** Of so many values, no sum of squares is too large. */
-const MAX_VALUES = 16_384;
+export const MAX_STEP_VALUES = 16_384;
 const MAX_ROWS = 2048;
 const CODE_BYTES = 256 * 1024;
 const GROUP = 16;
 
 const OWN = 0;
-const SUMS = OWN + MAX_VALUES;
+const SUMS = OWN + MAX_STEP_VALUES;
 const CODES = SUMS + MAX_ROWS * 4;
 const PAGES = Math.ceil((CODES + CODE_BYTES) / 65_536);
 
@@ -86,7 +86,7 @@ class StepSquares {
 
   constructor({ run, memory }: Kernel) {
     this.#run = run;
-    this.#own = new Uint8Array(memory, OWN, MAX_VALUES);
+    this.#own = new Uint8Array(memory, OWN, MAX_STEP_VALUES);
     this.#sums = new Uint32Array(memory, SUMS, MAX_ROWS);
     this.#codes = new Uint8Array(memory, CODES, CODE_BYTES);
     this.#words = new Uint32Array(memory, CODES, CODE_BYTES / 4);
@@ -163,7 +163,7 @@ export function stepSquaresInKernel(
   count: number,
   sums: Float64Array,
 ): boolean {
-  const made = own.length <= MAX_VALUES ? stepSquaresKernelUse.get() : null;
+  const made = own.length <= MAX_STEP_VALUES ? stepSquaresKernelUse.get() : null;
   if (made === null) return false;
   if (count > 0) made.fill(own, codes, rows, count, sums);
   return true;

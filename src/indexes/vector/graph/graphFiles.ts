@@ -41,6 +41,8 @@ export interface Graph {
   /** The rows that a row leads to, in {@link targets}; `start` equals `end` for one that is not on the level. */
   range(level: number, row: number, into: { start: number; end: number }): void;
   readonly targets: Uint32Array;
+  /** The same without what level 0 takes, in memory of its own. */
+  upperLevels(): Graph;
 }
 
 /** What indexes with graphs were made with. */
@@ -120,7 +122,17 @@ export class GraphFiles {
       const [value] = await this.#file.spans(column, [{ start: firstRow, end }], signal);
       return { value, weight: columnBytes(value) + 128 };
     };
-    return this.#files.parts.get(`${this.#file.cacheKey}${column}|${partition}`, load) as Promise<Column>;
+    return this.#files.parts.get(this.#keyOf(column, partition), load) as Promise<Column>;
+  }
+
+  #keyOf(column: string, partition: number): string {
+    return `${this.#file.cacheKey}${column}|${partition}`;
+  }
+
+  /** Lets go what is cached of a partition. */
+  forget(partition: number): void {
+    for (const column of [VECTOR_ID_COLUMN, NEIGHBOURS_COLUMN])
+      this.#files.parts.delete(this.#keyOf(column, partition));
   }
 }
 
@@ -165,10 +177,23 @@ function graphOf(
   rowCount: number,
 ): Graph {
   if (lists.kind !== "list" || lists.validity !== null) return file.fail("a graph without lists");
-  const { items } = lists;
   // The type of the column was checked: its offsets have 32 bits.
   const offsets = lists.offsets as Int32Array;
-  const targets = integerWords(items, file.path);
+  const targets = integerWords(lists.items, file.path);
+  return graphIn({ rowCount, entryPoint, levelStarts, ids, offsets, targets });
+}
+
+/** Levels as they lie in a file. */
+interface Levels {
+  readonly rowCount: number;
+  readonly entryPoint: number;
+  readonly levelStarts: readonly number[];
+  readonly ids: Uint32Array;
+  readonly offsets: Int32Array;
+  readonly targets: Uint32Array;
+}
+
+function graphIn({ rowCount, entryPoint, levelStarts, ids, offsets, targets }: Levels): Graph {
   return {
     rowCount,
     entryPoint,
@@ -191,6 +216,16 @@ function graphOf(
       const isThere = ids[place] === row;
       into.start = isThere ? offsets[place] : 0;
       into.end = isThere ? offsets[place + 1] : 0;
+    },
+    upperLevels() {
+      const first = offsets[levelStarts[1]];
+      return graphIn({
+        ...{ rowCount, entryPoint },
+        levelStarts: levelStarts.map((start, level) => (level === 0 ? 0 : start - levelStarts[1])),
+        ids: ids.slice(levelStarts[1]),
+        offsets: offsets.slice(levelStarts[1]).map((offset) => offset - first),
+        targets: targets.slice(first),
+      });
     },
   };
 }

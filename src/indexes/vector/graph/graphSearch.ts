@@ -11,18 +11,22 @@ import type { Graph } from "./graphFiles.js";
 /** Rows whose neighbours are looked at before other work on the thread may have its turn. */
 const STEP_ROWS = 64;
 /** Where so large a part of the rows was looked at, comparing all of them is quicker. */
-const MOST_OF_ROWS = 1 / 4;
+export const MOST_OF_ROWS = 1 / 4;
 
-export interface GraphQuery {
+/** A graph, and how far its rows are from what is searched for. */
+export interface MeasuredGraph {
   readonly graph: Graph;
   readonly measure: MeasureRows;
+  /** @param row that is not there */
+  fail(row: number): never;
+}
+
+export interface GraphQuery extends MeasuredGraph {
   /** Rows that are kept in sight. */
   readonly beam: number;
   /** Whether a row may be found. */
   accepts(row: number, distance: number): boolean;
   readonly signal?: AbortSignal;
-  /** @param row that is not there */
-  fail(row: number): never;
 }
 
 /**
@@ -56,9 +60,13 @@ export async function searchGraph(query: GraphQuery): Promise<Beam | null> {
   return found.length < found.size ? null : found;
 }
 
+/** The row of level 0 where a search begins, with its distance. */
+export const descend = (graph: MeasuredGraph): { row: number; distance: number } =>
+  new Neighbours(graph).descend();
+
 /** The neighbours of a row with their distances, all of which are measured at once. */
 class Neighbours {
-  readonly #query: GraphQuery;
+  readonly #query: MeasuredGraph;
   readonly #seen: Uint8Array;
   readonly #range = { start: 0, end: 0 };
   rows = new Uint32Array(64);
@@ -67,7 +75,7 @@ class Neighbours {
   /** How many were seen so far. */
   seenRows = 0;
 
-  constructor(query: GraphQuery) {
+  constructor(query: MeasuredGraph) {
     this.#query = query;
     this.#seen = new Uint8Array(Math.ceil(query.graph.rowCount / 8));
   }

@@ -1,12 +1,13 @@
 /**
- * A walk through the lowest level of a graph while it is built (graphGrowth.ts), as a WebAssembly kernel: from a row on to the
- * rows that are nearest to a vector, as far as neighbours lead. It is one call, in which nothing leaves the memory of the
- * vectors (distance/vectorSpace.ts). Behind these lie:
+ * A walk through the lowest level of a graph, while it is built (graphGrowth.ts) or searched (packedGraph.ts), as a WebAssembly
+ * kernel: from a row on to the rows that are nearest to a vector, as far as neighbours lead. It is one call, or one for each
+ * part of a long walk, in which nothing leaves the memory of the vectors (distance/vectorSpace.ts). Behind these lie:
  *
  *     lists    of each row: how many neighbours it has, then their rows, with room for as many as there may be
- *     lanes    of each thread: how many rows are in sight, and the number of the last walk; these, the nearest first, as a number of 32 bits that is twice the
- *              row, and 1 more where its neighbours were looked at, then one that grows with the distance ({@link keyOf});
- *              a byte for each row of the graph: the number of the walk that has seen it last
+ *     lanes    of each thread: how many rows are in sight, the number of the last walk, and how many of the rows in sight,
+ *              the nearest first, need not be looked at again; the rows in sight, the nearest first, as a number of 32 bits
+ *              that is twice the row, and 1 more where its neighbours were looked at, then one that grows with the distance
+ *              ({@link keyOf}); a byte for each row of the graph: the number of the walk that has seen it last
  */
 
 import {
@@ -54,18 +55,22 @@ import {
 } from "../distance/spaceKernels.js";
 import type { SpaceMemory } from "../distance/vectorSpace.js";
 
-/** What is known of a graph before it is built. */
+/** What is known of a graph before walks. */
 export interface WalkRoom {
   readonly rowCount: number;
   /** Neighbours that a row has room for. */
   readonly room: number;
-  /** Rows that are kept in sight. */
+  /** Rows that are kept in sight, at most. */
   readonly beam: number;
 }
 
 const ENTRY_BYTES = 8;
 /** In a lane, before the rows that are in sight. */
-const HEADER_BYTES = 8;
+const HEADER_BYTES = 16;
+/** In a header. */
+const [LENGTH, WALK, PLACE] = [0, 1, 2];
+/** Of rows that are looked at by one call: all that a walk leads to. */
+const ALL = 0xffffffff;
 const aligned = (bytes: number): number => Math.ceil(bytes / 64) * 64;
 const listBytes = ({ rowCount, room }: WalkRoom): number => aligned(rowCount * (1 + room) * 4);
 const seenOffset = ({ beam }: WalkRoom): number => aligned(HEADER_BYTES + beam * ENTRY_BYTES);
@@ -143,30 +148,51 @@ export class Walks {
    * @param distance of it
    */
   go(row: number, start: number, distance: number, beam: Beam): void {
+    this.begin(start, distance);
+    this.goOn(row, beam, ALL);
+  }
+
+  /**
+   * Begins a walk, which {@link goOn} does.
+   * @param distance of the row where it begins
+   */
+  begin(start: number, distance: number): void {
     // The number lies in the lane, since another thread may have used it before.
-    if (this.#header[1] === 255) {
+    if (this.#header[WALK] === 255) {
       this.#seen.fill(0);
-      this.#header[1] = 0;
+      this.#header[WALK] = 0;
     }
-    const walk = ++this.#header[1];
-    this.#seen[start] = walk;
+    this.#seen[start] = ++this.#header[WALK];
+    this.#header[LENGTH] = 1;
+    this.#header[PLACE] = 0;
     this.#entries[0] = 2 * start;
     // Its place is the first whatever it says, and it is looked at first: only its order among those that follow counts.
     this.#putKey(distance);
-    const { room, beam: size } = this.#walk;
+  }
+
+  /**
+   * Goes on with the walk in this lane to the rows that are nearest to one.
+   * @param beam no longer than that of the graph, and the same in all parts of a walk
+   * @param most rows whose neighbours are looked at
+   * @returns whether the walk has ended; the beam is filled then
+   */
+  goOn(row: number, beam: Beam, most: number): boolean {
     const rowBytes = rowBytesOf(this.#options);
     this.#run(
       this.#vectors + row * rowBytes,
       this.#scratch,
       this.#lists,
-      (1 + room) * 4,
+      (1 + this.#walk.room) * 4,
       this.#seen.byteOffset,
-      walk,
+      this.#header[WALK],
       this.#beam,
-      size,
+      beam.size,
       this.#vectors,
+      most,
     );
+    if (this.#header[PLACE] < this.#header[LENGTH]) return false;
     this.#take(beam);
+    return true;
   }
 
   #putKey(distance: number): void {
@@ -182,7 +208,7 @@ export class Walks {
   #take(beam: Beam): void {
     const { item, metric } = this.#options;
     const [entries, floats] = [this.#entries, this.#distances];
-    const length = this.#header[0];
+    const length = this.#header[LENGTH];
     const isByDot = metric === "dot";
     for (let place = 0, at = 0; place < length; place++, at += 2) {
       beam.rows[place] = entries[at] >>> 1;
@@ -213,7 +239,7 @@ function keyOf({ item, metric }: SpaceOptions, sum: number, bits: number): Code 
   return [set(bits, own), xor(rising, constant(-1))];
 }
 
-const PARAMETERS = ["row", "lane", "lists", "stride", "seen", "walk", "beam", "size", "vectors"];
+const PARAMETERS = ["row", "lane", "lists", "stride", "seen", "walk", "beam", "size", "vectors", "most"];
 
 function walkKernel(options: SpaceOptions, pages: WebAssembly.Memory): Kernel | null {
   return kernel({
@@ -228,7 +254,9 @@ function walkKernel(options: SpaceOptions, pages: WebAssembly.Memory): Kernel | 
       const [row, lane, beam, size] = ["row", "lane", "beam", "size"].map(local);
       const [place, length, entry, at, own] = ["place", "length", "entry", "at", "own"].map(local);
       const [asked, other, key, bound] = ["asked", "other", "key", "bound"].map(local);
+      const [most, last] = ["most", "last"].map(local);
       const one = constant(1);
+      const header = subtract(get(beam), constant(HEADER_BYTES));
       const rowBytes = constant(rowBytesOf(options));
       const vectorOf = (number: number): Code => add(get(local("vectors")), multiply(get(number), rowBytes));
       // Leaves the walk, a block around the loop over rows, where all that are in sight were looked at.
@@ -252,10 +280,15 @@ function walkKernel(options: SpaceOptions, pages: WebAssembly.Memory): Kernel | 
         ]),
       );
       return [
-        set(length, one),
-        set(bound, eitherNumber(load(get(beam), 4), constant(-1), equal(get(size), one))),
+        set(at, header),
+        set(length, load(get(at), LENGTH * 4)),
+        set(place, load(get(at), PLACE * 4)),
+        set(last, subtract(get(length), one)),
+        set(bound, eitherNumber(load(entryAt(local, last), 4), constant(-1), equal(get(length), get(size)))),
         block(
           loop(
+            leaveWhen(1, equal(get(most), constant(0))),
+            set(most, subtract(get(most), one)),
             findNext,
             store(get(at), or(get(entry), one)),
             gather(options, local, vectorOf),
@@ -266,7 +299,9 @@ function walkKernel(options: SpaceOptions, pages: WebAssembly.Memory): Kernel | 
             leave(0),
           ),
         ),
-        store(subtract(get(beam), constant(HEADER_BYTES)), get(length)),
+        set(at, header),
+        store(get(at), get(length), LENGTH * 4),
+        store(get(at), get(place), PLACE * 4),
       ];
     },
   });

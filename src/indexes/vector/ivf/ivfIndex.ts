@@ -13,11 +13,14 @@ import { fillDistances, queryVector } from "../distance/distance.js";
 import type { Metric, VectorItem } from "../distance/metric.js";
 import type { NearestRows } from "../distance/nearestRows.js";
 import { searchGraph } from "../graph/graphSearch.js";
+import { PackedGraph } from "../graph/packedGraph.js";
 import { type IvfFiles, openIvfFiles, ROW_ID_COLUMN } from "./ivfFiles.js";
 import type { IvfModelParts, VectorParameters } from "./writeIvf.js";
 
 /** Rows that a walk through a graph keeps in sight, for each that is wanted, where nobody says how many. */
 const BEAM_FACTOR = 1.5;
+/** Searches of a partition after which its graph is packed for kernels. */
+const ASKED_BEFORE_PACKED = 4;
 /** Rows that are read at once where all are. */
 const PIECE_ROWS = 8192;
 
@@ -44,6 +47,10 @@ export class IvfIndex {
   readonly #ivf: IvfFiles;
   readonly #centroidItem: VectorItem;
   readonly #centroidBytes: Uint8Array;
+  /** By partition: how often the graph was searched since it was packed last. */
+  readonly #asked = new Map<number, number>();
+  /** Partitions whose graphs are being packed: who searches them meanwhile does without. */
+  readonly #packing = new Set<number>();
 
   private constructor(files: IndexFiles, ivf: IvfFiles) {
     this.#files = files;
@@ -141,17 +148,15 @@ export class IvfIndex {
     search: IvfSearch,
     nearest: NearestRows,
   ): Promise<number> {
-    const { starts, dimension, centroids, rows, codes } = this.#ivf;
+    const { starts, dimension, centroids, rows } = this.#ivf;
     const { signal } = search;
     const [start, end] = [starts[partition], starts[partition + 1]];
     if (start === end) return 0;
-    const [ids, values] = await Promise.all([
-      this.#part(ROW_ID_COLUMN, partition, signal),
-      this.#part(codes.column, partition, signal),
-    ]);
-    const words = integerWords(ids, rows.path);
+    const words = integerWords(await this.#part(ROW_ID_COLUMN, partition, signal), rows.path);
+    const led = await this.#walkPacked(partition, measure, words, search, nearest);
+    if (led !== null) return led;
+    const bytes = await this.#codes(partition, signal);
     const centroid = centroids.subarray(partition * dimension, (partition + 1) * dimension);
-    const bytes = bytesOf(values, (reason) => rows.fail(reason));
     const offered = await this.#walkGraph(
       partition,
       measure.some(centroid, bytes, end - start),
@@ -163,6 +168,85 @@ export class IvfIndex {
     const distances = new Float32Array(end - start);
     measure.all(centroid, bytes, distances);
     return offerAll(words, distances, search, nearest);
+  }
+
+  async #codes(partition: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
+    const { rows, codes } = this.#ivf;
+    return bytesOf(await this.#part(codes.column, partition, signal), (reason) => rows.fail(reason));
+  }
+
+  /**
+   * Offers the rows that {@link #walkGraph} leads to where a kernel can walk there, and nearly all that it finds may be offered;
+   * else null.
+   */
+  async #walkPacked(
+    partition: number,
+    { steps }: CodeDistances,
+    words: Uint32Array,
+    { beam, wantedRows, lowerBound, upperBound, place, signal }: IvfSearch,
+    nearest: NearestRows,
+  ): Promise<number | null> {
+    const isBounded = lowerBound !== Number.NEGATIVE_INFINITY || upperBound !== Number.POSITIVE_INFINITY;
+    if (this.#ivf.graphs === null || steps === undefined || isBounded) return null;
+    const packed = await this.#packed(partition, words.length / 2, signal);
+    if (packed === null) return null;
+    const address = new Uint32Array(2);
+    const wanted = beamOf(beam, wantedRows);
+    for (let size = wanted; size <= 2 * wanted; ) {
+      const found = await packed.nearest(steps.own, size, signal);
+      if (found === null) return null;
+      const there: number[] = [];
+      for (let at = 0; at < found.length; at++) {
+        if (place(words[2 * found.rows[at]], words[2 * found.rows[at] + 1], address)) there.push(at);
+      }
+      if (there.length < wanted) {
+        // Rows that are deleted or filtered take room from others: as many more are kept in sight, and some.
+        size += Math.max(wanted >>> 2, 2 * (wanted - there.length));
+        continue;
+      }
+      for (const at of there.slice(0, wanted)) {
+        const row = found.rows[at];
+        place(words[2 * row], words[2 * row + 1], address);
+        nearest.add(found.distances[at] * steps.width * steps.width, address[0], address[1]);
+      }
+      return wanted;
+    }
+    return null;
+  }
+
+  /** The graph of a partition as kernels need it; null where there is none. */
+  async #packed(
+    partition: number,
+    rowCount: number,
+    signal: AbortSignal | undefined,
+  ): Promise<PackedGraph | null> {
+    const { graphs, rows, codes, dimension } = this.#ivf;
+    const key = `${rows.cacheKey}packed|${partition}`;
+    const kept = this.#files.parts.peek(key);
+    if (kept !== undefined) return kept as PackedGraph;
+    // To pack a graph takes as long as dozens of searches: it is for one who asks again and again.
+    const asked = (this.#asked.get(partition) ?? 0) + 1;
+    this.#asked.set(partition, asked);
+    if (graphs === null || asked < ASKED_BEFORE_PACKED || this.#packing.has(partition)) return null;
+    this.#packing.add(partition);
+    try {
+      const packed = await PackedGraph.pack(
+        await graphs.graph(partition, rowCount, signal),
+        await this.#codes(partition, signal),
+        dimension,
+        (row) => rows.fail(`a graph leads to row ${row} of ${rowCount}`),
+        signal,
+      );
+      // Where it can't be packed, nobody tries again.
+      this.#asked.set(partition, packed === null ? Number.NEGATIVE_INFINITY : 0);
+      if (packed === null) return null;
+      this.#files.parts.set(key, packed, packed.memoryWeight);
+      graphs.forget(partition);
+      this.#files.parts.delete(this.#partKey(codes.column, partition));
+      return packed;
+    } finally {
+      this.#packing.delete(partition);
+    }
   }
 
   /** Offers rows that the graph of the partition leads to; null where there is none, or it does not lead to enough. */
@@ -180,7 +264,7 @@ export class IvfIndex {
     const found = await searchGraph({
       graph: await graphs.graph(partition, words.length / 2, signal),
       measure,
-      beam: Math.max(wantedRows, beam ?? Math.ceil(BEAM_FACTOR * wantedRows)),
+      beam: beamOf(beam, wantedRows),
       accepts: (row, distance) => distance >= lowerBound && distance < upperBound && isThere(row),
       fail: (row) => rows.fail(`a graph leads to row ${row} of ${words.length / 2}`),
       ...(signal && { signal }),
@@ -223,10 +307,17 @@ export class IvfIndex {
       );
       return { value, weight: columnBytes(value) + 128 };
     };
-    const key = `${rows.cacheKey}${column}|${partition}`;
-    return this.#files.parts.get(key, load) as Promise<Column>;
+    return this.#files.parts.get(this.#partKey(column, partition), load) as Promise<Column>;
+  }
+
+  #partKey(column: string, partition: number): string {
+    return `${this.#ivf.rows.cacheKey}${column}|${partition}`;
   }
 }
+
+/** Rows that a walk through a graph keeps in sight. */
+const beamOf = (beam: number | undefined, wantedRows: number): number =>
+  Math.max(wantedRows, beam ?? Math.ceil(BEAM_FACTOR * wantedRows));
 
 /** Turns codes of which the first byte of all rows comes first, then the second, into one row after the other. */
 function rowByRow(codes: Uint8Array, rowCount: number): Uint8Array {

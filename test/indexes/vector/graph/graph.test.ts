@@ -9,6 +9,7 @@ import { openSpace, spaceMemory } from "../../../../src/indexes/vector/distance/
 import { BuiltGraph, graphBytes } from "../../../../src/indexes/vector/graph/buildGraph.js";
 import type { Graph } from "../../../../src/indexes/vector/graph/graphFiles.js";
 import { searchGraph } from "../../../../src/indexes/vector/graph/graphSearch.js";
+import { PackedGraph } from "../../../../src/indexes/vector/graph/packedGraph.js";
 import { randomNumbers } from "../../../support/vectorTables.js";
 import { slowPool } from "../slowPool.js";
 
@@ -135,6 +136,9 @@ function graphOf(built: BuiltGraph, rowCount: number): Graph {
     targets: Uint32Array.from(targets),
     range(level, row, into) {
       Object.assign(into, ranges[level].get(row) ?? { start: 0, end: 0 });
+    },
+    upperLevels() {
+      return this;
     },
   };
 }
@@ -270,6 +274,69 @@ describe("a graph", () => {
       if (nearest(distanceOf, () => true)[0] === row) hits++;
     }
     expect(hits).toBeGreaterThan(50);
+  });
+
+  describe("packed for a kernel", () => {
+    const makeCodes = async (dimension: number, m = 10, rowCount = 3000) => {
+      const own: SpaceOptions = { item: "uint8", metric: "l2", dimension, rowCount };
+      const codes = valuesOf(own, 31) as Uint8Array;
+      const work = new VectorWork();
+      const memory = spaceMemory(own, work.lanes);
+      openSpace(memory).put(0, codes);
+      const built = await BuiltGraph.of(memory, rowCount, { m, efConstruction: 60, seed: 5 }, work);
+      return { codes, graph: graphOf(built, rowCount) };
+    };
+    const squaresOf = (codes: Uint8Array, code: Uint8Array) => (row: number) => {
+      let sum = 0;
+      for (let index = 0; index < code.length; index++)
+        sum += (codes[row * code.length + index] - code[index]) ** 2;
+      return sum;
+    };
+
+    it.each([12, 100, 128, 1600])("is walked as without it (%i values)", async (dimension) => {
+      const { codes, graph } = await makeCodes(
+        dimension,
+        ...(dimension === 1600 ? ([30, 1100] as const) : []),
+      );
+      const packed = await PackedGraph.pack(graph, codes, dimension, fail, undefined);
+      expect(packed?.memoryWeight).toBeGreaterThan(codes.length);
+      const next = randomNumbers(dimension);
+      // More walks than there are numbers for them; long ones take several steps.
+      for (let query = 0; query < 300; query++) {
+        const beam = 1 + (query % 60);
+        const code = Uint8Array.from({ length: dimension }, () => next() * 256);
+        const measure = measureBy(squaresOf(codes, code));
+        const found = await searchGraph({ graph, measure, beam, accepts: () => true, fail });
+        const own = await packed?.nearest(code, beam, undefined);
+        expect([...(own?.distances ?? [])]).toEqual([...(found?.distances ?? [])]);
+        expect(Array.from(own?.rows ?? [], squaresOf(codes, code))).toEqual([...(own?.distances ?? [])]);
+        expect(new Set(own?.rows).size).toBe(beam);
+      }
+    });
+
+    it("is for one walk at a time, and not for rows without end", async () => {
+      const { codes, graph } = await makeCodes(1600, 40, 1100);
+      const packed = await PackedGraph.pack(graph, codes, 1600, fail, undefined);
+      const code = codes.slice(0, 1600);
+      const both = await Promise.all([
+        packed?.nearest(code, 250, undefined),
+        packed?.nearest(code, 5, undefined),
+      ]);
+      expect(both.map((found) => found?.rows[0])).toEqual([0, undefined]);
+      expect((await packed?.nearest(code, 5, undefined))?.rows[0]).toBe(0);
+      expect(await packed?.nearest(code, 5000, undefined)).toBeNull();
+      const ended = AbortSignal.abort(new Error("enough"));
+      await expect(packed?.nearest(code, 250, ended)).rejects.toThrow("enough");
+      expect((await packed?.nearest(code, 7, undefined))?.rows[0]).toBe(0);
+      await expect(PackedGraph.pack(graph, codes, 1600, fail, ended)).rejects.toThrow("enough");
+    });
+
+    it("is none where it is small, and fails where it leads to rows that are not there", async () => {
+      const { codes, graph } = await makeCodes(16);
+      expect(await PackedGraph.pack({ ...graph, rowCount: 900 }, codes, 16, fail, undefined)).toBeNull();
+      graph.targets[graph.targets.length >>> 1] = 3000;
+      await expect(PackedGraph.pack(graph, codes, 16, fail, undefined)).rejects.toThrow("row 3000");
+    });
   });
 
   it("leads to accepted rows only, and says so where these are few", async () => {

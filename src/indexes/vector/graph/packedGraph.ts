@@ -1,0 +1,152 @@
+/**
+ * The graph of a partition of codes of SQ as walks by a kernel need it (walkKernel.ts): its codes, and what its rows lead to on
+ * level 0, in the memory of the kernel. Behind the codes there is room for one more, that of the vector which is searched for.
+ */
+
+import { breathe } from "../../../async/eventLoop.js";
+import type { KernelPart } from "../../kind.js";
+import type { MeasureRows } from "../codes/codes.js";
+import { Beam } from "../distance/nearestFirst.js";
+import { MAX_ASKED, rowBytesOf, type SpaceOptions } from "../distance/spaceKernels.js";
+import { openSpace, type SpaceMemory, spaceMemory, type VectorSpace } from "../distance/vectorSpace.js";
+import type { Graph } from "./graphFiles.js";
+import { descend, MOST_OF_ROWS } from "./graphSearch.js";
+import { listsBehind, type WalkRoom, Walks, walkBytes } from "./walkKernel.js";
+
+/** Rows that a walk keeps in sight, at most. */
+const MOST_IN_SIGHT = 1024;
+/** Where rows lead to more others, most of the room would be empty. */
+const MOST_NEIGHBOURS = 512;
+/** Memory of a kernel comes in whole pages and takes a while to get: smaller graphs do without. */
+const LEAST_ROWS = 1024;
+/** What is more would push out most of what else is cached. */
+const MOST_BYTES = 256 * 1024 * 1024;
+/** Rows that are put in at once. */
+const PIECE_ROWS = 4096;
+/** Bytes of codes that a walk looks at before other work on the thread may have its turn. */
+const STEP_BYTES = 4 * 1024 * 1024;
+
+export class PackedGraph implements KernelPart {
+  readonly kind = "packed";
+  readonly memoryWeight: number;
+  readonly #upper: Graph;
+  readonly #space: VectorSpace;
+  readonly #walks: Walks;
+  /** Rows whose neighbours are looked at by one call of the kernel. */
+  readonly #stepRows: number;
+  /** A walk that rests keeps its state in the memory. */
+  #isWalking = false;
+
+  readonly #fail: (row: number) => never;
+
+  private constructor(
+    upper: Graph,
+    memory: SpaceMemory,
+    walks: Walks,
+    room: number,
+    bytes: number,
+    fail: (row: number) => never,
+  ) {
+    this.#upper = upper;
+    this.#fail = fail;
+    this.#space = openSpace(memory);
+    this.#walks = walks;
+    this.#stepRows = Math.ceil(STEP_BYTES / (room * rowBytesOf(memory.options)));
+    this.memoryWeight = bytes + upper.targets.byteLength * 2;
+  }
+
+  /**
+   * @param codes of all rows, each of as many bytes as there are dimensions
+   * @param fail for a row that is not there
+   * @returns null where there are no kernels, or the graph is too small or too large
+   */
+  static async pack(
+    graph: Graph,
+    codes: Uint8Array,
+    dimension: number,
+    fail: (row: number) => never,
+    signal: AbortSignal | undefined,
+  ): Promise<PackedGraph | null> {
+    const { rowCount } = graph;
+    const room = Math.max(1, await longestList(graph, signal));
+    if (rowCount < LEAST_ROWS || room > MOST_NEIGHBOURS) return null;
+    const options: SpaceOptions = { item: "uint8", metric: "l2", dimension, rowCount: rowCount + 1 };
+    const walk: WalkRoom = { rowCount, room, beam: MOST_IN_SIGHT };
+    const bytes = options.rowCount * rowBytesOf(options) + walkBytes(walk, 1);
+    if (bytes > MOST_BYTES) return null;
+    const memory = spaceMemory(options, 1, walkBytes(walk, 1));
+    const lists = listsBehind(memory, walk);
+    const walks = Walks.open(memory, walk);
+    if (lists === null || walks === null) return null;
+    walks.useLane(0);
+    const packed = new PackedGraph(graph.upperLevels(), memory, walks, room, bytes, fail);
+    const range = { start: 0, end: 0 };
+    for (let start = 0; start < rowCount; start += PIECE_ROWS) {
+      const end = Math.min(rowCount, start + PIECE_ROWS);
+      packed.#space.put(start, codes.subarray(start * dimension, end * dimension));
+      for (let row = start; row < end; row++) {
+        graph.range(0, row, range);
+        let place = row * (1 + room);
+        lists[place++] = range.end - range.start;
+        for (let at = range.start; at < range.end; at++) {
+          const target = graph.targets[at];
+          if (target >= rowCount) fail(target);
+          lists[place++] = target;
+        }
+      }
+      signal?.throwIfAborted();
+      await breathe();
+    }
+    return packed;
+  }
+
+  /**
+   * The rows that are nearest to a code, with the squares of their distances in steps.
+   * @param size how many
+   * @returns null where the graph does not lead to so many, they are too many for a walk, or another walk is under way
+   */
+  async nearest(code: Uint8Array, size: number, signal: AbortSignal | undefined): Promise<Beam | null> {
+    const { rowCount } = this.#upper;
+    if (this.#isWalking || size > Math.min(MOST_IN_SIGHT, MOST_OF_ROWS * rowCount)) return null;
+    const beam = new Beam(size);
+    this.#isWalking = true;
+    try {
+      // Its row is the one behind all others.
+      this.#space.put(rowCount, code);
+      const measure = this.#measure;
+      const { row, distance } = descend({ graph: this.#upper, measure, fail: this.#fail });
+      this.#walks.begin(row, distance);
+      while (!this.#walks.goOn(rowCount, beam, this.#stepRows)) {
+        await breathe();
+        signal?.throwIfAborted();
+      }
+    } finally {
+      this.#isWalking = false;
+    }
+    return beam.length < beam.size ? null : beam;
+  }
+
+  /** Puts the distances of rows from the code that is searched for into an array. */
+  readonly #measure: MeasureRows = (rows, count, distances) => {
+    const own = this.#upper.rowCount;
+    for (let start = 0; start < count; start += MAX_ASKED) {
+      const end = Math.min(count, start + MAX_ASKED);
+      this.#space.measure(own, rows.subarray(start, end), end - start, distances.subarray(start, end));
+    }
+  };
+}
+
+/** How many rows a row leads to on level 0, at most. */
+async function longestList(graph: Graph, signal: AbortSignal | undefined): Promise<number> {
+  const range = { start: 0, end: 0 };
+  let longest = 0;
+  for (let row = 0; row < graph.rowCount; row++) {
+    graph.range(0, row, range);
+    longest = Math.max(longest, range.end - range.start);
+    if (row % PIECE_ROWS === PIECE_ROWS - 1) {
+      signal?.throwIfAborted();
+      await breathe();
+    }
+  }
+  return longest;
+}
