@@ -9,7 +9,7 @@ import type { DocumentSink } from "./scoreDocuments.js";
 const FIRST_GATHERED = 64;
 
 /** @param places of the document in lists, from `from` on; null where they are not known */
-export type Look = (document: number, score: number, places: Uint32Array | null, from: number) => void;
+type Look = (document: number, score: number, places: Uint32Array | null, from: number) => void;
 
 export class BestFirst implements DocumentSink {
   readonly #sink: { readonly threshold: number };
