@@ -36,6 +36,7 @@ import { processorCount } from "../platform/native.js";
 import type { CachedIndex } from "../query/indexes/tableIndexes.js";
 import { SharedReadAhead } from "../rows/readAhead.js";
 import { cleanUpAfterCommit } from "../table/cleanup/autoCleanup.js";
+import type { KeptDeletions } from "../table/fragments/deletions.js";
 import { LatestVersions } from "../table/versions/latestVersion.js";
 import type { SeenFiles } from "../table/versions/manifest.js";
 import { ManifestCache } from "../table/versions/manifestCache.js";
@@ -58,6 +59,8 @@ const CHUNK_MAP_CACHE_BYTES = 64 * 1024 * 1024;
 const INDEX_CACHE_BYTES = 32 * 1024 * 1024;
 /** Maximum bytes of parts of indexes in the cache: a graph of vectors, which is walked all over, is one part. */
 const INDEX_PART_CACHE_BYTES = 512 * 1024 * 1024;
+/** Maximum bytes of deleted rows of fragments. */
+const DELETIONS_CACHE_BYTES = 32 * 1024 * 1024;
 /** Maximum bytes of sketches of vectors, where the options do not tell. */
 const SKETCH_BYTES = 256 * 1024 * 1024;
 /** More threads are started where they are asked for only: each holds pages of its own. */
@@ -75,6 +78,8 @@ export interface OperationContext extends CatalogEnvironment {
   readonly openIndexes: LruCache<CachedIndex>;
   /** Pages of index files. */
   readonly indexParts: LruCache<IndexPart>;
+  /** Deleted rows of fragments; used again only while their files are the same. */
+  readonly deletions: LruCache<KeptDeletions>;
   readonly scratch: ScratchMemory;
   /** Of the vectors of columns that are searched by comparing all rows. */
   readonly sketches: SketchStore;
@@ -121,6 +126,7 @@ export function openContext(options: ContextOptions): OperationContext {
   const chunkMaps = new LruCache<ChunkMap>(CHUNK_MAP_CACHE_BYTES);
   const openIndexes = new LruCache<CachedIndex>(INDEX_CACHE_BYTES);
   const indexParts = new LruCache<IndexPart>(INDEX_PART_CACHE_BYTES);
+  const deletions = new LruCache<KeptDeletions>(DELETIONS_CACHE_BYTES);
   const scratch = new ScratchMemory(SCRATCH_BYTES);
   const sketches = new SketchStore(options.vectorCacheBytes ?? SKETCH_BYTES);
   /** From the cache, if the file is unchanged. */
@@ -159,6 +165,7 @@ export function openContext(options: ContextOptions): OperationContext {
     chunkMaps,
     openIndexes,
     indexParts,
+    deletions,
     scratch,
     sketches,
     streams: new SharedReadAhead(),
@@ -198,6 +205,7 @@ export function openContext(options: ContextOptions): OperationContext {
       chunkMaps.clear();
       openIndexes.clear();
       indexParts.clear();
+      deletions.clear();
       scratch.clear();
       sketches.clear();
       await handles.close();

@@ -5,70 +5,96 @@
 
 import type { DocumentSink } from "./scoreDocuments.js";
 
-/** Documents that are gathered before the best of them are looked at, at first and at most. */
+/** Documents that are gathered at first before the best of them are looked at. */
 const FIRST_GATHERED = 64;
-const MOST_GATHERED = 1024;
+
+/** @param places of the document in lists, from `from` on; null where they are not known */
+type Look = (document: number, score: number, places: Uint32Array | null, from: number) => void;
 
 export class BestFirst implements DocumentSink {
   readonly #sink: { readonly threshold: number };
-  readonly #look: (document: number, score: number) => void;
-  readonly #documents = new Uint32Array(MOST_GATHERED);
-  readonly #scores = new Float64Array(MOST_GATHERED);
+  readonly #look: Look;
+  readonly #listCount: number;
+  readonly #most: number;
+  readonly #documents: Uint32Array;
+  readonly #scores: Float64Array;
+  readonly #places: Uint32Array;
+  #hasPlaces = false;
+  /** Of documents by the numbers that they were gathered with, a heap whose first has the highest score. */
+  readonly #heap: Uint32Array;
   #count = 0;
-  #room = FIRST_GATHERED;
+  #room: number;
 
-  /** @param sink whose threshold rises with the documents that it is given by `look` */
-  constructor(sink: { readonly threshold: number }, look: (document: number, score: number) => void) {
+  /**
+   * @param sink whose threshold rises with the documents that it is given by `look`
+   * @param listCount lists in which documents have places
+   * @param most documents that are gathered
+   */
+  constructor(sink: { readonly threshold: number }, listCount: number, most: number, look: Look) {
     this.#sink = sink;
     this.#look = look;
+    this.#listCount = listCount;
+    this.#most = most;
+    this.#documents = new Uint32Array(most);
+    this.#scores = new Float64Array(most);
+    this.#places = new Uint32Array(most * listCount);
+    this.#heap = new Uint32Array(most);
+    this.#room = Math.min(most, FIRST_GATHERED);
   }
 
   get threshold(): number {
     return this.#sink.threshold;
   }
 
-  add(document: number, score: number): void {
-    this.#documents[this.#count] = document;
-    this.#scores[this.#count++] = score;
+  add(document: number, score: number, places?: Uint32Array): void {
+    const count = this.#count;
+    this.#documents[count] = document;
+    this.#scores[count] = score;
+    this.#hasPlaces = places !== undefined;
+    if (places !== undefined) {
+      for (let list = 0; list < this.#listCount; list++) {
+        this.#places[count * this.#listCount + list] = places[list];
+      }
+    }
+    this.#heap[count] = count;
+    this.#count++;
     if (this.#count < this.#room) return;
     this.finish();
-    this.#room = Math.min(2 * this.#room, MOST_GATHERED);
+    this.#room = Math.min(2 * this.#room, this.#most);
   }
 
   /** Looks at those that were gathered. */
   finish(): void {
-    const scores = this.#scores;
-    const documents = this.#documents;
+    const heap = this.#heap;
+    const places = this.#hasPlaces ? this.#places : null;
     for (let place = (this.#count >>> 1) - 1; place >= 0; place--) this.#siftDown(place);
-    while (this.#count > 0 && !(scores[0] < this.threshold)) {
-      const document = documents[0];
-      const score = scores[0];
-      this.#count--;
-      documents[0] = documents[this.#count];
-      scores[0] = scores[this.#count];
+    while (this.#count > 0) {
+      const gathered = heap[0];
+      const score = this.#scores[gathered];
+      if (score < this.threshold) break;
+      heap[0] = heap[--this.#count];
       this.#siftDown(0);
-      this.#look(document, score);
+      this.#look(this.#documents[gathered], score, places, gathered * this.#listCount);
     }
     this.#count = 0;
   }
 
-  /** Restores the heap, whose first document is the best, below a place. */
+  /** Restores the heap below a place. */
   #siftDown(start: number): void {
     const scores = this.#scores;
-    const documents = this.#documents;
-    const score = scores[start];
-    const document = documents[start];
+    const heap = this.#heap;
+    const count = this.#count;
+    const gathered = heap[start];
+    const score = scores[gathered];
     let place = start;
     for (;;) {
       let below = 2 * place + 1;
-      if (below >= this.#count) break;
-      if (below + 1 < this.#count && scores[below + 1] > scores[below]) below++;
-      if (scores[below] <= score) break;
-      scores[place] = scores[below];
-      documents[place] = documents[below];
+      if (below >= count) break;
+      if (below + 1 < count && scores[heap[below + 1]] > scores[heap[below]]) below++;
+      if (scores[heap[below]] <= score) break;
+      heap[place] = heap[below];
       place = below;
     }
-    scores[place] = score;
-    documents[place] = document;
+    heap[place] = gathered;
   }
 }

@@ -2,7 +2,7 @@
 
 import { lowerBound } from "../../rows/rowPositions.js";
 import type { PostingArrays } from "./postingBlocks.js";
-import { type BlockView, documentAt, type PostingList } from "./postingList.js";
+import { type BlockPositions, documentAt, type PostingList } from "./postingList.js";
 
 /** A word of a query, and where it stands there. */
 export interface QueryWord {
@@ -68,23 +68,29 @@ function withNeighbour(
   });
 }
 
+/** Whether the words of a phrase follow each other in a document. */
+export type PhraseTest = (document: number, places: Uint32Array | null, from: number) => boolean;
+
 /**
- * Tells of documents, one after the other, whether the words of a phrase follow each other.
+ * A test for documents that have all words. It is handed the places of the document in the lists of all words, from `from` on,
+ * or null where they are not known.
  * @param lists of each word
  */
 export function phraseTest(
   words: readonly QueryWord[],
   lists: readonly PostingList[],
   slop: number,
-): (document: number) => boolean {
+): PhraseTest {
   const ofLists = new Map(lists.map((list) => [list, new PositionReader(list)]));
   const ofWords = lists.map((list) => ofLists.get(list) as PositionReader);
-  const readers = [...ofLists.values()];
   const shifts = words.map(({ position }) => position - words[0].position);
-  const places = new Uint32Array(words.length);
-  return (document) => {
-    for (let at = 0; at < readers.length; at++) readers[at].seek(document);
-    if (slop === 0) return isExactPhrase(ofWords, shifts, places);
+  const reached = new Uint32Array(words.length);
+  return (document, places, from) => {
+    for (let word = 0; word < ofWords.length; word++) {
+      if (places === null) ofWords[word].seek(document);
+      else ofWords[word].go(places[from + word]);
+    }
+    if (slop === 0) return isExactPhrase(ofWords, shifts, reached);
     return isPhrase(
       words,
       ofWords.map(({ positions, start, end }) => positions.subarray(start, end)),
@@ -117,15 +123,12 @@ function isExactPhrase(
   return false;
 }
 
-/** Reads the positions of a token in single documents, which come in ascending order mostly. */
+/** Reads the positions of a token in single documents. */
 class PositionReader {
   readonly #list: PostingList;
   readonly #own: PostingArrays;
-  /** Where the positions of each document of the block begin. */
-  #starts: Uint32Array = new Uint32Array(0);
-  #view: BlockView | null = null;
   #block = -1;
-  #index = 0;
+  #found: BlockPositions | null = null;
   /** Those of the document are from `start` to before `end`. */
   positions: Uint32Array = new Uint32Array(0);
   start = 0;
@@ -141,28 +144,24 @@ class PositionReader {
 
   /** @param document that has the token */
   seek(document: number): void {
-    const view = this.#viewOf(document);
-    const { documents, start, end } = view;
-    const from = this.#index < end && documents[this.#index] <= document ? this.#index : start;
-    const index = documentAt(documents, from, end, document);
-    this.#index = index;
-    this.start = this.#starts[index - start];
-    this.end = this.#starts[index - start + 1];
+    const { firsts, blockSize } = this.#list;
+    const block = lowerBound(firsts, document + 1) - 1;
+    const { documents, start, end } = this.#list.view(block, this.#own);
+    this.go(block * blockSize + documentAt(documents, start, end, document) - start);
   }
 
-  #viewOf(document: number): BlockView {
-    const { firsts, blockCount } = this.#list;
-    const at = this.#block;
-    const isSame = at >= 0 && firsts[at] <= document && (at + 1 === blockCount || firsts[at + 1] > document);
-    if (isSame && this.#view !== null) return this.#view;
-    const block = lowerBound(firsts, document + 1) - 1;
-    const view = this.#list.view(block, this.#own);
-    const { positions, starts } = this.#list.positionsOf(block, view);
+  /** @param place of the document among all that have the token */
+  go(place: number): void {
+    const { blockSize } = this.#list;
+    const block = Math.floor(place / blockSize);
+    if (block !== this.#block || this.#found === null) {
+      this.#found = this.#list.positionsOf(block, this.#own);
+      this.#block = block;
+    }
+    const { positions, starts, first } = this.#found;
+    const at = first + place - block * blockSize;
     this.positions = positions;
-    this.#starts = starts;
-    this.#view = view;
-    this.#block = block;
-    this.#index = view.start;
-    return view;
+    this.start = starts[at];
+    this.end = starts[at + 1];
   }
 }

@@ -45,8 +45,9 @@ export interface BlockView extends PostingArrays {
 /** Positions of a token in the documents of a block, one document after the other. */
 export interface BlockPositions {
   readonly positions: Uint32Array;
-  /** Where those of each document begin, and where those of the last end. */
+  /** Where those of each document begin, from `first` on, and behind them where those of the last end. */
   readonly starts: Uint32Array;
+  readonly first: number;
 }
 
 /** What the shares of documents depend on, beside what a list knows of them. */
@@ -57,12 +58,15 @@ export interface DocumentLengths extends LengthTerms {
 
 /** Most documents of a list that keeps them: 9 MiB, with their shares. */
 const MAX_KEPT = 2 ** 20;
-/** Most positions that a list keeps, with where those of each document begin: 8 MiB. */
-const MAX_KEPT_POSITIONS = 2 ** 21;
+/** Most documents of a list that keeps positions: where those of each begin takes 2 MiB. */
+const MAX_KEPT_STARTS = 2 ** 19;
+/** Most positions that it keeps: 6 MiB. */
+const MAX_KEPT_POSITIONS = 3 * 2 ** 19;
+const FIRST_KEPT_POSITIONS = 1024;
 /** Of fewer than one in so many documents, no bits are kept: they would take more than the documents themselves. */
 const SPARSE = 64;
 /** What may be kept of a block. */
-const [DOCUMENTS, SHARES, BITS] = [1, 2, 4];
+const [DOCUMENTS, SHARES, BITS, POSITIONS] = [1, 2, 4, 8];
 /** Bytes of memory of a block beside its own. */
 const BLOCK_OVERHEAD = 112;
 
@@ -88,8 +92,11 @@ export class PostingList implements KeptPostings {
   #terms: LengthTerms = { base: 0, perToken: 0 };
   /** A bit for each document of the partition that is in a block of which it is kept. */
   #bits: Uint32Array | null = null;
-  readonly #keptPositions: (BlockPositions | undefined)[] = [];
+  /** Positions that are kept, block by block in the order in which they were asked for. */
+  #positions = new Uint32Array(0);
   #positionCount = 0;
+  /** Where those of each document begin, and behind those of each block where its last ones end. */
+  #starts: Uint32Array | null = null;
 
   /** @throws CorruptFileError */
   constructor(source: PostingSource) {
@@ -116,7 +123,8 @@ export class PostingList implements KeptPostings {
   get memoryWeight(): number {
     const kept = (this.#kept === null ? 0 : 8) + (this.#shares === null ? 0 : 1);
     const bits = this.#bits?.byteLength ?? 0;
-    return this.#packedBytes + kept * this.count + bits + 4 * this.#positionCount;
+    const positions = this.#positions.byteLength + (this.#starts?.byteLength ?? 0);
+    return this.#packedBytes + kept * this.count + bits + positions;
   }
 
   /** @param own arrays for the documents of a block, where the list does not keep them; their owner goes on with one block */
@@ -210,23 +218,44 @@ export class PostingList implements KeptPostings {
     return { documents, frequencies };
   }
 
-  /** The positions in the documents of a block, which {@link view} has. */
-  positionsOf(block: number, { frequencies: all, start, end }: BlockView): BlockPositions {
-    const kept = this.#keptPositions[block];
-    if (kept !== undefined) return kept;
+  /** Whether positions are most often unpacked once, so that documents may be asked for in any order. */
+  get keepsPositions(): boolean {
+    return this.count <= MAX_KEPT_STARTS;
+  }
+
+  /** The positions in the documents of a block. @param own as {@link view} has it */
+  positionsOf(block: number, own: PostingArrays): BlockPositions {
+    const first = block * (this.blockSize + 1);
+    if (this.#starts !== null && (this.#isKept[block] & POSITIONS) !== 0) {
+      return { positions: this.#positions, starts: this.#starts, first };
+    }
+    const { frequencies: all, start, end } = this.view(block, own);
     const frequencies = all.subarray(start, end);
     const positions = this.#unpackPositions(block, frequencies);
+    if (this.keepsPositions && this.#positionCount + positions.length <= MAX_KEPT_POSITIONS) {
+      this.#starts ??= new Uint32Array(this.count + this.blockCount);
+      putStarts(this.#starts, first, frequencies, this.#keep(positions));
+      this.#isKept[block] |= POSITIONS;
+      return { positions: this.#positions, starts: this.#starts, first };
+    }
     const starts = new Uint32Array(frequencies.length + 1);
-    for (let index = 0; index < frequencies.length; index++) {
-      starts[index + 1] = starts[index] + frequencies[index];
+    putStarts(starts, 0, frequencies, 0);
+    return { positions, starts, first: 0 };
+  }
+
+  /** @returns where they begin among those that are kept */
+  #keep(positions: Uint32Array): number {
+    const start = this.#positionCount;
+    const end = start + positions.length;
+    if (end > this.#positions.length) {
+      const room = Math.min(MAX_KEPT_POSITIONS, Math.max(2 * start, end, FIRST_KEPT_POSITIONS));
+      const grown = new Uint32Array(room);
+      grown.set(this.#positions);
+      this.#positions = grown;
     }
-    const found = { positions, starts };
-    const count = positions.length + starts.length;
-    if (this.#kept !== null && this.#positionCount + count <= MAX_KEPT_POSITIONS) {
-      this.#keptPositions[block] = found;
-      this.#positionCount += count;
-    }
-    return found;
+    this.#positions.set(positions, start);
+    this.#positionCount = end;
+    return start;
   }
 
   #unpackPositions(block: number, frequencies: Uint32Array): Uint32Array {
@@ -261,6 +290,16 @@ export class PostingList implements KeptPostings {
 
   #fail(reason: string): never {
     throw new CorruptFileError(this.#source.path, 0, `postings: ${reason}`);
+  }
+}
+
+/** @param start where the positions of the first document begin */
+function putStarts(starts: Uint32Array, first: number, frequencies: Uint32Array, start: number): void {
+  let next = start;
+  starts[first] = next;
+  for (let index = 0; index < frequencies.length; index++) {
+    next += frequencies[index];
+    starts[first + index + 1] = next;
   }
 }
 

@@ -23,7 +23,8 @@ export interface ScoredTerm {
 export interface DocumentSink {
   /** Documents with a lower score are of no use. */
   readonly threshold: number;
-  add(document: number, score: number): void;
+  /** @param places where the list of each term has the document, in memory that is used again; left out where not known */
+  add(document: number, score: number, places?: Uint32Array): void;
 }
 
 export interface DocumentQuery {
@@ -123,6 +124,8 @@ class CommonDocuments {
   readonly #places: readonly number[];
   /** What the others that are left can add to a score. */
   readonly #rest: Float64Array;
+  /** Where the list of each token has the document that is looked at. */
+  readonly #inLists: Uint32Array;
 
   constructor(query: DocumentQuery) {
     const cursors = query.terms.map((term) => new Cursor(term, query));
@@ -135,6 +138,7 @@ class CommonDocuments {
     this.#place = placeOf(this.#rarest);
     this.#places = this.#others.map(placeOf);
     this.#rest = new Float64Array(cursors.length);
+    this.#inLists = new Uint32Array(cursors.length);
   }
 
   get blockCount(): number {
@@ -143,7 +147,7 @@ class CommonDocuments {
 
   /** @returns whether the documents of the block were looked at */
   score(block: number, sink: DocumentSink): boolean {
-    const { firsts, blockCount } = this.#rarest.list;
+    const { firsts, blockCount, blockSize } = this.#rarest.list;
     const next = block + 1 < blockCount ? firsts[block + 1] : this.#documentCount;
     let bound = 0;
     for (const cursor of this.#cursors) {
@@ -176,7 +180,10 @@ class CommonDocuments {
       let sum = 0;
       for (let word = 0; word < scores.length; word++) sum += scores[word];
       if (sum < threshold) continue;
-      sink.add(document, sum);
+      const inLists = this.#inLists;
+      inLists[this.#place] = block * blockSize + index - start;
+      for (let other = 0; other < others.length; other++) inLists[places[other]] = others[other].place;
+      sink.add(document, sum, inLists);
       if (sink.threshold === threshold) continue;
       ({ threshold } = sink);
       low = this.#rarest.lowShare(threshold - rest[0]);
@@ -501,6 +508,11 @@ class Cursor {
 
   score(document: number, frequency: number): number {
     return (this.#factor * frequency) / (frequency + this.#base + this.#perToken * this.#lengths[document]);
+  }
+
+  /** Where the list has the document that {@link seek} found. */
+  get place(): number {
+    return this.#unpacked * this.#list.blockSize + this.#index - (this.#view?.start ?? 0);
   }
 
   /** The score of a document, which comes after those asked for before; 0 where it does not have the token. */

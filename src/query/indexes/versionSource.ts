@@ -3,7 +3,8 @@
 import type { WorkerPool } from "../../async/workerPool.js";
 import { isReadableVersion, unsupportedFileVersion } from "../../file/container/container.js";
 import type { DataFileMetadata } from "../../file/container/reader.js";
-import { readDeletions } from "../../table/fragments/deletions.js";
+import type { LruCache } from "../../io/memory/cache.js";
+import { type KeptDeletions, readDeletions, readKeptDeletions } from "../../table/fragments/deletions.js";
 import { resolveDataFile } from "../../table/fragments/fileLookup.js";
 import type { SeenFiles } from "../../table/versions/manifest.js";
 import type { OpenVersion, TableEnvironment } from "../../table/versions/tableAt.js";
@@ -23,6 +24,8 @@ export interface ReaderEnvironment
   openDataFile(path: string, isScanned?: boolean, version?: SeenFiles): Promise<DataFileMetadata>;
   /** The same as `openDataFile`, for files that are read once and not kept in memory. */
   openDataFileOnce(path: string, isScanned?: boolean): Promise<DataFileMetadata>;
+  /** Deleted rows of fragments, by the paths of their files; absent where they are read anew each time. */
+  readonly deletions?: LruCache<KeptDeletions>;
   /** Threads for long work; absent where it is done in line. */
   readonly workers?: WorkerPool;
 }
@@ -47,6 +50,9 @@ export function versionSource(
     ...(readers.sketches !== undefined && { sketches: readers.sketches }),
     openDataFile: (path, isScanned) => open(path, isScanned, file),
     resolve: (dataFile) => resolveDataFile(at, file.manifest, dataFile),
-    readDeletions: (fragment) => readDeletions(at, file.manifest, fragment),
+    readDeletions: (fragment) =>
+      readers.deletions === undefined || isReadOnce
+        ? readDeletions(at, file.manifest, fragment)
+        : readKeptDeletions(at, file.manifest, fragment, readers.deletions),
   };
 }

@@ -35,6 +35,8 @@ import { queryTerms, queryWords, type SearchedTokens, type Term } from "./textTe
 
 const WORD = 2 ** 32;
 const BATCH_ROWS = 4096;
+/** Documents of which the best are looked at first. */
+const MOST_AT_ONCE = 1024;
 /** What bounds of scores may lose when they are divided by a boost. */
 const SLACK = 1 - 2 ** -40;
 
@@ -276,8 +278,12 @@ async function searchPart(
   if (leaf.query.kind === "phrase") {
     const ofWords = leaf.words.map(({ token }) => lists.get(token) as PostingList);
     const follow = phraseTest(leaf.words, ofWords, leaf.query.slop);
-    const best = new BestFirst(sink, (document, score) => {
-      if (!follow(document)) return;
+    // Where positions are unpacked again and again, documents are looked at in their order.
+    const atOnce = ofWords.every(({ keepsPositions }) => keepsPositions) ? MOST_AT_ONCE : 1;
+    const areInOrder =
+      scored.length === ofWords.length && scored.every(({ list }, at) => list === ofWords[at]);
+    const best = new BestFirst(sink, scored.length, atOnce, (document, score, places, from) => {
+      if (!follow(document, areInOrder ? places : null, from)) return;
       const address = addressOf(document);
       if (address >= 0) sink.add(address, score);
     });

@@ -22,11 +22,49 @@ import {
   type DeletionFile,
   type Manifest,
 } from "../../format/table.js";
+import type { LruCache } from "../../io/memory/cache.js";
 import type { VersionsAt } from "../versions/versions.js";
 import { resolveDeletionFile } from "./fileLookup.js";
 
 /** A larger file would hold more rows than any fragment has. */
 const MAX_DELETION_FILE_BYTES = 2 ** 30;
+
+/** The rows of a deletion file that were read lately. Whoever is handed them leaves them as they are. */
+export interface KeptDeletions {
+  readonly offsets: Uint32Array;
+  /** Of the file that they were read from; another one may have been copied over it. */
+  readonly identity: string;
+}
+
+/** Bytes that an entry of a cache takes beside its rows. */
+const ENTRY_BYTES = 256;
+
+/**
+ * Offsets of the deleted rows of a fragment, ascending and each once; null where it has no deletion file. What was read is
+ * kept, as long as its file is the same.
+ * @throws CorruptFileError
+ */
+export async function readKeptDeletions(
+  at: VersionsAt,
+  manifest: Manifest,
+  fragment: DataFragment,
+  kept: LruCache<KeptDeletions>,
+): Promise<Uint32Array | null> {
+  const path = await resolveDeletionFile(at, manifest, fragment);
+  if (path === null) return null;
+  const stat = await at.disk.stat(path);
+  const known = kept.peek(path);
+  const announced = fragment.deletionFile?.numDeletedRows ?? 0;
+  const isAnnounced = announced === 0 || announced === known?.offsets.length;
+  if (stat !== null && known !== undefined && known.identity === stat.identity && isAnnounced) {
+    return known.offsets;
+  }
+  const offsets = await readDeletions(at, manifest, fragment);
+  if (stat !== null && offsets !== null) {
+    kept.set(path, { offsets, identity: stat.identity }, ENTRY_BYTES + offsets.byteLength);
+  }
+  return offsets;
+}
 
 /**
  * Offsets of the deleted rows of a fragment, ascending and each once; null where it has no deletion file.

@@ -14,7 +14,7 @@ it.each([1, 10, 300])("finds the best %i of many, with a look at few", (wanted) 
       return kept.length < wanted ? Number.NEGATIVE_INFINITY : kept[wanted - 1];
     },
   };
-  const best = new BestFirst(sink, (document, score) => {
+  const best = new BestFirst(sink, 0, 1024, (document, score) => {
     looks++;
     expect(score).toBe(scoreOf(document));
     if (!isFound(document)) return;
