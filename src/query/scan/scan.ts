@@ -70,8 +70,8 @@ export async function* scanColumns(
   source: FragmentSource,
   request: ScanRequest,
 ): AsyncGenerator<ScannedRows, void, undefined> {
-  const { projection, batchRows, batchBytes, keepsDictionaries, readAhead, memory, isTransient, signal } =
-    request;
+  const { projection, batchRows, batchBytes, keepsDictionaries, keepsCodes } = request;
+  const { readAhead, memory, isTransient, signal } = request;
   const isScanned = request.limit === Number.POSITIVE_INFINITY;
   const spans = mapAhead(
     wantedFragments(source, request),
@@ -86,6 +86,7 @@ export async function* scanColumns(
     batchRows,
     batchBytes,
     keepsDictionaries,
+    keepsCodes,
     returned: projection.measured,
     readAhead,
     memory,
