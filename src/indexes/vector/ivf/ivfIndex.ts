@@ -6,7 +6,7 @@ import { breathe } from "../../../async/eventLoop.js";
 import { alignedBytes } from "../../../bytes/aligned.js";
 import type { TableField } from "../../../schema/schema.js";
 import { integerWords } from "../../indexFile.js";
-import type { IndexFiles, IndexTarget, VectorKindName } from "../../kind.js";
+import type { IndexFiles, IndexTarget, KernelPart, VectorKindName } from "../../kind.js";
 import type { CodeDistances, MeasureRows } from "../codes/codes.js";
 import { bytesToBits } from "../codes/indexedVectors.js";
 import { fillDistances, queryVector } from "../distance/distance.js";
@@ -21,6 +21,8 @@ import type { IvfModelParts, VectorParameters } from "./writeIvf.js";
 const BEAM_FACTOR = 1.5;
 /** Searches of a partition after which its graph is packed for kernels. */
 const ASKED_BEFORE_PACKED = 4;
+/** What is cached of a partition whose graph can't be packed, so that nobody tries again soon. */
+const NOT_PACKED: KernelPart = { kind: "packed", memoryWeight: 128 };
 /** Rows that are read at once where all are. */
 const PIECE_ROWS = 8192;
 
@@ -223,13 +225,12 @@ export class IvfIndex {
     const { graphs, rows, codes, dimension } = this.#ivf;
     const key = `${rows.cacheKey}packed|${partition}`;
     const kept = this.#files.parts.peek(key);
-    if (kept !== undefined) return kept as PackedGraph;
+    if (kept !== undefined) return kept instanceof PackedGraph ? kept : null;
     // To pack a graph takes as long as dozens of searches: it is for one who asks again and again.
     const asked = (this.#asked.get(partition) ?? 0) + 1;
     this.#asked.set(partition, asked);
     if (graphs === null || asked < ASKED_BEFORE_PACKED || this.#packing.has(partition)) return null;
-    this.#packing.add(partition);
-    try {
+    const load = async () => {
       const packed = await PackedGraph.pack(
         await graphs.graph(partition, rowCount, signal),
         await this.#codes(partition, signal),
@@ -237,10 +238,14 @@ export class IvfIndex {
         (row) => rows.fail(`a graph leads to row ${row} of ${rowCount}`),
         signal,
       );
-      // Where it can't be packed, nobody tries again.
-      this.#asked.set(partition, packed === null ? Number.NEGATIVE_INFINITY : 0);
-      if (packed === null) return null;
-      this.#files.parts.set(key, packed, packed.memoryWeight);
+      const value = packed ?? NOT_PACKED;
+      return { value, weight: value.memoryWeight };
+    };
+    this.#packing.add(partition);
+    try {
+      const packed = await this.#files.parts.get(key, load);
+      this.#asked.delete(partition);
+      if (!(packed instanceof PackedGraph)) return null;
       graphs.forget(partition);
       this.#files.parts.delete(this.#partKey(codes.column, partition));
       return packed;
