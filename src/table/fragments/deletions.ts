@@ -54,9 +54,7 @@ export async function readKeptDeletions(
   if (path === null) return null;
   const stat = await at.disk.stat(path);
   const known = kept.peek(path);
-  const announced = fragment.deletionFile?.numDeletedRows ?? 0;
-  const isAnnounced = announced === 0 || announced === known?.offsets.length;
-  if (stat !== null && known !== undefined && known.identity === stat.identity && isAnnounced) {
+  if (known !== undefined && known.identity === stat?.identity && isMeant(known.offsets, fragment)) {
     return known.offsets;
   }
   const offsets = await readDeletions(at, manifest, fragment);
@@ -64,6 +62,13 @@ export async function readKeptDeletions(
     kept.set(path, { offsets, identity: stat.identity }, ENTRY_BYTES + offsets.byteLength);
   }
   return offsets;
+}
+
+/** Whether a manifest says of a fragment what its deleted rows are; what does not is told by reading them. */
+function isMeant(offsets: Uint32Array, { deletionFile, physicalRows }: DataFragment): boolean {
+  const announced = deletionFile?.numDeletedRows ?? 0;
+  const behindLast = offsets.length === 0 ? 0 : offsets[offsets.length - 1] + 1;
+  return (announced === 0 || announced === offsets.length) && behindLast <= physicalRows;
 }
 
 /**

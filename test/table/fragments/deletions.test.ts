@@ -1,8 +1,17 @@
+import { readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { Int32, makeData, makeVector, RecordBatch, Table, tableToIPC, Uint32 } from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import { CorruptFileError } from "../../../src/errors.js";
 import { DELETION_FILE_TYPE } from "../../../src/format/table.js";
-import { decodeDeletions, readDeletions } from "../../../src/table/fragments/deletions.js";
+import { LruCache } from "../../../src/io/memory/cache.js";
+import {
+  decodeDeletions,
+  encodeDeletions,
+  type KeptDeletions,
+  readDeletions,
+  readKeptDeletions,
+} from "../../../src/table/fragments/deletions.js";
 import { reference } from "../../support/reference.js";
 import { disk, latestFile, makeReferenceTable } from "../support.js";
 
@@ -46,6 +55,38 @@ describe("deletion files of the reference", () => {
     await expect(read({ numDeletedRows: 2 })).rejects.toThrow(CorruptFileError);
     await expect(read({}, 1)).rejects.toThrow(CorruptFileError);
     expect(Array.from((await read({ numDeletedRows: 0 }))!)).toEqual([1]);
+  });
+});
+
+describe("deletion files that are kept", () => {
+  it("are read once, and again once another is in their place, or the manifest does not agree", async () => {
+    const table = await makeReferenceTable(range(10));
+    await reference.deleteRows(table.uri, "t", "v in (2, 5)");
+    const { manifest } = await latestFile(table.root);
+    const [fragment] = manifest.fragments;
+    let reads = 0;
+    const counting = Object.assign(Object.create(disk) as typeof disk, {
+      readFile: (...args: Parameters<typeof disk.readFile>) => {
+        reads++;
+        return disk.readFile(...args);
+      },
+    });
+    const at = { disk: counting, root: table.root };
+    const kept = new LruCache<KeptDeletions>(10_000);
+    const read = (changed: typeof fragment = fragment) => readKeptDeletions(at, manifest, changed, kept);
+    for (let call = 0; call < 3; call++) expect(Array.from((await read())!)).toEqual([2, 5]);
+    expect(reads).toBe(1);
+    await expect(read({ ...fragment, physicalRows: 5 })).rejects.toThrow(CorruptFileError);
+    const file = fragment.deletionFile!;
+    const miscounted = { ...fragment, deletionFile: { ...file, numDeletedRows: 3 } };
+    await expect(read(miscounted)).rejects.toThrow(CorruptFileError);
+    const [name] = await readdir(join(table.root, "_deletions"));
+    const path = join(table.root, "_deletions", name);
+    await rm(path);
+    await writeFile(path, encodeDeletions(Uint32Array.of(1, 3)).bytes);
+    expect(Array.from((await read())!)).toEqual([1, 3]);
+    await rm(path);
+    await expect(read()).rejects.toThrow(CorruptFileError);
   });
 });
 
