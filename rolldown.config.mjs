@@ -107,7 +107,7 @@ async function publicDeclarations() {
 
 /**
  * Writes the public declarations beside the modules of a kind: compilers take them for those of `import` or of `require` by
- * the nearest package.json. Their maps lead to the sources.
+ * the nearest package.json. Maps of those of ES modules lead to the sources; the others say the same.
  */
 const types = {
   name: "types",
@@ -117,6 +117,10 @@ const types = {
     for (const [path, text] of await publicDeclarations()) {
       const file = join(target, path);
       await mkdir(dirname(file), { recursive: true });
+      if (format === "cjs") {
+        await writeFile(file, text.replace(/^\/\/# sourceMappingURL=.*\n?/m, ""));
+        continue;
+      }
       await writeFile(file, text);
       const map = JSON.parse(await readFile(join(DIST, `${path}.map`), "utf8"));
       const sources = map.sources.map((source) => join("../..", source).replaceAll("\\", "/"));
@@ -201,6 +205,8 @@ const mapsToSources = {
 const bundle = (names, plugins, parts, isMapped) => ({
   input: Object.fromEntries(names.map((name) => [name, join(DIST, `${name}.js`)])),
   platform: "node",
+  // Else a comment before each module tells where it is from, as maps do.
+  experimental: { attachDebugInfo: "none" },
   external: (id) => id.startsWith("node:") || outside.some((name) => id === name || id.startsWith(`${name}/`)),
   plugins: [staticImports, embeddedStemmers, mapsToSources, asciiOnly, ...plugins],
   output: [output("esm", "js", parts, isMapped), ...(isMapped ? [output("cjs", "cjs", parts, isMapped)] : [])],

@@ -101,6 +101,8 @@ export interface ModelTarget {
   /** The last of the branch's lineage; absent: the main branch. */
   readonly identity?: symbol;
   readonly latest: ModelVersion | undefined;
+  /** How often copies were put in its place. */
+  readonly timesPutBack: number;
 }
 
 /** A table as it was at some time. */
@@ -127,6 +129,8 @@ export class Model {
   readonly #hidden = new Map<string, ModelTable>();
   /** Tables of child namespaces that were deregistered: nobody finds them, but their directories stay. */
   readonly #detached = new Set<ModelTable>();
+  /** How often copies were put in the place of tables. */
+  readonly #putBack = new Map<ModelTable, number>();
 
   state(): State {
     const sorted = <T>(entries: Iterable<readonly [string | number, T]>) =>
@@ -344,12 +348,20 @@ export class Model {
   target(id: readonly string[], branch: string): ModelTarget {
     const table = this.#table(id);
     const { history, lineage } = this.#branch(id, branch);
-    return { id, branch, table, identity: lineage.at(-1), latest: history.get(latestOf(history)) };
+    const latest = history.get(latestOf(history));
+    return { id, branch, table, identity: lineage.at(-1), latest, timesPutBack: this.#timesPutBack(table) };
   }
 
-  /** Whether an append to a target that began so is sure to succeed: nothing but additions came in between. */
-  isCalm({ id, branch, table, identity, latest }: ModelTarget): boolean {
-    if (this.#tables.get(keyOf(id)) !== table) return false;
+  #timesPutBack(table: ModelTable): number {
+    return this.#putBack.get(table) ?? 0;
+  }
+
+  /**
+   * Whether an append to a target that began so is sure to succeed: nothing but additions came in between. A copy that was
+   * put in its place is another table, whatever its versions are.
+   */
+  isCalm({ id, branch, table, identity, latest, timesPutBack }: ModelTarget): boolean {
+    if (this.#tables.get(keyOf(id)) !== table || this.#timesPutBack(table) !== timesPutBack) return false;
     const found = table.branches.get(branch);
     if (found === undefined || found.lineage.at(-1) !== identity) return false;
     const { history } = found;
@@ -377,7 +389,9 @@ export class Model {
 
   /** Puts a copy in the place of what a table is by now. */
   putBack(id: readonly string[], { table: saved }: SavedTable): void {
-    const { branches, tags } = this.#table(id);
+    const table = this.#table(id);
+    const { branches, tags } = table;
+    this.#putBack.set(table, this.#timesPutBack(table) + 1);
     const copy = copyOf(saved);
     branches.clear();
     for (const [name, branch] of copy.branches) branches.set(name, branch);
