@@ -15,8 +15,8 @@ const SETTLE_MS = 100;
 
 /** Runs of each side before any is timed, at least: until caches and pools are filled. */
 const WARM_UPS = 3;
-/** Milliseconds that each side runs before it is timed, at least: JavaScript is compiled while it runs. */
-const WARM_UP_MS = 500;
+/** Milliseconds that each side runs before it is timed, at least: JavaScript is compiled while it runs, for a second or two. */
+const WARM_UP_MS = 2000;
 /** Runs of each side before any is timed, at most: tables that grow by each run shall not be long ones by then. */
 const MOST_WARM_UPS = 500;
 

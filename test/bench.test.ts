@@ -5,27 +5,35 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { AREAS } from "../bench/case.js";
+import { AREAS, type BenchCase } from "../bench/case.js";
 import type { Report } from "../bench/report.js";
 import { areasOf, computeFigures, formatMarkdown, renderChart } from "../bench/report.js";
 
 const RUNNER = fileURLToPath(new URL("../build/bench/run.js", import.meta.url));
+const BUILT_CASES = fileURLToPath(new URL("../build/bench/cases.js", import.meta.url));
 
-/** Cases of whole processes are much alike, and take most of the time: one of each step is run. */
-const FRESH = ["import + first", "import + append", "import + count of", "import + point", "import + merge"];
-const SELECTED = [...AREAS.filter((area) => area !== "process").map((area) => `${area} `), ...FRESH].flatMap(
-  (text) => ["--only", text],
-);
+/** Cases that differ from others in a number or a type only, and whole processes, which take most of the time. */
+const ALIKE = [
+  /written by the reference$/,
+  /: (float64|utf8, 40 words|lists of utf8|lists of lists of int32)\b/,
+  /^scan of (utf8|lists of utf8),/,
+  /^(filter|count) of (0\.1|50) %/,
+  /\b10,000 (tables|others)/,
+  /^import \+ (range|IN|AND|query|nearest|match|scan|filter|order|delete|update)/,
+];
 
-it("runs every case small, of whole processes some", async () => {
+it("runs cases small, of those that are alike some", async () => {
   if (!existsSync(RUNNER)) throw new Error("the benchmarks are not built: run npm run build:tools");
+  const { CASES } = (await import(pathToFileURL(BUILT_CASES).href)) as { CASES: readonly BenchCase[] };
+  const selected = CASES.map(({ name }) => name).filter((name) => !ALIKE.some((text) => text.test(name)));
+  const only = selected.flatMap((name) => ["--only", name]);
   const directory = await mkdtemp(join(tmpdir(), "tiltyard-bench-test-"));
   try {
     const file = join(directory, "report.json");
-    await promisify(execFile)(process.execPath, [RUNNER, "--small", "--json", file, ...SELECTED], {
+    await promisify(execFile)(process.execPath, [RUNNER, "--small", "--json", file, ...only], {
       env: { ...process.env, TILTYARD_BENCH_DIR: directory },
     });
     const report = JSON.parse(await readFile(file, "utf8")) as Report;

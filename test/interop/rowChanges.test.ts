@@ -221,7 +221,7 @@ describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
           compareTables(await reference.readTable(root, theirs), await ns.table(name).scan().toArrow());
         }
       }),
-      { numRuns: runsOf("ROW_CHANGE_RUNS", 20), seed: 11 },
+      { numRuns: runsOf("ROW_CHANGE_RUNS", 16), seed: 11 },
     );
   }, 300_000);
 });

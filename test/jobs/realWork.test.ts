@@ -242,7 +242,7 @@ describe("a job whose table goes while it writes", () => {
     (Object.keys(fates) as (keyof typeof fates)[]).map((fate) => [work, fate] as const),
   );
 
-  it.each(someOf(cases, 3))("fails and leaves nothing: %s of one that %s", async (work, fate) => {
+  it.each(someOf(cases, 5))("fails and leaves nothing: %s of one that %s", async (work, fate) => {
     const { at, directory, go } = fates[fate];
     const other = open();
     await makeTable(other);

@@ -17,7 +17,7 @@ import { contradictions, type TaggedChange } from "./serialOrder.js";
 
 const OURS = 4;
 const THEIRS = 2;
-const DURATION_MS = Number(process.env.RACE_MS ?? 4000);
+const DURATION_MS = Number(process.env.RACE_MS ?? 3000);
 /** Of each process: more than it can make in the time. */
 const CHANGES = Math.ceil(DURATION_MS / 20);
 /** At the beginning. */

@@ -17,5 +17,5 @@ testCorpus(
       removeStopWords: false,
     },
   },
-  runsOf("TEXT_ROUNDS", 32),
+  runsOf("TEXT_ROUNDS", 24),
 );

@@ -11,5 +11,5 @@ testCorpus(
     parameters: { baseTokenizer: "whitespace", stem: false, removeStopWords: false, maxTokenLength: 30 },
     others: { lowerCase: false, stem: false, removeStopWords: false },
   },
-  runsOf("TEXT_ROUNDS", 32),
+  runsOf("TEXT_ROUNDS", 24),
 );

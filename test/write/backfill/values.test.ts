@@ -21,6 +21,7 @@ import {
 import fc from "fast-check";
 import { DirectoryNamespace, type UserFunction } from "tiltyard";
 import { expect, it } from "vitest";
+import { runsOf } from "../../support/effort.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
@@ -222,7 +223,7 @@ async function runPlan({ output, form, fragments, deletedEvery, settings }: Plan
 }
 
 it("values are those of the function, however it takes rows and answers", async () => {
-  await fc.assert(fc.asyncProperty(planArbitrary, runPlan), { numRuns: 60 });
+  await fc.assert(fc.asyncProperty(planArbitrary, runPlan), { numRuns: runsOf("BACKFILL_RUNS", 160) });
 }, 240_000);
 
 it("typed arrays are the items of vectors, and may be used again by the function", async () => {

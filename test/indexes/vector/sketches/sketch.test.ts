@@ -6,6 +6,7 @@ import { fillDistances, queryVector } from "../../../../src/indexes/vector/dista
 import { SketchQuery } from "../../../../src/indexes/vector/sketches/sketchBounds.js";
 import type { SketchMetric } from "../../../../src/indexes/vector/sketches/sketchKernels.js";
 import { SketchStore, type VectorSketch } from "../../../../src/indexes/vector/sketches/sketchStore.js";
+import { runsOf } from "../../../support/effort.js";
 import { randomNumbers } from "../../../support/vectorTables.js";
 
 const METRICS: readonly SketchMetric[] = ["l2", "cosine", "dot"];
@@ -99,7 +100,7 @@ describe.each(METRICS)("by %s", (metric) => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runsOf("SKETCH_RUNS", 160) },
     );
   });
 
