@@ -120,6 +120,9 @@ function numbersColumn(
 const isNumeric = ({ typeId }: DataType): boolean =>
   (typeId as Type) === Type.Int || (typeId as Type) === Type.Float;
 
+const isHalf = ({ typeId, ArrayType }: DataType): boolean =>
+  (typeId as Type) === Type.Float && ArrayType === Uint16Array;
+
 /** Lists of one size, each a typed array whose elements are the items; null for all else. */
 function numberRowsColumn(
   type: DataType,
@@ -129,11 +132,13 @@ function numberRowsColumn(
 ): Column | null {
   if (layout.kind !== "fixedSizeList" || !Array.isArray(result) || result.length !== rowCount) return null;
   const item: DataType = type.children[0].type;
-  if (!isNumeric(item)) return null;
+  if (!isNumeric(item) || isHalf(item)) return null;
   const { dimension } = layout;
   const ItemArray = item.ArrayType as Float64ArrayConstructor;
-  const isRow = (row: unknown): boolean => row instanceof ItemArray && row.length === dimension;
-  if (!result.every(isRow)) return null;
+  // Not by `every`, which passes over what an array has no elements for.
+  for (let row = 0; row < rowCount; row++) {
+    if (!(result[row] instanceof ItemArray) || result[row].length !== dimension) return null;
+  }
   const bytes = lend(rowCount * dimension * ItemArray.BYTES_PER_ELEMENT);
   const values = new ItemArray(bytes.buffer, 0, rowCount * dimension);
   let at = 0;

@@ -226,6 +226,28 @@ it("values are those of the function, however it takes rows and answers", async 
   await fc.assert(fc.asyncProperty(planArbitrary, runPlan), { numRuns: runsOf("BACKFILL_RUNS", 160) });
 }, 240_000);
 
+it("rows that an array has no elements for are null", async () => {
+  const holes: UserFunction = {
+    ...{ version: "1", inputs: ["n"], output: VECTOR, retries: 0 },
+    batch(_, { rowCount }) {
+      const rows = new Array<Float32Array>(rowCount);
+      rows[0] = new Float32Array(4);
+      return rows;
+    },
+  };
+  const root = await makeTempDir();
+  await using ns = new DirectoryNamespace({ root, durability: "none", functions: { holes } });
+  await ns.createTable(ID, new Table({ n: vectorFromArray([1, 2, 3], new Int32()) }));
+  await ns.alterTableAddColumns({
+    ...ID,
+    newColumns: [{ name: "value", virtualColumn: { udfName: "holes" } }],
+  });
+  const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "value" });
+  await ns.waitForJob({ jobId });
+  const values = Array.from((await readByReference(root)).values(), ({ value }) => value);
+  expect(values).toEqual([[0, 0, 0, 0], null, null]);
+});
+
 it("typed arrays are the items of vectors, and may be used again by the function", async () => {
   const shared = new Float32Array(4 * 10);
   const made: UserFunction = {
