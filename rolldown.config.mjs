@@ -107,7 +107,7 @@ async function publicDeclarations() {
 
 /**
  * Writes the public declarations beside the modules of a kind: compilers take them for those of `import` or of `require` by
- * the nearest package.json. Maps of those of ES modules lead to the sources; the others say the same.
+ * the nearest package.json. Those of ES modules have maps, which lead to the sources; for CommonJS these would be the same again.
  */
 const types = {
   name: "types",

@@ -15,7 +15,7 @@ import { makeBatch, toTable } from "../../arrow/exchange/batch.js";
 import { readIpc } from "../../arrow/exchange/ipc.js";
 import { tagOf } from "../../bytes/anyRealm.js";
 import { decodeRoaring, encodeRoaring } from "../../bytes/roaring.js";
-import { CorruptFileError, InvalidInputError } from "../../errors.js";
+import { CorruptFileError, InternalError, InvalidInputError } from "../../errors.js";
 import {
   type DataFragment,
   DELETION_FILE_TYPE,
@@ -57,18 +57,23 @@ export async function readKeptDeletions(
   if (known !== undefined && known.identity === stat?.identity && isMeant(known.offsets, fragment)) {
     return known.offsets;
   }
-  const offsets = await readDeletions(at, manifest, fragment);
-  if (stat !== null && offsets !== null) {
+  const offsets = await readFrom(at, fragment, path);
+  if (stat !== null) {
     kept.set(path, { offsets, identity: stat.identity }, ENTRY_BYTES + offsets.byteLength);
   }
   return offsets;
 }
 
-/** Whether a manifest says of a fragment what its deleted rows are; what does not is told by reading them. */
-function isMeant(offsets: Uint32Array, { deletionFile, physicalRows }: DataFragment): boolean {
-  const announced = deletionFile?.numDeletedRows ?? 0;
+/** Whether a fragment may have these deleted rows; where it may not, reading its file tells why. */
+function isMeant(offsets: Uint32Array, fragment: DataFragment): boolean {
   const behindLast = offsets.length === 0 ? 0 : offsets[offsets.length - 1] + 1;
-  return (announced === 0 || announced === offsets.length) && behindLast <= physicalRows;
+  return isAnnounced(offsets, fragment) && behindLast <= fragment.physicalRows;
+}
+
+/** Whether they are as many as the manifest says, if it says how many there are. */
+function isAnnounced(offsets: Uint32Array, { deletionFile }: DataFragment): boolean {
+  const announced = deletionFile?.numDeletedRows ?? 0;
+  return announced === 0 || announced === offsets.length;
 }
 
 /**
@@ -81,14 +86,18 @@ export async function readDeletions(
   fragment: DataFragment,
 ): Promise<Uint32Array | null> {
   const path = await resolveDeletionFile(at, manifest, fragment);
-  const { deletionFile } = fragment;
-  if (path === null || deletionFile === undefined) return null;
-  const bytes = await at.disk.readFile(path, MAX_DELETION_FILE_BYTES);
+  return path === null ? null : readFrom(at, fragment, path);
+}
+
+async function readFrom({ disk }: VersionsAt, fragment: DataFragment, path: string): Promise<Uint32Array> {
+  const { deletionFile, physicalRows } = fragment;
+  if (deletionFile === undefined) throw new InternalError(`${path}: of a fragment without a deletion file`);
+  const bytes = await disk.readFile(path, MAX_DELETION_FILE_BYTES);
   if (bytes === null) throw new CorruptFileError(path, 0, "the deletion file is missing");
-  const offsets = decodeDeletions(bytes, deletionFile.fileType, fragment.physicalRows, path);
-  const announced = deletionFile.numDeletedRows;
-  if (announced !== 0 && announced !== offsets.length) {
-    throw new CorruptFileError(path, 0, `${offsets.length} rows deleted, the manifest says ${announced}`);
+  const offsets = decodeDeletions(bytes, deletionFile.fileType, physicalRows, path);
+  if (!isAnnounced(offsets, fragment)) {
+    const reason = `${offsets.length} rows deleted, the manifest says ${deletionFile.numDeletedRows}`;
+    throw new CorruptFileError(path, 0, reason);
   }
   return offsets;
 }
