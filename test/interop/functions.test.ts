@@ -285,6 +285,63 @@ const EXPRESSIONS = [
     ...["1 day", "15 minutes", "1 week", "1 day 2 hours", "500 milliseconds", "7 seconds", "3 microseconds"],
     ...["0 day", "nonsense", ""],
   ),
+  // Instants: microseconds where they stand alone, nanoseconds within calls, and the coarser of two.
+  ...each(
+    [
+      "?",
+      "struct(?)",
+      "coalesce(?, ts)",
+      "ts - ?",
+      "greatest(ns(ts), ?)",
+      "make_array(?)",
+      "date_part('nanosecond', ?)",
+    ],
+    ...["timestamp '2020-09-13 12:26:40.123456789'", "cast('2020-09-13 12:26:40.123456789' as timestamp)"],
+    ...[
+      "cast(ts as timestamp)",
+      "ts",
+      "cast(ts as timestamp(0))",
+      "cast(ts as timestamp(9))",
+      "to_timestamp('2000-01-01')",
+    ],
+  ).map((expression) => expression.replace("ns(ts)", "cast(ts as timestamp(9))")),
+  ...each(
+    ["? - ts", "ts - ?", "? = ts", "? > ts", "coalesce(? - ts)", "coalesce(? < ts)"],
+    ...["cast(ts as timestamp(0))", "cast(ts as timestamp(3))", "cast(ts as timestamp(9))"],
+  ),
+  ...each(
+    ["coalesce(?, ts)"],
+    ...[
+      "timestamp '2300-01-01 00:00:00'",
+      "try_cast('2300-01-01' as timestamp)",
+      "try_cast('x' as timestamp)",
+    ],
+  ),
+  ...each(
+    [
+      "? as timestamp)",
+      "coalesce(? as timestamp))",
+      "coalesce(? as timestamp(9)))",
+      "coalesce(? as timestamp(3)))",
+    ],
+    ...["cast(id", "cast(cast(id as bigint)", "try_cast(cast(id as bigint)", "cast(5", "cast(id * -1.75"],
+    ...["cast(cast(id * 1.75 as decimal(9, 2))", "cast(f", "try_cast(f"],
+  ),
+  ...each(
+    [
+      "cast(ts as ?)",
+      "cast(ts - ts as ?)",
+      "cast(cast(f as decimal(9, 2)) as ?)",
+      "try_cast(cast(id * -1.7 as decimal(9, 2)) as ?)",
+    ],
+    ...["float", "double", "bigint", "smallint", "decimal(38, 2)", "decimal(10, 2)", "boolean"],
+  ),
+  ...each(
+    ["arrow_cast(id * 1.7, '?')", "arrow_cast(cast(id as decimal(9, 1)), '?')"],
+    "Duration(Second)",
+    "Date64",
+    "Time32(Second)",
+  ),
 ];
 
 /** Of these the reference knows the type only, and the value inside of a function. */

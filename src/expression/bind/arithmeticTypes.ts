@@ -20,11 +20,10 @@ import {
   INT64,
   isNumeric,
   STRING,
-  TICKS_PER_SECOND,
   timestamp,
   typeName,
 } from "../values/types.js";
-import { numericType } from "./coercion.js";
+import { coarser, numericType } from "./coercion.js";
 import { literalBeside } from "./comparisons.js";
 import type { BoundNodes, Place } from "./nodes.js";
 
@@ -102,7 +101,7 @@ function difference(nodes: BoundNodes, node: Arithmetic, left: Bound, right: Bou
   const other = right.type;
   if (type.kind !== "timestamp" || other.kind !== "timestamp") return null;
   if ((type.timezone === null) !== (other.timezone === null)) return null;
-  const unit = TICKS_PER_SECOND[type.unit] >= TICKS_PER_SECOND[other.unit] ? type.unit : other.unit;
+  const unit = coarser(type.unit, other.unit);
   const common = timestamp(unit, type.timezone);
   const times = [left, right].map((operand) => nodes.cast(operand, common, false, node));
   return nodes.call(node, times, { kind: "duration", unit }, minus);

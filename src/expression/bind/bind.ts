@@ -17,7 +17,7 @@ import { member } from "../functions/structs.js";
 import { likeEachKernel, likeKernel } from "../kernels/like.js";
 import { isTruth, not } from "../kernels/logic.js";
 import type { ExpressionSource } from "../parse/problem.js";
-import type { Case, CastSyntax, In, Like, Logic, Name, Syntax } from "../parse/syntax.js";
+import type { CallSyntax, Case, CastSyntax, In, Like, Logic, Name, Syntax } from "../parse/syntax.js";
 import { scalarOf } from "../values/scalars.js";
 import {
   BINARY,
@@ -54,6 +54,8 @@ export class Binder {
   readonly #parameters: FilterParameters;
   readonly #pace = new Pace();
   #depth = 0;
+  /** Calls of functions that the node stands in. */
+  #callDepth = 0;
 
   constructor(source: ExpressionSource, names: Names, parameters: FilterParameters) {
     this.#nodes = new BoundNodes(source);
@@ -188,7 +190,7 @@ export class Binder {
         return yield* this.#case(node);
       case "call":
         checkOperandCount(this.#nodes, node);
-        return yield* called(this.#nodes, node, yield* this.#bindAll(node.operands));
+        return yield* called(this.#nodes, node, yield* this.#operandsOf(node));
       case "subscript": {
         const operand = yield* this.#bind(node.operand);
         const index = yield* this.#bind(node.index);
@@ -203,6 +205,15 @@ export class Binder {
       }
       case "array":
         return yield* boundList(this.#nodes, node, yield* this.#bindAll(node.items));
+    }
+  }
+
+  *#operandsOf(call: CallSyntax): Steps<Bound[]> {
+    this.#callDepth++;
+    try {
+      return yield* this.#bindAll(call.operands);
+    } finally {
+      this.#callDepth--;
     }
   }
 
@@ -324,11 +335,21 @@ export class Binder {
 
   *#casts(node: CastSyntax): Steps<Bound> {
     let bound = yield* this.#bind(node.operand);
+    // The reference plans calls by another planner than what stands around them: there an instant has nanoseconds,
+    // and what is cast to one is seconds where it is an integer of 64 bits.
+    const precision = this.#callDepth > 0 ? 9 : 6;
     for (const { type, isTry } of node.types) {
-      const wanted = namedType(this.#nodes, type);
+      const wanted = namedType(this.#nodes, type, precision);
       if (this.#depth + chainLength(bound) > MAX_DEPTH) {
         throw this.#nodes.invalid(node, `more than ${MAX_DEPTH} casts in a row`);
       }
+      const isSeconds =
+        precision === 9 &&
+        !isTry &&
+        isWhole64(bound.type) &&
+        wanted.kind === "timestamp" &&
+        wanted.unit === "ns";
+      if (isSeconds) bound = this.#nodes.cast(bound, timestamp("s", null), isTry, node);
       bound = this.#nodes.cast(bound, wanted, isTry, node);
     }
     return bound;
@@ -366,6 +387,8 @@ function truthCondition(of: Condition, { what, isNegated }: Extract<Syntax, { ki
   if (isNegated || of.kind === "unknown" || (what !== "true" && what !== "false")) return UNKNOWN_CONDITION;
   return { kind: "only", part: what === "true" ? of : notCondition(of) };
 }
+
+const isWhole64 = (type: ValueType): boolean => type.kind === "int" && type.bits === 64 && type.signed;
 
 /** Calls of one operand inside each other. */
 function chainLength(bound: Bound): number {

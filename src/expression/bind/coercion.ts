@@ -66,8 +66,8 @@ function temporalType(one: ValueType, other: ValueType): ValueType | null {
   return null;
 }
 
-/** Timestamps are compared at the coarser of two resolutions, and lose what is finer. */
-const coarser = (one: TimeUnit, other: TimeUnit): TimeUnit =>
+/** Timestamps are compared and subtracted at the coarser of two resolutions, and lose what is finer. */
+export const coarser = (one: TimeUnit, other: TimeUnit): TimeUnit =>
   TICKS_PER_SECOND[one] <= TICKS_PER_SECOND[other] ? one : other;
 
 const finer = (one: TimeUnit, other: TimeUnit): TimeUnit =>

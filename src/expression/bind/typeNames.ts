@@ -5,8 +5,11 @@ import type { TypeName } from "../parse/syntax.js";
 import { BINARY, BOOL, DATE, FLOAT32, FLOAT64, STRING, timestamp, type ValueType } from "../values/types.js";
 import type { BoundNodes } from "./nodes.js";
 
-/** @throws InvalidInputError, UnsupportedError for a name that is none here */
-export function namedType(nodes: BoundNodes, name: TypeName): ValueType {
+/**
+ * @param precision digits of a second that a timestamp has where its name does not say
+ * @throws InvalidInputError, UnsupportedError for a name that is none here
+ */
+export function namedType(nodes: BoundNodes, name: TypeName, precision: 6 | 9): ValueType {
   const { parameters, isUnsigned } = name;
   const refuse = (): never => {
     throw nodes.invalid({ at: name.at }, `no type ${name.name} with these parameters`);
@@ -29,13 +32,13 @@ export function namedType(nodes: BoundNodes, name: TypeName): ValueType {
       return DATE;
     case "TIMESTAMP":
     case "DATETIME": {
-      const unit = TIMESTAMP_UNITS[parameters[0] ?? 6];
+      const unit = TIMESTAMP_UNITS[parameters[0] ?? precision];
       return unit === undefined || parameters.length > 1 ? refuse() : timestamp(unit, null);
     }
     case "DECIMAL": {
-      const [precision, scale] = parameters;
-      if (parameters.length !== 2 || precision < 1 || precision > 38 || scale > precision) return refuse();
-      return { kind: "decimal", bits: 128, precision, scale };
+      const [digits, scale] = parameters;
+      if (parameters.length !== 2 || digits < 1 || digits > 38 || scale > digits) return refuse();
+      return { kind: "decimal", bits: 128, precision: digits, scale };
     }
   }
   throw nodes.unsupported(name, `the type ${name.name}`);

@@ -110,6 +110,13 @@ const datePart: FunctionDefinition = (types, constants) => {
   if (partOf(part, 0n) === null) return `a date has no part ${JSON.stringify(name)}`;
   const source = timeType(types[1]);
   if (source === null) return timeOperands;
+  if (part === "nanosecond") {
+    // A minute has more of them than 32 bits count.
+    const kernel = rowKernel([STRING, source], INT64, ([, value]) =>
+      BigInt(partOf(part, localNanos(value, source)) as number),
+    );
+    return { operands: [STRING, source], type: INT64, kernel };
+  }
   const type = part === "epoch" ? FLOAT64 : INT32;
   const kernel = rowKernel([STRING, source], type, ([, value]) => partOf(part, localNanos(value, source)));
   if (part !== "epoch") return { operands: [STRING, source], type, kernel };

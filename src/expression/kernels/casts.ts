@@ -14,6 +14,7 @@ import {
   areSame,
   byteWidthOf,
   greatestInteger,
+  INT64,
   leastInteger,
   type PlainType,
   TICKS_PER_SECOND,
@@ -203,10 +204,11 @@ function toNumber(from: ValueType, to: Extract<PlainType, { kind: "int" | "float
         return number === null ? null : within(number);
       };
     case "decimal": {
+      const perOne = 10n ** BigInt(from.scale);
       return to.kind === "float"
         ? // Both rounded before they are divided, as the reference does it.
           (value) => Number(value as bigint) / 10 ** from.scale
-        : (value) => within(rescale(value as bigint, from.scale, 0));
+        : (value) => within((value as bigint) / perOne);
     }
     case "string":
       return (value) => {
@@ -219,10 +221,11 @@ function toNumber(from: ValueType, to: Extract<PlainType, { kind: "int" | "float
         return /^[+-]?\d{1,40}$/.test(text) ? within(BigInt(text.replace(/^\+/, ""))) : null;
       };
     case "date":
-    case "timestamp":
     case "time":
-    case "duration":
       return to.kind === "int" ? (value) => within(value as number | bigint) : null;
+    case "timestamp":
+    case "duration":
+      return (value) => within(value as number | bigint);
     default:
       return null;
   }
@@ -257,6 +260,8 @@ function toDecimal(from: ValueType, to: DecimalType): Convert | null {
     value === null || value >= limit || value <= -limit ? null : value;
   switch (from.kind) {
     case "int":
+    case "timestamp":
+    case "duration":
       return (value) => within(rescale(BigInt(value as number | bigint), 0, to.scale));
     case "decimal":
       return (value) => within(rescale(value as bigint, from.scale, to.scale));
@@ -377,6 +382,10 @@ function toTime(
   to: Extract<PlainType, { kind: "date" | "timestamp" | "time" | "duration" }>,
 ): Convert | null {
   if (from.kind === "int") return integerToTime(to);
+  if (from.kind === "float" || from.kind === "decimal") {
+    if (to.kind !== "timestamp" && to.kind !== "duration") return null;
+    return toNumber(from, INT64);
+  }
   const nanosOf = nanosReader(from, to);
   if (nanosOf === null) return null;
   const perTick = nanosPerTick(to);
