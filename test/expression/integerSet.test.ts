@@ -66,7 +66,7 @@ it.each([
         const page = stored(column, isPlain);
         if (page.chunks !== undefined && !isPlain) inPlace++;
         const wanted = new Set<Scalar>(listed);
-        const kernel = membership(columnOfScalars(type, listed), type, false, false);
+        const kernel = atOnce(membership(columnOfScalars(type, listed), type, false, false));
         for (const isOn of [true, false]) {
           integerSetKernel.isOn = isOn;
           const found = kernel([{ column: page, step: 1 }], count, page.validity);

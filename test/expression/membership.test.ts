@@ -2,6 +2,7 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { atOnce } from "../../src/async/eventLoop.js";
 import { membership } from "../../src/expression/kernels/membership.js";
 import { columnOfScalars, type Scalar } from "../../src/expression/values/scalars.js";
 import { FLOAT64, type ValueType } from "../../src/expression/values/types.js";
@@ -57,7 +58,7 @@ it.each(TYPES)("IN of $name finds what is equal to a value of the list", ({ type
       fc.array(fc.nat({ max: 39 }), { maxLength: 10 }),
       (listed, others, isNegated, repeated) => {
         const hasNull = listed.includes(null);
-        const kernel = membership(columnOfScalars(type, listed), type, hasNull, isNegated);
+        const kernel = atOnce(membership(columnOfScalars(type, listed), type, hasNull, isNegated));
         const own = [...others, ...repeated.flatMap((at) => (at < listed.length ? [listed[at]] : []))];
         const column = columnOfScalars(type, own);
         const valid = column.kind === "null" ? null : column.validity;
@@ -78,7 +79,9 @@ it.each(TYPES)("IN of $name finds what is equal to a value of the list", ({ type
 });
 
 it("looks a constant up once for all rows", () => {
-  const kernel = membership(columnOfScalars(int(32, true), [3, 70_000_000]), int(32, true), false, false);
+  const kernel = atOnce(
+    membership(columnOfScalars(int(32, true), [3, 70_000_000]), int(32, true), false, false),
+  );
   const [three, four] = [3, 4].map((value) => {
     const found = kernel([{ column: columnOfScalars(int(32, true), [value]), step: 0 }], 20, null);
     return found.kind === "bits" ? found.bits : null;

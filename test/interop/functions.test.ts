@@ -285,6 +285,66 @@ const EXPRESSIONS = [
     ...["1 day", "15 minutes", "1 week", "1 day 2 hours", "500 milliseconds", "7 seconds", "3 microseconds"],
     ...["0 day", "nonsense", ""],
   ),
+  ...each(
+    ["array_has(?)"],
+    ...["[5, 0, 21], i", "[0.0, -2.5, 1.5], f", "['b', 'kitten', ''], s", "[5, null], i", "[null], i"],
+    ...[
+      "make_array(), id",
+      "[true], i > 1",
+      "make_array(timestamp '2023-11-14 22:13:20.123'), ts",
+      "[5, 0], null",
+    ],
+    ...[
+      "[[1, 2], [9]], l",
+      "make_array(0.0, cast('nan' as double)), f",
+      "make_array(-0.0), f",
+      "[5.0, 0.5], i",
+    ],
+  ),
+  ...each(
+    ["array_has_any(l, ?)", "array_has_any(?, l)", "array_has_all(?, l)", "array_has_all(l, ?)"],
+    ...["[5, 9]", "[null, 9]", "[null]", "[4, 4]", "[1.5, 9.0]", "[1, 2, 3, 4, 5, 7, 8, 9]"],
+  ),
+  ...each(
+    [
+      "array_has(l, ?)",
+      "array_position(l, ?)",
+      "array_append(l, ?)",
+      "array_prepend(?, l)",
+      "array_remove(l, ?)",
+    ],
+    ...[
+      "1.5",
+      "9.0",
+      "9",
+      "10000000000",
+      "f",
+      "i",
+      "cast(i as bigint)",
+      "cast(i as smallint)",
+      "null",
+      "-0.0",
+    ],
+  ),
+  ...each(
+    [
+      "array_has_any(l, ?)",
+      "array_has_all(l, ?)",
+      "array_union(l, ?)",
+      "array_intersect(?, l)",
+      "array_except(l, ?)",
+    ],
+    ...[
+      "[1.5, 9.0]",
+      "[10000000000]",
+      "make_array(f)",
+      "make_array(i)",
+      "[null]",
+      "make_array(cast(i as bigint))",
+    ],
+  ),
+  ...each(["array_replace(l, ?)", "array_positions(l, ?)"], "4, 1.5", "9.5, 1", "f, 0", "4.0", "4.5"),
+  ...["array_positions(l, i)", "array_positions(l, null)", "array_position(l, cast(null as int))"],
   // Instants: microseconds where they stand alone, nanoseconds within calls, and the coarser of two.
   ...each(
     [

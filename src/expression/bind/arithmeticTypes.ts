@@ -12,6 +12,7 @@ import {
   negation,
 } from "../kernels/arithmetic.js";
 import type { Arithmetic } from "../parse/syntax.js";
+import { coarser, numericType } from "../values/commonTypes.js";
 import {
   DATE,
   FLOAT32,
@@ -23,7 +24,6 @@ import {
   timestamp,
   typeName,
 } from "../values/types.js";
-import { coarser, numericType } from "./coercion.js";
 import { literalBeside } from "./comparisons.js";
 import type { BoundNodes, Place } from "./nodes.js";
 

@@ -18,6 +18,7 @@ import { likeEachKernel, likeKernel } from "../kernels/like.js";
 import { isTruth, not } from "../kernels/logic.js";
 import type { ExpressionSource } from "../parse/problem.js";
 import type { CallSyntax, Case, CastSyntax, In, Like, Logic, Name, Syntax } from "../parse/syntax.js";
+import { unitedType } from "../values/commonTypes.js";
 import { scalarOf } from "../values/scalars.js";
 import {
   BINARY,
@@ -32,7 +33,7 @@ import {
 } from "../values/types.js";
 import { computed, negated } from "./arithmeticTypes.js";
 import { applied, boundList, called, checkOperandCount } from "./calls.js";
-import { unitedType, wholeType } from "./coercion.js";
+import { wholeType } from "./coercion.js";
 import { compared, distinctness } from "./comparisons.js";
 import { numberConstant, scalarConstant } from "./constants.js";
 import { listed, literalList } from "./inList.js";

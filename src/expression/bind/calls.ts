@@ -1,7 +1,7 @@
 /** Calls of functions. Those that give one of their operands take any type that all operands have in common. */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
-import { type Bound, constantOf, nullOf } from "../evaluate/bound.js";
+import { type Bound, type Constant, constantOf, nullOf } from "../evaluate/bound.js";
 import { testOf, withCondition } from "../evaluate/condition.js";
 import { COMPARED_TEXT_FUNCTIONS } from "../functions/comparedTexts.js";
 import { DIGEST_FUNCTIONS } from "../functions/digests.js";
@@ -20,11 +20,11 @@ import { VECTOR_FUNCTIONS } from "../functions/vectors.js";
 import { VOLATILE_FUNCTIONS } from "../functions/volatile.js";
 import { coalesce, extreme, listKernel, nullIf } from "../kernels/choice.js";
 import type { CallSyntax } from "../parse/syntax.js";
+import { unitedType } from "../values/commonTypes.js";
 import type { ValueKernel } from "../values/operands.js";
-import { columnOfScalars, type Scalar, scalarOf } from "../values/scalars.js";
+import { columnOfScalars, isNullConstant, type Scalar, scalarOf } from "../values/scalars.js";
 import { BOOL, listTypeOf, NULL, STRING, type ValueType } from "../values/types.js";
 import { arrowNameOf, arrowTypeNamed } from "./arrowNames.js";
-import { unitedType } from "./coercion.js";
 import { scalarConstant } from "./constants.js";
 import type { BoundNodes, Place } from "./nodes.js";
 
@@ -110,6 +110,12 @@ export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly 
   return yield* applied(nodes, node, name, definition, operands);
 }
 
+/** The value of a constant, as definitions of functions get it: no items of lists, which may be many. */
+function knownValue({ column, type }: Constant): Scalar {
+  if (type.kind === "list") return isNullConstant(column) ? null : [];
+  return scalarOf(column, type);
+}
+
 /** A function by its definition. */
 export function* applied(
   nodes: BoundNodes,
@@ -122,7 +128,7 @@ export function* applied(
   const constants: (Scalar | undefined)[] = [];
   for (const operand of operands) {
     if (pace.isStep()) yield;
-    constants.push(operand.kind === "constant" ? scalarOf(operand.column, operand.type) : undefined);
+    constants.push(operand.kind === "constant" ? knownValue(operand) : undefined);
   }
   const types = operands.map((operand) => operand.type);
   const form = nodes.make(node, () => definition(types, constants));

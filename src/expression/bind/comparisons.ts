@@ -17,9 +17,10 @@ import { notCondition, testOf, withCondition } from "../evaluate/condition.js";
 import { comparison } from "../kernels/compare.js";
 import { not } from "../kernels/logic.js";
 import type { ComparisonOperator } from "../parse/syntax.js";
+import { comparedType } from "../values/commonTypes.js";
 import { scalarOf } from "../values/scalars.js";
 import { areSame, BOOL, typeName, type ValueType } from "../values/types.js";
-import { comparedType, literalAs } from "./coercion.js";
+import { literalAs } from "./coercion.js";
 import { decimalOfText, scalarConstant, shownScalar, writtenDecimal } from "./constants.js";
 import type { BoundNodes, Place } from "./nodes.js";
 

@@ -17,9 +17,10 @@ import { comparison } from "../kernels/compare.js";
 import { not } from "../kernels/logic.js";
 import { membership } from "../kernels/membership.js";
 import type { In, Syntax } from "../parse/syntax.js";
+import { unitedType } from "../values/commonTypes.js";
 import { columnOfScalars, type Scalar } from "../values/scalars.js";
 import { BOOL, INT64, typeName, type ValueType } from "../values/types.js";
-import { literalAs, unitedType } from "./coercion.js";
+import { literalAs } from "./coercion.js";
 import { literalBeside } from "./comparisons.js";
 import type { BoundNodes } from "./nodes.js";
 
@@ -77,7 +78,7 @@ function* member(nodes: BoundNodes, node: In, subject: Bound, values: readonly S
   const hasNull = values.includes(null);
   const items = columnOfScalars(type, values);
   if (values.length > LITERALS) yield;
-  const kernel = membership(items, type, hasNull, node.isNegated);
+  const kernel = yield* membership(items, type, hasNull, node.isNegated);
   if (values.length > LITERALS) yield;
   const bound = nodes.call(node, [subject], BOOL, kernel);
   return withCondition(bound, memberCondition(subject, items, hasNull, node.isNegated));

@@ -65,7 +65,8 @@ export class MergedTests {
         scalars.push(scalarOf(value, type));
       }
       const items = columnOfScalars(type, scalars);
-      const found = this.#nodes.call(this.#node, [column], BOOL, membership(items, type, false, isNegated));
+      const kernel = yield* membership(items, type, false, isNegated);
+      const found = this.#nodes.call(this.#node, [column], BOOL, kernel);
       const condition = testOf(column, { kind: "in", values: items });
       this.#operands.push(withCondition(found, isNegated ? notCondition(condition) : condition));
     }

@@ -4,6 +4,7 @@ import type { Column, Validity } from "../../arrow/columns/column.js";
 import { sliceAround } from "../../arrow/columns/sliceAround.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
+import { atOnce } from "../../async/eventLoop.js";
 import type { ColumnTest } from "../evaluate/bound.js";
 import { fixedColumn } from "../kernels/arithmetic.js";
 import { takeWhere } from "../kernels/choice.js";
@@ -12,6 +13,7 @@ import { membership } from "../kernels/membership.js";
 import { bitsColumn, bitsOf, type Operand, type ValueKernel, without } from "../values/operands.js";
 import { listLane, scalarReader } from "../values/scalars.js";
 import { BOOL, INT64, type ListValueType, UINT64, type ValueType } from "../values/types.js";
+import { withComparedItems } from "./commonItems.js";
 import {
   type FunctionDefinition,
   type FunctionForm,
@@ -104,6 +106,25 @@ function ofValid(
   return cleared;
 }
 
+const isNested = (item: ValueType): boolean => item.kind === "list" || item.kind === "struct";
+
+/**
+ * What tells the items of a constant list: its table is made once, not for each batch of rows.
+ * @param isUnknownBesideNull whether a value that a list with a null does not have may be the null
+ */
+function keptMembership(item: ValueType, isUnknownBesideNull: boolean): (list: Operand) => ValueKernel {
+  let known: { readonly list: Column; readonly member: ValueKernel } | null = null;
+  return (list) => {
+    if (known?.list !== list.column) {
+      const { items, offsets } = listLane(list);
+      const own = sliceColumn(items, offsets[0], offsets[1] - offsets[0]);
+      const hasNull = isUnknownBesideNull && (own.kind === "null" || (own.validity?.nullCount ?? 0) > 0);
+      known = { list: list.column, member: atOnce(membership(own, item, hasNull, false)) };
+    }
+    return known.member;
+  };
+}
+
 const arrayHas: FunctionDefinition = (types, constants) => {
   if (types.length !== 2) return operandCount(2);
   const [list] = types;
@@ -111,7 +132,12 @@ const arrayHas: FunctionDefinition = (types, constants) => {
   const { item } = list;
   const isConstant = constants[1] !== undefined;
   const equal = comparison("=", item);
+  const isListed = constants[0] !== undefined && !isNested(item);
+  // As the reference does it, which makes an IN of a constant list.
+  const memberOf = keptMembership(item, true);
   const kernel: ValueKernel = ([lists, wanted], length, valid) => {
+    // One list for all rows: each value is looked up in it.
+    if (isListed && lists.step === 0) return memberOf(lists)([wanted], length, valid);
     if (isConstant) {
       const own = itemsOf(lists, length);
       const { items } = own;
@@ -165,37 +191,41 @@ const rangeAt = (offsets: Int32Array | Float64Array, at: number): ItemRange => (
   end: offsets[at + 1],
 });
 
-const arrayHasAny: FunctionDefinition = (types, constants) =>
-  withLists(types, ({ item }) => ({
-    type: BOOL,
-    kernel: ([lists, others], length, valid) => {
-      const other = listLane(others);
-      if (constants[1] !== undefined && item.kind !== "list" && item.kind !== "struct") {
-        const own = itemsOf(lists, length);
-        const { items } = own;
-        const member = membership(other.items, item, false, false);
-        const same = member([{ column: items, step: 1 }], items.length, items.validity);
-        const bits = ofValid(bitsOf({ column: same, step: 1 }, items.length), items);
-        // A null among the items equals one among the others.
-        if (other.items.validity !== null && items.validity !== null) {
-          const nulls = nullBits(items.validity, items.length);
-          for (let byte = 0; byte < nulls.length; byte++) nulls[byte] |= bits[byte];
-          return bitsColumn(anyItem(nulls, own, lists.step, length), length, valid);
+const arrayHasAny: FunctionDefinition = (types, constants) => {
+  return withLists(types, ({ item }) => {
+    const memberOf = keptMembership(item, false);
+    return {
+      type: BOOL,
+      kernel: ([lists, others], length, valid) => {
+        const other = listLane(others);
+        if (constants[1] !== undefined && !isNested(item)) {
+          const own = itemsOf(lists, length);
+          const { items } = own;
+          const member = memberOf(others);
+          const same = member([{ column: items, step: 1 }], items.length, items.validity);
+          const bits = ofValid(bitsOf({ column: same, step: 1 }, items.length), items);
+          // A null among the items equals one among the others.
+          if (other.items.validity !== null && items.validity !== null) {
+            const nulls = nullBits(items.validity, items.length);
+            for (let byte = 0; byte < nulls.length; byte++) nulls[byte] |= bits[byte];
+            return bitsColumn(anyItem(nulls, own, lists.step, length), length, valid);
+          }
+          return bitsColumn(anyItem(bits, own, lists.step, length), length, valid);
         }
-        return bitsColumn(anyItem(bits, own, lists.step, length), length, valid);
-      }
-      const { items, offsets } = listLane(lists);
-      const found = new Uint8Array((length + 7) >>> 3);
-      const pair = new ListPair(items, other.items, item);
-      for (let row = 0; row < length; row++) {
-        if (!isValid(valid, row)) continue;
-        const own = rangeAt(offsets, row * lists.step);
-        if (pair.meet(own, rangeAt(other.offsets, row * others.step))) found[row >>> 3] |= 1 << (row & 7);
-      }
-      return bitsColumn(found, length, valid);
-    },
-    test: ([list]) => itemsTest("hasAny", list),
-  }));
+        const { items, offsets } = listLane(lists);
+        const found = new Uint8Array((length + 7) >>> 3);
+        const pair = new ListPair(items, other.items, item);
+        for (let row = 0; row < length; row++) {
+          if (!isValid(valid, row)) continue;
+          const own = rangeAt(offsets, row * lists.step);
+          if (pair.meet(own, rangeAt(other.offsets, row * others.step))) found[row >>> 3] |= 1 << (row & 7);
+        }
+        return bitsColumn(found, length, valid);
+      },
+      test: ([list]) => itemsTest("hasAny", list),
+    };
+  });
+};
 
 const arrayHasAll: FunctionDefinition = (types) =>
   withLists(types, ({ item }) => ({
@@ -276,34 +306,34 @@ const arrayPosition: FunctionDefinition = (types) => {
   if (types.length !== 2) return operandCount(2);
   const [list] = types;
   if (list.kind !== "list") return listOperands;
-  const kernel: ValueKernel = ([lists, wanted], length, valid) => {
+  // A null is found where a list has one.
+  const kernel: ValueKernel = ([lists, wanted], length) => {
     const { items, offsets } = listLane(lists);
     const compare = rowComparison(items, wanted.column, list.item);
     const places = new BigInt64Array(length);
     const missing = new Uint8Array((length + 7) >>> 3);
     for (let row = 0; row < length; row++) {
-      if (!isValid(valid, row)) continue;
       const start = offsets[row * lists.step];
       let at = start;
       while (at < offsets[row * lists.step + 1] && compare(at, row * wanted.step) !== 0) at++;
       if (at === offsets[row * lists.step + 1]) missing[row >>> 3] |= 1 << (row & 7);
       else places[row] = BigInt(at - start + 1);
     }
-    return fixedColumn(places, length, without(valid, missing, length));
+    return fixedColumn(places, length, without(null, missing, length));
   };
-  return { operands: [list, list.item], type: UINT64, kernel };
+  return { operands: [list, list.item], type: UINT64, kernel, isStrict: false };
 };
 
 export const LIST_FUNCTIONS: Functions = {
-  array_has: arrayHas,
-  list_has: arrayHas,
-  array_contains: arrayHas,
-  list_contains: arrayHas,
-  array_has_any: arrayHasAny,
-  list_has_any: arrayHasAny,
-  arrays_overlap: arrayHasAny,
-  array_has_all: arrayHasAll,
-  list_has_all: arrayHasAll,
+  array_has: withComparedItems(arrayHas),
+  list_has: withComparedItems(arrayHas),
+  array_contains: withComparedItems(arrayHas),
+  list_contains: withComparedItems(arrayHas),
+  array_has_any: withComparedItems(arrayHasAny),
+  list_has_any: withComparedItems(arrayHasAny),
+  arrays_overlap: withComparedItems(arrayHasAny),
+  array_has_all: withComparedItems(arrayHasAll),
+  list_has_all: withComparedItems(arrayHasAll),
   array_length: arrayLength,
   list_length: arrayLength,
   cardinality: arrayLength,
@@ -311,9 +341,9 @@ export const LIST_FUNCTIONS: Functions = {
   array_extract: arrayElement,
   list_element: arrayElement,
   list_extract: arrayElement,
-  array_position: arrayPosition,
-  list_position: arrayPosition,
-  array_indexof: arrayPosition,
+  array_position: withComparedItems(arrayPosition),
+  list_position: withComparedItems(arrayPosition),
+  array_indexof: withComparedItems(arrayPosition),
   empty: isEmpty,
   array_empty: isEmpty,
   list_empty: isEmpty,

@@ -15,6 +15,7 @@ import { takeBounded } from "../values/boundedTake.js";
 import type { Operand, ValueKernel } from "../values/operands.js";
 import { listLane, nullsOf, type Scalar, scalarReader } from "../values/scalars.js";
 import { INT64, listTypeOf, STRING, UINT64, type ValueType } from "../values/types.js";
+import { withCommonItems, withComparedItems } from "./commonItems.js";
 import {
   type FunctionDefinition,
   type FunctionForm,
@@ -387,10 +388,11 @@ const positions: FunctionDefinition = (types) => {
   const [list] = types;
   if (list.kind !== "list") return listOperands;
   const type = listTypeOf(UINT64);
-  const kernel: ValueKernel = ([lists, wanted], length, valid) => {
+  const kernel: ValueKernel = ([lists, wanted], length) => {
     const { items, offsets } = listLane(lists);
     const compare = rowComparison(items, wanted.column, list.item);
-    return perRow(type, length, valid, (row) => {
+    return perRow(type, length, null, (row) => {
+      if (!isValid(lists.column.validity, row * lists.step)) return null;
       const found: bigint[] = [];
       const start = offsets[row * lists.step];
       for (let place = start; place < offsets[row * lists.step + 1]; place++) {
@@ -399,7 +401,7 @@ const positions: FunctionDefinition = (types) => {
       return found;
     });
   };
-  return { operands: [list, list.item], type, kernel };
+  return { operands: [list, list.item], type, kernel, isStrict: false };
 };
 
 /** The items as text, with a separator between them. Nulls are left out, or written as a text. */
@@ -449,27 +451,37 @@ const named = (definition: FunctionDefinition, ...names: readonly string[]): Fun
   Object.fromEntries(names.map((name) => [name, definition]));
 
 export const REARRANGING_FUNCTIONS: Functions = {
-  ...named(append, "array_append", "list_append", "array_push_back", "list_push_back"),
-  ...named(prepend, "array_prepend", "list_prepend", "array_push_front", "list_push_front"),
+  ...named(withCommonItems(append, 0, 1), "array_append", "list_append", "array_push_back", "list_push_back"),
+  ...named(
+    withCommonItems(prepend, 0, 1),
+    "array_prepend",
+    "list_prepend",
+    "array_push_front",
+    "list_push_front",
+  ),
   ...named(concatLists, "array_concat", "array_cat", "list_concat", "list_cat"),
   ...named(distinct, "array_distinct", "list_distinct"),
-  ...named(union, "array_union", "list_union"),
-  ...named(intersect, "array_intersect", "list_intersect"),
-  ...named(except, "array_except", "list_except"),
+  ...named(withCommonItems(union, 0, 1), "array_union", "list_union"),
+  ...named(withCommonItems(intersect, 0, 1), "array_intersect", "list_intersect"),
+  ...named(withCommonItems(except, 0, 1), "array_except", "list_except"),
   ...named(reverse, "array_reverse", "list_reverse"),
   ...named(popFront, "array_pop_front", "list_pop_front"),
   ...named(popBack, "array_pop_back", "list_pop_back"),
-  ...named(removing(1), "array_remove", "list_remove"),
-  ...named(removing(Number.POSITIVE_INFINITY), "array_remove_all", "list_remove_all"),
-  ...named(removeSome, "array_remove_n", "list_remove_n"),
-  ...named(ofList(replacing(1)), "array_replace", "list_replace"),
-  ...named(ofList(replacing(Number.POSITIVE_INFINITY)), "array_replace_all", "list_replace_all"),
-  ...named(ofList(replaceSome), "array_replace_n", "list_replace_n"),
+  ...named(withCommonItems(removing(1), 0, 1), "array_remove", "list_remove"),
+  ...named(withCommonItems(removing(Number.POSITIVE_INFINITY), 0, 1), "array_remove_all", "list_remove_all"),
+  ...named(withCommonItems(removeSome, 0, 1), "array_remove_n", "list_remove_n"),
+  ...named(withCommonItems(ofList(replacing(1)), 0, 1, 2), "array_replace", "list_replace"),
+  ...named(
+    withCommonItems(ofList(replacing(Number.POSITIVE_INFINITY)), 0, 1, 2),
+    "array_replace_all",
+    "list_replace_all",
+  ),
+  ...named(withCommonItems(ofList(replaceSome), 0, 1, 2), "array_replace_n", "list_replace_n"),
   ...named(sort, "array_sort", "list_sort"),
   ...named(extremeItem(1), "array_max", "list_max"),
   ...named(extremeItem(-1), "array_min", "list_min"),
   ...named(anyItem, "array_any_value", "list_any_value"),
-  ...named(positions, "array_positions", "list_positions"),
+  ...named(withComparedItems(positions), "array_positions", "list_positions"),
   ...named(toText, "array_to_string", "list_to_string", "array_join", "list_join"),
   ...named(dimensionCount, "array_ndims", "list_ndims"),
 };

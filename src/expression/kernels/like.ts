@@ -19,8 +19,8 @@ export function likeKernel(
   ignoresCase: boolean,
   isNegated: boolean,
 ): ValueKernel {
-  const pieces = ignoresCase ? null : piecesOf(pattern, escaping);
-  return textTest(likeTest(pattern, escaping, ignoresCase), isNegated, pieces);
+  const pieces = piecesOf(pattern, escaping);
+  return textTest(piecesTest(pieces, ignoresCase), isNegated, ignoresCase ? null : pieces);
 }
 
 /** Null for a pattern that is more than texts with anything between them. */
@@ -52,7 +52,7 @@ export function likeEachKernel(escaping: string, ignoresCase: boolean, isNegated
     let test = tests.get(pattern);
     if (test === undefined) {
       if (tests.size >= MAX_PATTERNS) tests.clear();
-      test = likeTest(pattern, escaping, ignoresCase);
+      test = piecesTest(piecesOf(pattern, escaping), ignoresCase);
       tests.set(pattern, test);
     }
     return test;
@@ -105,8 +105,7 @@ function textTest(fits: Fits, isNegated: boolean, pieces: readonly Piece[] | nul
 
 type Piece = { readonly kind: "text"; text: string } | { readonly kind: "one" } | { readonly kind: "any" };
 
-function likeTest(pattern: string, escaping: string, ignoresCase: boolean): Fits {
-  const pieces = piecesOf(pattern, escaping);
+function piecesTest(pieces: readonly Piece[], ignoresCase: boolean): Fits {
   const [first, second, third] = pieces;
   if (!ignoresCase) {
     if (pieces.length === 0) return (_, start, end) => start === end;
@@ -137,8 +136,6 @@ function likeTest(pattern: string, escaping: string, ignoresCase: boolean): Fits
   return (bytes, start, end) => automaton.matches(bytes, start, end);
 }
 
-const ONE = "_".charCodeAt(0);
-const ANY = "%".charCodeAt(0);
 /** Maximum parts of a pattern of LIKE. */
 const MAX_PIECES = 20_000;
 
@@ -153,24 +150,24 @@ export function piecesOf(pattern: string, escaping: string): Piece[] {
     if (last?.kind === "text") last.text += text;
     else if (text !== "") pieces.push({ kind: "text", text });
   };
-  const firstEscaping = escaping === "" ? -1 : escaping.charCodeAt(0);
+  const nextMark = marksOf(pattern, escaping);
   let from = 0;
-  for (let at = 0; at < pattern.length; at++) {
-    const code = pattern.charCodeAt(at);
-    // Nearly all of a long pattern: looked at a unit at a time without making a text of it.
-    if (code !== ONE && code !== ANY && code !== firstEscaping) continue;
-    const unit = pattern[at];
-    const escapes = code === firstEscaping && pattern.startsWith(escaping, at);
-    if (escapes && at + escaping.length < pattern.length) {
+  for (let at = nextMark(0); at < pattern.length; at = nextMark(at)) {
+    const behind = at + escaping.length;
+    if (escaping !== "" && behind < pattern.length && pattern.startsWith(escaping, at)) {
       addText(pattern.slice(from, at));
-      from = at + escaping.length;
       // What is escaped means itself: all of it, where it takes two units.
-      at = from + ((pattern.codePointAt(from) as number) > 0xffff ? 1 : 0);
-    } else if (unit === "_" || unit === "%") {
-      addText(pattern.slice(from, at));
-      from = at + 1;
-      if (unit === "_") pieces.push({ kind: "one" });
-      else if (pieces.at(-1)?.kind !== "any") pieces.push({ kind: "any" });
+      from = behind;
+      at = behind + ((pattern.codePointAt(behind) as number) > 0xffff ? 2 : 1);
+    } else {
+      const unit = pattern[at];
+      if (unit === "_" || unit === "%") {
+        addText(pattern.slice(from, at));
+        if (unit === "_") pieces.push({ kind: "one" });
+        else if (pieces.at(-1)?.kind !== "any") pieces.push({ kind: "any" });
+        from = at + 1;
+      }
+      at++;
     }
     if (pieces.length > MAX_PIECES) {
       throw new InvalidInputError(`a pattern of LIKE has more than ${MAX_PIECES} parts`);
@@ -178,6 +175,24 @@ export function piecesOf(pattern: string, escaping: string): Piece[] {
   }
   addText(pattern.slice(from));
   return pieces;
+}
+
+/** Finds the first wildcard or escaping from a position on, the pattern's length if there is none; positions only rise. */
+function marksOf(pattern: string, escaping: string): (from: number) => number {
+  const marks = ["_", "%", ...(escaping === "" ? [] : [escaping])].map((text) => ({ text, at: -1 }));
+  return (from) => {
+    let nearest = pattern.length;
+    for (const mark of marks) {
+      if (mark.at < from) mark.at = indexFrom(pattern, mark.text, from);
+      if (mark.at < nearest) nearest = mark.at;
+    }
+    return nearest;
+  };
+}
+
+function indexFrom(text: string, part: string, from: number): number {
+  const at = text.indexOf(part, from);
+  return at < 0 ? text.length : at;
 }
 
 function equals(text: string): Fits {

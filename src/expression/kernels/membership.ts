@@ -5,6 +5,7 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { compareRanges } from "../../bytes/compare.js";
 import {
   bitsColumn,
@@ -20,17 +21,20 @@ import { byteWidthOf, type ValueType } from "../values/types.js";
 import { CloseSet, closePairs, HashBits } from "./integerSet.js";
 import { integerSetKernel } from "./integerSetKernel.js";
 
+/** Values put into a table from one step to the next: each takes some hundred nanoseconds. */
+const VALUES_PER_STEP = 4096;
+
 /**
  * @param items the values of the list, of `type`; nulls among them count for nothing but `hasNull`
  * @param type of the operand too
  */
-export function membership(
+export function* membership(
   items: Column,
   type: ValueType,
   hasNull: boolean,
   isNegated: boolean,
-): ValueKernel {
-  const find = finder(items, type);
+): Steps<ValueKernel> {
+  const find = yield* finder(items, type);
   return ([operand], length, valid) => {
     const bits = new Uint8Array((length + 7) >>> 3);
     find(operand.column, operand.step === 1 ? length : 1, bits);
@@ -46,7 +50,7 @@ export function membership(
 /** Sets the bits of the first values of a column that are found. */
 type Find = (column: Column, length: number, bits: Uint8Array) => void;
 
-function finder(items: Column, type: ValueType): Find {
+function* finder(items: Column, type: ValueType): Steps<Find> {
   const listed = { column: items, step: 1 as const };
   const count = items.length;
   switch (type.kind) {
@@ -81,7 +85,9 @@ function finder(items: Column, type: ValueType): Find {
           starts[other + 1],
         ) === 0;
       const table = new HashTable(count, same);
+      const pace = new Pace(VALUES_PER_STEP);
       for (let row = 0; row < count; row++) {
+        if (pace.isStep()) yield;
         if (!isValid(items.validity, row)) continue;
         table.insert(hashBytes(lane.bytes, lane.offsets[row], lane.offsets[row + 1]), row);
       }
@@ -108,8 +114,8 @@ function finder(items: Column, type: ValueType): Find {
       };
     }
     default: {
-      if (type.kind === "float" || byteWidthOf(type) <= 4) return numberFinder(items, type);
-      return wordFinder(items, byteWidthOf(type) / 4);
+      if (type.kind === "float" || byteWidthOf(type) <= 4) return yield* numberFinder(items, type);
+      return yield* wordFinder(items, byteWidthOf(type) / 4);
     }
   }
 }
@@ -141,7 +147,7 @@ function wordsOf(items: Column, listed: Int32Array, width: number): Int32Array {
 const signedOf = ({ buffer, byteOffset, length }: NumberLane): Int32Array =>
   new Int32Array(buffer, byteOffset, length);
 
-function numberFinder(items: Column, type: ValueType): Find {
+function* numberFinder(items: Column, type: ValueType): Steps<Find> {
   const listed = numbersOf({ column: items, step: 1 }, type);
   if (type.kind !== "float") {
     const words = wordsOf(items, signedOf(listed), 1);
@@ -150,7 +156,9 @@ function numberFinder(items: Column, type: ValueType): Find {
     if (close !== null) return closeFinder(close, type);
   }
   const table = new HashTable(items.length, (one, other) => Object.is(listed[one], listed[other]));
+  const pace = new Pace(VALUES_PER_STEP);
   for (let row = 0; row < items.length; row++) {
+    if (pace.isStep()) yield;
     if (isValid(items.validity, row)) table.insert(hashNumber(listed[row]), row);
   }
   const { filter } = table;
@@ -183,7 +191,7 @@ const closeFinder =
     close.look(signedOf(numbersOf({ column, step: 1 }, type)), length, target);
   };
 
-function wordFinder(items: Column, width: number): Find {
+function* wordFinder(items: Column, width: number): Steps<Find> {
   const listed = wordLane({ column: items, step: 1 });
   if (width === 2) {
     const words = wordsOf(items, listed, 2);
@@ -201,7 +209,9 @@ function wordFinder(items: Column, width: number): Find {
     for (let word = at; word < at + width; word++) hash = Math.imul(hash, 31) ^ words[word];
     return scramble(hash);
   };
+  const pace = new Pace(VALUES_PER_STEP);
   for (let row = 0; row < items.length; row++) {
+    if (pace.isStep()) yield;
     if (isValid(items.validity, row)) table.insert(hashAt(listed, row * width), row);
   }
   const { slots, mask, entries, filter } = table;
