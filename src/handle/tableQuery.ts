@@ -82,13 +82,16 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
 {
   readonly #runner: QueryRunner;
   readonly #options: TableQueryOptions;
-  readonly #rows: Scan<Selected>;
 
   /** @internal */
   constructor(runner: QueryRunner, options: TableQueryOptions) {
     this.#runner = runner;
     this.#options = Object.freeze({ ...options });
-    this.#rows = scanOf(() => runner.query(this.#options));
+  }
+
+  /** Made when it is asked for: most queries are only steps on the way to others. */
+  get #rows(): Scan<Selected> {
+    return scanOf(() => this.#runner.query(this.#options));
   }
 
   /**

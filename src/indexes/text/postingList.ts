@@ -15,7 +15,7 @@ import {
   unpackBlock,
 } from "./postingBlocks.js";
 import type { LengthTerms } from "./score.js";
-import { putShares } from "./score.js";
+import { putShares, SHARE_BYTES } from "./score.js";
 
 /** Positions of a token: a stream of bytes, and where each block's begin. */
 export interface PackedPositions {
@@ -56,7 +56,7 @@ export interface DocumentLengths extends LengthTerms {
   readonly lengths: Uint32Array;
 }
 
-/** Most documents of a list that keeps them: 9 MiB, with their shares. */
+/** Most documents of a list that keeps them: 13 MiB, with their lengths and shares. */
 const MAX_KEPT = 2 ** 20;
 /** Most documents of a list that keeps positions: where those of each begin takes 2 MiB. */
 const MAX_KEPT_STARTS = 2 ** 19;
@@ -66,7 +66,7 @@ const FIRST_KEPT_POSITIONS = 1024;
 /** Of fewer than one in so many documents, no bits are kept: they would take more than the documents themselves. */
 const SPARSE = 64;
 /** What may be kept of a block. */
-const [DOCUMENTS, SHARES, BITS, POSITIONS] = [1, 2, 4, 8];
+const [DOCUMENTS, SHARES, BITS, POSITIONS, LENGTHS] = [1, 2, 4, 8, 16];
 /** Bytes of memory of a block beside its own. */
 const BLOCK_OVERHEAD = 112;
 
@@ -90,6 +90,10 @@ export class PostingList implements KeptPostings {
   /** Shares of the documents that are kept, and the terms that they were computed with. */
   #shares: Uint8Array | null = null;
   #terms: LengthTerms = { base: 0, perToken: 0 };
+  /** How many documents have each share; null until those of all blocks were counted. */
+  #shareCounts: Uint32Array | null = null;
+  /** Tokens of the documents that are kept. */
+  #lengths: Uint32Array | null = null;
   /** A bit for each document of the partition that is in a block of which it is kept. */
   #bits: Uint32Array | null = null;
   /** Positions that are kept, block by block in the order in which they were asked for. */
@@ -121,7 +125,8 @@ export class PostingList implements KeptPostings {
   }
 
   get memoryWeight(): number {
-    const kept = (this.#kept === null ? 0 : 8) + (this.#shares === null ? 0 : 1);
+    const kept =
+      (this.#kept === null ? 0 : 8) + (this.#shares === null ? 0 : 1) + (this.#lengths === null ? 0 : 4);
     const bits = this.#bits?.byteLength ?? 0;
     const positions = this.#positions.byteLength + (this.#starts?.byteLength ?? 0);
     return this.#packedBytes + kept * this.count + bits + positions;
@@ -154,6 +159,7 @@ export class PostingList implements KeptPostings {
       // How long texts are on average may change with the version that is searched.
       this.#shares ??= new Uint8Array(this.count);
       this.#terms = { base: terms.base, perToken: terms.perToken };
+      this.#shareCounts = null;
       for (let at = 0; at < this.blockCount; at++) this.#isKept[at] &= ~SHARES;
     }
     if ((this.#isKept[block] & SHARES) === 0) {
@@ -162,6 +168,38 @@ export class PostingList implements KeptPostings {
       this.#isKept[block] |= SHARES;
     }
     return this.#shares;
+  }
+
+  /** The shares of all documents, and how many have each; null where the list does not keep them. */
+  allShares(terms: DocumentLengths): { readonly shares: Uint8Array; readonly counts: Uint32Array } | null {
+    for (let block = 0; block < this.blockCount; block++) {
+      this.view(block, NO_ARRAYS);
+      if (this.shares(block, terms) === null) return null;
+    }
+    const shares = this.#shares;
+    if (shares === null) return null;
+    if (this.#shareCounts === null) {
+      const counts = new Uint32Array(SHARE_BYTES);
+      for (let index = 0; index < shares.length; index++) counts[shares[index]]++;
+      this.#shareCounts = counts;
+    }
+    return { shares, counts: this.#shareCounts };
+  }
+
+  /**
+   * The tokens of the documents of a block, at the places where {@link view} has these: side by side, where those of all
+   * documents are far apart in memory. Null where the list does not keep them.
+   * @param all of each document of the partition
+   */
+  lengths(block: number, all: Uint32Array): Uint32Array | null {
+    if (this.#kept === null) return null;
+    this.#lengths ??= new Uint32Array(this.count);
+    if ((this.#isKept[block] & LENGTHS) === 0) {
+      const { documents, start, end } = this.view(block, this.#kept);
+      for (let index = start; index < end; index++) this.#lengths[index] = all[documents[index]];
+      this.#isKept[block] |= LENGTHS;
+    }
+    return this.#lengths;
   }
 
   /**

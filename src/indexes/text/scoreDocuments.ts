@@ -419,7 +419,6 @@ class Cursor {
     const { start, end, scores, touched } = window;
     const low = this.lowShare(least);
     const isFirst = window.touchedCount === 0;
-    const lengths = this.#lengths;
     const factor = this.#factor;
     const base = this.#base;
     const perToken = this.#perToken;
@@ -430,6 +429,8 @@ class Cursor {
       const view = this.view(block);
       const { documents, frequencies } = view;
       const shares = this.shares(block, low);
+      const kept = this.#list.lengths(block, this.#lengths);
+      const lengths = kept ?? this.#lengths;
       const from = firstFrom(documents, view, start);
       const isWhole = documents[view.end - 1] < end;
       const behind = isWhole ? view.end : documentAt(documents, from, view.end, end);
@@ -441,9 +442,10 @@ class Cursor {
         const before = scores[at];
         if (isLow && before === 0) continue;
         const frequency = frequencies[index];
+        const length = lengths[kept === null ? document : index];
         // Scores are above 0.
         if (before === 0) touched[count++] = at;
-        scores[at] = before + (factor * frequency) / (frequency + base + perToken * lengths[document]);
+        scores[at] = before + (factor * frequency) / (frequency + base + perToken * length);
       }
     }
     window.touchedCount = count;

@@ -8,7 +8,7 @@
 import type { PostingArrays } from "./postingBlocks.js";
 import type { PostingList } from "./postingList.js";
 import { K1, leastShare, lengthTerms, SHARE_BYTES } from "./score.js";
-import type { DocumentQuery } from "./scoreDocuments.js";
+import type { DocumentQuery, ScoredTerm } from "./scoreDocuments.js";
 
 /** Documents whose shares are looked at: so many times as many as are wanted, but not fewer and not more than these. */
 const LOOKED_AT = 64;
@@ -43,18 +43,28 @@ export function scoreFloor(
   wanted: number,
   isFound: (document: number) => boolean,
 ): number {
-  const lists = rareLists(query, wanted);
-  const count = lists.reduce((sum, { list }) => sum + list.count, 0);
+  const rare = rareTerms(query, wanted);
+  let count = 0;
+  let highest = 0;
+  for (const { list, weight } of rare) {
+    count += list.count;
+    highest = Math.max(highest, (K1 + 1) * weight);
+  }
   if (wanted === 0 || count < wanted) return Number.NEGATIVE_INFINITY;
-  const highest = (K1 + 1) * lists.reduce((most, { weight }) => Math.max(most, weight), 0);
-  const tokens = lists.map(({ list, weight }): RareToken => {
-    const perStep = (weight * (K1 + 1) * STEPS) / highest;
-    const steps = Uint16Array.from({ length: SHARE_BYTES }, (_, byte) => perStep * leastShare(byte));
-    return { list, shares: sharesOf(list, query), steps };
-  });
+  const { corpus, lengths } = query;
+  const { base, perToken } = lengthTerms(corpus);
+  const tokens: RareToken[] = [];
   const counts = new Uint32Array(STEPS + 1);
-  for (const { shares, steps } of tokens) {
-    for (let index = 0; index < shares.length; index++) counts[steps[shares[index]]]++;
+  for (const { list, weight } of rare) {
+    const kept = list.allShares({ base, perToken, lengths });
+    if (kept === null) continue;
+    const perStep = (weight * (K1 + 1) * STEPS) / highest;
+    const steps = new Uint16Array(SHARE_BYTES);
+    for (let byte = 0; byte < SHARE_BYTES; byte++) {
+      steps[byte] = perStep * leastShare(byte);
+      counts[steps[byte]] += kept.counts[byte];
+    }
+    tokens.push({ list, shares: kept.shares, steps });
   }
   let sought = wanted;
   for (let tries = 0; tries < TRIES && sought <= count; tries++) {
@@ -67,23 +77,13 @@ export function scoreFloor(
 }
 
 /** Tokens of few documents, the rarest first. */
-function rareLists({ terms }: DocumentQuery, wanted: number): { list: PostingList; weight: number }[] {
+function rareTerms({ terms }: DocumentQuery, wanted: number): readonly ScoredTerm[] {
   let room = Math.min(MOST_LOOKED_AT, Math.max(LEAST_LOOKED_AT, LOOKED_AT * wanted));
-  const byCount = [...terms].sort((a, b) => a.list.count - b.list.count);
+  const byCount = terms.length === 1 ? terms : [...terms].sort((a, b) => a.list.count - b.list.count);
   return byCount.filter(({ list }) => {
     room -= list.count;
     return list.count > 0 && room >= 0;
   });
-}
-
-function sharesOf(list: PostingList, { corpus, lengths }: DocumentQuery): Uint8Array {
-  const terms = { ...lengthTerms(corpus), lengths };
-  let shares = new Uint8Array(0);
-  for (let block = 0; block < list.blockCount; block++) {
-    list.view(block, NO_ARRAYS);
-    shares = (list.shares(block, terms) ?? shares) as typeof shares;
-  }
-  return shares;
 }
 
 /** The highest step that enough documents reach. */

@@ -5,13 +5,16 @@
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
 
-/** The tokens of a partition by the number of their letters; those of one number in the order of their bytes. */
+/**
+ * The tokens of a partition in groups: those of a number of letters that have the same ones of {@link GROUP_LETTERS}. Those of a
+ * group are in the order of their bytes.
+ */
 export interface TokenLetters {
   /** A bit for each letter of a token, several letters with the same one. */
   readonly bits: Uint32Array;
   /** The places of the tokens in their table. */
   readonly places: Uint32Array;
-  /** Where the tokens of each number of letters begin; the last ones are those of {@link MOST_LETTERS} and more. */
+  /** Where the tokens of each group begin, by {@link groupOf}, and behind them where those of the last one end. */
   readonly starts: Uint32Array;
 }
 
@@ -23,6 +26,21 @@ interface TokenTexts {
 
 /** Tokens of so many letters are among those of more. */
 export const MOST_LETTERS = 64;
+
+/** Of the bits of letters, those that groups are made by: half of all words have some of h to o, and not the same ones. */
+const GROUP_SHIFT = 8;
+/** Groups of the tokens of one number of letters. */
+export const LETTER_GROUPS = 256;
+
+/** What a group's tokens have of the bits of their letters. */
+export const GROUP_LETTERS = (LETTER_GROUPS - 1) << GROUP_SHIFT;
+
+/** The number of a group. @param bits of its letters; others do not count */
+export const groupOf = (letterCount: number, bits: number): number =>
+  letterCount * LETTER_GROUPS + ((bits & GROUP_LETTERS) >>> GROUP_SHIFT);
+
+/** The bits that the tokens of a group have in common. */
+export const bitsOfGroup = (group: number): number => (group % LETTER_GROUPS) << GROUP_SHIFT;
 
 /** Tokens between two looks at the clock. */
 const STEP_TOKENS = 1024;
@@ -53,20 +71,20 @@ export function* lettersOfTokens(table: TokenTexts): Steps<TokenLetters> {
   const pace = new Pace(STEP_TOKENS);
   const counts = new Uint8Array(count);
   const own = new Uint32Array(count);
-  const starts = new Uint32Array(MOST_LETTERS + 2);
+  const starts = new Uint32Array((MOST_LETTERS + 1) * LETTER_GROUPS + 1);
   for (let place = 0; place < count; place++) {
     const letters = lettersOf(table.token(place));
     own[place] = letterBits(letters);
     counts[place] = Math.min(letters.length, MOST_LETTERS);
-    starts[counts[place] + 1]++;
+    starts[groupOf(counts[place], own[place]) + 1]++;
     if (pace.isStep()) yield;
   }
-  for (let letters = 0; letters <= MOST_LETTERS; letters++) starts[letters + 1] += starts[letters];
+  for (let group = 1; group < starts.length; group++) starts[group] += starts[group - 1];
   const bits = new Uint32Array(count);
   const places = new Uint32Array(count);
   const next = starts.slice();
   for (let place = 0; place < count; place++) {
-    const at = next[counts[place]]++;
+    const at = next[groupOf(counts[place], own[place])]++;
     bits[at] = own[place];
     places[at] = place;
     if (pace.isStep()) yield;

@@ -62,7 +62,17 @@ function membersOf(given: unknown, label: string): Members {
   throw new InvalidInputError(`${label}: must be an object`);
 }
 
-const onWire = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const wireNames = new Map<string, string>();
+
+/** @param name of a member that queries have: there are few of them */
+function onWire(name: string): string {
+  let found = wireNames.get(name);
+  if (found === undefined) {
+    found = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    wireNames.set(name, found);
+  }
+  return found;
+}
 
 const member = (members: Members, name: string): unknown =>
   members[name] ?? members[onWire(name)] ?? undefined;

@@ -46,7 +46,7 @@ export class ColumnReads {
 
   /** The names of columns that are none of the system's. */
   get named(): readonly { readonly name: string }[] {
-    return [...this.#fields, ...this.found];
+    return this.found.length === 0 ? this.#fields : [...this.#fields, ...this.found];
   }
 
   /**

@@ -170,11 +170,12 @@ function wantedColumns(
   fields: readonly TableField[],
   selection: ColumnSelection | undefined,
 ): WantedColumn[] {
-  const all = fields.map(({ name }): WantedColumn => ({ what: formatFieldPath([name]), name }));
-  if (selection === undefined || selection === null) return all;
-  const hasWildcard = !fields.some(({ name }) => name === WILDCARD);
+  const all = (): WantedColumn[] => fields.map(({ name }) => ({ what: formatFieldPath([name]), name }));
+  if (selection === undefined || selection === null) return all();
+  const isWildcard = (what: unknown): boolean =>
+    what === WILDCARD && !fields.some(({ name }) => name === WILDCARD);
   const columns = (names: readonly unknown[]): WantedColumn[] =>
-    names.flatMap((what) => (hasWildcard && what === WILDCARD ? all : column(what, null)));
+    names.flatMap((what) => (isWildcard(what) ? all() : column(what, null)));
   const column = (what: unknown, name: string | null): WantedColumn => {
     if (typeof what === "string" || isExpression(what)) return { what, name };
     throw new InvalidInputError("columns: must be strings or expressions");

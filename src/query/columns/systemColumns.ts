@@ -57,8 +57,8 @@ export function spelledPath(
   label: string,
 ): readonly string[] {
   const [first, ...members] = segments;
+  if (fields.some(({ name }) => name === first) || systemColumn(first) !== undefined) return segments;
   const all = [...fields.map(({ name }) => name), ...NAMES];
-  if (all.includes(first)) return segments;
   const folded = first.toLowerCase();
   const found = all.filter((name) => name.toLowerCase() === folded);
   if (found.length > 1) {

@@ -6,7 +6,16 @@ import type { Analyzer } from "../../indexes/text/analyzer.js";
 import { plainTokens } from "../../indexes/text/analyzer.js";
 import type { QueryWord } from "../../indexes/text/phrases.js";
 import type { TokenTable } from "../../indexes/text/textPartition.js";
-import { letterBits, lettersOf, MOST_LETTERS, type TokenLetters } from "../../indexes/text/tokenLetters.js";
+import {
+  bitsOfGroup,
+  GROUP_LETTERS,
+  groupOf,
+  LETTER_GROUPS,
+  letterBits,
+  lettersOf,
+  MOST_LETTERS,
+  type TokenLetters,
+} from "../../indexes/text/tokenLetters.js";
 import type { Leaf, MatchQuery } from "./textQuery.js";
 
 /** @param isPlain whether words are taken as they are: those that may differ in letters are */
@@ -96,11 +105,7 @@ class AlikeTokens {
     const { length } = this.#letters;
     const fewest = Math.min(MOST_LETTERS, Math.max(0, length - this.#most));
     for (let count = fewest; count <= Math.min(MOST_LETTERS, length + this.#most); count++) {
-      const end = letters.starts[count + 1];
-      for (let start = letters.starts[count]; start < end; start += STEP) {
-        this.#addPlaces(table, letters, count, start, Math.min(end, start + STEP), places);
-        await breathe();
-      }
+      await this.#addOfLength(table, letters, count, places);
     }
     places.sort((a, b) => a - b);
     for (const place of places.slice(0, most)) {
@@ -110,28 +115,57 @@ class AlikeTokens {
   }
 
   /** Adds the places of those tokens of a number of letters that are alike. */
-  #addPlaces(
+  async #addOfLength(
     table: TokenTable,
-    { bits, places }: TokenLetters,
+    letters: TokenLetters,
     count: number,
-    start: number,
-    end: number,
     found: number[],
-  ): void {
-    const own = this.#bits;
+  ): Promise<void> {
     // A letter that is added or left out is one bit more or less, one that is replaced may be both.
     const apart = count === MOST_LETTERS ? 0 : Math.abs(count - this.#letters.length);
     const mostBits = 2 * this.#most - apart;
+    const ownOfGroup = this.#bits & GROUP_LETTERS;
+    const first = groupOf(count, 0);
+    let left = STEP;
+    for (let group = first; group < first + LETTER_GROUPS; group++) {
+      if (countBits(bitsOfGroup(group) ^ ownOfGroup) > mostBits) continue;
+      const end = letters.starts[group + 1];
+      for (let start = letters.starts[group]; start < end; ) {
+        const next = Math.min(end, start + left);
+        this.#addPlaces(table, letters, start, next, mostBits, found);
+        left -= next - start;
+        start = next;
+        if (left > 0) continue;
+        left = STEP;
+        await breathe();
+      }
+    }
+  }
+
+  #addPlaces(
+    table: TokenTable,
+    { bits, places }: TokenLetters,
+    start: number,
+    end: number,
+    mostBits: number,
+    found: number[],
+  ): void {
+    const own = this.#bits;
     for (let at = start; at < end; at++) {
-      let differing = bits[at] ^ own;
-      for (let dropped = 0; dropped < mostBits && differing !== 0; dropped++) differing &= differing - 1;
-      if (differing !== 0) continue;
+      if (countBits(bits[at] ^ own) > mostBits) continue;
       const token = table.token(places[at]);
       if (beginsWith(token, this.#prefix) && isWithin(this.#letters, lettersOf(token), this.#most)) {
         found.push(places[at]);
       }
     }
   }
+}
+
+/** How many of the 32 bits are set, found without a branch: of most tokens, nothing else is looked at. */
+function countBits(bits: number): number {
+  const pairs = bits - ((bits >>> 1) & 0x55555555);
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
 function beginsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
