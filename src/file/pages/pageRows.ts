@@ -439,8 +439,8 @@ function readMap(
     file.checksums?.verify(request.columnIndex, number, located[index], file.path, byteOffset);
   }
   // Copies: a view would keep alive everything that was read with it.
-  const [words, dictionary] = located.map((bytes) => bytes.slice());
-  const map = mapChunks(page, layout, words, dictionary ?? null, origin);
+  const copies = located.map((bytes) => bytes.slice());
+  const map = mapChunks(page, layout, copies, origin);
   source.chunkMaps.set(mapKey(file, request), map, map.memoryWeight);
   return map;
 }
