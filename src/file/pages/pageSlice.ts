@@ -326,6 +326,23 @@ function readRowEnds(index: Uint8Array, chunkCount: number, rowCount: number, or
 /** Chunks between two that hold rows are read along if they have at most this many bytes. */
 const CHUNK_GAP_BYTES = 16 * 1024;
 
+/**
+ * The share of the chunk data that a slice would have about, before it is known where chunks lie: as if all rows were
+ * equally large.
+ */
+export function expectedShare({ bufferRanges: [, data], rowCount }: SlicedPage, rows: RowRuns): number {
+  const gapRows = (CHUNK_GAP_BYTES * rowCount) / data.length;
+  let covered = 0;
+  let end = Number.NEGATIVE_INFINITY;
+  for (let run = 0; run < rows.starts.length; run++) {
+    const start = rows.starts[run];
+    const gap = start - end;
+    end = start + rows.counts[run];
+    covered += end - start + (gap > gapRows ? 0 : gap);
+  }
+  return covered / rowCount;
+}
+
 /** A page of the chunks of a mini-block page that hold `rows`. */
 export function sliceChunks(
   { bufferRanges: [, data], valuesPerRow = 1 }: SlicedPage,
