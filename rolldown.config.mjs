@@ -9,6 +9,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { brotliCompressSync } from "node:zlib";
 import { defineConfig } from "rolldown";
 
@@ -165,6 +166,37 @@ const embeddedStemmers = {
   },
 };
 
+/**
+ * Takes what is imported of apache-arrow from the modules that its entry point takes it from: these are the same ones for
+ * whoever imports the entry point, and a program that reads and writes no IPC need not wait until all of them are loaded.
+ */
+async function arrowModules() {
+  const directory = dirname(fileURLToPath(import.meta.resolve("apache-arrow")));
+  const entry = await readFile(join(directory, "Arrow.mjs"), "utf8");
+  const modules = new Map();
+  for (const [, names, module] of entry.matchAll(/^export \{([^}]*)\} from '\.\/([^']+)\.mjs';/gm)) {
+    for (const name of names.split(",")) modules.set(name.trim(), module);
+  }
+  const moduleOf = (name) => {
+    const module = modules.get(name);
+    if (module === undefined) throw new Error(`apache-arrow: no module exports ${name}`);
+    return module;
+  };
+  return {
+    name: "arrow-modules",
+    transform(code) {
+      if (!code.includes('"apache-arrow"')) return null;
+      const changed = code.replace(/^import \{([^}]*)\} from "apache-arrow";/gm, (_, list) => {
+        const names = list.split(",").map((name) => name.trim()).filter((name) => name !== "");
+        return names
+          .map((name) => `import { ${name} } from "apache-arrow/${moduleOf(name.split(" as ")[0])}";`)
+          .join(" ");
+      });
+      return { code: changed, map: null };
+    },
+  };
+}
+
 const BUILT_IN = "\0built-in:";
 
 /**
@@ -201,6 +233,8 @@ const mapsToSources = {
   },
 };
 
+const arrow = await arrowModules();
+
 /** @param isMapped whether people read it: with maps, and in both forms */
 const bundle = (names, plugins, parts, isMapped) => ({
   input: Object.fromEntries(names.map((name) => [name, join(DIST, `${name}.js`)])),
@@ -208,7 +242,7 @@ const bundle = (names, plugins, parts, isMapped) => ({
   // Else a comment before each module tells where it is from, as maps do.
   experimental: { attachDebugInfo: "none" },
   external: (id) => id.startsWith("node:") || outside.some((name) => id === name || id.startsWith(`${name}/`)),
-  plugins: [staticImports, embeddedStemmers, mapsToSources, asciiOnly, ...plugins],
+  plugins: [staticImports, embeddedStemmers, mapsToSources, arrow, asciiOnly, ...plugins],
   output: [output("esm", "js", parts, isMapped), ...(isMapped ? [output("cjs", "cjs", parts, isMapped)] : [])],
 });
 

@@ -5,6 +5,8 @@
 
 import type { Column, Layout } from "../arrow/columns/column.js";
 import { concatColumns } from "../arrow/columns/concatColumns.js";
+import { plainColumn } from "../arrow/columns/dictionaries.js";
+import { leafOf, mapLeaf } from "../arrow/columns/spine.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { breathe } from "../async/eventLoop.js";
 import { InternalError } from "../errors.js";
@@ -77,6 +79,8 @@ interface TakeTask {
 /** The pages to read, leaf by leaf. */
 function takeTasks(leaves: readonly ReadLeaf[], stored: OpenColumns, positions: Uint32Array): TakeTask[] {
   const tasks: TakeTask[] = [];
+  // Columns that were written together mostly have pages of the same rows.
+  const selections = new Map<string, Pick<TakeTask, "wanted" | "rows">>();
   for (const [leaf, place] of stored.entries()) {
     if (place === null) continue;
     const { file, columnIndex, pages } = place;
@@ -85,15 +89,16 @@ function takeTasks(leaves: readonly ReadLeaf[], stored: OpenColumns, positions: 
       if (next === positions.length) break;
       const end = lowerBound(positions, page.rowStart + page.rowCount);
       if (end === next) continue;
-      const wanted = positions.slice(next, end);
-      for (let index = 0; index < wanted.length; index++) wanted[index] -= page.rowStart;
-      const runs = runsOf(wanted);
+      const key = `${next} ${end} ${page.rowStart}`;
+      const selection = selections.get(key) ?? rowsOfPage(positions.subarray(next, end), page.rowStart);
+      selections.set(key, selection);
+      const { wanted, rows } = selection;
       const { layout, rowCount, bufferRanges } = page;
       const borrow =
         pickable(leaves[leaf].layout, layout, rowCount, bufferRanges.length) &&
         worthPicking(wanted.length, rowCount);
-      const expectedBytes = countExpectedBytes(page, wanted.length, runs);
-      tasks.push({ leaf, file, columnIndex, pageIndex, wanted, rows: runs, borrow, expectedBytes });
+      const expectedBytes = countExpectedBytes(page, wanted.length, rows);
+      tasks.push({ leaf, file, columnIndex, pageIndex, wanted, rows, borrow, expectedBytes });
       next = end;
     }
     if (next < positions.length) {
@@ -101,6 +106,11 @@ function takeTasks(leaves: readonly ReadLeaf[], stored: OpenColumns, positions: 
     }
   }
   return tasks;
+}
+
+function rowsOfPage(positions: Uint32Array, rowStart: number): Pick<TakeTask, "wanted" | "rows"> {
+  const wanted = positions.map((position) => position - rowStart);
+  return { wanted, rows: runsOf(wanted) };
 }
 
 /** Approximate bytes that reading rows of a page fetches. */
@@ -145,6 +155,10 @@ function decodeRows(
   if (borrow || (canPick && worthPicking(positions.length, rowCount))) {
     return pickRows(leafLayout, layout, buffers, positions, origin);
   }
-  const decoded = decodePage(leafLayout, layout, rowCount, buffers, origin);
-  return positions.length === decoded.length ? decoded : takeColumn(decoded, positions);
+  if (positions.length === rowCount) return decodePage(leafLayout, layout, rowCount, buffers, origin);
+  // Of values that the page stores once, only those of the rows are gathered.
+  const keepsDictionary = leafOf(leafLayout).kind !== "dictionary";
+  const decoded = decodePage(leafLayout, layout, rowCount, buffers, origin, { keepsDictionary });
+  const taken = takeColumn(decoded, positions);
+  return keepsDictionary ? mapLeaf(taken, plainColumn) : taken;
 }

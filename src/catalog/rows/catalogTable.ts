@@ -13,6 +13,7 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
+import { deferred } from "../../async/deferred.js";
 import { sleep } from "../../async/sleep.js";
 import { ConcurrentModificationError, CorruptFileError, UnsupportedError } from "../../errors.js";
 import { type Manifest, Overwrite } from "../../format/table.js";
@@ -42,7 +43,6 @@ import { openVersion } from "../../table/versions/openVersion.js";
 import { type OpenLatest, type OpenVersion, type TableAt, tableAt } from "../../table/versions/tableAt.js";
 import { withSteadyLock } from "../../table/versions/tableLock.js";
 import type { LatestVersion } from "../../table/versions/versions.js";
-import { rewriteTable } from "../../write/rewriteTable.js";
 import { Catalog, type CatalogChange } from "./catalogRows.js";
 import type { OldVersions } from "./oldVersions.js";
 import type { RootNames } from "./rootNames.js";
@@ -61,6 +61,9 @@ export interface CatalogEnvironment extends ReaderEnvironment {
   /** Whether there are versions in a directory of versions. */
   readonly versionsIn: SettledDirectories<boolean>;
 }
+
+/** What writes rows is loaded with the first change. */
+const writing = deferred(() => import("../../write/rewriteTable.js"));
 
 /** Decoded catalogs by version, bounded in bytes. */
 export class CatalogCache extends LruCache<Catalog> {}
@@ -294,6 +297,7 @@ async function commitOver(
   lease: LockLease,
 ): Promise<OpenVersion | null> {
   try {
+    const { rewriteTable } = await writing.get();
     return await rewriteTable(open, catalog.columns, catalog.rows.length, lease);
   } catch (error) {
     // So many writers were first that the version which the change was computed from is emptied.

@@ -18,12 +18,17 @@ export type ReadableVersion = FileVersion | "2.3";
 /** Versions whose pages have a structural layout and levels. */
 export type StructuralVersion = "2.1" | "2.2";
 
-/** How a page is encoded: a structural layout, or arrays in 2.0. Exactly one member is set. */
+/** How a page is encoded: a structural layout, or arrays in 2.0. Exactly one member is set, but for `withinRow`. */
 export interface PageEncoding extends PageLayout {
   /** The encoding of a page of a 2.0 file. */
   array?: ArrayEncoding;
   /** Pages of a 2.0 file that together make up rows of lists. */
   nested?: NestedArrays;
+  /**
+   * Of a mini-block page that was cut out of a larger one: its chunks, ascending, that began within a list there and now
+   * begin one, whatever their first repetition level says.
+   */
+  withinRow?: readonly number[];
 }
 
 /** Pages of one column of a 2.0 file, and those of the columns inside its lists (v20/nestedArrays.ts). */

@@ -49,7 +49,8 @@ export function decodePage(
     const layers = pageLayers(layout, kinds, origin);
     if (layers.listDepth === 0) expectRows(itemCount, flatCount, origin);
     const lists = isPlainList(layout) ? rowCount : null;
-    const events = decodeMiniBlock(leaf, page.miniBlock, layers, lists, buffers, origin, options);
+    const cut = page.withinRow === undefined ? options : { ...options, withinRow: page.withinRow };
+    const events = decodeMiniBlock(leaf, page.miniBlock, layers, lists, buffers, origin, cut);
     return columnOf(layout, kinds, layers, events, rowCount, false, origin);
   }
   if (page.fullZip !== undefined) {

@@ -21,6 +21,7 @@ import type { DataFileMetadata, DataPage } from "../container/reader.js";
 import {
   type ChunkMap,
   countRows,
+  expectedShare,
   indexEntryRanges,
   mapChunks,
   type PageSlice,
@@ -365,7 +366,7 @@ interface RequestPlan {
 function planRequest(source: PageSource, file: DataFileMetadata, request: RowsRequest): RequestPlan {
   const page = file.columns[request.columnIndex].pages[request.pageIndex];
   const origin = { path: file.path, byteOffset: page.bufferRanges[0]?.byteOffset ?? 0 };
-  const way = worthSlicing(page, request.rows) ? sliceable(page) : null;
+  const way = wayToSlice(page, request.rows);
   let map: ChunkMap | null = null;
   let mapRanges: readonly ByteRange[] | null = null;
   let entryRanges: RangeList | null = null;
@@ -378,8 +379,16 @@ function planRequest(source: PageSource, file: DataFileMetadata, request: RowsRe
   return { request, page, origin, way, map, mapRanges, entryRanges, slice: null };
 }
 
+/** Null where the page is to be read whole. */
+function wayToSlice(page: DataPage, rows: RowRuns | null): Sliceable | null {
+  if (!worthSlicing(page, rows)) return null;
+  const way = sliceable(page);
+  // Where rows lie all over the page, where exactly is not worth finding out.
+  return way?.kind === "miniBlock" && expectedShare(page, rows) > MOST ? null : way;
+}
+
 /** Constant pages of any size are sliced: the cost there is the rows that are made of them. */
-function worthSlicing(page: DataPage, rows: RowRuns | null): boolean {
+function worthSlicing(page: DataPage, rows: RowRuns | null): rows is RowRuns {
   if (rows === null || countRows(rows) > page.rowCount * MOST) return false;
   return page.layout.constant !== undefined || bufferBytes(page.bufferRanges) > SMALL_PAGE_BYTES;
 }
@@ -439,8 +448,8 @@ function readMap(
     file.checksums?.verify(request.columnIndex, number, located[index], file.path, byteOffset);
   }
   // Copies: a view would keep alive everything that was read with it.
-  const [words, dictionary] = located.map((bytes) => bytes.slice());
-  const map = mapChunks(page, layout, words, dictionary ?? null, origin);
+  const copies = located.map((bytes) => bytes.slice());
+  const map = mapChunks(page, layout, copies, origin);
   source.chunkMaps.set(mapKey(file, request), map, map.memoryWeight);
   return map;
 }

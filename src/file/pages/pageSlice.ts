@@ -3,18 +3,19 @@
  * plans what to read and assembles the bytes read into a page of their own, which the page codecs decode like any
  * other.
  *
- *     mini-block             the chunks that hold the rows; the chunk words tell where they lie, a dictionary
- *                            comes along whole
+ *     mini-block             the chunks that hold the rows; the chunk words tell where they lie, of lists also the
+ *                            repetition index, and a dictionary comes along whole
  *     full-zip, fixed        the rows themselves, which are all of one size
  *     full-zip, variable     the rows themselves; the repetition index tells where they lie
  *     constant               nothing, or the page's one value
  *     blob                   as the mini-block page in it
  *     arrays of 2.0          the rows themselves, where they are of one size and none is null
  *
- * Only pages whose events are their rows, or have equally many events for each row, are sliced. Chunks may begin and
- * end within such a row: enough chunks to make whole rows are then included. Pages with lists, and constant pages with
- * levels, are read whole. A checksum covers a whole buffer, so the bytes of a slice cannot be verified against it; the
- * structures that say where rows lie are checked here, the rest by the codecs.
+ * Pages whose events are their rows, or have equally many events for each row, are sliced, and mini-block pages of lists.
+ * Chunks may begin and end within a row. Where each row has equally many events, enough chunks to make whole rows are
+ * included; of lists, which may be long, rows that nobody asked for may be without their beginning or end. Other pages with
+ * lists, and constant pages with levels, are read whole. A checksum covers a whole buffer, so the bytes of a slice cannot be
+ * verified against it; the structures that say where rows lie are checked here, the rest by the codecs.
  */
 
 import { concatBytes } from "../../bytes/concat.js";
@@ -45,7 +46,7 @@ export interface SlicedPage {
 
 /** Some rows of a page, as a page of their own. */
 export interface PageSlice {
-  /** The rows it holds: those asked for, and others that come with them. */
+  /** The rows it holds: those asked for, and others that come with them. Of those, lists may be incomplete, or in two runs. */
   readonly rows: RowRuns;
   readonly rowCount: number;
   readonly layout: PageEncoding;
@@ -62,9 +63,19 @@ export interface ChunkMap {
   readonly offsets: Float64Array;
   /** First value of each chunk, and as the last entry the number of values. */
   readonly valueStarts: Uint32Array;
+  /** Of a page of lists. */
+  readonly rowEnds: RowEnds | null;
   readonly dictionary: Uint8Array | null;
   /** Approximate bytes of memory, for caches. */
   readonly memoryWeight: number;
+}
+
+/** What a repetition index says. */
+interface RowEnds {
+  /** Rows that end before each chunk, and as the last entry the number of rows. */
+  readonly before: Uint32Array;
+  /** For each chunk 1 if it begins within a row, else 0, and 0 as the last entry. */
+  readonly isWithin: Uint8Array;
 }
 
 /** How a page can be sliced; null where it has to be read whole. */
@@ -81,7 +92,9 @@ export function sliceable(page: SlicedPage): Sliceable | null {
   const { bufferRanges, rowCount, valuesPerRow = 1 } = page;
   const valueCount = rowCount * valuesPerRow;
   if (blob?.innerLayout !== undefined) {
-    return blob.innerLayout.miniBlock === undefined ? null : sliceable({ ...page, layout: blob.innerLayout });
+    const inner = blob.innerLayout.miniBlock;
+    if (inner === undefined || inner.repCompression !== undefined) return null;
+    return sliceable({ ...page, layout: blob.innerLayout });
   }
   if (array !== undefined) {
     const rowBytes = plainRowBytes(array);
@@ -93,12 +106,15 @@ export function sliceable(page: SlicedPage): Sliceable | null {
     return fits ? { kind: "arrayRows", rowBytes } : null;
   }
   if (miniBlock !== undefined) {
-    const plain = miniBlock.repCompression === undefined && miniBlock.repetitionIndexDepth === 0;
-    const hasDictionary = miniBlock.dictionary !== undefined;
-    const complete = bufferRanges.length >= (hasDictionary ? 3 : 2);
-    if (!plain || !complete || miniBlock.itemCount !== valueCount || !itemsOnly(miniBlock.layers))
-      return null;
-    return { kind: "miniBlock", layout: miniBlock, buffers: hasDictionary ? [0, 2] : [0] };
+    const hasLists = miniBlock.repCompression !== undefined;
+    if (miniBlock.repetitionIndexDepth !== (hasLists ? 1 : 0)) return null;
+    const buffers = miniBlock.dictionary === undefined ? [0] : [0, 2];
+    if (hasLists) buffers.push(buffers.length + 1);
+    if (bufferRanges.length < buffers.length + 1) return null;
+    const mayCut = hasLists
+      ? valuesPerRow === 1
+      : miniBlock.itemCount === valueCount && itemsOnly(miniBlock.layers);
+    return mayCut ? { kind: "miniBlock", layout: miniBlock, buffers } : null;
   }
   if (fullZip !== undefined) {
     const rows = fullZip.itemCount === valueCount && fullZip.visibleItemCount === valueCount;
@@ -242,23 +258,25 @@ function zippedSlice(layout: FullZipLayout, rows: RowRuns, ranges: RangeList, va
 }
 
 /**
- * Reads the chunk words of a mini-block page.
- * @param dictionary the page's dictionary buffer, null if it has none
+ * Reads the chunk words of a mini-block page, and the repetition index where it has lists.
+ * @param located the page's buffers that {@link sliceable} names: what is kept of them is not copied
  * @throws CorruptFileError where chunks leave the page's data or do not hold exactly its rows
  */
 export function mapChunks(
   { bufferRanges: [, data], rowCount, valuesPerRow = 1 }: SlicedPage,
   layout: MiniBlockLayout,
-  words: Uint8Array,
-  dictionary: Uint8Array | null,
+  located: readonly Uint8Array[],
   origin: PageOrigin,
 ): ChunkMap {
+  const [words] = located;
+  const dictionary = layout.dictionary === undefined ? null : located[1];
   const wordBytes = layout.hasLargeChunk ? 4 : 2;
   const chunkCount = words.length / wordBytes;
   if (!Number.isInteger(chunkCount)) throw corruptPage(origin, `${words.length} bytes of chunk words`);
   const view = new DataView(words.buffer, words.byteOffset, words.byteLength);
   const offsets = new Float64Array(chunkCount + 1);
-  const valueCount = rowCount * valuesPerRow;
+  const hasLists = layout.repCompression !== undefined;
+  const valueCount = hasLists ? layout.itemCount : rowCount * valuesPerRow;
   const valueStarts = new Uint32Array(chunkCount + 1);
   let value = 0;
   let position = 0;
@@ -274,12 +292,56 @@ export function mapChunks(
   }
   if (value !== valueCount) throw corruptPage(origin, `${valueCount} values in a page without chunks`);
   if (position > data.length) throw corruptPage(origin, `chunks of ${position} bytes in ${data.length}`);
-  const memoryWeight = 256 + words.length + chunkCount * 12 + (dictionary?.length ?? 0);
-  return { words, offsets, valueStarts, dictionary, memoryWeight };
+  const rowEnds = hasLists ? readRowEnds(located[located.length - 1], chunkCount, rowCount, origin) : null;
+  const memoryWeight =
+    256 + words.length + chunkCount * (rowEnds === null ? 12 : 17) + (dictionary?.length ?? 0);
+  return { words, offsets, valueStarts, rowEnds, dictionary, memoryWeight };
+}
+
+/**
+ * Reads a repetition index: for each chunk the number of rows that end in it, and of events behind the last of them.
+ * @throws CorruptFileError where it is not one of so many chunks and rows
+ */
+function readRowEnds(index: Uint8Array, chunkCount: number, rowCount: number, origin: PageOrigin): RowEnds {
+  if (index.length !== 16 * chunkCount) {
+    throw corruptPage(origin, `a repetition index of ${index.length} bytes for ${chunkCount} chunks`);
+  }
+  const view = new DataView(index.buffer, index.byteOffset, index.byteLength);
+  const before = new Uint32Array(chunkCount + 1);
+  const isWithin = new Uint8Array(chunkCount + 1);
+  let rows = 0;
+  for (let chunk = 0; chunk < chunkCount; chunk++) {
+    const at = 16 * chunk;
+    rows += view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
+    if (rows > rowCount) throw corruptPage(origin, `chunks hold more than the ${rowCount} rows of the page`);
+    before[chunk + 1] = rows;
+    isWithin[chunk + 1] = (view.getUint32(at + 8, true) | view.getUint32(at + 12, true)) === 0 ? 0 : 1;
+  }
+  if (rows !== rowCount || isWithin[chunkCount] !== 0) {
+    throw corruptPage(origin, `chunks in which ${rows} of ${rowCount} rows end`);
+  }
+  return { before, isWithin };
 }
 
 /** Chunks between two that hold rows are read along if they have at most this many bytes. */
 const CHUNK_GAP_BYTES = 16 * 1024;
+
+/**
+ * The share of the chunk data that a slice would have about, before it is known where chunks lie: as if all rows were
+ * equally large.
+ */
+export function expectedShare({ bufferRanges: [, data], rowCount }: SlicedPage, rows: RowRuns): number {
+  const gapRows = (CHUNK_GAP_BYTES * rowCount) / data.length;
+  let covered = 0;
+  let end = Number.NEGATIVE_INFINITY;
+  for (let run = 0; run < rows.starts.length; run++) {
+    const start = rows.starts[run];
+    const gap = start - end;
+    end = start + rows.counts[run];
+    covered += end - start + (gap > gapRows ? 0 : gap);
+  }
+  return covered / rowCount;
+}
 
 /** A page of the chunks of a mini-block page that hold `rows`. */
 export function sliceChunks(
@@ -289,9 +351,57 @@ export function sliceChunks(
   rows: RowRuns,
 ): PageSlice {
   const wordBytes = layout.hasLargeChunk ? 4 : 2;
-  const { valueStarts, offsets } = map;
+  const { valueStarts, offsets, rowEnds } = map;
+  const bounds = rowEnds === null ? boundsOfRows(map, valuesPerRow, rows) : boundsOfLists(map, rowEnds, rows);
+  const runs = bounds.length / 2;
+  const byteOffsets = new Float64Array(runs);
+  const lengths = new Float64Array(runs);
+  const starts = new Uint32Array(runs);
+  const counts = new Uint32Array(runs);
+  const words: Uint8Array[] = [];
+  const withinRow: number[] = [];
+  let chunks = 0;
+  let itemCount = 0;
+  for (let run = 0; run < runs; run++) {
+    const first = bounds[2 * run];
+    const end = bounds[2 * run + 1];
+    words.push(map.words.subarray(first * wordBytes, end * wordBytes));
+    byteOffsets[run] = data.byteOffset + offsets[first];
+    lengths[run] = offsets[end] - offsets[first];
+    const values = valueStarts[end] - valueStarts[first];
+    if (rowEnds === null) {
+      starts[run] = valueStarts[first] / valuesPerRow;
+      counts[run] = values / valuesPerRow;
+    } else {
+      const { before, isWithin } = rowEnds;
+      starts[run] = before[first];
+      counts[run] = before[end] - before[first] + isWithin[end];
+      if (isWithin[first] === 1) withinRow.push(chunks);
+    }
+    chunks += end - first;
+    itemCount += values;
+  }
+  const slicedRows = { starts, counts };
+  return {
+    rows: slicedRows,
+    rowCount: countRows(slicedRows),
+    layout: {
+      miniBlock: { ...layout, itemCount, repetitionIndexDepth: 0 },
+      ...(withinRow.length > 0 && { withinRow }),
+    },
+    ranges: { byteOffsets, lengths },
+    assemble(bytes) {
+      const buffers = [words.length === 1 ? words[0] : concatBytes(words), bytes];
+      // A copy: the rows may take it into the hands of callers, and the map serves other reads.
+      if (map.dictionary !== null) buffers.push(map.dictionary.slice());
+      return buffers;
+    },
+  };
+}
+
+/** Runs of chunks that hold runs of rows of equally many values: for each its first chunk and the one after its last, in turn. */
+function boundsOfRows({ valueStarts, offsets }: ChunkMap, valuesPerRow: number, rows: RowRuns): Uint32Array {
   const isWithinRow = (chunk: number): boolean => valueStarts[chunk] % valuesPerRow !== 0;
-  // For each run of chunks its first chunk and the one after its last, in turn.
   const bounds = new Uint32Array(2 * rows.starts.length);
   let runs = 0;
   let end = 0;
@@ -306,34 +416,29 @@ export function sliceChunks(
     while (isWithinRow(end)) end++;
     bounds[2 * runs - 1] = end;
   }
-  const byteOffsets = new Float64Array(runs);
-  const lengths = new Float64Array(runs);
-  const starts = new Uint32Array(runs);
-  const counts = new Uint32Array(runs);
-  const words: Uint8Array[] = [];
-  for (let run = 0; run < runs; run++) {
-    const first = bounds[2 * run];
-    const end = bounds[2 * run + 1];
-    words.push(map.words.subarray(first * wordBytes, end * wordBytes));
-    byteOffsets[run] = data.byteOffset + offsets[first];
-    lengths[run] = offsets[end] - offsets[first];
-    starts[run] = valueStarts[first] / valuesPerRow;
-    counts[run] = (valueStarts[end] - valueStarts[first]) / valuesPerRow;
+  return bounds.subarray(0, 2 * runs);
+}
+
+/** The same for rows that are lists. */
+function boundsOfLists({ offsets }: ChunkMap, { before, isWithin }: RowEnds, rows: RowRuns): Uint32Array {
+  const bounds = new Uint32Array(2 * rows.starts.length);
+  let runs = 0;
+  let end = 0;
+  for (let run = 0; run < rows.starts.length; run++) {
+    const row = rows.starts[run];
+    const endRow = row + rows.counts[run];
+    if (endRow <= before[end]) continue;
+    let from = end;
+    if (runs === 0 || row > before[end] || (row === before[end] && isWithin[end] === 0)) {
+      from = firstAtLeast(before, row, end);
+      // The row begins with the chunk, or in the one before.
+      if (before[from] !== row || isWithin[from] === 1) from--;
+      if (runs === 0 || offsets[from] - offsets[end] > CHUNK_GAP_BYTES) bounds[2 * runs++] = from;
+    }
+    end = firstAtLeast(before, endRow, end);
+    bounds[2 * runs - 1] = end;
   }
-  const slicedRows = { starts, counts };
-  const rowCount = countRows(slicedRows);
-  return {
-    rows: slicedRows,
-    rowCount,
-    layout: { miniBlock: { ...layout, itemCount: rowCount * valuesPerRow } },
-    ranges: { byteOffsets, lengths },
-    assemble(bytes) {
-      const buffers = [words.length === 1 ? words[0] : concatBytes(words), bytes];
-      // A copy: the rows may take it into the hands of callers, and the map serves other reads.
-      if (map.dictionary !== null) buffers.push(map.dictionary.slice());
-      return buffers;
-    },
-  };
+  return bounds.subarray(0, 2 * runs);
 }
 
 /** The chunk, `from` or a later one, that holds a value. */
@@ -343,6 +448,18 @@ function chunkOf(valueStarts: Uint32Array, value: number, from: number): number 
   while (high - low > 1) {
     const middle = (low + high) >>> 1;
     if (valueStarts[middle] <= value) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Index of the first element from `from` on that is at least `value`. */
+function firstAtLeast(sorted: Uint32Array, value: number, from: number): number {
+  let low = from;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle] < value) low = middle + 1;
     else high = middle;
   }
   return low;

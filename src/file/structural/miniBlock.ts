@@ -53,6 +53,8 @@ export interface DecodeOptions {
   readonly isTransient?: boolean;
   /** The chunks of a mini-block page that are decoded. Default: all. */
   readonly chunks?: ChunkPlan;
+  /** Chunks whose first event begins a row, whatever its repetition level is. Default: none. */
+  readonly withinRow?: readonly number[];
   /**
    * Whether values that the page stores once stay in a dictionary, though the layout has none: for a layout of single
    * values, or of lists of them. Default false.
@@ -92,7 +94,7 @@ export function decodeMiniBlock(
   }
   const isPlain = page.repCompression !== undefined && page.defCompression === undefined;
   const lists = isPlain && listCount !== null ? new RowStarts(listCount, allocate) : null;
-  const levels = decodeChunks(page, chunks, data, layers, lists, values, origin);
+  const levels = decodeChunks(page, chunks, data, layers, lists, values, origin, options.withinRow);
   if (page.dictionary === undefined) return { values: values.finish(), levels };
   const dictionary = options.dictionary ?? decodePageDictionary(layout, page, buffers, origin, isTransient);
   const indices = values.finish();
@@ -212,6 +214,7 @@ function decodeChunks(
   rowStarts: RowStarts | null,
   values: ChunkValues | ChunksInPlace,
   origin: PageOrigin,
+  withinRow: readonly number[] = [],
 ): Levels {
   const hasRepetition = page.repCompression !== undefined;
   const repetition = hasRepetition && rowStarts === null ? new Uint16Array(levelCount) : null;
@@ -230,6 +233,7 @@ function decodeChunks(
   const hasLevels = hasRepetition || definition !== null;
   const inPlace = values instanceof ChunksInPlace ? values : null;
   let levelsRead = 0;
+  let nextWithin = 0;
 
   for (let chunk = 0; chunk < counts.length; chunk++) {
     const start = offsets[chunk];
@@ -250,6 +254,10 @@ function decodeChunks(
       levelBuffer[0] = data.subarray(position, position + size);
       if (rowStarts !== null) chunkLevels.fill(0, 0, levels);
       repetitionDecoder.decode(levelBuffer, 0, levels, repetitionBytes, rowStarts === null ? levelsRead : 0);
+      if (withinRow[nextWithin] === chunk) {
+        nextWithin++;
+        if (levels > 0) (repetition ?? chunkLevels)[repetition === null ? 0 : levelsRead] = layers.listDepth;
+      }
       rowStarts?.add(chunkLevels, levels);
       position += alignTo8(size);
     }

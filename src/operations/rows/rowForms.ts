@@ -2,9 +2,11 @@
 
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import { toTable } from "../../arrow/exchange/batch.js";
-import { encodeIpc, ipcBytes } from "../../arrow/exchange/ipcOutput.js";
 import { objectsOfBatch } from "../../arrow/exchange/objectsOfBatch.js";
+import { deferred } from "../../async/deferred.js";
 import type { RowForms } from "../../namespace/queries.js";
+
+const ipcOutput = deferred(() => import("../../arrow/exchange/ipcOutput.js"));
 
 /**
  * @param batches runs the query; `isKept` tells that all its rows will be in memory together
@@ -33,9 +35,9 @@ export function rowForms(
         for await (const slice of slices(false)) yield* slice;
       },
     }),
-    toIPC: () => ipcBytes(schema, batches(false)),
+    toIPC: async () => (await ipcOutput.get()).ipcBytes(schema, batches(false)),
     toIPCStream() {
-      const pieces = encodeIpc(schema, batches(false), true);
+      const pieces = ipcPieces(schema, batches(false));
       return new ReadableStream<Uint8Array>(
         {
           async pull(controller) {
@@ -51,4 +53,11 @@ export function rowForms(
       );
     },
   };
+}
+
+async function* ipcPieces(
+  schema: Schema,
+  batches: AsyncGenerator<RecordBatch, void, undefined>,
+): AsyncGenerator<Uint8Array, undefined> {
+  yield* (await ipcOutput.get()).encodeIpc(schema, batches, true);
 }

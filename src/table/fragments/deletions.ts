@@ -9,13 +9,9 @@
  * the second.
  */
 
-import { Field, Schema, tableToIPC, Uint32 } from "apache-arrow";
-import type { FixedColumn } from "../../arrow/columns/column.js";
-import { makeBatch, toTable } from "../../arrow/exchange/batch.js";
-import { readIpc } from "../../arrow/exchange/ipc.js";
-import { tagOf } from "../../bytes/anyRealm.js";
+import { deferred } from "../../async/deferred.js";
 import { decodeRoaring, encodeRoaring } from "../../bytes/roaring.js";
-import { CorruptFileError, InternalError, InvalidInputError } from "../../errors.js";
+import { CorruptFileError, InternalError } from "../../errors.js";
 import {
   type DataFragment,
   DELETION_FILE_TYPE,
@@ -25,6 +21,9 @@ import {
 import type { LruCache } from "../../io/memory/cache.js";
 import type { VersionsAt } from "../versions/versions.js";
 import { resolveDeletionFile } from "./fileLookup.js";
+
+/** What reads and writes IPC files is loaded with the first of them. */
+const arrowForm = deferred(() => import("./arrowDeletions.js"));
 
 /** A larger file would hold more rows than any fragment has. */
 const MAX_DELETION_FILE_BYTES = 2 ** 30;
@@ -94,7 +93,7 @@ async function readFrom({ disk }: VersionsAt, fragment: DataFragment, path: stri
   if (deletionFile === undefined) throw new InternalError(`${path}: of a fragment without a deletion file`);
   const bytes = await disk.readFile(path, MAX_DELETION_FILE_BYTES);
   if (bytes === null) throw new CorruptFileError(path, 0, "the deletion file is missing");
-  const offsets = decodeDeletions(bytes, deletionFile.fileType, physicalRows, path);
+  const offsets = await decodeDeletions(bytes, deletionFile.fileType, physicalRows, path);
   if (!isAnnounced(offsets, fragment)) {
     const reason = `${offsets.length} rows deleted, the manifest says ${deletionFile.numDeletedRows}`;
     throw new CorruptFileError(path, 0, reason);
@@ -104,39 +103,34 @@ async function readFrom({ disk }: VersionsAt, fragment: DataFragment, path: stri
 
 /** From so many rows on, they are written as a bitmap. */
 const MIN_BITMAP_ROWS = 5_000;
-/** The reference reads no other: a column that may be null is refused. */
-const OFFSETS_SCHEMA = new Schema([new Field("row_id", new Uint32(), false)]);
 
 /**
  * A deletion file and its type.
  * @param offsets ascending, each once
  */
-export function encodeDeletions(offsets: Uint32Array): {
+export async function encodeDeletions(offsets: Uint32Array): Promise<{
   readonly fileType: DeletionFile["fileType"];
   readonly bytes: Uint8Array;
-} {
-  const { length } = offsets;
-  if (length >= MIN_BITMAP_ROWS) {
+}> {
+  if (offsets.length >= MIN_BITMAP_ROWS) {
     return { fileType: DELETION_FILE_TYPE.bitmap, bytes: encodeRoaring(offsets) };
   }
-  const values = new Uint8Array(offsets.buffer, offsets.byteOffset, offsets.byteLength);
-  const column: FixedColumn = { kind: "fixed", length, validity: null, byteWidth: 4, values };
-  const table = toTable(OFFSETS_SCHEMA, [makeBatch(OFFSETS_SCHEMA, [column], length)]);
-  return { fileType: DELETION_FILE_TYPE.arrowArray, bytes: tableToIPC(table, "file") };
+  const { encodeArrowOffsets } = await arrowForm.get();
+  return { fileType: DELETION_FILE_TYPE.arrowArray, bytes: encodeArrowOffsets(offsets) };
 }
 
 /** @param rowCount rows of the fragment; every offset is below it */
-export function decodeDeletions(
+export async function decodeDeletions(
   bytes: Uint8Array,
   fileType: number,
   rowCount: number,
   path: string,
-): Uint32Array {
+): Promise<Uint32Array> {
   let offsets: Uint32Array;
   if (fileType === DELETION_FILE_TYPE.bitmap) {
     offsets = decodeRoaring(bytes, rowCount, { path, byteOffset: 0 });
   } else if (fileType === DELETION_FILE_TYPE.arrowArray) {
-    offsets = decodeArrowOffsets(bytes, path);
+    offsets = (await arrowForm.get()).decodeArrowOffsets(bytes, path);
   } else {
     throw new CorruptFileError(path, 0, `deletion file of unknown type ${fileType}`);
   }
@@ -149,28 +143,4 @@ export function decodeDeletions(
     throw new CorruptFileError(path, 0, `row ${offsets[offsets.length - 1]} of ${rowCount} is deleted`);
   }
   return offsets;
-}
-
-function decodeArrowOffsets(bytes: Uint8Array, path: string): Uint32Array {
-  const parts: Uint32Array[] = [];
-  try {
-    for (const batch of readIpc(bytes).batches) {
-      const data = batch.data.children[0];
-      const values: unknown = data?.values;
-      if (batch.data.children.length !== 1 || data.nullCount !== 0 || tagOf(values) !== "Uint32Array") {
-        throw new CorruptFileError(path, 0, "not one column of non-null UInt32");
-      }
-      parts.push((values as Uint32Array).subarray(0, data.length));
-    }
-  } catch (cause) {
-    if (!(cause instanceof InvalidInputError)) throw cause;
-    throw new CorruptFileError(path, 0, `no Arrow IPC file: ${cause.message}`, { cause });
-  }
-  const offsets = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let count = 0;
-  for (const part of parts) {
-    offsets.set(part, count);
-    count += part.length;
-  }
-  return offsets.sort();
 }

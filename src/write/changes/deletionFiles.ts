@@ -125,7 +125,7 @@ export class DeletionMarks {
 
   async #write(fragmentId: number, offsets: Uint32Array): Promise<DeletionFile> {
     const { version: readVersion } = this.#base;
-    const { fileType, bytes } = encodeDeletions(offsets);
+    const { fileType, bytes } = await encodeDeletions(offsets);
     const [id] = crypto.getRandomValues(new BigUint64Array(1));
     const numDeletedRows = offsets.length;
     const file = DeletionFile.create({ fileType, readVersion, id, numDeletedRows });

@@ -1,7 +1,7 @@
 /** Slices of pages decode to the rows that the whole page has there, whoever wrote it and however. */
 
 import { rm } from "node:fs/promises";
-import { type Field, Schema, tableToIPC } from "apache-arrow";
+import { Field, Int32, List, Schema, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import type { Column } from "../../../src/arrow/columns/column.js";
 import { takeColumn } from "../../../src/arrow/columns/takeColumn.js";
@@ -27,6 +27,7 @@ import {
 import { pickable, pickRows } from "../../../src/file/pages/pickRows.js";
 import type { ByteRange, RangeList } from "../../../src/io/disk/ranges.js";
 import { allTypesSpec, makeTable, Random } from "../../support/generators.js";
+import { leaf, list, makeNestedTable, struct } from "../../support/nestedGenerators.js";
 import { compareTables, reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { tableToFile } from "../dataFiles.js";
@@ -54,8 +55,8 @@ function cutSlice(page: DataPage, rows: RowRuns, read: Read): PageSlice | null {
       return sliceVariableRows(page, way.layout, way.entryBytes, rows, entries, origin);
     }
     case "miniBlock": {
-      const [words, dictionary] = way.buffers.map((buffer) => read(page.bufferRanges[buffer]));
-      const map = mapChunks(page, way.layout, words, dictionary ?? null, origin);
+      const located = way.buffers.map((buffer) => read(page.bufferRanges[buffer]));
+      const map = mapChunks(page, way.layout, located, origin);
       return sliceChunks(page, way.layout, map, rows);
     }
     default:
@@ -147,6 +148,65 @@ describe.each(["2.1", "2.2"] as const)("file version %s", (version) => {
   });
 });
 
+/** Columns of one leaf each, in lists that are short, long, empty or null, and in lists of more items than chunks have. */
+function listTable(): Table {
+  const leaves = [
+    leaf("int32"),
+    leaf("utf8", "some"),
+    leaf("utf8", "none", "runs"),
+    leaf("bool", "some"),
+    leaf("int64"),
+  ];
+  const columns = leaves.flatMap((item) =>
+    (["short", "mostlyEmpty", "long"] as const).flatMap((lengths) => [
+      list(item, "none", lengths),
+      list(item, "some", lengths),
+      list(list(item, "some"), "some", lengths),
+      struct([list(item, "none", lengths)], "some"),
+    ]),
+  );
+  return makeNestedTable({ columns, rowCount: 2_000, seed: 11 });
+}
+
+function giantListTable(): Table {
+  const lengths = [3, 40_000, 1, 0, 9_000, 9_000, 2, 2, 1, 70_000];
+  const rows = Array.from({ length: 200 }, (_, row) => {
+    const first = row * 1_000;
+    return Array.from({ length: row % 7 === 3 ? lengths[row % 10] : row % 4 }, (_, item) => first + item);
+  });
+  const type = new List(new Field("item", new Int32(), true));
+  return new Table({ c: vectorFromArray(rows, type) });
+}
+
+describe.each(["2.1", "2.2"] as const)("lists, file version %s", (version) => {
+  it("our pages", async () => {
+    for (const table of [listTable(), giantListTable()]) {
+      const bytes = await tableToFile(table, version);
+      const file = await openDataFile(memoryHandle("t.lance", bytes), "t.lance");
+      const read: Read = ({ byteOffset, length }) => bytes.slice(byteOffset, byteOffset + length);
+      const kinds = checkFile(table.schema.fields, file, read, new Random(3));
+      expect(kinds.miniBlock).toBeGreaterThan(table.numCols / 2);
+    }
+  });
+
+  it("the reference's pages", async () => {
+    for (const table of [listTable(), giantListTable()]) {
+      const directory = await makeTempDir();
+      try {
+        await reference.createTable(directory, "t", tableToIPC(table), { dataStorageVersion: version });
+        const [path] = dataFilePaths(directory, "t");
+        const { handle, file } = await openFromMemory(path);
+        const bytes = await handle.read(0, handle.size);
+        const read: Read = ({ byteOffset, length }) => bytes.slice(byteOffset, byteOffset + length);
+        const kinds = checkFile(table.schema.fields, file, read, new Random(4));
+        expect(kinds.miniBlock).toBeGreaterThan(table.numCols / 2);
+      } finally {
+        await rm(directory, { recursive: true, force: true });
+      }
+    }
+  });
+});
+
 it("merges neighbouring rows to runs and finds them again", () => {
   const rows = Uint32Array.of(3, 3, 4, 7, 8, 8, 9, 20);
   const runs = runsOf(rows);
@@ -162,9 +222,30 @@ describe("damaged", () => {
   it("chunk words that leave the page are refused", () => {
     const layout = { hasLargeChunk: false } as Parameters<typeof mapChunks>[1];
     const words = (...values: number[]) => new Uint8Array(Uint16Array.from(values).buffer);
-    expect(mapChunks(page, layout, words(3 << 4), null, origin).valueStarts).toEqual(Uint32Array.of(0, 10));
+    expect(mapChunks(page, layout, [words(3 << 4)], origin).valueStarts).toEqual(Uint32Array.of(0, 10));
     for (const bad of [words(8 << 4), words(4, 0), new Uint8Array(3), new Uint8Array(0)]) {
-      expect(() => mapChunks(page, layout, bad, null, origin)).toThrow(CorruptFileError);
+      expect(() => mapChunks(page, layout, [bad], origin)).toThrow(CorruptFileError);
+    }
+  });
+
+  it("repetition indexes of mini-block pages that count other rows are refused", () => {
+    const layout = { hasLargeChunk: false, repCompression: {}, itemCount: 30 } as Parameters<
+      typeof mapChunks
+    >[1];
+    const words = new Uint8Array(Uint16Array.of((1 << 4) | 4, 1 << 4).buffer);
+    const index = (...entries: bigint[]) => new Uint8Array(BigUint64Array.from(entries).buffer);
+    const map = mapChunks(page, layout, [words, index(4n, 2n, 6n, 0n)], origin);
+    expect(map.valueStarts).toEqual(Uint32Array.of(0, 16, 30));
+    expect(map.rowEnds).toEqual({ before: Uint32Array.of(0, 4, 10), isWithin: Uint8Array.of(0, 1, 0) });
+    for (const bad of [
+      index(4n, 2n, 5n, 0n),
+      index(4n, 2n, 7n, 0n),
+      index(4n, 2n, 6n, 1n),
+      index(4n, 2n),
+      index(4n, 2n, 6n, 0n, 0n, 0n),
+      index(2n ** 40n, 0n, 10n - 2n ** 40n, 0n),
+    ]) {
+      expect(() => mapChunks(page, layout, [words, bad], origin)).toThrow(CorruptFileError);
     }
   });
 
