@@ -1,7 +1,7 @@
 /**
  * Threads that do pure work: a task takes plain data and gives plain data, and needs nothing else. They are started when
  * they are first needed, go away when nothing was asked of them for some seconds, and keep the process alive only while
- * they work.
+ * they work. Those at rest when a pool is closed serve others for as long (spareThreads.ts).
  *
  * Threads run one script, which lies beside the module that starts them (platform/native): in the bundles of the package,
  * ES modules and CommonJS, and among the modules that tsc wrote. Where there is none, the work is done in line, in this
@@ -13,7 +13,7 @@
  */
 
 import { startThread } from "../platform/native.js";
-import type { Thread } from "../platform/thread.js";
+import { type OwnedThread, SpareThreads } from "./spareThreads.js";
 
 /** The first message of a thread: that it runs the script of this release. */
 export const GREETING = "tiltyard threads 1";
@@ -45,11 +45,8 @@ export interface WorkerPoolOptions {
 }
 
 const IDLE_MS = 5000;
-/**
- * Bytes that are worked on in line before a thread is started for more: until its code is compiled, it costs about 0.2 s of
- * processor time, in which texts of so many bytes are encoded in line.
- */
-const IN_LINE_BYTES_BEFORE_START = 32 * 1024 * 1024;
+/** Those of this process. */
+const spareThreads = new SpareThreads();
 
 interface Job {
   readonly order: TaskOrder;
@@ -59,7 +56,7 @@ interface Job {
 }
 
 interface Member {
-  readonly thread: Thread;
+  readonly owned: OwnedThread;
   /** Whether it has said that it runs the right script. */
   isReady: boolean;
   job: Job | null;
@@ -74,8 +71,6 @@ export class WorkerPool {
   readonly #waiting: Job[] = [];
   /** Whether threads can be started; found out by the first. */
   #canStart = true;
-  /** Bytes that were worked on in line since there was no thread. */
-  #inLineBytes = 0;
 
   constructor({ size, idleMs = IDLE_MS, errorOf }: WorkerPoolOptions) {
     this.#size = size;
@@ -94,15 +89,13 @@ export class WorkerPool {
   }
 
   /**
-   * Whether a thread pays for a task among many: where none runs, only once as many bytes were asked about as to make up for
-   * its start.
+   * Whether a thread pays for a task among many: where none runs, only once this pool and those before it were asked about
+   * as many bytes as to make up for its start.
    * @param byteCount of the input
    */
   isWorth(byteCount: number): boolean {
     if (this.size === 0) return false;
-    if (this.threadCount > 0) return true;
-    this.#inLineBytes += byteCount;
-    return this.#inLineBytes >= IN_LINE_BYTES_BEFORE_START;
+    return this.threadCount > 0 || spareThreads.isWorth(byteCount);
   }
 
   /** Does a task. Rejects with what it throws; with an error of this thread where the other one dies. */
@@ -116,11 +109,16 @@ export class WorkerPool {
     });
   }
 
-  /** Ends the threads. What is under way, or comes later, is done in line. */
+  /** Ends the threads that are at work, and leaves others to the next pool. What is under way, or comes later, is done in line. */
   close(): void {
     this.#canStart = false;
     for (const member of [...this.#members]) {
-      const { job } = member;
+      const { job, isReady, owned } = member;
+      if (job === null && isReady) {
+        this.#forget(member);
+        spareThreads.leave(owned, this.#idleMs);
+        continue;
+      }
       this.#remove(member);
       if (job !== null) this.#waiting.unshift(job);
     }
@@ -146,20 +144,17 @@ export class WorkerPool {
 
   #start(): Member | null {
     if (!this.#canStart || this.#members.size >= this.#size) return null;
-    let thread: Thread | null = null;
-    try {
-      thread = startThread(
-        (message) => member !== null && this.#receive(member, message),
-        (reason) => member !== null && this.#lose(member, reason),
-      );
-    } catch {
-      // The host forbids threads, or has no room for one.
-    }
-    if (thread === null) {
+    const spare = spareThreads.take();
+    const owned = spare ?? startOwned();
+    if (owned === null) {
       if (this.#members.size === 0) this.#canStart = false;
       return null;
     }
-    const member: Member | null = { thread, isReady: false, job: null, idle: null };
+    const member: Member = { owned, isReady: spare !== null, job: null, idle: null };
+    owned.owner = {
+      receive: (message) => this.#receive(member, message),
+      lose: (reason) => this.#lose(member, reason),
+    };
     this.#members.add(member);
     return member;
   }
@@ -168,9 +163,9 @@ export class WorkerPool {
     if (member.idle !== null) clearTimeout(member.idle);
     member.idle = null;
     member.job = job;
-    member.thread.keepsAlive(true);
+    member.owned.thread.keepsAlive(true);
     try {
-      member.thread.post(job.order);
+      member.owned.thread.post(job.order);
     } catch {
       // Something in it can't be sent to a thread.
       member.job = null;
@@ -198,7 +193,7 @@ export class WorkerPool {
   }
 
   #rest(member: Member): void {
-    member.thread.keepsAlive(false);
+    member.owned.thread.keepsAlive(false);
     const idle = setTimeout(() => this.#remove(member), this.#idleMs);
     // Nobody has to wait for it.
     (idle as { unref?: () => void }).unref?.();
@@ -219,17 +214,37 @@ export class WorkerPool {
   }
 
   #remove(member: Member): void {
+    this.#forget(member);
+    if (this.#members.size === 0) spareThreads.countAnew();
+    member.owned.owner = null;
+    member.owned.thread.end();
+  }
+
+  #forget(member: Member): void {
     if (member.idle !== null) clearTimeout(member.idle);
     member.idle = null;
     member.job = null;
     this.#members.delete(member);
-    if (this.#members.size === 0) this.#inLineBytes = 0;
-    member.thread.end();
   }
 
   #doInLine(): void {
     for (const job of this.#waiting.splice(0)) settleInLine(job);
   }
+}
+
+/** A thread without an owner yet; null where the host forbids threads, or has no room for one. */
+function startOwned(): OwnedThread | null {
+  let owned: OwnedThread | null = null;
+  try {
+    const thread = startThread(
+      (message) => owned?.owner?.receive(message),
+      (reason) => owned?.owner?.lose(reason),
+    );
+    if (thread !== null) owned = { thread, owner: null };
+  } catch {
+    return null;
+  }
+  return owned;
 }
 
 function settleInLine({ inLine, resolve, reject }: Job): void {

@@ -159,4 +159,43 @@ describe("a pool", () => {
     expect(played.threads[0].isEnded).toBe(true);
     expect(await pool.run(DOUBLE, 3)).toBe(6);
   });
+
+  it("that is closed leaves its thread at rest to the next one, for some time", async () => {
+    vi.useFakeTimers();
+    const pool = open(1, 1000);
+    const one = pool.run(DOUBLE, 1);
+    const [thread] = played.threads;
+    thread.say(GREETING);
+    thread.say({ output: 2 });
+    await one;
+    pool.close();
+    expect([pool.threadCount, thread.isKeeping, thread.isEnded]).toEqual([0, false, false]);
+    vi.advanceTimersByTime(999);
+    const next = open(1, 1000);
+    expect([open(0).isWorth(1), next.isWorth(1)]).toEqual([false, true]);
+    const two = next.run(DOUBLE, 2);
+    expect(thread.received.map(({ input }) => input)).toEqual([1, 2]);
+    vi.advanceTimersByTime(5000);
+    thread.say({ output: 4 });
+    expect([await two, thread.isEnded, played.threads.length]).toEqual([4, false, 1]);
+    next.close();
+    vi.advanceTimersByTime(1000);
+    expect(thread.isEnded).toBe(true);
+    const later = open(1);
+    expect(later.isWorth(1)).toBe(false);
+    void later.run(DOUBLE, 3);
+    expect(played.threads.length).toBe(2);
+  });
+
+  it("takes no thread that has died since it was left", async () => {
+    const pool = open(1);
+    const one = pool.run(DOUBLE, 1);
+    played.threads[0].say(GREETING);
+    played.threads[0].say({ output: 2 });
+    await one;
+    pool.close();
+    played.threads[0].die(new Error("exit"));
+    void open(1).run(DOUBLE, 2);
+    expect(played.threads.map(({ received }) => received.length)).toEqual([1, 1]);
+  });
 });
