@@ -273,10 +273,9 @@ describe("a graph", () => {
       const wanted = each.subarray(query * dimension, (query + 1) * dimension);
       const measure = measureBy((row) => {
         const from = (row % places) * dimension;
-        return wanted.reduce(
-          (sum: number, value: number, index: number) => sum + (each[from + index] - value) ** 2,
-          0,
-        );
+        let sum = 0;
+        for (const [index, value] of wanted.entries()) sum += (each[from + index] - value) ** 2;
+        return sum;
       });
       // Those of two places at most have room in sight.
       const found = await searchGraph({ graph, measure, beam: 60, accepts: () => true, fail });
