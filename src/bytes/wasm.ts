@@ -392,6 +392,12 @@ export const addFloat64 = binary(0xa0);
 export const subtractFloat64 = binary(0xa1);
 export const multiplyFloat64 = binary(0xa2);
 export const divideFloat64 = binary(0xa3);
+/** The larger of two; NaN where one is. */
+export const largerFloat64 = binary(0xa5);
+export const rootOfFloat64 = (value: Code): Code => [value, 0x9f];
+export const float64 = (value: number): Code => [0x44, [...new Uint8Array(Float64Array.of(value).buffer)]];
+/** Rounded to 32 bits. */
+export const float32OfFloat64 = (value: Code): Code => [value, 0xb6];
 /** False where one is NaN. */
 export const atMostFloat64 = binary(0x65);
 /** Of words of 16 bits. */

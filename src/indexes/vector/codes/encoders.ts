@@ -71,7 +71,7 @@ export const ENCODE_VECTORS: Task<EncodeInput, EncodedVectors> = {
   name: "encodeVectors",
   run({ parts, values }) {
     const partitions = new Uint32Array(values.length / numbersPerVector(parts.indexed));
-    findNearest(parts.centroids, values, partitions, new Float32Array(partitions.length));
+    findNearest(parts.centroids, values, partitions);
     return { partitions, codes: encoderOf(parts).encode(values, partitions) };
   },
   memoryOf: ({ partitions, codes }) =>

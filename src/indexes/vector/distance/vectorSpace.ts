@@ -29,7 +29,8 @@ export interface VectorSpace {
   measure(row: number, others: Uint32Array, count: number, distances: Float64Array): void;
   /**
    * Chooses of some vectors, the nearest to one first and at most {@link MAX_ASKED}, those that are not nearer to one that was
-   * chosen before.
+   * chosen before. By l2, of vectors that are the same one is chosen, even where the one is the same too: it would be led to
+   * nothing else.
    * @param distances from the one
    * @param most of them
    * @param places of those that are chosen are put in
@@ -52,6 +53,9 @@ export interface SpaceMemory {
   /** Where in the memory of kernels other things may lie that belong to the vectors. */
   readonly behind: number;
 }
+
+/** The least distance by l2 of a vector from others that it lies apart from, of its distance from the one. */
+export const apartBound = (distance: number): number => Math.max(distance, Number.MIN_VALUE);
 
 /** Whether the runtime compiles any. */
 const areThereKernels = new KernelUse(() => kernel({ parameters: [], locals: [], pages: 1, body: () => [] }));
@@ -172,7 +176,7 @@ class KernelSpace implements VectorSpace {
     const { start, sums, chosen } = this.#lane;
     this.#ask(rows, count);
     const isByDot = this.#options.metric === "dot";
-    for (let at = 0; at < count; at++) sums[at] = isByDot ? 1 - distances[at] : distances[at];
+    for (let at = 0; at < count; at++) sums[at] = isByDot ? 1 - distances[at] : apartBound(distances[at]);
     this.#choose(count, most, start);
     const [chosenCount] = chosen;
     places.set(chosen.subarray(1, 1 + chosenCount));
@@ -216,9 +220,10 @@ class PlainSpace implements VectorSpace {
   ): number {
     let chosen = 0;
     for (let place = 0; place < count && chosen < most; place++) {
+      const bound = this.#options.metric === "dot" ? distances[place] : apartBound(distances[place]);
       let isApart = true;
       for (let at = 0; at < chosen && isApart; at++) {
-        isApart = this.#distance(rows[place], rows[places[at]]) >= distances[place];
+        isApart = this.#distance(rows[place], rows[places[at]]) >= bound;
       }
       if (isApart) places[chosen++] = place;
     }

@@ -6,7 +6,7 @@
 import type { Task } from "../../../async/workerPool.js";
 import { Beam } from "../distance/nearestFirst.js";
 import { MAX_ASKED } from "../distance/spaceKernels.js";
-import { openSpace, type SpaceMemory, type VectorSpace } from "../distance/vectorSpace.js";
+import { apartBound, openSpace, type SpaceMemory, type VectorSpace } from "../distance/vectorSpace.js";
 import { type WalkRoom, Walks } from "./walkKernel.js";
 
 /** Lists of neighbours, as threads can be told of them. */
@@ -371,9 +371,10 @@ class GraphGrowth {
     const start = links.start(list);
     this.#asked.set(links.lists.subarray(start, start + apart));
     this.#space.measure(to, this.#asked, apart, measured);
+    const bound = this.#memory.vectors.options.metric === "dot" ? distance : apartBound(distance);
     let before = 0;
     for (; before < apart && links.distance(list, before) <= distance; before++) {
-      if (measured[before] >= distance) continue;
+      if (measured[before] >= bound) continue;
       this.#putBetween(links, list, apart, to, distance);
       return true;
     }

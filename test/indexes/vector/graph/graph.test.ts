@@ -252,6 +252,38 @@ describe("a graph", () => {
     expect(tasks.length).toBeGreaterThan(10);
   });
 
+  it.each([
+    ["float32", true],
+    ["float32", false],
+    ["uint8", true],
+  ] as const)("of %s that are there many times leads on from them (kernels: %s)", async (item, withKernel) => {
+    const [places, times, dimension] = [75, 40, 8];
+    const own: SpaceOptions = { item, metric: "l2", dimension, rowCount: places * times };
+    const each = valuesOf({ ...own, rowCount: places }, 41);
+    const all =
+      item === "float32" ? new Float32Array(times * each.length) : new Uint8Array(times * each.length);
+    for (let time = 0; time < times; time++) all.set(each, time * each.length);
+    const settings = { m: 8, efConstruction: 100 };
+    const memory = spaceMemory(own, 1, graphBytes(own.rowCount, settings, 1), withKernel);
+    openSpace(memory).put(0, all);
+    const built = await BuiltGraph.of(memory, own.rowCount, { ...settings, seed: 5 }, new VectorWork());
+    const graph = graphOf(built, own.rowCount);
+    let hits = 0;
+    for (let query = 0; query < places; query++) {
+      const wanted = each.subarray(query * dimension, (query + 1) * dimension);
+      const measure = measureBy((row) => {
+        const from = (row % places) * dimension;
+        let sum = 0;
+        for (const [index, value] of wanted.entries()) sum += (each[from + index] - value) ** 2;
+        return sum;
+      });
+      // Those of two places at most have room in sight.
+      const found = await searchGraph({ graph, measure, beam: 60, accepts: () => true, fail });
+      if (found?.distances[9] === 0) hits++;
+    }
+    expect(hits / places).toBeGreaterThan(0.9);
+  });
+
   it("is walked on from the farthest row that is in sight", async () => {
     const graph = graphOf(await made(), options.rowCount);
     const next = randomNumbers(29);
