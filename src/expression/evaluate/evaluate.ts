@@ -1,6 +1,6 @@
 /**
  * Runs expressions over batches, column by column. A strict function of one dictionary column runs once per value of the
- * dictionary. AND and OR stop at the first operand that decides all rows, and CASE computes each branch only for the
+ * dictionary, and what depends on columns of one value only, as pages have that hold one, runs once. AND and OR stop at the first operand that decides all rows, and CASE computes each branch only for the
  * rows that take it.
  */
 
@@ -62,11 +62,12 @@ function* runInSteps(node: Bound, inputs: Inputs): Steps<Operand> {
     case "call": {
       const operands: Operand[] = [];
       for (const operand of node.operands) operands.push(yield* operandInSteps(operand, inputs));
-      return { column: call(node, operands, inputs.rowCount), step: 1 };
+      return call(node, operands, inputs.rowCount);
     }
     case "nullTest": {
-      const { column } = yield* operandInSteps(node.operand, inputs);
-      return { column: nullTest(validityOf(column), node.isNegated, inputs.rowCount), step: 1 };
+      const { column, step } = yield* operandInSteps(node.operand, inputs);
+      const rowCount = step === 0 ? 1 : inputs.rowCount;
+      return { column: nullTest(validityOf(column), node.isNegated, rowCount), step };
     }
     case "case":
       return { column: yield* branch(node, inputs), step: 1 };
@@ -91,8 +92,25 @@ function* operandInSteps(node: Bound, inputs: Inputs): Steps<Operand> {
     : yield* runInSteps(node, inputs);
 }
 
-const leaf = (node: Constant | ColumnReference, { columns }: Inputs): Operand =>
-  node.kind === "constant" ? { column: node.column, step: 0 } : { column: columns[node.index], step: 1 };
+function leaf(node: Constant | ColumnReference, { columns }: Inputs): Operand {
+  if (node.kind === "constant") return { column: node.column, step: 0 };
+  const column = columns[node.index];
+  return column.kind === "dictionary" && isOneValue(column)
+    ? { column: column.dictionary, step: 0 }
+    : { column, step: 1 };
+}
+
+/** Whether all rows have the one value of a dictionary. Indices are looked at, as they may be anything in a damaged file. */
+function isOneValue({ dictionary, indices, validity }: DictionaryColumn): boolean {
+  if (dictionary.length !== 1 || validity !== null || indices.byteWidth !== 1 || !isThere(dictionary))
+    return false;
+  const { values } = indices;
+  for (let at = 0; at < indices.length; at++) if (values[at] !== 0) return false;
+  return true;
+}
+
+/** Whether a column of one value has it. */
+const isThere = (column: Column): boolean => column.kind !== "null" && isValid(column.validity, 0);
 
 const run = (node: Bound, inputs: Inputs): Operand => atOnce(runInSteps(node, inputs));
 
@@ -102,10 +120,32 @@ function validityOf(column: Column): Validity | null {
   return { bytes: new Uint8Array((column.length + 7) >>> 3), bitOffset: 0, nullCount: column.length };
 }
 
-function call(node: BoundCall, operands: readonly Operand[], rowCount: number): Column {
-  if (rowCount === 0) return nullsOf(node.type, 0);
-  if (!node.isStrict) return node.kernel(operands.map(plain), rowCount, null);
+function call(node: BoundCall, operands: readonly Operand[], rowCount: number): Operand {
+  if (rowCount === 0) return { column: nullsOf(node.type, 0), step: 1 };
   const varying = operands.filter(({ step }) => step === 1);
+  if (varying.length === 0 && node.isVolatile !== true) return { column: callOnce(node, operands), step: 0 };
+  return { column: callPerRow(node, operands, varying, rowCount), step: 1 };
+}
+
+/** The one result for operands of one value each. */
+function callOnce(node: BoundCall, operands: readonly Operand[]): Column {
+  if (node.isStrict && operands.some(({ column }) => !isThere(column))) return nullsOf(node.type, 1);
+  const result = node.kernel(operands.map(plain), 1, null);
+  if (!isThere(result)) return nullsOf(node.type, 1);
+  // What is there has no validity, as constants have none.
+  return { ...result, validity: null } as Column;
+}
+
+function callPerRow(
+  node: BoundCall,
+  operands: readonly Operand[],
+  varying: readonly Operand[],
+  rowCount: number,
+): Column {
+  if (!node.isStrict) return node.kernel(operands.map(plain), rowCount, null);
+  // A constant among the operands of a strict call is never null, but what columns of one value give may be.
+  if (operands.some(({ column, step }) => step === 0 && !isThere(column)))
+    return nullsOf(node.type, rowCount);
   const [only] = varying;
   if (varying.length === 1 && only.column.kind === "dictionary" && isWorthwhile(only.column)) {
     return callPerValue(node, operands, only.column);
