@@ -75,11 +75,20 @@ function* runInSteps(node: Bound, inputs: Inputs): Steps<Operand> {
     case "or": {
       const combination = new Combination(node.kind, inputs.rowCount);
       const pace = new Pace(STEP_OPERANDS);
-      for (const operand of node.operands) {
-        combination.add(yield* operandInSteps(operand, inputs));
-        if (combination.isDecided) break;
+      let neutral: Operand | null = null;
+      let isCombined = false;
+      for (const part of node.operands) {
+        const operand = yield* operandInSteps(part, inputs);
+        const truth = operand.step === 0 ? oneTruth(operand) : null;
+        if (truth === null) {
+          combination.add(operand);
+          isCombined = true;
+          if (combination.isDecided) break;
+        } else if (truth === (node.kind === "or")) return operand;
+        else neutral = operand;
         if (pace.isStep()) yield;
       }
+      if (!isCombined && neutral !== null) return neutral;
       return { column: combination.column(), step: 1 };
     }
   }
@@ -108,6 +117,10 @@ function isOneValue({ dictionary, indices, validity }: DictionaryColumn): boolea
   for (let at = 0; at < indices.length; at++) if (values[at] !== 0) return false;
   return true;
 }
+
+/** The truth of a condition that is the same in all rows; null where it is unknown. */
+const oneTruth = ({ column }: Operand): boolean | null =>
+  isThere(column) ? (bitsOf({ column, step: 1 }, 1)[0] & 1) === 1 : null;
 
 /** Whether a column of one value has it. */
 const isThere = (column: Column): boolean => column.kind !== "null" && isValid(column.validity, 0);
