@@ -125,6 +125,7 @@ const QUESTIONS: readonly Question[] = [
     there: new MatchQuery(MISSPELT, column, { fuzziness: 1 }),
   },
   { name: "match with a filter, top 10", limit: 10, ...match(MIXED), filter: "id % 10 = 3" },
+  { name: "match with a filter, top 1,000", limit: 1000, ...match(MIXED), filter: "id % 10 = 3" },
 ];
 
 function search({ name, limit, here, there, filter }: Question): BenchCase {

@@ -9,6 +9,8 @@
  * as they meet runs only, so a few bytes of them never become many.
  */
 
+import { countSetBits } from "./bits.js";
+
 export interface ArrayContainer {
   readonly kind: "array";
   readonly count: number;
@@ -135,7 +137,7 @@ export function countBelow(container: Container, limit: number): number {
     case "bits": {
       const whole = limit >>> 5;
       const partial = container.words[whole] & ((1 << (limit & 31)) - 1);
-      return countWords(container.words.subarray(0, whole)) + countBits(partial);
+      return countWords(container.words.subarray(0, whole)) + countSetBits(partial);
     }
     case "runs": {
       let count = 0;
@@ -426,14 +428,8 @@ export class ContainerBuilder {
 
 function countWords(words: Uint32Array): number {
   let count = 0;
-  for (let word = 0; word < words.length; word++) count += countBits(words[word]);
+  for (let word = 0; word < words.length; word++) count += countSetBits(words[word]);
   return count;
-}
-
-function countBits(word: number): number {
-  let bits = word - ((word >>> 1) & 0x5555_5555);
-  bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);
-  return Math.imul((bits + (bits >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
 }
 
 /** Index of the first element that is at least `value`. */

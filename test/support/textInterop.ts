@@ -16,6 +16,7 @@ import {
   type Table,
 } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { seedOf } from "./effort.js";
 import { buildIndex, withReference } from "./indexedTable.js";
 import { makeTempDir } from "./tempDir.js";
 import { optionsThere } from "./tokensThere.js";
@@ -227,7 +228,7 @@ export function testCorpus({ name: corpusName, texts, parameters, others }: Corp
     builder,
     actor,
   }) => {
-    const draw = drawing(builder === "us" ? 11 : 29);
+    const draw = drawing(seedOf(builder === "us" ? 11 : 29));
     const queries = new Queries(texts, draw);
     const rowsFrom = (first: number, count: number): Row[] =>
       Array.from({ length: count }, (_, at) => ({
@@ -259,6 +260,7 @@ export function testCorpus({ name: corpusName, texts, parameters, others }: Corp
           await same(queries.match(), { limit: 10 });
           await same(queries.match(), { filter: "id % 3 = 0" });
           await same(queries.match(), { filter: "id % 3 = 0", limit: 10 });
+          await same(queries.match(), { filter: "id % 3 = 0", limit: 200 });
           await same(queries.phrase());
           await same(queries.compound());
           if (isFuzzy) await same(queries.fuzzy());

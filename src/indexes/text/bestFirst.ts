@@ -20,8 +20,13 @@ export class BestFirst implements DocumentSink {
   readonly #scores: Float64Array;
   readonly #places: Uint32Array;
   #hasPlaces = false;
-  /** Of documents by the numbers that they were gathered with, a heap whose first has the highest score. */
-  readonly #heap: Uint32Array;
+  /**
+   * For each document, the number that it was gathered with, and above that the bits of its score as a single float: numbers
+   * of 64 bits, which the platform sorts without being asked for each two of them.
+   */
+  readonly #keys: Float64Array;
+  readonly #numbers: Uint32Array;
+  readonly #floats: Float32Array;
   #count = 0;
   #room: number;
 
@@ -38,7 +43,9 @@ export class BestFirst implements DocumentSink {
     this.#documents = new Uint32Array(most);
     this.#scores = new Float64Array(most);
     this.#places = new Uint32Array(most * listCount);
-    this.#heap = new Uint32Array(most);
+    this.#keys = new Float64Array(most);
+    this.#numbers = new Uint32Array(this.#keys.buffer);
+    this.#floats = new Float32Array(this.#keys.buffer);
     this.#room = Math.min(most, FIRST_GATHERED);
   }
 
@@ -56,7 +63,8 @@ export class BestFirst implements DocumentSink {
         this.#places[count * this.#listCount + list] = places[list];
       }
     }
-    this.#heap[count] = count;
+    this.#numbers[2 * count] = count;
+    this.#floats[2 * count + 1] = score;
     this.#count++;
     if (this.#count < this.#room) return;
     this.finish();
@@ -65,36 +73,19 @@ export class BestFirst implements DocumentSink {
 
   /** Looks at those that were gathered. */
   finish(): void {
-    const heap = this.#heap;
+    const count = this.#count;
     const places = this.#hasPlaces ? this.#places : null;
-    for (let place = (this.#count >>> 1) - 1; place >= 0; place--) this.#siftDown(place);
-    while (this.#count > 0) {
-      const gathered = heap[0];
+    if (count > 1) this.#keys.subarray(0, count).sort();
+    for (let place = count - 1; place >= 0; place--) {
+      const gathered = this.#numbers[2 * place];
       const score = this.#scores[gathered];
-      if (score < this.threshold) break;
-      heap[0] = heap[--this.#count];
-      this.#siftDown(0);
+      // Those that are left have no higher single floats, but may have a higher score than this one.
+      if (score < this.threshold) {
+        if (this.#floats[2 * place + 1] < Math.fround(this.threshold)) break;
+        continue;
+      }
       this.#look(this.#documents[gathered], score, places, gathered * this.#listCount);
     }
     this.#count = 0;
-  }
-
-  /** Restores the heap below a place. */
-  #siftDown(start: number): void {
-    const scores = this.#scores;
-    const heap = this.#heap;
-    const count = this.#count;
-    const gathered = heap[start];
-    const score = scores[gathered];
-    let place = start;
-    for (;;) {
-      let below = 2 * place + 1;
-      if (below >= count) break;
-      if (below + 1 < count && scores[heap[below + 1]] > scores[heap[below]]) below++;
-      if (scores[heap[below]] <= score) break;
-      heap[place] = heap[below];
-      place = below;
-    }
-    heap[place] = gathered;
   }
 }

@@ -3,6 +3,7 @@
  * that is not too long is kept with it: frequent words are in many queries.
  */
 
+import { countSetBits } from "../../bytes/bits.js";
 import { CorruptFileError, InternalError } from "../../errors.js";
 import type { KeptPostings } from "../kind.js";
 import {
@@ -67,6 +68,8 @@ const FIRST_KEPT_POSITIONS = 1024;
 const SPARSE = 64;
 /** What may be kept of a block. */
 const [DOCUMENTS, SHARES, BITS, POSITIONS, LENGTHS] = [1, 2, 4, 8, 16];
+/** The place of no document. */
+const NOWHERE = 0xffffffff;
 /** Bytes of memory of a block beside its own. */
 const BLOCK_OVERHEAD = 112;
 
@@ -96,6 +99,8 @@ export class PostingList implements KeptPostings {
   #lengths: Uint32Array | null = null;
   /** A bit for each document of the partition that is in a block of which it is kept. */
   #bits: Uint32Array | null = null;
+  /** For each word of bits, the place of the first document among the list's that has a bit there. */
+  #bitPlaces: Uint32Array | null = null;
   /** Positions that are kept, block by block in the order in which they were asked for. */
   #positions = new Uint32Array(0);
   #positionCount = 0;
@@ -127,7 +132,7 @@ export class PostingList implements KeptPostings {
   get memoryWeight(): number {
     const kept =
       (this.#kept === null ? 0 : 8) + (this.#shares === null ? 0 : 1) + (this.#lengths === null ? 0 : 4);
-    const bits = this.#bits?.byteLength ?? 0;
+    const bits = 2 * (this.#bits?.byteLength ?? 0);
     const positions = this.#positions.byteLength + (this.#starts?.byteLength ?? 0);
     return this.#packedBytes + kept * this.count + bits + positions;
   }
@@ -209,18 +214,38 @@ export class PostingList implements KeptPostings {
   bits(start: number, end: number): Uint32Array | null {
     const { documentCount } = this.#source;
     if (this.count > MAX_KEPT || this.count * SPARSE < documentCount) return null;
-    this.#bits ??= new Uint32Array((documentCount + 31) >>> 5);
+    const words = (documentCount + 31) >>> 5;
+    this.#bits ??= new Uint32Array(words);
+    this.#bitPlaces ??= new Uint32Array(words).fill(NOWHERE);
     const bits = this.#bits;
+    const places = this.#bitPlaces;
     for (let block = start; block < end; block++) {
       if ((this.#isKept[block] & BITS) !== 0) continue;
       const { documents, start: first, end: behind } = this.view(block, NO_ARRAYS);
       for (let index = first; index < behind; index++) {
         const document = documents[index];
-        bits[document >>> 5] |= 1 << (document & 31);
+        const word = document >>> 5;
+        bits[word] |= 1 << (document & 31);
+        // Of two blocks that have documents in a word, either may come first.
+        if (index < places[word]) places[word] = index;
       }
       this.#isKept[block] |= BITS;
     }
     return bits;
+  }
+
+  /** The place of a document that {@link bits} has, among all of the list: the place that it has in views, too. */
+  placeOf(document: number): number {
+    const [bits, places] = [this.#bits, this.#bitPlaces];
+    if (bits === null || places === null) throw new InternalError("bits that were not asked for");
+    const word = document >>> 5;
+    return places[word] + countSetBits(bits[word] & ((1 << (document & 31)) - 1));
+  }
+
+  /** How often the document at such a place has the token. */
+  frequencyAt(place: number): number {
+    if (this.#kept === null) throw new InternalError("documents that are not kept");
+    return this.#kept.frequencies[place];
   }
 
   /** Documents of a block. */

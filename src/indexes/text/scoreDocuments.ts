@@ -117,7 +117,8 @@ class CommonDocuments {
   readonly #cursors: readonly Cursor[];
   readonly #rarest: Cursor;
   readonly #others: readonly Cursor[];
-  readonly #documentCount: number;
+  /** Tokens of each document. */
+  readonly #lengths: Uint32Array;
   /** The score of each token, in the order of the words, and where the rarest and the others have theirs. */
   readonly #scores: Float64Array;
   readonly #place: number;
@@ -133,7 +134,7 @@ class CommonDocuments {
     const placeOf = (cursor: Cursor): number => cursors.indexOf(cursor);
     [this.#rarest, ...this.#others] = byCount as [Cursor, ...Cursor[]];
     this.#cursors = cursors;
-    this.#documentCount = query.lengths.length;
+    this.#lengths = query.lengths;
     this.#scores = new Float64Array(cursors.length);
     this.#place = placeOf(this.#rarest);
     this.#places = this.#others.map(placeOf);
@@ -148,7 +149,7 @@ class CommonDocuments {
   /** @returns whether the documents of the block were looked at */
   score(block: number, sink: DocumentSink): boolean {
     const { firsts, blockCount, blockSize } = this.#rarest.list;
-    const next = block + 1 < blockCount ? firsts[block + 1] : this.#documentCount;
+    const next = block + 1 < blockCount ? firsts[block + 1] : this.#lengths.length;
     let bound = 0;
     for (const cursor of this.#cursors) {
       const own = cursor.enter(firsts[block], next);
@@ -161,16 +162,19 @@ class CommonDocuments {
     let low = this.#rarest.lowShare(threshold - rest[0]);
     const { documents, frequencies, start, end } = this.#rarest.view(block);
     const shares = this.#rarest.shares(block, low);
-    const bits = others.length === 0 ? null : others[0].bits(next);
+    let bits: Uint32Array | null = null;
+    for (let other = others.length - 1; other >= 0; other--) bits = others[other].bits(next);
+    const kept = this.#rarest.lengths(block);
     for (let index = start; index < end; index++) {
       if (shares !== null && shares[index] <= low) continue;
       const document = documents[index];
-      if (bits !== null && ((bits[document >>> 5] >>> (document & 31)) & 1) === 0) continue;
-      let reached = this.#rarest.score(document, frequencies[index]);
+      if (bits !== null && !hasBit(bits, document)) continue;
+      const length = kept === null ? this.#lengths[document] : kept[index];
+      let reached = this.#rarest.score(frequencies[index], length);
       scores[this.#place] = reached;
       let found = 0;
       while (found < others.length && reached + rest[found] >= threshold) {
-        const score = others[found].seek(document);
+        const score = others[found].seek(document, length);
         if (score === 0) break;
         reached += score;
         scores[places[found++]] = score;
@@ -332,6 +336,8 @@ class Cursor {
   #unpacked = -1;
   /** Where {@link seek} is in the block. */
   #index = 0;
+  /** What {@link bits} found last. */
+  #bits: Uint32Array | null = null;
 
   constructor({ word, list, weight }: ScoredTerm, { corpus, own, lengths }: DocumentQuery) {
     this.word = word;
@@ -406,9 +412,15 @@ class Cursor {
     return low < 0 ? null : this.#list.shares(block, this.#terms);
   }
 
+  /** Tokens of the documents of a block, at their places in its view; null where they are not kept. */
+  lengths(block: number): Uint32Array | null {
+    return this.#list.lengths(block, this.#lengths);
+  }
+
   /** A bit for each document: whether it has the token, up to some document. Null where that is not kept. */
   bits(end: number): Uint32Array | null {
-    return this.#list.bits(this.#block, this.#blocks(end));
+    this.#bits = this.#list.bits(this.#block, this.#blocks(end));
+    return this.#bits;
   }
 
   /**
@@ -429,7 +441,7 @@ class Cursor {
       const view = this.view(block);
       const { documents, frequencies } = view;
       const shares = this.shares(block, low);
-      const kept = this.#list.lengths(block, this.#lengths);
+      const kept = this.lengths(block);
       const lengths = kept ?? this.#lengths;
       const from = firstFrom(documents, view, start);
       const isWhole = documents[view.end - 1] < end;
@@ -460,8 +472,8 @@ class Cursor {
       for (let index = 0; index < wanted.length; index++) {
         const at = wanted[index];
         const document = start + at;
-        if (bits !== null && ((bits[document >>> 5] >>> (document & 31)) & 1) === 0) continue;
-        scores[at] += this.#scoreOf(document, last);
+        scores[at] +=
+          bits !== null ? this.seek(document, this.#lengths[document]) : this.#scoreOf(document, last);
       }
       return;
     }
@@ -472,7 +484,7 @@ class Cursor {
         const document = documents[index];
         if (document >= end) break;
         const at = document - start;
-        if (scores[at] > 0) scores[at] += this.score(document, frequencies[index]);
+        if (scores[at] > 0) scores[at] += this.score(frequencies[index], this.#lengths[document]);
       }
     }
   }
@@ -485,7 +497,8 @@ class Cursor {
     const view = this.view(block);
     const { documents, frequencies } = view;
     const index = firstFrom(documents, view, document);
-    return index < view.end && documents[index] === document ? this.score(document, frequencies[index]) : 0;
+    if (index === view.end || documents[index] !== document) return 0;
+    return this.score(frequencies[index], this.#lengths[document]);
   }
 
   /** Adds scores to those documents of the window that have all words before this one, and takes down that they have it. */
@@ -503,22 +516,33 @@ class Cursor {
         if (hits[at] !== word && hits[at] !== word + 1) continue;
         if (hits[at] === 0) touched[window.touchedCount++] = at;
         hits[at] = word + 1;
-        scores[at] += this.score(document, frequencies[index]);
+        scores[at] += this.score(frequencies[index], this.#lengths[document]);
       }
     }
   }
 
-  score(document: number, frequency: number): number {
-    return (this.#factor * frequency) / (frequency + this.#base + this.#perToken * this.#lengths[document]);
+  /** @param length tokens of the document */
+  score(frequency: number, length: number): number {
+    return (this.#factor * frequency) / (frequency + this.#base + this.#perToken * length);
   }
 
   /** Where the list has the document that {@link seek} found. */
   get place(): number {
+    if (this.#bits !== null) return this.#index;
     return this.#unpacked * this.#list.blockSize + this.#index - (this.#view?.start ?? 0);
   }
 
-  /** The score of a document, which comes after those asked for before; 0 where it does not have the token. */
-  seek(document: number): number {
+  /**
+   * The score of a document, which comes after those asked for before; 0 where it does not have the token.
+   * @param length tokens of the document
+   */
+  seek(document: number, length: number): number {
+    const bits = this.#bits;
+    if (bits !== null) {
+      if (!hasBit(bits, document)) return 0;
+      this.#index = this.#list.placeOf(document);
+      return this.score(this.#list.frequencyAt(this.#index), length);
+    }
     const { firsts, blockCount } = this.#list;
     let block = Math.max(this.#unpacked, this.#block);
     while (block + 1 < blockCount && firsts[block + 1] <= document) block++;
@@ -526,9 +550,12 @@ class Cursor {
     const { documents, frequencies, end } = this.view(block);
     const index = documentAt(documents, this.#index, end, document);
     this.#index = index;
-    return index < end && documents[index] === document ? this.score(document, frequencies[index]) : 0;
+    return index < end && documents[index] === document ? this.score(frequencies[index], length) : 0;
   }
 }
+
+const hasBit = (bits: Uint32Array, document: number): boolean =>
+  ((bits[document >>> 5] >>> (document & 31)) & 1) !== 0;
 
 /** Documents of which so many times as many are in blocks are looked up by themselves. */
 const FEW = 16;

@@ -27,6 +27,7 @@ import {
   uint32Column,
 } from "../indexFile.js";
 import type { IndexFiles } from "../kind.js";
+import { DocumentIds, findIdRuns, type IdRuns } from "./documentIds.js";
 import type { PostingForm, Postings } from "./postingBlocks.js";
 import { type PackedPositions, PostingList } from "./postingList.js";
 import { TokenFst, walkTokenFst } from "./tokenFst.js";
@@ -84,6 +85,8 @@ export class TextPartition {
   readonly #tokens: OpenIndexFile;
   readonly #invert: OpenIndexFile;
   #totalTokens: number | null = null;
+  /** Undefined until they were looked for. */
+  #idRuns: IdRuns | null | undefined;
   /** Whether the order of the tokens was looked at. */
   #isSorted = false;
 
@@ -155,6 +158,12 @@ export class TextPartition {
       lengths: integerWords(table[1], this.#docs.path),
       count: this.#docs.rowCount,
     };
+  }
+
+  /** Finds the ids of {@link documents}. */
+  async documentIds({ ids }: DocumentTable): Promise<DocumentIds> {
+    if (this.#idRuns === undefined) this.#idRuns = await goThrough(findIdRuns(ids));
+    return new DocumentIds(ids, this.#idRuns);
   }
 
   /** Finds tokens without a look at all others, as {@link tokens} has: where these are damaged, some may not be found. */

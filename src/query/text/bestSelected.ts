@@ -11,7 +11,7 @@ import type { FragmentSource } from "../columns/fragmentColumns.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
 import type { Filter } from "../filter/filter.js";
 import { readRowsAtAddresses } from "../scan/take.js";
-import { type RankedRows, slicedRows, takenRows } from "./topScores.js";
+import { type RankedRows, slicedRows, TopScores, takenRows } from "./topScores.js";
 
 /** Best rows that are kept for the filter, as a multiple of those that are wanted, and at least. */
 const KEPT = 16;
@@ -20,7 +20,7 @@ const LEAST_KEPT = 512;
 const MOST_WANTED = 4096;
 /** Rows that the filter looks at together: few at first. */
 const FIRST_ROWS = 128;
-const MOST_ROWS = 8192;
+const MOST_ROWS = 2 ** 14;
 
 /** How many of the best rows {@link bestSelected} is handed; null where the filter had better look at all rows. */
 export function bestForFilter(filter: Filter, wanted: number): number | null {
@@ -32,8 +32,6 @@ export interface SelectRequest {
   readonly filter: Filter;
   /** Rows that are wanted. */
   readonly wanted: number;
-  /** Whether the search found no others than those that are ranked. */
-  readonly areAll: boolean;
   readonly fragments: readonly DataFragment[];
   readonly numbers: RowNumbers;
   readonly signal?: AbortSignal | undefined;
@@ -42,10 +40,17 @@ export interface SelectRequest {
 /** The rows that are selected, as many as are wanted; null where there may be others, of a lower rank. */
 export async function bestSelected(
   source: FragmentSource,
-  ranked: RankedRows,
+  best: TopScores,
   request: SelectRequest,
 ): Promise<RankedRows | null> {
-  const { wanted, areAll } = request;
+  const { wanted } = request;
+  const { areAll } = best;
+  if (areAll && wanted > FIRST_ROWS) {
+    const rows = best.unranked();
+    const isMany = rows.rowCount > FIRST_ROWS;
+    if (isMany && (await needsMost(source, rows, request))) return selectedOfAll(source, rows, request);
+  }
+  const ranked = await best.ranked();
   const places: number[] = [];
   let atOnce = FIRST_ROWS;
   for (let start = 0; start < ranked.rowCount && places.length < wanted; ) {
@@ -63,6 +68,29 @@ export async function bestSelected(
   }
   if (places.length < wanted && !areAll) return null;
   return takenRows(ranked, Uint32Array.from(places.slice(0, wanted)));
+}
+
+/** Whether the filter has to look at most rows, whichever come first, going by {@link FIRST_ROWS} of them. */
+async function needsMost(source: FragmentSource, rows: RankedRows, request: SelectRequest): Promise<boolean> {
+  const step = rows.rowCount / FIRST_ROWS;
+  const places = Uint32Array.from({ length: FIRST_ROWS }, (_, at) => Math.floor(at * step));
+  const found = [...(await selectedAmong(source, takenRows(rows, places), request))].length;
+  return found * step < 2 * request.wanted;
+}
+
+/** The same as {@link bestSelected} where the search found no other rows: only those that the filter selects are sorted. */
+async function selectedOfAll(
+  source: FragmentSource,
+  rows: RankedRows,
+  request: SelectRequest,
+): Promise<RankedRows> {
+  const top = new TopScores(request.wanted);
+  for (let start = 0; start < rows.rowCount; start += MOST_ROWS) {
+    const part = slicedRows(rows, start, Math.min(MOST_ROWS, rows.rowCount - start));
+    top.addFrom(part, await selectedAmong(source, part, request));
+    await breathe();
+  }
+  return top.ranked();
 }
 
 async function selectedAmong(

@@ -271,9 +271,14 @@ async function searchPart(
   });
   const neededWords = needsAll(leaf) ? leaf.places.length : 0;
   if (neededWords > scored.length) return;
-  const { lengths, ids } = await partition.documents(signal);
+  const documents = await partition.documents(signal);
+  const { lengths } = documents;
   const own = { documents: partition.documentCount, tokens: await partition.totalTokens(signal) };
-  const addressOf = (document: number): number => rows.find(ids[2 * document], ids[2 * document + 1]);
+  const ids = await partition.documentIds(documents);
+  const addressOf = (document: number): number => {
+    ids.find(document);
+    return rows.find(ids.low, ids.high);
+  };
   const query = { terms: scored, neededWords, corpus, own, lengths };
   if (leaf.query.kind === "phrase") {
     const ofWords = leaf.words.map(({ token }) => lists.get(token) as PostingList);
@@ -293,7 +298,7 @@ async function searchPart(
   const isFound = (document: number): boolean => addressOf(document) >= 0;
   const hasFloor = neededWords === 0 || scored.length === 1;
   const floor = hasFloor ? scoreFloor(query, sink.wanted, isFound) : Number.NEGATIVE_INFINITY;
-  const documents = {
+  const found = {
     get threshold() {
       return Math.max(floor, sink.threshold);
     },
@@ -302,7 +307,7 @@ async function searchPart(
       if (address >= 0) sink.add(address, score);
     },
   };
-  await scoreDocuments(query, documents, signal);
+  await scoreDocuments(query, found, signal);
 }
 
 // ------------------------------------------------------------------------------------------------- texts

@@ -54,18 +54,14 @@ export async function searchTexts(
   const best = isFirst ? bestForFilter(filter, wanted) : null;
   if (filter !== null && best !== null) {
     const first = await bestRows(plan.query, scope, best);
-    const areAll = first.rowCount < best;
     const { fragments } = version.file.manifest;
-    const request = { filter, wanted, areAll, fragments, numbers, signal };
+    const request = { filter, wanted, fragments, numbers, signal };
     const selected = await bestSelected(source, first, request);
     if (selected !== null) return pageOf(selected, offset, limit);
   }
   const selection = filter === null ? null : await selectionOf(plan, filter, source, numbers, signal);
-  const ranked = await bestRows(
-    plan.query,
-    { ...scope, selection: isPrefiltered ? selection : null },
-    wanted,
-  );
+  const kept = await bestRows(plan.query, { ...scope, selection: isPrefiltered ? selection : null }, wanted);
+  const ranked = await kept.ranked();
   const isPostfiltered = !isPrefiltered && selection !== null;
   return pageOf(isPostfiltered ? selectedOf(ranked, selection) : ranked, offset, limit);
 }
@@ -83,12 +79,12 @@ function isCovered({ version: { file }, fields, query, isFast }: TextSearchPlan)
   });
 }
 
-async function bestRows(query: TextQuery, scope: TextScope, count: number): Promise<RankedRows> {
+async function bestRows(query: TextQuery, scope: TextScope, count: number): Promise<TopScores> {
   const top = new TopScores(count);
   if (query.kind === "match" || query.kind === "phrase") await searchLeaf(query, scope, top);
   else for (const [address, score] of await scoresOf(query, scope)) top.add(address, score);
   await breathe();
-  return top.ranked();
+  return top;
 }
 
 function pageOf(ranked: RankedRows, offset: number, limit: number): RankedRows {

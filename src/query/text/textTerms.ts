@@ -1,6 +1,7 @@
 /** The words of a query, as they are looked up in indexes and in texts. */
 
 import { breathe } from "../../async/eventLoop.js";
+import { countSetBits } from "../../bytes/bits.js";
 import { compareBytes } from "../../bytes/compare.js";
 import type { Analyzer } from "../../indexes/text/analyzer.js";
 import { plainTokens } from "../../indexes/text/analyzer.js";
@@ -128,7 +129,7 @@ class AlikeTokens {
     const first = groupOf(count, 0);
     let left = STEP;
     for (let group = first; group < first + LETTER_GROUPS; group++) {
-      if (countBits(bitsOfGroup(group) ^ ownOfGroup) > mostBits) continue;
+      if (countSetBits(bitsOfGroup(group) ^ ownOfGroup) > mostBits) continue;
       const end = letters.starts[group + 1];
       for (let start = letters.starts[group]; start < end; ) {
         const next = Math.min(end, start + left);
@@ -152,20 +153,13 @@ class AlikeTokens {
   ): void {
     const own = this.#bits;
     for (let at = start; at < end; at++) {
-      if (countBits(bits[at] ^ own) > mostBits) continue;
+      if (countSetBits(bits[at] ^ own) > mostBits) continue;
       const token = table.token(places[at]);
       if (beginsWith(token, this.#prefix) && isWithin(this.#letters, lettersOf(token), this.#most)) {
         found.push(places[at]);
       }
     }
   }
-}
-
-/** How many of the 32 bits are set, found without a branch: of most tokens, nothing else is looked at. */
-function countBits(bits: number): number {
-  const pairs = bits - ((bits >>> 1) & 0x55555555);
-  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
-  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
 function beginsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {

@@ -6,6 +6,7 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { goThrough } from "../../async/eventLoop.js";
 import { valueTypeOfField } from "../../expression/values/types.js";
 import { FLOAT32_TYPE, UINT64_TYPE } from "../../indexes/indexFile.js";
+import { addressWords } from "../columns/systemColumns.js";
 import { orderOfRows } from "../order/orderOfRows.js";
 import { sortKeys } from "../order/sortKeys.js";
 
@@ -14,7 +15,7 @@ const FIRST_ROWS = 64;
 /** Rows beyond those that are wanted, at least. */
 const LEAST_MORE = 8;
 /** Rows that are sorted at once. */
-const FEW_ROWS = 4096;
+const FEW_ROWS = 2 ** 14;
 
 /** Rows in the order of their scores, the best first. */
 export interface RankedRows {
@@ -152,11 +153,23 @@ export class TopScores {
     }
   }
 
-  /** The rows that are kept, sorted. */
-  async ranked(): Promise<RankedRows> {
+  /** Whether all rows that were added are kept: there were fewer than wanted. */
+  get areAll(): boolean {
+    return this.#count < this.#most;
+  }
+
+  /** Adds rows as they are kept elsewhere. @param rows their places there, ascending */
+  addFrom({ addresses, scores }: RankedRows, rows: Iterable<number>): void {
+    const words = addressWords(addresses);
+    const { buffer, byteOffset } = scores.values;
+    const values = new Float32Array(buffer, byteOffset, scores.length);
+    for (const row of rows) this.add(words[2 * row + 1] * WORD + words[2 * row], values[row]);
+  }
+
+  /** The rows that are kept, in no order. */
+  unranked(): RankedRows {
     this.#leaveOut();
     const count = this.#count;
-    if (count <= FEW_ROWS) this.#sortFew();
     const words = new Uint32Array(2 * count);
     for (let row = 0; row < count; row++) {
       const fragmentId = Math.floor(this.#addresses[row] / WORD);
@@ -164,7 +177,15 @@ export class TopScores {
       words[2 * row + 1] = fragmentId;
     }
     const scores = fixedColumn(this.#scores.subarray(0, count));
-    const addresses = fixedColumn(words, 8);
+    return { addresses: fixedColumn(words, 8), scores, rowCount: count };
+  }
+
+  /** The rows that are kept, sorted. */
+  async ranked(): Promise<RankedRows> {
+    this.#leaveOut();
+    const count = this.#count;
+    if (count <= FEW_ROWS) this.#sortFew();
+    const { addresses, scores } = this.unranked();
     if (count <= FEW_ROWS) return { addresses, scores, rowCount: count };
     const orders = [orderOf(FLOAT32_TYPE, false), orderOf(UINT64_TYPE, true)];
     const order = await goThrough(orderOfRows(sortKeys(orders, [scores, addresses], count)));

@@ -1,6 +1,7 @@
 /** Searches of texts in many scripts. */
 
 import { hostileTexts } from "../../support/corpora.js";
+import { runsOf } from "../../support/effort.js";
 import { testCorpus } from "../../support/textInterop.js";
 
 testCorpus(
@@ -10,5 +11,5 @@ testCorpus(
     parameters: { stem: false },
     others: { baseTokenizer: "raw", stem: false, removeStopWords: false },
   },
-  8,
+  runsOf("TEXT_ROUNDS", 32),
 );

@@ -1,0 +1,44 @@
+/** Runs of ids tell the same ids as the list of them, in whatever order documents are asked for. */
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../src/async/eventLoop.js";
+import { DocumentIds, findIdRuns } from "../../../src/indexes/text/documentIds.js";
+
+const WORD = 2 ** 32;
+
+/** @returns whether runs tell the ids */
+function expectIds(ids: readonly number[], asked: Iterable<number>): boolean {
+  const words = Uint32Array.from(ids.flatMap((id) => [id % WORD, Math.floor(id / WORD)]));
+  const runs = atOnce(findIdRuns(words));
+  const found = new DocumentIds(words, runs);
+  for (const document of asked) {
+    found.find(document);
+    expect(found.high * WORD + found.low).toBe(ids[document]);
+  }
+  return runs !== null;
+}
+
+describe("ids of documents", () => {
+  const lows = fc.constantFrom(0, 5, 1000, WORD - 90, WORD - 200);
+  const run = fc.record({ low: lows, high: fc.nat(3), length: fc.integer({ min: 30, max: 300 }) });
+
+  it("are those of the list", () => {
+    fc.assert(
+      fc.property(fc.array(run, { maxLength: 8 }), fc.array(fc.nat(), { maxLength: 60 }), (runs, numbers) => {
+        const ids = runs.flatMap(({ low, high, length }) =>
+          Array.from({ length }, (_, at) => high * WORD + low + at),
+        );
+        const asked = ids.length === 0 ? [] : numbers.map((number) => number % ids.length);
+        expectIds(ids, [...ids.keys(), ...asked]);
+      }),
+    );
+  });
+
+  it("are told by runs where these are long", () => {
+    const ids = Array.from({ length: 3000 }, (_, at) => at + 7 * Math.floor(at / 100));
+    expect(expectIds(ids, [2999, 0, 99, 100, 201, 77])).toBe(true);
+    const short = Array.from({ length: 3000 }, (_, at) => 3 * at);
+    expect(expectIds(short, [2999, 0, 77])).toBe(false);
+  });
+});
