@@ -40,15 +40,24 @@ async function loadedWith(names, found = new Set()) {
 const moduleAt = (name) => join(process.cwd(), DIST, name);
 
 /**
- * What importing the entry points loads is one file beside them, and what the first call loads is another: finding and
+ * What importing the entry points loads is one file beside them, what the first call loads is another, and so is what
+ * searches of one kind load: finding and
  * opening a file for each set of modules that some parts share would take longer than parsing what a call may not need.
  */
 async function groups() {
   const imported = await loadedWith([moduleAt("index.js")]);
   const called = await loadedWith([moduleAt("engine/engine.js"), moduleAt("engine/reading.js")]);
+  const byText = await loadedWith(
+    ["operations/rows/textQuery", "query/run/rankedRows", "indexes/text/textIndex"].map((name) => moduleAt(`${name}.js`)),
+  );
+  const byVector = await loadedWith(
+    ["query/vector/vectorSearch", "query/vector/vectorIndexes", "query/run/searchedRows"].map((name) => moduleAt(`${name}.js`)),
+  );
   return [
     { name: "shared", priority: 2, test: (id) => imported.has(id) && id !== moduleAt("index.js") },
     { name: "engine", priority: 1, test: (id) => called.has(id) && !imported.has(id) },
+    { name: "textSearch", test: (id) => byText.has(id) && !called.has(id) && !imported.has(id) },
+    { name: "vectorSearch", test: (id) => byVector.has(id) && !called.has(id) && !imported.has(id) },
   ];
 }
 

@@ -120,7 +120,16 @@ function encodeModule({
 const limitsOf = ({ buffer }: WebAssembly.Memory): Code =>
   isSharedMemory(buffer) ? [3, 1, unsigned(MAX_PAGES)] : [0, 1];
 
-const flatten = (code: Code): number[] => (typeof code === "number" ? [code] : code.flatMap(flatten));
+/** Into one array: to join one for each level of a kernel would take longer than to compile it. */
+function flatten(code: Code): number[] {
+  const bytes: number[] = [];
+  const visit = (part: Code): void => {
+    if (typeof part === "number") bytes.push(part);
+    else for (let index = 0; index < part.length; index++) visit(part[index]);
+  };
+  visit(code);
+  return bytes;
+}
 
 /** LEB128. */
 function unsigned(value: number): number[] {

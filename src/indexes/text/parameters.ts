@@ -3,6 +3,8 @@
  * its default; one that is not known is left alone.
  */
 
+import type { IndexTarget } from "../kind.js";
+
 export type TextParameters = {
   /** `simple`, `whitespace`, `raw`, `ngram`; others need models. */
   readonly baseTokenizer: string;
@@ -38,6 +40,12 @@ export const DEFAULT_TEXT_PARAMETERS: TextParameters = {
   prefixOnly: false,
   blockSize: 128,
 };
+
+/** With the defaults of what is not given. */
+export const textParameters = (given: IndexTarget["parameters"]): TextParameters => ({
+  ...DEFAULT_TEXT_PARAMETERS,
+  ...given,
+});
 
 /** How text is cut where there is no index: into words, as they are. */
 export const PLAIN_TEXT_PARAMETERS: TextParameters = {

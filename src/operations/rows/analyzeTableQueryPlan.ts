@@ -2,7 +2,8 @@
 
 import type { AnalyzeTableQueryPlanRequest } from "../../namespace/queries.js";
 import { explainPlan } from "../../query/run/explain.js";
-import { mostFiltered, runQuery } from "../../query/run/runQuery.js";
+import { mostFiltered } from "../../query/run/queryPlan.js";
+import { runQuery } from "../../query/run/runQuery.js";
 import { QueryMeasure } from "../../query/scan/measure.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";

@@ -3,7 +3,7 @@
 import { InvalidInputError } from "../../errors.js";
 import type { ExplainTableQueryPlanRequest } from "../../namespace/queries.js";
 import { explainPlan } from "../../query/run/explain.js";
-import { mostFiltered } from "../../query/run/runQuery.js";
+import { mostFiltered } from "../../query/run/queryPlan.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalBoolean } from "../request.js";

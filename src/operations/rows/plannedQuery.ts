@@ -2,6 +2,7 @@
 
 import { Field, Float32 } from "apache-arrow";
 import { sharedSchema } from "../../arrow/exchange/batch.js";
+import { deferred } from "../../async/deferred.js";
 import { goThrough } from "../../async/eventLoop.js";
 import { InvalidInputError, PermissionDeniedError, UnsupportedError } from "../../errors.js";
 import { isUnwritable } from "../../io/disk/errno.js";
@@ -12,14 +13,13 @@ import { ColumnReads } from "../../query/columns/columnReads.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { type Projection, selectColumns } from "../../query/columns/projection.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
-import { versionSource } from "../../query/indexes/versionSource.js";
+import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { planOrder } from "../../query/order/order.js";
 import type { SpillFile } from "../../query/order/spill.js";
-import type { QueryOptions, QueryPlan } from "../../query/run/runQuery.js";
-import { HIGHLIGHTS } from "../../query/text/textHighlights.js";
-import { vectorIndexOf } from "../../query/vector/vectorIndexes.js";
-import { type AskedSearch, planVectorSearch } from "../../query/vector/vectorSearch.js";
-import { decodeSchema } from "../../schema/schema.js";
+import type { QueryOptions, QueryPlan } from "../../query/run/queryPlan.js";
+import { HIGHLIGHTS } from "../../query/text/highlightsColumn.js";
+import type { AskedSearch, VectorSearch } from "../../query/vector/vectorSearch.js";
+import { decodeSchema, type TableField } from "../../schema/schema.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
 import type { OpenVersion, TableAt } from "../../table/versions/tableAt.js";
 import type { Access } from "../access.js";
@@ -27,7 +27,6 @@ import type { OperationContext } from "../context.js";
 import { filterOf, parametersOf, postfilterOf } from "../filter.js";
 import { optionalBoolean, optionalCount } from "../request.js";
 import { requireSnapshot } from "../snapshot.js";
-import { readTextQuery } from "./textQuery.js";
 import { isFilteredFirst, readVectorSearch } from "./vectorRequest.js";
 
 /** A query that is ready to run. */
@@ -38,6 +37,11 @@ export interface PlannedQuery {
   readonly numbers: RowNumbers;
   readonly options: Omit<QueryOptions, "readAhead">;
 }
+
+/** What only searches need is loaded with the first of them. */
+const vectorSearches = deferred(() => import("../../query/vector/vectorSearch.js"));
+const vectorIndexes = deferred(() => import("../../query/vector/vectorIndexes.js"));
+const textQueries = deferred(() => import("./textQuery.js"));
 
 /** Rows of a search that says not how many. */
 const DEFAULT_NEAREST = 10;
@@ -74,10 +78,7 @@ export async function planQuery(
   const isHybrid = isTextSearch && search !== null;
   if (isHybrid) checkHybrid(search, offset + (limit ?? 0));
   const rerank = readRerank(request.rerank, isHybrid);
-  const planned =
-    search === null
-      ? null
-      : await planVectorSearch(fields, search, (column, metric) => vectorIndexOf(snapshot, column, metric));
+  const planned = search === null ? null : await plannedSearch(snapshot, fields, search);
   if ((planned !== null || isTextSearch) && (request.orderBy?.length ?? 0) > 0) {
     throw new UnsupportedError(
       `orderBy: rows that a search found come in the order of their ${isTextSearch ? "scores" : "distance"}`,
@@ -112,7 +113,7 @@ export async function planQuery(
       ? {
           version: snapshot,
           fields,
-          query: readTextQuery(snapshot, fields, request.fullTextQuery),
+          query: (await textQueries.get()).readTextQuery(snapshot, fields, request.fullTextQuery),
           filter,
           isPrefiltered: filtersFirst,
           isFast: optionalBoolean(request.fastSearch, "fastSearch") ?? false,
@@ -134,6 +135,18 @@ export async function planQuery(
   };
   const source = versionSource(snapshot);
   return { snapshot, plan, source, numbers: new RowNumbers(source, manifest, snapshot.path), options };
+}
+
+async function plannedSearch(
+  snapshot: OpenVersion<ReaderEnvironment>,
+  fields: readonly TableField[],
+  search: AskedSearch,
+): Promise<Omit<VectorSearch, "postfilter">> {
+  const [{ planVectorSearch }, { vectorIndexOf }] = await Promise.all([
+    vectorSearches.get(),
+    vectorIndexes.get(),
+  ]);
+  return planVectorSearch(fields, search, (column, metric) => vectorIndexOf(snapshot, column, metric));
 }
 
 const [DISTANCE, SCORE, RELEVANCE] = ["_distance", "_score", "_relevance_score"].map(

@@ -20,7 +20,7 @@ import { areFirst, isReadLate } from "../order/orderedRows.js";
 import type { QueryStage } from "../scan/observer.js";
 import type { VectorSearch } from "../vector/vectorSearch.js";
 import { searchNodes } from "./explainSearch.js";
-import type { QueryPlan } from "./runQuery.js";
+import type { QueryPlan } from "./queryPlan.js";
 
 /** What each stage of a query that was run has done. */
 export type StageMetrics = ReadonlyMap<QueryStage, QueryPlanMetrics>;

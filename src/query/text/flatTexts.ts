@@ -1,8 +1,8 @@
 /** Counts the words of a query in texts that no index covers. Scores are known once all texts were seen. */
 
 import type { Analyzer } from "../../indexes/text/analyzer.js";
-import { documentTokens } from "../../indexes/text/fts.js";
 import { isPhrase } from "../../indexes/text/phrases.js";
+import { documentTokens } from "../../indexes/text/rowTexts.js";
 import { type Corpus, lengthNorm, wordScore, wordWeight } from "../../indexes/text/score.js";
 import { type Leaf, needsAll } from "./textQuery.js";
 

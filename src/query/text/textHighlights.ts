@@ -10,37 +10,19 @@
  * Texts are cut again, as they were for the index: a token knows where it lies in the text, whatever was made of it.
  */
 
-import { Field, Int32, List, Struct, Utf8 } from "apache-arrow";
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { validityFrom } from "../../arrow/columns/validity.js";
 import { breathe } from "../../async/eventLoop.js";
 import type { DataFragment } from "../../format/table.js";
 import { parseFieldPath } from "../../ident.js";
-import { documentTokens, RowTexts } from "../../indexes/text/fts.js";
 import { phrasePositions } from "../../indexes/text/phrases.js";
+import { documentTokens, RowTexts } from "../../indexes/text/rowTexts.js";
 import { ColumnReads } from "../columns/columnReads.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { readRowsAtAddresses } from "../scan/take.js";
 import { type SoughtWords, soughtWords, type TextScope } from "./textLeaf.js";
 import { type MatchQuery, needsAll, type PhraseQuery, type TextQuery } from "./textQuery.js";
-
-export const HIGHLIGHTS = new Field(
-  "_highlights",
-  new List(
-    new Field(
-      "item",
-      new Struct([
-        new Field("column", new Utf8(), false),
-        new Field("item", new Int32(), true),
-        new Field("start", new Int32(), false),
-        new Field("end", new Int32(), false),
-      ]),
-      false,
-    ),
-  ),
-  false,
-);
 
 /** A range of a text. */
 interface Range {

@@ -1,7 +1,8 @@
 /** The indexes on vectors that a search can ask. */
 
+import { deferred } from "../../async/deferred.js";
+import type { IndexFiles } from "../../indexes/kind.js";
 import type { Metric } from "../../indexes/vector/distance/metric.js";
-import { IvfIndex } from "../../indexes/vector/ivf/ivfIndex.js";
 import type { TableField } from "../../schema/schema.js";
 import { coverageOf } from "../../table/commit/indexCoverage.js";
 import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";
@@ -15,7 +16,16 @@ const DETAILS = /[/.]VectorIndexDetails$/;
 /** Highest version of the format that is read. */
 const MAX_INDEX_VERSION = 2;
 
-const IVF = { name: "IVF", open: IvfIndex.open };
+/** Loaded with the first column that has an index. */
+const ivf = deferred(() => import("../../indexes/vector/ivf/ivfIndex.js"));
+
+const IVF = {
+  name: "IVF",
+  async open(files: IndexFiles, field: TableField) {
+    const { IvfIndex } = await ivf.get();
+    return IvfIndex.open(files, field);
+  },
+};
 
 /**
  * The first index on a column that is searched by a metric.

@@ -1,0 +1,76 @@
+/** The texts of rows, and the tokens of these. */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { areNarrow } from "../../arrow/columns/offsets.js";
+import { isValid } from "../../arrow/columns/validity.js";
+import { InternalError } from "../../errors.js";
+import type { Analyzer } from "./analyzer.js";
+
+/**
+ * The tokens of the texts of a row: each text goes on with the positions of the one before.
+ * @param use takes where a text has the token, as {@link Analyzer.tokens} tells it, and the number of the text
+ */
+export function documentTokens(
+  analyzer: Analyzer,
+  texts: readonly string[],
+  use: (token: string, position: number, start: number, end: number, text: number) => void,
+): void {
+  let base = 0;
+  for (const [number, text] of texts.entries()) {
+    let last = -1;
+    analyzer.tokens(text, (token, position, start, end) => {
+      last = Math.max(last, position);
+      use(token, base + position, start, end, number);
+    });
+    base += last + 1;
+  }
+}
+
+/** The texts of rows: one, several in a list, or none. */
+export class RowTexts {
+  readonly #column: Column;
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+  constructor(column: Column) {
+    this.#column = column;
+  }
+
+  of(row: number): readonly string[] {
+    const column = this.#column;
+    if (column.kind === "null" || !isValid(column.validity, row)) return [];
+    if (column.kind === "variable") return [this.#text(column, row)];
+    if (column.kind !== "list") throw new InternalError(`text in a column of kind ${column.kind}`);
+    const { items, offsets } = column;
+    if (items.kind !== "variable") return [];
+    const texts: string[] = [];
+    const end = Number(offsets[row + 1]);
+    for (let item = Number(offsets[row]); item < end; item++) {
+      if (isValid(items.validity, item)) texts.push(this.#text(items, item));
+    }
+    return texts;
+  }
+
+  /** The bytes of the text of a row; null where it has none, or several. */
+  bytesOf(row: number): { readonly bytes: Uint8Array; readonly start: number; readonly end: number } | null {
+    const column = this.#column;
+    if (column.kind !== "variable" || !isValid(column.validity, row)) return null;
+    const { offsets, bytes } = column;
+    if (areNarrow(offsets)) return { bytes, start: offsets[row], end: offsets[row + 1] };
+    return { bytes, start: Number(offsets[row]), end: Number(offsets[row + 1]) };
+  }
+
+  /** The numbers of the texts of a row in its list, from 0 on: texts that are null are left out. Null for no list. */
+  numbersOf(row: number): readonly number[] | null {
+    const column = this.#column;
+    if (column.kind !== "list") return null;
+    const start = Number(column.offsets[row]);
+    const all = Array.from({ length: Number(column.offsets[row + 1]) - start }, (_, item) => item);
+    return all.filter((item) => isValid(column.items.validity, start + item));
+  }
+
+  #text({ offsets, bytes }: Extract<Column, { kind: "variable" }>, row: number): string {
+    const start = areNarrow(offsets) ? offsets[row] : Number(offsets[row]);
+    const end = areNarrow(offsets) ? offsets[row + 1] : Number(offsets[row + 1]);
+    return this.#decoder.decode(bytes.subarray(start, end));
+  }
+}

@@ -1,0 +1,91 @@
+/** Runs a query with a search by text, or by vector and text at once: reads the rows in the order of their ranks. */
+
+import type { RecordBatch } from "apache-arrow";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import { makeBatch } from "../../arrow/exchange/batch.js";
+import { deferred } from "../../async/deferred.js";
+import type { FragmentSource } from "../columns/fragmentColumns.js";
+import { type Projection, returnedColumns } from "../columns/projection.js";
+import type { RowNumbers } from "../columns/systemColumns.js";
+import { readRowsAtAddresses } from "../scan/take.js";
+import { Highlighter } from "../text/textHighlights.js";
+import { searchTexts, type TextSearchPlan } from "../text/textSearch.js";
+import type { HybridRows } from "./hybridSearch.js";
+import type { QueryOptions, QueryPlan } from "./queryPlan.js";
+
+/** Loaded with the first search by vector and text at once. */
+const hybrid = deferred(() => import("./hybridSearch.js"));
+
+/** Rows that are read at once by their addresses: fewer where they have blobs, more where they are short. */
+const RANKED_ROWS = 8192;
+const RANKED_BLOB_ROWS = 256;
+const RANKED_SHORT_ROWS = 2 ** 17;
+const RANKED_BYTES = 2 ** 20;
+
+/** Rows lie in no order on disk: the more are read at once, the fewer times their pages are. */
+function rankedAtOnce({ hasBlobs, outputs }: Projection, highlights: boolean): number {
+  if (hasBlobs) return RANKED_BLOB_ROWS;
+  let rowBytes = 1;
+  for (const { layout } of outputs) {
+    if (layout.kind === "fixed") rowBytes += layout.byteWidth;
+    else if (layout.kind !== "bits") return RANKED_ROWS;
+  }
+  if (highlights) return RANKED_ROWS;
+  return Math.max(RANKED_ROWS, Math.min(RANKED_SHORT_ROWS, Math.floor(RANKED_BYTES / rowBytes)));
+}
+
+export async function* rankedBatches(
+  source: FragmentSource,
+  plan: QueryPlan,
+  textSearch: TextSearchPlan,
+  numbers: RowNumbers,
+  options: QueryOptions,
+): AsyncGenerator<RecordBatch, void, undefined> {
+  const { fragments, projection } = plan;
+  const { batchRows, observer, signal } = options;
+  const searched = searchRanked(source, plan, textSearch, numbers, options);
+  const ranked = await (observer === undefined ? searched : observer.time("order", searched));
+  const atOnce = Math.min(batchRows, rankedAtOnce(projection, textSearch.highlights));
+  const request = { fragments, projection: { ...projection, withAddresses: true }, signal };
+  const { version, fields, isFast, query } = textSearch;
+  const scope = { version, fields, source, selection: null, isFast, signal };
+  const highlighter = textSearch.highlights ? await Highlighter.open(query, scope) : null;
+  for (let start = 0; start < ranked.rowCount; start += atOnce) {
+    signal?.throwIfAborted();
+    const count = Math.min(atOnce, ranked.rowCount - start);
+    const addresses = {
+      ...ranked.addresses,
+      length: count,
+      values: ranked.addresses.values.slice(8 * start, 8 * (start + count)),
+    };
+    const { columns } = await readRowsAtAddresses(source, request, addresses);
+    const returned = await returnedColumns(projection, numbers, columns, count);
+    for (const column of ranked.found) returned.push(sliceColumn(column, start, count));
+    if (highlighter !== null) returned.push(await highlighter.column(source, fragments, addresses));
+    yield makeBatch(projection.schema, returned, count);
+  }
+}
+
+async function searchRanked(
+  source: FragmentSource,
+  plan: QueryPlan,
+  textSearch: TextSearchPlan,
+  numbers: RowNumbers,
+  options: QueryOptions,
+): Promise<HybridRows> {
+  const { search, filter, offset, limit } = plan;
+  if (search !== null) {
+    const request = { ...plan, ...options, search, filter, numbers, observer: undefined };
+    const { byReciprocalRank, searchBoth } = await hybrid.get();
+    return searchBoth(source, request, textSearch, plan.rerank ?? byReciprocalRank);
+  }
+  const { addresses, scores, rowCount } = await searchTexts(
+    textSearch,
+    source,
+    numbers,
+    offset,
+    limit,
+    options.signal,
+  );
+  return { addresses, found: [scores], rowCount };
+}
