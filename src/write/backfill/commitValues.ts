@@ -21,7 +21,7 @@ import type { OpenLatest } from "../../table/versions/tableAt.js";
 import { ColumnFiles } from "../columns/columnFiles.js";
 import { fileVersionOf } from "../insert.js";
 import type { ComputedPart } from "./checkpointFiles.js";
-import { type EarlyFile, computedKey } from "./earlyFile.js";
+import { computedKey, type EarlyFile } from "./earlyFile.js";
 import { filledRows } from "./filledRows.js";
 import type { MeantBackfill } from "./meantBackfill.js";
 
