@@ -127,7 +127,8 @@ export interface DirectoryNamespaceOptions {
     | undefined;
   /**
    * Most threads for long work, such as compaction, indexes on vectors and large pages that are written or read: they are
-   * started when they are needed and go away when idle. Default: one fewer than there are processors, at most 8. 0: all is
+   * started when they are needed and go away when idle for some seconds, also after the namespace is closed, while other ones
+   * may use them; no process waits for that. Default: one fewer than there are processors, at most 8. 0: all is
    * done in the calling thread, in short pieces; so it is where no thread can be started. The results are the same. Threads
    * hold pages of their own, hundreds of megabytes together.
    */

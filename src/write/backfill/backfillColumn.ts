@@ -22,11 +22,14 @@ import { TableGoneError } from "../../table/versions/identity.js";
 import { findLatestVersion } from "../../table/versions/latestVersion.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { ColumnFiles } from "../columns/columnFiles.js";
+import { fileVersionOf } from "../insert.js";
 import { AppendedFiles } from "./appendedFiles.js";
 import { BatchSize, type BatchSizeBounds } from "./batchSize.js";
 import { CheckpointFiles, CheckpointGoneError, digestOf } from "./checkpointFiles.js";
 import { commitValues, type FragmentToCommit } from "./commitValues.js";
-import { fragmentValues } from "./fragmentValues.js";
+import { EarlyFile } from "./earlyFile.js";
+import { fragmentValues, MAX_UNSAVED_BYTES } from "./fragmentValues.js";
 import { type BackfillRequest, type MeantBackfill, meantOn } from "./meantBackfill.js";
 
 export interface BackfillSettings {
@@ -96,6 +99,7 @@ export async function backfillColumn(
     return await work.run();
   } catch (error) {
     abort(error);
+    await work.giveUp();
     throw error;
   }
 }
@@ -112,6 +116,8 @@ class Backfill {
   readonly #tasks: Limit;
   /** Fragments that are filled, or about to be, and the file that then has the column. */
   readonly #files: Map<number, string>;
+  /** Files that are being written while values are computed, or wait to be committed. */
+  readonly #early = new Set<EarlyFile>();
   /** The version whose rows are filled; null: the latest one when the work begins. */
   readonly #wantedVersion: number | null;
   #doneRows = 0;
@@ -162,6 +168,11 @@ class Backfill {
     }
     await checkpoints.removeAll("all");
     return { rows: this.#doneRows, fragments: this.#fragments, version: this.#version };
+  }
+
+  /** Removes the files that are not committed, once the work has failed. */
+  async giveUp(): Promise<void> {
+    for (const early of this.#early) await early.giveUp();
   }
 
   async #latest(): Promise<OpenVersion<ReaderEnvironment>> {
@@ -229,6 +240,14 @@ class Backfill {
     // Another fragment may have been counted while the rows were selected.
     if (wanted === null || this.#fragments >= maxFragments) return null;
     this.#fragments++;
+    const savesAll = isOneOfMany && commitFragments > 1;
+    const content = await meant.sourceOf(fragment);
+    const early = new EarlyFile(new ColumnFiles(this.#target.at, this.#signal), {
+      ...{ fragment, content, meant, version: fileVersionOf(base.file) },
+      maxBytes: savesAll ? 0 : MAX_UNSAVED_BYTES,
+      hold: () => this.#control.hold(),
+    });
+    this.#early.add(early);
     const parts = await fragmentValues(source, meant, fragment, wanted, {
       batchSize: this.#batchSize,
       leastRows: batch.least,
@@ -237,8 +256,9 @@ class Backfill {
       tasksAtOnce: concurrency,
       callsAtOnce,
       flushMs,
-      savesAll: isOneOfMany && commitFragments > 1,
+      savesAll,
       checkpoints,
+      early,
       signal: this.#signal,
       onFailure: this.#onFailure,
       onRows: (count) => {
@@ -246,7 +266,7 @@ class Backfill {
         this.#control.progress(this.#doneRows, this.#totalRows);
       },
     });
-    return { id: fragment.id, content: await meant.sourceOf(fragment), rows: wanted.length, parts };
+    return { id: fragment.id, content, rows: wanted.length, parts, early };
   }
 
   /** Physical offsets of the rows to compute, ascending; null where there are none. */
@@ -290,6 +310,7 @@ class Backfill {
         signal: this.#signal,
       });
       this.#version = version ?? this.#version;
+      for (const { early } of group) this.#early.delete(early);
       for (const { parts } of group) for (const part of parts) part.release?.();
       for (const id of done) this.#files.set(id, announced.get(id) ?? "");
       return redo(group.filter(({ id }) => !done.includes(id)));

@@ -21,6 +21,7 @@ import type { OpenLatest } from "../../table/versions/tableAt.js";
 import { ColumnFiles } from "../columns/columnFiles.js";
 import { fileVersionOf } from "../insert.js";
 import type { ComputedPart } from "./checkpointFiles.js";
+import { computedKey, type EarlyFile } from "./earlyFile.js";
 import { filledRows } from "./filledRows.js";
 import type { MeantBackfill } from "./meantBackfill.js";
 
@@ -32,6 +33,8 @@ export interface FragmentToCommit {
   /** Number of rows that were computed. */
   readonly rows: number;
   readonly parts: readonly ComputedPart[];
+  /** The file of these values, if it was begun while they were computed. */
+  readonly early: EarlyFile;
 }
 
 export interface CommitValuesOptions {
@@ -58,6 +61,7 @@ export async function commitValues(
   return withFiles(
     async () => files.discard(),
     async () => {
+      for (const { early } of ready) await early.handOver(files);
       const committed = await commitPlanned(
         target,
         async (base) => {
@@ -108,7 +112,7 @@ async function changedFragments(
     if (before === undefined || (await meant.sourceOf(before)) !== content) continue;
     const columns = {
       fields: [meant.field],
-      key: JSON.stringify(["backfill", content, meant.meaning]),
+      key: computedKey(content, meant, version),
       rowsOf: (fragment: DataFragment) =>
         filledRows(source, fragment, meant.field, parts, { nullStructs: version !== "2.0", signal }),
     };

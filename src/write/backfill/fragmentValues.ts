@@ -24,12 +24,13 @@ import {
   type ComputedRows,
   partInMemory,
 } from "./checkpointFiles.js";
+import type { EarlyFile } from "./earlyFile.js";
 import type { InputRows } from "./functionCalls.js";
 import { decodedColumn, LentTexts } from "./lentTexts.js";
 import type { MeantBackfill } from "./meantBackfill.js";
 
 /** Bytes of computed values of one piece of work that are in memory before they are saved. */
-const MAX_UNSAVED_BYTES = 32 * 1024 * 1024;
+export const MAX_UNSAVED_BYTES = 32 * 1024 * 1024;
 
 export interface ValuesOptions {
   readonly batchSize: BatchSize;
@@ -47,6 +48,8 @@ export interface ValuesOptions {
   /** Whether all values are saved when the fragment is done. */
   readonly savesAll: boolean;
   readonly checkpoints: CheckpointFiles;
+  /** Gets the values as they come, where all rows of the fragment are computed in one piece of work. */
+  readonly early: EarlyFile;
   readonly signal: AbortSignal;
   /** Told of an error that fails the whole work, before other calls are waited for: it is to abort the signal. */
   readonly onFailure: (error: unknown) => void;
@@ -85,8 +88,10 @@ export async function fragmentValues(
   }
   if (next < wanted.length) missing.push(wanted.subarray(next));
   const pieces = missing.flatMap((rows) => cut(rows, taskRows));
+  // As many rows as the fragment has are all of them, in their order.
+  const early = pieces[0]?.length === fragment.physicalRows ? options.early : null;
   const work = (rows: Uint32Array) =>
-    tasks.run(() => pieceOfWork(source, meant, { fragment, content, rows }, options));
+    tasks.run(() => pieceOfWork(source, meant, { fragment, content, rows, early }, options));
   const results = mapAhead(pieces, work, { weigh: () => 1, maxWeight: tasksAtOnce, signal });
   for await (const made of results) parts.push(...made);
   return parts.sort((a, b) => a.first - b.first);
@@ -114,6 +119,8 @@ interface Piece {
   /** Digest of the fragment's content. */
   readonly content: string;
   readonly rows: Uint32Array;
+  /** Gets the values as they come; null where nothing does. */
+  readonly early: EarlyFile | null;
 }
 
 async function pieceOfWork(
@@ -129,6 +136,8 @@ async function pieceOfWork(
   let unsavedSinceMs = 0;
   const save = async (): Promise<void> => {
     if (unsaved.length === 0) return;
+    // The memory of what is saved is used again.
+    await piece.early?.giveUp();
     parts.push(await checkpoints.save(piece.content, unsaved));
     unsaved = [];
     unsavedBytes = 0;
@@ -145,6 +154,7 @@ async function pieceOfWork(
       unsavedBytes += columnBytes(computed.column);
       const isDue = performance.now() - unsavedSinceMs >= flushMs || unsavedBytes >= MAX_UNSAVED_BYTES;
       if (isDue) await save();
+      else piece.early?.add(computed);
       onRows(computed.offsets.length);
       await breathe();
     }

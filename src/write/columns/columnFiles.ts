@@ -138,6 +138,12 @@ export class ColumnFiles {
     }
   }
 
+  /** Takes over the files that others have written for the same table or branch, to use them where they fit. */
+  adopt(others: ColumnFiles): void {
+    for (const [key, written] of others.#written) this.#written.set(key, written);
+    others.#written.clear();
+  }
+
   /** Removes the written files, except those that the fragments name. */
   async discard(fragments: readonly DataFragment[] = []): Promise<void> {
     const used = new Set(fragments.flatMap((fragment) => fragment.files.map((file) => file.path)));
