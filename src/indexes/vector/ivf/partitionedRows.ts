@@ -1,11 +1,12 @@
 /**
- * Rows put in the order of their partitions in bounded memory: they are collected up to a bound; what is more goes to a
- * temporary file, in chunks that are in order by themselves. A chunk is its codes, then its ids, 8 bytes each. Rows of a
- * partition keep their order.
+ * Rows put in the order of their partitions in bounded memory. Each batch is copied in that order while it is still near;
+ * batches are collected up to a bound, and what is more goes to a temporary file, in chunks that are in order by themselves. A
+ * chunk is its codes, then its ids, 8 bytes each. Rows of a partition keep their order.
  */
 
 import type { FixedColumn } from "../../../arrow/columns/column.js";
 import { breathe } from "../../../async/eventLoop.js";
+import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { TemporaryFile } from "../../../io/temporaryFile.js";
 import { uint32Column } from "../../indexFile.js";
 import type { IndexRows } from "../../kind.js";
@@ -24,12 +25,26 @@ export interface PartitionedBatch {
   readonly codes: Uint8Array;
 }
 
+/** A batch in order: of some partitions, in their order, the first row of each, and the end of the last. */
+interface SortedBatch {
+  readonly partitions: Uint32Array;
+  readonly starts: Uint32Array;
+  readonly memory: Uint8Array<ArrayBuffer>;
+  readonly ids: Uint8Array;
+  readonly codes: Uint8Array;
+}
+
 /** Rows in order. */
+interface SortedRows {
+  /** Copies rows to a place, in rows, among others. */
+  copy(from: number, to: number, ids: Uint8Array, codes: Uint8Array, place: number): void;
+}
+
 interface Chunk {
   /** The first row of each partition, and the end of the last. */
   readonly starts: Uint32Array;
-  /** Copies rows to a place, in rows, among others. */
-  copy(from: number, to: number, ids: Uint8Array, codes: Uint8Array, place: number): Promise<void> | void;
+  /** Brings rows near that are to be copied. */
+  load(from: number, to: number): Promise<SortedRows> | SortedRows;
 }
 
 export class PartitionedRows {
@@ -37,7 +52,10 @@ export class PartitionedRows {
   readonly #makeFile: () => Promise<TemporaryFile>;
   readonly #keptBytes: number;
   readonly #chunks: Chunk[] = [];
-  #batches: PartitionedBatch[] = [];
+  readonly #memory: ScratchMemory;
+  /** By partition: where its next row goes in a batch. */
+  readonly #next: Uint32Array;
+  #batches: SortedBatch[] = [];
   #batchRows = 0;
   #file: TemporaryFile | null = null;
   /** Rows of each partition. */
@@ -53,6 +71,8 @@ export class PartitionedRows {
     this.#codeBytes = codeBytes;
     this.#makeFile = makeFile;
     this.#keptBytes = keptBytes;
+    this.#memory = new ScratchMemory(keptBytes);
+    this.#next = new Uint32Array(partitionCount);
   }
 
   get #rowBytes(): number {
@@ -63,22 +83,51 @@ export class PartitionedRows {
     return Math.max(1, Math.floor(PIECE_BYTES / this.#rowBytes));
   }
 
-  /** The memory of a batch is kept. */
   async add(batch: PartitionedBatch): Promise<void> {
-    for (const partition of batch.partitions) this.lengths[partition]++;
-    this.#batches.push(batch);
+    this.#batches.push(this.#sorted(batch));
     this.#batchRows += batch.partitions.length;
     if (this.#batchRows * this.#rowBytes >= this.#keptBytes) await this.#spill();
   }
 
+  #sorted({ partitions, ids, codes }: PartitionedBatch): SortedBatch {
+    const [next, width, rowCount] = [this.#next, this.#codeBytes, partitions.length];
+    next.fill(0);
+    for (const own of partitions) next[own]++;
+    const present = Uint32Array.from(new Set(partitions)).sort();
+    const starts = new Uint32Array(present.length + 1);
+    for (const [place, own] of present.entries()) {
+      this.lengths[own] += next[own];
+      starts[place + 1] = starts[place] + next[own];
+      next[own] = starts[place];
+    }
+    const memory = this.#memory.lend(rowCount * this.#rowBytes);
+    const sorted = {
+      ids: memory.subarray(0, rowCount * ID_BYTES),
+      codes: memory.subarray(rowCount * ID_BYTES),
+    };
+    if (present.length === 1) {
+      sorted.ids.set(ids);
+      sorted.codes.set(codes);
+    } else {
+      for (let row = 0; row < rowCount; row++) {
+        const place = next[partitions[row]]++;
+        copyBytes(ids, row * ID_BYTES, sorted.ids, place * ID_BYTES, ID_BYTES);
+        copyBytes(codes, row * width, sorted.codes, place * width, width);
+      }
+    }
+    return { partitions: present, starts, memory, ...sorted };
+  }
+
   async #spill(): Promise<void> {
+    const batches = this.#batches;
     const chunk = this.#takeBatches();
     this.#file ??= await this.#makeFile();
     this.#chunks.push(await writtenChunk(chunk, this.#file, this.#codeBytes, this.#pieceRows));
+    for (const { memory } of batches) this.#memory.giveBack(memory);
   }
 
-  #takeBatches(): Chunk {
-    const chunk = keptChunk(this.#batches, this.#batchRows, this.lengths.length, this.#codeBytes);
+  #takeBatches(): Chunk & SortedRows {
+    const chunk = keptChunk(this.#batches, this.lengths.length, this.#codeBytes);
     this.#batches = [];
     this.#batchRows = 0;
     return chunk;
@@ -114,30 +163,26 @@ export class PartitionedRows {
       partitions.fill(own, place, place + this.lengths[own]);
       place += this.lengths[own];
     }
-    for (const { starts, copy } of this.#chunks) {
-      const [from, to] = [starts[first], starts[end]];
-      if (from === to) continue;
-      // One read of the chunk; then partition by partition.
-      const read = this.#room(to - from);
-      await copy(from, to, read.ids, read.codes, 0);
+    for (const chunk of this.#chunks) {
+      const { starts } = chunk;
+      if (starts[first] === starts[end]) continue;
+      const loaded = await chunk.load(starts[first], starts[end]);
       for (let own = first; own < end; own++) {
-        const [start, stop] = [starts[own] - from, starts[own + 1] - from];
         const place = places[own - first];
-        ids.set(read.ids.subarray(start * ID_BYTES, stop * ID_BYTES), place * ID_BYTES);
-        const width = this.#codeBytes;
-        codes.set(read.codes.subarray(start * width, stop * width), place * width);
-        places[own - first] += stop - start;
+        loaded.copy(starts[own], starts[own + 1], ids, codes, place);
+        places[own - first] += starts[own + 1] - starts[own];
       }
     }
     return rows(partitions);
   }
 
   async *#piecesOf(partition: number, most: number): AsyncGenerator<IndexRows, void, undefined> {
-    for (const { starts, copy } of this.#chunks) {
-      for (let from = starts[partition]; from < starts[partition + 1]; from += most) {
-        const to = Math.min(starts[partition + 1], from + most);
+    for (const chunk of this.#chunks) {
+      const end = chunk.starts[partition + 1];
+      for (let from = chunk.starts[partition]; from < end; from += most) {
+        const to = Math.min(end, from + most);
         const { ids, codes, rows } = this.#room(to - from);
-        await copy(from, to, ids, codes, 0);
+        (await chunk.load(from, to)).copy(from, to, ids, codes, 0);
         yield rows(new Uint32Array(to - from).fill(partition));
         await breathe();
       }
@@ -169,36 +214,64 @@ const fixedColumn = (values: Uint8Array, byteWidth: number, length: number): Fix
   values,
 });
 
-/** Rows in memory, which are put in order when they are copied. */
+/** Batches in memory, of which the rows of a partition are copied one batch after the other. */
 function keptChunk(
-  batches: readonly PartitionedBatch[],
-  rowCount: number,
+  batches: readonly SortedBatch[],
   partitionCount: number,
   codeBytes: number,
-): Chunk {
+): Chunk & SortedRows {
+  // Runs are the rows that a partition has in a batch; they come by partition, those of one as the batches came.
+  const next = new Uint32Array(partitionCount + 1);
   const starts = new Uint32Array(partitionCount + 1);
-  for (const { partitions } of batches) for (const own of partitions) starts[own + 1]++;
-  for (let own = 0; own < partitionCount; own++) starts[own + 1] += starts[own];
-  const batchOf = new Uint32Array(rowCount);
-  const rowOf = new Uint32Array(rowCount);
-  const next = starts.slice();
-  for (const [batch, { partitions }] of batches.entries()) {
-    for (let row = 0; row < partitions.length; row++) {
-      const place = next[partitions[row]]++;
-      batchOf[place] = batch;
-      rowOf[place] = row;
+  for (const { partitions, starts: own } of batches) {
+    for (const [at, partition] of partitions.entries()) {
+      next[partition + 1]++;
+      starts[partition + 1] += own[at + 1] - own[at];
     }
   }
-  return {
-    starts,
+  for (let own = 0; own < partitionCount; own++) {
+    next[own + 1] += next[own];
+    starts[own + 1] += starts[own];
+  }
+  const runCount = next[partitionCount];
+  const batchOf = new Uint32Array(runCount);
+  const rowOf = new Uint32Array(runCount);
+  const runStarts = new Uint32Array(runCount + 1);
+  for (const [batch, { partitions, starts: own }] of batches.entries()) {
+    for (const [at, partition] of partitions.entries()) {
+      const run = next[partition]++;
+      batchOf[run] = batch;
+      rowOf[run] = own[at];
+      runStarts[run + 1] = own[at + 1] - own[at];
+    }
+  }
+  for (let run = 0; run < runCount; run++) runStarts[run + 1] += runStarts[run];
+  const rows: SortedRows = {
     copy(from, to, ids, codes, place) {
-      for (let at = from, target = place; at < to; at++, target++) {
-        const batch = batches[batchOf[at]];
-        copyBytes(batch.ids, rowOf[at] * ID_BYTES, ids, target * ID_BYTES, ID_BYTES);
-        copyBytes(batch.codes, rowOf[at] * codeBytes, codes, target * codeBytes, codeBytes);
+      let run = lastAtMost(runStarts, from);
+      for (let at = from, target = place; at < to; run++) {
+        const batch = batches[batchOf[run]];
+        const row = rowOf[run] + at - runStarts[run];
+        const count = Math.min(to, runStarts[run + 1]) - at;
+        copyBytes(batch.ids, row * ID_BYTES, ids, target * ID_BYTES, count * ID_BYTES);
+        copyBytes(batch.codes, row * codeBytes, codes, target * codeBytes, count * codeBytes);
+        at += count;
+        target += count;
       }
     },
   };
+  return { starts, load: () => rows, ...rows };
+}
+
+/** The place of the last of some ascending numbers that is not above one; the first is not. */
+function lastAtMost(numbers: Uint32Array, most: number): number {
+  let [low, high] = [0, numbers.length];
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (numbers[middle] <= most) low = middle;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Bytes that are copied one by one; of more, a view costs less. */
@@ -214,19 +287,20 @@ function copyBytes(from: Uint8Array, start: number, to: Uint8Array, place: numbe
 
 /** Writes a chunk behind others. */
 async function writtenChunk(
-  { starts, copy }: Chunk,
+  { starts, copy }: Chunk & SortedRows,
   file: TemporaryFile,
   codeBytes: number,
   pieceRows: number,
 ): Promise<Chunk> {
   const rowCount = starts[starts.length - 1];
   const allIds = new Uint8Array(rowCount * ID_BYTES);
+  const piece = new Uint8Array(Math.min(pieceRows, rowCount) * codeBytes);
   const codesFrom = file.byteLength;
   for (let from = 0; from < rowCount; from += pieceRows) {
     const to = Math.min(rowCount, from + pieceRows);
     const ids = allIds.subarray(from * ID_BYTES, to * ID_BYTES);
-    const codes = new Uint8Array((to - from) * codeBytes);
-    await copy(from, to, ids, codes, 0);
+    const codes = piece.subarray(0, (to - from) * codeBytes);
+    copy(from, to, ids, codes, 0);
     await file.append([codes]);
     await breathe();
   }
@@ -234,10 +308,17 @@ async function writtenChunk(
   await file.append([allIds]);
   return {
     starts,
-    async copy(from, to, ids, codes, place) {
-      const length = to - from;
-      ids.set(await file.read(idsFrom + from * ID_BYTES, length * ID_BYTES), place * ID_BYTES);
-      codes.set(await file.read(codesFrom + from * codeBytes, length * codeBytes), place * codeBytes);
+    async load(first, end) {
+      const count = end - first;
+      const ownIds = await file.read(idsFrom + first * ID_BYTES, count * ID_BYTES);
+      const ownCodes = await file.read(codesFrom + first * codeBytes, count * codeBytes);
+      return {
+        copy(from, to, ids, codes, place) {
+          const [start, stop] = [from - first, to - first];
+          ids.set(ownIds.subarray(start * ID_BYTES, stop * ID_BYTES), place * ID_BYTES);
+          codes.set(ownCodes.subarray(start * codeBytes, stop * codeBytes), place * codeBytes);
+        },
+      };
     },
   };
 }

@@ -140,16 +140,24 @@ export async function addRows(
   { parts, encoder, work }: VectorEncoding,
   into: PartitionedRows,
 ): Promise<void> {
+  // Memory that threads see is dear: that of a batch whose rows were copied serves the next.
+  const free: Float32Array[] = [];
   const encode = async ({ values, ids, rowCount }: IndexRows) => {
-    const { vectors, rows: kept } = vectorsIn(parts.indexed, values, (length) => work.floats(length));
+    let memory: Float32Array = new Float32Array(0);
+    const { vectors, rows: kept } = vectorsIn(parts.indexed, values, (length) => {
+      const known = free.pop();
+      memory = known !== undefined && known.length >= length ? known : work.floats(length);
+      return memory.subarray(0, length);
+    });
     const own = kept.length === rowCount ? ids : takeColumn(ids, kept);
-    return { ...(await encodeVectors(parts, encoder, vectors, work)), ids: idBytes(own), rowCount };
+    return { ...(await encodeVectors(parts, encoder, vectors, work)), ids: idBytes(own), rowCount, memory };
   };
   const maxWeight = work.threads === 0 ? 1 : BATCHES_AHEAD;
   const limit = { weigh: () => 1, maxWeight, signal: target.signal };
   let done = 0;
-  for await (const { rowCount, ...encoded } of mapAhead(rows, encode, limit)) {
+  for await (const { rowCount, memory, ...encoded } of mapAhead(rows, encode, limit)) {
     if (encoded.partitions.length > 0) await into.add(encoded);
+    free.push(memory);
     done += rowCount;
     target.progress?.(done);
     await breathe();
