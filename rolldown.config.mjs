@@ -41,23 +41,25 @@ const moduleAt = (name) => join(process.cwd(), DIST, name);
 
 /**
  * What importing the entry points loads is one file beside them, what the first call loads is another, and so is what
- * searches of one kind load: finding and
+ * searches of one kind load, or changes: finding and
  * opening a file for each set of modules that some parts share would take longer than parsing what a call may not need.
  */
 async function groups() {
-  const imported = await loadedWith([moduleAt("index.js")]);
-  const called = await loadedWith([moduleAt("engine/engine.js"), moduleAt("engine/reading.js")]);
-  const byText = await loadedWith(
-    ["operations/rows/textQuery", "query/run/rankedRows", "indexes/text/textIndex"].map((name) => moduleAt(`${name}.js`)),
-  );
-  const byVector = await loadedWith(
-    ["query/vector/vectorSearch", "query/vector/vectorIndexes", "query/run/searchedRows"].map((name) => moduleAt(`${name}.js`)),
-  );
+  const loaded = (...names) => loadedWith(names.map((name) => moduleAt(`${name}.js`)));
+  const imported = await loaded("index");
+  const called = await loaded("engine/engine", "engine/reading");
+  const byVector = await loaded("query/vector/vectorSearch", "query/vector/vectorIndexes", "query/run/searchedRows");
+  const byText = await loaded("operations/rows/textQuery", "query/run/rankedRows", "indexes/text/textIndex");
+  const ipc = await loaded("table/fragments/arrowDeletions");
+  const changing = await loaded("engine/changing", "table/cleanup/autoCleanup", "catalog/batches/batchSettlement");
+  const later = (modules) => (id) => modules.has(id) && !called.has(id) && !imported.has(id);
   return [
-    { name: "shared", priority: 2, test: (id) => imported.has(id) && id !== moduleAt("index.js") },
-    { name: "engine", priority: 1, test: (id) => called.has(id) && !imported.has(id) },
-    { name: "textSearch", test: (id) => byText.has(id) && !called.has(id) && !imported.has(id) },
-    { name: "vectorSearch", test: (id) => byVector.has(id) && !called.has(id) && !imported.has(id) },
+    { name: "shared", priority: 6, test: (id) => imported.has(id) && id !== moduleAt("index.js") },
+    { name: "engine", priority: 5, test: (id) => called.has(id) && !imported.has(id) },
+    { name: "vectorSearch", priority: 4, test: later(byVector) },
+    { name: "textSearch", priority: 3, test: later(byText) },
+    { name: "ipc", priority: 2, test: later(ipc) },
+    { name: "changing", priority: 1, test: later(changing) },
   ];
 }
 

@@ -4,8 +4,9 @@
  * and open files.
  */
 
+import { deferred } from "../async/deferred.js";
 import { WorkerPool } from "../async/workerPool.js";
-import { unfinishedBatches } from "../catalog/batches/batchSettlement.js";
+import { unfinishedBatches } from "../catalog/batches/unfinishedBatches.js";
 import { hasVersionsIn } from "../catalog/listing.js";
 import { CatalogCache, type CatalogEnvironment } from "../catalog/rows/catalogTable.js";
 import { OldVersions } from "../catalog/rows/oldVersions.js";
@@ -35,7 +36,6 @@ import { Jobs } from "../jobs/jobs.js";
 import { processorCount } from "../platform/native.js";
 import type { CachedIndex } from "../query/indexes/tableIndexes.js";
 import { SharedReadAhead } from "../rows/readAhead.js";
-import { cleanUpAfterCommit } from "../table/cleanup/autoCleanup.js";
 import type { KeptDeletions } from "../table/fragments/deletions.js";
 import { LatestVersions } from "../table/versions/latestVersion.js";
 import type { SeenFiles } from "../table/versions/manifest.js";
@@ -46,6 +46,9 @@ import { errorOfFailure, type FailureRecord, isErrorType } from "../typedErrors.
 import type { RegisteredFunction } from "../write/userFunctions.js";
 import type { ContextOptions } from "./namespaceOptions.js";
 import { RecentTransactions } from "./recentTransactions.js";
+
+/** Loaded with the first commit. */
+const autoCleanup = deferred(() => import("../table/cleanup/autoCleanup.js"));
 
 /** Maximum bytes of decoded manifests in the cache. */
 const MANIFEST_CACHE_BYTES = 64 * 1024 * 1024;
@@ -215,6 +218,9 @@ export function openContext(options: ContextOptions): OperationContext {
   const environment = { ...context, batches: unfinishedBatches(context) };
   return {
     ...environment,
-    afterCommit: (committed) => cleanUpAfterCommit(committed),
+    async afterCommit(committed) {
+      const { cleanUpAfterCommit } = await autoCleanup.get();
+      await cleanUpAfterCommit(committed);
+    },
   };
 }

@@ -12,7 +12,8 @@
  */
 
 import type { BatchScope } from "../catalog/batches/batchScope.js";
-import { type SettleOptions, settleBatches } from "../catalog/batches/batchSettlement.js";
+import type { SettleOptions } from "../catalog/batches/batchSettlement.js";
+import { settleThoseLeft } from "../catalog/batches/unfinishedBatches.js";
 import { directoryAt } from "../catalog/places/locations.js";
 import { InvalidInputError } from "../errors.js";
 import type * as base from "../namespace/request.js";
@@ -33,7 +34,7 @@ const READS: ReadonlySet<string> = new Set([
 
 /**
  * @param request unchecked
- * @throws what {@link settleBatches} throws, with the operation's tolerance
+ * @throws what {@link settleThoseLeft} throws, with the operation's tolerance
  */
 export async function settleBefore(
   context: OperationContext,
@@ -44,7 +45,7 @@ export async function settleBefore(
   const { signal } = request;
   const scope = scopeOf(context, operation, id, request);
   if (scope === null) return;
-  await settleBatches(context, scope, { signal, tolerate: toleranceOf(operation, scope) });
+  await settleThoseLeft(context, scope, { signal, tolerate: toleranceOf(operation, scope) });
 }
 
 function toleranceOf(operation: string, scope: BatchScope): Tolerance {

@@ -20,11 +20,11 @@
  */
 
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
-import { UUID_FORM } from "../../ident.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { createExclusive, type PublishOptions } from "../../io/publish.js";
 import { basename, join } from "../../platform/native.js";
+import { batchesDirectory } from "./batchDirectories.js";
 import { type BatchStep, type DecodedJournal, decodeJournal, encodeJournal } from "./journalFormat.js";
 
 /** A batch, decided or about to be. */
@@ -37,7 +37,6 @@ export interface Batch {
 /** How a batch ended: with all parts done, or with none. */
 export type BatchOutcome = "done" | "undone";
 
-const BATCHES_DIRECTORY = ".tiltyard-batches";
 const ENDED_DIRECTORY = ".tiltyard-ended-batches";
 const JOURNAL_NAME = "journal.json";
 const MAX_JOURNAL_BYTES = 64 * 1024 * 1024;
@@ -46,7 +45,6 @@ const OUTCOMES: readonly BatchOutcome[] = ["done", "undone"];
 /** Age from which nobody waits for an outcome, however long its machine slept. */
 const FORGOTTEN_MS = 7 * 24 * 60 * 60 * 1000;
 
-const batchesDirectory = (root: string): string => join(root, BATCHES_DIRECTORY);
 const endedDirectory = (root: string): string => join(root, ENDED_DIRECTORY);
 /** Where the process that decided a batch puts the journal when it ends it. */
 const ownEndPath = (directory: string, outcome: BatchOutcome): string =>
@@ -107,19 +105,6 @@ export async function decideBatch(
 }
 
 // ------------------------------------------------------------------------------------------------- finding
-
-/** Directories of batches, decided or not, in the order in which they are to be looked at. */
-export async function listBatches(disk: Disk, root: string): Promise<string[]> {
-  // Every operation asks this: the error for listing a missing directory costs more than all the rest of many
-  // operations.
-  if ((await disk.stat(batchesDirectory(root))) === null) return [];
-  const entries = await disk.list(batchesDirectory(root));
-  if (entries === null) return [];
-  return entries
-    .filter((entry) => entry.kind === "directory" && UUID_FORM.test(entry.name))
-    .map((entry) => join(batchesDirectory(root), entry.name))
-    .sort();
-}
 
 /** Whether a batch is decided and has not ended. */
 export const isDecided = async (disk: Disk, directory: string): Promise<boolean> =>

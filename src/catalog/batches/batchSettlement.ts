@@ -25,8 +25,8 @@ import {
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf, isUnwritable } from "../../io/disk/errno.js";
 import { DEFAULT_STALE_MS, type LockOptions, withLock } from "../../io/lock/lock.js";
-import type { UnfinishedBatches } from "../../table/versions/tableAt.js";
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
+import { listBatches } from "./batchDirectories.js";
 import { finishBatch, workOn } from "./batchExecution.js";
 import {
   type Batch,
@@ -35,7 +35,6 @@ import {
   endBatch,
   isDecided,
   journalPath,
-  listBatches,
   readJournal,
   readOutcome,
   setAsideJournal,
@@ -56,14 +55,6 @@ export interface SettleOptions {
 const ABANDONED_MS = 60 * 60 * 1000;
 /** Times that another process may take the locks over. */
 const MAX_ATTEMPTS = 3;
-
-/** The questions of the table layer about batches. */
-export const unfinishedBatches = (environment: CatalogEnvironment): UnfinishedBatches => ({
-  present: (tableRoot) => hasUnfinished(environment, scopeOf(tableRoot)),
-  settle: (tableRoot, signal) => settleBatches(environment, scopeOf(tableRoot), { signal }),
-});
-
-const scopeOf = (tableRoot: string): BatchScope => ({ kind: "tables", directories: [tableRoot] });
 
 /**
  * Whether there are batches to be brought to an end first.

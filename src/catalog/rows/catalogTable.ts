@@ -34,7 +34,6 @@ import {
   type NewField,
   PRIMARY_KEY_POSITION,
 } from "../../schema/schema.js";
-import { commitCreation } from "../../table/commit/commit.js";
 import { newTransaction } from "../../table/commit/transaction.js";
 import { ABSENT } from "../../table/versions/identity.js";
 import type { LatestVersions } from "../../table/versions/latestVersion.js";
@@ -62,8 +61,9 @@ export interface CatalogEnvironment extends ReaderEnvironment {
   readonly versionsIn: SettledDirectories<boolean>;
 }
 
-/** What writes rows is loaded with the first change. */
+/** What writes rows and commits them is loaded with the first change. */
 const writing = deferred(() => import("../../write/rewriteTable.js"));
+const committing = deferred(() => import("../../table/commit/commit.js"));
 
 /** Decoded catalogs by version, bounded in bytes. */
 export class CatalogCache extends LruCache<Catalog> {}
@@ -313,6 +313,7 @@ async function createCatalog(
 ): Promise<void> {
   const schema = encodeSchema(assignFieldIds(FIELDS));
   const transaction = newTransaction(0, "overwrite", Overwrite.create({ schema }));
+  const { commitCreation } = await committing.get();
   await commitCreation(catalogAt(environment), ABSENT, transaction, {
     dataFormatVersion: DATA_FORMAT,
     scheme: "V2",
