@@ -211,6 +211,8 @@ export interface BuildableKind {
   readonly knowsPlaces: boolean;
   /** Whether rows may come with values, or items of lists, in dictionaries, as pages store them. Default false. */
   readonly takesDictionaries?: boolean;
+  /** Whether rows are looked at only until the next are asked for, so that their memory serves these. Default false. */
+  readonly keepsNoRows?: boolean;
   /** Null where the kind takes a column of this type, else why not, as the rest of a sentence about the column. */
   refusal(field: TableField): string | null;
   /**

@@ -27,23 +27,30 @@ export interface RowsWanted {
   readonly byPlace: boolean;
   /** Whether values, and items of lists, may come in dictionaries. Default false. */
   readonly takesDictionaries?: boolean;
+  /** Whether each batch is looked at only until the next is asked for. Default false. */
+  readonly isTransient?: boolean;
   readonly signal?: AbortSignal;
 }
 
 /** The rows that an index of a kind is built of, which may be gone through more than once. */
 export const rowsOfKind = (
   base: OpenVersion<ReaderEnvironment>,
-  { knowsPlaces, takesDictionaries }: Omit<BuildableKind, "name">,
+  { knowsPlaces, takesDictionaries, keepsNoRows }: Omit<BuildableKind, "name">,
   wanted: Pick<RowsWanted, "column" | "fragments" | "signal">,
 ): AsyncIterable<IndexRows> => ({
   [Symbol.asyncIterator]: () =>
-    indexRows(base, { ...wanted, byPlace: knowsPlaces, takesDictionaries })[Symbol.asyncIterator](),
+    indexRows(base, {
+      ...wanted,
+      byPlace: knowsPlaces,
+      takesDictionaries,
+      isTransient: keepsNoRows,
+    })[Symbol.asyncIterator](),
 });
 
 /** The live rows of fragments, in the order in which they lie there. */
 export async function* indexRows(
   base: OpenVersion<ReaderEnvironment>,
-  { column, fragments, byPlace, takesDictionaries = false, signal }: RowsWanted,
+  { column, fragments, byPlace, takesDictionaries = false, isTransient = false, signal }: RowsWanted,
 ): AsyncGenerator<IndexRows, void, undefined> {
   const source = versionSource(base);
   const numbers = new RowNumbers(source, base.file.manifest, base.path);
@@ -55,6 +62,7 @@ export async function* indexRows(
     batchRows: BATCH_ROWS,
     batchBytes: BATCH_BYTES,
     readAhead: STREAMED,
+    isTransient,
     ...(takesDictionaries && { keepsDictionaries: "items" as const }),
     signal,
   });

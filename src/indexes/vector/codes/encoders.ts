@@ -247,11 +247,10 @@ function pqEncoder(
       const encoded = metric === "dot" ? vectors : lessCentroids(vectors, own, centroids.values, dimension);
       const codes = new Uint8Array(own.length * codeBytes);
       const nearest = new Uint32Array(own.length);
-      const scores = new Float32Array(own.length);
       for (let part = 0; part < parts; part++) {
         const values = numbers.subarray(part * wordCount * width, (part + 1) * wordCount * width);
         const of = { values, dimension: width, metric: "l2", key: wordKey + part } as const;
-        findNearest(of, partOf(encoded, dimension, part, width), nearest, scores);
+        findNearest(of, partOf(encoded, dimension, part, width), nearest);
         for (let row = 0; row < nearest.length; row++) {
           const at = row * codeBytes;
           if (bits === 8) codes[at + part] = nearest[row];

@@ -136,6 +136,7 @@ export class PartitionedRows {
   /** All rows. Nothing may be added any more. */
   async *inOrder(): AsyncGenerator<IndexRows, void, undefined> {
     if (this.#batchRows > 0) this.#chunks.push(this.#takeBatches());
+    this.#memory.clear();
     const most = this.#pieceRows;
     for (let first = 0; first < this.lengths.length; ) {
       let rowCount = this.lengths[first];

@@ -29,6 +29,7 @@ const shared = {
   typeUrl: "/lance.index.pb.VectorIndexDetails",
   indexVersion: 1,
   knowsPlaces: false,
+  keepsNoRows: true,
 } as const;
 
 /** Segments of all kinds: manifests have one type for the details of all of them. */

@@ -149,8 +149,9 @@ export async function addRows(
       memory = known !== undefined && known.length >= length ? known : work.floats(length);
       return memory.subarray(0, length);
     });
-    const own = kept.length === rowCount ? ids : takeColumn(ids, kept);
-    return { ...(await encodeVectors(parts, encoder, vectors, work)), ids: idBytes(own), rowCount, memory };
+    // The next rows may come before these are encoded, in the same memory.
+    const own = idBytes(kept.length === rowCount ? ids : takeColumn(ids, kept)).slice();
+    return { ...(await encodeVectors(parts, encoder, vectors, work)), ids: own, rowCount, memory };
   };
   const maxWeight = work.threads === 0 ? 1 : BATCHES_AHEAD;
   const limit = { weigh: () => 1, maxWeight, signal: target.signal };
