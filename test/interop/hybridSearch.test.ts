@@ -23,6 +23,10 @@ const rows = Array.from({ length: ROWS }, (_, id) => ({
   vector: Array.from({ length: 4 }, (_, column) => spread(id, 100 + column)),
 }));
 
+const unable = (): number => {
+  throw new Error("no model");
+};
+
 let namespace: DirectoryNamespace;
 let theirs: Table;
 let close: () => void;
@@ -140,6 +144,11 @@ describe("a search by vector and text", () => {
     [{ text: "red", vector: rows[0].vector, rerank: "rrf" }, /rerank: must be a function, not "rrf"/],
     [{ text: "red", rerank: () => 1 }, /rerank: goes with a search by vector and text at once/],
     [{ text: "red", vector: rows[0].vector, rerank: () => Number.NaN }, /rerank: must return a number/],
+    [
+      { text: "red", vector: rows[0].vector, rerank: () => Promise.resolve(1) },
+      /rerank: must return a number/,
+    ],
+    [{ text: "red", vector: rows[0].vector, rerank: unable }, /rerank: failed: no model/],
   ])("is refused: %#", async (options, message) => {
     const refused = await search(options).catch((error) => error);
     expect(refused).toBeInstanceOf(InvalidInputError);
