@@ -5,6 +5,8 @@ import { connect, rerankers, type Table } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
 
+type VectorQuery = ReturnType<ReturnType<Table["query"]>["nearestTo"]>;
+
 const WORDS = ["red", "green", "blue", "apple", "pear", "sky", "night", "house", "river", "stone"];
 const ROWS = 300;
 
@@ -20,6 +22,10 @@ const rows = Array.from({ length: ROWS }, (_, id) => ({
   ),
   vector: Array.from({ length: 4 }, (_, column) => spread(id, 100 + column)),
 }));
+
+const unable = (): number => {
+  throw new Error("no model");
+};
 
 let namespace: DirectoryNamespace;
 let theirs: Table;
@@ -58,13 +64,17 @@ describe("a search by vector and text", () => {
 
   it.each(queries)("finds what the reference finds: $text, $limit", async ({ text, vector, limit }) => {
     const reranker = await rerankers.RRFReranker.create();
-    for (const filter of [undefined, "id % 3 = 1"]) {
-      const query = theirs.query().nearestTo(vector).fullTextSearch(text);
-      const wanted = await (filter === undefined ? query : query.where(filter))
-        .rerank(reranker)
-        .limit(limit)
-        .toArray();
-      const found = await search({ text, vector, limit, filter });
+    const filter = "id % 3 = 1";
+    const searches = [
+      { their: (query: VectorQuery) => query, own: {} },
+      { their: (query: VectorQuery) => query.where(filter), own: { filter } },
+      { their: (query: VectorQuery) => query.where(filter).postfilter(), own: { filter, prefilter: false } },
+    ];
+    for (const { their, own } of searches) {
+      const query = their(theirs.query().nearestTo(vector).fullTextSearch(text));
+      const wanted = await query.rerank(reranker).limit(limit).toArray();
+      const found = await search({ text, vector, limit, ...own });
+      if ("filter" in own) expect(found.every((row) => Number(row.id) % 3 === 1)).toBe(true);
       const relevances = (all: readonly { _relevance_score: number }[]) =>
         all.map((row) => row._relevance_score);
       expect(found).toHaveLength(wanted.length);
@@ -134,6 +144,11 @@ describe("a search by vector and text", () => {
     [{ text: "red", vector: rows[0].vector, rerank: "rrf" }, /rerank: must be a function, not "rrf"/],
     [{ text: "red", rerank: () => 1 }, /rerank: goes with a search by vector and text at once/],
     [{ text: "red", vector: rows[0].vector, rerank: () => Number.NaN }, /rerank: must return a number/],
+    [
+      { text: "red", vector: rows[0].vector, rerank: () => Promise.resolve(1) },
+      /rerank: must return a number/,
+    ],
+    [{ text: "red", vector: rows[0].vector, rerank: unable }, /rerank: failed: no model/],
   ])("is refused: %#", async (options, message) => {
     const refused = await search(options).catch((error) => error);
     expect(refused).toBeInstanceOf(InvalidInputError);

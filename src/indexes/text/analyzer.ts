@@ -6,6 +6,7 @@
  * Positions count the tokens of the base tokenizer, so what is left out leaves gaps.
  */
 
+import type { Steps } from "../../async/eventLoop.js";
 import { UnsupportedError } from "../../errors.js";
 import { foldToAscii } from "./folding.js";
 import type { TextParameters } from "./parameters.js";
@@ -22,6 +23,7 @@ type Cut = (text: string, use: UseToken) => void;
 const WORDS = /[\p{Alphabetic}\p{N}]+/gu;
 const ONE_WORD = /^[\p{Alphabetic}\p{N}]+$/u;
 /** White space is that of ASCII. */
+const SPACE = /[\t\n\f\r ]/;
 const UNSPACED = /[^\t\n\f\r ]+/gu;
 
 export class Analyzer {
@@ -31,6 +33,7 @@ export class Analyzer {
   readonly #stem: Stem | null;
   readonly #stopWords: ReadonlySet<string> | null;
   readonly #folds: boolean;
+  readonly #cutsAtSpaces: boolean;
 
   private constructor(parameters: TextParameters, stem: Stem | null) {
     this.#cut = cutterOf(parameters);
@@ -39,6 +42,7 @@ export class Analyzer {
     this.#stem = stem;
     this.#stopWords = stopWords(parameters);
     this.#folds = parameters.asciiFolding;
+    this.#cutsAtSpaces = parameters.baseTokenizer === "simple" || parameters.baseTokenizer === "whitespace";
   }
 
   /**
@@ -60,6 +64,25 @@ export class Analyzer {
       const token = this.tokenOf(word);
       if (token !== null) use(token, position, start, end);
     });
+  }
+
+  /** The same as {@link tokens}; of a long text, a piece in each step. */
+  *steps(text: string, use: UseToken): Steps<void> {
+    let position = 0;
+    let start = 0;
+    do {
+      const end = this.#cutsAtSpaces ? pieceEnd(text, start) : text.length;
+      const piece = start === 0 && end === text.length ? text : text.slice(start, end);
+      let last = -1;
+      this.#cut(piece, (word, place, from, to) => {
+        last = place;
+        const token = this.tokenOf(word);
+        if (token !== null) use(token, position + place, start + from, start + to);
+      });
+      position += last + 1;
+      start = end;
+      if (start < text.length) yield;
+    } while (start < text.length);
   }
 
   /** Calls `use` with the words of a text, as the base tokenizer cuts it. */
@@ -98,6 +121,16 @@ function cutterOf({ baseTokenizer, minNgramLength, maxNgramLength, prefixOnly }:
     default:
       throw new UnsupportedError(`baseTokenizer: ${baseTokenizer} is not supported by this release`);
   }
+}
+
+/** Letters of a piece of a text, at least. */
+const PIECE_LETTERS = 16_384;
+
+/** Where a piece of a text ends: at a space, which is in no word. */
+function pieceEnd(text: string, start: number): number {
+  if (text.length - start <= PIECE_LETTERS) return text.length;
+  const space = text.slice(start + PIECE_LETTERS).search(SPACE);
+  return space < 0 ? text.length : start + PIECE_LETTERS + space;
 }
 
 const cutBy =

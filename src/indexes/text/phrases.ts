@@ -136,10 +136,7 @@ class PositionReader {
 
   constructor(list: PostingList) {
     this.#list = list;
-    this.#own = {
-      documents: new Uint32Array(list.blockSize),
-      frequencies: new Uint32Array(list.blockSize),
-    };
+    this.#own = list.ownArrays();
   }
 
   /** @param document that has the token */

@@ -169,8 +169,9 @@ export function unpackBlock(
   if (count === blockSize) readBlock(reader, blockSize, documents, frequencies, at);
   else readTail(reader, tail, count, documents, frequencies, at);
   if (reader.left > 0) reader.fail("bytes are left over");
-  for (let index = at + 1; index < at + count; index++) {
-    if (documents[index] <= documents[index - 1]) failOrder(path);
+  for (let index = at; index < at + count; index++) {
+    if (frequencies[index] === 0) reader.fail("a document does not have the token");
+    if (index > at && documents[index] <= documents[index - 1]) failOrder(path);
   }
   if (count > 0 && documents[at + count - 1] >= documentCount) failOrder(path);
 }

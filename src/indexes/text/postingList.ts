@@ -137,7 +137,13 @@ export class PostingList implements KeptPostings {
     return this.#packedBytes + kept * this.count + bits + positions;
   }
 
-  /** @param own arrays for the documents of a block, where the list does not keep them; their owner goes on with one block */
+  /** Arrays for the documents of a block, as {@link view} needs them: empty where the list keeps its documents. */
+  ownArrays(): PostingArrays {
+    if (this.count <= MAX_KEPT) return NO_ARRAYS;
+    return { documents: new Uint32Array(this.blockSize), frequencies: new Uint32Array(this.blockSize) };
+  }
+
+  /** @param own arrays of {@link ownArrays}; their owner goes on with one block */
   view(block: number, own: PostingArrays): BlockView {
     if (this.count > MAX_KEPT) {
       const end = this.read(block, own);

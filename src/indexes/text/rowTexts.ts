@@ -3,22 +3,23 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isValid } from "../../arrow/columns/validity.js";
+import type { Steps } from "../../async/eventLoop.js";
 import { InternalError } from "../../errors.js";
 import type { Analyzer } from "./analyzer.js";
 
 /**
- * The tokens of the texts of a row: each text goes on with the positions of the one before.
+ * Goes through the tokens of the texts of a row, in steps: each text goes on with the positions of the one before.
  * @param use takes where a text has the token, as {@link Analyzer.tokens} tells it, and the number of the text
  */
-export function documentTokens(
+export function* documentTokens(
   analyzer: Analyzer,
   texts: readonly string[],
   use: (token: string, position: number, start: number, end: number, text: number) => void,
-): void {
+): Steps<void> {
   let base = 0;
   for (const [number, text] of texts.entries()) {
     let last = -1;
-    analyzer.tokens(text, (token, position, start, end) => {
+    yield* analyzer.steps(text, (token, position, start, end) => {
       last = Math.max(last, position);
       use(token, base + position, start, end, number);
     });

@@ -6,7 +6,7 @@
  * tells that they are not good enough.
  */
 
-import { breathe } from "../../async/eventLoop.js";
+import { breathe, Pace } from "../../async/eventLoop.js";
 import type { PostingArrays } from "./postingBlocks.js";
 import { type BlockView, type DocumentLengths, documentAt, type PostingList } from "./postingList.js";
 import { type Corpus, K1, lengthTerms, lowShare, wordWeight } from "./score.js";
@@ -51,6 +51,12 @@ const SCORED_DOCUMENTS = 4096;
 const PASSED_WINDOWS = 64;
 /** Blocks whose documents are looked up between two looks at the clock. */
 const SCORED_BLOCKS = 16;
+/** Blocks that are passed over, likewise. */
+const PASSED_BLOCKS = 64;
+/** Tokens of most queries, at most. */
+const FEW_TOKENS = 8;
+/** Tokens of a window, or of a query, between two looks at the clock. */
+const STEP_TOKENS = 256;
 /** Scores in files are single floats, and bounds are sums: what they may lose is added to them. */
 const SLACK = 1 + 2 ** -18;
 
@@ -65,21 +71,35 @@ export async function scoreDocuments(
   const isOne = terms.length === 1 && neededWords === 0;
   if (isOne || (neededWords > 0 && isOneEach)) return scoreCommon(query, sink, signal);
   const size = windowSize(query);
-  const window = new Window(query, size);
+  const window = new Window(query, await cursorsOf(query), size);
   const count = query.lengths.length;
-  let done = 0;
+  // A window takes time for each token, too: it counts as so many documents.
+  const perWindow = Math.max(SCORED_DOCUMENTS / PASSED_WINDOWS, terms.length);
+  let done = SCORED_DOCUMENTS;
   for (let start = 0; start < count; start += size) {
     const isScored = window.enter(start, Math.min(start + size, count), sink.threshold);
     if (isScored) {
-      if (query.neededWords > 0) window.scoreAll();
-      else window.scoreAny(sink.threshold);
+      if (terms.length > STEP_TOKENS) await breathe();
+      window.begin(sink.threshold);
+      while (!window.score(STEP_TOKENS)) await breathe();
       done += window.handOn(sink);
     }
-    if (done < SCORED_DOCUMENTS && start % (size * PASSED_WINDOWS) !== 0) continue;
+    done += perWindow;
+    if (done < SCORED_DOCUMENTS) continue;
     done = 0;
     signal?.throwIfAborted();
     await breathe();
   }
+}
+
+async function cursorsOf(query: DocumentQuery): Promise<Cursor[]> {
+  const pace = new Pace(STEP_TOKENS);
+  const cursors: Cursor[] = [];
+  for (const term of query.terms) {
+    cursors.push(new Cursor(term, query));
+    if (pace.isStep()) await breathe();
+  }
+  return cursors;
 }
 
 /** Documents of a window: many where tokens are rare. */
@@ -100,10 +120,15 @@ async function scoreCommon(
   sink: DocumentSink,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const common = new CommonDocuments(query);
+  const common = new CommonDocuments(query, await cursorsOf(query));
+  // Tokens take time, too: with many of them, there are fewer blocks.
+  const perBlock = Math.max(1, query.terms.length / FEW_TOKENS);
+  let left = 0;
   for (let block = 0; block < common.blockCount; block++) {
     const isScored = common.score(block, sink);
-    if (block % (isScored ? SCORED_BLOCKS : PASSED_WINDOWS) !== 0) continue;
+    left -= isScored ? (perBlock * PASSED_BLOCKS) / SCORED_BLOCKS : perBlock;
+    if (left > 0) continue;
+    left = PASSED_BLOCKS;
     signal?.throwIfAborted();
     await breathe();
   }
@@ -128,10 +153,11 @@ class CommonDocuments {
   /** Where the list of each token has the document that is looked at. */
   readonly #inLists: Uint32Array;
 
-  constructor(query: DocumentQuery) {
-    const cursors = query.terms.map((term) => new Cursor(term, query));
+  /** @param cursors of the tokens, in their order */
+  constructor(query: DocumentQuery, cursors: readonly Cursor[]) {
     const byCount = [...cursors].sort((a, b) => a.list.count - b.list.count);
-    const placeOf = (cursor: Cursor): number => cursors.indexOf(cursor);
+    const numbers = new Map(cursors.map((cursor, number) => [cursor, number]));
+    const placeOf = (cursor: Cursor): number => numbers.get(cursor) as number;
     [this.#rarest, ...this.#others] = byCount as [Cursor, ...Cursor[]];
     this.#cursors = cursors;
     this.#lengths = query.lengths;
@@ -200,6 +226,12 @@ class Window implements WindowScores {
   readonly #cursors: readonly Cursor[];
   /** The same, in the order of their bounds in the window before. */
   readonly #byBound: Cursor[];
+  /** Those that are looked at in the window, in this order, and how many were. */
+  #order: readonly Cursor[];
+  #next = 0;
+  /** What those that are left can add to a score, and the score that documents have to reach. */
+  #rest = 0;
+  #threshold = 0;
   readonly #neededWords: number;
   readonly scores: Float64Array;
   /** Where all words are needed: how many of the first ones were found. */
@@ -212,13 +244,14 @@ class Window implements WindowScores {
   end = 0;
 
   /** @param size documents, at most */
-  constructor(query: DocumentQuery, size: number) {
+  constructor(query: DocumentQuery, cursors: readonly Cursor[], size: number) {
     this.scores = new Float64Array(size);
     this.hits = new Uint32Array(query.neededWords > 0 ? size : 0);
     this.touched = new Uint16Array(size);
     this.#promising = new Uint16Array(size);
-    this.#cursors = query.terms.map((term) => new Cursor(term, query));
-    this.#byBound = [...this.#cursors];
+    this.#cursors = cursors;
+    this.#byBound = [...cursors];
+    this.#order = cursors;
     this.#neededWords = query.neededWords;
   }
 
@@ -238,33 +271,48 @@ class Window implements WindowScores {
     return this.#neededWords === 0 || word === this.#neededWords;
   }
 
-  /** Scores documents that have all words. */
-  scoreAll(): void {
-    for (const cursor of this.#cursors) if (cursor.bound > 0) cursor.addNext(this);
+  /** Begins to score the documents of the window. @param threshold that they have to reach */
+  begin(threshold: number): void {
+    this.#order = this.#neededWords > 0 ? this.#cursors : this.#sorted(threshold > 0);
+    this.#next = 0;
+    this.#threshold = threshold;
+    this.#rest = 0;
+    for (let place = 0; place < this.#order.length; place++) this.#rest += this.#order[place].bound;
   }
 
-  /** Scores documents that have any token. */
-  scoreAny(threshold: number): void {
-    const cursors = this.#sorted(threshold > 0);
-    let rest = 0;
-    for (let place = 0; place < cursors.length; place++) rest += cursors[place].bound;
-    for (let place = 0; place < cursors.length; place++) {
-      const cursor = cursors[place];
-      const { bound } = cursor;
-      if (bound === 0) continue;
-      const others = rest - bound;
-      if (rest >= threshold) cursor.addAll(this, threshold - others);
-      else {
-        // A document that has only this token and the next ones is not good enough.
-        if (!this.#findPromising(threshold - rest)) return;
-        cursor.addToFound(this, this.#promising.subarray(0, this.#promisingCount));
-      }
-      rest = others;
+  /** Adds the scores of some more tokens. @returns whether it is done */
+  score(tokens: number): boolean {
+    const end = Math.min(this.#order.length, this.#next + tokens);
+    for (; this.#next < end; this.#next++) {
+      const cursor = this.#order[this.#next];
+      if (cursor.bound === 0) continue;
+      if (this.#neededWords > 0) cursor.addNext(this);
+      else if (!this.#scoreAny(cursor)) return true;
     }
+    return end === this.#order.length;
+  }
+
+  /** Scores documents that have any token. @returns whether other tokens may add something */
+  #scoreAny(cursor: Cursor): boolean {
+    const threshold = this.#threshold;
+    const rest = this.#rest;
+    const others = rest - cursor.bound;
+    this.#rest = others;
+    if (rest >= threshold) cursor.addAll(this, threshold - others);
+    else {
+      // A document that has only this token and the next ones is not good enough.
+      if (!this.#findPromising(threshold - rest)) return false;
+      cursor.addToFound(this, this.#promising.subarray(0, this.#promisingCount));
+    }
+    return true;
   }
 
   /** The tokens in the order in which they are looked at. @param byBound whether those with the highest bounds come first */
   #sorted(byBound: boolean): readonly Cursor[] {
+    if (this.#cursors.length > STEP_TOKENS) {
+      const present = this.#cursors.filter(({ bound }) => bound > 0);
+      return byBound ? present.sort((a, b) => b.bound - a.bound) : present;
+    }
     if (!byBound) return this.#cursors;
     const sorted = this.#byBound;
     for (let place = 1; place < sorted.length; place++) {
@@ -343,10 +391,7 @@ class Cursor {
     this.word = word;
     this.#list = list;
     this.#lengths = lengths;
-    this.#own = {
-      documents: new Uint32Array(list.blockSize),
-      frequencies: new Uint32Array(list.blockSize),
-    };
+    this.#own = list.ownArrays();
     this.#factor = weight * (K1 + 1);
     const { base, perToken } = lengthTerms(corpus);
     this.#base = base;

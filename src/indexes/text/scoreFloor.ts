@@ -14,6 +14,8 @@ import type { DocumentQuery, ScoredTerm } from "./scoreDocuments.js";
 const LOOKED_AT = 64;
 const LEAST_LOOKED_AT = 8192;
 const MOST_LOOKED_AT = 2 ** 16;
+/** Of queries with more tokens, the score of one says little. */
+const MOST_TOKENS = 64;
 /** Steps between 0 and the highest score that a token can give. */
 const STEPS = 1024;
 /** Times that a lower score is tried where too many documents can't be found. */
@@ -43,6 +45,7 @@ export function scoreFloor(
   wanted: number,
   isFound: (document: number) => boolean,
 ): number {
+  if (query.terms.length > MOST_TOKENS) return Number.NEGATIVE_INFINITY;
   const rare = rareTerms(query, wanted);
   let count = 0;
   let highest = 0;

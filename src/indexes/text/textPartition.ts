@@ -13,7 +13,7 @@
 import type { Column, StructColumn, VariableColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { goThrough, Pace, type Steps } from "../../async/eventLoop.js";
+import { breathe, goThrough, Pace, type Steps } from "../../async/eventLoop.js";
 import { compareBytes } from "../../bytes/compare.js";
 import { InternalError } from "../../errors.js";
 import {
@@ -256,18 +256,35 @@ export class TextPartition {
   async lists(ids: Uint32Array, withPositions: boolean, signal?: AbortSignal): Promise<PostingList[]> {
     this.#checkIds(ids);
     const { parts } = this.#files;
-    const keyOf = (id: number): string =>
-      `${this.#invert.cacheKey}${withPositions ? "positions" : "list"}|${id}`;
-    const found = Array.from(ids, (id) => parts.peek(keyOf(id)) as PostingList | undefined);
-    const missing = ids.filter((_, index) => found[index] === undefined);
+    const pace = new Pace(STEP_LISTS);
+    const found = new Map<number, PostingList>();
+    for (const id of ids) {
+      const list = parts.peek(this.#listKey(id, withPositions));
+      if (list !== undefined) found.set(id, list as PostingList);
+      if (pace.isStep()) await breathe();
+    }
+    const missing = ids.filter((id) => !found.has(id));
     const read = missing.length === 0 ? [] : await this.#readLists(missing, withPositions, signal);
-    let next = 0;
-    return Array.from(ids, (id, index) => {
-      const list = found[index] ?? this.#listOf(read[next++], withPositions);
-      // What is kept of a list grows with the queries that come to it.
-      parts.set(keyOf(id), list, list.memoryWeight);
-      return list;
-    });
+    for (const [index, id] of missing.entries()) {
+      const list = this.#listOf(read[index], withPositions);
+      parts.set(this.#listKey(id, withPositions), list, list.memoryWeight);
+      found.set(id, list);
+      if (pace.isStep()) await breathe();
+    }
+    return Array.from(ids, (id) => found.get(id) as PostingList);
+  }
+
+  /** Keeps lists in memory as large as a search has made them: what is kept of a list grows with those that come to it. */
+  async keep(ids: Uint32Array, lists: readonly PostingList[], withPositions: boolean): Promise<void> {
+    const pace = new Pace(STEP_LISTS);
+    for (const [index, list] of lists.entries()) {
+      this.#files.parts.set(this.#listKey(ids[index], withPositions), list, list.memoryWeight);
+      if (pace.isStep()) await breathe();
+    }
+  }
+
+  #listKey(id: number, withPositions: boolean): string {
+    return `${this.#invert.cacheKey}${withPositions ? "positions" : "list"}|${id}`;
   }
 
   /** Rows of the file of postings: each a struct of one row. */
@@ -279,13 +296,15 @@ export class TextPartition {
     const names = withPositions ? [...LIST_COLUMNS, ...POSITION_COLUMNS] : LIST_COLUMNS;
     const columns: Column[] = [];
     for (const name of names) columns.push(await this.#invert.take(name, ids, signal));
-    return Array.from(ids, (_, row) => ({
-      kind: "struct",
-      length: 1,
-      validity: null,
+    const pace = new Pace(STEP_LISTS);
+    const rows: StructColumn[] = [];
+    for (let row = 0; row < ids.length; row++) {
       // Of many rows read at once, one that is kept would keep all.
-      children: columns.map((column) => takeColumn(column, Uint32Array.of(row))),
-    }));
+      const children = columns.map((column) => takeColumn(column, Uint32Array.of(row)));
+      rows.push({ kind: "struct", length: 1, validity: null, children });
+      if (pace.isStep()) await breathe();
+    }
+    return rows;
   }
 
   #listOf({ children }: StructColumn, withPositions: boolean): PostingList {
@@ -340,6 +359,8 @@ export class TextPartition {
 
 /** Tokens between two looks at the clock. */
 const STEP_TOKENS = 1024;
+/** Lists between two looks at the clock. */
+const STEP_LISTS = 128;
 const weightOf = (column: Column): number => {
   if (column.kind === "fixed") return column.values.byteLength;
   return column.kind === "variable" ? column.bytes.byteLength + column.offsets.byteLength : 0;

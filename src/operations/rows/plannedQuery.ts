@@ -96,10 +96,12 @@ export async function planQuery(
   const selected = await goThrough(selectColumns(fields, reads, metadata, columns, selection));
   const given = request.filter ?? null;
   const isPostfilter = planned !== null && !filtersFirst && given !== null;
-  const filter =
-    given === null || isPostfilter
-      ? null
-      : await filterOf(snapshot, given, request.params, "filter", useIndexes);
+  // Where two searches are to be filtered after they were made, each filters its own rows.
+  const isFiltered = given !== null && (isTextSearch || !isPostfilter);
+  const textFilter = isFiltered
+    ? await filterOf(snapshot, given, request.params, "filter", useIndexes)
+    : null;
+  const filter = isPostfilter ? null : textFilter;
   const plan: QueryPlan = {
     fragments: manifest.fragments,
     projection: withColumns(selected, added),
@@ -114,7 +116,7 @@ export async function planQuery(
           version: snapshot,
           fields,
           query: (await textQueries.get()).readTextQuery(snapshot, fields, request.fullTextQuery),
-          filter,
+          filter: textFilter,
           isPrefiltered: filtersFirst,
           isFast: optionalBoolean(request.fastSearch, "fastSearch") ?? false,
           highlights,

@@ -41,6 +41,10 @@ export function readTextQuery(
   const structured = members.structuredQuery ?? members.structured_query;
   // Clients of the reference send both forms without naming them.
   const bare = string === undefined && structured === undefined ? members : null;
+  checkKnown(bare === null ? ["stringQuery", "structuredQuery"] : MEMBERS.stringQuery, members, LABEL);
+  if (string !== undefined && structured !== undefined) {
+    throw new InvalidInputError(`${LABEL}: stringQuery and structuredQuery: give one of them`);
+  }
   const reader = new Reader(version, fields);
   const inner = bare?.query ?? (structured === undefined ? null : membersOf(structured, LABEL).query);
   if (string !== undefined) checkMembers("stringQuery", membersOf(string, LABEL));
@@ -78,11 +82,13 @@ const member = (members: Members, name: string): unknown =>
   members[name] ?? members[onWire(name)] ?? undefined;
 
 /** @throws InvalidInputError for a member that the kind does not have */
-function checkMembers(kind: Kind, members: Members): void {
-  const known: readonly string[] = MEMBERS[kind];
+const checkMembers = (kind: Kind, members: Members): void =>
+  checkKnown(MEMBERS[kind], members, `${LABEL}: ${kind}`);
+
+function checkKnown(known: readonly string[], members: Members, label: string): void {
   for (const name of Object.keys(members)) {
     if (known.some((each) => each === name || onWire(each) === name)) continue;
-    throw unknownMember(`${LABEL}: ${kind}.${name}`, name, known, "member");
+    throw unknownMember(`${label}.${name}`, name, known, "member");
   }
 }
 
@@ -91,6 +97,9 @@ const isKind = (name: string): name is keyof typeof STRUCTURED => Object.hasOwn(
 class Reader {
   readonly #version: OpenVersion<ReaderEnvironment>;
   readonly #fields: readonly TableField[];
+  /** Paths of columns by those that were given: a query may name one very often. */
+  readonly #paths = new Map<string, string>();
+  #indexed: readonly string[] | null = null;
 
   constructor(version: OpenVersion<ReaderEnvironment>, fields: readonly TableField[]) {
     this.#version = version;
@@ -142,19 +151,24 @@ class Reader {
     return queries.length === 1 ? queries[0] : { kind: "multi", queries };
   }
 
-  #columns(named: readonly string[] | null): string[] {
+  #columns(named: readonly string[] | null): readonly string[] {
     if (named !== null) return named.map((path) => this.#column(path));
-    const found = textColumns(this.#version, this.#fields);
-    if (found.length > 0) return found;
+    this.#indexed ??= textColumns(this.#version, this.#fields);
+    if (this.#indexed.length > 0) return this.#indexed;
     throw new InvalidInputError(
       `${LABEL}: no column has an index of type FTS; build one, or name the columns to search`,
     );
   }
 
   #column(path: string): string {
+    const known = this.#paths.get(path);
+    if (known !== undefined) return known;
     const { field, path: found } = resolveField(this.#fields, path);
     const { type, children } = field;
-    if (type.kind === "string" || (type.kind === "list" && children[0]?.type.kind === "string")) return found;
+    if (type.kind === "string" || (type.kind === "list" && children[0]?.type.kind === "string")) {
+      this.#paths.set(path, found);
+      return found;
+    }
     throw new InvalidInputError(`${LABEL}: column ${found} holds no text`);
   }
 

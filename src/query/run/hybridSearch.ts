@@ -7,7 +7,7 @@ import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { validityFrom } from "../../arrow/columns/validity.js";
-import { goThrough } from "../../async/eventLoop.js";
+import { breathe, goThrough, Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { FLOAT32 } from "../../expression/values/types.js";
 import type { FoundRow, Rerank } from "../../namespace/queries.js";
@@ -24,6 +24,8 @@ import { searchedRows } from "./searchedRows.js";
 /** What is added to places, so that the first few don't outweigh all others. */
 const FUSION_CONSTANT = 60;
 const WORD = 2 ** 32;
+/** Rows between two looks at the clock. */
+const STEP_ROWS = 256;
 
 export const byReciprocalRank: Rerank = ({ vectorRank, textRank }) =>
   (vectorRank === null ? 0 : 1 / (FUSION_CONSTANT + vectorRank)) +
@@ -56,10 +58,10 @@ export async function searchBoth(
     limit: offset + limit,
   });
   for await (const { columns } of nearest) {
-    rows.addNear(columns[columns.length - 1] as FixedColumn, columns[0] as FixedColumn);
+    await goThrough(rows.addNear(columns[columns.length - 1] as FixedColumn, columns[0] as FixedColumn));
   }
   const { addresses, scores } = await searchTexts(textSearch, source, numbers, 0, offset + limit, signal);
-  rows.addMatching(addresses, scores);
+  await goThrough(rows.addMatching(addresses, scores));
   return rows.ranked(rerank, offset, limit);
 }
 
@@ -75,18 +77,21 @@ class JoinedRows {
   #nearCount = 0;
 
   /** @param addresses of rows, the nearest first */
-  addNear(addresses: FixedColumn, distances: FixedColumn): void {
+  *addNear(addresses: FixedColumn, distances: FixedColumn): Steps<void> {
     const numbers = floatsOf(distances);
+    const pace = new Pace(STEP_ROWS);
     for (const [row, address] of addressesIn(addresses).entries()) {
       const distance = numbers[row];
       this.#places.set(address, this.#rows.length);
       this.#rows.push({ distance, score: null, vectorRank: this.#nearCount++, textRank: null });
+      if (pace.isStep()) yield;
     }
   }
 
   /** @param addresses of rows, the best first */
-  addMatching(addresses: FixedColumn, scores: FixedColumn): void {
+  *addMatching(addresses: FixedColumn, scores: FixedColumn): Steps<void> {
     const numbers = floatsOf(scores);
+    const pace = new Pace(STEP_ROWS);
     for (const [textRank, address] of addressesIn(addresses).entries()) {
       const score = numbers[textRank];
       const place = this.#places.get(address);
@@ -94,6 +99,7 @@ class JoinedRows {
         this.#places.set(address, this.#rows.length);
         this.#rows.push({ distance: null, score, vectorRank: null, textRank });
       } else Object.assign(this.#rows[place], { score, textRank });
+      if (pace.isStep()) yield;
     }
   }
 
@@ -101,11 +107,16 @@ class JoinedRows {
   async ranked(rerank: Rerank, offset: number, limit: number): Promise<HybridRows> {
     const count = this.#rows.length;
     const relevance = new Float32Array(count);
-    for (const [place, row] of this.#rows.entries()) relevance[place] = relevanceOf(rerank, row);
+    const pace = new Pace(STEP_ROWS);
+    for (const [place, row] of this.#rows.entries()) {
+      relevance[place] = relevanceOf(rerank, row);
+      if (pace.isStep()) await breathe();
+    }
     const words = new Uint32Array(2 * count);
     for (const [address, place] of this.#places) {
       words[2 * place] = address % WORD;
       words[2 * place + 1] = Math.floor(address / WORD);
+      if (pace.isStep()) await breathe();
     }
     const relevances = fixedColumn(relevance, 4);
     const orders = [{ type: FLOAT32, ascending: false, nullsFirst: false }];
@@ -124,9 +135,17 @@ class JoinedRows {
 }
 
 function relevanceOf(rerank: Rerank, row: FoundRow): number {
-  const relevance = rerank({ ...row });
+  const relevance = called(rerank, row);
   if (typeof relevance === "number" && !Number.isNaN(relevance)) return relevance;
   throw new InvalidInputError(`rerank: must return a number for each row, not ${String(relevance)}`);
+}
+
+function called(rerank: Rerank, row: FoundRow): unknown {
+  try {
+    return rerank({ ...row });
+  } catch (cause) {
+    throw new InvalidInputError(`rerank: failed: ${String((cause as Error)?.message ?? cause)}`, { cause });
+  }
 }
 
 /** The fragment's id times 2^32, and the physical row. */

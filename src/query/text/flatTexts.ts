@@ -1,10 +1,14 @@
 /** Counts the words of a query in texts that no index covers. Scores are known once all texts were seen. */
 
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import type { Analyzer } from "../../indexes/text/analyzer.js";
 import { isPhrase } from "../../indexes/text/phrases.js";
 import { documentTokens } from "../../indexes/text/rowTexts.js";
 import { type Corpus, lengthNorm, wordScore, wordWeight } from "../../indexes/text/score.js";
 import { type Leaf, needsAll } from "./textQuery.js";
+
+/** Numbers of words between two looks at the clock. */
+const STEP_NUMBERS = 4096;
 
 /** A text that has words of the query. */
 interface FoundText {
@@ -34,12 +38,12 @@ export class FlatTexts {
     this.#frequencies = new Uint32Array(tokens.length);
   }
 
-  add(address: number, texts: readonly string[]): void {
+  *add(address: number, texts: readonly string[]): Steps<void> {
     const frequencies = this.#frequencies.fill(0);
     const isPhraseQuery = this.#leaf.query.kind === "phrase";
     const positions: number[][] = isPhraseQuery ? Array.from(frequencies, () => []) : [];
     let length = 0;
-    documentTokens(this.#analyzer, texts, (token, position) => {
+    yield* documentTokens(this.#analyzer, texts, (token, position) => {
       length++;
       const number = this.#numbers.get(token);
       if (number === undefined) return;
@@ -80,11 +84,12 @@ export class FlatTexts {
    * Calls `use` with the address and the score of each text.
    * @param indexed what indexes hold besides
    */
-  finish(
+  *finish(
     indexed: Corpus,
     indexedHaving: ReadonlyMap<string, number>,
     use: (address: number, score: number) => void,
-  ): void {
+  ): Steps<void> {
+    const pace = new Pace(STEP_NUMBERS);
     const corpus = {
       documents: indexed.documents + this.#documents,
       tokens: indexed.tokens + this.#tokens,
@@ -100,6 +105,7 @@ export class FlatTexts {
       let score = 0;
       for (const [number, frequency] of frequencies.entries()) {
         if (frequency > 0) score += wordScore(weights[number], frequency, norm);
+        if (pace.isStep()) yield;
       }
       use(address, score);
     }

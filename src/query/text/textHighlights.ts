@@ -13,7 +13,7 @@
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { validityFrom } from "../../arrow/columns/validity.js";
-import { breathe } from "../../async/eventLoop.js";
+import { breathe, goThrough, type Steps } from "../../async/eventLoop.js";
 import type { DataFragment } from "../../format/table.js";
 import { parseFieldPath } from "../../ident.js";
 import { phrasePositions } from "../../indexes/text/phrases.js";
@@ -66,7 +66,9 @@ export class Highlighter {
     const sought = new Map<string, SoughtWords[]>();
     for (const leaf of leavesOf(query)) {
       const words = await soughtWords(leaf, scope);
-      sought.set(words.path, [...(sought.get(words.path) ?? []), words]);
+      const ofPath = sought.get(words.path) ?? [];
+      ofPath.push(words);
+      sought.set(words.path, ofPath);
     }
     return new Highlighter(sought, scope);
   }
@@ -87,7 +89,7 @@ export class Highlighter {
     const found = new FoundRanges(paths);
     for (let row = 0; row < addresses.length; row++) {
       for (const [place, path] of paths.entries()) {
-        const ranges = rangesOf(this.#sought.get(path) ?? [], texts[place].of(row));
+        const ranges = await goThrough(rangesOf(this.#sought.get(path) ?? [], texts[place].of(row)));
         const numbers = ranges.length === 0 ? null : texts[place].numbersOf(row);
         for (const range of ranges) found.add(place, numbers?.[range.text] ?? null, range);
         await breathe();
@@ -99,14 +101,19 @@ export class Highlighter {
 }
 
 /** What some parts of a query match in the texts of one column of a row. */
-function rangesOf(sought: readonly SoughtWords[], texts: readonly string[]): Range[] {
-  return merged(sought.flatMap((words) => matchedTokens(words, texts)));
+function* rangesOf(sought: readonly SoughtWords[], texts: readonly string[]): Steps<Range[]> {
+  const found: Range[] = [];
+  for (const words of sought) {
+    for (const range of yield* matchedTokens(words, texts)) found.push(range);
+    yield;
+  }
+  return merged(found);
 }
 
-function matchedTokens({ analyzer, leaf, terms }: SoughtWords, texts: readonly string[]): Range[] {
+function* matchedTokens({ analyzer, leaf, terms }: SoughtWords, texts: readonly string[]): Steps<Range[]> {
   const wanted = new Set(terms.map(({ token }) => token));
   const found: PlacedToken[] = [];
-  documentTokens(analyzer, texts, (token, position, start, end, text) => {
+  yield* documentTokens(analyzer, texts, (token, position, start, end, text) => {
     if (wanted.has(token)) found.push({ token, position, start, end, text });
   });
   const { query, words, places } = leaf;

@@ -4,7 +4,7 @@
  */
 
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
-import { breathe } from "../../async/eventLoop.js";
+import { breathe, goThrough, Pace } from "../../async/eventLoop.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
@@ -35,8 +35,15 @@ import { queryTerms, queryWords, type SearchedTokens, type Term } from "./textTe
 
 const WORD = 2 ** 32;
 const BATCH_ROWS = 4096;
+/** Words of a query between two looks at the clock. */
+const STEP_WORDS = 256;
+/** Letters of texts between two looks at the clock; a row counts as so many at least. */
+const STEP_LETTERS = 16_384;
+const ROW_LETTERS = 256;
 /** Documents of which the best are looked at first. */
 const MOST_AT_ONCE = 1024;
+/** With a boost below that, scores may be too small for single floats. */
+const LEAST_BOOST = 2 ** -64;
 /** What bounds of scores may lose when they are divided by a boost. */
 const SLACK = 1 - 2 ** -40;
 
@@ -72,6 +79,8 @@ interface FoundPart {
   /** By token. */
   readonly lists: ReadonlyMap<string, PostingList>;
   readonly covered: ReadonlySet<number>;
+  /** To be called after a search: the lists are kept in memory with what it added to them. */
+  readonly keepLists: () => Promise<void>;
 }
 
 /** What indexes hold. */
@@ -94,9 +103,9 @@ export interface SoughtWords {
 export async function soughtWords(query: MatchQuery | PhraseQuery, scope: TextScope): Promise<SoughtWords> {
   const { path, segments, analyzer } = await openColumn(query, scope);
   const isFuzzy = query.kind === "match" && query.fuzziness > 0;
-  const exact = textLeaf(query, queryWords(analyzer, query.terms, false));
+  const exact = textLeaf(query, await queryWords(analyzer, query.terms, false));
   if (!isFuzzy) return { path, analyzer, leaf: exact, terms: await queryTerms(exact, async () => []) };
-  const leaf = textLeaf(query, queryWords(analyzer, query.terms, true));
+  const leaf = textLeaf(query, await queryWords(analyzer, query.terms, true));
   const { terms } = await findTokens(leaf, segments, scope.signal);
   // Rows that no index covers are found by the words themselves.
   const own = await queryTerms({ ...exact, query: { ...query, fuzziness: 0 } }, async () => []);
@@ -137,14 +146,14 @@ export async function searchLeaf(
     );
   }
   const isFuzzy = query.kind === "match" && query.fuzziness > 0;
-  const leaf = textLeaf(query, queryWords(analyzer, query.terms, isFuzzy));
+  const leaf = textLeaf(query, await queryWords(analyzer, query.terms, isFuzzy));
   const boosted = query.kind === "match" && query.boost !== 1 ? new BoostedSink(sink, query.boost) : sink;
   const indexed = await searchIndexed(leaf, segments, scope, boosted);
   const covered = new Set(segments.flatMap(({ covered: ids }) => [...ids]));
   const rest = version.file.manifest.fragments.filter(({ id }) => !covered.has(id));
   if (rest.length === 0 || isFast) return;
   if (!isFuzzy) return searchFlat(leaf, analyzer, path, rest, scope, indexed, boosted);
-  const plain = textLeaf({ ...query, fuzziness: 0 }, queryWords(analyzer, query.terms, false));
+  const plain = textLeaf({ ...query, fuzziness: 0 }, await queryWords(analyzer, query.terms, false));
   const ofWords = await findTokens(plain, segments, scope.signal);
   return searchFlat(plain, analyzer, path, rest, scope, ofWords, boosted);
 }
@@ -159,7 +168,9 @@ class BoostedSink implements RowSink {
   }
 
   get wanted(): number {
-    return this.#boost > 0 ? this.#sink.wanted : Number.POSITIVE_INFINITY;
+    // Beyond these bounds, scores that differ may become the same single float.
+    const isFair = this.#boost > LEAST_BOOST && this.#boost < 1 / LEAST_BOOST;
+    return isFair ? this.#sink.wanted : Number.POSITIVE_INFINITY;
   }
 
   get threshold(): number {
@@ -202,7 +213,11 @@ async function searchIndexed(
     const fragments = file.manifest.fragments.filter(({ id }) => covered.has(id));
     const rows = rowsOf.get(covered) ?? (await LiveRows.open(scope.source, file, fragments, scope.selection));
     rowsOf.set(covered, rows);
-    await searchPart(leaf, { ...part, terms }, indexed, rows, sink, scope.signal);
+    try {
+      await searchPart(leaf, { ...part, terms }, indexed, rows, sink, scope.signal);
+    } finally {
+      await part.keepLists();
+    }
   }
   return indexed;
 }
@@ -224,33 +239,43 @@ async function findTokens(
       await breathe();
     }
   }
-  const terms = await queryTerms(leaf, async () => {
-    const searched: SearchedTokens[] = [];
-    for (const { partition } of partitions) {
-      const table = await partition.tokens(signal);
-      searched.push({ table, letters: await partition.letters(table) });
-    }
-    return searched;
-  });
-  const tokens = Array.from(new Set(terms.map(({ token }) => token)), (token) => ({
-    token,
-    bytes: encoder.encode(token),
-  }));
+  const terms = await queryTerms(
+    leaf,
+    async () => {
+      const searched: SearchedTokens[] = [];
+      for (const { partition } of partitions) {
+        const table = await partition.tokens(signal);
+        searched.push({ table, letters: await partition.letters(table) });
+      }
+      return searched;
+    },
+    signal,
+  );
+  const tokens = new Set(terms.map(({ token }) => token));
+  const isPhraseQuery = leaf.query.kind === "phrase";
+  const pace = new Pace(STEP_WORDS);
   const having = new Map<string, number>();
   const parts: FoundPart[] = [];
   for (const { partition, covered } of partitions) {
     const finder = await partition.finder(signal);
     const ids = new Map<string, number>();
-    for (const { token, bytes } of tokens) {
-      const id = finder.find(bytes);
+    for (const token of tokens) {
+      const id = finder.find(encoder.encode(token));
       if (id >= 0) ids.set(token, id);
+      if (pace.isStep()) await breathe();
     }
     if (ids.size === 0) continue;
     const wanted = Uint32Array.from(new Set(ids.values())).sort();
-    const found = await partition.lists(wanted, leaf.query.kind === "phrase", signal);
-    const lists = new Map(Array.from(ids, ([token, id]) => [token, found[lowerBound(wanted, id)]] as const));
-    for (const [token, { count }] of lists) having.set(token, (having.get(token) ?? 0) + count);
-    parts.push({ partition, lists, covered });
+    const found = await partition.lists(wanted, isPhraseQuery, signal);
+    const lists = new Map<string, PostingList>();
+    for (const [token, id] of ids) {
+      const list = found[lowerBound(wanted, id)];
+      lists.set(token, list);
+      having.set(token, (having.get(token) ?? 0) + list.count);
+      if (pace.isStep()) await breathe();
+    }
+    const keepLists = () => partition.keep(wanted, found, isPhraseQuery);
+    parts.push({ partition, lists, covered, keepLists });
     await breathe();
   }
   return { corpus, having, parts, terms };
@@ -335,14 +360,23 @@ async function searchFlat(
     readAhead: STREAMED,
     ...(signal && { signal }),
   });
+  let letters = 0;
   for await (const { columns, rowCount, places } of batches) {
     const values = new RowTexts(plainColumn(columns[0]));
     for (let row = 0; row < rowCount; row++) {
       const address = places.fragmentId * WORD + physicalRow(places, row);
-      if (selection !== null && !isSelected(selection, address)) continue;
-      texts.add(address, values.of(row));
-      if (row % 64 === 0) await breathe();
+      letters += ROW_LETTERS;
+      if (selection === null || isSelected(selection, address)) {
+        const own = values.of(row);
+        const steps = texts.add(address, own);
+        while (steps.next().done !== true) await breathe();
+        for (const { length } of own) letters += Math.min(length, STEP_LETTERS);
+        letters += leaf.words.length;
+      }
+      if (letters < STEP_LETTERS) continue;
+      letters = 0;
+      await breathe();
     }
   }
-  texts.finish(corpus, having, (address, score) => sink.add(address, score));
+  await goThrough(texts.finish(corpus, having, (address, score) => sink.add(address, score)));
 }

@@ -12,12 +12,10 @@ import { indexesOf } from "../indexes/tableIndexes.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import { isSelected, type SearchedRows } from "../scan/liveRows.js";
 import { bestForFilter, bestSelected } from "./bestSelected.js";
-import { type RowSink, searchLeaf, type TextScope, wordIndexOn } from "./textLeaf.js";
+import { RowScores } from "./rowScores.js";
+import { searchLeaf, type TextScope, wordIndexOn } from "./textLeaf.js";
 import { columnsOf, type TextQuery } from "./textQuery.js";
 import { type RankedRows, slicedRows, TopScores, takenRows } from "./topScores.js";
-
-/** Scores by the addresses of rows: the fragment's id times 2^32, and the physical row. */
-type Scores = Map<number, number>;
 
 export interface TextSearchPlan {
   readonly version: OpenVersion<ReaderEnvironment>;
@@ -73,7 +71,7 @@ export async function searchTexts(
 function isCovered({ version: { file }, fields, query, isFast }: TextSearchPlan): boolean {
   if (isFast) return true;
   const indexes = indexesOf(file, fields);
-  return columnsOf(query).every((column) => {
+  return [...new Set(columnsOf(query))].every((column) => {
     const segments = wordIndexOn(column, indexes).index?.segments ?? [];
     return file.manifest.fragments.every(({ id }) => segments.some(({ covered }) => covered.has(id)));
   });
@@ -82,7 +80,7 @@ function isCovered({ version: { file }, fields, query, isFast }: TextSearchPlan)
 async function bestRows(query: TextQuery, scope: TextScope, count: number): Promise<TopScores> {
   const top = new TopScores(count);
   if (query.kind === "match" || query.kind === "phrase") await searchLeaf(query, scope, top);
-  else for (const [address, score] of await scoresOf(query, scope)) top.add(address, score);
+  else await (await scoresOf(query, scope)).each((address, score) => top.add(address, score));
   await breathe();
   return top;
 }
@@ -119,35 +117,23 @@ function selectedOf(ranked: RankedRows, selection: SearchedRows): RankedRows {
 }
 
 /** All rows that a query finds: of a query that is made of others, any row may be among the best. */
-async function scoresOf(query: TextQuery, scope: TextScope): Promise<Scores> {
+async function scoresOf(query: TextQuery, scope: TextScope): Promise<RowScores> {
   switch (query.kind) {
     case "match":
     case "phrase": {
-      const scores: Scores = new Map();
-      const sink: RowSink = {
-        wanted: Number.POSITIVE_INFINITY,
-        threshold: Number.NEGATIVE_INFINITY,
-        add: (address, score) => void scores.set(address, score),
-      };
-      await searchLeaf(query, scope, sink);
+      const scores = new RowScores();
+      await searchLeaf(query, scope, scores);
       return scores;
     }
     case "multi": {
-      const best: Scores = new Map();
-      for (const part of query.queries) {
-        for (const [address, score] of await scoresOf(part, scope)) {
-          best.set(address, Math.max(score, best.get(address) ?? Number.NEGATIVE_INFINITY));
-        }
-        await breathe();
-      }
+      const best = new RowScores();
+      for (const part of query.queries) await best.join(await scoresOf(part, scope), Math.max);
       return best;
     }
     case "boost": {
       const scores = await scoresOf(query.positive, scope);
-      for (const [address, score] of await scoresOf(query.negative, scope)) {
-        const own = scores.get(address);
-        if (own !== undefined) scores.set(address, own - query.negativeBoost * score);
-      }
+      const negative = await scoresOf(query.negative, scope);
+      await scores.meet(negative, true, (own, score) => own - query.negativeBoost * score);
       return scores;
     }
     case "boolean":
@@ -155,31 +141,24 @@ async function scoresOf(query: TextQuery, scope: TextScope): Promise<Scores> {
   }
 }
 
+const sum = (own: number, other: number): number => own + other;
+
 async function booleanScores(
   { must, should, mustNot }: Extract<TextQuery, { kind: "boolean" }>,
   scope: TextScope,
-): Promise<Scores> {
-  let required: Scores | null = null;
+): Promise<RowScores> {
+  let required: RowScores | null = null;
   for (const part of must) {
     const found = await scoresOf(part, scope);
     if (required === null) required = found;
-    else {
-      for (const [address, score] of required) {
-        const other = found.get(address);
-        if (other === undefined) required.delete(address);
-        else required.set(address, score + other);
-      }
-    }
-    await breathe();
+    else await required.meet(found, false, sum);
   }
-  const all: Scores = required ?? new Map();
+  const all = required ?? new RowScores();
   for (const part of should) {
-    for (const [address, score] of await scoresOf(part, scope)) {
-      const own = all.get(address);
-      if (own !== undefined || required === null) all.set(address, (own ?? 0) + score);
-    }
-    await breathe();
+    const found = await scoresOf(part, scope);
+    if (required === null) await all.join(found, sum);
+    else await all.meet(found, true, sum);
   }
-  for (const part of mustNot) for (const [address] of await scoresOf(part, scope)) all.delete(address);
+  for (const part of mustNot) await all.leaveOut(await scoresOf(part, scope));
   return all;
 }

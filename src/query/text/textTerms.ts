@@ -1,6 +1,6 @@
 /** The words of a query, as they are looked up in indexes and in texts. */
 
-import { breathe } from "../../async/eventLoop.js";
+import { breathe, goThrough, Pace } from "../../async/eventLoop.js";
 import { countSetBits } from "../../bytes/bits.js";
 import { compareBytes } from "../../bytes/compare.js";
 import type { Analyzer } from "../../indexes/text/analyzer.js";
@@ -20,16 +20,20 @@ import {
 import type { Leaf, MatchQuery } from "./textQuery.js";
 
 /** @param isPlain whether words are taken as they are: those that may differ in letters are */
-export function queryWords(analyzer: Analyzer, text: string, isPlain: boolean): QueryWord[] {
+export async function queryWords(analyzer: Analyzer, text: string, isPlain: boolean): Promise<QueryWord[]> {
   const words: QueryWord[] = [];
   const use = (token: string, position: number): void => void words.push({ token, position });
   if (isPlain) plainTokens(text, use);
-  else analyzer.tokens(text, use);
+  else await goThrough(analyzer.steps(text, use));
   return words;
 }
 
+/** Words between two looks at the clock. */
+const STEP_WORDS = 1024;
 /** Tokens that are looked at between two looks at the clock. */
 const STEP = 16_384;
+/** Pairs of letters that are compared meanwhile, about, at most. */
+const STEP_LETTER_PAIRS = 2 ** 20;
 
 /** The tokens of a partition, and their letters. */
 export interface SearchedTokens {
@@ -52,16 +56,24 @@ export interface Term {
 export async function queryTerms(
   { query, words, places }: Leaf,
   tables: () => Promise<readonly SearchedTokens[]>,
+  signal?: AbortSignal,
 ): Promise<Term[]> {
-  const wordOf = ({ position }: QueryWord): number => places.indexOf(position);
-  if (query.kind === "phrase" || query.fuzziness === 0) {
-    return distinct(words).map((each) => ({ word: wordOf(each), token: each.token }));
-  }
+  const numbers = new Map(places.map((position, number) => [position, number]));
+  const wordOf = ({ position }: QueryWord): number => numbers.get(position) as number;
   const terms: Term[] = [];
+  if (query.kind === "phrase" || query.fuzziness === 0) {
+    const pace = new Pace(STEP_WORDS);
+    for (const each of distinct(words)) {
+      terms.push({ word: wordOf(each), token: each.token });
+      if (pace.isStep()) await breathe();
+    }
+    return terms;
+  }
   const searched = await tables();
   for (const each of words) {
     const most = query.maxExpansions - terms.length;
     if (most <= 0) break;
+    signal?.throwIfAborted();
     const alike = new AlikeTokens(each.token, query);
     const found = new Map<string, Uint8Array>();
     for (const table of searched) await alike.findIn(table, most, found);
@@ -72,12 +84,14 @@ export async function queryTerms(
 }
 
 /** A word that is given twice counts twice; windows of characters are all at one place, and count once. */
-function distinct(words: readonly QueryWord[]): QueryWord[] {
+function* distinct(words: readonly QueryWord[]): Generator<QueryWord> {
   const seen = new Set<string>();
-  return words.filter(({ token, position }) => {
-    const key = `${position} ${token}`;
-    return !seen.has(key) && seen.add(key);
-  });
+  for (const word of words) {
+    const key = `${word.position} ${word.token}`;
+    if (seen.has(key)) continue;
+    seen.add(key);
+    yield word;
+  }
 }
 
 /** Tokens that differ from a word by at most some letters added, left out or replaced. */
@@ -127,7 +141,8 @@ class AlikeTokens {
     const mostBits = 2 * this.#most - apart;
     const ownOfGroup = this.#bits & GROUP_LETTERS;
     const first = groupOf(count, 0);
-    let left = STEP;
+    const step = this.#tokensInStep();
+    let left = step;
     for (let group = first; group < first + LETTER_GROUPS; group++) {
       if (countSetBits(bitsOfGroup(group) ^ ownOfGroup) > mostBits) continue;
       const end = letters.starts[group + 1];
@@ -137,10 +152,20 @@ class AlikeTokens {
         left -= next - start;
         start = next;
         if (left > 0) continue;
-        left = STEP;
+        left = step;
         await breathe();
       }
     }
+  }
+
+  /** Fewer where words are long, or may differ in many letters. */
+  #tokensInStep(): number {
+    const { length } = this.#letters;
+    const rows = Math.min(length, 8 * (this.#most + 1));
+    return Math.max(
+      1,
+      Math.min(STEP, Math.floor(STEP_LETTER_PAIRS / Math.max(1, rows * (length + this.#most)))),
+    );
   }
 
   #addPlaces(

@@ -41,6 +41,8 @@ export class TopScores {
   #addresses = new Float64Array(FIRST_ROWS);
   #scores = new Float32Array(FIRST_ROWS);
   #count = 0;
+  /** The score of the last row that is kept, once there are as many as wanted. */
+  #lowest = Number.NEGATIVE_INFINITY;
   #threshold = Number.NEGATIVE_INFINITY;
 
   /** @param most rows that are kept; may be Infinity */
@@ -54,14 +56,14 @@ export class TopScores {
     return this.#most;
   }
 
-  /** Rows with a lower score are not kept. */
+  /** Rows with a lower score are not kept. Those whose score becomes the lowest one when it is rounded may be. */
   get threshold(): number {
     return this.#threshold;
   }
 
   add(address: number, given: number): void {
     const score = Math.fround(given);
-    if (score < this.#threshold || this.#most === 0) return;
+    if (score < this.#lowest || this.#most === 0) return;
     this.#append(address, score);
     if (this.#count === this.#most || this.#count === this.#room) this.#leaveOut();
   }
@@ -71,7 +73,10 @@ export class TopScores {
     if (this.#count < this.#most || this.#most === 0) return;
     this.#select(this.#most - 1);
     this.#count = this.#most;
-    this.#threshold = this.#scores[this.#most - 1];
+    const lowest = this.#scores[this.#most - 1];
+    if (lowest === this.#lowest) return;
+    this.#lowest = lowest;
+    this.#threshold = leastRoundedTo(lowest);
   }
 
   #append(address: number, score: number): void {
@@ -195,6 +200,20 @@ export class TopScores {
       rowCount: count,
     };
   }
+}
+
+const FLOAT = new Float32Array(1);
+const FLOAT_BITS = new Int32Array(FLOAT.buffer);
+/** What is rounded to infinity, as if it were the next single float behind the greatest one. */
+const BEYOND = 2 ** 128;
+
+/** A number that is not above any which becomes a given single float when it is rounded: the middle between it and the one before. */
+function leastRoundedTo(score: number): number {
+  if (score === Number.NEGATIVE_INFINITY || Number.isNaN(score)) return score;
+  if (score === 0) return -(2 ** -150);
+  FLOAT[0] = score;
+  FLOAT_BITS[0] += score > 0 ? -1 : 1;
+  return (Math.max(FLOAT[0], -BEYOND) + Math.min(score, BEYOND)) / 2;
 }
 
 function fixedColumn(values: Float32Array | Uint32Array, byteWidth = 4): FixedColumn {

@@ -209,6 +209,34 @@ describe("partitions", () => {
     }
   });
 
+  it("tell what keeps their lists how much memory these take after a search", async () => {
+    const directory = await makeTempDir();
+    const texts = Array.from({ length: 4000 }, (_, row) => `one ${row % 2 === 0 ? "two" : "three"}`);
+    const rows = rowsOf(
+      TEXT,
+      texts.map((each) => new TextEncoder().encode(each)),
+      texts.map((_, row) => BigInt(row)),
+    );
+    await FTS.build(rows, targetOf(directory, FIELD, { ...DEFAULT_TEXT_PARAMETERS, stem: false }));
+    const files = filesIn(directory);
+    try {
+      const [partition] = (await openTextIndex(files)).partitions;
+      const { lengths } = await partition.documents();
+      const ids = Uint32Array.of(0, 1, 2);
+      const lists = await partition.lists(ids, false);
+      const before = files.parts.weight;
+      const corpus = { documents: partition.documentCount, tokens: await partition.totalTokens() };
+      const terms = lists.map((list, word) => ({ word, list, weight: wordWeight(4000, list.count) }));
+      const sink = { threshold: Number.NEGATIVE_INFINITY, add: () => {} };
+      await scoreDocuments({ terms, neededWords: 0, corpus, own: corpus, lengths }, sink);
+      await partition.keep(ids, lists, false);
+      const grown = lists.reduce((sum, { count }) => sum + 8 * count, 0);
+      expect(files.parts.weight).toBeGreaterThanOrEqual(before + grown);
+    } finally {
+      await files.close();
+    }
+  });
+
   it("are written one after the other where texts are many", async () => {
     const directory = await makeTempDir();
     const target = targetOf(directory, FIELD, {});

@@ -9,7 +9,14 @@ const row = fc.record({
     .integer({ min: 0, max: 3 })
     .chain((fragment) => fc.nat(5000).map((at) => fragment * 2 ** 32 + at)),
   // Few different scores: many rows have the same.
-  score: fc.oneof(fc.integer({ min: -3, max: 9 }), fc.float({ min: -2, max: 30, noNaN: true })),
+  score: fc
+    .oneof(
+      fc.integer({ min: -3, max: 9 }),
+      fc.float({ min: -2, max: 30, noNaN: true }),
+      fc.constantFrom(1e300, 3.4028235677973366e38, 1e-46, -1e-46, -1e300),
+    )
+    // Of those that are the same when they are rounded, some are rounded up, and others down.
+    .chain((score) => fc.constantFrom(0, 1, -1, 3, -3).map((more) => score * (1 + more * 2 ** -27))),
 });
 
 it("by score, and by address where scores are the same", async () => {
