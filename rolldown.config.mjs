@@ -66,6 +66,9 @@ async function groups() {
 /** The script of the threads is nobody's to read. Names of classes tell errors apart. */
 const SMALL = { compress: { keepNames: { class: true, function: true } }, mangle: { keepNames: true }, codegen: true };
 
+/** CommonJS has no maps: names and lines stay what people can read. */
+const SHORTER = { compress: { keepNames: { class: true, function: true } }, mangle: false, codegen: false };
+
 const output = (format, extension, parts, isMapped) => ({
   format,
   dir: join(DIST, format),
@@ -73,7 +76,8 @@ const output = (format, extension, parts, isMapped) => ({
   chunkFileNames: `[name].${extension}`,
   // A map is as large as its module. Those of CommonJS would say the same, and so would that of the script of the threads.
   sourcemap: isMapped && format === "esm",
-  minify: isMapped ? false : SMALL,
+  minifyInternalExports: false,
+  minify: isMapped ? format === "cjs" && SHORTER : SMALL,
   comments: { legal: true, annotation: true, jsdoc: false },
   codeSplitting: { groups: parts },
 });

@@ -26,7 +26,6 @@ import type { Disk } from "../../io/disk/disk.js";
 import { codeOf, isUnwritable } from "../../io/disk/errno.js";
 import { DEFAULT_STALE_MS, type LockOptions, withLock } from "../../io/lock/lock.js";
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
-import { listBatches } from "./batchDirectories.js";
 import { finishBatch, workOn } from "./batchExecution.js";
 import {
   type Batch,
@@ -58,11 +57,16 @@ const MAX_ATTEMPTS = 3;
 
 /**
  * Whether there are batches to be brought to an end first.
+ * @param listed the directories of batches
  * @throws CorruptFileError, UnsupportedError where there is one that can't be
  */
-export async function hasUnfinished(environment: CatalogEnvironment, scope: BatchScope): Promise<boolean> {
-  const { disk, root } = environment;
-  for (const directory of await listReadable(disk, root)) {
+export async function hasUnfinished(
+  environment: CatalogEnvironment,
+  scope: BatchScope,
+  listed: Promise<readonly string[]>,
+): Promise<boolean> {
+  const { disk } = environment;
+  for (const directory of await listed) {
     const journal = await readIfReadable(disk, directory);
     if (journal !== null && (await concerns(environment, directory, journal, scope))) return true;
   }
@@ -71,16 +75,18 @@ export async function hasUnfinished(environment: CatalogEnvironment, scope: Batc
 
 /**
  * Brings to an end the batches that were decided and change anything in the scope: waits for those under way, does the
- * rest of those whose process died. Where there are no batches, it costs one look at a missing directory.
+ * rest of those whose process died.
+ * @param listed the directories of batches; where listing them failed, the error is tolerated as others are
  * @throws ServiceUnavailableError for one that can't be brought to an end now
  * @throws CorruptFileError, UnsupportedError for a journal that is not understood
  */
 export async function settleBatches(
   environment: CatalogEnvironment,
   scope: BatchScope,
+  listed: Promise<readonly string[]>,
   { signal, tolerate }: SettleOptions = {},
 ): Promise<void> {
-  const { disk, root, lock } = environment;
+  const { lock } = environment;
   // After this wait, a lock whose holder died is free.
   const patience = tolerate === "everything" ? { waitMs: 1.5 * (lock.staleMs ?? DEFAULT_STALE_MS) } : {};
   const excuse = (error: unknown): void => {
@@ -93,9 +99,9 @@ export async function settleBatches(
       { cause: error },
     );
   };
-  let directories: string[] = [];
+  let directories: readonly string[] = [];
   try {
-    directories = await listReadable(disk, root);
+    directories = await listed;
   } catch (error) {
     excuse(error);
   }
@@ -119,16 +125,6 @@ async function settleDirectory(
 }
 
 // ------------------------------------------------------------------------------------------------- journals
-
-/** Directories of batches; none where this user may not look, and so could not bring one to an end. */
-async function listReadable(disk: Disk, root: string): Promise<string[]> {
-  try {
-    return await listBatches(disk, root);
-  } catch (error) {
-    if (isUnwritable(error)) return [];
-    throw error;
-  }
-}
 
 /** Null also for a journal that can't be read, even at a second attempt: it is as for an engine without journals. */
 async function readIfReadable(disk: Disk, directory: string): Promise<DecodedJournal | null> {

@@ -36,8 +36,9 @@ import { LocksLostError, requireLocks, type TableLocks, withTableLocks } from ".
 import { type BatchWork, removeResurrected, returnForeign, tableOf } from "./batchParts.js";
 import { BatchConflict } from "./batchRefusals.js";
 import type { BatchScope } from "./batchScope.js";
-import { hasUnfinished, settleBatch, settleBatches } from "./batchSettlement.js";
+import { settleBatch } from "./batchSettlement.js";
 import { type BatchStep, formatStep } from "./journalFormat.js";
+import { areAnyLeft, settleThoseLeft } from "./unfinishedBatches.js";
 
 /** The steps of a batch, found to be possible. */
 export interface BatchPlan {
@@ -76,10 +77,10 @@ export async function commitBatch(
   const scope: BatchScope = { kind: "tables", ids, directories: tableRoots };
   const lock = { ...environment.lock, signal };
   for (let stops = 0; stops < MAX_ATTEMPTS; ) {
-    await settleBatches(environment, scope, { signal });
+    await settleThoseLeft(environment, scope, { signal });
     const attempt = await withTableLocks(tableRoots, lock, async (locks): Promise<Attempt | null> => {
       requireAll(tableRoots, locks);
-      if (await hasUnfinished(environment, scope)) return null;
+      if (await areAnyLeft(environment, scope)) return null;
       // Read before the plan, which must not be made on another table than the one that is changed.
       const identities = await readIdentities(environment, tableRoots);
       const { steps, manifests } = await plan();

@@ -6,40 +6,43 @@
 import { deferred } from "../../async/deferred.js";
 import type { UnfinishedBatches } from "../../table/versions/tableAt.js";
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
-import { listBatches } from "./batchDirectories.js";
+import { listReadableBatches } from "./batchDirectories.js";
 import type { BatchScope } from "./batchScope.js";
 import type { SettleOptions } from "./batchSettlement.js";
 
 const settlement = deferred(() => import("./batchSettlement.js"));
 
-/** What {@link settleBatches} does, where there are batches. */
+/** What {@link settleBatches} does, where there are batches. Where there are none, it costs one look at a missing directory. */
 export async function settleThoseLeft(
   environment: CatalogEnvironment,
   scope: BatchScope,
   options: SettleOptions = {},
 ): Promise<void> {
-  if (!(await mayHaveBatches(environment))) return;
+  const listed = listReadableBatches(environment.disk, environment.root);
+  if (await isEmpty(listed)) return;
   const { settleBatches } = await settlement.get();
-  await settleBatches(environment, scope, options);
+  await settleBatches(environment, scope, listed, options);
+}
+
+/** What {@link hasUnfinished} says, where there are batches. */
+export async function areAnyLeft(environment: CatalogEnvironment, scope: BatchScope): Promise<boolean> {
+  const listed = listReadableBatches(environment.disk, environment.root);
+  if (await isEmpty(listed)) return false;
+  const { hasUnfinished } = await settlement.get();
+  return hasUnfinished(environment, scope, listed);
 }
 
 /** The questions of the table layer about batches. */
 export const unfinishedBatches = (environment: CatalogEnvironment): UnfinishedBatches => ({
-  async present(tableRoot) {
-    if (!(await mayHaveBatches(environment))) return false;
-    const { hasUnfinished } = await settlement.get();
-    return hasUnfinished(environment, scopeOf(tableRoot));
-  },
+  present: (tableRoot) => areAnyLeft(environment, scopeOf(tableRoot)),
   settle: (tableRoot, signal) => settleThoseLeft(environment, scopeOf(tableRoot), { signal }),
 });
 
 const scopeOf = (tableRoot: string): BatchScope => ({ kind: "tables", directories: [tableRoot] });
 
-/** True also where nobody can tell: what is to become of that is for those to decide who are to settle them. */
-async function mayHaveBatches({ disk, root }: CatalogEnvironment): Promise<boolean> {
-  try {
-    return (await listBatches(disk, root)).length > 0;
-  } catch {
-    return true;
-  }
-}
+/** Whether there is certainly nothing. What a listing that failed means is for those to decide who are to settle batches. */
+const isEmpty = (listed: Promise<readonly string[]>): Promise<boolean> =>
+  listed.then(
+    (directories) => directories.length === 0,
+    () => false,
+  );
