@@ -41,8 +41,8 @@ const moduleAt = (name) => join(process.cwd(), DIST, name);
 
 /**
  * What importing the entry points loads is one file beside them, what the first call loads is another, and so is what
- * searches of one kind load, or changes: finding and
- * opening a file for each set of modules that some parts share would take longer than parsing what a call may not need.
+ * searches of one kind load, or changes: finding and opening a file for each set of modules that some parts share would take
+ * longer than parsing what a call may not need.
  */
 async function groups() {
   const loaded = (...names) => loadedWith(names.map((name) => moduleAt(`${name}.js`)));

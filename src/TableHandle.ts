@@ -224,10 +224,26 @@ export class TableHandle<Row extends object = AnyRow> {
     return new TableQuery(runner, query);
   }
 
-  /** Searches rows by a vector, or by words of their text. */
+  /**
+   * Searches rows by a vector, by words of their text, or by both:
+   *
+   *     const rows = await table.search({ text: "puppy training", columns: ["id"], limit: 10 }).toArray();
+   *
+   * Rows have `_distance`, `_score`, or both with `_relevance_score`, beside their columns. Those of {@link query} are of a
+   * type that says so.
+   */
   search(options: SearchOptions): Scan<Row> {
+    // What other programs' tables are searched for without options.
+    const bare = typeof options === "string" ? "text" : isVector(options) ? "vector" : null;
+    if (bare !== null) {
+      throw new InvalidInputError(`search: options must be an object, as in { ${bare}: …, limit: 10 }`);
+    }
     const { text, ...query } = checkedOptions("search", options, [...SEARCH_OPTIONS]);
-    const fullTextQuery = text === undefined ? query.fullTextQuery : { stringQuery: { query: text } };
+    const isText = text !== undefined && text !== null;
+    if (isText && query.fullTextQuery !== undefined && query.fullTextQuery !== null) {
+      throw new InvalidInputError("text: stands for a fullTextQuery of its words; give one of them");
+    }
+    const fullTextQuery = isText ? { stringQuery: { query: text } } : query.fullTextQuery;
     return scanOf(() => this.#namespace.queryTable({ ...query, fullTextQuery, ...this.#read() }));
   }
 
@@ -611,6 +627,8 @@ export class TableHandle<Row extends object = AnyRow> {
     return from;
   }
 }
+
+const isVector = (value: unknown): boolean => Array.isArray(value) || ArrayBuffer.isView(value);
 
 /** Options of a search. */
 const SEARCH_OPTIONS = [

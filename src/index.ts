@@ -17,6 +17,7 @@ export type { SelectedRow } from "./handle/rowTypes.js";
 export type { Scan, ScanOptions } from "./handle/scan.js";
 export {
   type Distance,
+  type Hybrid,
   type MatchingOptions,
   type PlanOptions,
   type Relevance,

@@ -38,6 +38,11 @@ const OTHER_WORDS: readonly (readonly string[])[] = [
   ["timeoutMs", "timeout"],
   ["workers", "threads", "concurrency"],
   ["durability", "sync", "fsync"],
+  ["baseTokenizer", "tokenizer", "analyzer"],
+  ["customStopWords", "stopWords"],
+  ["minNgramLength", "ngramMinLength"],
+  ["maxNgramLength", "ngramMaxLength"],
+  ["terms", "query", "text", "words"],
 ];
 
 /** How different names may be: one change in short names, one for each three letters in longer ones. */

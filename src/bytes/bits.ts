@@ -48,12 +48,6 @@ function readBits(source: Uint8Array, bit: number, count: number): number {
 /** From so many bytes on, bits are counted a word at a time. */
 const MIN_WORD_BYTES = 16;
 
-function onesOfWord(word: number): number {
-  let bits = word - ((word >>> 1) & 0x5555_5555);
-  bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);
-  return Math.imul((bits + (bits >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
-}
-
 /** Number of one bits among the `count` bits from `bit` on. */
 export function countOnes(bytes: Uint8Array, bit: number, count: number): number {
   let ones = 0;
@@ -66,12 +60,12 @@ export function countOnes(bytes: Uint8Array, bit: number, count: number): number
   let byte = Math.floor(position / 8);
   const last = Math.floor(end / 8);
   if (last - byte >= MIN_WORD_BYTES) {
-    for (; ((bytes.byteOffset + byte) & 3) !== 0; byte++) ones += onesOfWord(bytes[byte]);
+    for (; ((bytes.byteOffset + byte) & 3) !== 0; byte++) ones += countSetBits(bytes[byte]);
     const words = new Int32Array(bytes.buffer, bytes.byteOffset + byte, (last - byte) >>> 2);
-    for (let index = 0; index < words.length; index++) ones += onesOfWord(words[index]);
+    for (let index = 0; index < words.length; index++) ones += countSetBits(words[index]);
     byte += words.length * 4;
   }
-  for (; byte < last; byte++) ones += onesOfWord(bytes[byte]);
+  for (; byte < last; byte++) ones += countSetBits(bytes[byte]);
   position = Math.max(position, byte * 8);
   for (; position < end; position++) ones += (bytes[Math.floor(position / 8)] >>> (position & 7)) & 1;
   return ones;

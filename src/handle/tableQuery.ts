@@ -64,6 +64,22 @@ export interface Relevance {
   _relevance_score: number;
 }
 
+/** The columns of rows that a search by vector, one by text, or both found. */
+export interface Hybrid extends Relevance, Pick<Score, "_highlights"> {
+  /** How far the row is from the vector; null where only its text was found. */
+  _distance: number | null;
+  /** How well the row matches; null where only its vector was found. */
+  _score: number | null;
+}
+
+/** The columns of a search, beside those of an earlier one that goes with it. */
+type Searched<Earlier, Added extends keyof Hybrid, Alone> = Earlier extends { [Each in Added]: unknown }
+  ? Hybrid
+  : Alone;
+
+/** Rows with the columns of a search, which may take the place of those that they had. */
+type WithSearch<Row, Columns> = Columns extends Hybrid ? Omit<Row, keyof Hybrid> & Columns : Row & Columns;
+
 /** The column that {@link TableQuery.withRowId} adds. */
 export interface RowId {
   /** Id of the row. */
@@ -76,9 +92,15 @@ export interface RowId {
  *
  *     const cheap = table.query().where("price < $most", { most: 10 }).select(["id", "price"]);
  *     const rows = await cheap.orderBy("price").limit(3).toArray();
+ *
+ * Of its types, `Row` is a row of the table, `Selected` a row of the query, and `Found` what searches add to it, whichever
+ * columns are selected.
  */
-export class TableQuery<Row extends object = AnyRow, Selected extends object = Row>
-  implements Scan<Selected>
+export class TableQuery<
+  Row extends object = AnyRow,
+  Selected extends object = Row,
+  Found extends object = object,
+> implements Scan<Selected>
 {
   readonly #runner: QueryRunner;
   readonly #options: TableQueryOptions;
@@ -103,7 +125,7 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
   where(
     filter: string | queries.FilterExpression,
     params?: queries.FilterParameters,
-  ): TableQuery<Row, Selected> {
+  ): TableQuery<Row, Selected, Found> {
     checkCondition(filter, "where");
     const { filter: earlier } = this.#options;
     return this.#with({
@@ -115,7 +137,7 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
   /** Chooses the columns; a later choice takes the place of an earlier one. */
   select<const Columns extends queries.ColumnSelection>(
     columns: Columns,
-  ): TableQuery<Row, SelectedRow<Row, Columns> & object> {
+  ): TableQuery<Row, SelectedRow<Row, Columns> & Found, Found> {
     if (typeof columns === "string") {
       throw new InvalidInputError(`select: must be a list of columns, as in select([${shortly(columns)}])`);
     }
@@ -127,7 +149,7 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
    *
    *     table.query().orderBy("city", { columnName: "price", ascending: false })
    */
-  orderBy(...columns: (SortColumn | readonly SortColumn[])[]): TableQuery<Row, Selected> {
+  orderBy(...columns: (SortColumn | readonly SortColumn[])[]): TableQuery<Row, Selected, Found> {
     const named = columns.flat().map((column, index): queries.OrderByColumn => {
       if (typeof column !== "string") return column;
       const [, path, direction] = /^(\S+)\s+(asc|desc)$/i.exec(column) ?? [];
@@ -149,15 +171,23 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
   }
 
   /**
-   * Searches texts for words: rows then have `_score`, and the best come first. A later search takes the place of an
-   * earlier one.
+   * Searches texts for words: rows then have `_score`, and the best come first, all that match unless `limit` says
+   * otherwise. A later search by text takes the place of an earlier one; one with a vector ({@link nearestTo}) goes with it:
+   * what either finds comes in one order, 10 rows unless `limit` says otherwise.
    *
    *     table.query().matching("puppy training", { columns: ["body"] }).limit(10)
    *     table.query().matching({ phrase: { terms: "house training", column: "body" } })
    *
    * @param text words, of which a row has to have any; or a structured query
    */
-  matching(text: string | StructuredTextQuery, options?: MatchingOptions): TableQuery<Row, Selected & Score> {
+  matching(
+    text: string | StructuredTextQuery,
+    options?: MatchingOptions,
+  ): TableQuery<
+    Row,
+    WithSearch<Selected, Searched<Found, "_distance", Score>>,
+    WithSearch<Found, Searched<Found, "_distance", Score>>
+  > {
     const known = ["columns", "prefilter", "fastSearch", "highlight"];
     const { columns, ...search } = checkedOptions<MatchingOptions>("matching", options, known);
     if (typeof text !== "string" && !isObject(text)) {
@@ -176,23 +206,24 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
   /**
    * Puts the rows of a query with both {@link nearestTo} and {@link matching} in an order of your own, instead of that of
    * reciprocal rank fusion. Rows have `_relevance_score`, null `_distance` where only their text was found, and null
-   * `_score` where only their vector was.
+   * `_score` where only their vector was. Each search finds as many rows as are wanted: a greater `limit` gives it more to
+   * choose from.
    *
    *     table.query().nearestTo(vector).matching("puppy").rerank(({ score }) => score ?? 0)
    *
    * @param by gives how relevant a row is; the most relevant rows come first
    */
-  rerank(by: queries.Rerank): TableQuery<Row, Selected & Relevance> {
+  rerank(by: queries.Rerank): TableQuery<Row, Selected & Relevance, Found & Relevance> {
     return this.#with({ rerank: by });
   }
 
   /** At most so many rows, ≥ 1. */
-  limit(count: number): TableQuery<Row, Selected> {
+  limit(count: number): TableQuery<Row, Selected, Found> {
     return this.#with({ limit: count });
   }
 
   /** Skips so many rows, ≥ 0. */
-  offset(count: number): TableQuery<Row, Selected> {
+  offset(count: number): TableQuery<Row, Selected, Found> {
     return this.#with({ offset: count });
   }
 
@@ -207,7 +238,11 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
   nearestTo(
     vector: queries.SearchVector,
     options: queries.VectorSearchOptions = {},
-  ): TableQuery<Row, Selected & Distance> {
+  ): TableQuery<
+    Row,
+    WithSearch<Selected, Searched<Found, "_score", Distance>>,
+    WithSearch<Found, Searched<Found, "_score", Distance>>
+  > {
     if (vector === undefined || vector === null) {
       throw new InvalidInputError(`nearestTo: must be given a vector, not ${shortly(vector)}`);
     }
@@ -215,7 +250,7 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
   }
 
   /** Adds the column `_rowid`. */
-  withRowId(): TableQuery<Row, Selected & RowId> {
+  withRowId(): TableQuery<Row, Selected & RowId, Found & RowId> {
     return this.#with({ withRowId: true });
   }
 
@@ -264,8 +299,10 @@ export class TableQuery<Row extends object = AnyRow, Selected extends object = R
     return this.#rows.toIPCStream();
   }
 
-  #with<Other extends object>(options: SearchOptions & ScanOptions<Selectable>): TableQuery<Row, Other> {
-    return new TableQuery<Row, Other>(this.#runner, { ...this.#options, ...options });
+  #with<Other extends object, OtherFound extends object>(
+    options: SearchOptions & ScanOptions<Selectable>,
+  ): TableQuery<Row, Other, OtherFound> {
+    return new TableQuery<Row, Other, OtherFound>(this.#runner, { ...this.#options, ...options });
   }
 }
 

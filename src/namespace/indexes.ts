@@ -59,7 +59,10 @@ export interface CreateTableIndexRequest extends TableRequest, WithProgress {
    * `raw` not at all, `ngram` into windows of characters.
    */
   readonly baseTokenizer?: string | undefined;
-  /** Of `FTS`: the language of stop words and of stemming. Default `English`. */
+  /**
+   * Of `FTS`: the language of stop words and of stemming, in any case: Arabic, Danish, Dutch, English (default), Finnish,
+   * French, German, Greek, Hungarian, Italian, Norwegian, Portuguese, Romanian, Russian, Spanish, Swedish, Tamil or Turkish.
+   */
   readonly language?: string | undefined;
   /** Of `FTS`: words of this many bytes of UTF-8 and more are left out. Default 40. */
   readonly maxTokenLength?: number | undefined;

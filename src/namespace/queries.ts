@@ -107,7 +107,7 @@ export interface FoundRow {
   readonly textRank: number | null;
 }
 
-/** How relevant a row is that searches found; a greater number stands for a more relevant row. */
+/** How relevant a row is that searches found, not NaN; a greater number stands for a more relevant row. */
 export type Rerank = (row: FoundRow) => number;
 
 /** Which rows and columns of a table to return, and in which order. */
@@ -156,18 +156,20 @@ export interface QueryTableRequest extends TableRequest, Omit<VectorSearchOption
   readonly vector?: SearchVector | undefined;
   /**
    * Words or a structured query to search texts for. Rows then have `_score`, and come in its order: `orderBy` is
-   * refused. The filter comes first, unless `prefilter` is false: then it takes rows away of the best `offset + limit`.
+   * refused. All that match are found unless there is a limit. The filter comes first, unless `prefilter` is false: then it
+   * takes rows away of the best `offset + limit`. It may not name `_score`.
    */
   readonly fullTextQuery?: FullTextQuery | undefined;
   /**
    * Of a search by text: whether rows have `_highlights`, a list of {@link Highlight}: where their texts have what was
-   * searched for. Default false.
+   * searched for. Default false. Goes with `fullTextQuery`.
    */
   readonly highlight?: boolean | undefined;
   /**
    * Of a search by one vector and by text at once: how relevant each row is that one of them found, the most relevant rows
    * first. Rows then have `_distance` and `_score`, null where that search did not find them, and `_relevance_score`. Each
-   * search finds up to `offset + limit` rows. Default: reciprocal rank fusion, the sum of 1 / (60 + rank). In process only.
+   * search finds up to `offset + limit` rows, 10 by default. Default: reciprocal rank fusion, the sum of 1 / (60 + rank), of
+   * ranks from 0 on. In process only. The function may not be asynchronous.
    */
   readonly rerank?: Rerank | undefined;
   /**
@@ -310,7 +312,7 @@ export interface CountTableRowsRequest extends TableRequest, WithProgress {
   readonly tag?: string | undefined;
 }
 
-/** Not supported by this release, like the next. */
+/** The query whose plan is shown. */
 export interface ExplainTableQueryPlanRequest extends TableRequest {
   /** The query to explain. */
   readonly query: Omit<QueryTableRequest, keyof TableRequest>;

@@ -11,7 +11,7 @@
  * themselves. A column that is named and has no index is read whole, and its words are compared as they are.
  */
 export interface FullTextQuery {
-  /** Words, of which a row has to have any, and the columns to search. */
+  /** Words, of which a row has to have any, and the columns to search. Quotes and operators mean nothing in it. */
   readonly stringQuery?:
     | {
         /** The words. */
@@ -73,11 +73,11 @@ export interface MatchTextQuery {
   readonly maxExpansions?: number | undefined;
 }
 
-/** Words that follow each other. An index on the column needs positions. */
+/** Words that follow each other. An index on the column needs positions (`withPosition`). */
 export interface PhraseTextQuery {
   /** The words. */
   readonly terms: string;
-  /** Path of the column. Default: all that are indexed; the best of them counts. */
+  /** Path of the column. Default: all that are indexed, which all need positions then; the best of them counts. */
   readonly column?: string | undefined;
   /** Words that may lie between two of them. Default 0. */
   readonly slop?: number | undefined;
@@ -93,9 +93,9 @@ export interface BoostTextQuery {
   readonly negativeBoost?: number | undefined;
 }
 
-/** The same words in several columns; the best score counts. */
+/** Words in several columns, most often the same; the best score counts. */
 export interface MultiMatchTextQuery {
-  /** One for each column. */
+  /** One for each column, as they stand under `match`. */
   readonly matchQueries: readonly MatchTextQuery[];
 }
 

@@ -74,7 +74,7 @@ describe("a search by vector and text", () => {
       const query = their(theirs.query().nearestTo(vector).fullTextSearch(text));
       const wanted = await query.rerank(reranker).limit(limit).toArray();
       const found = await search({ text, vector, limit, ...own });
-      if ("filter" in own) expect(found.every((row) => Number(row.id) % 3 === 1)).toBe(true);
+      if ("filter" in own) expect(found.filter((row) => row.id % 3 !== 1)).toEqual([]);
       const relevances = (all: readonly { _relevance_score: number }[]) =>
         all.map((row) => row._relevance_score);
       expect(found).toHaveLength(wanted.length);
@@ -136,6 +136,28 @@ describe("a search by vector and text", () => {
       .limit(3)
       .explain();
     expect(plan).toMatch(/HybridSearch: limit=3[\s\S]*NearestRows[\s\S]*TextSearch/);
+    expect(plan).toMatch(/^Project: columns=\[id, body, vector, _distance, _score, _relevance_score\]/);
+  });
+
+  it.each([
+    [true, "before"],
+    [false, "after"],
+  ])("shows the filter of both searches in plans: before them %s", async (prefilter, told) => {
+    const query = namespace
+      .table("t")
+      .query()
+      .nearestTo(rows[0].vector)
+      .matching("red", { prefilter })
+      .where("id > 7");
+    const conditions = (await query.explain()).match(/condition=id > 7, filtered=\w+/g);
+    expect(conditions).toEqual(Array(2).fill(`condition=id > 7, filtered=${told}`));
+  });
+
+  it("measures rows where it ran", async () => {
+    const query = namespace.table("t").query().nearestTo(rows[0].vector).matching("red").limit(3);
+    const analyzed = await query.analyze();
+    expect(analyzed).toMatch(/Take: .*metrics=\[rows=3,/);
+    expect(analyzed).toMatch(/HybridSearch: .*metrics=\[rows=3,/);
   });
 
   it.each<[object, RegExp]>([
@@ -145,8 +167,8 @@ describe("a search by vector and text", () => {
     [{ text: "red", rerank: () => 1 }, /rerank: goes with a search by vector and text at once/],
     [{ text: "red", vector: rows[0].vector, rerank: () => Number.NaN }, /rerank: must return a number/],
     [
-      { text: "red", vector: rows[0].vector, rerank: () => Promise.resolve(1) },
-      /rerank: must return a number/,
+      { text: "red", vector: rows[0].vector, rerank: async () => 1 },
+      /rerank: must return a .* not a promise/,
     ],
     [{ text: "red", vector: rows[0].vector, rerank: unable }, /rerank: failed: no model/],
   ])("is refused: %#", async (options, message) => {

@@ -205,6 +205,30 @@ const REQUESTS: Mistake[] = [
     ...["match, phrase, boost, multiMatch or boolean", "term"],
   ],
   [
+    "a text for a search in full",
+    () => ns.queryTable({ id: "orders", fullTextQuery: "Oslo" }),
+    ...["fullTextQuery", "stringQuery", '"Oslo"'],
+  ],
+  [
+    "a structured query for a search in full",
+    () => ns.queryTable({ id: "orders", fullTextQuery: { match: { terms: "Oslo", column: "city" } } }),
+    ...["fullTextQuery", "stringQuery or structuredQuery"],
+  ],
+  [
+    "a match inside of several",
+    () =>
+      table
+        .query()
+        .matching({ multiMatch: { matchQueries: [{ match: { terms: "Oslo", column: "city" } }] } })
+        .toArray(),
+    ...["matchQueries.match", "terms"],
+  ],
+  [
+    "LanceDB's name for the length of windows",
+    () => ns.createTableIndex({ id: "orders", column: "city", indexType: "FTS", ngramMinLength: 2 }),
+    ...["ngramMinLength", "mean minNgramLength?"],
+  ],
+  [
     "a rerank without a text",
     () =>
       table
@@ -226,6 +250,13 @@ const REQUESTS: Mistake[] = [
 
 const HANDLES: Mistake[] = [
   ["where in a scan", () => table.scan({ where: "id > 7" }), "where", "scan", "mean filter?"],
+  ["a text for a search's options", () => table.search("Oslo"), "search", "options", "{ text: …"],
+  ["a vector for a search's options", () => table.search([1, 2]), "search", "options", "{ vector: …"],
+  [
+    "a text twice",
+    () => table.search({ text: "a", fullTextQuery: { stringQuery: { query: "a" } } }),
+    ...["text", "fullTextQuery"],
+  ],
   ["a text for a scan's options", () => table.scan("id > 7"), "scan", "options", '"id > 7"'],
   ["a version in a scan", () => table.scan({ version: 1 }), "version", "ns.table(id, { version })"],
   ["options for a count", () => table.countRows({ filter: "id > 7" }), "filter", 'countRows("id > 7")'],

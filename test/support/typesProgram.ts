@@ -43,6 +43,22 @@ export async function program(signal: AbortSignal | undefined, at: number | unde
   same<{ price: number }[]>()(await query.select(["price"]).offset(1).toArray());
   const scan: Scan<Order> = query;
 
+  // What searches add stays, whichever columns are selected; of two searches, either may not have found the row.
+  const [matching] = await query.matching("oak").select(["id"]).withRowId().toArray();
+  same<number>()(matching.id);
+  same<number>()(matching._score);
+  same<bigint>()(matching._rowid);
+  const [near] = await query.select(["id"]).nearestTo([1]).toArray();
+  same<number>()(near.id);
+  same<number>()(near._distance);
+  for (const both of [query.nearestTo([1]).matching("oak"), query.matching("oak").nearestTo([1])]) {
+    const [found] = await both.select(["city"]).rerank(({ score }) => score ?? 0).toArray();
+    same<string | null>()(found.city);
+    same<number | null>()(found._distance);
+    same<number | null>()(found._score);
+    same<number>()(found._relevance_score);
+  }
+
   // @ts-expect-error there is no such option
   table.scan({ where: "id > 7" });
   // @ts-expect-error there is no such mode

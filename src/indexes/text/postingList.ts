@@ -57,6 +57,15 @@ export interface DocumentLengths extends LengthTerms {
   readonly lengths: Uint32Array;
 }
 
+/** The shares (score.ts) of all documents of a list. */
+export interface DocumentShares {
+  readonly documents: Uint32Array;
+  /** Of each of these. */
+  readonly shares: Uint8Array;
+  /** By share, how many documents have it. */
+  readonly counts: Uint32Array;
+}
+
 /** Most documents of a list that keeps them: 13 MiB, with their lengths and shares. */
 const MAX_KEPT = 2 ** 20;
 /** Most documents of a list that keeps positions: where those of each begin takes 2 MiB. */
@@ -73,7 +82,7 @@ const NOWHERE = 0xffffffff;
 /** Bytes of memory of a block beside its own. */
 const BLOCK_OVERHEAD = 112;
 
-/** Of lists that keep their documents, nobody else need have memory for them. */
+/** For {@link PostingList.view} of lists that keep their documents: nobody else need have memory for them. */
 const NO_ARRAYS: PostingArrays = { documents: new Uint32Array(0), frequencies: new Uint32Array(0) };
 
 export class PostingList implements KeptPostings {
@@ -181,20 +190,20 @@ export class PostingList implements KeptPostings {
     return this.#shares;
   }
 
-  /** The shares of all documents, and how many have each; null where the list does not keep them. */
-  allShares(terms: DocumentLengths): { readonly shares: Uint8Array; readonly counts: Uint32Array } | null {
+  /** All documents with their shares, and how many have each; null where the list does not keep them. */
+  allShares(terms: DocumentLengths): DocumentShares | null {
     for (let block = 0; block < this.blockCount; block++) {
       this.view(block, NO_ARRAYS);
       if (this.shares(block, terms) === null) return null;
     }
-    const shares = this.#shares;
-    if (shares === null) return null;
+    const [kept, shares] = [this.#kept, this.#shares];
+    if (kept === null || shares === null) return null;
     if (this.#shareCounts === null) {
       const counts = new Uint32Array(SHARE_BYTES);
       for (let index = 0; index < shares.length; index++) counts[shares[index]]++;
       this.#shareCounts = counts;
     }
-    return { shares, counts: this.#shareCounts };
+    return { documents: kept.documents, shares, counts: this.#shareCounts };
   }
 
   /**
@@ -232,7 +241,8 @@ export class PostingList implements KeptPostings {
         const document = documents[index];
         const word = document >>> 5;
         bits[word] |= 1 << (document & 31);
-        // Of two blocks that have documents in a word, either may come first.
+        // No block but the last fits into a word, so that those of which a word has documents follow each other. Either of
+        // two may be asked for first.
         if (index < places[word]) places[word] = index;
       }
       this.#isKept[block] |= BITS;
@@ -371,6 +381,10 @@ function putStarts(starts: Uint32Array, first: number, frequencies: Uint32Array,
     starts[first + index + 1] = next;
   }
 }
+
+/** Whether {@link PostingList.bits} have a document. */
+export const hasDocument = (bits: Uint32Array, document: number): boolean =>
+  ((bits[document >>> 5] >>> (document & 31)) & 1) !== 0;
 
 /** Documents that are looked at one by one before a search halves what is left of a block. */
 const NEAR = 8;

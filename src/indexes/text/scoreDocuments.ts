@@ -7,37 +7,14 @@
  */
 
 import { breathe, Pace } from "../../async/eventLoop.js";
-import type { PostingArrays } from "./postingBlocks.js";
-import { type BlockView, type DocumentLengths, documentAt, type PostingList } from "./postingList.js";
-import { type Corpus, K1, lengthTerms, lowShare, wordWeight } from "./score.js";
-
-/** A token that counts for a word of a query. */
-export interface ScoredTerm {
-  /** The number of the word. */
-  readonly word: number;
-  readonly list: PostingList;
-  /** The weight of the token among all documents that are searched. */
-  readonly weight: number;
-}
+import { hasDocument } from "./postingList.js";
+import { type DocumentQuery, TokenCursor, type WindowScores } from "./tokenCursor.js";
 
 export interface DocumentSink {
   /** Documents with a lower score are of no use. */
   readonly threshold: number;
   /** @param places where the list of each term has the document, in memory that is used again; left out where not known */
   add(document: number, score: number, places?: Uint32Array): void;
-}
-
-export interface DocumentQuery {
-  /** In the order of their words. */
-  readonly terms: readonly ScoredTerm[];
-  /** Words of which each document must have a token; 0 where any token is enough. */
-  readonly neededWords: number;
-  /** What is known of all documents that are searched. */
-  readonly corpus: Corpus;
-  /** What is known of those of the partition, as its block scores were made with. */
-  readonly own: Corpus;
-  /** Tokens of each document. */
-  readonly lengths: Uint32Array;
 }
 
 /** Documents of a window, at the least and at the most. */
@@ -57,8 +34,6 @@ const PASSED_BLOCKS = 64;
 const FEW_TOKENS = 8;
 /** Tokens of a window, or of a query, between two looks at the clock. */
 const STEP_TOKENS = 256;
-/** Scores in files are single floats, and bounds are sums: what they may lose is added to them. */
-const SLACK = 1 + 2 ** -18;
 
 /** Calls the sink with documents whose score is not below its threshold, in no order. */
 export async function scoreDocuments(
@@ -92,11 +67,11 @@ export async function scoreDocuments(
   }
 }
 
-async function cursorsOf(query: DocumentQuery): Promise<Cursor[]> {
+async function cursorsOf(query: DocumentQuery): Promise<TokenCursor[]> {
   const pace = new Pace(STEP_TOKENS);
-  const cursors: Cursor[] = [];
+  const cursors: TokenCursor[] = [];
   for (const term of query.terms) {
-    cursors.push(new Cursor(term, query));
+    cursors.push(new TokenCursor(term, query));
     if (pace.isStep()) await breathe();
   }
   return cursors;
@@ -139,9 +114,9 @@ async function scoreCommon(
  * it are passed over whose documents are not good enough.
  */
 class CommonDocuments {
-  readonly #cursors: readonly Cursor[];
-  readonly #rarest: Cursor;
-  readonly #others: readonly Cursor[];
+  readonly #cursors: readonly TokenCursor[];
+  readonly #rarest: TokenCursor;
+  readonly #others: readonly TokenCursor[];
   /** Tokens of each document. */
   readonly #lengths: Uint32Array;
   /** The score of each token, in the order of the words, and where the rarest and the others have theirs. */
@@ -154,11 +129,11 @@ class CommonDocuments {
   readonly #inLists: Uint32Array;
 
   /** @param cursors of the tokens, in their order */
-  constructor(query: DocumentQuery, cursors: readonly Cursor[]) {
+  constructor(query: DocumentQuery, cursors: readonly TokenCursor[]) {
     const byCount = [...cursors].sort((a, b) => a.list.count - b.list.count);
     const numbers = new Map(cursors.map((cursor, number) => [cursor, number]));
-    const placeOf = (cursor: Cursor): number => numbers.get(cursor) as number;
-    [this.#rarest, ...this.#others] = byCount as [Cursor, ...Cursor[]];
+    const placeOf = (cursor: TokenCursor): number => numbers.get(cursor) as number;
+    [this.#rarest, ...this.#others] = byCount as [TokenCursor, ...TokenCursor[]];
     this.#cursors = cursors;
     this.#lengths = query.lengths;
     this.#scores = new Float64Array(cursors.length);
@@ -188,13 +163,14 @@ class CommonDocuments {
     let low = this.#rarest.lowShare(threshold - rest[0]);
     const { documents, frequencies, start, end } = this.#rarest.view(block);
     const shares = this.#rarest.shares(block, low);
+    // All of the others know their bits then; those of the first, which is the next rarest, sift.
     let bits: Uint32Array | null = null;
     for (let other = others.length - 1; other >= 0; other--) bits = others[other].bits(next);
     const kept = this.#rarest.lengths(block);
     for (let index = start; index < end; index++) {
       if (shares !== null && shares[index] <= low) continue;
       const document = documents[index];
-      if (bits !== null && !hasBit(bits, document)) continue;
+      if (bits !== null && !hasDocument(bits, document)) continue;
       const length = kept === null ? this.#lengths[document] : kept[index];
       let reached = this.#rarest.score(frequencies[index], length);
       scores[this.#place] = reached;
@@ -223,11 +199,11 @@ class CommonDocuments {
 }
 
 class Window implements WindowScores {
-  readonly #cursors: readonly Cursor[];
+  readonly #cursors: readonly TokenCursor[];
   /** The same, in the order of their bounds in the window before. */
-  readonly #byBound: Cursor[];
+  readonly #byBound: TokenCursor[];
   /** Those that are looked at in the window, in this order, and how many were. */
-  #order: readonly Cursor[];
+  #order: readonly TokenCursor[];
   #next = 0;
   /** What those that are left can add to a score, and the score that documents have to reach. */
   #rest = 0;
@@ -244,7 +220,7 @@ class Window implements WindowScores {
   end = 0;
 
   /** @param size documents, at most */
-  constructor(query: DocumentQuery, cursors: readonly Cursor[], size: number) {
+  constructor(query: DocumentQuery, cursors: readonly TokenCursor[], size: number) {
     this.scores = new Float64Array(size);
     this.hits = new Uint32Array(query.neededWords > 0 ? size : 0);
     this.touched = new Uint16Array(size);
@@ -293,7 +269,7 @@ class Window implements WindowScores {
   }
 
   /** Scores documents that have any token. @returns whether other tokens may add something */
-  #scoreAny(cursor: Cursor): boolean {
+  #scoreAny(cursor: TokenCursor): boolean {
     const threshold = this.#threshold;
     const rest = this.#rest;
     const others = rest - cursor.bound;
@@ -308,7 +284,7 @@ class Window implements WindowScores {
   }
 
   /** The tokens in the order in which they are looked at. @param byBound whether those with the highest bounds come first */
-  #sorted(byBound: boolean): readonly Cursor[] {
+  #sorted(byBound: boolean): readonly TokenCursor[] {
     if (this.#cursors.length > STEP_TOKENS) {
       const present = this.#cursors.filter(({ bound }) => bound > 0);
       return byBound ? present.sort((a, b) => b.bound - a.bound) : present;
@@ -353,271 +329,4 @@ class Window implements WindowScores {
     this.touchedCount = 0;
     return touchedCount;
   }
-}
-
-/** What the documents of a window have, by their places in it. */
-interface WindowScores {
-  readonly start: number;
-  readonly end: number;
-  readonly scores: Float64Array;
-  readonly hits: Uint32Array;
-  readonly touched: Uint16Array;
-  touchedCount: number;
-}
-
-/** Goes through the documents of a token. */
-class Cursor {
-  readonly word: number;
-  /** No document of the window has a higher score for the token; 0 where none has it. */
-  bound = 0;
-  readonly #list: PostingList;
-  readonly #terms: DocumentLengths;
-  readonly #lengths: Uint32Array;
-  readonly #own: PostingArrays;
-  readonly #factor: number;
-  readonly #base: number;
-  readonly #perToken: number;
-  readonly #boundFactor: number;
-  readonly #highest: number;
-  #block = 0;
-  #view: BlockView | null = null;
-  #unpacked = -1;
-  /** Where {@link seek} is in the block. */
-  #index = 0;
-  /** What {@link bits} found last. */
-  #bits: Uint32Array | null = null;
-
-  constructor({ word, list, weight }: ScoredTerm, { corpus, own, lengths }: DocumentQuery) {
-    this.word = word;
-    this.#list = list;
-    this.#lengths = lengths;
-    this.#own = list.ownArrays();
-    this.#factor = weight * (K1 + 1);
-    const { base, perToken } = lengthTerms(corpus);
-    this.#base = base;
-    this.#perToken = perToken;
-    this.#terms = { base, perToken, lengths };
-    this.#highest = this.#factor * SLACK;
-    // Scores of the file are among the documents of the partition. Where texts are longer on average in all that is
-    // searched, those of the partition count as shorter than they did when the scores were made: by this factor at most.
-    const shorter = Math.max(1, perToken === 0 ? 1 : lengthTerms(own).perToken / perToken);
-    const ownWeight = wordWeight(own.documents, list.count);
-    this.#boundFactor = ownWeight > 0 ? (weight / ownWeight) * shorter * SLACK : Number.POSITIVE_INFINITY;
-  }
-
-  get list(): PostingList {
-    return this.#list;
-  }
-
-  /** Sets the bound for a range of documents that comes after the one before. */
-  enter(start: number, end: number): number {
-    const { firsts, scores, blockCount } = this.#list;
-    while (this.#block + 1 < blockCount && firsts[this.#block + 1] <= start) this.#block++;
-    let best = 0;
-    for (let block = this.#block; block < blockCount && firsts[block] < end; block++) {
-      const score = scores[block];
-      if (!(score > 0)) best = Number.POSITIVE_INFINITY;
-      else if (score > best) best = score;
-    }
-    this.bound = best === 0 ? 0 : Math.min(best * this.#boundFactor, this.#highest);
-    return this.bound;
-  }
-
-  /** No document of a block has a higher score for the token. */
-  #boundOf(block: number): number {
-    const score = this.#list.scores[block];
-    return score > 0 ? Math.min(score * this.#boundFactor, this.#highest) : this.#highest;
-  }
-
-  /** The documents of a block. */
-  view(block: number): BlockView {
-    if (block !== this.#unpacked || this.#view === null) {
-      this.#view = this.#list.view(block, this.#own);
-      this.#unpacked = block;
-      this.#index = this.#view.start;
-    }
-    return this.#view;
-  }
-
-  /** The blocks that have documents of the range: the first, and behind the last. */
-  #blocks(end: number): number {
-    const { firsts, blockCount } = this.#list;
-    let block = this.#block;
-    while (block < blockCount && firsts[block] < end) block++;
-    return block;
-  }
-
-  /** The greatest byte of a share with which a document's score is lower than some other; below 0 where there is none. */
-  lowShare(score: number): number {
-    return lowShare(score, this.#factor);
-  }
-
-  /** The shares of the documents of a block; null where they are not kept, or `low` says that all are high enough. */
-  shares(block: number, low: number): Uint8Array | null {
-    return low < 0 ? null : this.#list.shares(block, this.#terms);
-  }
-
-  /** Tokens of the documents of a block, at their places in its view; null where they are not kept. */
-  lengths(block: number): Uint32Array | null {
-    return this.#list.lengths(block, this.#lengths);
-  }
-
-  /** A bit for each document: whether it has the token, up to some document. Null where that is not kept. */
-  bits(end: number): Uint32Array | null {
-    this.#bits = this.#list.bits(this.#block, this.#blocks(end));
-    return this.#bits;
-  }
-
-  /**
-   * Adds scores to the documents of the window that have the token.
-   * @param least documents that have a lower score, and none of other tokens, need none
-   */
-  addAll(window: WindowScores, least: number): void {
-    const { start, end, scores, touched } = window;
-    const low = this.lowShare(least);
-    const isFirst = window.touchedCount === 0;
-    const factor = this.#factor;
-    const base = this.#base;
-    const perToken = this.#perToken;
-    let count = window.touchedCount;
-    const last = this.#blocks(end);
-    for (let block = this.#block; block < last; block++) {
-      if (isFirst && this.#boundOf(block) < least) continue;
-      const view = this.view(block);
-      const { documents, frequencies } = view;
-      const shares = this.shares(block, low);
-      const kept = this.lengths(block);
-      const lengths = kept ?? this.#lengths;
-      const from = firstFrom(documents, view, start);
-      const isWhole = documents[view.end - 1] < end;
-      const behind = isWhole ? view.end : documentAt(documents, from, view.end, end);
-      for (let index = from; index < behind; index++) {
-        const isLow = shares !== null && shares[index] <= low;
-        if (isLow && isFirst) continue;
-        const document = documents[index];
-        const at = document - start;
-        const before = scores[at];
-        if (isLow && before === 0) continue;
-        const frequency = frequencies[index];
-        const length = lengths[kept === null ? document : index];
-        // Scores are above 0.
-        if (before === 0) touched[count++] = at;
-        scores[at] = before + (factor * frequency) / (frequency + base + perToken * length);
-      }
-    }
-    window.touchedCount = count;
-  }
-
-  /** Adds scores to some documents of the window that other tokens have found. @param wanted their places */
-  addToFound(window: WindowScores, wanted: Uint16Array): void {
-    const { start, end, scores } = window;
-    const last = this.#blocks(end);
-    const bits = this.bits(end);
-    if (bits !== null || wanted.length * FEW < (last - this.#block) * this.#list.blockSize) {
-      for (let index = 0; index < wanted.length; index++) {
-        const at = wanted[index];
-        const document = start + at;
-        scores[at] +=
-          bits !== null ? this.seek(document, this.#lengths[document]) : this.#scoreOf(document, last);
-      }
-      return;
-    }
-    for (let block = this.#block; block < last; block++) {
-      const view = this.view(block);
-      const { documents, frequencies } = view;
-      for (let index = firstFrom(documents, view, start); index < view.end; index++) {
-        const document = documents[index];
-        if (document >= end) break;
-        const at = document - start;
-        if (scores[at] > 0) scores[at] += this.score(frequencies[index], this.#lengths[document]);
-      }
-    }
-  }
-
-  /** The score of a document; 0 where it does not have the token. @param last behind the last block that may have it */
-  #scoreOf(document: number, last: number): number {
-    const { firsts } = this.#list;
-    let block = this.#block;
-    while (block + 1 < last && firsts[block + 1] <= document) block++;
-    const view = this.view(block);
-    const { documents, frequencies } = view;
-    const index = firstFrom(documents, view, document);
-    if (index === view.end || documents[index] !== document) return 0;
-    return this.score(frequencies[index], this.#lengths[document]);
-  }
-
-  /** Adds scores to those documents of the window that have all words before this one, and takes down that they have it. */
-  addNext(window: WindowScores): void {
-    const { start, end, scores, hits, touched } = window;
-    const { word } = this;
-    const last = this.#blocks(end);
-    for (let block = this.#block; block < last; block++) {
-      const view = this.view(block);
-      const { documents, frequencies } = view;
-      for (let index = firstFrom(documents, view, start); index < view.end; index++) {
-        const document = documents[index];
-        if (document >= end) break;
-        const at = document - start;
-        if (hits[at] !== word && hits[at] !== word + 1) continue;
-        if (hits[at] === 0) touched[window.touchedCount++] = at;
-        hits[at] = word + 1;
-        scores[at] += this.score(frequencies[index], this.#lengths[document]);
-      }
-    }
-  }
-
-  /** @param length tokens of the document */
-  score(frequency: number, length: number): number {
-    return (this.#factor * frequency) / (frequency + this.#base + this.#perToken * length);
-  }
-
-  /** Where the list has the document that {@link seek} found. */
-  get place(): number {
-    if (this.#bits !== null) return this.#index;
-    return this.#unpacked * this.#list.blockSize + this.#index - (this.#view?.start ?? 0);
-  }
-
-  /**
-   * The score of a document, which comes after those asked for before; 0 where it does not have the token.
-   * @param length tokens of the document
-   */
-  seek(document: number, length: number): number {
-    const bits = this.#bits;
-    if (bits !== null) {
-      if (!hasBit(bits, document)) return 0;
-      this.#index = this.#list.placeOf(document);
-      return this.score(this.#list.frequencyAt(this.#index), length);
-    }
-    const { firsts, blockCount } = this.#list;
-    let block = Math.max(this.#unpacked, this.#block);
-    while (block + 1 < blockCount && firsts[block + 1] <= document) block++;
-    if (firsts[block] > document) return 0;
-    const { documents, frequencies, end } = this.view(block);
-    const index = documentAt(documents, this.#index, end, document);
-    this.#index = index;
-    return index < end && documents[index] === document ? this.score(frequencies[index], length) : 0;
-  }
-}
-
-const hasBit = (bits: Uint32Array, document: number): boolean =>
-  ((bits[document >>> 5] >>> (document & 31)) & 1) !== 0;
-
-/** Documents of which so many times as many are in blocks are looked up by themselves. */
-const FEW = 16;
-
-/** The index of the first document in a block that is not before another. */
-function firstFrom(
-  documents: Uint32Array,
-  { start, end }: { start: number; end: number },
-  from: number,
-): number {
-  if (documents[start] >= from) return start;
-  let low = start;
-  let high = end;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (documents[middle] < from) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -5,10 +5,9 @@
  * It is taken from the shares (score.ts) of rare tokens: a document's score is not below what one of its tokens gives.
  */
 
-import type { PostingArrays } from "./postingBlocks.js";
-import type { PostingList } from "./postingList.js";
+import type { DocumentShares } from "./postingList.js";
 import { K1, leastShare, lengthTerms, SHARE_BYTES } from "./score.js";
-import type { DocumentQuery, ScoredTerm } from "./scoreDocuments.js";
+import type { DocumentQuery, ScoredTerm } from "./tokenCursor.js";
 
 /** Documents whose shares are looked at: so many times as many as are wanted, but not fewer and not more than these. */
 const LOOKED_AT = 64;
@@ -24,13 +23,10 @@ const TRIES = 3;
 const MARGIN = 1.25;
 /** What sums and single floats may lose by rounding. */
 const SLACK = 1 - 2 ** -18;
-/** Of lists that keep their documents, nobody else need have memory for them. */
-const NO_ARRAYS: PostingArrays = { documents: new Uint32Array(0), frequencies: new Uint32Array(0) };
 
 /** A rare token. */
 interface RareToken {
-  readonly list: PostingList;
-  readonly shares: Uint8Array;
+  readonly kept: DocumentShares;
   /** The step of each share. */
   readonly steps: Uint16Array;
 }
@@ -67,7 +63,7 @@ export function scoreFloor(
       steps[byte] = perStep * leastShare(byte);
       counts[steps[byte]] += kept.counts[byte];
     }
-    tokens.push({ list, shares: kept.shares, steps });
+    tokens.push({ kept, steps });
   }
   let sought = wanted;
   for (let tries = 0; tries < TRIES && sought <= count; tries++) {
@@ -107,10 +103,10 @@ function countFound(
   // A document may have several of the tokens.
   const seen = tokens.length > 1 ? new Uint32Array((documentCount + 31) >>> 5) : null;
   let found = 0;
-  for (const { list, shares, steps } of tokens) {
+  for (const { kept, steps } of tokens) {
+    const { documents, shares } = kept;
     let low = 0;
     while (low < SHARE_BYTES && steps[low] < least) low++;
-    const { documents } = list.view(0, NO_ARRAYS);
     for (let index = 0; index < shares.length; index++) {
       if (shares[index] < low) continue;
       const document = documents[index];

@@ -110,10 +110,10 @@ const BLOCK_SIZES = [128, 256];
 
 function textSettings(request: CreateTableIndexRequest): TextSettings {
   const tokenizer = optionalString(request.baseTokenizer, "baseTokenizer");
-  // Those that need models have the place of these after a slash.
+  // Those that need models, whose place follows a slash, are refused as not supported when the index is built.
   if (tokenizer !== undefined && !TOKENIZERS.includes(tokenizer) && !/^(jieba|lindera)\/./.test(tokenizer)) {
     throw new InvalidInputError(
-      `baseTokenizer: must be one of ${TOKENIZERS.join(", ")}, jieba/<model> or lindera/<model>, not ${JSON.stringify(tokenizer.slice(0, 80))}`,
+      `baseTokenizer: must be one of ${TOKENIZERS.join(", ")}, not ${JSON.stringify(tokenizer.slice(0, 80))}`,
     );
   }
   const language = optionalString(request.language, "language");

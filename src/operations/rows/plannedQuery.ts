@@ -7,9 +7,10 @@ import { goThrough } from "../../async/eventLoop.js";
 import { InvalidInputError, PermissionDeniedError, UnsupportedError } from "../../errors.js";
 import { isUnwritable } from "../../io/disk/errno.js";
 import { TemporaryFile } from "../../io/temporaryFile.js";
-import type { QueryTableRequest, Rerank } from "../../namespace/queries.js";
+import type { FoundRow, QueryTableRequest, Rerank } from "../../namespace/queries.js";
 import { shortly } from "../../optionMembers.js";
 import { ColumnReads } from "../../query/columns/columnReads.js";
+import { DISTANCE, foundField } from "../../query/columns/foundColumns.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { type Projection, selectColumns } from "../../query/columns/projection.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
@@ -96,12 +97,13 @@ export async function planQuery(
   const selected = await goThrough(selectColumns(fields, reads, metadata, columns, selection));
   const given = request.filter ?? null;
   const isPostfilter = planned !== null && !filtersFirst && given !== null;
-  // Where two searches are to be filtered after they were made, each filters its own rows.
-  const isFiltered = given !== null && (isTextSearch || !isPostfilter);
-  const textFilter = isFiltered
-    ? await filterOf(snapshot, given, request.params, "filter", useIndexes)
-    : null;
-  const filter = isPostfilter ? null : textFilter;
+  // A filter that comes after a search by vector may name its distance, and is read by itself. Where a search by text goes
+  // with it, each filters its own rows.
+  const ofRows =
+    given === null || (isPostfilter && !isTextSearch)
+      ? null
+      : await filterOf(snapshot, given, request.params, "filter", useIndexes);
+  const filter = isPostfilter ? null : ofRows;
   const plan: QueryPlan = {
     fragments: manifest.fragments,
     projection: withColumns(selected, added),
@@ -116,7 +118,7 @@ export async function planQuery(
           version: snapshot,
           fields,
           query: (await textQueries.get()).readTextQuery(snapshot, fields, request.fullTextQuery),
-          filter: textFilter,
+          filter: ofRows,
           isPrefiltered: filtersFirst,
           isFast: optionalBoolean(request.fastSearch, "fastSearch") ?? false,
           highlights,
@@ -151,11 +153,9 @@ async function plannedSearch(
   return planVectorSearch(fields, search, (column, metric) => vectorIndexOf(snapshot, column, metric));
 }
 
-const [DISTANCE, SCORE, RELEVANCE] = ["_distance", "_score", "_relevance_score"].map(
-  (name) => new Field(name, new Float32(), true),
-);
+const [SCORE, RELEVANCE] = ["_score", "_relevance_score"].map((name) => new Field(name, new Float32(), true));
 /** What rows have that two searches found. */
-const HYBRID_COLUMNS = [DISTANCE, SCORE, RELEVANCE];
+const HYBRID_COLUMNS = [foundField(DISTANCE, DISTANCE.name), SCORE, RELEVANCE];
 
 /** A selection without columns that every row of a search has as its last ones. */
 function withoutColumns(
@@ -200,7 +200,26 @@ function readRerank(value: unknown, isHybrid: boolean): Rerank | undefined {
   if (typeof value !== "function")
     throw new InvalidInputError(`rerank: must be a function, not ${shortly(value)}`);
   if (!isHybrid) throw new InvalidInputError("rerank: goes with a search by vector and text at once");
-  return value as Rerank;
+  return checkedRerank(value as Parameters<typeof checkedRerank>[0]);
+}
+
+/** A caller's function may return anything, throw, and change what it is given. */
+const checkedRerank =
+  (rerank: (row: FoundRow) => unknown): Rerank =>
+  (row) => {
+    const relevance = called(rerank, row);
+    if (typeof relevance === "number" && !Number.isNaN(relevance)) return relevance;
+    throw new InvalidInputError(
+      `rerank: must return a number for each row, at once, not ${shortly(relevance)}`,
+    );
+  };
+
+function called(rerank: (row: FoundRow) => unknown, row: FoundRow): unknown {
+  try {
+    return rerank({ ...row });
+  } catch (cause) {
+    throw new InvalidInputError(`rerank: failed: ${String((cause as Error)?.message ?? cause)}`, { cause });
+  }
 }
 
 /** Makes a file for rows that are sorted, in the table's directory: what a crash leaves there, a cleanup removes. */

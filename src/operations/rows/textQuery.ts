@@ -1,10 +1,10 @@
 /** Reads searches by text of requests. Members of structured queries may be spelled as on the wire. */
 
 import { InvalidInputError } from "../../errors.js";
-import { unknownMember } from "../../optionMembers.js";
+import { shortly, unknownMember } from "../../optionMembers.js";
 import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import type { MatchQuery, TextQuery } from "../../query/text/textQuery.js";
-import { textColumns } from "../../query/text/textSearch.js";
+import { wordIndexedColumns } from "../../query/text/wordIndexes.js";
 import { resolveField } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
@@ -36,11 +36,16 @@ export function readTextQuery(
   fields: readonly TableField[],
   given: unknown,
 ): TextQuery {
-  const members = membersOf(given, LABEL);
+  const members = membersOf(given, LABEL, " with stringQuery or structuredQuery");
   const string = members.stringQuery ?? members.string_query;
   const structured = members.structuredQuery ?? members.structured_query;
   // Clients of the reference send both forms without naming them.
   const bare = string === undefined && structured === undefined ? members : null;
+  if (bare !== null && bare.query === undefined) {
+    throw new InvalidInputError(
+      `${LABEL}: needs stringQuery or structuredQuery, as in { structuredQuery: { query: { match: … } } }`,
+    );
+  }
   checkKnown(bare === null ? ["stringQuery", "structuredQuery"] : MEMBERS.stringQuery, members, LABEL);
   if (string !== undefined && structured !== undefined) {
     throw new InvalidInputError(`${LABEL}: stringQuery and structuredQuery: give one of them`);
@@ -51,19 +56,23 @@ export function readTextQuery(
   else if (structured !== undefined) checkMembers("structuredQuery", membersOf(structured, LABEL));
   if (typeof inner === "object" && inner !== null) return reader.query(inner, 0);
   const { query, columns } = membersOf(bare ?? string ?? structured, LABEL);
-  if (typeof query !== "string") throw new InvalidInputError(`${LABEL}: query must be a text`);
+  if (typeof query !== "string") {
+    const wanted = string === undefined ? "a text or a structured query" : "a text";
+    throw new InvalidInputError(`${LABEL}: query must be ${wanted}, not ${shortly(query)}`);
+  }
   return reader.words(query, columnList(columns), {});
 }
 
 function columnList(given: unknown): string[] | null {
   if (given === undefined || given === null || (Array.isArray(given) && given.length === 0)) return null;
   if (Array.isArray(given) && given.every((column) => typeof column === "string")) return given;
-  throw new InvalidInputError(`${LABEL}: columns must be a list of paths`);
+  throw new InvalidInputError(`${LABEL}: columns must be a list of paths, not ${shortly(given)}`);
 }
 
-function membersOf(given: unknown, label: string): Members {
+/** @param more what an error says of the object */
+function membersOf(given: unknown, label: string, more = ""): Members {
   if (typeof given === "object" && given !== null && !Array.isArray(given)) return given as Members;
-  throw new InvalidInputError(`${label}: must be an object`);
+  throw new InvalidInputError(`${label}: must be an object${more}, not ${shortly(given)}`);
 }
 
 const wireNames = new Map<string, string>();
@@ -81,9 +90,12 @@ function onWire(name: string): string {
 const member = (members: Members, name: string): unknown =>
   members[name] ?? members[onWire(name)] ?? undefined;
 
-/** @throws InvalidInputError for a member that the kind does not have */
-const checkMembers = (kind: Kind, members: Members): void =>
-  checkKnown(MEMBERS[kind], members, `${LABEL}: ${kind}`);
+/**
+ * @param label of the query, for the error
+ * @throws InvalidInputError for a member that the kind does not have
+ */
+const checkMembers = (kind: Kind, members: Members, label: string = kind): void =>
+  checkKnown(MEMBERS[kind], members, `${LABEL}: ${label}`);
 
 function checkKnown(known: readonly string[], members: Members, label: string): void {
   for (const name of Object.keys(members)) {
@@ -115,7 +127,7 @@ class Reader {
     const [name] = names;
     if (names.length !== 1) {
       throw new InvalidInputError(
-        `${LABEL}: one of match, phrase, boost, multiMatch and boolean, not ${names.length}`,
+        `${LABEL}: a query is one of match, phrase, boost, multiMatch and boolean, not ${names.length} of them`,
       );
     }
     const of = membersOf(members[name], `${LABEL}: ${name}`);
@@ -153,7 +165,7 @@ class Reader {
 
   #columns(named: readonly string[] | null): readonly string[] {
     if (named !== null) return named.map((path) => this.#column(path));
-    this.#indexed ??= textColumns(this.#version, this.#fields);
+    this.#indexed ??= wordIndexedColumns(this.#version, this.#fields);
     if (this.#indexed.length > 0) return this.#indexed;
     throw new InvalidInputError(
       `${LABEL}: no column has an index of type FTS; build one, or name the columns to search`,
@@ -188,12 +200,12 @@ class Reader {
     const listed = member(of, "matchQueries");
     if (Array.isArray(listed)) {
       const queries = listed.map((each) => {
-        const match = membersOf(each, `${LABEL}: multiMatch`);
-        checkMembers("match", match);
+        const match = membersOf(each, `${LABEL}: each of matchQueries`);
+        checkMembers("match", match, "matchQueries");
         return this.words(termsOf(match, "match"), columnOf(match), match);
       });
       if (queries.length > 0) return { kind: "multi", queries };
-      throw new InvalidInputError(`${LABEL}: multiMatch needs a query`);
+      throw new InvalidInputError(`${LABEL}: multiMatch needs a query under matchQueries`);
     }
     const columns = this.#columns(columnList(member(of, "columns")));
     const boosts = member(of, "boost") ?? member(of, "boosts") ?? columns.map(() => 1);
@@ -229,20 +241,20 @@ function columnOf(of: Members): string[] | null {
 function termsOf(of: Members, name: string): string {
   const terms = member(of, "terms");
   if (typeof terms === "string") return terms;
-  throw new InvalidInputError(`${LABEL}: terms of ${name} must be a text`);
+  throw new InvalidInputError(`${LABEL}: terms of ${name} must be a text, not ${shortly(terms)}`);
 }
 
 function numberOf(of: Members, name: string, fallback: number): number {
   const value = member(of, name) ?? fallback;
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  throw new InvalidInputError(`${LABEL}: ${name} must be a number`);
+  throw new InvalidInputError(`${LABEL}: ${name} must be a number, not ${shortly(value)}`);
 }
 
 function matchOf(terms: string, column: string, of: Members): MatchQuery {
   const operator = member(of, "operator") ?? "OR";
   const folded = typeof operator === "string" ? operator.toUpperCase() : "";
   if (folded !== "OR" && folded !== "AND")
-    throw new InvalidInputError(`${LABEL}: operator must be And or Or`);
+    throw new InvalidInputError(`${LABEL}: operator must be And or Or, not ${shortly(operator)}`);
   const count = (name: string, fallback: number): number =>
     optionalCount(member(of, name), `${LABEL}: ${name}`) ?? fallback;
   return {

@@ -6,7 +6,8 @@ import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
 import type { BoundExpression } from "../../expression/expression.js";
 import { fieldOfValues, withoutDictionaries } from "../../expression/values/valueField.js";
 import type { ColumnSource } from "./columnReads.js";
-import { addressesAmong, type RowNumbers } from "./systemColumns.js";
+import { addressesAmong } from "./rowAddresses.js";
+import type { RowNumbers } from "./systemColumns.js";
 
 /** An expression, and where the columns that it needs come from, in its order. */
 export interface Computation {

@@ -25,6 +25,7 @@ import {
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import type { FragmentSource } from "./fragmentColumns.js";
+import { addressWords, wordPairs } from "./rowAddresses.js";
 
 const NAMES = [
   "_rowid",
@@ -69,9 +70,6 @@ export function spelledPath(
 }
 
 export const systemField = (name: string): Field => new Field(name, new Uint64(), true);
-
-/** Bytes of a value of a system column. */
-const VALUE_BYTES = 8;
 
 /** Values that are known for runs of rows, looked up by physical row. */
 interface RunTable extends ValueRuns {
@@ -134,7 +132,7 @@ export class RowNumbers {
       else fillRuns(this.#runs(known, which), places, words, start, end);
       start = end;
     }
-    return fixedWords(words);
+    return wordPairs(words);
   }
 
   #fragment(id: number): FragmentNumbers {
@@ -216,36 +214,6 @@ const inOwnFile = ({ id }: DataFragment): UnsupportedError =>
   new UnsupportedError(
     `fragment ${id}: row ids and versions in files of their own are not supported by this release`,
   );
-
-/** The words of row addresses: the physical row, and the fragment's id. */
-export function addressWords({ values }: FixedColumn): Uint32Array {
-  return new Uint32Array(values.buffer, values.byteOffset, values.length >>> 2);
-}
-
-/** The addresses of physical rows of a fragment. */
-export function addressesOf(fragmentId: number, rows: Uint32Array): FixedColumn {
-  const words = new Uint32Array(2 * rows.length);
-  for (let row = 0; row < rows.length; row++) {
-    words[2 * row] = rows[row];
-    words[2 * row + 1] = fragmentId;
-  }
-  return fixedWords(words);
-}
-
-/** The last column of some rows, which holds their addresses. */
-export function addressesAmong(columns: readonly unknown[]): FixedColumn {
-  return columns[columns.length - 1] as FixedColumn;
-}
-
-function fixedWords(words: Uint32Array): FixedColumn {
-  return {
-    kind: "fixed",
-    length: words.length / 2,
-    validity: null,
-    byteWidth: VALUE_BYTES,
-    values: new Uint8Array(words.buffer),
-  };
-}
 
 function fillOffsets(
   { deleted, firstOffset }: FragmentNumbers,

@@ -13,7 +13,7 @@ import { readBlobs } from "../../rows/blobValues.js";
 import { takeColumns } from "../../rows/takeColumns.js";
 import type { RowsPlan } from "../columns/columnReads.js";
 import { type FragmentSource, openFragment } from "../columns/fragmentColumns.js";
-import { addressesOf } from "../columns/systemColumns.js";
+import { addressesOf } from "../columns/rowAddresses.js";
 import {
   type BatchRows,
   physicalRow,

@@ -5,7 +5,7 @@ import type { DataFragment } from "../../format/table.js";
 import { takeColumns } from "../../rows/takeColumns.js";
 import type { RowsPlan } from "../columns/columnReads.js";
 import { type FragmentSource, openFragment } from "../columns/fragmentColumns.js";
-import { addressesOf } from "../columns/systemColumns.js";
+import { addressesOf } from "../columns/rowAddresses.js";
 import type { ScannedRows } from "../scan/scan.js";
 import type { CandidateRows, IndexedRows } from "./indexedRows.js";
 

@@ -58,7 +58,7 @@ export function explainPlan(
             "order",
             "HybridSearch",
             bounds,
-            node(null, "NearestRows", { ...nearestDetail(search), ...most }),
+            node(null, "NearestRows", { ...nearestDetail(search), ...conditionOf(plan), ...most }),
             node(null, "TextSearch", { ...detail, ...most }, ...inputs),
           );
     const taken = node("take", "Take", { columns: pathsOf(projection) }, found);
@@ -149,6 +149,13 @@ function nearestDetail({ column, metric, queries, ...search }: VectorSearch): Qu
   };
 }
 
+/** The filter of a search by vector that has no node for it, in the words of a search by text. */
+function conditionOf({ filter, search }: QueryPlan): QueryPlanNode["detail"] {
+  const after = search?.postfilter ?? null;
+  if (after !== null) return { condition: after.text, filtered: "after" };
+  return filter === null ? {} : { condition: filter.text, filtered: "before" };
+}
+
 const pathsOf = ({ leaves }: RowsPlan): string[] => [...new Set(leaves.map(({ path }) => path))];
 
 const keysOf = ({ keys }: Order): string[] =>
@@ -157,10 +164,11 @@ const keysOf = ({ keys }: Order): string[] =>
       `${formatFieldPath(path)} ${ascending ? "asc" : "desc"} nulls ${nullsFirst ? "first" : "last"}`,
   );
 
-const returnedTexts = ({ projection }: QueryPlan): string[] =>
-  projection.returned.map((column, index) => {
-    const { name } = projection.schema.fields[index];
-    return column.kind === "computed" ? `${name} := ${column.text}` : name;
+/** The columns of the rows; those that a search adds come last, and are no part of what the projection returns. */
+const returnedTexts = ({ projection: { schema, returned } }: QueryPlan): string[] =>
+  schema.fields.map(({ name }, index) => {
+    const column = returned.at(index);
+    return column?.kind === "computed" ? `${name} := ${column.text}` : name;
   });
 
 /** Maximum characters of a list in a plan as text, unless all of it is asked for. */

@@ -3,8 +3,9 @@
 import type { QueryPlanNode } from "../../namespace/queries.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import { indexesOf } from "../indexes/tableIndexes.js";
-import type { TextQuery } from "../text/textQuery.js";
+import { columnsOf, type TextQuery } from "../text/textQuery.js";
 import type { TextSearchPlan } from "../text/textSearch.js";
+import { wordIndexOn } from "../text/wordIndexes.js";
 
 type Detail = QueryPlanNode["detail"];
 
@@ -36,21 +37,6 @@ function textOf(query: TextQuery): string {
   }
 }
 
-/** The columns that a query searches. */
-function columnsOf(query: TextQuery): string[] {
-  switch (query.kind) {
-    case "match":
-    case "phrase":
-      return [query.column ?? ""];
-    case "multi":
-      return query.queries.flatMap(columnsOf);
-    case "boost":
-      return [query.positive, query.negative].flatMap(columnsOf);
-    case "boolean":
-      return [...query.must, ...query.should, ...query.mustNot].flatMap(columnsOf);
-  }
-}
-
 /** What a plan says of a search, and of where its rows come from. */
 export function searchNodes({ version, fields, query, filter, isPrefiltered, isFast }: TextSearchPlan): {
   readonly detail: Detail;
@@ -58,7 +44,7 @@ export function searchNodes({ version, fields, query, filter, isPrefiltered, isF
 } {
   const indexes = indexesOf(version.file, fields);
   const inputs = [...new Set(columnsOf(query))].flatMap((column): QueryPlanNode[] => {
-    const index = indexes.get(column)?.find(({ kind }) => kind.name === "FTS");
+    const { index } = wordIndexOn(column, indexes);
     const covered = new Set((index?.segments ?? []).flatMap((segment) => [...segment.covered]));
     const rest = version.file.manifest.fragments.filter(({ id }) => !covered.has(id));
     const rows = rest.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);

@@ -8,22 +8,21 @@ import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { validityFrom } from "../../arrow/columns/validity.js";
 import { breathe, goThrough, Pace, type Steps } from "../../async/eventLoop.js";
-import { InvalidInputError } from "../../errors.js";
 import { FLOAT32 } from "../../expression/values/types.js";
-import type { FoundRow, Rerank } from "../../namespace/queries.js";
+import type { Rerank } from "../../namespace/queries.js";
 import { DISTANCE } from "../columns/foundColumns.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { resolveProjection } from "../columns/projection.js";
-import { addressWords } from "../columns/systemColumns.js";
+import { addressAt, addressColumn, addressWords } from "../columns/rowAddresses.js";
 import { orderOfRows } from "../order/orderOfRows.js";
 import { makeSortKeys } from "../order/sortKeys.js";
 import { searchTexts, type TextSearchPlan } from "../text/textSearch.js";
+import { floatColumn } from "../text/topScores.js";
 import type { SearchRequest } from "../vector/nearestRows.js";
 import { searchedRows } from "./searchedRows.js";
 
 /** What is added to places, so that the first few don't outweigh all others. */
 const FUSION_CONSTANT = 60;
-const WORD = 2 ** 32;
 /** Rows between two looks at the clock. */
 const STEP_ROWS = 256;
 
@@ -67,6 +66,7 @@ export async function searchBoth(
 
 /** The rows of both searches, each once. */
 class JoinedRows {
+  /** The places of rows among all, by their addresses. */
   readonly #places = new Map<number, number>();
   readonly #rows: {
     distance: number | null;
@@ -103,22 +103,22 @@ class JoinedRows {
     }
   }
 
-  /** @throws InvalidInputError where `rerank` gives no number */
+  /** @param rerank gives numbers, never NaN */
   async ranked(rerank: Rerank, offset: number, limit: number): Promise<HybridRows> {
     const count = this.#rows.length;
     const relevance = new Float32Array(count);
     const pace = new Pace(STEP_ROWS);
     for (const [place, row] of this.#rows.entries()) {
-      relevance[place] = relevanceOf(rerank, row);
+      relevance[place] = rerank(row);
       if (pace.isStep()) await breathe();
     }
-    const words = new Uint32Array(2 * count);
+    const inPlaces = new Float64Array(count);
     for (const [address, place] of this.#places) {
-      words[2 * place] = address % WORD;
-      words[2 * place + 1] = Math.floor(address / WORD);
+      inPlaces[place] = address;
       if (pace.isStep()) await breathe();
     }
-    const relevances = fixedColumn(relevance, 4);
+    const addresses = addressColumn(inPlaces, count);
+    const relevances = floatColumn(relevance);
     const orders = [{ type: FLOAT32, ascending: false, nullsFirst: false }];
     const order = await goThrough(orderOfRows(await goThrough(makeSortKeys(orders, [relevances], count))));
     const start = Math.min(offset, count);
@@ -130,44 +130,21 @@ class JoinedRows {
       nullableFloats(this.#rows.map(({ score }) => score)),
       relevances,
     ];
-    return { addresses: inOrder(fixedColumn(words, 8)), found: found.map((each) => inOrder(each)), rowCount };
+    return { addresses: inOrder(addresses), found: found.map((each) => inOrder(each)), rowCount };
   }
 }
 
-function relevanceOf(rerank: Rerank, row: FoundRow): number {
-  const relevance = called(rerank, row);
-  if (typeof relevance === "number" && !Number.isNaN(relevance)) return relevance;
-  throw new InvalidInputError(`rerank: must return a number for each row, not ${String(relevance)}`);
-}
-
-function called(rerank: Rerank, row: FoundRow): unknown {
-  try {
-    return rerank({ ...row });
-  } catch (cause) {
-    throw new InvalidInputError(`rerank: failed: ${String((cause as Error)?.message ?? cause)}`, { cause });
-  }
-}
-
-/** The fragment's id times 2^32, and the physical row. */
 function addressesIn(column: FixedColumn): Float64Array {
   const words = addressWords(column);
-  return Float64Array.from({ length: column.length }, (_, row) => words[2 * row] + words[2 * row + 1] * WORD);
+  return Float64Array.from({ length: column.length }, (_, row) => addressAt(words, row));
 }
 
 const floatsOf = ({ values, length }: FixedColumn): Float32Array =>
   new Float32Array(values.slice().buffer, 0, length);
 
-function fixedColumn(values: Float32Array | Uint32Array, byteWidth: number): FixedColumn {
-  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-  return { kind: "fixed", length: bytes.length / byteWidth, validity: null, byteWidth, values: bytes };
-}
-
 function nullableFloats(numbers: readonly (number | null)[]): FixedColumn {
   const bits = new Uint8Array((numbers.length + 7) >>> 3);
   for (const [row, number] of numbers.entries()) if (number !== null) bits[row >>> 3] |= 1 << (row & 7);
-  const column = fixedColumn(
-    Float32Array.from(numbers, (number) => number ?? 0),
-    4,
-  );
+  const column = floatColumn(Float32Array.from(numbers, (number) => number ?? 0));
   return { ...column, validity: validityFrom(bits, 0, numbers.length) };
 }

@@ -7,6 +7,7 @@ import { deferred } from "../../async/deferred.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { type Projection, returnedColumns } from "../columns/projection.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
+import type { BatchRows } from "../scan/scan.js";
 import { readRowsAtAddresses } from "../scan/take.js";
 import { Highlighter } from "../text/textHighlights.js";
 import { searchTexts, type TextSearchPlan } from "../text/textSearch.js";
@@ -41,10 +42,27 @@ export async function* rankedBatches(
   numbers: RowNumbers,
   options: QueryOptions,
 ): AsyncGenerator<RecordBatch, void, undefined> {
+  const { observer } = options;
+  const rows = returnedRows(source, plan, textSearch, numbers, options);
+  for await (const { columns, rowCount } of observer?.rows("take", rows) ?? rows) {
+    yield makeBatch(plan.projection.schema, columns, rowCount);
+  }
+}
+
+/** The columns that the query returns, with those of the search behind them. */
+async function* returnedRows(
+  source: FragmentSource,
+  plan: QueryPlan,
+  textSearch: TextSearchPlan,
+  numbers: RowNumbers,
+  options: QueryOptions,
+): AsyncGenerator<BatchRows, void, undefined> {
   const { fragments, projection } = plan;
   const { batchRows, observer, signal } = options;
-  const searched = searchRanked(source, plan, textSearch, numbers, options);
-  const ranked = await (observer === undefined ? searched : observer.time("order", searched));
+  const searchedIn = observer?.source("order", source) ?? source;
+  const searched = searchRanked(searchedIn, plan, textSearch, numbers, options);
+  const ranked = await (observer?.time("order", searched, ({ rowCount }) => rowCount) ?? searched);
+  const own = observer?.source("take", source) ?? source;
   const atOnce = Math.min(batchRows, rankedAtOnce(projection, textSearch.highlights));
   const request = { fragments, projection: { ...projection, withAddresses: true }, signal };
   const { version, fields, isFast, query } = textSearch;
@@ -58,11 +76,11 @@ export async function* rankedBatches(
       length: count,
       values: ranked.addresses.values.slice(8 * start, 8 * (start + count)),
     };
-    const { columns } = await readRowsAtAddresses(source, request, addresses);
+    const { columns } = await readRowsAtAddresses(own, request, addresses);
     const returned = await returnedColumns(projection, numbers, columns, count);
     for (const column of ranked.found) returned.push(sliceColumn(column, start, count));
-    if (highlighter !== null) returned.push(await highlighter.column(source, fragments, addresses));
-    yield makeBatch(projection.schema, returned, count);
+    if (highlighter !== null) returned.push(await highlighter.column(own, fragments, addresses));
+    yield { columns: returned, rowCount: count };
   }
 }
 

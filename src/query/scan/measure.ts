@@ -34,11 +34,17 @@ export class QueryMeasure implements QueryObserver {
     return { ...source, handles };
   }
 
-  async time<Result>(stage: QueryStage, work: Promise<Result>): Promise<Result> {
+  async time<Result>(
+    stage: QueryStage,
+    work: Promise<Result>,
+    count: (result: Result) => number = () => 0,
+  ): Promise<Result> {
     const measured = this.#stage(stage);
     const start = performance.now();
     try {
-      return await work;
+      const result = await work;
+      measured.rows += count(result);
+      return result;
     } finally {
       measured.milliseconds += performance.now() - start;
     }

@@ -12,8 +12,11 @@ export type QueryStage = "index" | "scan" | "filter" | "select" | "search" | "or
 export interface QueryObserver {
   /** The same source; its reads count as those of the stage. */
   source(stage: QueryStage, source: FragmentSource): FragmentSource;
-  /** The same work, whose time counts as that of the stage. */
-  time<Result>(stage: QueryStage, work: Promise<Result>): Promise<Result>;
+  /**
+   * The same work, whose time counts as that of the stage.
+   * @param count of the rows that it gives. Default: these are watched as they leave the stage
+   */
+  time<Result>(stage: QueryStage, work: Promise<Result>, count?: (result: Result) => number): Promise<Result>;
   /** The same rows, watched as they leave the stage. */
   rows<Rows extends BatchRows>(
     stage: QueryStage,

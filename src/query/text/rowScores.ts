@@ -4,6 +4,7 @@
  */
 
 import { breathe, Pace } from "../../async/eventLoop.js";
+import { addressOf } from "../columns/rowAddresses.js";
 import type { RowSink } from "./textLeaf.js";
 
 const WORD = 2 ** 32;
@@ -20,7 +21,6 @@ export class RowScores implements RowSink {
   #lastId = -1;
   #last: FragmentScores = new Map();
 
-  /** @param address the fragment's id times 2^32, and the physical row */
   add(address: number, score: number): void {
     const fragmentId = Math.floor(address / WORD);
     this.#fragment(fragmentId).set(address - fragmentId * WORD, score);
@@ -40,7 +40,7 @@ export class RowScores implements RowSink {
     const pace = new Pace(STEP_ROWS);
     for (const [id, rows] of this.#fragments) {
       for (const [row, score] of rows) {
-        use(id * WORD + row, score);
+        use(addressOf(id, row), score);
         if (pace.isStep()) await breathe();
       }
     }

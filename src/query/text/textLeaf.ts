@@ -7,7 +7,7 @@ import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { breathe, goThrough, Pace } from "../../async/eventLoop.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
-import { formatFieldPath, parseFieldPath } from "../../ident.js";
+import { parseFieldPath } from "../../ident.js";
 import { Analyzer } from "../../indexes/text/analyzer.js";
 import { BestFirst } from "../../indexes/text/bestFirst.js";
 import { PLAIN_TEXT_PARAMETERS } from "../../indexes/text/parameters.js";
@@ -25,6 +25,7 @@ import type { TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { ColumnReads } from "../columns/columnReads.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
+import { addressOf } from "../columns/rowAddresses.js";
 import { indexesOf, openIndexSegment, type UsableIndex } from "../indexes/tableIndexes.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import { isSelected, LiveRows, type SearchedRows } from "../scan/liveRows.js";
@@ -32,8 +33,8 @@ import { physicalRow, scanColumns } from "../scan/scan.js";
 import { FlatTexts } from "./flatTexts.js";
 import { type Leaf, type MatchQuery, needsAll, type PhraseQuery, textLeaf } from "./textQuery.js";
 import { queryTerms, queryWords, type SearchedTokens, type Term } from "./textTerms.js";
+import { wordIndexOn } from "./wordIndexes.js";
 
-const WORD = 2 ** 32;
 const BATCH_ROWS = 4096;
 /** Words of a query between two looks at the clock. */
 const STEP_WORDS = 256;
@@ -110,15 +111,6 @@ export async function soughtWords(query: MatchQuery | PhraseQuery, scope: TextSc
   // Rows that no index covers are found by the words themselves.
   const own = await queryTerms({ ...exact, query: { ...query, fuzziness: 0 } }, async () => []);
   return { path, analyzer, leaf, terms: [...terms, ...own] };
-}
-
-/** A column under its path as indexes have it, and the index of its words, if there is one. */
-export function wordIndexOn(
-  column: string,
-  indexes: ReturnType<typeof indexesOf>,
-): { readonly path: string; readonly index: UsableIndex | undefined } {
-  const path = formatFieldPath(parseFieldPath(column));
-  return { path, index: indexes.get(path)?.find(({ kind }) => kind.name === "FTS") };
 }
 
 async function openColumn(
@@ -300,7 +292,7 @@ async function searchPart(
   const { lengths } = documents;
   const own = { documents: partition.documentCount, tokens: await partition.totalTokens(signal) };
   const ids = await partition.documentIds(documents);
-  const addressOf = (document: number): number => {
+  const rowOf = (document: number): number => {
     ids.find(document);
     return rows.find(ids.low, ids.high);
   };
@@ -314,13 +306,13 @@ async function searchPart(
       scored.length === ofWords.length && scored.every(({ list }, at) => list === ofWords[at]);
     const best = new BestFirst(sink, scored.length, atOnce, (document, score, places, from) => {
       if (!follow(document, areInOrder ? places : null, from)) return;
-      const address = addressOf(document);
+      const address = rowOf(document);
       if (address >= 0) sink.add(address, score);
     });
     await scoreDocuments(query, best, signal);
     return best.finish();
   }
-  const isFound = (document: number): boolean => addressOf(document) >= 0;
+  const isFound = (document: number): boolean => rowOf(document) >= 0;
   const hasFloor = neededWords === 0 || scored.length === 1;
   const floor = hasFloor ? scoreFloor(query, sink.wanted, isFound) : Number.NEGATIVE_INFINITY;
   const found = {
@@ -328,7 +320,7 @@ async function searchPart(
       return Math.max(floor, sink.threshold);
     },
     add(document: number, score: number): void {
-      const address = addressOf(document);
+      const address = rowOf(document);
       if (address >= 0) sink.add(address, score);
     },
   };
@@ -364,7 +356,7 @@ async function searchFlat(
   for await (const { columns, rowCount, places } of batches) {
     const values = new RowTexts(plainColumn(columns[0]));
     for (let row = 0; row < rowCount; row++) {
-      const address = places.fragmentId * WORD + physicalRow(places, row);
+      const address = addressOf(places.fragmentId, physicalRow(places, row));
       letters += ROW_LETTERS;
       if (selection === null || isSelected(selection, address)) {
         const own = values.of(row);

@@ -5,6 +5,7 @@ import { STREAMED } from "../../rows/readAhead.js";
 import type { TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
+import { addressAt, addressWords } from "../columns/rowAddresses.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
 import type { Filter } from "../filter/filter.js";
 import { selectedRows } from "../filter/filteredRows.js";
@@ -13,9 +14,10 @@ import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import { isSelected, type SearchedRows } from "../scan/liveRows.js";
 import { bestForFilter, bestSelected } from "./bestSelected.js";
 import { RowScores } from "./rowScores.js";
-import { searchLeaf, type TextScope, wordIndexOn } from "./textLeaf.js";
+import { searchLeaf, type TextScope } from "./textLeaf.js";
 import { columnsOf, type TextQuery } from "./textQuery.js";
 import { type RankedRows, slicedRows, TopScores, takenRows } from "./topScores.js";
+import { wordIndexOn } from "./wordIndexes.js";
 
 export interface TextSearchPlan {
   readonly version: OpenVersion<ReaderEnvironment>;
@@ -30,12 +32,6 @@ export interface TextSearchPlan {
   /** Whether the rows tell where their texts have what was searched for. */
   readonly highlights: boolean;
 }
-
-/** The paths of the columns with an index of words. */
-export const textColumns = ({ file }: Pick<OpenVersion, "file">, fields: readonly TableField[]): string[] =>
-  [...indexesOf(file, fields)].flatMap(([path, indexes]) =>
-    indexes.some(({ kind }) => kind.name === "FTS") ? [path] : [],
-  );
 
 export async function searchTexts(
   plan: TextSearchPlan,
@@ -105,13 +101,12 @@ async function selectionOf(
 }
 
 function selectedOf(ranked: RankedRows, selection: SearchedRows): RankedRows {
-  const { values, length } = ranked.addresses;
-  const view = new DataView(values.buffer, values.byteOffset, values.byteLength);
-  const rows = new Uint32Array(length);
+  const { addresses, rowCount } = ranked;
+  const words = addressWords(addresses);
+  const rows = new Uint32Array(rowCount);
   let count = 0;
-  for (let row = 0; row < length; row++) {
-    const address = view.getUint32(8 * row + 4, true) * 2 ** 32 + view.getUint32(8 * row, true);
-    if (isSelected(selection, address)) rows[count++] = row;
+  for (let row = 0; row < rowCount; row++) {
+    if (isSelected(selection, addressAt(words, row))) rows[count++] = row;
   }
   return takenRows(ranked, rows.slice(0, count));
 }

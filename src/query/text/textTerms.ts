@@ -49,9 +49,9 @@ export interface Term {
 }
 
 /**
- * The tokens that count for the words of a query: these themselves, or those of all partitions that are like them, which
- * are asked for then. Of
- * these, the first ones in the order of their bytes are taken, for the first word first, until there are enough.
+ * The tokens that count for the words of a query: these themselves, or those of all partitions that are like them. Of these,
+ * the first ones in the order of their bytes are taken, for the first word first, until there are enough.
+ * @param tables of all partitions; asked for only where tokens that are like the words count
  */
 export async function queryTerms(
   { query, words, places }: Leaf,

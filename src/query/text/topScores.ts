@@ -6,11 +6,10 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { goThrough } from "../../async/eventLoop.js";
 import { valueTypeOfField } from "../../expression/values/types.js";
 import { FLOAT32_TYPE, UINT64_TYPE } from "../../indexes/indexFile.js";
-import { addressWords } from "../columns/systemColumns.js";
+import { addressAt, addressColumn, addressWords } from "../columns/rowAddresses.js";
 import { orderOfRows } from "../order/orderOfRows.js";
 import { sortKeys } from "../order/sortKeys.js";
 
-const WORD = 2 ** 32;
 const FIRST_ROWS = 64;
 /** Rows beyond those that are wanted, at least. */
 const LEAST_MORE = 8;
@@ -19,7 +18,6 @@ const FEW_ROWS = 2 ** 14;
 
 /** Rows in the order of their scores, the best first. */
 export interface RankedRows {
-  /** The fragment's id times 2^32, and the physical row. */
   readonly addresses: FixedColumn;
   readonly scores: FixedColumn;
   readonly rowCount: number;
@@ -168,21 +166,15 @@ export class TopScores {
     const words = addressWords(addresses);
     const { buffer, byteOffset } = scores.values;
     const values = new Float32Array(buffer, byteOffset, scores.length);
-    for (const row of rows) this.add(words[2 * row + 1] * WORD + words[2 * row], values[row]);
+    for (const row of rows) this.add(addressAt(words, row), values[row]);
   }
 
   /** The rows that are kept, in no order. */
   unranked(): RankedRows {
     this.#leaveOut();
     const count = this.#count;
-    const words = new Uint32Array(2 * count);
-    for (let row = 0; row < count; row++) {
-      const fragmentId = Math.floor(this.#addresses[row] / WORD);
-      words[2 * row] = this.#addresses[row] - fragmentId * WORD;
-      words[2 * row + 1] = fragmentId;
-    }
-    const scores = fixedColumn(this.#scores.subarray(0, count));
-    return { addresses: fixedColumn(words, 8), scores, rowCount: count };
+    const scores = floatColumn(this.#scores.subarray(0, count));
+    return { addresses: addressColumn(this.#addresses, count), scores, rowCount: count };
   }
 
   /** The rows that are kept, sorted. */
@@ -216,9 +208,10 @@ function leastRoundedTo(score: number): number {
   return (Math.max(FLOAT[0], -BEYOND) + Math.min(score, BEYOND)) / 2;
 }
 
-function fixedColumn(values: Float32Array | Uint32Array, byteWidth = 4): FixedColumn {
-  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-  return { kind: "fixed", length: bytes.length / byteWidth, validity: null, byteWidth, values: bytes };
+/** A column of scores, or of distances. */
+export function floatColumn(floats: Float32Array): FixedColumn {
+  const values = new Uint8Array(floats.buffer, floats.byteOffset, floats.byteLength);
+  return { kind: "fixed", length: floats.length, validity: null, byteWidth: 4, values };
 }
 
 /** Some of the rows. */

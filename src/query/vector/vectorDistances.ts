@@ -7,7 +7,7 @@ import { breathe } from "../../async/eventLoop.js";
 import { InternalError } from "../../errors.js";
 import { fillDistances } from "../../indexes/vector/distance/distance.js";
 import { ITEM_BYTES } from "../../indexes/vector/distance/metric.js";
-import { addressesAmong, addressWords } from "../columns/systemColumns.js";
+import { addressesAmong, addressWords } from "../columns/rowAddresses.js";
 import type { VectorSearch } from "./vectorSearch.js";
 
 /** Bytes of vectors that are compared before other work on the thread has its turn; several queries count as often. */

@@ -46,7 +46,10 @@ export function planIndex(file: ManifestFile, definition: IndexDefinition): Inde
   if (taken === undefined) return { name, column, replaced: null };
   const isSameColumn = taken.segments.every(({ fields: ids }) => ids.length === 1 && ids[0] === at.field.id);
   if (!isSameColumn) throw new TableIndexAlreadyExistsError(`name: index ${name} is on another column`);
-  if (!definition.replaces) throw new TableIndexAlreadyExistsError(`name: there is an index ${name} already`);
+  if (!definition.replaces)
+    throw new TableIndexAlreadyExistsError(
+      `name: there is an index ${name} already; replace: true takes its place`,
+    );
   return { name, column, replaced: taken };
 }
 
