@@ -109,7 +109,9 @@ export class WorkerPool {
     });
   }
 
-  /** Ends the threads that are at work, and leaves others to the next pool. What is under way, or comes later, is done in line. */
+  /**
+   * Ends the threads that are at work, and leaves others to the next pool. What is under way, or comes later, is done in line.
+   */
   close(): void {
     this.#canStart = false;
     for (const member of [...this.#members]) {

@@ -28,8 +28,8 @@ export type IndexType =
 export type DistanceType = "l2" | "cosine" | "dot" | "hamming" | (string & Record<never, never>);
 
 /**
- * An index on one column. Indexes of the kinds `FM` and `IVF_RQ` are not built by this release; the members that are about them are
- * checked all the same, and mean nothing for other kinds.
+ * An index on one column. Indexes of the kinds `FM` and `IVF_RQ` are not built by this release. Members of one kind are checked
+ * for others, too, and mean nothing for them.
  */
 export interface CreateTableIndexRequest extends TableRequest, WithProgress {
   /** Path of the column; members of structs as in `a.b`. */

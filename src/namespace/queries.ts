@@ -332,8 +332,8 @@ export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {
 /** A step of a query. */
 export interface QueryPlanNode {
   /**
-   * `Scan`, `IndexSearch`, `TextSearch`, `HybridSearch`, `Filter`, `ReadSelected`, `VectorIndexSearch`, `NearestRows`, `FirstRows`, `Sort`,
-   * `Take` or `Project`.
+   * `Scan`, `IndexSearch`, `TextSearch`, `HybridSearch`, `Filter`, `ReadSelected`, `VectorIndexSearch`, `NearestRows`,
+   * `FirstRows`, `Sort`, `Take` or `Project`.
    */
   readonly operator: string;
   /** What the step was told to do: columns, conditions, numbers. */

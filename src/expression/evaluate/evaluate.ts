@@ -1,7 +1,7 @@
 /**
  * Runs expressions over batches, column by column. A strict function of one dictionary column runs once per value of the
- * dictionary, and what depends on columns of one value only, as pages have that hold one, runs once. AND and OR stop at the first operand that decides all rows, and CASE computes each branch only for the
- * rows that take it.
+ * dictionary. What depends only on columns of one value, as pages with one give them, runs once. AND and OR stop at the first
+ * operand that decides all rows, and CASE computes each branch only for the rows that take it.
  */
 
 import type { Column, DictionaryColumn, Validity } from "../../arrow/columns/column.js";

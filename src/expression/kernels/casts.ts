@@ -1,6 +1,7 @@
 /**
- * CAST and TRY_CAST. Floats lose their fraction, decimals are rounded; a value that the new type does not have is an error, or null where
- * the cast is tried. Numbers are cast in loops over typed arrays, all else value by value.
+ * CAST and TRY_CAST. Floats and decimals lose their fraction where they become integers; decimals of fewer digits are rounded.
+ * A value that the new type does not have is an error, or null where the cast is tried. Numbers are cast in loops over typed
+ * arrays, all else value by value.
  */
 
 import { plainColumn } from "../../arrow/columns/dictionaries.js";

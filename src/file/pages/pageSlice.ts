@@ -399,7 +399,9 @@ export function sliceChunks(
   };
 }
 
-/** Runs of chunks that hold runs of rows of equally many values: for each its first chunk and the one after its last, in turn. */
+/**
+ * Runs of chunks that hold runs of rows of equally many values: for each its first chunk and the one after its last, in turn.
+ */
 function boundsOfRows({ valueStarts, offsets }: ChunkMap, valuesPerRow: number, rows: RowRuns): Uint32Array {
   const isWithinRow = (chunk: number): boolean => valueStarts[chunk] % valuesPerRow !== 0;
   const bounds = new Uint32Array(2 * rows.starts.length);

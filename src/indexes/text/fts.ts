@@ -1,4 +1,7 @@
-/** FTS: words of texts, with the texts that have them. What cuts texts and reads and writes postings is loaded when it is needed. */
+/**
+ * FTS: words of texts, with the texts that have them. What cuts texts, and reads and writes postings, is loaded when it is
+ * needed.
+ */
 
 import { deferred } from "../../async/deferred.js";
 import { InvertedIndexDetails } from "../../format/indexDetails.js";

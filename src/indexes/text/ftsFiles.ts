@@ -7,14 +7,12 @@ import type { IndexRows, IndexTarget, MergeableIndex, WrittenIndexFile } from ".
 import type { RowMoves } from "../moves.js";
 import { counted } from "../sortedRows.js";
 import { Analyzer } from "./analyzer.js";
+import { writeMovedPartition } from "./movedPartition.js";
 import { formatTextParameters, type TextParameters, textParameters } from "./parameters.js";
 import { PartitionBuilder } from "./partitionBuilder.js";
-import { formTexts, once, setTexts, writePartition } from "./partitionWriter.js";
-import { type EncodedLists, PostingEncoder } from "./postingEncoder.js";
+import { formTexts, once, setTexts } from "./partitionWriter.js";
 import { documentTokens, RowTexts } from "./rowTexts.js";
-import type { Corpus } from "./score.js";
 import { DELETED_FRAGMENTS, METADATA_FILE, type TextIndex } from "./textIndex.js";
-import type { TextPartition, TokenPostings } from "./textPartition.js";
 import { wordNumbers } from "./wordNumbers.js";
 
 /** @throws InvalidInputError */
@@ -46,7 +44,7 @@ export async function mergeTextIndexes(
   for (const index of old as TextIndex[]) {
     for (const partition of index.partitions) {
       const id = String(ids.length);
-      const written = await writeMoved(partition, index, moves, target, id);
+      const written = await writeMovedPartition(partition, index, moves, target, id);
       if (written === null) continue;
       files.push(...written);
       ids.push(id);
@@ -77,8 +75,6 @@ async function writeMetadata(
       ]),
   );
 }
-
-// ------------------------------------------------------------------------------------------------- texts
 
 async function addRows(
   builder: PartitionBuilder,
@@ -114,115 +110,3 @@ async function addRows(
 /** Bytes of texts between two looks at the clock; a row counts as so many at least. */
 const STEP_BYTES = 4096;
 const ROW_BYTES = 64;
-
-// ------------------------------------------------------------------------------------------------- merging
-
-const GONE = 0xffffffff;
-
-/**
- * Writes a partition with the ids that its rows have now, without those that are gone.
- * @returns null where nothing is left
- */
-async function writeMoved(
-  partition: TextPartition,
-  { parameters, deletedFragments }: TextIndex,
-  moves: RowMoves | null,
-  target: IndexTarget,
-  id: string,
-): Promise<WrittenIndexFile[] | null> {
-  const { signal } = target;
-  const documents = await partition.documents(signal);
-  const moved = moves?.move(documents.ids) ?? { ids: documents.ids, kept: null };
-  const numbers = new Uint32Array(documents.count).fill(GONE);
-  const ids = new Uint32Array(2 * documents.count);
-  const lengths = new Uint32Array(documents.count);
-  let count = 0;
-  const keep = (document: number): void => {
-    if (deletedFragments.has(documents.ids[2 * document + 1])) return;
-    numbers[document] = count;
-    ids[2 * count] = moved.ids[2 * document];
-    ids[2 * count + 1] = moved.ids[2 * document + 1];
-    lengths[count++] = documents.lengths[document];
-  };
-  if (moved.kept === null) for (let document = 0; document < documents.count; document++) keep(document);
-  else for (const document of moved.kept) keep(document);
-  if (count === 0) return null;
-  const table = await partition.tokens(signal);
-  const names: Uint8Array[] = new Array(table.count);
-  for (let place = 0; place < table.count; place++) names[table.id(place)] = table.token(place);
-  const hasAll = count === documents.count;
-  const tokens = hasAll ? names : await usedTokens(partition, names, numbers, signal);
-  return writePartition(target, id, parameters, {
-    ids: ids.subarray(0, 2 * count),
-    lengths: lengths.subarray(0, count),
-    tokens,
-    lists: (corpus) => keptLists(partition, numbers, parameters, corpus, lengths, signal),
-  });
-}
-
-/** The tokens of which a document is left. */
-async function usedTokens(
-  partition: TextPartition,
-  names: readonly Uint8Array[],
-  numbers: Uint32Array,
-  signal: AbortSignal | undefined,
-): Promise<Uint8Array[]> {
-  const used: Uint8Array[] = [];
-  for await (const { id, postings } of partition.allPostings(signal)) {
-    if (postings.documents.some((document) => numbers[document] !== GONE)) used.push(names[id]);
-    await breathe();
-  }
-  return used;
-}
-
-/** Tokens, and bytes of their lists, that are handed on at once. */
-const LIST_TOKENS = 8192;
-const LIST_BYTES = 4 * 2 ** 20;
-
-/** The lists of the tokens that have a document left, by the new numbers of these. */
-async function* keptLists(
-  partition: TextPartition,
-  numbers: Uint32Array,
-  form: TextParameters,
-  corpus: Corpus,
-  lengths: Uint32Array,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<EncodedLists> {
-  let encoder = new PostingEncoder(form, corpus, lengths);
-  for await (const { postings } of partition.allPostings(signal)) {
-    const kept = keptPostings(postings, numbers);
-    if (kept.count > 0) encoder.add(kept.documents, kept.frequencies, kept.count, kept.positions, 0);
-    if (encoder.count >= LIST_TOKENS || encoder.byteLength >= LIST_BYTES) {
-      yield encoder.finish();
-      encoder = new PostingEncoder(form, corpus, lengths);
-    }
-    await breathe();
-  }
-  yield encoder.finish();
-}
-
-function keptPostings(
-  { documents, frequencies, positions }: TokenPostings,
-  numbers: Uint32Array,
-): TokenPostings & { readonly count: number } {
-  const kept = {
-    documents: new Uint32Array(documents.length),
-    frequencies: new Uint32Array(documents.length),
-    positions: positions && new Uint32Array(positions.length),
-    count: 0,
-  };
-  let from = 0;
-  let to = 0;
-  for (let index = 0; index < documents.length; index++) {
-    const frequency = frequencies[index];
-    const number = numbers[documents[index]];
-    if (number !== GONE) {
-      kept.documents[kept.count] = number;
-      kept.frequencies[kept.count++] = frequency;
-      if (positions !== null) kept.positions?.set(positions.subarray(from, from + frequency), to);
-      to += frequency;
-    }
-    from += frequency;
-  }
-  return kept;
-}
