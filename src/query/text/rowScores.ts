@@ -20,6 +20,10 @@ export class RowScores implements RowSink {
   #lastId = -1;
   #last: FragmentScores = new Map();
 
+  takes(): boolean {
+    return true;
+  }
+
   /** @param address the fragment's id times 2^32, and the physical row */
   add(address: number, score: number): void {
     const fragmentId = Math.floor(address / WORD);
