@@ -21,6 +21,10 @@ export class RowScores implements RowSink {
   #lastId = -1;
   #last: FragmentScores = new Map();
 
+  takes(): boolean {
+    return true;
+  }
+
   add(address: number, score: number): void {
     const fragmentId = Math.floor(address / WORD);
     this.#fragment(fragmentId).set(address - fragmentId * WORD, score);

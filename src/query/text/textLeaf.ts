@@ -66,6 +66,8 @@ export interface RowSink {
   readonly wanted: number;
   /** Rows with a lower score are of no use. */
   readonly threshold: number;
+  /** Whether a row is of use: one whose score is the threshold may be, or not. */
+  takes(address: number, score: number): boolean;
   add(address: number, score: number): void;
 }
 
@@ -169,6 +171,10 @@ class BoostedSink implements RowSink {
     if (!(this.#boost > 0)) return Number.NEGATIVE_INFINITY;
     const { threshold } = this.#sink;
     return threshold > 0 ? (threshold / this.#boost) * SLACK : threshold;
+  }
+
+  takes(address: number, score: number): boolean {
+    return this.#sink.takes(address, score * this.#boost);
   }
 
   add(address: number, score: number): void {
@@ -305,9 +311,9 @@ async function searchPart(
     const areInOrder =
       scored.length === ofWords.length && scored.every(({ list }, at) => list === ofWords[at]);
     const best = new BestFirst(sink, scored.length, atOnce, (document, score, places, from) => {
-      if (!follow(document, areInOrder ? places : null, from)) return;
       const address = rowOf(document);
-      if (address >= 0) sink.add(address, score);
+      if (address < 0 || !sink.takes(address, score)) return;
+      if (follow(document, areInOrder ? places : null, from)) sink.add(address, score);
     });
     await scoreDocuments(query, best, signal);
     return best.finish();

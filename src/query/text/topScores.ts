@@ -39,8 +39,9 @@ export class TopScores {
   #addresses = new Float64Array(FIRST_ROWS);
   #scores = new Float32Array(FIRST_ROWS);
   #count = 0;
-  /** The score of the last row that is kept, once there are as many as wanted. */
+  /** The score and the address of the last row that is kept, once there are as many as wanted. */
   #lowest = Number.NEGATIVE_INFINITY;
+  #lastAddress = Number.POSITIVE_INFINITY;
   #threshold = Number.NEGATIVE_INFINITY;
 
   /** @param most rows that are kept; may be Infinity */
@@ -59,9 +60,19 @@ export class TopScores {
     return this.#threshold;
   }
 
+  /** Whether a row would be among the best of those so far. */
+  takes(address: number, score: number): boolean {
+    return this.#isKept(address, Math.fround(score));
+  }
+
+  #isKept(address: number, score: number): boolean {
+    if (score < this.#lowest || this.#most === 0) return false;
+    return score !== this.#lowest || address < this.#lastAddress;
+  }
+
   add(address: number, given: number): void {
     const score = Math.fround(given);
-    if (score < this.#lowest || this.#most === 0) return;
+    if (!this.#isKept(address, score)) return;
     this.#append(address, score);
     if (this.#count === this.#most || this.#count === this.#room) this.#leaveOut();
   }
@@ -71,6 +82,7 @@ export class TopScores {
     if (this.#count < this.#most || this.#most === 0) return;
     this.#select(this.#most - 1);
     this.#count = this.#most;
+    this.#lastAddress = this.#addresses[this.#most - 1];
     const lowest = this.#scores[this.#most - 1];
     if (lowest === this.#lowest) return;
     this.#lowest = lowest;
