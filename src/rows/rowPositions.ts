@@ -1,5 +1,7 @@
 /** Positions of rows in a file. Pure. */
 
+import { lowerBound } from "../bytes/lowerBound.js";
+
 /** Positions of some rows, in the order of the file. */
 export interface RowPositions {
   readonly start: number;
@@ -16,18 +18,6 @@ export function slicePositions(
   return picked === null
     ? { start: start + skip, picked: null }
     : { start, picked: picked.subarray(skip, skip + rowCount) };
-}
-
-/** Index of the first element that is at least `value`. */
-export function lowerBound(sorted: Uint32Array, value: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (sorted[middle] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /**

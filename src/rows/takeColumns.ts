@@ -9,6 +9,7 @@ import { plainColumn } from "../arrow/columns/dictionaries.js";
 import { leafOf, mapLeaf } from "../arrow/columns/spine.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { breathe } from "../async/eventLoop.js";
+import { lowerBound } from "../bytes/lowerBound.js";
 import { InternalError } from "../errors.js";
 import type { DataFileMetadata, DataPage } from "../file/container/reader.js";
 import { decodePage } from "../file/pages/decodePage.js";
@@ -18,7 +19,6 @@ import { pickable, pickRows, worthPicking } from "../file/pages/pickRows.js";
 import type { DescribedRows } from "./blobValues.js";
 import { assembleOutputs, type LeafPlan, type ReadLeaf } from "./leafPlan.js";
 import type { OpenColumns } from "./openColumns.js";
-import { lowerBound } from "./rowPositions.js";
 
 /** Approximate bytes that one round of reads fetches. */
 const ROUND_BYTES = 8 * 1024 * 1024;

@@ -19,6 +19,7 @@
  */
 
 import { concatBytes } from "../../bytes/concat.js";
+import { lowerBound } from "../../bytes/lowerBound.js";
 import {
   type ConstantLayout,
   type FullZipLayout,
@@ -432,12 +433,12 @@ function boundsOfLists({ offsets }: ChunkMap, { before, isWithin }: RowEnds, row
     if (endRow <= before[end]) continue;
     let from = end;
     if (runs === 0 || row > before[end] || (row === before[end] && isWithin[end] === 0)) {
-      from = firstAtLeast(before, row, end);
+      from = lowerBound(before, row, end);
       // The row begins with the chunk, or in the one before.
       if (before[from] !== row || isWithin[from] === 1) from--;
       if (runs === 0 || offsets[from] - offsets[end] > CHUNK_GAP_BYTES) bounds[2 * runs++] = from;
     }
-    end = firstAtLeast(before, endRow, end);
+    end = lowerBound(before, endRow, end);
     bounds[2 * runs - 1] = end;
   }
   return bounds.subarray(0, 2 * runs);
@@ -450,18 +451,6 @@ function chunkOf(valueStarts: Uint32Array, value: number, from: number): number 
   while (high - low > 1) {
     const middle = (low + high) >>> 1;
     if (valueStarts[middle] <= value) low = middle;
-    else high = middle;
-  }
-  return low;
-}
-
-/** Index of the first element from `from` on that is at least `value`. */
-function firstAtLeast(sorted: Uint32Array, value: number, from: number): number {
-  let low = from;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (sorted[middle] < value) low = middle + 1;
     else high = middle;
   }
   return low;

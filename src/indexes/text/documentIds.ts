@@ -4,6 +4,7 @@
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
+import { lowerBound } from "../../bytes/lowerBound.js";
 
 /** Documents to a run, at least: where runs are shorter, the ids themselves are looked at. */
 const LEAST_LENGTH = 64;
@@ -64,21 +65,10 @@ export class DocumentIds {
     let run = this.#run;
     if (document < starts[run] || document >= starts[run + 1]) {
       const isInNext = run + 2 < starts.length && document >= starts[run + 1] && document < starts[run + 2];
-      run = isInNext ? run + 1 : runOf(starts, document);
+      run = isInNext ? run + 1 : lowerBound(starts, document + 1) - 1;
       this.#run = run;
     }
     this.low = firsts[2 * run] + document - starts[run];
     this.high = firsts[2 * run + 1];
   }
-}
-
-function runOf(starts: Uint32Array, document: number): number {
-  let low = 0;
-  let high = starts.length - 1;
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1;
-    if (starts[middle] <= document) low = middle;
-    else high = middle;
-  }
-  return low;
 }

@@ -1,6 +1,6 @@
 /** Finds words that follow each other. */
 
-import { lowerBound } from "../../rows/rowPositions.js";
+import { lowerBound } from "../../bytes/lowerBound.js";
 import type { PostingArrays } from "./postingBlocks.js";
 import { type BlockPositions, documentAt, type PostingList } from "./postingList.js";
 

@@ -11,11 +11,11 @@
 
 import { Field, Uint64 } from "apache-arrow";
 import type { FixedColumn } from "../../arrow/columns/column.js";
+import { lowerBound } from "../../bytes/lowerBound.js";
 import { CorruptFileError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import { type TypedField, UINT64 } from "../../expression/values/types.js";
 import type { DataFragment, Manifest } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
-import { lowerBound } from "../../rows/rowPositions.js";
 import {
   decodeRowIds,
   decodeRowVersions,

@@ -1,8 +1,8 @@
 /** Finds live rows of some fragments by the ids that indexes have for them. */
 
 import { breathe } from "../../async/eventLoop.js";
+import { lowerBound } from "../../bytes/lowerBound.js";
 import type { DataFragment } from "../../format/table.js";
-import { lowerBound } from "../../rows/rowPositions.js";
 import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";

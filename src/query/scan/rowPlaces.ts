@@ -1,9 +1,9 @@
 /** The addresses of rows that are given by their ids, or by their numbers among the live rows of a version. */
 
 import { breathe } from "../../async/eventLoop.js";
+import { lowerBound } from "../../bytes/lowerBound.js";
 import type { DataFragment } from "../../format/table.js";
 import { type RowIds, RowIdsBuilder } from "../../indexes/rowIds.js";
-import { lowerBound } from "../../rows/rowPositions.js";
 import type { ValueRuns } from "../../table/fragments/rowSequences.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";

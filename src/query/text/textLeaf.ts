@@ -5,6 +5,7 @@
 
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { breathe, goThrough, Pace } from "../../async/eventLoop.js";
+import { lowerBound } from "../../bytes/lowerBound.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { parseFieldPath } from "../../ident.js";
@@ -20,7 +21,6 @@ import { scoreFloor } from "../../indexes/text/scoreFloor.js";
 import { TextIndex } from "../../indexes/text/textIndex.js";
 import type { TextPartition } from "../../indexes/text/textPartition.js";
 import { STREAMED } from "../../rows/readAhead.js";
-import { lowerBound } from "../../rows/rowPositions.js";
 import type { TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { ColumnReads } from "../columns/columnReads.js";

@@ -1,8 +1,8 @@
 /** Which rows a search by index may find, and where they are: live rows of some fragments, or those that a filter selects. */
 
 import { breathe } from "../../async/eventLoop.js";
+import { lowerBound } from "../../bytes/lowerBound.js";
 import type { DataFragment } from "../../format/table.js";
-import { lowerBound } from "../../rows/rowPositions.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { rowIdsOf } from "../columns/systemColumns.js";
 import { selectedRows } from "../filter/filteredRows.js";

@@ -1,10 +1,10 @@
 /** The rows that may be among the nearest of one vector, as far as sketches tell. */
 
+import { lowerBound } from "../../bytes/lowerBound.js";
 import { Beam } from "../../indexes/vector/distance/nearestFirst.js";
 import type { SketchQuery } from "../../indexes/vector/sketches/sketchBounds.js";
 import type { SketchMetric } from "../../indexes/vector/sketches/sketchKernels.js";
 import type { PlacedSketch } from "../../indexes/vector/sketches/sketchMemory.js";
-import { lowerBound } from "../../rows/rowPositions.js";
 import type { VectorSearch } from "./vectorSearch.js";
 
 const FIRST_ROOM = 1024;

@@ -9,13 +9,13 @@
 
 import type { FixedColumn } from "../../arrow/columns/column.js";
 import { breathe } from "../../async/eventLoop.js";
+import { lowerBound } from "../../bytes/lowerBound.js";
 import type { DataFragment } from "../../format/table.js";
 import { Beam } from "../../indexes/vector/distance/nearestFirst.js";
 import { NearestRows } from "../../indexes/vector/distance/nearestRows.js";
 import { SketchQuery } from "../../indexes/vector/sketches/sketchBounds.js";
 import type { SketchMetric } from "../../indexes/vector/sketches/sketchKernels.js";
 import type { PlacedSketch } from "../../indexes/vector/sketches/sketchMemory.js";
-import { lowerBound } from "../../rows/rowPositions.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { selectedRows } from "../filter/filteredRows.js";
 import { readRowsAtAddresses } from "../scan/take.js";

@@ -11,11 +11,11 @@ import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { breathe } from "../../async/eventLoop.js";
 import { type Limit, mapAhead } from "../../async/parallel.js";
+import { lowerBound } from "../../bytes/lowerBound.js";
 import type { DataFragment } from "../../format/table.js";
 import type { ScratchMemory } from "../../io/memory/scratch.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import type { BatchRows } from "../../query/scan/scan.js";
-import { lowerBound } from "../../rows/rowPositions.js";
 import { readRows } from "../changes/readRows.js";
 import type { BatchSize } from "./batchSize.js";
 import {

@@ -5,11 +5,11 @@
  */
 
 import { breathe } from "../../async/eventLoop.js";
+import { lowerBound } from "../../bytes/lowerBound.js";
 import type { DataFragment } from "../../format/table.js";
 import type { MovedRows, RowMoves } from "../../indexes/moves.js";
 import { type RowIds, RowIdsBuilder } from "../../indexes/rowIds.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
-import { lowerBound } from "../../rows/rowPositions.js";
 import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import { withoutRows } from "../../table/fragments/rowSequences.js";
 
