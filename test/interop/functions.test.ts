@@ -352,7 +352,7 @@ const EXPRESSIONS = [
       "struct(?)",
       "coalesce(?, ts)",
       "ts - ?",
-      "greatest(ns(ts), ?)",
+      "greatest(cast(ts as timestamp(9)), ?)",
       "make_array(?)",
       "date_part('nanosecond', ?)",
     ],
@@ -364,7 +364,7 @@ const EXPRESSIONS = [
       "cast(ts as timestamp(9))",
       "to_timestamp('2000-01-01')",
     ],
-  ).map((expression) => expression.replace("ns(ts)", "cast(ts as timestamp(9))")),
+  ),
   ...each(
     ["? - ts", "ts - ?", "? = ts", "? > ts", "coalesce(? - ts)", "coalesce(? < ts)"],
     ...["cast(ts as timestamp(0))", "cast(ts as timestamp(3))", "cast(ts as timestamp(9))"],

@@ -191,8 +191,8 @@ const rangeAt = (offsets: Int32Array | Float64Array, at: number): ItemRange => (
   end: offsets[at + 1],
 });
 
-const arrayHasAny: FunctionDefinition = (types, constants) => {
-  return withLists(types, ({ item }) => {
+const arrayHasAny: FunctionDefinition = (types, constants) =>
+  withLists(types, ({ item }) => {
     const memberOf = keptMembership(item, false);
     return {
       type: BOOL,
@@ -225,7 +225,6 @@ const arrayHasAny: FunctionDefinition = (types, constants) => {
       test: ([list]) => itemsTest("hasAny", list),
     };
   });
-};
 
 const arrayHasAll: FunctionDefinition = (types) =>
   withLists(types, ({ item }) => ({
