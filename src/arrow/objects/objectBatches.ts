@@ -4,9 +4,10 @@ import { type DataType, type Field, Schema } from "apache-arrow";
 import { breathe } from "../../async/eventLoop.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../errors.js";
 import type { Column } from "../columns/column.js";
-import { encodeValues, isRecord, memberOf } from "./encodeValues.js";
+import { encodeValues } from "./encodeValues.js";
 import { describeValue } from "./faults.js";
 import { inferSchema } from "./inferSchema.js";
+import { isRecord, memberOf } from "./valueKinds.js";
 
 /** Most rows of a batch. */
 const BATCH_ROWS = 8192;

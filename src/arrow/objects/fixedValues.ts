@@ -1,0 +1,220 @@
+/** JavaScript values as columns of a fixed width: numbers, moments, decimals, and bytes of one length. */
+
+import { type DataType, Type } from "apache-arrow";
+import { isDate } from "../../bytes/anyRealm.js";
+import { encodeHalfFloat } from "../../bytes/halfFloat.js";
+import { bytesOf } from "../../bytes/view.js";
+import { InternalError } from "../../errors.js";
+import { unscaledOf } from "./decimalText.js";
+import { refuse, type ValuePlace } from "./faults.js";
+import { binaryOf, isNullish } from "./valueKinds.js";
+
+interface NumericType {
+  readonly typeId: number;
+  readonly isSigned?: boolean;
+  readonly unit?: number;
+  readonly scale?: number;
+  readonly precision?: number;
+}
+
+/**
+ * The values in little-endian bytes, zeros for those that are missing.
+ * @throws TableSchemaValidationError naming row and column, for a value that the type doesn't take
+ */
+export function fixedValues(
+  values: readonly unknown[],
+  type: DataType,
+  byteWidth: number,
+  place: ValuePlace,
+): Uint8Array {
+  const { typeId, isSigned = true, unit = 0 } = type as unknown as NumericType;
+  switch (typeId) {
+    case Type.Int:
+      return byteWidth === 8
+        ? longs(values, type, isSigned, place, exactLong)
+        : smallIntegers(values, type, byteWidth, isSigned, place);
+    case Type.Float:
+      return floats(values, type, byteWidth, place);
+    case Type.Time:
+    case Type.Duration:
+      return byteWidth === 8
+        ? longs(values, type, true, place, exactLong)
+        : smallIntegers(values, type, byteWidth, true, place);
+    case Type.Timestamp:
+      return longs(values, type, true, place, (value) => inUnit(value, unit));
+    case Type.Date:
+      return unit === 0
+        ? smallIntegers(values.map(daysOf), type, byteWidth, true, place, values)
+        : longs(values, type, true, place, (value) => inUnit(value, 1));
+    case Type.Decimal:
+      return decimals(values, type, byteWidth, place);
+    case Type.FixedSizeBinary:
+      return fixedBinaries(values, type, byteWidth, place);
+    default:
+      throw new InternalError(`values of type ${type} have no fixed width`);
+  }
+}
+
+type IntegerArray = Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array;
+
+function integersFor(byteWidth: number, isSigned: boolean, length: number): IntegerArray {
+  switch (byteWidth) {
+    case 1:
+      return isSigned ? new Int8Array(length) : new Uint8Array(length);
+    case 2:
+      return isSigned ? new Int16Array(length) : new Uint16Array(length);
+    default:
+      return isSigned ? new Int32Array(length) : new Uint32Array(length);
+  }
+}
+
+/** @param given the values as they were passed, for messages */
+function smallIntegers(
+  values: readonly unknown[],
+  type: DataType,
+  byteWidth: number,
+  isSigned: boolean,
+  place: ValuePlace,
+  given = values,
+): Uint8Array {
+  const integers = integersFor(byteWidth, isSigned, values.length);
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index];
+    if (isNullish(value)) continue;
+    const number = typeof value === "bigint" ? Number(value) : (value as number);
+    integers[index] = number;
+    // What doesn't fit comes back as another number.
+    if (typeof number !== "number" || integers[index] !== number)
+      refuse(place, index, given[index], `a value of type ${type}`);
+  }
+  return bytesOf(integers);
+}
+
+const MAX_SIGNED = 2n ** 63n - 1n;
+const MIN_SIGNED = -(2n ** 63n);
+const MAX_UNSIGNED = 2n ** 64n - 1n;
+const WORD = 2 ** 32;
+
+/** Numbers of 64 bits. Those that are exact as doubles are split into words without bigints. */
+function longs(
+  values: readonly unknown[],
+  type: DataType,
+  isSigned: boolean,
+  place: ValuePlace,
+  convert: (value: unknown) => number | bigint | null,
+): Uint8Array {
+  const words = new Uint32Array(2 * values.length);
+  const whole = new BigInt64Array(words.buffer);
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index];
+    if (isNullish(value)) continue;
+    const converted = convert(value);
+    if (typeof converted === "number" && (isSigned || converted >= 0)) {
+      words[2 * index] = converted;
+      words[2 * index + 1] = Math.floor(converted / WORD);
+    } else if (typeof converted === "bigint" && isLong(converted, isSigned)) {
+      whole[index] = converted;
+    } else {
+      refuse(place, index, value, `a value of type ${type}`);
+    }
+  }
+  return bytesOf(words);
+}
+
+const isLong = (value: bigint, isSigned: boolean): boolean =>
+  isSigned ? value >= MIN_SIGNED && value <= MAX_SIGNED : value >= 0n && value <= MAX_UNSIGNED;
+
+/** Numbers beyond 2^53 are refused: the one that was meant may be another. */
+function exactLong(value: unknown): number | bigint | null {
+  if (typeof value === "bigint") return value;
+  return Number.isSafeInteger(value) ? (value as number) : null;
+}
+
+/** Units in a millisecond of seconds, milliseconds, microseconds and nanoseconds. */
+const PER_MILLISECOND = [0.001, 1, 1000, 1_000_000];
+
+/** A moment in a type's unit; null for what is none, or lies between two of them. */
+function inUnit(value: unknown, unit: number): number | bigint | null {
+  if (typeof value === "bigint") return value;
+  const milliseconds = isDate(value) ? value.getTime() : value;
+  if (typeof milliseconds !== "number" || !Number.isFinite(milliseconds)) return null;
+  if (unit === 0) return Number.isSafeInteger(milliseconds / 1000) ? milliseconds / 1000 : null;
+  const scaled = Math.round(milliseconds * PER_MILLISECOND[unit]);
+  if (unit === 1 && scaled !== milliseconds) return null;
+  if (Number.isSafeInteger(scaled)) return scaled;
+  // A product of this size is exact as a bigint only.
+  return Number.isSafeInteger(milliseconds) ? BigInt(milliseconds) * BigInt(PER_MILLISECOND[unit]) : null;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Days of a moment at midnight UTC; anything else stays as it is, and is refused as no whole number of days. */
+function daysOf(value: unknown): unknown {
+  if (isNullish(value)) return null;
+  if (typeof value === "bigint") return value;
+  const milliseconds = isDate(value) ? value.getTime() : value;
+  return typeof milliseconds === "number" ? milliseconds / DAY_MS : value;
+}
+
+function floats(
+  values: readonly unknown[],
+  type: DataType,
+  byteWidth: number,
+  place: ValuePlace,
+): Uint8Array {
+  const { length } = values;
+  const floats =
+    byteWidth === 8
+      ? new Float64Array(length)
+      : byteWidth === 4
+        ? new Float32Array(length)
+        : new Uint16Array(length);
+  const isHalf = byteWidth === 2;
+  for (let index = 0; index < length; index++) {
+    const value = values[index];
+    if (typeof value === "number") floats[index] = isHalf ? encodeHalfFloat(value) : value;
+    else if (!isNullish(value)) refuse(place, index, value, `a value of type ${type}`);
+  }
+  return bytesOf(floats);
+}
+
+function decimals(
+  values: readonly unknown[],
+  type: DataType,
+  byteWidth: number,
+  place: ValuePlace,
+): Uint8Array {
+  const { scale = 0, precision = 0 } = type as unknown as NumericType;
+  const bytes = new Uint8Array(values.length * byteWidth);
+  const words = new BigUint64Array(bytes.buffer);
+  const perValue = byteWidth / 8;
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index];
+    if (isNullish(value)) continue;
+    const isNumeric = typeof value === "string" || typeof value === "number" || typeof value === "bigint";
+    let unscaled = isNumeric ? unscaledOf(String(value), precision, scale) : null;
+    if (unscaled === null) refuse(place, index, value, `a value of type ${type}`);
+    for (let word = 0; word < perValue; word++) {
+      words[index * perValue + word] = BigInt.asUintN(64, unscaled);
+      unscaled >>= 64n;
+    }
+  }
+  return bytes;
+}
+
+function fixedBinaries(
+  values: readonly unknown[],
+  type: DataType,
+  byteWidth: number,
+  place: ValuePlace,
+): Uint8Array {
+  const bytes = new Uint8Array(values.length * byteWidth);
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index];
+    if (isNullish(value)) continue;
+    const own = binaryOf(value);
+    if (own === null || own.length !== byteWidth) refuse(place, index, value, `a value of type ${type}`);
+    bytes.set(own, index * byteWidth);
+  }
+  return bytes;
+}

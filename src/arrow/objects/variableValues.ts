@@ -1,0 +1,113 @@
+/** JavaScript values as columns of a variable width: texts and bytes. */
+
+import type { DataType } from "apache-arrow";
+import type { Layout, Validity, VariableColumn } from "../columns/column.js";
+import { refuse, type ValuePlace } from "./faults.js";
+import { binaryOf, isNullish } from "./valueKinds.js";
+
+const encoder = new TextEncoder();
+/** Bytes of UTF-8 that a UTF-16 unit takes at most. */
+const UNIT_BYTES = 3;
+/** Halves of surrogate pairs that stand alone: the encoder would put another character in their place. */
+const LONE_SURROGATE = /[\ud800-\udfff]/u;
+
+/** @throws TableSchemaValidationError naming row and column, for a value that the type doesn't take */
+export function variableColumn(
+  values: readonly unknown[],
+  type: DataType,
+  layout: Extract<Layout, { kind: "variable" }>,
+  validity: Validity | null,
+  place: ValuePlace,
+): VariableColumn {
+  const { length } = values;
+  const ends = new Float64Array(length + 1);
+  const bytes = layout.text ? texts(values, type, ends, place) : binaries(values, type, ends, place);
+  if (layout.offsetBits === 32 && bytes.length > 0x7fffffff) {
+    refuse(place, length - 1, values[length - 1], "a batch of at most 2 GiB");
+  }
+  const offsets = layout.offsetBits === 32 ? Int32Array.from(ends) : BigInt64Array.from(ends, BigInt);
+  return { kind: "variable", length, validity, offsets, bytes };
+}
+
+/** Values that are encoded in one call where they are ASCII, and the most UTF-16 units of theirs. */
+const GROUP = 128;
+const GROUP_UNITS = 1 << 14;
+
+function texts(
+  values: readonly unknown[],
+  type: DataType,
+  ends: Float64Array,
+  place: ValuePlace,
+): Uint8Array {
+  let bytes = new Uint8Array(Math.max(64, values.length * 16));
+  let end = 0;
+  for (let from = 0; from < values.length; from += GROUP) {
+    const group = values.slice(from, from + GROUP);
+    const units = unitsOf(group, from, type, place);
+    if (units <= GROUP_UNITS) {
+      bytes = withRoom(bytes, end, units);
+      // Most of the time of short texts is the call, so they go together. As many bytes as units: all are ASCII, and
+      // each text ends where its units do.
+      const { written } = encoder.encodeInto(group.join(""), bytes.subarray(end));
+      if (written === units) {
+        for (const [index, value] of group.entries()) {
+          if (!isNullish(value)) end += (value as string).length;
+          ends[from + index + 1] = end;
+        }
+        continue;
+      }
+    }
+    for (const [index, value] of group.entries()) {
+      if (!isNullish(value)) {
+        if (LONE_SURROGATE.test(value as string)) refuse(place, from + index, value, "well-formed Unicode");
+        bytes = withRoom(bytes, end, (value as string).length);
+        end += encoder.encodeInto(value as string, bytes.subarray(end)).written;
+      }
+      ends[from + index + 1] = end;
+    }
+  }
+  return bytes.subarray(0, end);
+}
+
+/** UTF-16 units of all texts of a group, which has no other values. */
+function unitsOf(group: readonly unknown[], from: number, type: DataType, place: ValuePlace): number {
+  let units = 0;
+  for (let index = 0; index < group.length; index++) {
+    const value = group[index];
+    if (typeof value === "string") units += value.length;
+    else if (!isNullish(value)) refuse(place, from + index, value, `a value of type ${type}`);
+  }
+  return units;
+}
+
+/** Bytes with room for so many UTF-16 units behind those that are used. */
+function withRoom(bytes: Uint8Array<ArrayBuffer>, used: number, units: number): Uint8Array<ArrayBuffer> {
+  const needed = used + units * UNIT_BYTES;
+  if (needed <= bytes.length) return bytes;
+  const larger = new Uint8Array(Math.max(needed, bytes.length * 2));
+  larger.set(bytes.subarray(0, used));
+  return larger;
+}
+
+function binaries(
+  values: readonly unknown[],
+  type: DataType,
+  ends: Float64Array,
+  place: ValuePlace,
+): Uint8Array {
+  const pieces: (Uint8Array | null)[] = new Array(values.length).fill(null);
+  let end = 0;
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index];
+    if (!isNullish(value)) {
+      const piece = binaryOf(value);
+      if (piece === null) refuse(place, index, value, `a value of type ${type}`);
+      pieces[index] = piece;
+      end += piece.length;
+    }
+    ends[index + 1] = end;
+  }
+  const bytes = new Uint8Array(end);
+  for (const [index, piece] of pieces.entries()) if (piece !== null) bytes.set(piece, ends[index]);
+  return bytes;
+}
