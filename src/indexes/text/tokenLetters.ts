@@ -61,10 +61,25 @@ export function letterBits(letters: ArrayLike<number>): number {
 export function lettersOf(token: Uint8Array): ArrayLike<number> {
   for (let at = 0; at < token.length; at++) {
     if (token[at] < 0x80) continue;
-    return Array.from(DECODER.decode(token), (letter) => letter.codePointAt(0) ?? 0);
+    return codePoints(DECODER.decode(token));
   }
   return token;
 }
+
+/** The code points of a text. */
+export function codePoints(text: string): Uint32Array {
+  const letters = new Uint32Array(text.length);
+  let count = 0;
+  for (let at = 0; at < text.length; count++) {
+    const letter = text.codePointAt(at) as number;
+    letters[count] = letter;
+    at += letterUnits(letter);
+  }
+  return letters.subarray(0, count);
+}
+
+/** UTF-16 units of a code point. */
+export const letterUnits = (letter: number): number => (letter > 0xffff ? 2 : 1);
 
 export function* lettersOfTokens(table: TokenTexts): Steps<TokenLetters> {
   const { count } = table;

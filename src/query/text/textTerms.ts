@@ -9,11 +9,13 @@ import type { QueryWord } from "../../indexes/text/phrases.js";
 import type { TokenTable } from "../../indexes/text/textPartition.js";
 import {
   bitsOfGroup,
+  codePoints,
   GROUP_LETTERS,
   groupOf,
   LETTER_GROUPS,
   letterBits,
   lettersOf,
+  letterUnits,
   MOST_LETTERS,
   type TokenLetters,
 } from "../../indexes/text/tokenLetters.js";
@@ -103,10 +105,11 @@ class AlikeTokens {
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
   constructor(word: string, { prefixLength, fuzziness }: MatchQuery) {
-    const letters = Array.from(word);
-    this.#letters = Uint32Array.from(letters, (letter) => letter.codePointAt(0) ?? 0);
+    this.#letters = codePoints(word);
     this.#bits = letterBits(this.#letters);
-    this.#prefix = new TextEncoder().encode(letters.slice(0, prefixLength).join(""));
+    let prefixUnits = 0;
+    for (const letter of this.#letters.subarray(0, prefixLength)) prefixUnits += letterUnits(letter);
+    this.#prefix = new TextEncoder().encode(word.slice(0, prefixUnits));
     this.#most = fuzziness;
   }
 
@@ -160,12 +163,8 @@ class AlikeTokens {
 
   /** Fewer where words are long, or may differ in many letters. */
   #tokensInStep(): number {
-    const { length } = this.#letters;
-    const rows = Math.min(length, 8 * (this.#most + 1));
-    return Math.max(
-      1,
-      Math.min(STEP, Math.floor(STEP_LETTER_PAIRS / Math.max(1, rows * (length + this.#most)))),
-    );
+    const pairs = Math.max(1, this.#letters.length * (2 * this.#most + 1));
+    return Math.max(1, Math.min(STEP, Math.floor(STEP_LETTER_PAIRS / pairs)));
   }
 
   #addPlaces(
@@ -207,12 +206,17 @@ function isWithin(a: ArrayLike<number>, b: ArrayLike<number>, most: number): boo
   const [aLength, bLength] = [aEnd - start, bEnd - start];
   if (aLength <= 1 && bLength <= 1) return Math.max(aLength, bLength) <= most;
   if (most <= 1) return false;
+  // Of each row only a band counts: letters further apart than that are as many added or left out.
   let previous = new Uint32Array(bLength + 1).map((_, at) => at);
   let current = new Uint32Array(bLength + 1);
   for (let row = 1; row <= aLength; row++) {
-    current[0] = row;
-    let least = row;
-    for (let at = 1; at <= bLength; at++) {
+    const first = Math.max(1, row - most);
+    const last = Math.min(bLength, row + most);
+    current[first - 1] = first === 1 ? row : most + 1;
+    // Behind the band of the row before nothing was written.
+    if (row + most <= bLength) previous[last] = most + 1;
+    let least = current[first - 1];
+    for (let at = first; at <= last; at++) {
       const replaced = previous[at - 1] + (a[start + row - 1] === b[start + at - 1] ? 0 : 1);
       const distance = Math.min(replaced, previous[at] + 1, current[at - 1] + 1);
       current[at] = distance;
