@@ -36,7 +36,8 @@ class FrameDecoder {
   readonly #output: Uint8Array;
   /** The block that is being decoded. Bit readers load whole words, so there is room behind its last byte. */
   readonly #input: Uint8Array;
-  readonly #literals = new Uint8Array(MAXIMUM_BLOCK_BYTES);
+  /** The literals of the block: all of them end up in the output. Most frames are of few kilobytes. */
+  readonly #literals: Uint8Array;
   /** The last three match offsets, most recent first. */
   readonly #offsets = [1, 4, 8];
   #written = 0;
@@ -48,6 +49,7 @@ class FrameDecoder {
   constructor(frame: Uint8Array, output: Uint8Array) {
     this.#frame = frame;
     this.#output = output;
+    this.#literals = new Uint8Array(Math.min(output.length, MAXIMUM_BLOCK_BYTES));
     this.#input = new Uint8Array(Math.min(frame.length, MAXIMUM_BLOCK_BYTES) + 8);
   }
 
@@ -115,7 +117,7 @@ class FrameDecoder {
         (format & 1) === 0 ? (low & 0xff) >>> 3 : (low & (headerBytes === 2 ? 0xffff : 0xffffff)) >>> 4;
       const position = start + headerBytes;
       const bytes = kind === 0 ? count : 1;
-      if (count > MAXIMUM_BLOCK_BYTES || position + bytes > end) throw new MalformedZstd();
+      if (count > this.#literals.length || position + bytes > end) throw new MalformedZstd();
       if (kind === 0) this.#literals.set(input.subarray(position, position + count));
       else this.#literals.fill(input[position], 0, count);
       return { position: position + bytes, literalCount: count };
@@ -128,7 +130,7 @@ class FrameDecoder {
       sizeBits === 18 ? ((low >>> 22) | (input[start + 4] << 10)) & mask : (low >>> (4 + sizeBits)) & mask;
     let position = start + headerBytes;
     const sectionEnd = position + compressed;
-    if (count > MAXIMUM_BLOCK_BYTES || sectionEnd > end) throw new MalformedZstd();
+    if (count > this.#literals.length || sectionEnd > end) throw new MalformedZstd();
     if (kind === 2) {
       const table = readHuffmanTable(input, position, sectionEnd);
       this.#huffman = table.table;
