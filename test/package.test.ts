@@ -2,8 +2,8 @@
 
 import { execFile } from "node:child_process";
 import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
-import { isBuiltin } from "node:module";
-import { join } from "node:path";
+import { isBuiltin, SourceMap } from "node:module";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import * as index from "tiltyard";
@@ -128,6 +128,24 @@ describe("the package", () => {
         (error: { stdout: string }) => error.stdout,
       ),
     ).toBe("");
+  });
+
+  it("has maps that lead to the lines of the sources", async () => {
+    const directory = join(CHECKOUT, "dist", "esm");
+    const map = new SourceMap(JSON.parse(await readFile(join(directory, "engine.js.map"), "utf8")));
+    const lines = (await readFile(join(directory, "engine.js"), "utf8")).split("\n");
+    let found = 0;
+    for (const [line, text] of lines.entries()) {
+      const [declared] = /(?<=\bfunction )[a-z]\w*(?=\(.*\{$)/i.exec(text) ?? [];
+      if (declared === undefined) continue;
+      const entry = map.findEntry(line, text.indexOf(declared));
+      if (!("originalSource" in entry) || !entry.originalSource.endsWith(".ts")) continue;
+      const source = await readFile(resolve(directory, entry.originalSource), "utf8");
+      // The bundler renames what has a name twice.
+      expect(source.split("\n")[entry.originalLine]).toContain(declared.replace(/\$\d+$/, ""));
+      found++;
+    }
+    expect(found).toBeGreaterThan(1000);
   });
 
   it("takes no more than 30 MB with all that it depends on", async () => {

@@ -6,7 +6,7 @@ import { breathe } from "../../../async/eventLoop.js";
 import { alignedBytes } from "../../../bytes/aligned.js";
 import type { TableField } from "../../../schema/schema.js";
 import { integerWords } from "../../indexFile.js";
-import type { IndexFiles, IndexTarget, KernelPart, VectorKindName } from "../../kind.js";
+import type { IndexFiles, IndexPart, IndexTarget, KernelPart, VectorKindName } from "../../kind.js";
 import type { CodeDistances, MeasureRows } from "../codes/codes.js";
 import { bytesToBits } from "../codes/indexedVectors.js";
 import { fillDistances, queryVector } from "../distance/distance.js";
@@ -14,6 +14,7 @@ import type { Metric, VectorItem } from "../distance/metric.js";
 import type { NearestRows } from "../distance/nearestRows.js";
 import { searchGraph } from "../graph/graphSearch.js";
 import { PackedGraph } from "../graph/packedGraph.js";
+import { askSketches, PartitionSketch, type SketchAsked } from "../sketches/partitionSketch.js";
 import { type IvfFiles, openIvfFiles, ROW_ID_COLUMN } from "./ivfFiles.js";
 import type { IvfModelParts, VectorParameters } from "./writeIvf.js";
 
@@ -21,7 +22,11 @@ import type { IvfModelParts, VectorParameters } from "./writeIvf.js";
 const BEAM_FACTOR = 1.5;
 /** Searches of a partition after which its graph is packed for kernels. */
 const ASKED_BEFORE_PACKED = 4;
-/** What is cached of a partition whose graph can't be packed, so that nobody tries again soon. */
+/** The same after which its vectors are sketched, which takes a few times as long as to compare them. */
+const ASKED_BEFORE_SKETCHED = 2;
+/** Rows that are compared at once where there are no sketches of them. */
+const COMPARED_ROWS = 4096;
+/** What is cached of a partition of which nothing can be made for kernels, so that nobody tries again soon. */
 const NOT_PACKED: KernelPart = { kind: "packed", memoryWeight: 128 };
 /** Rows that are read at once where all are. */
 const PIECE_ROWS = 8192;
@@ -49,9 +54,9 @@ export class IvfIndex {
   readonly #ivf: IvfFiles;
   readonly #centroidItem: VectorItem;
   readonly #centroidBytes: Uint8Array;
-  /** By partition: how often the graph was searched since it was packed last. */
+  /** By partition: how often it was searched since its graph was packed, or its vectors sketched, last. */
   readonly #asked = new Map<number, number>();
-  /** Partitions whose graphs are being packed: who searches them meanwhile does without. */
+  /** Partitions of which that is being made: who searches them meanwhile does without. */
   readonly #packing = new Set<number>();
 
   private constructor(files: IndexFiles, ivf: IvfFiles) {
@@ -121,12 +126,13 @@ export class IvfIndex {
     const query = this.metric === "cosine" ? unitVector(search.query) : search.query;
     const measure = this.#ivf.codes.from(query);
     const order = this.#partitionOrder(query);
+    const sketched = this.#askSketches(query, search);
     const { leastProbes, mostProbes, wantedRows } = search;
     let offered = 0;
     for (const [probe, partition] of order.entries()) {
       if (probe >= leastProbes && (probe >= mostProbes || offered >= wantedRows)) return;
       search.signal?.throwIfAborted();
-      offered += await this.#searchPartition(partition, measure, search, nearest);
+      offered += await this.#searchPartition(partition, measure, sketched, search, nearest);
       await breathe();
     }
   }
@@ -144,9 +150,18 @@ export class IvfIndex {
     );
   }
 
+  /** How vectors are compared with sketches; null where they are not. */
+  #askSketches(query: Float64Array, { lowerBound, upperBound }: IvfSearch): SketchAsked | null {
+    const { codes, graphs, metric, item } = this.#ivf;
+    const isBounded = lowerBound !== Number.NEGATIVE_INFINITY || upperBound !== Number.POSITIVE_INFINITY;
+    if (codes.model.kind !== "FLAT" || graphs !== null || isBounded) return null;
+    return askSketches(metric, item, queryVector(item, query));
+  }
+
   async #searchPartition(
     partition: number,
     measure: CodeDistances,
+    sketched: SketchAsked | null,
     search: IvfSearch,
     nearest: NearestRows,
   ): Promise<number> {
@@ -159,6 +174,11 @@ export class IvfIndex {
     if (led !== null) return led;
     const bytes = await this.#codes(partition, signal);
     const centroid = centroids.subarray(partition * dimension, (partition + 1) * dimension);
+    if (sketched !== null) {
+      const sketch = await this.#sketch(partition, bytes, signal);
+      const compare = (rows: Uint8Array, distances: Float32Array) => measure.all(centroid, rows, distances);
+      return offerNearest({ words, bytes, compare, sketch, sketched }, search, nearest);
+    }
     const offered = await this.#walkGraph(
       partition,
       measure.some(centroid, bytes, end - start),
@@ -223,14 +243,9 @@ export class IvfIndex {
     signal: AbortSignal | undefined,
   ): Promise<PackedGraph | null> {
     const { graphs, rows, codes, dimension } = this.#ivf;
-    const key = `${rows.cacheKey}packed|${partition}`;
-    const kept = this.#files.parts.peek(key);
-    if (kept !== undefined) return kept instanceof PackedGraph ? kept : null;
+    if (graphs === null) return null;
     // To pack a graph takes as long as dozens of searches: it is for one who asks again and again.
-    const asked = (this.#asked.get(partition) ?? 0) + 1;
-    this.#asked.set(partition, asked);
-    if (graphs === null || asked < ASKED_BEFORE_PACKED || this.#packing.has(partition)) return null;
-    const load = async () => {
+    const made = await this.#kernelPart("packed", partition, ASKED_BEFORE_PACKED, async () => {
       const packed = await PackedGraph.pack(
         await graphs.graph(partition, rowCount, signal),
         await this.#codes(partition, signal),
@@ -238,17 +253,49 @@ export class IvfIndex {
         (row) => rows.fail(`a graph leads to row ${row} of ${rowCount}`),
         signal,
       );
-      const value = packed ?? NOT_PACKED;
-      return { value, weight: value.memoryWeight };
-    };
-    this.#packing.add(partition);
-    try {
-      const packed = await this.#files.parts.get(key, load);
-      this.#asked.delete(partition);
-      if (!(packed instanceof PackedGraph)) return null;
+      if (packed === null) return null;
       graphs.forget(partition);
       this.#files.parts.delete(this.#partKey(codes.column, partition));
       return packed;
+    });
+    return made instanceof PackedGraph ? made : null;
+  }
+
+  /** The sketch of the vectors of a partition; null where there is none. */
+  async #sketch(
+    partition: number,
+    vectors: Uint8Array,
+    signal: AbortSignal | undefined,
+  ): Promise<PartitionSketch | null> {
+    const { item, dimension } = this.#ivf;
+    const sketch = await this.#kernelPart("sketch", partition, ASKED_BEFORE_SKETCHED, () =>
+      PartitionSketch.make(item, dimension, vectors, signal),
+    );
+    return sketch instanceof PartitionSketch ? sketch : null;
+  }
+
+  /** Something for kernels that is made of a partition once it was asked for so often; null before, and meanwhile. */
+  async #kernelPart(
+    name: string,
+    partition: number,
+    leastAsked: number,
+    make: () => Promise<KernelPart | null>,
+  ): Promise<IndexPart | null> {
+    const { parts } = this.#files;
+    const key = `${this.#ivf.rows.cacheKey}${name}|${partition}`;
+    const kept = parts.peek(key);
+    if (kept !== undefined) return kept;
+    const asked = (this.#asked.get(partition) ?? 0) + 1;
+    this.#asked.set(partition, asked);
+    if (asked < leastAsked || this.#packing.has(partition)) return null;
+    this.#packing.add(partition);
+    try {
+      const made = await parts.get(key, async () => {
+        const value = (await make()) ?? NOT_PACKED;
+        return { value, weight: value.memoryWeight };
+      });
+      this.#asked.delete(partition);
+      return made;
     } finally {
       this.#packing.delete(partition);
     }
@@ -334,7 +381,54 @@ function rowByRow(codes: Uint8Array, rowCount: number): Uint8Array {
   return turned;
 }
 
-/** Offers all rows of a partition. */
+/** A partition whose rows are vectors. */
+interface ComparedVectors {
+  readonly words: Uint32Array;
+  readonly bytes: Uint8Array;
+  compare(bytes: Uint8Array, distances: Float32Array): void;
+  readonly sketch: PartitionSketch | null;
+  readonly sketched: SketchAsked;
+}
+
+/** Offers the rows of a partition that may be among the nearest. All others count as offered too. */
+async function offerNearest(
+  { words, bytes, compare, sketch, sketched }: ComparedVectors,
+  search: IvfSearch,
+  nearest: NearestRows,
+): Promise<number> {
+  const rowCount = words.length / 2;
+  const rowBytes = bytes.length / rowCount;
+  const pieceRows = sketch?.pieceRows ?? COMPARED_ROWS;
+  let offered = 0;
+  for (let start = 0, place = 0; start < rowCount; start += pieceRows, place++) {
+    const end = Math.min(rowCount, start + pieceRows);
+    let ownWords = words.subarray(2 * start, 2 * end);
+    let ownBytes = bytes.subarray(start * rowBytes, end * rowBytes);
+    const most = nearest.farthest;
+    // Before enough rows are found, none can be left out.
+    if (sketch !== null && most < Number.POSITIVE_INFINITY) {
+      const rows = sketch.select(place, sketched, most);
+      offered += end - start - rows.length;
+      const [someWords, someBytes] = [
+        new Uint32Array(2 * rows.length),
+        new Uint8Array(rows.length * rowBytes),
+      ];
+      for (const [at, row] of rows.entries()) {
+        someWords[2 * at] = ownWords[2 * row];
+        someWords[2 * at + 1] = ownWords[2 * row + 1];
+        someBytes.set(ownBytes.subarray(row * rowBytes, (row + 1) * rowBytes), at * rowBytes);
+      }
+      [ownWords, ownBytes] = [someWords, someBytes];
+    }
+    const distances = new Float32Array(ownWords.length / 2);
+    compare(ownBytes, distances);
+    offered += offerAll(ownWords, distances, search, nearest);
+    await breathe();
+  }
+  return offered;
+}
+
+/** Offers all rows. */
 function offerAll(
   words: Uint32Array,
   distances: Float32Array,
