@@ -1,6 +1,6 @@
 /** Arithmetic: the type in which two operands are computed. */
 
-import type { DecimalType } from "../../arrow/types/type.js";
+import type { DecimalType, FloatType, IntegerType } from "../../arrow/types/type.js";
 import type { InvalidInputError } from "../../errors.js";
 import { type Bound, nullOf } from "../evaluate/bound.js";
 import { concatenation } from "../functions/text.js";
@@ -14,12 +14,15 @@ import {
 import type { Arithmetic } from "../parse/syntax.js";
 import { coarser, numericType } from "../values/commonTypes.js";
 import {
+  BINARY,
   DATE,
+  FLOAT16,
   FLOAT32,
   FLOAT64,
   INT32,
   INT64,
   isNumeric,
+  type NumericType,
   STRING,
   timestamp,
   typeName,
@@ -42,6 +45,12 @@ export function computed(
   if (operator === "||") {
     const kinds = [left.type.kind, right.type.kind];
     if (kinds.includes("list") && !kinds.includes("string")) throw noArithmetic(nodes, node, left, right);
+    if (kinds.every((kind) => kind === "binary" || kind === "fixedSizeBinary")) {
+      const isLarge = [left, right].some(({ type }) => type.kind === "binary" && type.large);
+      const both = [left, right].map((operand) => nodes.cast(operand, BINARY, false, node));
+      const made = nodes.call(node, both, BINARY, concatenation);
+      return isLarge ? nodes.cast(made, { kind: "binary", large: true }, false, node) : made;
+    }
     const operands = [left, right].map((operand) => nodes.cast(operand, STRING, false, node));
     return nodes.call(node, operands, STRING, concatenation);
   }
@@ -62,13 +71,23 @@ export function computed(
   }
   const common = numericType(left.type, right.type);
   if (common.kind === "decimal" && left.type.kind === "int" && right.type.kind === "int") {
-    return decimals(nodes, node, operator, left, right);
+    // The wider of both takes part on both sides: its digits count in the result.
+    const [one, other] = [left, right].map((operand) => nodes.cast(operand, common, false, node));
+    return decimals(nodes, node, operator, one, other);
   }
-  const type =
-    common.kind === "decimal" ? FLOAT64 : common.kind === "float" && common.bits === 16 ? FLOAT32 : common;
+  const type = computedType(left.type, right.type, common);
   if (type.kind === "float" && isShift) throw noArithmetic(nodes, node, left, right);
   const operands = [left, right].map((operand) => nodes.cast(operand, type, false, node));
   return nodes.call(node, operands, type, arithmetic(operator, type));
+}
+
+/** Floats of 16 and 32 bits stay what they are, beside decimals too. */
+function computedType(left: NumericType, right: NumericType, common: NumericType): IntegerType | FloatType {
+  const bits = (type: NumericType) => (type.kind === "float" ? type.bits : 0);
+  const most = Math.max(bits(left), bits(right));
+  const hasDecimal = left.kind === "decimal" || right.kind === "decimal";
+  if (most === 32 || (most === 16 && !hasDecimal)) return most === 32 ? FLOAT32 : FLOAT16;
+  return common.kind === "decimal" ? FLOAT64 : common;
 }
 
 /** Both operands, a literal among them in the type of the column beside it. */

@@ -2,7 +2,7 @@
 
 import type { FloatType } from "../../arrow/types/type.js";
 import { InvalidInputError } from "../../errors.js";
-import { fixedColumn, perRow } from "../kernels/arithmetic.js";
+import { columnOfFloats, fixedColumn, floatArray, perRow } from "../kernels/arithmetic.js";
 import { bitsColumn, numbersOf, type ValueKernel } from "../values/operands.js";
 import { scalarReader } from "../values/scalars.js";
 import { BOOL, FLOAT32, FLOAT64, INT64, type ValueType } from "../values/types.js";
@@ -18,7 +18,7 @@ import {
 const numberOperands = "numbers are expected";
 
 const realType = (types: readonly ValueType[]): FloatType =>
-  types.every((type) => type.kind === "float" && type.bits <= 32) ? FLOAT32 : FLOAT64;
+  types.every((type) => type.kind === "float" && type.bits === 32) ? FLOAT32 : FLOAT64;
 
 /** A function of one real number. */
 const real =
@@ -34,9 +34,9 @@ const realKernel =
   (type: FloatType, compute: (value: number) => number): ValueKernel =>
   ([operand], length, valid) => {
     const numbers = numbersOf(operand, type);
-    const result = type.bits === 64 ? new Float64Array(length) : new Float32Array(length);
+    const result = floatArray(type, length);
     for (let row = 0, at = 0; row < length; row++, at += operand.step) result[row] = compute(numbers[at]);
-    return fixedColumn(result, length, valid);
+    return columnOfFloats(type, result, length, valid);
   };
 
 /** A function of two real numbers. */
@@ -49,11 +49,11 @@ const real2 =
     const kernel: ValueKernel = ([left, right], length, valid) => {
       const a = numbersOf(left, type);
       const b = numbersOf(right, type);
-      const result = type.bits === 64 ? new Float64Array(length) : new Float32Array(length);
+      const result = floatArray(type, length);
       for (let row = 0, at = 0, bt = 0; row < length; row++, at += left.step, bt += right.step) {
         result[row] = compute(a[at], b[bt]);
       }
-      return fixedColumn(result, length, valid);
+      return columnOfFloats(type, result, length, valid);
     };
     return { operands: [type, type], type, kernel };
   };
@@ -84,12 +84,12 @@ const scaled =
     const kernel: ValueKernel = ([value, places], length, valid) => {
       const numbers = numbersOf(value, type);
       const readPlaces = scalarReader(places, INT64);
-      const result = type.bits === 64 ? new Float64Array(length) : new Float32Array(length);
+      const result = floatArray(type, length);
       for (let row = 0, at = 0; row < length; row++, at += value.step) {
         const factor = 10 ** Number(readPlaces(row) ?? 0);
         result[row] = compute(numbers[at] * factor) / factor;
       }
-      return fixedColumn(result, length, valid);
+      return columnOfFloats(type, result, length, valid);
     };
     return { operands: [type, INT64], type, kernel };
   };
@@ -98,7 +98,7 @@ const abs: FunctionDefinition = (types) => {
   const [type] = types;
   if (types.length !== 1) return operandCount(1);
   if (!wantsNumber(type)) return numberOperands;
-  if (type.kind === "float" && type.bits >= 32) {
+  if (type.kind === "float") {
     return { operands: types, type, kernel: realKernel(type, Math.abs) };
   }
   if (type.kind !== "int" && type.kind !== "decimal") {
