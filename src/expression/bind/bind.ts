@@ -17,7 +17,17 @@ import { member } from "../functions/structs.js";
 import { likeEachKernel, likeKernel } from "../kernels/like.js";
 import { isTruth, not } from "../kernels/logic.js";
 import type { ExpressionSource } from "../parse/problem.js";
-import type { CallSyntax, Case, CastSyntax, In, Like, Logic, Name, Syntax } from "../parse/syntax.js";
+import type {
+  CallSyntax,
+  Case,
+  CastSyntax,
+  In,
+  Like,
+  Logic,
+  Name,
+  Parameter,
+  Syntax,
+} from "../parse/syntax.js";
 import { unitedType } from "../values/commonTypes.js";
 import { scalarOf } from "../values/scalars.js";
 import {
@@ -159,14 +169,13 @@ export class Binder {
       case "and":
       case "or":
         return yield* this.#logic(node, isDirect);
-      case "in":
-        return yield* listed(
-          this.#nodes,
-          node,
-          yield* this.#bind(node.operand),
-          () => this.#bindAll(node.items),
-          isDirect,
-        );
+      case "in": {
+        const operand = yield* this.#bind(node.operand);
+        const items = operand.type.kind === "list" ? node.items : this.#itemsOf(node.items);
+        if (items.length === 0) return scalarConstant(BOOL, node.isNegated);
+        const bindItems = () => this.#bindAll(items);
+        return yield* listed(this.#nodes, { ...node, items }, operand, bindItems, isDirect);
+      }
       case "between": {
         const operand = yield* this.#bind(node.operand);
         const low = compared(this.#nodes, node, ">=", operand, yield* this.#bind(node.low), isDirect);
@@ -256,6 +265,20 @@ export class Binder {
       if (list.kind === "constant") return list;
     }
     throw this.#nodes.invalid(node, `a value of type ${typeof value} is none that an expression holds`);
+  }
+
+  /** The items of a list, where a parameter that holds an array stands for its items. */
+  #itemsOf(items: readonly Syntax[]): readonly Syntax[] {
+    const isArray = (item: Syntax): item is Parameter =>
+      item.kind === "parameter" &&
+      Object.hasOwn(this.#parameters, item.name) &&
+      Array.isArray(this.#parameters[item.name]);
+    if (!items.some(isArray)) return items;
+    return items.flatMap((item): readonly Syntax[] => {
+      if (!isArray(item)) return [item];
+      const values = this.#parameters[item.name] as readonly FilterValue[];
+      return values.map((value) => ({ kind: "value", value, at: item.at }));
+    });
   }
 
   *#logic(node: Logic, isDirect: boolean): Steps<Bound> {
