@@ -6,6 +6,7 @@
 import {
   Binary,
   DateDay,
+  DurationMillisecond,
   Field,
   Float16,
   Float32,
@@ -52,6 +53,7 @@ const rows = new Table({
     [0, 1_583_650_800_123, null, -86_400_001, 951_782_400_000, 4_102_444_799_999],
     new TimestampMillisecond("America/New_York"),
   ),
+  du: vectorFromArray([0n, 1n, null, -86_400_001n, 3_600_000n, 999n], new DurationMillisecond()),
   d: vectorFromArray(
     [0, 18_000, null, -1, 11_016, 2].map((day) => (day === null ? null : new Date(day * 86_400_000))),
     new DateDay(),
@@ -156,6 +158,35 @@ const EXPRESSIONS = [
   ),
   ...["to_local_time(z)", "cast(z as date)", "cast(z as time)", "date_trunc('day', z)", "coalesce(z, ts)"],
   ...each(["arrow_cast(?, 'Timestamp(Second, Some(\"America/New_York\"))')"], "d", "ts", "to_timestamp(id)"),
+  ...each(
+    ["ts + ?", "? + z", "z - ?", "cast(ts as timestamp(0)) + ?"],
+    "du",
+    "arrow_cast(i, 'Duration(Second)')",
+  ),
+  ...[
+    "du + du",
+    "du - du",
+    "du - ts",
+    "d + du",
+    "-du",
+    "du * 2",
+    "ts + arrow_cast(w >> 1, 'Duration(Second)')",
+  ],
+  ...["ts - d", "d - ts", "z - d", "d - z", "ts - z", "z - ts", "d - d"],
+  // Decimals are rounded exactly.
+  ...each(
+    [
+      "round(cast(f as decimal(9, 3)), ?)",
+      "round(cast('-1.005' as decimal(5, 3)), ?)",
+      "round(cast(i as decimal(9, 0)), ?)",
+    ],
+    ...["0", "1", "2", "3", "9", "-1", "-2", "i"],
+  ),
+  ...["round(cast(id * 1.15 as decimal(9, 2)))", "round(cast('99999999.5' as decimal(38, 30)), 0)"],
+  ...each(
+    ["date_bin(interval '?', ts)", "date_bin(interval '?', ts, timestamp '2001-01-01 00:07:00')"],
+    ...["1 day", "15 minutes", "1.5 hours", "3600", "1 day 2 hours", "7 seconds", "0 day", "nonsense"],
+  ),
   ...each(["try_cast(' 1' as ?)", "try_cast('1 ' as ?)", "try_cast('1' as ?)"], "int", "double", "bigint"),
   ...each(["array_slice(l, ?, 3)", "array_slice(l, 2, ?)", "array_slice(l, -3, ?)"], ...POSITIONS),
   ...each(["array_slice(l, ?, 1, -1)", "array_slice(l, 1, ?, 2)", "array_slice(l, 4, ?, -2)"], ...POSITIONS),

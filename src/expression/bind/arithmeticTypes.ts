@@ -12,26 +12,24 @@ import {
   negation,
 } from "../kernels/arithmetic.js";
 import type { Arithmetic } from "../parse/syntax.js";
-import { coarser, numericType } from "../values/commonTypes.js";
+import { numericType } from "../values/commonTypes.js";
 import {
   BINARY,
-  DATE,
   FLOAT16,
   FLOAT32,
   FLOAT64,
-  INT32,
   INT64,
   isNumeric,
   type NumericType,
   STRING,
-  timestamp,
   typeName,
 } from "../values/types.js";
 import { literalBeside } from "./comparisons.js";
 import type { BoundNodes, Place } from "./nodes.js";
+import { timeArithmetic } from "./timeArithmetic.js";
 
 /**
- * Arithmetic of two operands. Days and instants have a difference, all else is for numbers.
+ * Arithmetic of two operands. Days, instants and durations have sums and differences, all else is for numbers.
  * @param isDirect whether it is the whole expression: a literal beside a column then takes the column's type
  */
 export function computed(
@@ -59,9 +57,9 @@ export function computed(
     if (other.kind !== "null" && !isNumeric(other)) throw noArithmetic(nodes, node, left, right);
     return nullOf(other.kind === "null" ? INT64 : other);
   }
-  if (operator === "-" && left.type.kind === right.type.kind) {
-    const between = difference(nodes, node, left, right);
-    if (between !== null) return between;
+  if (operator === "+" || operator === "-") {
+    const ofTimes = timeArithmetic(nodes, node, operator, left, right);
+    if (ofTimes !== null) return ofTimes;
   }
   if (!isNumeric(left.type) || !isNumeric(right.type)) throw noArithmetic(nodes, node, left, right);
   const isShift = operator === "<<" || operator === ">>";
@@ -105,25 +103,6 @@ function withLiteral(
     return [literalBeside(nodes, node, left, right, true) ?? left, right];
   }
   return [left, right];
-}
-
-/** The days between two days, or the time between two instants or two local times; null for all else. */
-function difference(nodes: BoundNodes, node: Arithmetic, left: Bound, right: Bound): Bound | null {
-  const minus = arithmetic("-", INT64);
-  if (left.type.kind === "date" && right.type.kind === "date") {
-    const days = [left, right].map((operand) =>
-      nodes.cast(nodes.cast(nodes.cast(operand, DATE, false, node), INT32, false, node), INT64, false, node),
-    );
-    return nodes.call(node, days, INT64, minus);
-  }
-  const { type } = left;
-  const other = right.type;
-  if (type.kind !== "timestamp" || other.kind !== "timestamp") return null;
-  if ((type.timezone === null) !== (other.timezone === null)) return null;
-  const unit = coarser(type.unit, other.unit);
-  const common = timestamp(unit, type.timezone);
-  const times = [left, right].map((operand) => nodes.cast(operand, common, false, node));
-  return nodes.call(node, times, { kind: "duration", unit }, minus);
 }
 
 /** `-a`. Unsigned integers get a sign. */

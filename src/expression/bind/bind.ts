@@ -22,6 +22,7 @@ import type {
   Case,
   CastSyntax,
   In,
+  IntervalLiteral,
   Like,
   Logic,
   Name,
@@ -47,7 +48,7 @@ import { wholeType } from "./coercion.js";
 import { compared, distinctness } from "./comparisons.js";
 import { numberConstant, scalarConstant } from "./constants.js";
 import { listed, literalList } from "./inList.js";
-import { moved } from "./intervals.js";
+import { moved, strideText } from "./intervals.js";
 import { likeCondition } from "./likeCondition.js";
 import { MergedTests } from "./mergedTests.js";
 import type { Names } from "./names.js";
@@ -200,6 +201,9 @@ export class Binder {
         return yield* this.#case(node);
       case "call":
         checkOperandCount(this.#nodes, node);
+        if (node.name === "date_bin" && node.operands[0]?.kind === "interval") {
+          return yield* this.#bins(node, node.operands[0]);
+        }
         return yield* called(this.#nodes, node, yield* this.#operandsOf(node));
       case "subscript": {
         const operand = yield* this.#bind(node.operand);
@@ -216,6 +220,17 @@ export class Binder {
       case "array":
         return yield* boundList(this.#nodes, node, yield* this.#bindAll(node.items));
     }
+  }
+
+  /** Bins whose length is an interval, not a text. Local times keep their unit then. */
+  *#bins(call: CallSyntax, stride: IntervalLiteral): Steps<Bound> {
+    const value = strideText(this.#nodes, stride, stride.text);
+    const operands = [{ kind: "text", value, at: stride.at } as const, ...call.operands.slice(1)];
+    const bound = yield* this.#operandsOf({ ...call, operands });
+    const type = bound.at(1)?.type;
+    const bins = yield* called(this.#nodes, call, bound);
+    const isLocal = type?.kind === "timestamp" && type.timezone === null;
+    return isLocal ? this.#nodes.cast(bins, type, false, call) : bins;
   }
 
   *#operandsOf(call: CallSyntax): Steps<Bound[]> {

@@ -1,10 +1,11 @@
 /** Functions of numbers. Those of real numbers work on doubles, or on floats where all operands are. */
 
-import type { FloatType } from "../../arrow/types/type.js";
+import type { DecimalType, FloatType } from "../../arrow/types/type.js";
 import { InvalidInputError } from "../../errors.js";
 import { columnOfFloats, fixedColumn, floatArray, perRow } from "../kernels/arithmetic.js";
+import { rescale } from "../kernels/casts.js";
 import { bitsColumn, numbersOf, type ValueKernel } from "../values/operands.js";
-import { scalarReader } from "../values/scalars.js";
+import { type Scalar, scalarReader } from "../values/scalars.js";
 import { BOOL, FLOAT32, FLOAT64, INT64, type ValueType } from "../values/types.js";
 import {
   type FunctionDefinition,
@@ -93,6 +94,42 @@ const scaled =
     };
     return { operands: [type, INT64], type, kernel };
   };
+
+/** Places before the point beyond which every decimal is rounded to 0. */
+const MAX_PLACES = 100n;
+
+/** Decimals stay exact: they lose the digits behind the places. */
+const round: FunctionDefinition = (types, constants) => {
+  const [given] = types;
+  if (given?.kind !== "decimal" || types.length > 2) return scaled(roundHalfAway)(types, constants);
+  if (types.length === 2 && !wantsInteger(types[1])) return integerOperands;
+  const own = BigInt(given.scale);
+  const placesOf = (places: Scalar): bigint => {
+    const value = BigInt(places as number | bigint);
+    return value > own ? own : value < -MAX_PLACES ? -MAX_PLACES : value;
+  };
+  const known = types.length === 1 ? 0n : constants[1];
+  const places = known === undefined ? null : placesOf(known ?? 0n);
+  const scale = places === null ? given.scale : Math.max(0, Number(places));
+  // Where no digit is dropped, what is rounded up may need one more.
+  const carries = scale === given.scale && (places === null || places < own);
+  const most = given.bits === 256 ? 76 : 38;
+  const precision = Math.min(most, given.precision + (carries ? 1 : 0));
+  const type: DecimalType = { ...given, precision, scale };
+  const limit = 10n ** BigInt(precision);
+  const kernel: ValueKernel = ([value, wanted], length, valid) => {
+    const read = scalarReader(value, given);
+    const readPlaces = wanted === undefined ? () => 0n : scalarReader(wanted, INT64);
+    return perRow(type, length, valid, (row) => {
+      const at = Number(placesOf(readPlaces(row)));
+      const result = rescale(rescale(read(row) as bigint, given.scale, at), at, scale);
+      if (result >= limit || result <= -limit)
+        throw new InvalidInputError("round: a result has too many digits");
+      return result;
+    });
+  };
+  return { operands: types.length === 1 ? [given] : [given, INT64], type, kernel };
+};
 
 const abs: FunctionDefinition = (types) => {
   const [type] = types;
@@ -193,7 +230,7 @@ export const NUMBER_FUNCTIONS: Functions = {
   abs,
   ceil: rounding(Math.ceil),
   floor: rounding(Math.floor),
-  round: scaled(roundHalfAway),
+  round,
   trunc: scaled(Math.trunc),
   signum: real(Math.sign),
   sqrt: real(Math.sqrt),

@@ -276,8 +276,8 @@ function toDecimal(from: ValueType, to: DecimalType): Convert | null {
   }
 }
 
-/** Halves are rounded away from zero. */
-function rescale(value: bigint, from: number, to: number): bigint {
+/** An unscaled value at another scale. Halves are rounded away from zero. */
+export function rescale(value: bigint, from: number, to: number): bigint {
   if (to >= from) return value * 10n ** BigInt(to - from);
   const divisor = 10n ** BigInt(from - to);
   const half = divisor / 2n;
