@@ -209,7 +209,10 @@ export type FilterValue =
   | Uint8Array
   | readonly FilterValue[];
 
-/** Values of parameters, by their names without `$`. */
+/**
+ * Values of parameters, by their names without `$`. An array stands for its items in a list: `id IN ($ids)` with
+ * `{ ids: [1, 2] }`.
+ */
 export type FilterParameters = Readonly<Record<string, FilterValue>>;
 
 /** The forms in which rows can be read. */

@@ -1,6 +1,6 @@
 /** Arithmetic: the type in which two operands are computed. */
 
-import type { DecimalType } from "../../arrow/types/type.js";
+import type { DecimalType, FloatType, IntegerType } from "../../arrow/types/type.js";
 import type { InvalidInputError } from "../../errors.js";
 import { type Bound, nullOf } from "../evaluate/bound.js";
 import { concatenation } from "../functions/text.js";
@@ -12,23 +12,24 @@ import {
   negation,
 } from "../kernels/arithmetic.js";
 import type { Arithmetic } from "../parse/syntax.js";
-import { coarser, numericType } from "../values/commonTypes.js";
+import { numericType } from "../values/commonTypes.js";
 import {
-  DATE,
+  BINARY,
+  FLOAT16,
   FLOAT32,
   FLOAT64,
-  INT32,
   INT64,
   isNumeric,
+  type NumericType,
   STRING,
-  timestamp,
   typeName,
 } from "../values/types.js";
 import { literalBeside } from "./comparisons.js";
 import type { BoundNodes, Place } from "./nodes.js";
+import { timeArithmetic } from "./timeArithmetic.js";
 
 /**
- * Arithmetic of two operands. Days and instants have a difference, all else is for numbers.
+ * Arithmetic of two operands. Days, instants and durations have sums and differences, all else is for numbers.
  * @param isDirect whether it is the whole expression: a literal beside a column then takes the column's type
  */
 export function computed(
@@ -42,6 +43,12 @@ export function computed(
   if (operator === "||") {
     const kinds = [left.type.kind, right.type.kind];
     if (kinds.includes("list") && !kinds.includes("string")) throw noArithmetic(nodes, node, left, right);
+    if (kinds.every((kind) => kind === "binary" || kind === "fixedSizeBinary")) {
+      const isLarge = [left, right].some(({ type }) => type.kind === "binary" && type.large);
+      const both = [left, right].map((operand) => nodes.cast(operand, BINARY, false, node));
+      const made = nodes.call(node, both, BINARY, concatenation);
+      return isLarge ? nodes.cast(made, { kind: "binary", large: true }, false, node) : made;
+    }
     const operands = [left, right].map((operand) => nodes.cast(operand, STRING, false, node));
     return nodes.call(node, operands, STRING, concatenation);
   }
@@ -50,9 +57,9 @@ export function computed(
     if (other.kind !== "null" && !isNumeric(other)) throw noArithmetic(nodes, node, left, right);
     return nullOf(other.kind === "null" ? INT64 : other);
   }
-  if (operator === "-" && left.type.kind === right.type.kind) {
-    const between = difference(nodes, node, left, right);
-    if (between !== null) return between;
+  if (operator === "+" || operator === "-") {
+    const ofTimes = timeArithmetic(nodes, node, operator, left, right);
+    if (ofTimes !== null) return ofTimes;
   }
   if (!isNumeric(left.type) || !isNumeric(right.type)) throw noArithmetic(nodes, node, left, right);
   const isShift = operator === "<<" || operator === ">>";
@@ -62,13 +69,23 @@ export function computed(
   }
   const common = numericType(left.type, right.type);
   if (common.kind === "decimal" && left.type.kind === "int" && right.type.kind === "int") {
-    return decimals(nodes, node, operator, left, right);
+    // The wider of both takes part on both sides: its digits count in the result.
+    const [one, other] = [left, right].map((operand) => nodes.cast(operand, common, false, node));
+    return decimals(nodes, node, operator, one, other);
   }
-  const type =
-    common.kind === "decimal" ? FLOAT64 : common.kind === "float" && common.bits === 16 ? FLOAT32 : common;
+  const type = computedType(left.type, right.type, common);
   if (type.kind === "float" && isShift) throw noArithmetic(nodes, node, left, right);
   const operands = [left, right].map((operand) => nodes.cast(operand, type, false, node));
   return nodes.call(node, operands, type, arithmetic(operator, type));
+}
+
+/** Floats of 16 and 32 bits stay what they are, beside decimals too. */
+function computedType(left: NumericType, right: NumericType, common: NumericType): IntegerType | FloatType {
+  const bits = (type: NumericType) => (type.kind === "float" ? type.bits : 0);
+  const most = Math.max(bits(left), bits(right));
+  const hasDecimal = left.kind === "decimal" || right.kind === "decimal";
+  if (most === 32 || (most === 16 && !hasDecimal)) return most === 32 ? FLOAT32 : FLOAT16;
+  return common.kind === "decimal" ? FLOAT64 : common;
 }
 
 /** Both operands, a literal among them in the type of the column beside it. */
@@ -86,25 +103,6 @@ function withLiteral(
     return [literalBeside(nodes, node, left, right, true) ?? left, right];
   }
   return [left, right];
-}
-
-/** The days between two days, or the time between two instants or two local times; null for all else. */
-function difference(nodes: BoundNodes, node: Arithmetic, left: Bound, right: Bound): Bound | null {
-  const minus = arithmetic("-", INT64);
-  if (left.type.kind === "date" && right.type.kind === "date") {
-    const days = [left, right].map((operand) =>
-      nodes.cast(nodes.cast(nodes.cast(operand, DATE, false, node), INT32, false, node), INT64, false, node),
-    );
-    return nodes.call(node, days, INT64, minus);
-  }
-  const { type } = left;
-  const other = right.type;
-  if (type.kind !== "timestamp" || other.kind !== "timestamp") return null;
-  if ((type.timezone === null) !== (other.timezone === null)) return null;
-  const unit = coarser(type.unit, other.unit);
-  const common = timestamp(unit, type.timezone);
-  const times = [left, right].map((operand) => nodes.cast(operand, common, false, node));
-  return nodes.call(node, times, { kind: "duration", unit }, minus);
 }
 
 /** `-a`. Unsigned integers get a sign. */

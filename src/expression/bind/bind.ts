@@ -17,7 +17,18 @@ import { member } from "../functions/structs.js";
 import { likeEachKernel, likeKernel } from "../kernels/like.js";
 import { isTruth, not } from "../kernels/logic.js";
 import type { ExpressionSource } from "../parse/problem.js";
-import type { CallSyntax, Case, CastSyntax, In, Like, Logic, Name, Syntax } from "../parse/syntax.js";
+import type {
+  CallSyntax,
+  Case,
+  CastSyntax,
+  In,
+  IntervalLiteral,
+  Like,
+  Logic,
+  Name,
+  Parameter,
+  Syntax,
+} from "../parse/syntax.js";
 import { unitedType } from "../values/commonTypes.js";
 import { scalarOf } from "../values/scalars.js";
 import {
@@ -37,7 +48,7 @@ import { wholeType } from "./coercion.js";
 import { compared, distinctness } from "./comparisons.js";
 import { numberConstant, scalarConstant } from "./constants.js";
 import { listed, literalList } from "./inList.js";
-import { moved } from "./intervals.js";
+import { moved, strideText } from "./intervals.js";
 import { likeCondition } from "./likeCondition.js";
 import { MergedTests } from "./mergedTests.js";
 import type { Names } from "./names.js";
@@ -159,14 +170,13 @@ export class Binder {
       case "and":
       case "or":
         return yield* this.#logic(node, isDirect);
-      case "in":
-        return yield* listed(
-          this.#nodes,
-          node,
-          yield* this.#bind(node.operand),
-          () => this.#bindAll(node.items),
-          isDirect,
-        );
+      case "in": {
+        const operand = yield* this.#bind(node.operand);
+        const items = operand.type.kind === "list" ? node.items : this.#itemsOf(node.items);
+        if (items.length === 0) return scalarConstant(BOOL, node.isNegated);
+        const bindItems = () => this.#bindAll(items);
+        return yield* listed(this.#nodes, { ...node, items }, operand, bindItems, isDirect);
+      }
       case "between": {
         const operand = yield* this.#bind(node.operand);
         const low = compared(this.#nodes, node, ">=", operand, yield* this.#bind(node.low), isDirect);
@@ -191,6 +201,9 @@ export class Binder {
         return yield* this.#case(node);
       case "call":
         checkOperandCount(this.#nodes, node);
+        if (node.name === "date_bin" && node.operands[0]?.kind === "interval") {
+          return yield* this.#bins(node, node.operands[0]);
+        }
         return yield* called(this.#nodes, node, yield* this.#operandsOf(node));
       case "subscript": {
         const operand = yield* this.#bind(node.operand);
@@ -207,6 +220,17 @@ export class Binder {
       case "array":
         return yield* boundList(this.#nodes, node, yield* this.#bindAll(node.items));
     }
+  }
+
+  /** Bins whose length is an interval, not a text. Local times keep their unit then. */
+  *#bins(call: CallSyntax, stride: IntervalLiteral): Steps<Bound> {
+    const value = strideText(this.#nodes, stride, stride.text);
+    const operands = [{ kind: "text", value, at: stride.at } as const, ...call.operands.slice(1)];
+    const bound = yield* this.#operandsOf({ ...call, operands });
+    const type = bound.at(1)?.type;
+    const bins = yield* called(this.#nodes, call, bound);
+    const isLocal = type?.kind === "timestamp" && type.timezone === null;
+    return isLocal ? this.#nodes.cast(bins, type, false, call) : bins;
   }
 
   *#operandsOf(call: CallSyntax): Steps<Bound[]> {
@@ -256,6 +280,20 @@ export class Binder {
       if (list.kind === "constant") return list;
     }
     throw this.#nodes.invalid(node, `a value of type ${typeof value} is none that an expression holds`);
+  }
+
+  /** The items of a list, where a parameter that holds an array stands for its items. */
+  #itemsOf(items: readonly Syntax[]): readonly Syntax[] {
+    const isArray = (item: Syntax): item is Parameter =>
+      item.kind === "parameter" &&
+      Object.hasOwn(this.#parameters, item.name) &&
+      Array.isArray(this.#parameters[item.name]);
+    if (!items.some(isArray)) return items;
+    return items.flatMap((item): readonly Syntax[] => {
+      if (!isArray(item)) return [item];
+      const values = this.#parameters[item.name] as readonly FilterValue[];
+      return values.map((value) => ({ kind: "value", value, at: item.at }));
+    });
   }
 
   *#logic(node: Logic, isDirect: boolean): Steps<Bound> {

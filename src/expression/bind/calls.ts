@@ -23,7 +23,7 @@ import type { CallSyntax } from "../parse/syntax.js";
 import { unitedType } from "../values/commonTypes.js";
 import type { ValueKernel } from "../values/operands.js";
 import { columnOfScalars, isNullConstant, type Scalar, scalarOf } from "../values/scalars.js";
-import { BOOL, listTypeOf, NULL, STRING, type ValueType } from "../values/types.js";
+import { BOOL, listTypeOf, NULL, STRING, timestamp, type ValueType } from "../values/types.js";
 import { arrowNameOf, arrowTypeNamed } from "./arrowNames.js";
 import { scalarConstant } from "./constants.js";
 import type { BoundNodes, Place } from "./nodes.js";
@@ -93,7 +93,11 @@ export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly 
       const text = scalarOf(name.column, name.type);
       const type = typeof text === "string" ? arrowTypeNamed(text) : null;
       if (type === null) throw nodes.invalid(node, `${node.name}: there is no type ${String(text)}`);
-      return nodes.cast(operand, type, node.name === "arrow_try_cast", node);
+      const isTry = node.name === "arrow_try_cast";
+      // Where it is cast, a day begins at midnight in the zone; where it is compared, at midnight in UTC.
+      const isMidnight = operand.type.kind === "date" && type.kind === "timestamp" && type.timezone !== null;
+      const day = isMidnight ? nodes.cast(operand, timestamp(type.unit, null), isTry, node) : operand;
+      return nodes.cast(day, type, isTry, node);
     }
     case "arrow_typeof": {
       if (operands.length !== 1) throw nodes.invalid(node, "arrow_typeof: 1 operand is expected");

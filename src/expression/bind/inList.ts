@@ -5,7 +5,7 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import type { IntegerType } from "../../arrow/types/type.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
-import { type Bound, type Condition, logic, nullOf } from "../evaluate/bound.js";
+import { type Bound, type Condition, isNull, logic, nullOf } from "../evaluate/bound.js";
 import {
   conditionOf,
   notCondition,
@@ -58,7 +58,11 @@ export function* listed(
   if (type.kind === "null") return nullOf(BOOL);
   subject = nodes.cast(subject, type, false, node);
   items = yield* nodes.castAll(items, type, node);
-  const values = yield* nodes.constantsOf(items, type);
+  // Of nothing but nulls it is never known whether a value is among them.
+  if (items.every(isNull)) return nullOf(BOOL);
+  // Lists and structs have no table to be looked up in.
+  const isNested = type.kind === "list" || type.kind === "struct";
+  const values = isNested ? null : yield* nodes.constantsOf(items, type);
   if (values !== null) {
     return yield* member(nodes, node, subject, values);
   }

@@ -74,6 +74,18 @@ function parseInterval(text: string): Interval | null {
 }
 
 /**
+ * The length of an interval as the text of a length that bins have.
+ * @throws InvalidInputError for an interval of months, which have no one length
+ */
+export function strideText(nodes: BoundNodes, node: Place, text: string): string {
+  const interval = parseInterval(text);
+  if (interval === null) throw nodes.invalid(node, `${JSON.stringify(text.slice(0, 80))} is no interval`);
+  if (interval.months !== 0)
+    throw nodes.invalid(node, "there are no bins of months, only of weeks and what is shorter");
+  return `${BigInt(interval.days) * NANOS_PER_DAY + interval.nanos} nanoseconds`;
+}
+
+/**
  * An instant or a day, moved by an interval: by its months, whose last day counts where the day is not there, by days, and
  * then by the time. Days stay days, and lose the time; instants of a zone move by its calendar.
  * @param sign 1 to add the interval, -1 to take it away

@@ -1,10 +1,11 @@
 /** Functions of numbers. Those of real numbers work on doubles, or on floats where all operands are. */
 
-import type { FloatType } from "../../arrow/types/type.js";
+import type { DecimalType, FloatType } from "../../arrow/types/type.js";
 import { InvalidInputError } from "../../errors.js";
-import { fixedColumn, perRow } from "../kernels/arithmetic.js";
+import { columnOfFloats, fixedColumn, floatArray, perRow } from "../kernels/arithmetic.js";
+import { rescale } from "../kernels/casts.js";
 import { bitsColumn, numbersOf, type ValueKernel } from "../values/operands.js";
-import { scalarReader } from "../values/scalars.js";
+import { type Scalar, scalarReader } from "../values/scalars.js";
 import { BOOL, FLOAT32, FLOAT64, INT64, type ValueType } from "../values/types.js";
 import {
   type FunctionDefinition,
@@ -18,7 +19,7 @@ import {
 const numberOperands = "numbers are expected";
 
 const realType = (types: readonly ValueType[]): FloatType =>
-  types.every((type) => type.kind === "float" && type.bits <= 32) ? FLOAT32 : FLOAT64;
+  types.every((type) => type.kind === "float" && type.bits === 32) ? FLOAT32 : FLOAT64;
 
 /** A function of one real number. */
 const real =
@@ -34,9 +35,9 @@ const realKernel =
   (type: FloatType, compute: (value: number) => number): ValueKernel =>
   ([operand], length, valid) => {
     const numbers = numbersOf(operand, type);
-    const result = type.bits === 64 ? new Float64Array(length) : new Float32Array(length);
+    const result = floatArray(type, length);
     for (let row = 0, at = 0; row < length; row++, at += operand.step) result[row] = compute(numbers[at]);
-    return fixedColumn(result, length, valid);
+    return columnOfFloats(type, result, length, valid);
   };
 
 /** A function of two real numbers. */
@@ -49,11 +50,11 @@ const real2 =
     const kernel: ValueKernel = ([left, right], length, valid) => {
       const a = numbersOf(left, type);
       const b = numbersOf(right, type);
-      const result = type.bits === 64 ? new Float64Array(length) : new Float32Array(length);
+      const result = floatArray(type, length);
       for (let row = 0, at = 0, bt = 0; row < length; row++, at += left.step, bt += right.step) {
         result[row] = compute(a[at], b[bt]);
       }
-      return fixedColumn(result, length, valid);
+      return columnOfFloats(type, result, length, valid);
     };
     return { operands: [type, type], type, kernel };
   };
@@ -84,21 +85,57 @@ const scaled =
     const kernel: ValueKernel = ([value, places], length, valid) => {
       const numbers = numbersOf(value, type);
       const readPlaces = scalarReader(places, INT64);
-      const result = type.bits === 64 ? new Float64Array(length) : new Float32Array(length);
+      const result = floatArray(type, length);
       for (let row = 0, at = 0; row < length; row++, at += value.step) {
         const factor = 10 ** Number(readPlaces(row) ?? 0);
         result[row] = compute(numbers[at] * factor) / factor;
       }
-      return fixedColumn(result, length, valid);
+      return columnOfFloats(type, result, length, valid);
     };
     return { operands: [type, INT64], type, kernel };
   };
+
+/** Places before the point beyond which every decimal is rounded to 0. */
+const MAX_PLACES = 100n;
+
+/** Decimals stay exact: they lose the digits behind the places. */
+const round: FunctionDefinition = (types, constants) => {
+  const [given] = types;
+  if (given?.kind !== "decimal" || types.length > 2) return scaled(roundHalfAway)(types, constants);
+  if (types.length === 2 && !wantsInteger(types[1])) return integerOperands;
+  const own = BigInt(given.scale);
+  const placesOf = (places: Scalar): bigint => {
+    const value = BigInt(places as number | bigint);
+    return value > own ? own : value < -MAX_PLACES ? -MAX_PLACES : value;
+  };
+  const known = types.length === 1 ? 0n : constants[1];
+  const places = known === undefined ? null : placesOf(known ?? 0n);
+  const scale = places === null ? given.scale : Math.max(0, Number(places));
+  // Where no digit is dropped, what is rounded up may need one more.
+  const carries = scale === given.scale && (places === null || places < own);
+  const most = given.bits === 256 ? 76 : 38;
+  const precision = Math.min(most, given.precision + (carries ? 1 : 0));
+  const type: DecimalType = { ...given, precision, scale };
+  const limit = 10n ** BigInt(precision);
+  const kernel: ValueKernel = ([value, wanted], length, valid) => {
+    const read = scalarReader(value, given);
+    const readPlaces = wanted === undefined ? () => 0n : scalarReader(wanted, INT64);
+    return perRow(type, length, valid, (row) => {
+      const at = Number(placesOf(readPlaces(row)));
+      const result = rescale(rescale(read(row) as bigint, given.scale, at), at, scale);
+      if (result >= limit || result <= -limit)
+        throw new InvalidInputError("round: a result has too many digits");
+      return result;
+    });
+  };
+  return { operands: types.length === 1 ? [given] : [given, INT64], type, kernel };
+};
 
 const abs: FunctionDefinition = (types) => {
   const [type] = types;
   if (types.length !== 1) return operandCount(1);
   if (!wantsNumber(type)) return numberOperands;
-  if (type.kind === "float" && type.bits >= 32) {
+  if (type.kind === "float") {
     return { operands: types, type, kernel: realKernel(type, Math.abs) };
   }
   if (type.kind !== "int" && type.kind !== "decimal") {
@@ -193,7 +230,7 @@ export const NUMBER_FUNCTIONS: Functions = {
   abs,
   ceil: rounding(Math.ceil),
   floor: rounding(Math.floor),
-  round: scaled(roundHalfAway),
+  round,
   trunc: scaled(Math.trunc),
   signum: real(Math.sign),
   sqrt: real(Math.sqrt),

@@ -209,7 +209,15 @@ const toLocalTime: FunctionDefinition = (types) => {
   const [time] = types;
   if (time.kind !== "timestamp" && time.kind !== "null") return "a timestamp is expected";
   const type = timestamp(time.kind === "null" ? "ns" : time.unit, null);
-  return { operands: [type], type, kernel: ([{ column }]) => column };
+  if (time.kind === "null" || time.timezone === null) {
+    return { operands: [type], type, kernel: ([{ column }]) => column };
+  }
+  const unit = nanosOf(type.unit);
+  return {
+    operands: [time],
+    type,
+    kernel: rowKernel([time], type, ([value]) => localNanos(value, time) / unit),
+  };
 };
 
 /** Whole numbers count `unit`s since the epoch. */

@@ -6,6 +6,7 @@
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import type { DecimalType, FloatType, IntegerType } from "../../arrow/types/type.js";
+import { encodeHalfFloat } from "../../bytes/halfFloat.js";
 import { InvalidInputError } from "../../errors.js";
 import type { ArithmeticOperator } from "../parse/syntax.js";
 import { checkMade } from "../values/boundedTake.js";
@@ -26,7 +27,7 @@ function floatArithmetic(operator: NumberOperator, type: FloatType): ValueKernel
   return ([left, right], length, valid) => {
     const a = numbersOf(left, type);
     const b = numbersOf(right, type);
-    const result = type.bits === 64 ? new Float64Array(length) : new Float32Array(length);
+    const result = floatArray(type, length);
     const stepA = left.step;
     const stepB = right.step;
     switch (operator) {
@@ -50,7 +51,7 @@ function floatArithmetic(operator: NumberOperator, type: FloatType): ValueKernel
         for (let row = 0, at = 0, bt = 0; row < length; row++, at += stepA, bt += stepB)
           result[row] = a[at] % b[bt];
     }
-    return fixedColumn(result, length, valid);
+    return columnOfFloats(type, result, length, valid);
   };
 }
 
@@ -76,7 +77,7 @@ function integerArithmetic(operator: NumberOperator, type: IntegerType): ValueKe
           result[row] = x << (y & (type.bits - 1));
           break;
         case ">>":
-          result[row] = x >> (y & (type.bits - 1));
+          result[row] = type.signed ? x >> (y & (type.bits - 1)) : x >>> (y & (type.bits - 1));
           break;
         default:
           if (y === 0) {
@@ -235,9 +236,9 @@ export function negation(type: IntegerType | FloatType | DecimalType): ValueKern
   if (type.kind === "float") {
     return ([operand], length, valid) => {
       const numbers = numbersOf(operand, type);
-      const result = type.bits === 64 ? new Float64Array(length) : new Float32Array(length);
+      const result = floatArray(type, length);
       for (let row = 0, at = 0; row < length; row++, at += operand.step) result[row] = -numbers[at];
-      return fixedColumn(result, length, valid);
+      return columnOfFloats(type, result, length, valid);
     };
   }
   return ([operand], length, valid) => {
@@ -271,6 +272,18 @@ export function perRow(
   }
   return columnOfScalars(type, values);
 }
+
+/** Where floats of a type are computed: there is no array of those of 16 bits. */
+export const floatArray = ({ bits }: FloatType, length: number): Float32Array | Float64Array =>
+  bits === 64 ? new Float64Array(length) : new Float32Array(length);
+
+/** A column of floats, computed in a `floatArray`. */
+export const columnOfFloats = (
+  { bits }: FloatType,
+  values: Float32Array | Float64Array,
+  length: number,
+  valid: Validity | null,
+): Column => fixedColumn(bits === 16 ? Uint16Array.from(values, encodeHalfFloat) : values, length, valid);
 
 /** A column over a typed array. */
 export function fixedColumn(

@@ -213,7 +213,7 @@ function toNumber(from: ValueType, to: Extract<PlainType, { kind: "int" | "float
     }
     case "string":
       return (value) => {
-        const text = (value as string).trim();
+        const text = value as string;
         if (to.kind === "float") {
           const special = SPECIAL_FLOATS[text.toLowerCase()];
           if (special !== undefined) return special;
@@ -276,8 +276,8 @@ function toDecimal(from: ValueType, to: DecimalType): Convert | null {
   }
 }
 
-/** Halves are rounded away from zero. */
-function rescale(value: bigint, from: number, to: number): bigint {
+/** An unscaled value at another scale. Halves are rounded away from zero. */
+export function rescale(value: bigint, from: number, to: number): bigint {
   if (to >= from) return value * 10n ** BigInt(to - from);
   const divisor = 10n ** BigInt(from - to);
   const half = divisor / 2n;
@@ -360,13 +360,13 @@ function itemText(type: ValueType): Convert | null {
 const hexText = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** As the reference prints floats: always with a point or exponent. */
+/** As the reference prints floats: always with a point or exponent, but for those of 16 bits. */
 function formatFloat(value: number, bits: 16 | 32 | 64): string {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
   const text = bits === 64 ? String(value) : shortestFloat(value);
   const plain = Object.is(value, -0) ? "-0" : text.replace("e+", "e");
-  return /[.e]/.test(plain) ? plain : `${plain}.0`;
+  return bits === 16 || /[.e]/.test(plain) ? plain : `${plain}.0`;
 }
 
 /** The shortest text that is the same 32-bit float. */
@@ -461,8 +461,8 @@ function nanosReader(
       return (value) => {
         const nanos = (value as bigint) * perTick;
         if (to.kind === "timestamp") {
-          if (from.timezone !== null) return to.timezone === null ? local(nanos) : nanos;
-          return inZone(nanos);
+          // An instant of a zone becomes the local time of UTC. What is finer than the new unit is cut off beforehand.
+          return from.timezone === null ? inZone(nanos - (nanos % nanosPerTick(to))) : nanos;
         }
         const shifted = local(nanos);
         return to.kind === "date"

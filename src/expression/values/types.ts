@@ -64,6 +64,7 @@ export const BOOL: ValueType = { kind: "bool" };
 export const INT32: IntegerType = { kind: "int", bits: 32, signed: true };
 export const INT64: IntegerType = { kind: "int", bits: 64, signed: true };
 export const UINT64: IntegerType = { kind: "int", bits: 64, signed: false };
+export const FLOAT16: FloatType = { kind: "float", bits: 16 };
 export const FLOAT32: FloatType = { kind: "float", bits: 32 };
 export const FLOAT64: FloatType = { kind: "float", bits: 64 };
 export const STRING: PlainType = { kind: "string", large: false };

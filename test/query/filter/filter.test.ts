@@ -14,6 +14,7 @@ import {
 import {
   col,
   DirectoryNamespace,
+  type FilterValue,
   InvalidInputError,
   sql,
   TableColumnNotFoundError,
@@ -187,6 +188,16 @@ it("parameters and expressions of programs are values, whatever they hold", asyn
   ).toEqual(all.filter((id) => id > 2990 && [1, 2].includes(id % 5)));
   expect(await ids({ filter: sql`${col("text")} = ${"' or true --"}` })).toEqual([]);
   expect(await namespace.table("t").countRows("id = $id", { id: 5n })).toBe(1);
+  // An array stands for the items of a list, which may be none.
+  const listed = (filter: string, params: Record<string, readonly FilterValue[]>) =>
+    namespace.table("t").countRows(filter, params);
+  expect(await listed("id IN ($ids, 9)", { ids: [5, 8n, 1.5] })).toBe(3);
+  expect(await listed("id IN ($ids)", { ids: [] })).toBe(0);
+  expect(await listed("id NOT IN ($ids)", { ids: [] })).toBe(all.length);
+  expect(await listed("id NOT IN ($ids) AND id < 20", { ids: [1, null] })).toBe(0);
+  expect(await listed("text IN ($ids) AND id < 10", { ids: ["text 3", "') OR true --"] })).toBe(1);
+  expect(await listed("[id] IN ($list)", { list: [5] })).toBe(1);
+  await expect(listed("id IN ($ids)", { ids: [[5]] })).rejects.toThrow(InvalidInputError);
   await expect(ids({ filter: "id = $id" })).rejects.toThrow(/no value is passed for the parameter \$id/);
   await expect(ids({ filter: "id = $constructor", params: {} })).rejects.toThrow(InvalidInputError);
 });

@@ -1,0 +1,88 @@
+/**
+ * Sums and differences of days, instants and durations. What is finer than the unit of the result is cut off before. Those
+ * that a column has no room for are an error.
+ */
+
+import type { TimestampType, TimeUnit } from "../../arrow/types/type.js";
+import { InvalidInputError } from "../../errors.js";
+import type { Bound } from "../evaluate/bound.js";
+import { arithmetic, perRow } from "../kernels/arithmetic.js";
+import { coarser, comparedType } from "../values/commonTypes.js";
+import type { ValueKernel } from "../values/operands.js";
+import { scalarReader } from "../values/scalars.js";
+import { DATE, INT32, INT64, timestamp, typeName, type ValueType } from "../values/types.js";
+import type { BoundNodes, Place } from "./nodes.js";
+
+/** Null where an operand is no time, or the two have no sum or difference. */
+export function timeArithmetic(
+  nodes: BoundNodes,
+  node: Place,
+  operator: "+" | "-",
+  left: Bound,
+  right: Bound,
+): Bound | null {
+  const [one, other] = [left.type, right.type];
+  if (one.kind === "timestamp" && other.kind === "duration") {
+    return shifted(nodes, node, operator, left, one, right);
+  }
+  if (operator === "+" && one.kind === "duration" && other.kind === "timestamp") {
+    return shifted(nodes, node, "+", right, other, left);
+  }
+  if (one.kind === "duration" && other.kind === "duration") {
+    const type = comparedType(one, other) ?? one;
+    const operands = [left, right].map((operand) => nodes.cast(operand, type, false, node));
+    return nodes.call(node, operands, type, ticks(operator, type));
+  }
+  return operator === "-" ? difference(nodes, node, left, right) : null;
+}
+
+/** An instant that much later, or earlier. */
+function shifted(
+  nodes: BoundNodes,
+  node: Place,
+  operator: "+" | "-",
+  instant: Bound,
+  type: TimestampType,
+  by: Bound,
+): Bound {
+  const duration = nodes.cast(by, { kind: "duration", unit: type.unit }, false, node);
+  return nodes.call(node, [instant, duration], type, ticks(operator, type));
+}
+
+/** The days between two days, or the time between two instants or an instant and the beginning of a day. */
+function difference(nodes: BoundNodes, node: Place, left: Bound, right: Bound): Bound | null {
+  const [one, other] = [left.type, right.type];
+  if (one.kind === "date" && other.kind === "date") {
+    const days = [left, right].map((operand) =>
+      nodes.cast(nodes.cast(nodes.cast(operand, DATE, false, node), INT32, false, node), INT64, false, node),
+    );
+    return nodes.call(node, days, INT64, arithmetic("-", INT64));
+  }
+  const [unit, otherUnit] = [unitOf(one), unitOf(other)];
+  if (unit === null || otherUnit === null) return null;
+  const hasDay = one.kind === "date" || other.kind === "date";
+  const common = timestamp(hasDay ? "ns" : coarser(unit, otherUnit), zoneOf(one) ?? zoneOf(other));
+  const times = [left, right].map((operand) => nodes.cast(operand, common, false, node));
+  const type: ValueType = { kind: "duration", unit: common.unit };
+  return nodes.call(node, times, type, ticks("-", type));
+}
+
+const unitOf = (type: ValueType): TimeUnit | null =>
+  type.kind === "timestamp" ? type.unit : type.kind === "date" ? "ns" : null;
+
+const zoneOf = (type: ValueType): string | null => (type.kind === "timestamp" ? type.timezone : null);
+
+function ticks(operator: "+" | "-", type: ValueType): ValueKernel {
+  return ([left, right], length, valid) => {
+    const a = scalarReader(left, INT64);
+    const b = scalarReader(right, INT64);
+    return perRow(type, length, valid, (row) => {
+      const [x, y] = [a(row) as bigint, b(row) as bigint];
+      const result = operator === "+" ? x + y : x - y;
+      if (result !== BigInt.asIntN(64, result)) {
+        throw new InvalidInputError(`a result is too large for ${typeName(type)}`);
+      }
+      return result;
+    });
+  };
+}
