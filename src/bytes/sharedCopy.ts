@@ -1,6 +1,6 @@
 /**
- * Copies of plain data whose typed arrays lie in one piece of shared memory: sent to another thread, they cost no further
- * copy.
+ * Copies of plain data whose typed arrays lie in shared memory: sent to another thread, they cost no further copy. Those that
+ * lie there already are not copied; of the others, all lie in one piece.
  */
 
 import { isUint8Array, tagOf } from "./anyRealm.js";
@@ -27,6 +27,7 @@ export function sharedCopy<Value>(value: Value): Value {
   const measure = (part: unknown): void => {
     if (typeof part !== "object" || part === null || views.has(part as View)) return;
     if (isView(part)) {
+      if (isSharedMemory(part.buffer)) return;
       views.set(part, byteLength);
       byteLength = alignUp(byteLength + part.byteLength);
     } else if (isMap(part)) {
@@ -43,8 +44,11 @@ export function sharedCopy<Value>(value: Value): Value {
     if (typeof part !== "object" || part === null) return part;
     const known = copies.get(part);
     if (known !== undefined) return known;
+    const place = views.get(part as View);
     const made = isView(part)
-      ? moved(part, views.get(part) ?? 0)
+      ? place === undefined
+        ? part
+        : moved(part, place)
       : isMap(part)
         ? new Map([...part].map(([key, entry]) => [key, copy(entry)]))
         : Array.isArray(part)

@@ -12,7 +12,7 @@ import { breathe } from "../async/eventLoop.js";
 import type { WorkerPool } from "../async/workerPool.js";
 import type { DataPage } from "../file/container/reader.js";
 import { decodePage } from "../file/pages/decodePage.js";
-import { decodeInThread, isForThread } from "../file/pages/pageDecoding.js";
+import { byteCountOf, decodeInThread, isForThread } from "../file/pages/pageDecoding.js";
 import type { EncodedRows } from "../file/pages/pageRows.js";
 import { PageWindows, type ReusedMemory } from "../file/pages/pageWindows.js";
 import type { MemoryShare } from "../memory.js";
@@ -116,8 +116,7 @@ export class BatchAssembler {
   ) {
     this.#codes = codes;
     this.#memory = memory;
-    const isPlain = bounds.keepsDictionaries === undefined && codes === null;
-    this.#pool = memory === null && isPlain ? pool : undefined;
+    this.#pool = pool;
     this.span = span;
     this.#plan = plan;
     this.#batchRows = Math.min(bounds.batchRows, MAX_BATCH_ROWS);
@@ -141,8 +140,10 @@ export class BatchAssembler {
 
   /** Adds a page, the next of its leaf. */
   add(page: LeafPage): void {
+    const { layout, buffers } = page.rows;
     const isUndecided =
-      this.#pool !== undefined && isForThread(this.#plan.leaves[page.leaf].layout, page.rows);
+      this.#pool !== undefined &&
+      isForThread(this.#plan.leaves[page.leaf].layout, layout, byteCountOf(buffers));
     if (isUndecided) this.#undecided++;
     this.#queues[page.leaf].push({ ...page, decoding: isUndecided ? undefined : null });
   }
@@ -153,10 +154,12 @@ export class BatchAssembler {
     let count = 0;
     for (const queue of this.#queues) for (const { decoding } of queue) if (decoding != null) count++;
     for (let place = 0; place < most; place++) {
-      for (const queue of this.#queues) {
+      for (const [leaf, queue] of this.#queues.entries()) {
         const page = queue[place];
         if (count === most || page === undefined) continue;
         if (page.decoding !== undefined) continue;
+        // A page that may stay codes is not waited for.
+        if (place === 0 && this.#codes !== null && this.#isDue(leaf)) continue;
         this.#undecided--;
         page.decoding = decodeInThread(pool, this.#plan.leaves[page.leaf].layout, page.rows);
         if (page.decoding !== null) count++;
@@ -191,13 +194,11 @@ export class BatchAssembler {
   async advance(memory: MemoryShare | undefined): Promise<boolean> {
     if (this.#row >= this.span.end) return false;
     await breathe();
-    if (this.#undecided > 0 && memory === undefined && this.#pool !== undefined)
-      this.#decodeAhead(this.#pool);
+    if (this.#undecided > 0 && this.#pool !== undefined) this.#decodeAhead(this.#pool);
     const held = new HeldBlocks(memory && this.#currentColumns());
     for (let index = 0; index < this.#queues.length; index++) {
       if (this.span.stored[index] === null) continue;
-      const current = this.#current[index];
-      if (current !== null && current.rowEnd > this.#row) continue;
+      if (!this.#isDue(index)) continue;
       const next = this.#queues[index].shift();
       if (next === undefined) {
         this.#current[index] = null;
@@ -222,6 +223,12 @@ export class BatchAssembler {
       await breathe();
     }
     return true;
+  }
+
+  /** Whether a leaf's next page holds the next row. */
+  #isDue(leaf: number): boolean {
+    const current = this.#current[leaf];
+    return current === null || current.rowEnd <= this.#row;
   }
 
   /** Minimum bytes that a page takes, before it is decoded. */

@@ -6,7 +6,9 @@
 
 import type { Column } from "../arrow/columns/column.js";
 import { type AheadLimit, mapAhead } from "../async/parallel.js";
+import type { WorkerPool } from "../async/workerPool.js";
 import type { DataFileMetadata, DataPage } from "../file/container/reader.js";
+import { isForThread } from "../file/pages/pageDecoding.js";
 import {
   type Allocate,
   type EncodedRows,
@@ -17,6 +19,8 @@ import {
 } from "../file/pages/pageRows.js";
 import type { RowRuns } from "../file/pages/pageSlice.js";
 import { ReusedMemory } from "../file/pages/pageWindows.js";
+import type { ByteRange } from "../io/disk/ranges.js";
+import { Loan } from "../io/memory/scratch.js";
 import type { MemoryShare } from "../memory.js";
 import { BatchAssembler, type BatchBounds, PAGES } from "./batchAssembler.js";
 import { readBlobBatches } from "./blobValues.js";
@@ -77,22 +81,21 @@ export async function* readColumns<Span extends RowSpan>(
     options.isTransient === true ? new TransientReadAhead(options.readAhead) : options.readAhead;
   const reused =
     options.isTransient === true ? plan.leaves.map(() => new ReusedMemory(source.scratch)) : null;
+  const pool = threadsFor(source, options);
   const codes = options.keepsCodes === true ? plan.leaves.map(() => new ReusedMemory(source.scratch)) : null;
-  const lends = reused !== null;
   const groups = mapAhead<PageGroup<Span>, FetchedGroup<Span>>(
     pageGroups(spans, readAhead),
-    (group) => fetchGroup(source, group, lends),
+    (group) => fetchGroup(source, plan, group, options),
     new GroupLimit(readAhead, memory, signal),
   );
   let assembler: BatchAssembler | undefined;
   let lent: LentPages[] = [];
   try {
-    for await (const { span, tasks, rows, lentMemory } of groups) {
-      if (assembler?.span !== span)
-        assembler = new BatchAssembler(plan, span, options, reused, source.workers, codes);
+    for await (const { span, tasks, rows, lent: own } of groups) {
+      if (assembler?.span !== span) assembler = new BatchAssembler(plan, span, options, reused, pool, codes);
       const { row } = assembler;
-      lent = lent.filter((pages) => !giveBack(source, pages, span, row));
-      if (lentMemory.length > 0) lent.push({ span, rowEnd: endOf(tasks), memory: lentMemory });
+      lent = lent.filter((pages) => !giveBack(pages, span, row));
+      lent.push({ span, rowEnd: endOf(tasks), lent: own });
       for (const [index, { leaf, page }] of tasks.entries()) assembler.add({ leaf, page, rows: rows[index] });
       while (await assembler.advance(memory)) {
         const batch = assembler.next();
@@ -112,11 +115,20 @@ export async function* readColumns<Span extends RowSpan>(
         }
       }
     }
-    for (const { memory } of lent) for (const each of memory) source.scratch.giveBack(each);
+    for (const pages of lent) pages.lent.giveBack();
     for (const memory of [...(reused ?? []), ...(codes ?? [])]) memory.giveBack();
   } finally {
     memory?.note(PAGES, 0);
   }
+}
+
+/** Threads that may decode pages: those of which columns of their own are made, without account of their memory. */
+function threadsFor(
+  { workers }: PageSource,
+  { isTransient, keepsDictionaries, memory }: ReadOptions,
+): WorkerPool | undefined {
+  const isPlain = isTransient !== true && keepsDictionaries === undefined && memory === undefined;
+  return isPlain && workers !== undefined && workers.size > 0 ? workers : undefined;
 }
 
 /** How many groups are fetched ahead. A class: a getter of an object by itself gives each object a shape of its own. */
@@ -166,7 +178,7 @@ interface FetchedGroup<Span> extends PageGroup<Span> {
   /** The rows of each task. */
   readonly rows: readonly EncodedRows[];
   /** Where they lie, if it has to be given back. */
-  readonly lentMemory: readonly Uint8Array<ArrayBuffer>[];
+  readonly lent: LentPages["lent"];
 }
 
 /** Pages in lent memory, of which batches may still be cut. */
@@ -174,21 +186,16 @@ interface LentPages {
   readonly span: RowSpan;
   /** Where the last of them ends. */
   readonly rowEnd: number;
-  readonly memory: readonly Uint8Array<ArrayBuffer>[];
+  readonly lent: Loan<ArrayBuffer> | Loan<SharedArrayBuffer>;
 }
 
 /**
  * Gives memory back whose pages all lie before a row of a span; whether it did. Of a reading that is ended before its end,
  * none is: the garbage collector has it.
  */
-function giveBack(
-  { scratch }: PageSource,
-  { span, rowEnd, memory }: LentPages,
-  current: RowSpan,
-  row: number,
-): boolean {
+function giveBack({ span, rowEnd, lent }: LentPages, current: RowSpan, row: number): boolean {
   if (span === current && rowEnd > row) return false;
-  for (const each of memory) scratch.giveBack(each);
+  lent.giveBack();
   return true;
 }
 
@@ -234,28 +241,30 @@ function pageTasks({ stored, start, end }: RowSpan): PageTask[] {
   return tasks.sort((a, b) => a.page.rowStart - b.page.rowStart || a.leaf - b.leaf);
 }
 
-/** @param lends whether batches are looked at only until the next one is asked for */
 async function fetchGroup<Span>(
   source: PageSource,
+  plan: LeafPlan,
   group: PageGroup<Span>,
-  lends: boolean,
+  options: ReadOptions,
 ): Promise<FetchedGroup<Span>> {
-  const lentMemory: Uint8Array<ArrayBuffer>[] = [];
-  const lend: Allocate = (byteLength) => {
-    const memory = source.scratch.lend(byteLength);
-    lentMemory.push(memory);
-    return memory;
-  };
+  const lends = options.isTransient === true;
   // Where batches are kept, pages must be of no use to them.
   const mayLend = group.tasks.every(({ page }) => (lends ? endsWithItsRows(page) : endsWithDecoding(page)));
-  const allocate = mayLend ? lend : undefined;
+  const isShared =
+    threadsFor(source, options) !== undefined &&
+    group.tasks.some(({ leaf, page: { layout, bufferRanges } }) =>
+      isForThread(plan.leaves[leaf].layout, layout, countRanges(bufferRanges)),
+    );
+  const { scratch } = source;
+  const lent: LentPages["lent"] = isShared ? new Loan(scratch.shared) : new Loan(scratch);
+  const allocate: Allocate | undefined = mayLend ? (byteLength) => lent.lend(byteLength) : undefined;
   const [only] = group.tasks;
   if (group.tasks.every(({ file }) => file === only.file)) {
     const rows =
       group.tasks.length === 0
         ? []
         : await readPageRows(source, only.file, group.tasks, (fetched) => fetched, allocate);
-    return { ...group, rows, lentMemory };
+    return { ...group, rows, lent };
   }
   const byFile = new Map<DataFileMetadata, number[]>();
   for (const [index, task] of group.tasks.entries()) {
@@ -273,12 +282,14 @@ async function fetchGroup<Span>(
       await readPageRows(source, file, requests, use, allocate);
     }),
   );
-  return { ...group, rows, lentMemory };
+  return { ...group, rows, lent };
 }
+
+const countRanges = (ranges: readonly ByteRange[]): number =>
+  ranges.reduce((sum, { length }) => sum + length, 0);
 
 /** Approximate bytes that reading a page's wanted rows fetches. */
 function wantedBytes({ page, rows }: PageTask): number {
-  let byteLength = 0;
-  for (const range of page.bufferRanges) byteLength += range.length;
+  const byteLength = countRanges(page.bufferRanges);
   return rows === null ? byteLength : Math.ceil((byteLength * rows.counts[0]) / page.rowCount);
 }

@@ -4,6 +4,7 @@ import type { Column, Layout } from "../../arrow/columns/column.js";
 import { leafOf } from "../../arrow/columns/spine.js";
 import type { Task, WorkerPool } from "../../async/workerPool.js";
 import { isSharedMemory, sharedCopy } from "../../bytes/sharedCopy.js";
+import type { PageEncoding } from "../container/page.js";
 import { decodePage } from "./decodePage.js";
 import type { EncodedRows } from "./pageRows.js";
 
@@ -36,14 +37,16 @@ const EXPANSION = 2;
 /**
  * Whether a page may be one that a thread decodes: of coded texts.
  * @param column layout of what is decoded
+ * @param byteCount of the page's buffers
  */
-export function isForThread(column: Layout, { layout, buffers }: EncodedRows): boolean {
-  if (layout.miniBlock?.valueCompression?.fsst === undefined || leafOf(column).kind !== "variable")
-    return false;
-  return byteCountOf(buffers) >= MIN_THREAD_BYTES;
+export function isForThread(column: Layout, layout: PageEncoding, byteCount: number): boolean {
+  const { valueCompression } = layout.miniBlock ?? layout.fullZip ?? {};
+  if (valueCompression?.fsst === undefined || leafOf(column).kind !== "variable") return false;
+  return byteCount >= MIN_THREAD_BYTES;
 }
 
-const byteCountOf = (buffers: readonly Uint8Array[]): number =>
+/** Bytes of all buffers. */
+export const byteCountOf = (buffers: readonly Uint8Array[]): number =>
   buffers.reduce((sum, { byteLength }) => sum + byteLength, 0);
 
 /**

@@ -147,12 +147,14 @@ interface Fetch {
   pages(ranges: readonly ByteRange[]): Promise<Uint8Array[]>;
   gathered(
     ranges: RangeList,
-    allocate?: Allocate,
+    allocate?: AllocateOwn,
   ): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>;
 }
 
 /** Makes memory of so many bytes. */
-export type Allocate = (byteLength: number) => Uint8Array<ArrayBuffer>;
+type AllocateOwn = (byteLength: number) => Uint8Array<ArrayBuffer>;
+/** The same, of its own or shared with threads. */
+export type Allocate = (byteLength: number) => Uint8Array;
 
 /** Reads from a file that is in memory. Makes copies if others share the file: what is handed out may reach callers. */
 function contentFetch(content: Uint8Array, isShared: boolean): Fetch {

@@ -64,9 +64,19 @@ export const ENCODE_PAGES: Task<PageInput, PageOutput> = {
   },
 };
 
-/** Whether it pays to have a thread encode rows. Vectors are stored as they are: copying them to a thread takes longer. */
-export const isForThreads = ({ column }: PageInput, byteCount: number): boolean =>
-  column.blobs === undefined && column.layout.kind !== "fixedSizeList" && byteCount >= MIN_THREAD_BYTES;
+/**
+ * Whether it pays to have a thread encode rows. Vectors are stored as they are: copying them to a thread, unless they lie in
+ * shared memory, takes longer.
+ */
+export const isForThreads = ({ column, parts }: PageInput, byteCount: number): boolean =>
+  column.blobs === undefined &&
+  byteCount >= MIN_THREAD_BYTES &&
+  (column.layout.kind !== "fixedSizeList" || parts.every(isShared));
+
+const isShared = (column: Column): boolean =>
+  column.kind === "fixedSizeList"
+    ? isShared(column.items)
+    : column.kind === "fixed" && isSharedMemory(column.values.buffer);
 
 /** Rows in memory that other threads see. */
 export const forThreads = (input: PageInput): PageInput =>

@@ -63,10 +63,10 @@ export interface ReadHandle {
   takeTail?(): Uint8Array | null;
   /**
    * Reads exactly `length` bytes into fresh memory of its own (8-byte aligned); fails on a shorter file.
-   * @param memory of `length` bytes, which a disk may use in place of fresh memory, and that belongs to this call until it
-   *   settles. After it has failed, it may still be written to
+   * @param memory of `length` bytes, own or shared with threads, which a disk may use in place of fresh memory, and that
+   *   belongs to this call until it settles. After it has failed, it may still be written to
    */
-  read(byteOffset: number, length: number, memory?: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
+  read(byteOffset: number, length: number, memory?: Uint8Array): Promise<Uint8Array>;
   /**
    * Reads many pieces into memory of the caller, in any order and several at once; fails on a shorter file, and then
    * leaves the target half filled. Until it settles, the target belongs to this call; it returns undefined where all

@@ -169,7 +169,7 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
     return tail && new Uint8Array(tail.buffer, 0, tail.length);
   }
 
-  read(byteOffset: number, length: number, memory?: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  read(byteOffset: number, length: number, memory?: Uint8Array): Promise<Uint8Array> {
     return this.use(async (fd) => {
       if (!isRange(byteOffset, length)) {
         throw new CorruptFileError(this.path, 0, `no such range: ${length} bytes at ${byteOffset}`);

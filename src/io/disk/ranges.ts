@@ -31,7 +31,7 @@ export interface ReadRangesOptions extends ReadPlanOptions {
   /** Reads under way at once. Default 4. */
   readonly parallelism?: number;
   /** Makes memory for what is read, 8-byte aligned. Default: memory of its own for each read. */
-  readonly allocate?: (byteLength: number) => Uint8Array<ArrayBuffer>;
+  readonly allocate?: (byteLength: number) => Uint8Array;
 }
 
 export interface ReadPlan {

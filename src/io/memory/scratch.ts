@@ -4,18 +4,23 @@
  *
  * - Lent memory belongs to its borrower alone until it is given back; its content is arbitrary.
  * - Nobody keeps a view of memory that was given back. A borrower that is not sure does not give it back.
+ *
+ * What threads look at is lent in shared memory, which they see without a copy. It never reaches callers of the package.
  */
 
 const GRAIN_BYTES = 64 * 1024;
 
-export class ScratchMemory {
+/** Memory of one kind. */
+export class LendableMemory<Memory extends ArrayBuffer | SharedArrayBuffer> {
   readonly #maxKept: number;
-  readonly #free: ArrayBuffer[] = [];
+  readonly #make: (byteLength: number) => Memory;
+  readonly #free: Memory[] = [];
   #kept = 0;
 
   /** @param maxKept Bytes kept for the next borrowers */
-  constructor(maxKept: number) {
+  constructor(maxKept: number, make: (byteLength: number) => Memory) {
     this.#maxKept = maxKept;
+    this.#make = make;
   }
 
   /** Bytes kept at the moment. */
@@ -24,18 +29,14 @@ export class ScratchMemory {
   }
 
   /** Lends `byteLength` bytes, 8-byte aligned. */
-  lend(byteLength: number): Uint8Array<ArrayBuffer> {
+  lend(byteLength: number): Uint8Array<Memory> {
     let best = -1;
     for (let index = 0; index < this.#free.length; index++) {
       const size = this.#free[index].byteLength;
       if (size >= byteLength && (best < 0 || size < this.#free[best].byteLength)) best = index;
     }
     if (best < 0) {
-      return new Uint8Array(
-        new ArrayBuffer(Math.ceil(byteLength / GRAIN_BYTES) * GRAIN_BYTES),
-        0,
-        byteLength,
-      );
+      return new Uint8Array(this.#make(Math.ceil(byteLength / GRAIN_BYTES) * GRAIN_BYTES), 0, byteLength);
     }
     const [memory] = this.#free.splice(best, 1);
     this.#kept -= memory.byteLength;
@@ -43,7 +44,7 @@ export class ScratchMemory {
   }
 
   /** Gives back what `lend` returned. */
-  giveBack(lent: Uint8Array<ArrayBuffer>): void {
+  giveBack(lent: Uint8Array<Memory>): void {
     const memory = lent.buffer;
     if (memory.byteLength > this.#maxKept) return;
     while (this.#kept + memory.byteLength > this.#maxKept) {
@@ -64,5 +65,41 @@ export class ScratchMemory {
   clear(): void {
     this.#free.length = 0;
     this.#kept = 0;
+  }
+}
+
+/** Pieces that one borrower is lent one by one, and gives back together. */
+export class Loan<Memory extends ArrayBuffer | SharedArrayBuffer = ArrayBuffer | SharedArrayBuffer> {
+  readonly #memory: LendableMemory<Memory>;
+  readonly #lent: Uint8Array<Memory>[] = [];
+
+  constructor(memory: LendableMemory<Memory>) {
+    this.#memory = memory;
+  }
+
+  lend(byteLength: number): Uint8Array<Memory> {
+    const lent = this.#memory.lend(byteLength);
+    this.#lent.push(lent);
+    return lent;
+  }
+
+  giveBack(): void {
+    for (const lent of this.#lent.splice(0)) this.#memory.giveBack(lent);
+  }
+}
+
+export class ScratchMemory extends LendableMemory<ArrayBuffer> {
+  /** Asked only where there are threads: other hosts may have no such memory. */
+  readonly shared: LendableMemory<SharedArrayBuffer>;
+
+  /** @param maxKept Bytes of each kind kept for the next borrowers */
+  constructor(maxKept: number) {
+    super(maxKept, (byteLength) => new ArrayBuffer(byteLength));
+    this.shared = new LendableMemory(maxKept, (byteLength) => new SharedArrayBuffer(byteLength));
+  }
+
+  override clear(): void {
+    super.clear();
+    this.shared.clear();
   }
 }

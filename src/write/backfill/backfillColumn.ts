@@ -242,7 +242,9 @@ class Backfill {
     this.#fragments++;
     const savesAll = isOneOfMany && commitFragments > 1;
     const content = await meant.sourceOf(fragment);
-    const early = new EarlyFile(new ColumnFiles(this.#target.at, this.#signal), {
+    const { at } = this.#target;
+    const files = new ColumnFiles(at, { signal: this.#signal, pool: at.environment.workers });
+    const early = new EarlyFile(files, {
       ...{ fragment, content, meant, version: fileVersionOf(base.file) },
       maxBytes: savesAll ? 0 : MAX_UNSAVED_BYTES,
       hold: () => this.#control.hold(),

@@ -53,7 +53,7 @@ export async function commitValues(
   ready: readonly FragmentToCommit[],
   { meantOn, announce, hold, signal }: CommitValuesOptions,
 ): Promise<{ readonly done: readonly number[]; readonly version: number | null }> {
-  const files = new ColumnFiles(target.at, signal);
+  const files = new ColumnFiles(target.at, { signal, pool: target.at.environment.workers });
   const verify = async (): Promise<void> => {
     await files.requireInPlace();
     await hold();

@@ -13,7 +13,7 @@ import { breathe } from "../../async/eventLoop.js";
 import { type Limit, mapAhead } from "../../async/parallel.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
 import type { DataFragment } from "../../format/table.js";
-import type { ScratchMemory } from "../../io/memory/scratch.js";
+import { Loan } from "../../io/memory/scratch.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import type { BatchRows } from "../../query/scan/scan.js";
 import { readRows } from "../changes/readRows.js";
@@ -144,7 +144,7 @@ async function pieceOfWork(
   };
   const batches = mapAhead(
     inputBatches(source, meant, piece, options),
-    (rows) => computeTimed(source.scratch, meant, rows, options),
+    (rows) => computeTimed(source, meant, rows, options),
     { weigh: () => 1, maxWeight: meant.isByRow ? 1 : callsAtOnce, signal },
   );
   try {
@@ -212,26 +212,21 @@ const joined = (first: BatchRows, second: BatchRows): BatchRows => ({
 });
 
 async function computeTimed(
-  scratch: ScratchMemory,
+  { scratch, workers }: FragmentSource,
   meant: MeantBackfill,
   rows: InputRows,
   { batchSize, callsAtOnce, signal, onFailure }: ValuesOptions,
 ): Promise<ComputedRows> {
   const startMs = performance.now();
   try {
-    const lent: Uint8Array<ArrayBuffer>[] = [];
-    const lend = (byteLength: number): Uint8Array<ArrayBuffer> => {
-      const memory = scratch.lend(byteLength);
-      lent.push(memory);
-      return memory;
-    };
+    // In memory that threads share, values need no copy for a thread to write them.
+    const isForThreads = (workers?.size ?? 0) > 0;
+    const lent = isForThreads ? new Loan(scratch.shared) : new Loan(scratch);
+    const lend = (byteLength: number): Uint8Array => lent.lend(byteLength);
     const calls = { lend, rowsAtOnce: callsAtOnce, signal, onFailure };
     const column = await meant.compute(rows, calls);
     batchSize.note(rows.offsets.length, performance.now() - startMs);
-    const release = () => {
-      for (const memory of lent.splice(0)) scratch.giveBack(memory);
-    };
-    return { offsets: rows.offsets, column, release };
+    return { offsets: rows.offsets, column, release: () => lent.giveBack() };
   } catch (error) {
     onFailure(error);
     throw error;

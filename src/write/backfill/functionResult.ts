@@ -23,7 +23,7 @@ interface ForeignVector {
 }
 
 /** Makes memory that lasts until the values are written. */
-export type Lend = (byteLength: number) => Uint8Array<ArrayBuffer>;
+export type Lend = (byteLength: number) => Uint8Array;
 
 export interface ResultPlace {
   readonly rowCount: number;

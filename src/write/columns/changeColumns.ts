@@ -179,7 +179,7 @@ async function commitColumns(
   plan: (base: OpenVersion<ReaderEnvironment>, files: ColumnFiles) => Promise<ColumnsPlan>,
 ): Promise<ChangedColumns> {
   const { at } = target;
-  const files = new ColumnFiles(at, signal, onRows);
+  const files = new ColumnFiles(at, { signal, pool: at.environment.workers, onRows });
   let base: number | null = null;
   const verify = async () => {
     await files.requireInPlace();

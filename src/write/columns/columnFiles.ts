@@ -7,6 +7,7 @@
 import { countedInput } from "../../arrow/exchange/countedInput.js";
 import type { ArrowInput, InputBatch } from "../../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
+import type { WorkerPool } from "../../async/workerPool.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../../errors.js";
 import type { FileVersion } from "../../file/container/page.js";
 import { MAX_BARE_FILE_ROWS } from "../../file/writing/writer.js";
@@ -31,25 +32,28 @@ export interface NewColumns {
   readonly rowsOf: (fragment: DataFragment) => AsyncIterable<InputBatch>;
 }
 
+export interface ColumnFilesOptions {
+  readonly signal: AbortSignal | undefined;
+  /** Threads that encode pages. Default: pages are encoded in line. */
+  readonly pool?: WorkerPool;
+  /** Told of the rows that have values, of those that {@link ColumnFiles.begin} has announced. */
+  readonly onRows?: (done: number, total: number) => void;
+}
+
 export class ColumnFiles {
   readonly #at: VersionsAt;
   readonly #signal: AbortSignal | undefined;
-  readonly #onRows: ((done: number, total: number) => void) | undefined;
+  readonly #onRows: ColumnFilesOptions["onRows"];
+  readonly #pool: WorkerPool | undefined;
   #doneRows = 0;
   #totalRows = 0;
   readonly #written = new Map<string, { readonly rows: WrittenRows; readonly files: readonly DataFile[] }>();
 
-  /**
-   * @param at the table or branch
-   * @param onRows told of the rows that have values, of those that {@link begin} has announced
-   */
-  constructor(
-    at: VersionsAt,
-    signal: AbortSignal | undefined,
-    onRows?: (done: number, total: number) => void,
-  ) {
+  /** @param at the table or branch */
+  constructor(at: VersionsAt, { signal, pool, onRows }: ColumnFilesOptions) {
     this.#at = at;
     this.#signal = signal;
+    this.#pool = pool;
     this.#onRows = onRows;
   }
 
@@ -115,6 +119,7 @@ export class ColumnFiles {
       descriptor: { fields: encodeFileSchema(columns.fields), metadata: new Map() },
       within: root,
       fileRows: fragment.physicalRows,
+      pool: this.#pool,
       signal: this.#signal,
     });
     if (rows.fragments.length !== 1 || rows.rowCount !== fragment.physicalRows) {
