@@ -72,6 +72,8 @@ interface TakeTask {
   readonly wanted: Uint32Array;
   readonly rows: RowRuns;
   /** Whether the rows are picked out of the page instead of decoding the page. */
+  readonly picks: boolean;
+  /** Whether the rows are copied out of what is read of the page. */
   readonly borrow: boolean;
   readonly expectedBytes: number;
 }
@@ -94,11 +96,12 @@ function takeTasks(leaves: readonly ReadLeaf[], stored: OpenColumns, positions: 
       selections.set(key, selection);
       const { wanted, rows } = selection;
       const { layout, rowCount, bufferRanges } = page;
-      const borrow =
+      const picks =
         pickable(leaves[leaf].layout, layout, rowCount, bufferRanges.length) &&
         worthPicking(wanted.length, rowCount);
+      const borrow = picks || (layout.fullZip !== undefined && wanted.length < rowCount);
       const expectedBytes = countExpectedBytes(page, wanted.length, rows);
-      tasks.push({ leaf, file, columnIndex, pageIndex, wanted, rows, borrow, expectedBytes });
+      tasks.push({ leaf, file, columnIndex, pageIndex, wanted, rows, picks, borrow, expectedBytes });
       next = end;
     }
     if (next < positions.length) {
@@ -148,11 +151,11 @@ async function fetchRound(
 function decodeRows(
   leafLayout: Layout,
   { rows, rowCount, layout, buffers, origin }: EncodedRows,
-  { wanted, borrow }: TakeTask,
+  { wanted, picks }: TakeTask,
 ): Column {
   const positions = positionsIn(rows, wanted);
   const canPick = pickable(leafLayout, layout, rowCount, buffers.length);
-  if (borrow || (canPick && worthPicking(positions.length, rowCount))) {
+  if (picks || (canPick && worthPicking(positions.length, rowCount))) {
     return pickRows(leafLayout, layout, buffers, positions, origin);
   }
   if (positions.length === rowCount) return decodePage(leafLayout, layout, rowCount, buffers, origin);

@@ -20,4 +20,9 @@ export interface ChunkedTexts {
    * @throws CorruptFileError where positions do not ascend inside their chunk
    */
   gather(): DecodedValues & { readonly coded?: CodedValues };
+  /**
+   * The values of a few rows, decoded; null where they are better taken from all: where they are many, or in no order.
+   * @throws CorruptFileError as `gather`, for positions of these values
+   */
+  pick(rows: Uint32Array): DecodedValues | null;
 }

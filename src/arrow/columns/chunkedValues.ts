@@ -18,4 +18,6 @@ export interface ChunkedValues {
   readonly packedBits: Uint8Array;
   /** Makes the values. */
   decode(): Uint8Array;
+  /** Makes those of a few rows; null where they are better taken from all: where they are many, or in no order. */
+  pick(rows: Uint32Array): Uint8Array | null;
 }

@@ -22,7 +22,10 @@ export function takeColumn(column: Column, indices: Uint32Array): Column {
         length,
         validity,
         byteWidth,
-        values: column.make?.(indices) ?? takeFixed(column.values, byteWidth, indices),
+        values:
+          column.make?.(indices) ??
+          column.chunks?.pick(indices) ??
+          takeFixed(column.values, byteWidth, indices),
       };
     }
     case "bits": {
@@ -160,6 +163,8 @@ export function takeVariable(
   indices: Uint32Array,
   skipped: Validity | null,
 ): { offsets: Int32Array | BigInt64Array; bytes: Uint8Array } {
+  const picked = skipped === null ? column.texts?.pick(indices) : undefined;
+  if (picked !== undefined && picked !== null) return picked;
   if (column.coded !== undefined && skipped === null) return takeCoded(column.coded, indices);
   const { offsets, bytes } = column;
   return areNarrow(offsets)

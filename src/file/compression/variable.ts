@@ -10,7 +10,6 @@
  * store values with length prefixes instead (fullZip.ts), under the same encodings.
  */
 
-import { chunkedTextColumn } from "../../arrow/columns/chunkedTextColumn.js";
 import { codedColumn } from "../../arrow/columns/codedColumn.js";
 import type { CodeSymbols, DecodeCodes } from "../../arrow/columns/codedValues.js";
 import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
@@ -65,80 +64,8 @@ export function resolveVariable(
   throw corruptPage(origin, "missing encoding");
 }
 
-/** Gathers the values of a page chunk by chunk. */
-export class VariableChunks {
-  private readonly buffers: Uint8Array[] = [];
-  private readonly counts: number[] = [];
-  private valueCount = 0;
-  private byteCount = 0;
-
-  constructor(
-    private readonly encoding: VariableEncoding,
-    private readonly origin: PageOrigin,
-  ) {}
-
-  append(buffer: Uint8Array, count: number): void {
-    const { decompress, offsetBits } = this.encoding;
-    const width = offsetBits / 8;
-    const plain = alignedBytes(decompress === null ? buffer : decompress(buffer), 4);
-    if (plain.length < (count + 1) * width) {
-      throw corruptPage(this.origin, `${count + 1} offsets in a buffer of ${plain.length} bytes`);
-    }
-    const words = new Uint32Array(plain.buffer, plain.byteOffset, plain.length >>> 2);
-    const size = words[(count * width) >>> 2] - words[0];
-    if (!(size >= 0 && size <= plain.length)) {
-      throw corruptPage(this.origin, "offsets of variable-width values do not ascend");
-    }
-    this.buffers.push(plain);
-    this.counts.push(count);
-    this.valueCount += count;
-    this.byteCount += size;
-  }
-
-  /**
-   * The values of all chunks, as a column without validity.
-   * @param allocate makes the memory of what chunks hold. Where it is given, values are gathered, and codes decoded, when they
-   *   are first looked at
-   */
-  finish(layout: VariableLayout, allocate?: (byteLength: number) => Uint8Array): VariableColumn {
-    if (this.byteCount > MAXIMUM_POSITION) throw unsupportedPage(this.origin, "more than 2 GiB of values");
-    const { buffers, counts } = this;
-    const { symbols, offsetBits } = this.encoding;
-    const gather = () => this.gather(layout, allocate);
-    if (allocate === undefined || offsetBits !== 32 || layout.offsetBits !== 32) return gather();
-    return chunkedTextColumn({ chunks: buffers, counts, symbols, gather }, this.valueCount, null);
-  }
-
-  private gather(layout: VariableLayout, allocate?: (byteLength: number) => Uint8Array): VariableColumn {
-    const offsetBytes = 4 * (this.valueCount + 1);
-    const own = alignedBytes(allocate?.(offsetBytes + this.byteCount) ?? new Uint8Array(offsetBytes), 4);
-    const offsets = new Int32Array(own.buffer, own.byteOffset, this.valueCount + 1);
-    const bytes = allocate === undefined ? new Uint8Array(this.byteCount) : own.subarray(offsetBytes);
-    const stride = this.encoding.offsetBits / 32;
-    let value = 0;
-    let position = 0;
-    for (let chunk = 0; chunk < this.buffers.length; chunk++) {
-      const buffer = this.buffers[chunk];
-      const count = this.counts[chunk];
-      const words = new Uint32Array(buffer.buffer, buffer.byteOffset, buffer.length >>> 2);
-      const start = words[0];
-      const end = gatherOffsets(words, stride, count, offsets, value, position);
-      if (end < 0 || end > buffer.length || start < (count + 1) * stride * 4) {
-        throw corruptPage(this.origin, "offsets of variable-width values do not ascend inside their buffer");
-      }
-      bytes.set(buffer.subarray(start, end), position);
-      value += count;
-      position += end - start;
-    }
-    const { symbols } = this.encoding;
-    if (allocate === undefined || symbols === null)
-      return finishVariable(layout, symbols, offsets, bytes, this.origin);
-    return codesOf(layout, symbols, offsets, bytes, this.origin);
-  }
-}
-
 /** Values that stay codes until somebody looks at them. */
-function codesOf(
+export function codesOf(
   layout: VariableLayout,
   symbols: CodeSymbols,
   offsets: Int32Array,
@@ -157,7 +84,7 @@ function codesOf(
  * Rebases `count + 1` offsets so that the first one becomes `position`, and stores them behind
  * `offsets[value]`. Returns the last one as it stands in `words`, or -1 where they do not ascend.
  */
-function gatherOffsets(
+export function gatherOffsets(
   words: Uint32Array,
   stride: number,
   count: number,

@@ -52,8 +52,8 @@ export interface RowsRequest {
   /** The wanted rows of the page; null for all of them. */
   readonly rows: RowRuns | null;
   /**
-   * True if the user of the rows keeps nothing of a mini-block page's buffers, which may then be in lent memory.
-   * Default false.
+   * True if the user of the rows keeps nothing of the buffers of a mini-block page, or of a full-zip page of which more
+   * rows were read than wanted. These may then be in lent memory. Default false.
    */
   readonly borrow?: boolean;
 }
@@ -235,8 +235,10 @@ interface FetchedBuffers {
   readonly lent: Uint8Array<ArrayBuffer> | null;
 }
 
-const mayBorrow = ({ request, page }: RequestPlan): boolean =>
-  request.borrow === true && page.layout.miniBlock !== undefined;
+/** A slice of a full-zip page may hold the wanted rows alone, which are then handed out as they lie. */
+const mayBorrow = ({ request, page, slice }: RequestPlan): boolean =>
+  request.borrow === true &&
+  (page.layout.miniBlock !== undefined || (page.layout.fullZip !== undefined && slice === null));
 
 function fetchSlice(
   { scratch }: PageSource,

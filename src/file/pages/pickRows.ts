@@ -14,7 +14,6 @@ import type {
   VariableLayout,
 } from "../../arrow/columns/column.js";
 import { isNested } from "../../arrow/columns/spine.js";
-import { LONG_VALUE_BYTES } from "../../arrow/columns/takeColumn.js";
 import { alignedBytes, alignTo8 } from "../../bytes/aligned.js";
 import { InternalError } from "../../errors.js";
 import type { CompressiveEncoding, MiniBlockLayout } from "../../format/encodings.js";
@@ -22,8 +21,9 @@ import { PACK_UNIT, packedUnitBytes } from "../compression/bitpack.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import type { FixedDecoder } from "../compression/fixedDecoder.js";
 import { pickBitpacked, type WordMemory, wordMemory } from "../compression/pickBitpacked.js";
-import { finishVariable, MAXIMUM_POSITION, resolveVariable } from "../compression/variable.js";
-import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../container/page.js";
+import { PickedValues } from "../compression/pickVariable.js";
+import { resolveVariable, type VariableEncoding } from "../compression/variable.js";
+import { corruptPage, type PageEncoding, type PageOrigin } from "../container/page.js";
 import { describeLayers, levelDecoder, validityOfLevels } from "../events/levels.js";
 import { decodeDictionaryValues, resolveDictionary } from "../structural/dictionary.js";
 
@@ -383,26 +383,21 @@ class FixedPicker implements Picker {
 
 // ---------------------------------------------------------------------------------------- variable width
 
-/** Initial room for values, in bytes per value. */
-const EXPECTED_BYTES = 32;
-
 /** Strings and binaries. */
 class VariablePicker implements Picker {
   readonly bufferCount = 1;
-  private readonly encoding: ReturnType<typeof resolveVariable>;
-  private readonly offsets: Int32Array;
-  private bytes: Uint8Array;
+  private readonly encoding: VariableEncoding;
+  private readonly values: PickedValues;
 
   /** @param count positions that are picked, over all chunks */
   constructor(
-    private readonly layout: VariableLayout,
+    layout: VariableLayout,
     encoding: CompressiveEncoding | undefined,
     count: number,
-    private readonly origin: PageOrigin,
+    origin: PageOrigin,
   ) {
     this.encoding = resolveVariable(encoding, origin);
-    this.offsets = new Int32Array(count + 1);
-    this.bytes = new Uint8Array(count * EXPECTED_BYTES);
+    this.values = new PickedValues(layout, this.encoding, count, origin);
   }
 
   pick(
@@ -412,53 +407,19 @@ class VariablePicker implements Picker {
     end: number,
     definition: Uint16Array | null,
   ): void {
-    const { decompress, offsetBits } = this.encoding;
-    const { count, firstRow } = chunk;
-    const plain = decompress === null ? chunk.data : alignedBytes(decompress(bufferOf(chunk, 0)), 4);
-    const start = decompress === null ? chunk.starts[0] : 0;
-    const size = decompress === null ? chunk.sizes[0] : plain.length;
-    const stride = offsetBits / 32;
-    const least = (count + 1) * stride * 4;
-    if (size < least) throw corruptPage(this.origin, `${count + 1} offsets in a buffer of ${size} bytes`);
-    const { words } = decompress === null ? chunk.memory : wordMemory(plain);
-    for (let index = first; index < end; index++) {
-      const write = this.offsets[index];
-      const place = (start >>> 2) + (positions[index] - firstRow) * stride;
-      const from = words[place];
-      const to = words[place + stride];
-      const beyond = stride === 2 ? words[place + 1] | words[place + 3] : 0;
-      if (from < least || from > to || to > size || beyond !== 0) {
-        throw corruptPage(this.origin, "offsets of variable-width values do not ascend inside their buffer");
-      }
-      const isNull = definition !== null && definition[index] !== 0;
-      const length = isNull ? 0 : to - from;
-      if (write + length > MAXIMUM_POSITION) throw unsupportedPage(this.origin, "more than 2 GiB of values");
-      this.offsets[index + 1] = write + length;
-      if (length > 0) this.append(plain, start + from, length, write);
+    const { decompress } = this.encoding;
+    const { count, firstRow, memory, starts, sizes } = chunk;
+    if (decompress === null) {
+      const plain = { data: memory, start: starts[0], size: sizes[0], count, firstRow };
+      this.values.pick(plain, positions, first, end, definition);
+      return;
     }
-  }
-
-  private append(plain: Uint8Array, start: number, length: number, write: number): void {
-    if (write + length > this.bytes.length) {
-      const larger = new Uint8Array(2 * (write + length));
-      larger.set(this.bytes.subarray(0, write));
-      this.bytes = larger;
-    }
-    const { bytes } = this;
-    if (length >= LONG_VALUE_BYTES) bytes.set(plain.subarray(start, start + length), write);
-    else for (let byte = 0; byte < length; byte++) bytes[write + byte] = plain[start + byte];
+    const bytes = alignedBytes(decompress(bufferOf(chunk, 0)), 4);
+    const plain = { data: wordMemory(bytes), start: 0, size: bytes.length, count, firstRow };
+    this.values.pick(plain, positions, first, end, definition);
   }
 
   finish(): LeafColumn {
-    const { offsets } = this;
-    const { symbols } = this.encoding;
-    const bytes = this.bytes.subarray(0, offsets[offsets.length - 1]);
-    return finishVariable(
-      this.layout,
-      symbols,
-      offsets,
-      symbols === null ? bytes.slice() : bytes,
-      this.origin,
-    );
+    return this.values.finish();
   }
 }

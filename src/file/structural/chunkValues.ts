@@ -22,7 +22,8 @@ import type { CompressiveEncoding, FixedSizeList } from "../../format/encodings.
 import { encodingName, fixedDecoder } from "../compression/fixed.js";
 import type { FixedDecoder } from "../compression/fixedDecoder.js";
 import { memberBytes, splitRows } from "../compression/packedStruct.js";
-import { resolveVariable, VariableChunks } from "../compression/variable.js";
+import { resolveVariable } from "../compression/variable.js";
+import { VariableChunks } from "../compression/variableChunks.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 
 export interface ChunkValues<C extends Column = Column> {

@@ -4,11 +4,13 @@
  */
 
 import { chunkedColumn } from "../../arrow/columns/chunkedColumn.js";
-import { CHUNK_GRAIN } from "../../arrow/columns/chunkedValues.js";
+import { CHUNK_GRAIN, PLAIN_CHUNK } from "../../arrow/columns/chunkedValues.js";
 import type { FixedColumn, LeafLayout } from "../../arrow/columns/column.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import type { FixedDecoder, ValuesInPlace } from "../compression/fixedDecoder.js";
+import { pickBitpacked, wordMemory } from "../compression/pickBitpacked.js";
+import { areFewInOrder, eachChunk } from "../compression/pickedRows.js";
 import type { PageOrigin } from "../container/page.js";
 import { type AllocateValues, allocateValues } from "./chunkValues.js";
 
@@ -90,8 +92,31 @@ export class ChunksInPlace {
       counts: this.#counts,
       packedBits: this.#packedBits,
       decode: () => this.#decode(),
+      pick: (rows: Uint32Array) => this.#pick(rows),
     };
     return chunkedColumn(chunks, this.#decoder.bitsPerValue / 8, this.#count, null);
+  }
+
+  #pick(rows: Uint32Array): Uint8Array | null {
+    const bytes = this.#bytes;
+    if (bytes.byteOffset % 4 !== 0 || !areFewInOrder(rows, this.#count)) return null;
+    const byteWidth = this.#decoder.bitsPerValue / 8;
+    const data = wordMemory(bytes);
+    const picked = wordMemory(new Uint8Array(rows.length * byteWidth));
+    eachChunk(rows, this.#counts, (chunk, first, end, origin) => {
+      const start = this.#starts[chunk];
+      const bits = this.#packedBits[chunk];
+      if (bits !== PLAIN_CHUNK) {
+        pickBitpacked({ data, start, bits, places: rows, first, end, origin }, byteWidth, picked, first);
+        return;
+      }
+      const width = byteWidth / 4;
+      for (let index = first; index < end; index++) {
+        const from = start / 4 + (rows[index] - origin) * width;
+        for (let word = 0; word < width; word++) picked.words[index * width + word] = data.words[from + word];
+      }
+    });
+    return picked.bytes;
   }
 
   #decode(): Uint8Array {

@@ -94,7 +94,14 @@ function dictionaryInPlace(
     checkIndices(indexNumbers(values, byteWidth, length), dictionary.length, definition, origin);
     return values;
   };
-  const indices = chunkedColumn({ ...chunks, decode }, byteWidth, length, null);
+  const pick = (rows: Uint32Array): Uint8Array | null => {
+    const values = chunks.pick(rows);
+    if (values === null) return null;
+    const levels = definition && Uint16Array.from(rows, (row) => definition[row]);
+    checkIndices(indexNumbers(values, byteWidth, rows.length), dictionary.length, levels, origin);
+    return values;
+  };
+  const indices = chunkedColumn({ ...chunks, decode, pick }, byteWidth, length, null);
   return { kind: "dictionary", length, validity: null, indices, dictionary };
 }
 

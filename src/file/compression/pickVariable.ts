@@ -1,0 +1,102 @@
+/**
+ * Gathers single values of variable width by their places in chunks (variable.ts), one chunk after the other. Checks the
+ * offsets of what it takes; the others stay unchecked.
+ */
+
+import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
+import { LONG_VALUE_BYTES } from "../../arrow/columns/takeColumn.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
+import type { WordMemory } from "./pickBitpacked.js";
+import { finishVariable, MAXIMUM_POSITION, type VariableEncoding } from "./variable.js";
+
+/** Initial room for values, in bytes per value. */
+const EXPECTED_BYTES = 32;
+
+/** A chunk's offsets and values, not compressed as a whole any more. */
+export interface VariableChunk {
+  readonly data: WordMemory;
+  /** Where in the data it begins, at a multiple of 4. */
+  readonly start: number;
+  /** Bytes. */
+  readonly size: number;
+  /** Number of its values. */
+  readonly count: number;
+  /** Place of the first of them among those of all chunks. */
+  readonly firstRow: number;
+}
+
+export class PickedValues {
+  readonly #layout: VariableLayout;
+  readonly #encoding: VariableEncoding;
+  readonly #origin: PageOrigin;
+  readonly #offsets: Int32Array;
+  #bytes: Uint8Array;
+
+  /** @param count places that are picked, over all chunks */
+  constructor(layout: VariableLayout, encoding: VariableEncoding, count: number, origin: PageOrigin) {
+    this.#layout = layout;
+    this.#encoding = encoding;
+    this.#origin = origin;
+    this.#offsets = new Int32Array(count + 1);
+    this.#bytes = new Uint8Array(count * EXPECTED_BYTES);
+  }
+
+  /**
+   * Takes the values at `places[first]` to `places[end - 1]` from the chunk that holds them.
+   * @param definition levels of the values at all places, or null where all are taken as they are; a null becomes empty
+   */
+  pick(
+    { data, start, size, count, firstRow }: VariableChunk,
+    places: Uint32Array,
+    first: number,
+    end: number,
+    definition: Uint16Array | null,
+  ): void {
+    const offsets = this.#offsets;
+    const { bytes, words } = data;
+    const stride = this.#encoding.offsetBits / 32;
+    const least = (count + 1) * stride * 4;
+    if (size < least) throw corruptPage(this.#origin, `${count + 1} offsets in a buffer of ${size} bytes`);
+    for (let index = first; index < end; index++) {
+      const write = offsets[index];
+      const place = (start >>> 2) + (places[index] - firstRow) * stride;
+      const from = words[place];
+      const to = words[place + stride];
+      const beyond = stride === 2 ? words[place + 1] | words[place + 3] : 0;
+      if (from < least || from > to || to > size || beyond !== 0) {
+        throw corruptPage(this.#origin, "offsets of variable-width values do not ascend inside their buffer");
+      }
+      const isNull = definition !== null && definition[index] !== 0;
+      const length = isNull ? 0 : to - from;
+      if (write + length > MAXIMUM_POSITION) {
+        throw unsupportedPage(this.#origin, "more than 2 GiB of values");
+      }
+      offsets[index + 1] = write + length;
+      if (length > 0) this.#append(bytes, start + from, length, write);
+    }
+  }
+
+  #append(from: Uint8Array, start: number, length: number, write: number): void {
+    if (write + length > this.#bytes.length) {
+      const larger = new Uint8Array(2 * (write + length));
+      larger.set(this.#bytes.subarray(0, write));
+      this.#bytes = larger;
+    }
+    const bytes = this.#bytes;
+    if (length >= LONG_VALUE_BYTES) bytes.set(from.subarray(start, start + length), write);
+    else for (let byte = 0; byte < length; byte++) bytes[write + byte] = from[start + byte];
+  }
+
+  finish(): VariableColumn {
+    const offsets = this.#offsets;
+    const { symbols } = this.#encoding;
+    const bytes = this.#bytes.subarray(0, offsets[offsets.length - 1]);
+    return finishVariable(
+      this.#layout,
+      symbols,
+      offsets,
+      symbols === null ? bytes.slice() : bytes,
+      this.#origin,
+    );
+  }
+}

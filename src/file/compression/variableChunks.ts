@@ -1,0 +1,102 @@
+/** The values of variable width of a page, which lie in its chunks (variable.ts): all of them gathered, or a few picked. */
+
+import { chunkedTextColumn } from "../../arrow/columns/chunkedTextColumn.js";
+import type { DecodedValues } from "../../arrow/columns/codedValues.js";
+import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
+import { alignedBytes } from "../../bytes/aligned.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
+import { wordMemory } from "./pickBitpacked.js";
+import { areFewInOrder, eachChunk } from "./pickedRows.js";
+import { PickedValues } from "./pickVariable.js";
+import {
+  codesOf,
+  finishVariable,
+  gatherOffsets,
+  MAXIMUM_POSITION,
+  type VariableEncoding,
+} from "./variable.js";
+
+/** Gathers the values of a page chunk by chunk. */
+export class VariableChunks {
+  private readonly buffers: Uint8Array[] = [];
+  private readonly counts: number[] = [];
+  private valueCount = 0;
+  private byteCount = 0;
+
+  constructor(
+    private readonly encoding: VariableEncoding,
+    private readonly origin: PageOrigin,
+  ) {}
+
+  append(buffer: Uint8Array, count: number): void {
+    const { decompress, offsetBits } = this.encoding;
+    const width = offsetBits / 8;
+    const plain = alignedBytes(decompress === null ? buffer : decompress(buffer), 4);
+    if (plain.length < (count + 1) * width) {
+      throw corruptPage(this.origin, `${count + 1} offsets in a buffer of ${plain.length} bytes`);
+    }
+    const words = new Uint32Array(plain.buffer, plain.byteOffset, plain.length >>> 2);
+    const size = words[(count * width) >>> 2] - words[0];
+    if (!(size >= 0 && size <= plain.length)) {
+      throw corruptPage(this.origin, "offsets of variable-width values do not ascend");
+    }
+    this.buffers.push(plain);
+    this.counts.push(count);
+    this.valueCount += count;
+    this.byteCount += size;
+  }
+
+  /**
+   * The values of all chunks, as a column without validity.
+   * @param allocate makes the memory of what chunks hold. Where it is given, values are gathered, and codes decoded, when they
+   *   are first looked at
+   */
+  finish(layout: VariableLayout, allocate?: (byteLength: number) => Uint8Array): VariableColumn {
+    if (this.byteCount > MAXIMUM_POSITION) throw unsupportedPage(this.origin, "more than 2 GiB of values");
+    const { buffers, counts } = this;
+    const { symbols, offsetBits } = this.encoding;
+    const gather = () => this.gather(layout, allocate);
+    if (allocate === undefined || offsetBits !== 32 || layout.offsetBits !== 32) return gather();
+    const pick = (rows: Uint32Array) => this.pick(layout, rows);
+    return chunkedTextColumn({ chunks: buffers, counts, symbols, gather, pick }, this.valueCount, null);
+  }
+
+  private pick(layout: VariableLayout, rows: Uint32Array): DecodedValues | null {
+    if (!areFewInOrder(rows, this.valueCount)) return null;
+    const values = new PickedValues(layout, this.encoding, rows.length, this.origin);
+    eachChunk(rows, this.counts, (chunk, first, end, firstRow) => {
+      const data = wordMemory(this.buffers[chunk]);
+      const place = { data, start: 0, size: data.bytes.length, count: this.counts[chunk], firstRow };
+      values.pick(place, rows, first, end, null);
+    });
+    const { offsets, bytes } = values.finish();
+    return { offsets, bytes };
+  }
+
+  private gather(layout: VariableLayout, allocate?: (byteLength: number) => Uint8Array): VariableColumn {
+    const offsetBytes = 4 * (this.valueCount + 1);
+    const own = alignedBytes(allocate?.(offsetBytes + this.byteCount) ?? new Uint8Array(offsetBytes), 4);
+    const offsets = new Int32Array(own.buffer, own.byteOffset, this.valueCount + 1);
+    const bytes = allocate === undefined ? new Uint8Array(this.byteCount) : own.subarray(offsetBytes);
+    const stride = this.encoding.offsetBits / 32;
+    let value = 0;
+    let position = 0;
+    for (let chunk = 0; chunk < this.buffers.length; chunk++) {
+      const buffer = this.buffers[chunk];
+      const count = this.counts[chunk];
+      const words = new Uint32Array(buffer.buffer, buffer.byteOffset, buffer.length >>> 2);
+      const start = words[0];
+      const end = gatherOffsets(words, stride, count, offsets, value, position);
+      if (end < 0 || end > buffer.length || start < (count + 1) * stride * 4) {
+        throw corruptPage(this.origin, "offsets of variable-width values do not ascend inside their buffer");
+      }
+      bytes.set(buffer.subarray(start, end), position);
+      value += count;
+      position += end - start;
+    }
+    const { symbols } = this.encoding;
+    if (allocate === undefined || symbols === null)
+      return finishVariable(layout, symbols, offsets, bytes, this.origin);
+    return codesOf(layout, symbols, offsets, bytes, this.origin);
+  }
+}
