@@ -11,6 +11,7 @@ import { builtinModules } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync } from "node:zlib";
+import { decode, encode } from "@jridgewell/sourcemap-codec";
 import { defineConfig } from "rolldown";
 
 const DIST = "dist";
@@ -230,56 +231,16 @@ const staticImports = {
   },
 };
 
-const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/** The numbers of a segment of a map: each is digits of 5 bits, the lowest first, of which all but the last have another bit set. */
-function segmentNumbers(segment) {
-  const numbers = [];
-  let [number, shift] = [0, 0];
-  for (const letter of segment) {
-    const digit = BASE64.indexOf(letter);
-    number += (digit & 31) << shift;
-    shift += 5;
-    if (digit & 32) continue;
-    numbers.push(number & 1 ? -(number >> 1) : number >> 1);
-    [number, shift] = [0, 0];
-  }
-  return numbers;
-}
-
-function segmentOf(numbers) {
-  let segment = "";
-  for (const number of numbers) {
-    let rest = number < 0 ? 1 - 2 * number : 2 * number;
-    do {
-      segment += BASE64[(rest & 31) + (rest > 31 ? 32 : 0)];
-      rest >>= 5;
-    } while (rest > 0);
-  }
-  return segment;
-}
-
 /** Leaves out what a map tells of the columns of a line: where in a bundle another line of a source begins is enough to find it. */
 function linesOnly(mappings) {
-  // Numbers count from those of the segment before: the source, its line, and its column.
-  const here = [0, 0, 0];
-  const kept = [0, 0, 0];
-  const lines = mappings.split(";").map((line) => {
-    let [column, keptColumn, isFirst] = [0, 0, true];
-    const segments = [];
-    for (const segment of line === "" ? [] : line.split(",")) {
-      const [columns, ...moves] = segmentNumbers(segment);
-      column += columns;
-      if (moves.length === 0) continue;
-      for (const at of here.keys()) here[at] += moves[at];
-      if (!isFirst && here[0] === kept[0] && here[1] === kept[1]) continue;
-      segments.push(segmentOf([column - keptColumn, ...here.map((value, at) => value - kept[at])]));
-      for (const at of kept.keys()) kept[at] = here[at];
-      [keptColumn, isFirst] = [column, false];
-    }
-    return segments.join(",");
-  });
-  return lines.join(";");
+  const lines = decode(mappings);
+  for (const [at, segments] of lines.entries()) {
+    const placed = segments.filter(({ length }) => length > 1);
+    lines[at] = placed
+      .filter(([, source, line], place) => source !== placed[place - 1]?.[1] || line !== placed[place - 1]?.[2])
+      .map((segment) => segment.slice(0, 4));
+  }
+  return encode(lines);
 }
 
 /**
