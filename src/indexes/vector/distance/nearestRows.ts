@@ -20,6 +20,25 @@ export interface FoundRows {
   readonly addresses: Uint32Array;
 }
 
+/** The places of numbers, the smallest first; of equal ones, the first. None is NaN. */
+export function ascending(numbers: Float32Array): Uint32Array {
+  const places = new Uint32Array(numbers.length);
+  if (numbers.length > PLACES) {
+    for (let place = 0; place < places.length; place++) places[place] = place;
+    return places.sort((a, b) => numbers[a] - numbers[b] || a - b);
+  }
+  // Numbers that combine the order of the distance with its place sort many times faster than a comparison function.
+  const bits = new Int32Array(numbers.buffer, numbers.byteOffset, numbers.length);
+  const keys = new Float64Array(bits.length);
+  for (let place = 0; place < bits.length; place++) {
+    const order = bits[place] < 0 ? ~bits[place] >>> 0 : (bits[place] | 0x8000_0000) >>> 0;
+    keys[place] = order * PLACES + place;
+  }
+  keys.sort();
+  for (let place = 0; place < keys.length; place++) places[place] = keys[place] % PLACES;
+  return places;
+}
+
 export class NearestRows {
   readonly #count: number;
   readonly #mostKept: number;
@@ -76,14 +95,7 @@ export class NearestRows {
   #sorted(): FoundRows {
     const count = this.#keptRows;
     const bits = new Int32Array(this.#distances.buffer, 0, count);
-    // Numbers that combine the order of the distance with its place sort many times faster than a comparison function.
-    const keys = new Float64Array(count);
-    for (let place = 0; place < count; place++) {
-      const order = bits[place] < 0 ? ~bits[place] >>> 0 : (bits[place] | 0x8000_0000) >>> 0;
-      keys[place] = order * PLACES + place;
-    }
-    keys.sort();
-    const places = Uint32Array.from(keys, (key) => key % PLACES);
+    const places = ascending(this.#distances.subarray(0, count));
     for (let start = 0; start < count; ) {
       let end = start + 1;
       while (end < count && bits[places[end]] === bits[places[start]]) end++;

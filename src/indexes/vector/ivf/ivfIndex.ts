@@ -11,7 +11,7 @@ import type { CodeDistances, MeasureRows } from "../codes/codes.js";
 import { bytesToBits } from "../codes/indexedVectors.js";
 import { fillDistances, queryVector } from "../distance/distance.js";
 import type { Metric, VectorItem } from "../distance/metric.js";
-import type { NearestRows } from "../distance/nearestRows.js";
+import { ascending, type NearestRows } from "../distance/nearestRows.js";
 import { searchGraph } from "../graph/graphSearch.js";
 import { PackedGraph } from "../graph/packedGraph.js";
 import { askSketches, PartitionSketch, type SketchAsked } from "../sketches/partitionSketch.js";
@@ -145,9 +145,7 @@ export class IvfIndex {
     const own = queryVector(this.#centroidItem, query);
     const by = metric === "cosine" ? "l2" : metric;
     fillDistances(this.#centroidItem, by, [own], dimension, this.#centroidBytes, count, [distances]);
-    return Uint32Array.from({ length: count }, (_, partition) => partition).sort(
-      (a, b) => distances[a] - distances[b] || a - b,
-    );
+    return ascending(distances);
   }
 
   /** How vectors are compared with sketches; null where they are not. */
@@ -437,14 +435,16 @@ function offerAll(
 ): number {
   const address = new Uint32Array(2);
   let offered = 0;
+  let { farthest } = nearest;
   for (let row = 0; row < distances.length; row++) {
     const distance = distances[row];
     // Rows that are too far away count as found: nothing is gained by looking further for others.
     if (!(distance >= lowerBound && distance < upperBound)) continue;
-    if (distance > nearest.farthest) {
+    if (distance > farthest) {
       offered++;
     } else if (place(words[2 * row], words[2 * row + 1], address)) {
       nearest.add(distance, address[0], address[1]);
+      farthest = nearest.farthest;
       offered++;
     }
   }
