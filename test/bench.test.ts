@@ -22,6 +22,7 @@ const ALIKE = [
   /^scan of (utf8|lists of utf8),/,
   /^(filter|count) of (0\.1|50) %/,
   /\b10,000 (tables|others)/,
+  /IVF_.*, 500,000 ×/,
   /^import \+ (range|IN|AND|query|nearest|match|scan|filter|order|delete|update)/,
 ];
 
