@@ -596,6 +596,24 @@ describe("as conditions", () => {
     "ts = arrow_cast('1970-01-01T00:00:00Z', 'Timestamp(Second, Some(\"America/New_York\"))')",
     "to_unixtime(z) = 0",
     "u >> 1 = 2147483647",
+    // What is cast by name keeps its value beside a column; a literal takes the column's type.
+    ...each(
+      [
+        "f4 = cast(? as double)",
+        "f4 < cast(? as double)",
+        "f4 in (cast(? as double), 3.0)",
+        "cast(? as double) > f4",
+      ],
+      "0.1",
+      "1.5",
+      "-0.0",
+    ),
+    ...["f4 = 0.1", "f4 in (0.1, 1.5)", "i < cast(99999999999 as bigint)", "u <> cast(-1 as int)"],
+    ...[
+      "make_array(struct(id, s))[1].c0 > 2",
+      "named_struct('a', id).a > 3",
+      "[named_struct('a', [id])][1].a[1] = 2",
+    ],
   ])("%s", async (filter) => {
     const idsOf = (found: Iterable<unknown> | null | undefined) => [...(found ?? [])];
     const ours = await namespace

@@ -391,7 +391,7 @@ export class Binder {
       if (isSeconds) bound = this.#nodes.cast(bound, timestamp("s", null), isTry, node);
       bound = this.#nodes.cast(bound, wanted, isTry, node);
     }
-    return bound;
+    return bound.kind === "constant" ? { ...bound, isCast: true } : bound;
   }
 
   *#case(node: Case): Steps<Bound> {

@@ -13,6 +13,8 @@ export interface Constant {
   readonly column: Column;
   /** The digits of a number that was written as such, so that a decimal made of it is exact. */
   readonly text?: string;
+  /** Whether it was cast to its type by name: a column beside it does not change its value. */
+  readonly isCast?: boolean;
 }
 
 export interface ColumnReference {
