@@ -177,6 +177,36 @@ const EXPRESSIONS = [
   ],
   ...["ts - d", "d - ts", "z - d", "d - z", "ts - z", "z - ts", "d - d"],
   ...["cast(dic as string)", "try_cast(dic as string)", "dic", "cast(s as string)"],
+  // A list that is null may have items where it lies: those of the row before.
+  ...each(
+    [
+      "array_position(?, 1)",
+      "array_positions(?, 1)",
+      "array_concat(?, [9])",
+      "array_append(?, 1)",
+      "array_has(?, 1)",
+    ],
+    ...["make_array(l, l)[i]", "make_array(l)[id - 1]"],
+  ),
+  ...each(
+    [
+      "array_to_string(?, ',')",
+      "array_length(?)",
+      "arrays_zip(?, [1])",
+      "array_slice(?, 1, 2)",
+      "array_sort(?)",
+      "array_repeat(?, 2)",
+    ],
+    ...["make_array(l, l)[i]", "make_array(l)[id - 1]"],
+  ),
+  ...each(
+    ["array_concat(l, ?)", "array_concat(?, l)"],
+    "[10000000000]",
+    "make_array(w)",
+    "[1.5]",
+    "make_array(f)",
+    "l, [w]",
+  ),
   // Decimals are rounded exactly.
   ...each(
     [
