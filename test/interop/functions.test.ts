@@ -207,6 +207,18 @@ const EXPRESSIONS = [
     "make_array(f)",
     "l, [w]",
   ),
+  // What is not needed for a row is not computed for it.
+  ...each(
+    [
+      "coalesce(i, ?)",
+      "nvl(i, ?)",
+      "coalesce(null, i, ?, 7)",
+      "coalesce(i, nullif(id, 4), ?)",
+      "coalesce(i > 1, ? > 0)",
+    ],
+    ...["10 / (id - 1)", "cast(s as int)", "factorial(i)", "length(t)", "cast(f as bigint)"],
+  ),
+  "coalesce(s, lower(t))",
   // Decimals are rounded exactly.
   ...each(
     [
