@@ -75,6 +75,8 @@ describe("expressions as text", () => {
     ["exists (select 1)", "subqueries are not supported"],
     ["select * from t", "subqueries are not supported"],
     ["a ? b", 'unexpected character "?" at position 2'],
+    ["a && b", 'unexpected character "&"; in SQL, it is AND at position 2'],
+    ["!(a)", 'unexpected character "!"; in SQL, it is NOT at position 0'],
     ["a like 'x' escape 'yz'", "expected one character"],
     ["a /* b", "unclosed comment at position 2"],
     ["a.'b'", "expected a name behind the dot"],

@@ -6,11 +6,13 @@
 import {
   Binary,
   DateDay,
+  Dictionary,
   DurationMillisecond,
   Field,
   Float16,
   Float32,
   Float64,
+  Int8,
   Int32,
   LargeBinary,
   List,
@@ -53,6 +55,7 @@ const rows = new Table({
     [0, 1_583_650_800_123, null, -86_400_001, 951_782_400_000, 4_102_444_799_999],
     new TimestampMillisecond("America/New_York"),
   ),
+  dic: vectorFromArray(["a", "b", null, "a", "", "b"], new Dictionary(new Utf8(), new Int8())),
   du: vectorFromArray([0n, 1n, null, -86_400_001n, 3_600_000n, 999n], new DurationMillisecond()),
   d: vectorFromArray(
     [0, 18_000, null, -1, 11_016, 2].map((day) => (day === null ? null : new Date(day * 86_400_000))),
@@ -173,6 +176,49 @@ const EXPRESSIONS = [
     "ts + arrow_cast(w >> 1, 'Duration(Second)')",
   ],
   ...["ts - d", "d - ts", "z - d", "d - z", "ts - z", "z - ts", "d - d"],
+  ...["cast(dic as string)", "try_cast(dic as string)", "dic", "cast(s as string)"],
+  // A list that is null may have items where it lies: those of the row before.
+  ...each(
+    [
+      "array_position(?, 1)",
+      "array_positions(?, 1)",
+      "array_concat(?, [9])",
+      "array_append(?, 1)",
+      "array_has(?, 1)",
+    ],
+    ...["make_array(l, l)[i]", "make_array(l)[id - 1]"],
+  ),
+  ...each(
+    [
+      "array_to_string(?, ',')",
+      "array_length(?)",
+      "arrays_zip(?, [1])",
+      "array_slice(?, 1, 2)",
+      "array_sort(?)",
+      "array_repeat(?, 2)",
+    ],
+    ...["make_array(l, l)[i]", "make_array(l)[id - 1]"],
+  ),
+  ...each(
+    ["array_concat(l, ?)", "array_concat(?, l)"],
+    "[10000000000]",
+    "make_array(w)",
+    "[1.5]",
+    "make_array(f)",
+    "l, [w]",
+  ),
+  // What is not needed for a row is not computed for it.
+  ...each(
+    [
+      "coalesce(i, ?)",
+      "nvl(i, ?)",
+      "coalesce(null, i, ?, 7)",
+      "coalesce(i, nullif(id, 4), ?)",
+      "coalesce(i > 1, ? > 0)",
+    ],
+    ...["10 / (id - 1)", "cast(s as int)", "factorial(i)", "length(t)", "cast(f as bigint)"],
+  ),
+  "coalesce(s, lower(t))",
   // Decimals are rounded exactly.
   ...each(
     [
@@ -596,6 +642,20 @@ describe("as conditions", () => {
     "ts = arrow_cast('1970-01-01T00:00:00Z', 'Timestamp(Second, Some(\"America/New_York\"))')",
     "to_unixtime(z) = 0",
     "u >> 1 = 2147483647",
+    // What is cast by name keeps its value beside a column; a literal takes the column's type.
+    ...each(
+      [
+        "f4 = cast(? as double)",
+        "f4 < cast(? as double)",
+        "f4 in (cast(? as double), 3.0)",
+        "cast(? as double) > f4",
+      ],
+      "0.1",
+      "1.5",
+      "-0.0",
+    ),
+    ...["f4 = 0.1", "f4 in (0.1, 1.5)", "i < cast(99999999999 as bigint)", "u <> cast(-1 as int)"],
+    ...["make_array(struct(id, s))[1].c0 > 2", "named_struct('a', id).a > 3"],
   ])("%s", async (filter) => {
     const idsOf = (found: Iterable<unknown> | null | undefined) => [...(found ?? [])];
     const ours = await namespace

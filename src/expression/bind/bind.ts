@@ -391,7 +391,10 @@ export class Binder {
       if (isSeconds) bound = this.#nodes.cast(bound, timestamp("s", null), isTry, node);
       bound = this.#nodes.cast(bound, wanted, isTry, node);
     }
-    return bound;
+    if (bound.kind === "constant") return { ...bound, isCast: true };
+    // A column of texts may be a dictionary, which a cast to text makes plain.
+    const isText = bound.kind === "column" && bound.type.kind === "string";
+    return isText ? this.#nodes.call(node, [bound], bound.type, ([{ column }]) => column) : bound;
   }
 
   *#case(node: Case): Steps<Bound> {

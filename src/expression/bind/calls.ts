@@ -170,7 +170,7 @@ function* chosen(
   if (type === null) throw nodes.invalid(node, `${node.name}: the operands have no common type`);
   if (type.kind === "null") return nullOf(NULL);
   const cast = yield* nodes.castAll(operands, type, node);
-  return nodes.call(node, cast, type, kernelOf(type), false);
+  return nodes.call(node, cast, type, kernelOf(type), false, { takesFirst: kernelOf === coalesce });
 }
 
 /** A list of items. */

@@ -18,7 +18,7 @@ import { comparison } from "../kernels/compare.js";
 import { not } from "../kernels/logic.js";
 import type { ComparisonOperator } from "../parse/syntax.js";
 import { comparedType } from "../values/commonTypes.js";
-import { scalarOf } from "../values/scalars.js";
+import { type Scalar, scalarOf } from "../values/scalars.js";
 import { areSame, BOOL, typeName, type ValueType } from "../values/types.js";
 import { literalAs } from "./coercion.js";
 import { decimalOfText, scalarConstant, shownScalar, writtenDecimal } from "./constants.js";
@@ -130,7 +130,9 @@ export function literalBeside(
   const { type } = literal;
   const wanted = column.type;
   const value = scalarOf(literal.column, type);
-  const rounds = type.kind === "float" && wanted.kind === "float" && !isDirect;
+  const isCast = literal.isCast === true;
+  const isLost = isCast && wanted.kind === "float" && wanted.bits === 32 && !isFloat32(value);
+  const rounds = type.kind === "float" && wanted.kind === "float" && (!isDirect || isLost);
   const coerced = rounds ? undefined : literalAs({ type, value }, wanted);
   if (coerced !== undefined) return scalarConstant(wanted, coerced);
   const exact = exactly(nodes, literal, wanted, node);
@@ -138,7 +140,7 @@ export function literalBeside(
   const isRefused =
     isDirect &&
     (comparedType(type, wanted) === null ||
-      type.kind === "int" ||
+      (type.kind === "int" && !isCast) ||
       (type.kind === "string" && wanted.kind !== "string"));
   if (isRefused) {
     const isMoment = type.kind === "string" && wanted.kind === "timestamp";
@@ -167,6 +169,8 @@ function exactly(nodes: BoundNodes, literal: Constant, wanted: ValueType, node: 
   const isCut = type.kind === "timestamp" && wanted.kind === "timestamp";
   return isSame || isCut ? there : null;
 }
+
+const isFloat32 = (value: Scalar): boolean => Object.is(Math.fround(Number(value)), Number(value));
 
 /** Kinds of types whose values may be the same at another resolution. */
 const TIMES = new Set<ValueType["kind"]>(["date", "timestamp", "time", "duration"]);

@@ -100,7 +100,8 @@ function missing(
   // SQL's double quotes are for names; who comes from JavaScript means a text.
   const isQuoted = source.text?.[name.at] === '"';
   const meant = isQuoted ? `; a text is written '${wanted}'` : "";
-  const hint = nearest.length === 0 ? meant : `; near it: ${nearest.join(", ")}`;
-  const reason = `there is no column ${formatFieldPath(path)}${hint},`;
+  const near = nearest.length === 0 ? "" : `; near it: ${nearest.join(", ")}`;
+  const comma = source.text === null ? "" : ",";
+  const reason = `there is no column ${formatFieldPath(path)}${meant}${near}${comma}`;
   return new TableColumnNotFoundError(problemText(source, name.at, reason));
 }

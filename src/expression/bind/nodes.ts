@@ -34,7 +34,7 @@ export class BoundNodes {
     type: ValueType,
     kernel: ValueKernel,
     isStrict = true,
-    traits: Pick<BoundCall, "isVolatile" | "nullKernel"> = {},
+    traits: Pick<BoundCall, "isVolatile" | "nullKernel" | "takesFirst"> = {},
   ): Bound {
     if (isStrict && operands.some(isNull)) return nullOf(type);
     const call: BoundCall = { kind: "call", type, operands, kernel, isStrict, ...traits };

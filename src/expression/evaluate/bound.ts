@@ -13,6 +13,8 @@ export interface Constant {
   readonly column: Column;
   /** The digits of a number that was written as such, so that a decimal made of it is exact. */
   readonly text?: string;
+  /** Whether it was cast to its type by name: a column beside it does not change its value. */
+  readonly isCast?: boolean;
 }
 
 export interface ColumnReference {
@@ -32,6 +34,8 @@ export interface BoundCall {
   /** Whether null operands make a null result. Operands that are constants are then never null. */
   readonly isStrict: boolean;
   readonly isVolatile?: boolean;
+  /** Whether it takes the first operand that is not null: the others are not computed for a row, and can't fail on it. */
+  readonly takesFirst?: boolean;
   /** A quicker kernel whose result is null in the same rows. Conditions may be such calls, and hold where they are not null. */
   readonly nullKernel?: ValueKernel;
   /** Of a boolean call that says something about a column: what. */

@@ -60,6 +60,9 @@ function* runInSteps(node: Bound, inputs: Inputs): Steps<Operand> {
     case "column":
       return leaf(node, inputs);
     case "call": {
+      if (node.takesFirst === true && node.operands.slice(1).some(isComputed)) {
+        return call(node, yield* neededOperands(node, inputs), inputs.rowCount);
+      }
       const operands: Operand[] = [];
       for (const operand of node.operands) operands.push(yield* operandInSteps(operand, inputs));
       return call(node, operands, inputs.rowCount);
@@ -92,6 +95,34 @@ function* runInSteps(node: Bound, inputs: Inputs): Steps<Operand> {
       return { column: combination.column(), step: 1 };
     }
   }
+}
+
+const isComputed = (node: Bound): boolean => node.kind !== "constant" && node.kind !== "column";
+
+/** The operands of a call that takes the first that is not null, each computed for the rows only that need it. */
+function* neededOperands(node: BoundCall, inputs: Inputs): Steps<Operand[]> {
+  const { rowCount } = inputs;
+  const operands: Operand[] = [];
+  let rows = Uint32Array.from({ length: rowCount }, (_, row) => row);
+  for (const part of node.operands) {
+    if (rows.length === 0) break;
+    const isWhole = rows.length === rowCount || !isComputed(part);
+    let operand: Operand;
+    if (isWhole) operand = yield* operandInSteps(part, inputs);
+    else {
+      const needed = rows;
+      const columns = inputs.columns.map((column) => takeColumn(column, needed));
+      const { column, step } = yield* operandInSteps(part, { columns, rowCount: needed.length });
+      const places = new Uint32Array(rowCount);
+      for (const [place, row] of needed.entries()) places[row] = place * step;
+      operand = { column: takeColumn(plainColumn(column), places), step: 1 };
+    }
+    operands.push(operand);
+    const { column, step } = operand;
+    const validity = validityOf(column);
+    rows = rows.filter((row) => column.kind === "null" || !isValid(validity, row * step));
+  }
+  return operands;
 }
 
 /** An operand; one that has no parts takes no steps. */

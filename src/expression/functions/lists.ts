@@ -312,10 +312,13 @@ const arrayPosition: FunctionDefinition = (types) => {
     const places = new BigInt64Array(length);
     const missing = new Uint8Array((length + 7) >>> 3);
     for (let row = 0; row < length; row++) {
-      const start = offsets[row * lists.step];
+      const list = row * lists.step;
+      // A list that is null may have items in the column that it is taken from.
+      const end = isValid(lists.column.validity, list) ? offsets[list + 1] : offsets[list];
+      const start = offsets[list];
       let at = start;
-      while (at < offsets[row * lists.step + 1] && compare(at, row * wanted.step) !== 0) at++;
-      if (at === offsets[row * lists.step + 1]) missing[row >>> 3] |= 1 << (row & 7);
+      while (at < end && compare(at, row * wanted.step) !== 0) at++;
+      if (at === end) missing[row >>> 3] |= 1 << (row & 7);
       else places[row] = BigInt(at - start + 1);
     }
     return fixedColumn(places, length, without(null, missing, length));

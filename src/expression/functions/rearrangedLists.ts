@@ -180,6 +180,9 @@ const concatLists: FunctionDefinition = (types, constants) => {
   };
 };
 
+const concatCommon: FunctionDefinition = (types, constants) =>
+  withCommonItems(concatLists, ...types.keys())(types, constants);
+
 /** Adds the items of some places for which a test holds, each value once. */
 function addDistinct(
   ranges: readonly ItemRange[],
@@ -459,7 +462,7 @@ export const REARRANGING_FUNCTIONS: Functions = {
     "array_push_front",
     "list_push_front",
   ),
-  ...named(concatLists, "array_concat", "array_cat", "list_concat", "list_cat"),
+  ...named(concatCommon, "array_concat", "array_cat", "list_concat", "list_cat"),
   ...named(distinct, "array_distinct", "list_distinct"),
   ...named(withCommonItems(union, 0, 1), "array_union", "list_union"),
   ...named(withCommonItems(intersect, 0, 1), "array_intersect", "list_intersect"),

@@ -159,7 +159,7 @@ class Parser extends Grammar {
     if (lexer.kind === "symbol") {
       const symbol = lexer.text;
       if (symbol === "[") return yield* this.#subscript(left, at);
-      if (symbol === ".") throw this.fail("expected a column before the dot");
+      if (symbol === ".") return this.#memberSuffix(left, at);
       if (symbol === "::") return this.#castSuffix(left, at);
       lexer.next();
       const right = yield* this.expression(precedence);
@@ -262,6 +262,19 @@ class Parser extends Grammar {
     if (operand.kind === "name" && index.kind === "text") {
       return { ...operand, segments: [...operand.segments, index.value] };
     }
+    return { kind: "subscript", operand, index, at };
+  }
+
+  /** A member of an item, or of what a function gives. */
+  #memberSuffix(operand: Syntax, at: number): Syntax {
+    const { lexer } = this;
+    if (operand.kind !== "subscript" && operand.kind !== "call") {
+      throw this.fail("expected a column before the dot");
+    }
+    lexer.next();
+    if (lexer.kind !== "word" && lexer.kind !== "quoted") throw this.fail("expected a name behind the dot");
+    const index: Syntax = { kind: "text", value: lexer.text, at: lexer.start };
+    lexer.next();
     return { kind: "subscript", operand, index, at };
   }
 

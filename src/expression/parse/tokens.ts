@@ -36,6 +36,12 @@ const LATIN_BLANK = 0x85;
 
 const SYMBOLS = ["==", "!=", "<>", "<=", ">=", "||", "::", "<<", ">>"];
 const SINGLE = "()[],.;=<>+-*/%";
+/** What programmers write in other languages. */
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ["&", "AND"],
+  ["|", "OR"],
+  ["!", "NOT"],
+]);
 const WORD = /[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{M}_$@#]*/uy;
 const WORD_PARTS = /[\p{L}\p{Nl}\p{Nd}\p{M}_$@#]*/uy;
 
@@ -222,7 +228,9 @@ export class Lexer {
     else if (SINGLE.includes(text[start])) this.text = text[start];
     else {
       const character = String.fromCodePoint(text.codePointAt(start) as number);
-      throw problem(this.source, start, `unexpected character ${JSON.stringify(character)}`);
+      const word = WORDS.get(character);
+      const hint = word === undefined ? "" : `; in SQL, it is ${word}`;
+      throw problem(this.source, start, `unexpected character ${JSON.stringify(character)}${hint}`);
     }
     this.end = start + this.text.length;
   }

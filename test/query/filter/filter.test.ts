@@ -207,6 +207,8 @@ it("what is no filter is refused before anything is read", async () => {
   await expect(ids({ filter: "id" })).rejects.toThrow(/a condition is expected, not int32/);
   await expect(ids({ filter: "idd = 1" })).rejects.toThrow(TableColumnNotFoundError);
   await expect(ids({ filter: "idd = 1" })).rejects.toThrow(/near it: id/);
+  await expect(ids({ filter: col("idd").eq(1) })).rejects.toThrow(/near it: id$/);
+  await expect(ids({ filter: 'text = "tex"' })).rejects.toThrow(/a text is written 'tex'; near it: text,/);
   await expect(ids({ filter: "nested.x = 1" })).rejects.toThrow(/nested\.x; near it: nested\.n, nested\.s/);
   await expect(ids({ filter: "no_such_function() > 1" })).rejects.toThrow(UnsupportedError);
   await expect(namespace.table("t").countRows("id = 'x'")).rejects.toThrow(
