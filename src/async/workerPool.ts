@@ -40,6 +40,13 @@ export interface TaskOrder {
 /** What a thread answers. */
 export type Reply = { readonly output: unknown } | { readonly failure: unknown };
 
+/** Memory that threads share, lent for what they are given. */
+export interface SharedMemory {
+  lend(byteLength: number): Uint8Array<SharedArrayBuffer>;
+  /** Once neither the thread nor this one looks at it. */
+  giveBack(lent: Uint8Array<SharedArrayBuffer>): void;
+}
+
 export interface WorkerPoolOptions {
   /** Most threads. */
   readonly size: number;
@@ -47,9 +54,15 @@ export interface WorkerPoolOptions {
   readonly idleMs?: number;
   /** The error that a failure of a thread stands for. */
   readonly errorOf: (failure: unknown) => unknown;
+  /** Default: memory that is used once. */
+  readonly memory?: SharedMemory;
 }
 
 const IDLE_MS = 5000;
+const FRESH_MEMORY: SharedMemory = {
+  lend: (byteLength) => new Uint8Array(new SharedArrayBuffer(byteLength)),
+  giveBack: () => undefined,
+};
 /** Pieces of memory that are kept for the next outputs: what is more is left to the garbage collector. */
 const MAX_SPARE = 4;
 /** Those of this process. */
@@ -73,6 +86,8 @@ interface Member {
 }
 
 export class WorkerPool {
+  /** For the inputs of tasks. */
+  readonly memory: SharedMemory;
   readonly #size: number;
   readonly #idleMs: number;
   readonly #errorOf: WorkerPoolOptions["errorOf"];
@@ -84,7 +99,8 @@ export class WorkerPool {
   /** Whether threads can be started; found out by the first. */
   #canStart = true;
 
-  constructor({ size, idleMs = IDLE_MS, errorOf }: WorkerPoolOptions) {
+  constructor({ size, idleMs = IDLE_MS, errorOf, memory = FRESH_MEMORY }: WorkerPoolOptions) {
+    this.memory = memory;
     this.#size = size;
     this.#idleMs = idleMs;
     this.#errorOf = errorOf;
