@@ -21,19 +21,31 @@ export const GREETING = "tiltyard threads 1";
 /** Work that a thread can do; the script of the threads knows it by its name. */
 export interface Task<Input, Output> {
   readonly name: string;
-  run(input: Input): Output;
+  /** @param spare memory that the output may be made in; its content is arbitrary */
+  run(input: Input, spare?: ArrayBuffer): Output;
   /** The memory of an output that nobody else uses, which is moved instead of copied. */
   memoryOf(output: Output): readonly ArrayBuffer[];
+  /** Whether memory of outputs may be given back, to be used for others. Default false. */
+  readonly takesSpare?: boolean;
 }
 
 /** What is asked of a thread. */
 export interface TaskOrder {
   readonly name: string;
   readonly input: unknown;
+  /** Memory that the output may be made in. */
+  readonly spare?: ArrayBuffer;
 }
 
 /** What a thread answers. */
 export type Reply = { readonly output: unknown } | { readonly failure: unknown };
+
+/** Memory that threads share, lent for what they are given. */
+export interface SharedMemory {
+  lend(byteLength: number): Uint8Array<SharedArrayBuffer>;
+  /** Once neither the thread nor this one looks at it. */
+  giveBack(lent: Uint8Array<SharedArrayBuffer>): void;
+}
 
 export interface WorkerPoolOptions {
   /** Most threads. */
@@ -42,14 +54,24 @@ export interface WorkerPoolOptions {
   readonly idleMs?: number;
   /** The error that a failure of a thread stands for. */
   readonly errorOf: (failure: unknown) => unknown;
+  /** Default: memory that is used once. */
+  readonly memory?: SharedMemory;
 }
 
 const IDLE_MS = 5000;
+const FRESH_MEMORY: SharedMemory = {
+  lend: (byteLength) => new Uint8Array(new SharedArrayBuffer(byteLength)),
+  giveBack: () => undefined,
+};
+/** Pieces of memory that are kept for the next outputs: what is more is left to the garbage collector. */
+const MAX_SPARE = 4;
 /** Those of this process. */
 const spareThreads = new SpareThreads();
 
 interface Job {
   readonly order: TaskOrder;
+  /** The memory of an output that may be given back. */
+  readonly memoryOf: ((output: unknown) => readonly ArrayBuffer[]) | null;
   readonly inLine: () => unknown;
   readonly resolve: (output: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -64,15 +86,21 @@ interface Member {
 }
 
 export class WorkerPool {
+  /** For the inputs of tasks. */
+  readonly memory: SharedMemory;
   readonly #size: number;
   readonly #idleMs: number;
   readonly #errorOf: WorkerPoolOptions["errorOf"];
   readonly #members = new Set<Member>();
   readonly #waiting: Job[] = [];
+  /** Memory that threads have moved here, and that may be given back. */
+  readonly #moved = new WeakSet<ArrayBufferLike>();
+  readonly #spare: ArrayBuffer[] = [];
   /** Whether threads can be started; found out by the first. */
   #canStart = true;
 
-  constructor({ size, idleMs = IDLE_MS, errorOf }: WorkerPoolOptions) {
+  constructor({ size, idleMs = IDLE_MS, errorOf, memory = FRESH_MEMORY }: WorkerPoolOptions) {
+    this.memory = memory;
     this.#size = size;
     this.#idleMs = idleMs;
     this.#errorOf = errorOf;
@@ -104,9 +132,19 @@ export class WorkerPool {
     if (this.size === 0) return new Promise((resolve) => resolve(inLine()));
     return new Promise<Output>((resolve, reject) => {
       const order = { name: task.name, input };
-      this.#waiting.push({ order, inLine, resolve: resolve as Job["resolve"], reject });
+      const memoryOf = task.takesSpare === true ? (task.memoryOf as Job["memoryOf"]) : null;
+      this.#waiting.push({ order, memoryOf, inLine, resolve: resolve as Job["resolve"], reject });
       this.#assign();
     });
+  }
+
+  /**
+   * Gives memory of an output back, which may then be used for another: it is detached here. Nothing happens where no thread
+   * made it.
+   */
+  giveBack(memory: ArrayBufferLike): void {
+    if (!this.#moved.delete(memory) || this.#spare.length === MAX_SPARE) return;
+    this.#spare.push(memory as ArrayBuffer);
   }
 
   /**
@@ -114,6 +152,7 @@ export class WorkerPool {
    */
   close(): void {
     this.#canStart = false;
+    this.#spare.length = 0;
     for (const member of [...this.#members]) {
       const { job, isReady, owned } = member;
       if (job === null && isReady) {
@@ -166,8 +205,10 @@ export class WorkerPool {
     member.idle = null;
     member.job = job;
     member.owned.thread.keepsAlive(true);
+    const spare = job.memoryOf === null ? undefined : this.#spare.pop();
     try {
-      member.owned.thread.post(job.order);
+      if (spare === undefined) member.owned.thread.post(job.order);
+      else member.owned.thread.post({ ...job.order, spare }, [spare]);
     } catch {
       // Something in it can't be sent to a thread.
       member.job = null;
@@ -189,7 +230,10 @@ export class WorkerPool {
     const reply = message as Reply;
     if (job !== null) {
       if ("failure" in reply) job.reject(this.#errorOf(reply.failure));
-      else job.resolve(reply.output);
+      else {
+        for (const memory of job.memoryOf?.(reply.output) ?? []) this.#moved.add(memory);
+        job.resolve(reply.output);
+      }
     }
     this.#assign();
   }

@@ -18,10 +18,19 @@ const isView = (value: unknown): value is View => ArrayBuffer.isView(value) && t
 export const isSharedMemory = (memory: ArrayBufferLike): memory is SharedArrayBuffer =>
   tagOf(memory) === "SharedArrayBuffer";
 
+const freshMemory = (byteLength: number): Uint8Array<SharedArrayBuffer> =>
+  new Uint8Array(new SharedArrayBuffer(byteLength));
+
 const isMap = (value: unknown): value is Map<unknown, unknown> => tagOf(value) === "Map";
 
-/** What occurs twice in the data occurs twice in the copy, as one object. */
-export function sharedCopy<Value>(value: Value): Value {
+/**
+ * What occurs twice in the data occurs twice in the copy, as one object.
+ * @param allocate makes the memory, at a multiple of 8; its content is arbitrary
+ */
+export function sharedCopy<Value>(
+  value: Value,
+  allocate: (byteLength: number) => Uint8Array<SharedArrayBuffer> = freshMemory,
+): Value {
   const views = new Map<View, number>();
   let byteLength = 0;
   const measure = (part: unknown): void => {
@@ -37,8 +46,7 @@ export function sharedCopy<Value>(value: Value): Value {
     }
   };
   measure(value);
-  const memory = new SharedArrayBuffer(byteLength);
-  const bytes = new Uint8Array(memory);
+  const bytes = allocate(byteLength);
   const copies = new Map<object, unknown>();
   const copy = (part: unknown): unknown => {
     if (typeof part !== "object" || part === null) return part;
@@ -61,7 +69,16 @@ export function sharedCopy<Value>(value: Value): Value {
     bytes.set(new Uint8Array(view.buffer, view.byteOffset, view.byteLength), byteOffset);
     // A subclass, such as Node's Buffer, is not meant.
     const kind = (isUint8Array(view) ? Uint8Array : view.constructor) as unknown as ViewConstructor;
-    return new kind(memory, byteOffset, view.length);
+    return new kind(bytes.buffer, bytes.byteOffset + byteOffset, view.length);
   };
   return copy(value) as Value;
+}
+
+/** Whether some of the typed arrays in plain data lie in shared memory. */
+export function hasSharedMemory(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (ArrayBuffer.isView(value)) return isSharedMemory(value.buffer);
+  const members: Iterable<unknown> = isMap(value) ? value.values() : Object.values(value);
+  for (const member of members) if (hasSharedMemory(member)) return true;
+  return false;
 }

@@ -392,7 +392,11 @@ export class Jobs {
         const waitMs = Math.min(leftMs, MAX_LOOK_MS);
         timer = setTimeout(() => finish(resolve), waitMs);
         const earliestMs = performance.now() + NOTICE_MS;
+        let isNoticed = false;
         const change = () => {
+          // Work may tell of progress thousands of times until then.
+          if (isNoticed) return;
+          isNoticed = true;
           clearTimeout(timer);
           timer = setTimeout(
             () => finish(resolve),

@@ -173,7 +173,11 @@ export function openContext(options: ContextOptions): OperationContext {
     sketches,
     streams: new SharedReadAhead(),
     recentTransactions: new RecentTransactions(),
-    workers: new WorkerPool({ size: options.workers ?? defaultWorkers(), errorOf: errorOfThread }),
+    workers: new WorkerPool({
+      size: options.workers ?? defaultWorkers(),
+      errorOf: errorOfThread,
+      memory: scratch.shared,
+    }),
     functions: options.functions ?? new Map(),
     jobs: new Jobs({ root: options.root, disk, lock }),
     lock,

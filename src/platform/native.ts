@@ -88,7 +88,7 @@ export function startThread(
   worker.on("error", onEnd);
   worker.on("exit", (code) => onEnd(new Error(`the thread ended with code ${code}`)));
   return {
-    post: (message) => worker.postMessage(message),
+    post: (message, moved = []) => worker.postMessage(message, moved),
     keepsAlive: (isBusy) => (isBusy ? worker.ref() : worker.unref()),
     end: () => void worker.terminate(),
   };

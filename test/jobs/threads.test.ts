@@ -23,6 +23,18 @@ describe("writing, compacting and reading with threads", () => {
   });
 });
 
+describe("columns filled with threads", () => {
+  it("have the same values, and memory that threads get again reaches nobody else", async () => {
+    const child = startProcess("poolRunner.mjs", ["modules", await makeTempDir(), "2", "filled"]);
+    const told = (await nextMessage(child)) as Record<string, never>;
+    expect(told.tasks).toEqual(expect.arrayContaining(["decodePage", "encodePages"]));
+    expect(told.spares).toBeGreaterThan(0);
+    expect(told.inLine).toMatchObject({ others: 0 });
+    expect(told.pooled).toEqual(told.inLine);
+    expect(await exitOf(child)).toBe(0);
+  }, 90_000);
+});
+
 describe("an index of words built with threads", () => {
   it("has the same bytes", async () => {
     const child = startProcess("poolRunner.mjs", ["modules", await makeTempDir(), "2", "indexed"]);

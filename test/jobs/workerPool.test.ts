@@ -150,6 +150,32 @@ describe("a pool", () => {
     expect(await pool.run(task, () => 7)).toBe(7);
   });
 
+  it("uses memory that is given back for the next output, once, if a thread made it", async () => {
+    const pool = open(1);
+    const bytes: Task<number, ArrayBuffer> = {
+      ...{ name: "bytes", run: (length) => new ArrayBuffer(length), memoryOf: (output) => [output] },
+      takesSpare: true,
+    };
+    const first = pool.run(bytes, 1);
+    const [thread] = played.threads;
+    thread.say(GREETING);
+    const made = new ArrayBuffer(64);
+    thread.say({ output: made });
+    pool.giveBack(await first);
+    pool.giveBack(made);
+    pool.giveBack(new ArrayBuffer(8));
+    for (const task of [DOUBLE, bytes, bytes] as Task<number, unknown>[]) {
+      void pool.run(task, 2);
+      thread.say({ output: new ArrayBuffer(8) });
+    }
+    expect(thread.received.map(({ name, spare }) => [name, spare])).toEqual([
+      ["bytes", undefined],
+      ["double", undefined],
+      ["bytes", made],
+      ["bytes", undefined],
+    ]);
+  });
+
   it("that is closed finishes in line", async () => {
     const pool = open(1);
     const results = [pool.run(DOUBLE, 1), pool.run(DOUBLE, 2)];

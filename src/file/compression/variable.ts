@@ -163,10 +163,16 @@ export function finishVariable(
   };
 }
 
+export interface EachOptions {
+  /** Whether codes stay what they are until somebody looks at them. */
+  readonly keepsCodes: boolean;
+  /** Makes the memory of texts that are decoded from codes. */
+  readonly allocateTexts?: (byteLength: number) => Uint8Array<ArrayBuffer>;
+}
+
 /**
  * The column of values that were stored one by one.
  * @param offsets positions of the stored values, from 0; must not be used afterwards
- * @param keepsCodes whether codes stay what they are until somebody looks at them
  */
 export function finishEach(
   layout: VariableLayout,
@@ -174,12 +180,12 @@ export function finishEach(
   offsets: Int32Array,
   stored: Uint8Array,
   origin: PageOrigin,
-  keepsCodes = false,
+  { keepsCodes, allocateTexts }: EachOptions = { keepsCodes: false },
 ): VariableColumn {
   const plain = decompress === null ? stored : decompressEach(stored, offsets, decompress, origin);
   return keepsCodes && symbols !== null
     ? codesOf(layout, symbols, offsets, plain, origin)
-    : finishVariable(layout, symbols, offsets, plain, origin);
+    : finishVariable(layout, symbols, offsets, plain, origin, allocateTexts);
 }
 
 /** Decompresses every value by itself and overwrites `offsets`. Empty values are stored as empty values. */

@@ -15,8 +15,17 @@ type DecodeInput = Pick<EncodedRows, "rowCount" | "layout" | "buffers" | "origin
 /** What a thread does. */
 export const DECODE_PAGE: Task<DecodeInput, Column> = {
   name: "decodePage",
-  run: ({ column, layout, rowCount, buffers, origin }) =>
-    decodePage(column, layout, rowCount, buffers, origin),
+  takesSpare: true,
+  run: ({ column, layout, rowCount, buffers, origin }, spare) => {
+    let memory = spare;
+    const allocateTexts = (byteLength: number): Uint8Array<ArrayBuffer> => {
+      const isEnough = memory !== undefined && memory.byteLength >= byteLength;
+      const own = isEnough && memory !== undefined ? memory : new ArrayBuffer(wholeGrains(byteLength));
+      if (isEnough) memory = undefined;
+      return new Uint8Array(own, 0, byteLength);
+    };
+    return decodePage(column, layout, rowCount, buffers, origin, { allocateTexts });
+  },
   memoryOf: (column) => {
     const memory = new Set<ArrayBuffer>();
     const visit = (part: unknown): void => {
@@ -28,6 +37,10 @@ export const DECODE_PAGE: Task<DecodeInput, Column> = {
     return [...memory];
   },
 };
+
+/** Texts get whole ones of so many bytes, so that those of one page have room where those of another were. */
+const GRAIN_BYTES = 256 * 1024;
+const wholeGrains = (byteLength: number): number => Math.ceil(byteLength / GRAIN_BYTES) * GRAIN_BYTES;
 
 /** Pages of fewer bytes are decoded before a thread would have them. */
 const MIN_THREAD_BYTES = 256 * 1024;

@@ -35,7 +35,7 @@ export function decodeFullZip(
   layers: Layers,
   buffers: readonly Uint8Array[],
   origin: PageOrigin,
-  { allocateCodes }: DecodeOptions = {},
+  { allocateCodes, allocateTexts }: DecodeOptions = {},
 ): PageEvents {
   if (buffers.length < 1) throw corruptPage(origin, "full-zip page without buffers");
   const events = buffers[0];
@@ -60,7 +60,10 @@ export function decodeFullZip(
       encoding.symbols !== null && encoding.decompress === null && allocateCodes !== undefined;
     const allocate = keepsCodes ? allocateCodes : undefined;
     const { offsets, bytes, levels } = decodeVariableEvents(page, layers, control, events, origin, allocate);
-    return { values: finishEach(layout, encoding, offsets, bytes, origin, keepsCodes), levels };
+    return {
+      values: finishEach(layout, encoding, offsets, bytes, origin, { keepsCodes, allocateTexts }),
+      levels,
+    };
   }
   return decodeFixedEvents(layout, page, layers, control, events, origin);
 }

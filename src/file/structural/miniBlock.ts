@@ -49,6 +49,8 @@ export interface DecodeOptions {
    * Makes the memory of codes of texts in full-zip pages. Where it is given, these are decoded when they are first looked at.
    */
   readonly allocateCodes?: AllocateValues;
+  /** Makes the memory of texts in full-zip pages that are decoded from codes. Default: fresh memory. */
+  readonly allocateTexts?: (byteLength: number) => Uint8Array<ArrayBuffer>;
   /** Whether the memory of the page's bytes is read into again: a dictionary is then copied out of them. Default false. */
   readonly isTransient?: boolean;
   /** The chunks of a mini-block page that are decoded. Default: all. */

@@ -2,9 +2,9 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { atOnce, type Steps } from "../../async/eventLoop.js";
-import type { Task } from "../../async/workerPool.js";
+import type { Task, WorkerPool } from "../../async/workerPool.js";
 import { crc32 } from "../../bytes/crc32.js";
-import { isSharedMemory, sharedCopy } from "../../bytes/sharedCopy.js";
+import { hasSharedMemory, isSharedMemory, sharedCopy } from "../../bytes/sharedCopy.js";
 import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
 import { encodeBlobs } from "../pages/blobPages.js";
 import { encodePages } from "../pages/encodePage.js";
@@ -78,9 +78,23 @@ const isShared = (column: Column): boolean =>
     ? isShared(column.items)
     : column.kind === "fixed" && isSharedMemory(column.values.buffer);
 
-/** Rows in memory that other threads see. */
-export const forThreads = (input: PageInput): PageInput =>
-  sharedCopy({ ...input, parts: input.parts.map((part) => trimmedColumn(part)) });
+/**
+ * Has a thread encode rows.
+ * @param input of memory that stays as it is until the page is written
+ */
+export async function encodeInThread(pool: WorkerPool, input: PageInput): Promise<PageOutput> {
+  const lent: Uint8Array<SharedArrayBuffer>[] = [];
+  const lend = (byteLength: number): Uint8Array<SharedArrayBuffer> => {
+    const memory = pool.memory.lend(byteLength);
+    lent.push(memory);
+    return memory;
+  };
+  const parts = input.parts.map((part) => trimmedColumn(part));
+  const output = await pool.run(ENCODE_PAGES, sharedCopy({ ...input, parts }, lend));
+  // Pages of plain values are views of them, and pages of one value may name it in their encoding.
+  if (!hasSharedMemory(output.pages)) for (const memory of lent) pool.memory.giveBack(memory);
+  return output;
+}
 
 /** Pages none of whose pieces is a small part of memory that holds something else, too. */
 function withOwnMemory({ pages, checksums }: PageOutput): PageOutput {

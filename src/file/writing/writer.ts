@@ -25,9 +25,8 @@ import type { FileColumn, FileVersion } from "../container/page.js";
 import { BlobWriter } from "./blobWriter.js";
 import { holdColumn } from "./heldColumns.js";
 import {
-  ENCODE_PAGES,
+  encodeInThread,
   encodePageInput,
-  forThreads,
   isForThreads,
   type PageInput,
   type PageOutput,
@@ -315,7 +314,7 @@ export class DataFileWriter {
     const ahead = pool?.size ?? 0;
     const byteCount = valueBytes(parts);
     if (pool !== undefined && ahead > 0 && this.#isForThreads(input, byteCount)) {
-      const output = pool.run(ENCODE_PAGES, forThreads(input));
+      const output = encodeInThread(pool, input);
       // A failure is thrown where the page is appended.
       output.catch(() => undefined);
       this.#encoding.push({ index, output, byteCount });

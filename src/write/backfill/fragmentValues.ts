@@ -26,7 +26,7 @@ import {
 } from "./checkpointFiles.js";
 import type { EarlyFile } from "./earlyFile.js";
 import type { InputRows } from "./functionCalls.js";
-import { decodedColumn, LentTexts } from "./lentTexts.js";
+import { decodedColumn, LentTexts, TextPages } from "./lentTexts.js";
 import type { MeantBackfill } from "./meantBackfill.js";
 
 /** Bytes of computed values of one piece of work that are in memory before they are saved. */
@@ -174,13 +174,14 @@ async function* inputBatches(
   { batchSize, leastRows, signal }: ValuesOptions,
 ): AsyncGenerator<InputRows, void, undefined> {
   let at = 0;
+  const pages = new TextPages(source.workers);
   // What a function gets of other columns may be a view, which it may keep.
   const areTexts = projection.schema.fields.map(
     ({ type }) => DataType.isUtf8(type) || DataType.isLargeUtf8(type),
   );
   const batchOf = (columns: readonly Column[], count: number): InputRows => {
     at += count;
-    const texts = new LentTexts(source.scratch);
+    const texts = new LentTexts(source.scratch, pages);
     const decoded = columns.map((column, index) =>
       areTexts[index] ? texts.decode(column) : decodedColumn(column),
     );
@@ -193,6 +194,7 @@ async function* inputBatches(
     const batch: BatchRows = rest === null ? read : joined(rest, read);
     const { columns, rowCount } = batch;
     rest = null;
+    pages.goOn(read.columns);
     for (let start = 0; start < rowCount; ) {
       const count = Math.min(batchSize.rows, rowCount - start);
       const isWhole = start === 0 && count === rowCount;
@@ -204,6 +206,7 @@ async function* inputBatches(
     }
   }
   if (rest !== null) yield batchOf(rest.columns, rest.rowCount);
+  pages.goOn([]);
 }
 
 const joined = (first: BatchRows, second: BatchRows): BatchRows => ({

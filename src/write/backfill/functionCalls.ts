@@ -86,7 +86,8 @@ export async function callFunction(
   );
   const column = columnOfResult(owner, result, { rowCount, label: `${label}, ${where}`, rowOf, lend });
   // A vector may lie in the memory of the inputs.
-  if (!isVector(result)) texts.giveBack();
+  if (isVector(result)) texts.keep();
+  else texts.giveBack();
   return column;
 }
 

@@ -7,21 +7,23 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire, syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { makeVector, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Field, FixedSizeList, Float32, makeVector, Table, Utf8, vectorFromArray } from "apache-arrow";
 
 const require = createRequire(import.meta.url);
 const threads = require("node:worker_threads");
 let started = 0;
 const tasks = new Set();
+let spares = 0;
 threads.Worker = class extends threads.Worker {
   constructor(...given) {
     super(...given);
     started++;
   }
 
-  postMessage(order) {
+  postMessage(order, moved) {
     tasks.add(order.name);
-    super.postMessage(order);
+    if (order.spare !== undefined) spares++;
+    super.postMessage(order, moved);
   }
 };
 syncBuiltinESMExports();
@@ -91,9 +93,72 @@ async function indexed(name, count) {
   return Object.fromEntries(files.map((file) => [file, sha256Of(join(directory, index, file))]));
 }
 
-const does = { compacted, indexed }[work];
+/** Columns filled from more texts than a page takes, in each form of functions. */
+async function filled(name, count) {
+  const ROWS = 80_000;
+  const textOf = (row) =>
+    row % 11 === 0 ? null : Array.from({ length: 40 }, (_, word) => (row * 7919 + word * 31) >>> 3).join(" ");
+  const vector = new FixedSizeList(16, new Field("item", new Float32(), true));
+  const kept = [];
+  const numbers = (text, rowCount) =>
+    Float32Array.from({ length: 16 * rowCount }, (_, item) => {
+      const own = text.get(item >>> 4);
+      return own === null ? -1 : own.charCodeAt((item & 15) % own.length);
+    });
+  const functions = {
+    plain: {
+      ...{ version: "1", inputs: ["text"], output: vector },
+      batch({ text }, { rowCount }) {
+        kept.push({ text, first: text.get(0) });
+        return numbers(text, rowCount);
+      },
+    },
+    later: {
+      ...{ version: "1", inputs: ["text"], output: vector },
+      batch: async ({ text }, { rowCount }) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        return numbers(text, rowCount);
+      },
+    },
+    same: { version: "1", inputs: ["text"], output: new Utf8(), batch: ({ text }) => text },
+    rows: { version: "1", inputs: ["text"], output: new Utf8(), row: ({ text }) => text && `${text}!` },
+  };
+  const ns = new DirectoryNamespace({
+    ...{ root: join(root, name), durability: "none", workers: count, functions },
+  });
+  const text = vectorFromArray(
+    Array.from({ length: ROWS }, (_, row) => textOf(row)),
+    new Utf8(),
+  );
+  await ns.createTable({ id: ["t"] }, new Table({ text }));
+  const digests = {};
+  for (const udfName of Object.keys(functions)) {
+    const newColumns = [{ name: udfName, virtualColumn: { udfName } }];
+    await ns.alterTableAddColumns({ id: ["t"], newColumns });
+    const { jobId } = await ns.alterTableBackfillColumns({
+      ...{ id: ["t"], column: udfName, intraApplierConcurrency: udfName === "later" ? 3 : 1 },
+    });
+    await ns.waitForJob({ jobId });
+    const read = await (await ns.queryTable({ id: ["t"], columns: [udfName] })).toArrow();
+    const values = Array.from(read.getChild(udfName), (value) =>
+      value === null ? null : [...value].join(""),
+    );
+    digests[udfName] = digest(values.join("\n"));
+  }
+  let others = 0;
+  for (const { text, first } of kept) {
+    try {
+      if (text.get(0) !== first) others++;
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+    }
+  }
+  return { digests, others };
+}
+
+const does = { compacted, indexed, filled }[work];
 const inLine = await does("line", 0);
 const startedInLine = started;
 const pooled = await does("pool", Number(workers));
-process.send({ inLine, pooled, startedInLine, started, tasks: [...tasks] });
+process.send({ inLine, pooled, startedInLine, started, tasks: [...tasks], spares });
 process.disconnect();
