@@ -159,9 +159,19 @@ export function countBytes({ lengths }: RangeList): number {
 }
 
 /** Bytes that {@link gatherRanges} reads. */
-export function gatheredBytes(ranges: RangeList): number {
-  return planGather(ranges).byteLength;
+export function gatheredBytes({ byteOffsets, lengths }: RangeList): number {
+  let byteLength = 0;
+  for (let index = 0, end = 0; index < lengths.length; index++) {
+    const gap = byteOffsets[index] - end;
+    if (index > 0 && isReadAlong(gap)) byteLength += gap;
+    byteLength += lengths[index];
+    end = byteOffsets[index] + lengths[index];
+  }
+  return byteLength;
 }
+
+/** Whether a gap between two ranges is read with them. */
+const isReadAlong = (gap: number): boolean => gap >= 0 && gap <= GATHER_GAP_BYTES;
 
 /**
  * The bytes of all ranges, one range behind the other, in memory of their own. Made for many small ranges: no range
@@ -218,7 +228,7 @@ function planGather({ byteOffsets, lengths }: RangeList): GatherPlan {
   for (let index = 0; index < lengths.length; index++) {
     const length = lengths[index];
     const gap = byteOffsets[index] - end;
-    if (count > 0 && gap >= 0 && gap <= GATHER_GAP_BYTES) {
+    if (count > 0 && isReadAlong(gap)) {
       readLengths[count - 1] += gap + length;
       byteLength += gap;
     } else {

@@ -40,7 +40,7 @@ export const expressionRows = ({ size, widest, isQuick }: Effort): number =>
       MIN_EXPRESSION_ROWS,
       Math.min(isQuick ? QUICK_ROWS : EXPRESSION_ROWS, Math.floor(EXPRESSION_WORK / size)),
     ),
-    Math.ceil(WIDE_WORK / Math.max(1, widest)),
+    widest === 0 ? QUICK_ROWS : Math.ceil(WIDE_WORK / widest),
   );
 
 /** A filter, and how the columns that it needs are read. */
