@@ -117,12 +117,15 @@ export interface Effort {
   readonly size: number;
   /** Most operands of one of its calls whose values are of no fixed size: texts, lists. */
   readonly widest: number;
+  /** Whether nothing is computed but comparisons of numbers with constants. */
+  readonly isQuick: boolean;
 }
 
 export function* effortOf(root: Bound): Steps<Effort> {
   const pace = new Pace(PARTS);
   let size = 0;
   let widest = 0;
+  let isQuick = true;
   const stack: Bound[] = [root];
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
     size++;
@@ -131,15 +134,24 @@ export function* effortOf(root: Bound): Steps<Effort> {
       for (const operand of node.operands) stack.push(operand);
       if (node.kind === "call" && UNSIZED.has(node.type.kind))
         widest = Math.max(widest, node.operands.length);
+      if (node.kind === "call" && !isNumberInRange(node)) isQuick = false;
     } else if (node.kind === "nullTest") {
       stack.push(node.operand);
     } else if (node.kind === "case") {
       for (const { when, result } of node.branches) stack.push(when, result);
       stack.push(node.otherwise);
+      isQuick = false;
     }
   }
-  return { size, widest };
+  return { size, widest, isQuick };
 }
+
+/** Whether a call compares the numbers of a column with constants. */
+const isNumberInRange = ({ operands, condition }: BoundCall): boolean =>
+  condition?.kind === "test" &&
+  (condition.test.kind === "range" || (condition.test.kind === "in" && condition.test.values.length === 1)) &&
+  (condition.column.type.kind === "int" || condition.column.type.kind === "float") &&
+  operands.every((operand) => operand === condition.column || operand.kind === "constant");
 
 /** Parts from one step to the next. */
 const PARTS = 1024;

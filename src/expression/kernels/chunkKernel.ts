@@ -1,12 +1,13 @@
 /**
  * Compares bit-packed values with one number. They are unpacked in the registers of a WebAssembly kernel, row of lanes by
  * row of lanes (FastLanes order, as in file/compression/bitpack.ts), and are never stored: the values of a row of lanes
- * follow each other, so their bits are words of the result. The memory of each kernel:
+ * follow each other, so their bits are words of the result. One call compares many chunks. The memory of each kernel:
  *
  *     number     16 bytes: the number, as often as they have room for it
  *     masks      65 × 16 bytes: by the bits of a value, words with as many ones
  *     rows       64 × u32: by row of lanes, where its bits are in the result of a unit
- *     bits       a bit for each of 1024 values
+ *     chunks     {@link MAX_CHUNKS} × 2 × u32: the bits of the values of each chunk, and where it begins
+ *     bits       {@link MAX_CHUNKS} times a bit for each of 1024 values
  *     packed     {@link PIECE_BYTES} of chunks, and a row of lanes more that is touched but means nothing
  */
 
@@ -49,6 +50,8 @@ import { laneBytes } from "./compareKernel.js";
 export const PIECE_BYTES = 48 * 1024;
 /** Values of a unit. */
 export const UNIT = 1024;
+/** Chunks that are looked at in one go: as many as have values of one bit in a piece. */
+export const MAX_CHUNKS = PIECE_BYTES / (UNIT / 8);
 /** Bytes of a row of lanes, packed or not. */
 export const LANES_BYTES = 128;
 /** Bytes of a unit for each bit of its values. */
@@ -62,14 +65,15 @@ export const rowPlaces = (wordBits: number): number[] =>
 const NUMBER = 0;
 const MASKS = NUMBER + 16;
 const ROWS = MASKS + 65 * 16;
-const BITS = ROWS + 64 * 4;
-const PACKED = BITS + UNIT / 8;
+const CHUNKS = ROWS + 64 * 4;
+const BITS = CHUNKS + MAX_CHUNKS * 8;
+const PACKED = BITS + (MAX_CHUNKS * UNIT) / 8;
 const PAGES = Math.ceil((PACKED + PIECE_BYTES + LANES_BYTES) / 65536);
 
 const unitKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null =>
   kernel({
-    parameters: ["packedBits", "start"],
-    locals: ["row", "bit", "packed", "shift"],
+    parameters: ["chunks"],
+    locals: ["chunk", "found", "packedBits", "start", "row", "bit", "packed", "shift"],
     vectors: ["mask", "number"],
     pages: PAGES,
     body: (local) => {
@@ -77,6 +81,7 @@ const unitKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null =>
       const words = wordBits === 32 ? "i32x4" : "i64x2";
       const [packedBits, row, bit] = [get(local("packedBits")), get(local("row")), get(local("bit"))];
       const [packed, shift] = [get(local("packed")), get(local("shift"))];
+      const [chunk, found] = [get(local("chunk")), get(local("found"))];
       const first = (index: number) => vectorShiftRight(words, vectorLoad(packed, index * 16), shift);
       const rest = (index: number) =>
         vectorShiftLeft(
@@ -88,31 +93,40 @@ const unitKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null =>
         const masked = (index: number) => vectorAnd(value(index), get(local("mask")));
         const related = (from: number) =>
           relatedBits(shape, relation, (index) => masked(from + index), get(local("number")));
-        const at = load(shiftLeft(row, constant(2)), ROWS);
+        const at = add(load(shiftLeft(row, constant(2)), ROWS), found);
         return wordBits === 64
           ? store16(at, related(0))
           : store(at, or(related(0), shiftLeft(related(4), constant(RELATED_VALUES))));
       };
       return [
-        set(local("mask"), vectorLoad(shiftLeft(packedBits, constant(4)), MASKS)),
         set(local("number"), vectorLoad(constant(NUMBER))),
         loop(
-          set(local("shift"), and(bit, constant(wordBits - 1))),
-          set(
-            local("packed"),
-            add(
-              get(local("start")),
-              shiftLeft(shiftRight(bit, constant(Math.log2(wordBits))), constant(Math.log2(LANES_BYTES))),
+          set(local("packedBits"), load(shiftLeft(chunk, constant(3)), CHUNKS)),
+          set(local("start"), load(shiftLeft(chunk, constant(3)), CHUNKS + 4)),
+          set(local("mask"), vectorLoad(shiftLeft(packedBits, constant(4)), MASKS)),
+          set(local("row"), constant(0)),
+          set(local("bit"), constant(0)),
+          loop(
+            set(local("shift"), and(bit, constant(wordBits - 1))),
+            set(
+              local("packed"),
+              add(
+                get(local("start")),
+                shiftLeft(shiftRight(bit, constant(Math.log2(wordBits))), constant(Math.log2(LANES_BYTES))),
+              ),
             ),
+            when(
+              atMost(add(shift, packedBits), constant(wordBits)),
+              write(first),
+              write((index) => vectorOr(first(index), rest(index))),
+            ),
+            set(local("bit"), add(bit, packedBits)),
+            set(local("row"), add(row, constant(1))),
+            leaveWhen(0, below(row, constant(wordBits))),
           ),
-          when(
-            atMost(add(shift, packedBits), constant(wordBits)),
-            write(first),
-            write((index) => vectorOr(first(index), rest(index))),
-          ),
-          set(local("bit"), add(bit, packedBits)),
-          set(local("row"), add(row, constant(1))),
-          leaveWhen(0, below(row, constant(wordBits))),
+          set(local("found"), add(found, constant(UNIT / 8))),
+          set(local("chunk"), add(chunk, constant(1))),
+          leaveWhen(0, below(chunk, get(local("chunks")))),
         ),
       ];
     },
@@ -122,6 +136,7 @@ const unitKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null =>
 class UnitKernel {
   readonly #run: Kernel["run"];
   readonly #number: Uint8Array;
+  readonly #chunks: Uint32Array;
   readonly #bits: Uint8Array;
   readonly #packed: Uint8Array;
 
@@ -129,7 +144,8 @@ class UnitKernel {
     this.#run = run;
     const wordBytes = laneBytes(shape);
     this.#number = new Uint8Array(memory, NUMBER, 16);
-    this.#bits = new Uint8Array(memory, BITS, UNIT / 8);
+    this.#chunks = new Uint32Array(memory, CHUNKS, MAX_CHUNKS * 2);
+    this.#bits = new Uint8Array(memory, BITS, (MAX_CHUNKS * UNIT) / 8);
     this.#packed = new Uint8Array(memory, PACKED, PIECE_BYTES);
     const masks = new Uint8Array(memory, MASKS, 65 * 16);
     for (let bits = 0; bits <= 64; bits++) {
@@ -143,8 +159,10 @@ class UnitKernel {
   }
 
   /**
-   * Compares the chunks from `first` up to `last - 1`, which are packed and lie within a piece.
+   * Compares the chunks from `first` up to `last - 1`, which are packed and lie within a piece. They are {@link MAX_CHUNKS}
+   * at most, and all but the last have a whole unit of values.
    * @param place number of the first value among all, a multiple of 8
+   * @returns the number of their values
    */
   compare(
     { bytes, starts, packedBits, counts }: ChunkedValues,
@@ -153,18 +171,18 @@ class UnitKernel {
     number: Uint8Array,
     bits: Uint8Array,
     place: number,
-  ): void {
+  ): number {
     for (let byte = 0; byte < 16; byte += number.length) this.#number.set(number, byte);
     const start = starts[first];
     this.#packed.set(bytes.subarray(start, starts[last - 1] + packedBits[last - 1] * BIT_BYTES));
-    let at = place;
-    for (let chunk = first; chunk < last; chunk++) {
-      this.#run(packedBits[chunk], PACKED + starts[chunk] - start);
-      const found =
-        counts[chunk] === UNIT ? this.#bits : this.#bits.subarray(0, Math.ceil(counts[chunk] / 8));
-      bits.set(found, at / 8);
-      at += counts[chunk];
+    for (let chunk = first, at = 0; chunk < last; chunk++) {
+      this.#chunks[at++] = packedBits[chunk];
+      this.#chunks[at++] = PACKED + starts[chunk] - start;
     }
+    this.#run(last - first);
+    const values = (last - first - 1) * UNIT + counts[last - 1];
+    bits.set(this.#bits.subarray(0, Math.ceil(values / 8)), place / 8);
+    return values;
   }
 }
 

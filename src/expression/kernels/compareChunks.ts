@@ -10,7 +10,7 @@ import { bytesOf } from "../../bytes/view.js";
 import type { LaneRelation, LaneShape } from "../../bytes/wasm.js";
 import { numbersOf, type Operand } from "../values/operands.js";
 import { byteWidthOf, type ValueType } from "../values/types.js";
-import { BIT_BYTES, PIECE_BYTES, unitKernels } from "./chunkKernel.js";
+import { BIT_BYTES, MAX_CHUNKS, PIECE_BYTES, UNIT, unitKernels } from "./chunkKernel.js";
 import { clearBehind, compareKernels, laneBytes } from "./compareKernel.js";
 import { beside, type NumberRelation as Relation } from "./compareNumber.js";
 
@@ -112,16 +112,17 @@ function compareChunks(
     }
     const first = chunk;
     const end = starts[first] + PIECE_BYTES;
-    let values = 0;
+    const last = Math.min(counts.length, first + MAX_CHUNKS);
+    let isWhole = true;
     while (
-      chunk < counts.length &&
+      isWhole &&
+      chunk < last &&
       packedBits[chunk] !== PLAIN_CHUNK &&
       starts[chunk] + packedBits[chunk] * BIT_BYTES <= end
     ) {
-      values += counts[chunk++];
+      isWhole = counts[chunk++] === UNIT;
     }
-    packed.compare(chunks, first, chunk, number, bits, place);
-    place += values;
+    place += packed.compare(chunks, first, chunk, number, bits, place);
   }
   clearBehind(bits, length);
   return bits;

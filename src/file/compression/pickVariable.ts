@@ -11,6 +11,8 @@ import { finishVariable, MAXIMUM_POSITION, type VariableEncoding } from "./varia
 
 /** Initial room for values, in bytes per value. */
 const EXPECTED_BYTES = 32;
+/** The same for codes. */
+const EXPECTED_CODES = 16;
 
 /** A chunk's offsets and values, not compressed as a whole any more. */
 export interface VariableChunk {
@@ -38,7 +40,7 @@ export class PickedValues {
     this.#encoding = encoding;
     this.#origin = origin;
     this.#offsets = new Int32Array(count + 1);
-    this.#bytes = new Uint8Array(count * EXPECTED_BYTES);
+    this.#bytes = new Uint8Array(count * (encoding.symbols === null ? EXPECTED_BYTES : EXPECTED_CODES));
   }
 
   /**

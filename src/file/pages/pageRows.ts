@@ -12,7 +12,14 @@ import { isPending } from "../../async/pending.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import type { HandlePool } from "../../io/disk/handles.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
-import { countBytes, gatheredBytes, gatherRanges, type RangeList, readRanges } from "../../io/disk/ranges.js";
+import {
+  countBytes,
+  gatheredBytes,
+  gatherRanges,
+  type RangeList,
+  readAtOnce,
+  readRanges,
+} from "../../io/disk/ranges.js";
 import type { LruCache } from "../../io/memory/cache.js";
 import type { ScratchMemory } from "../../io/memory/scratch.js";
 import { BUFFER_ALIGNMENT } from "../container/container.js";
@@ -41,6 +48,11 @@ const SMALL_PAGE_BYTES = 64 * 1024;
  * Pages of at most this size of which few rows are wanted are read like slices: without waiting where a cache has them.
  */
 const MAX_GATHERED_PAGE_BYTES = 4 * 1024 * 1024;
+/**
+ * Whole pages of at most this size together are read the same way into memory that is used again: copying them there costs
+ * about as much as the trip to the thread pool.
+ */
+const MAX_AT_ONCE_BYTES = 1024 * 1024;
 /** Index of the buffer of a mini-block page that holds its chunks. */
 const CHUNK_BUFFER = 1;
 /** Share of a page's bytes or rows above which it is read whole. */
@@ -101,7 +113,10 @@ export async function readPageRows<T>(
   return source.handles.withHandle(file.path, (handle) =>
     read(source, file, requests, use, {
       ranges: (ranges) => readRanges(handle, ranges),
-      pages: (ranges) => readRanges(handle, ranges, { allocate }),
+      pages: (ranges) =>
+        allocate !== undefined && bufferBytes(ranges) <= MAX_AT_ONCE_BYTES
+          ? readAtOnce(handle, ranges, allocate)
+          : readRanges(handle, ranges, { allocate }),
       gathered: (ranges, allocate) => gatherRanges(handle, ranges, source.scratch, allocate),
     }),
   );
@@ -219,10 +234,7 @@ async function readAhead(plans: readonly RequestPlan[], fetch: Fetch): Promise<U
   return plans.map(({ page }) => bytes.slice(next, (next += page.bufferRanges.length)));
 }
 
-/**
- * Pages of which all rows are wanted, and large ones read whole, come by way of the thread pool, neighbouring ones in
- * one read.
- */
+/** Pages of which all rows are wanted, and large ones read whole, come together, neighbouring ones in one read. */
 function isReadAhead({ slice, page, request }: RequestPlan): boolean {
   if (slice !== null) return false;
   return request.rows === null || bufferBytes(page.bufferRanges) > MAX_GATHERED_PAGE_BYTES;

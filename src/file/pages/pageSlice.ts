@@ -483,8 +483,9 @@ export function runsOf(rows: Uint32Array): RowRuns {
   return { starts: starts.subarray(0, runs), counts: counts.subarray(0, runs) };
 }
 
-/** Positions of ascending `rows`, all of which are in `runs`, among the rows of the runs. */
+/** Positions of ascending `rows`, all of which are in `runs`, among the rows of the runs; may be `rows` itself. */
 export function positionsIn(runs: RowRuns, rows: Uint32Array): Uint32Array {
+  if (runs.starts.length === 1 && runs.starts[0] === 0) return rows;
   const positions = new Uint32Array(rows.length);
   let run = 0;
   let before = 0;

@@ -109,6 +109,38 @@ function checkRange(handle: ReadHandle, byteOffset: number, length: number): voi
   );
 }
 
+/**
+ * As {@link readRanges}, for few bytes that the system mostly has in memory: these are read without the trip to a pool
+ * thread.
+ * @param allocate makes the memory for all of them, 8-byte aligned
+ */
+export async function readAtOnce(
+  handle: ReadHandle,
+  ranges: readonly ByteRange[],
+  allocate: (byteLength: number) => Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array[]> {
+  if (handle.readInto === undefined) return readRanges(handle, ranges, { allocate });
+  for (const { byteOffset, length } of ranges) checkRange(handle, byteOffset, length);
+  const { reads, placements } = planReads(ranges);
+  const positions = new Float64Array(reads.length);
+  let byteLength = 0;
+  for (const [index, { length }] of reads.entries()) {
+    positions[index] = byteLength;
+    byteLength += Math.ceil(length / READ_ALIGNMENT) * READ_ALIGNMENT;
+  }
+  const memory = allocate(byteLength);
+  await handle.readInto(memory, {
+    byteOffsets: Float64Array.from(reads, ({ byteOffset }) => byteOffset),
+    lengths: Float64Array.from(reads, ({ length }) => length),
+    positions,
+  });
+  return placements.map(({ readIndex, start }, index) => {
+    if (readIndex < 0) return new Uint8Array(0);
+    const from = positions[readIndex] + start;
+    return memory.subarray(from, from + ranges[index].length);
+  });
+}
+
 /** Many ranges of a file, as two lists of one length. */
 export interface RangeList {
   readonly byteOffsets: Float64Array;
@@ -127,9 +159,19 @@ export function countBytes({ lengths }: RangeList): number {
 }
 
 /** Bytes that {@link gatherRanges} reads. */
-export function gatheredBytes(ranges: RangeList): number {
-  return planGather(ranges).byteLength;
+export function gatheredBytes({ byteOffsets, lengths }: RangeList): number {
+  let byteLength = 0;
+  for (let index = 0, end = 0; index < lengths.length; index++) {
+    const gap = byteOffsets[index] - end;
+    if (index > 0 && isReadAlong(gap)) byteLength += gap;
+    byteLength += lengths[index];
+    end = byteOffsets[index] + lengths[index];
+  }
+  return byteLength;
 }
+
+/** Whether a gap between two ranges is read with them. */
+const isReadAlong = (gap: number): boolean => gap >= 0 && gap <= GATHER_GAP_BYTES;
 
 /**
  * The bytes of all ranges, one range behind the other, in memory of their own. Made for many small ranges: no range
@@ -186,7 +228,7 @@ function planGather({ byteOffsets, lengths }: RangeList): GatherPlan {
   for (let index = 0; index < lengths.length; index++) {
     const length = lengths[index];
     const gap = byteOffsets[index] - end;
-    if (count > 0 && gap >= 0 && gap <= GATHER_GAP_BYTES) {
+    if (count > 0 && isReadAlong(gap)) {
       readLengths[count - 1] += gap + length;
       byteLength += gap;
     } else {

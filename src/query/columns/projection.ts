@@ -145,7 +145,7 @@ export function computationEffort({ returned }: Projection): Effort {
     size += effort.size;
     widest = Math.max(widest, effort.widest);
   }
-  return { size, widest };
+  return { size, widest, isQuick: false };
 }
 
 /**

@@ -23,6 +23,8 @@ import type { ScannedRows, ScanRequest } from "../scan/scan.js";
 
 /** Maximum rows of a batch on which expressions run. */
 const EXPRESSION_ROWS = 65_536;
+/** The same where they only compare numbers: each batch costs as much as comparing some ten thousand. */
+const QUICK_ROWS = 262_144;
 /** Minimum of the same. */
 const MIN_EXPRESSION_ROWS = 1024;
 /** Rows of a batch times parts of the expression: what is computed before other work on the thread has its turn. */
@@ -32,10 +34,13 @@ const EXPRESSION_WORK = 2 ** 22;
 const WIDE_WORK = 2 ** 17;
 
 /** Rows on which an expression runs at once: fewer, if it has many parts. */
-export const expressionRows = ({ size, widest }: Effort): number =>
+export const expressionRows = ({ size, widest, isQuick }: Effort): number =>
   Math.min(
-    Math.max(MIN_EXPRESSION_ROWS, Math.min(EXPRESSION_ROWS, Math.floor(EXPRESSION_WORK / size))),
-    Math.ceil(WIDE_WORK / Math.max(1, widest)),
+    Math.max(
+      MIN_EXPRESSION_ROWS,
+      Math.min(isQuick ? QUICK_ROWS : EXPRESSION_ROWS, Math.floor(EXPRESSION_WORK / size)),
+    ),
+    widest === 0 ? QUICK_ROWS : Math.ceil(WIDE_WORK / widest),
   );
 
 /** A filter, and how the columns that it needs are read. */

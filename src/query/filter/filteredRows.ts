@@ -20,12 +20,12 @@ import { readBlobs } from "../../rows/blobValues.js";
 import { takeColumns } from "../../rows/takeColumns.js";
 import type { RowsPlan } from "../columns/columnReads.js";
 import { type FragmentSource, openFragment } from "../columns/fragmentColumns.js";
-import { addressesOf } from "../columns/rowAddresses.js";
 import {
   type BatchRows,
   physicalRow,
   pickScanned,
   type RowPlaces,
+  rowAddresses,
   type ScanRequest,
   scanColumns,
 } from "../scan/scan.js";
@@ -316,6 +316,7 @@ async function* takeSelected(
     const some = rows.slice(start, start + TAKEN_ROWS);
     const taken = await takeColumns(source, plan, stored, some, signal);
     const columns = plan.hasBlobs ? await readBlobs(source, plan, taken) : taken.columns;
-    yield { columns: [...columns, addressesOf(fragment.id, some)], rowCount: some.length };
+    const addresses = rowAddresses({ fragmentId: fragment.id, start: 0, picked: some }, some.length);
+    yield { columns: [...columns, addresses], rowCount: some.length };
   }
 }

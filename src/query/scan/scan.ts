@@ -129,7 +129,7 @@ async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
  * Row addresses: the fragment's id in the upper 32 bits, the physical offset in the lower. They are made when they are
  * first looked at: most filters never do.
  */
-function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
+export function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
   let values: Uint8Array | null = null;
   const make = (rows: Uint32Array | null): Uint8Array => {
     const { fragmentId } = places;

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CorruptFileError } from "../../../src/errors.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
-import { gatherRanges, planReads, readRanges } from "../../../src/io/disk/ranges.js";
+import { gatherRanges, planReads, readAtOnce, readRanges } from "../../../src/io/disk/ranges.js";
 import { ScratchMemory } from "../../../src/io/memory/scratch.js";
 import { CountingDisk } from "../../support/countingDisk.js";
 import { makeTempDir } from "../../support/tempDir.js";
@@ -120,6 +120,30 @@ describe("readRanges", () => {
     expect(disk.reads).toEqual([]);
     await handle.close();
   });
+});
+
+test.each(["with readInto", "by single reads"])("readAtOnce answers as readRanges does, %s", async (way) => {
+  const file = path.join(await makeTempDir(), "f");
+  const bytes = Uint8Array.from({ length: FILE_BYTES }, (_, index) => (index * 13 + (index >>> 9)) & 0xff);
+  await writeFile(file, bytes);
+  const disk = new NodeDisk({ durability: "none" });
+  const handle = (await (way === "with readInto" ? disk : new CountingDisk(disk)).open(file))!;
+  const scratch = new ScratchMemory(1 << 20);
+  await fc.assert(
+    fc.asyncProperty(ranges, async (asked) => {
+      const views = await readAtOnce(handle, asked, (byteLength) => scratch.lend(byteLength));
+      asked.forEach(({ byteOffset, length }, index) => {
+        expect(Buffer.compare(views[index], bytes.subarray(byteOffset, byteOffset + length))).toBe(0);
+        if (length > 0) expect(views[index].byteOffset % 8).toBe(byteOffset % 8);
+      });
+    }),
+    { numRuns: 60 },
+  );
+  const beyond = readAtOnce(handle, [{ byteOffset: FILE_BYTES - 5, length: 6 }], (size) =>
+    scratch.lend(size),
+  );
+  await expect(beyond).rejects.toBeInstanceOf(CorruptFileError);
+  await handle.close();
 });
 
 describe("gatherRanges", () => {
