@@ -103,7 +103,9 @@ const isComputed = (node: Bound): boolean => node.kind !== "constant" && node.ki
 function* neededOperands(node: BoundCall, inputs: Inputs): Steps<Operand[]> {
   const { rowCount } = inputs;
   const operands: Operand[] = [];
-  let rows = Uint32Array.from({ length: rowCount }, (_, row) => row);
+  /** Rows in which all operands so far are null. */
+  let rows = new Uint32Array(rowCount);
+  for (let row = 0; row < rowCount; row++) rows[row] = row;
   for (const part of node.operands) {
     if (rows.length === 0) break;
     const isWhole = rows.length === rowCount || !isComputed(part);
@@ -114,13 +116,16 @@ function* neededOperands(node: BoundCall, inputs: Inputs): Steps<Operand[]> {
       const columns = inputs.columns.map((column) => takeColumn(column, needed));
       const { column, step } = yield* operandInSteps(part, { columns, rowCount: needed.length });
       const places = new Uint32Array(rowCount);
-      for (const [place, row] of needed.entries()) places[row] = place * step;
+      for (let place = 0; place < needed.length; place++) places[needed[place]] = place * step;
       operand = { column: takeColumn(plainColumn(column), places), step: 1 };
     }
     operands.push(operand);
     const { column, step } = operand;
     const validity = validityOf(column);
-    rows = rows.filter((row) => column.kind === "null" || !isValid(validity, row * step));
+    if (column.kind === "null") continue;
+    let count = 0;
+    for (const row of rows) if (!isValid(validity, row * step)) rows[count++] = row;
+    rows = rows.slice(0, count);
   }
   return operands;
 }
