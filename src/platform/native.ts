@@ -24,6 +24,12 @@ export const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.com
 
 export const isAscii = (bytes: Uint8Array): boolean => nativeIsAscii(bytes);
 
+/** Reads texts among bytes that are all ASCII, by where they begin and end. Null if only a decoder can do so. */
+export const asciiTexts: ((bytes: Uint8Array) => (start: number, end: number) => string) | null = (bytes) => {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return (start, end) => buffer.toString("latin1", start, end);
+};
+
 export const isUtf8 = (bytes: Uint8Array): boolean => nativeIsUtf8(bytes);
 
 /** CRC-32 from zlib; `seed` is the checksum of the preceding bytes. Null if the runtime has none: before Node 20.15. */

@@ -3,14 +3,17 @@
  * few times. The host's event loop turns between calls, however quick or slow each of them is.
  */
 
-import type { Schema, Vector } from "apache-arrow";
+import { DataType, type Schema, type Vector } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
+import { areNarrow } from "../../arrow/columns/offsets.js";
+import { isSet } from "../../arrow/columns/validity.js";
 import { makeBatch } from "../../arrow/exchange/batch.js";
 import { untilAborted, whenAborted } from "../../async/abort.js";
 import { breathe } from "../../async/eventLoop.js";
 import { runParallel } from "../../async/parallel.js";
 import { InternalError, messageOf } from "../../errors.js";
 import type { BatchFunction, RowFunction } from "../../namespace/options.js";
+import { asciiTexts, isAscii } from "../../platform/native.js";
 import type { RegisteredFunction } from "../userFunctions.js";
 import { columnOfResult, isVector, type Lend } from "./functionResult.js";
 import type { LentTexts } from "./lentTexts.js";
@@ -101,18 +104,20 @@ async function callForRows(
   owner: RegisteredFunction,
   row: RowFunction["row"],
   columns: Readonly<Record<string, Vector>>,
-  { offsets, fragmentId }: InputRows,
+  { offsets, fragmentId, columns: stored }: InputRows,
   options: CallOptions,
 ): Promise<unknown[]> {
   const { rowsAtOnce, signal } = options;
   const results = new Array<unknown>(offsets.length);
   const names = Object.keys(columns);
-  const vectors = Object.values(columns);
+  const valueAt = names.map((name) => {
+    const column = stored[owner.inputNames.indexOf(name)];
+    return asciiReader(columns[name], column) ?? ((index: number): unknown => columns[name].get(index));
+  });
   const call = { signal };
   const once = (index: number): unknown => {
     const values: Record<string, unknown> = {};
-    for (let input = 0; input < names.length; input++)
-      define(values, names[input], vectors[input].get(index));
+    for (let input = 0; input < names.length; input++) define(values, names[input], valueAt[input](index));
     return row(values, call);
   };
   const labelOf = (index: number) => `function ${owner.name}, fragment ${fragmentId}, row ${offsets[index]}`;
@@ -161,6 +166,21 @@ async function callForRows(
     results[done] = result;
   }
   return results;
+}
+
+/** Reads single texts of a column that is all ASCII, several times as fast as a vector does; null for any other. */
+function asciiReader({ type }: Vector, column: Column): ((index: number) => string | null) | null {
+  if (asciiTexts === null || column.kind !== "variable" || !DataType.isUtf8(type)) return null;
+  const { offsets, bytes, validity, length } = column;
+  if (!areNarrow(offsets) || length === 0) return null;
+  const start = offsets[0];
+  const own = bytes.subarray(start, offsets[length]);
+  if (!isAscii(own)) return null;
+  const textOf = asciiTexts(own);
+  return (index) =>
+    validity === null || isSet(validity, index)
+      ? textOf(offsets[index] - start, offsets[index + 1] - start)
+      : null;
 }
 
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
