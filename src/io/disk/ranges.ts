@@ -117,7 +117,7 @@ function checkRange(handle: ReadHandle, byteOffset: number, length: number): voi
 export async function readAtOnce(
   handle: ReadHandle,
   ranges: readonly ByteRange[],
-  allocate: (byteLength: number) => Uint8Array<ArrayBuffer>,
+  allocate: (byteLength: number) => Uint8Array,
 ): Promise<Uint8Array[]> {
   if (handle.readInto === undefined) return readRanges(handle, ranges, { allocate });
   for (const { byteOffset, length } of ranges) checkRange(handle, byteOffset, length);
