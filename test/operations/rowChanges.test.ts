@@ -77,6 +77,8 @@ it("what is refused changes nothing", async () => {
     ["InvalidInput", () => update({ values: [1] as never })],
     ["InvalidInput", () => update({ updates: [["n", "$x"]] })],
     ["InvalidInput", () => update({ updates: [["n", "1 / (n - 3)"]] })],
+    ["InvalidInput", () => update({ values: { n: 1.5 } })],
+    ["InvalidInput", () => update({ values: { n: 2 ** 60 } })],
     ["TableColumnNotFound", () => update({ values: { none: 1 } })],
     ["TableColumnNotFound", () => update({ updates: [["n", "none"]] })],
     ["TableColumnNotFound", () => ns.deleteFromTable({ id, predicate: "none = 1" })],

@@ -60,7 +60,8 @@ function assignedValues(values: unknown): Assignment[] {
   }
   return Object.entries(values).map(([name, value]) => {
     const path = formatFieldPath([name]);
-    return { path, value: lit(plainValue(value)), label: `values.${path}` };
+    const number = typeof value === "number" ? value : undefined;
+    return { path, value: lit(plainValue(value)), number, label: `values.${path}` };
   });
 }
 

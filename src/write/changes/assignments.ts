@@ -29,6 +29,8 @@ import { storedColumn } from "./storedValues.js";
 export interface Assignment {
   readonly path: string;
   readonly value: ExpressionInput;
+  /** The number that the value is, where it is one that the caller passed as such. */
+  readonly number?: number | undefined;
   /** What the caller passed the value as, for messages. */
   readonly label: string;
 }
@@ -88,10 +90,14 @@ function withoutValues(fields: readonly TableField[], field: TableField): Planne
 async function planAssignment(
   fields: readonly TableField[],
   field: TableField,
-  { value, label }: Assignment,
+  { value, number, label }: Assignment,
   parameters: FilterParameters,
 ): Promise<PlannedAssignment> {
   const path = formatFieldPath([field.name]);
+  if (number !== undefined && !Number.isSafeInteger(number) && valueTypeOfField(field).kind === "int") {
+    // As rows with it are refused: who passes a number means this one, and not what CAST makes of it.
+    throw new InvalidInputError(`${label}: ${number} is no integer that is exact as a number; pass a bigint`);
+  }
   const bound = bindAssigned(value, parameters, fields, (own) => assignedType(field, own), label);
   const expression = await goThrough(bound);
   const inputs = expression.paths.map((segments) => inputAt(fields, segments));
