@@ -9,6 +9,7 @@ import { DIMENSION, queryVectors, rowsFrom } from "../vectorData.js";
 
 const SMALL_ROWS = 600;
 const NEAREST = 10;
+const VECTORS = 64;
 
 /** What an index is made with, and searched with. */
 interface Kind {
@@ -93,10 +94,13 @@ const build = (kind: Kind, rows: number): BenchCase => ({
   },
 });
 
-const ask = (kind: Kind, rows: number): BenchCase => ({
+/** @param vectors that are asked about at once */
+const ask = (kind: Kind, rows: number, vectors = 1): BenchCase => ({
   area: "read",
-  name: `nearest 10 by ${kind.indexType}, ${rows.toLocaleString("en")} × ${DIMENSION}`,
-  rounds: { small: 2, large: 200 },
+  name:
+    `nearest 10 ${vectors === 1 ? "" : `of each of ${vectors} vectors `}by ${kind.indexType}, ` +
+    `${rows.toLocaleString("en")} × ${DIMENSION}`,
+  rounds: { small: 2, large: vectors === 1 ? 200 : 50 },
   async prepare(directory, size) {
     const { ns, table, buildOurs, buildTheirs, close } = await open(
       directory,
@@ -109,7 +113,8 @@ const ask = (kind: Kind, rows: number): BenchCase => ({
     const next = queryVectors();
     const { nprobes, ef } = kind.search;
     const check = (found: number): void => {
-      if (found !== NEAREST) throw new Error(`${found} rows, not ${NEAREST}`);
+      const wanted = NEAREST * vectors;
+      if (found !== wanted) throw new Error(`${found} rows, not ${wanted}`);
     };
     return {
       work: { amount: 1, unit: "calls" },
@@ -117,7 +122,9 @@ const ask = (kind: Kind, rows: number): BenchCase => ({
         {
           name: "tiltyard",
           async run() {
-            const request = { id: ["ours"], vector: next(), k: NEAREST, columns: ["id"], ...kind.search };
+            const all = Array.from({ length: vectors }, next);
+            const vector = vectors === 1 ? all[0] : all;
+            const request = { id: ["ours"], vector, k: NEAREST, columns: ["id"], ...kind.search };
             check((await (await ns.queryTable(request)).toArrow()).numRows);
           },
         },
@@ -125,6 +132,7 @@ const ask = (kind: Kind, rows: number): BenchCase => ({
           name: "reference",
           async run() {
             const query = table.query().nearestTo(next()).limit(NEAREST).nprobes(nprobes);
+            for (let more = 1; more < vectors; more++) query.addQueryVector(next());
             if (ef !== undefined) query.ef(ef);
             check((await query.select(["id", "_distance"]).toArrow()).numRows);
           },
@@ -136,5 +144,5 @@ const ask = (kind: Kind, rows: number): BenchCase => ({
 });
 
 export const vectorIndexCases: readonly BenchCase[] = KINDS.flatMap((kind) =>
-  kind.rows.flatMap((rows) => [build(kind, rows), ask(kind, rows)]),
+  kind.rows.flatMap((rows) => [build(kind, rows), ask(kind, rows), ask(kind, rows, VECTORS)]),
 );

@@ -4,7 +4,9 @@
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { alignedBytes } from "../../bytes/aligned.js";
 import type { RowsPlan } from "../columns/columnReads.js";
 import { columnsFrom } from "../columns/computedColumns.js";
 import { DISTANCE, type FoundColumn } from "../columns/foundColumns.js";
@@ -49,14 +51,14 @@ export async function* searchedRows(
   yield* observer?.rows("take", read()) ?? read();
 }
 
-/** Rows that were found: distances, and addresses. */
-interface FoundBatch extends BatchRows {
-  readonly query: number;
-}
+/** Columns of rows that were found: the number of the vector, the distance, and the address. */
+type FoundBatch = Omit<BatchRows, "columns"> & {
+  readonly columns: readonly [query: FixedColumn, distance: FixedColumn, address: FixedColumn];
+};
 
-const addressesIn = ({ columns }: FoundBatch): FixedColumn => columns[1] as FixedColumn;
+const addressesIn = ({ columns }: FoundBatch): FixedColumn => columns[2];
 
-/** The rows that the query returns, without their other columns. */
+/** The rows that the query returns, without their other columns. Several vectors have rows in one batch. */
 async function* foundBatches(
   source: FragmentSource,
   request: SearchRequest,
@@ -71,44 +73,73 @@ async function* foundBatches(
   const found = isAsked
     ? nearestByIndex(source, request, index, most)
     : nearestBySketches(source, request, most);
-  for await (const near of found) {
-    if (near.query !== query) {
-      query = near.query;
-      skip = offset;
-      left = limit;
-    }
-    for await (const batch of selected(source, request, search.postfilter, batchOf(near))) {
-      const skipped = Math.min(skip, batch.rowCount);
-      const count = Math.min(batch.rowCount - skipped, left);
-      skip -= skipped;
-      left -= count;
-      if (count > 0)
-        yield pick(
-          batch,
-          Uint32Array.from({ length: count }, (_, row) => skipped + row),
-        );
+  for await (const near of joined(found)) {
+    for await (const batch of selected(source, request, search.postfilter, near)) {
+      const queries = numbersOf(batch.columns[0]);
+      const rows = new Uint32Array(batch.rowCount);
+      let count = 0;
+      for (let row = 0; row < batch.rowCount; row++) {
+        if (queries[row] !== query) {
+          query = queries[row];
+          skip = offset;
+          left = limit;
+        }
+        if (skip > 0) skip--;
+        else if (left > 0) {
+          left--;
+          rows[count++] = row;
+        }
+      }
+      if (count > 0) yield count === rows.length ? batch : pick(batch, rows.subarray(0, count));
     }
   }
 }
 
+/** Few rows of several vectors become one batch: their columns are then read at once. */
+async function* joined(found: AsyncIterable<NearRows>): AsyncGenerator<FoundBatch, void, undefined> {
+  let kept: FoundBatch[] = [];
+  let rowCount = 0;
+  for await (const near of found) {
+    const batch = batchOf(near);
+    if (batch.rowCount === 0) continue;
+    if (rowCount + batch.rowCount > READ_ROWS && kept.length > 0) {
+      yield joinedBatch(kept, rowCount);
+      kept = [];
+      rowCount = 0;
+    }
+    kept.push(batch);
+    rowCount += batch.rowCount;
+  }
+  if (kept.length > 0) yield joinedBatch(kept, rowCount);
+}
+
+function joinedBatch(batches: readonly FoundBatch[], rowCount: number): FoundBatch {
+  const column = (place: 0 | 1 | 2): FixedColumn => concatColumns(batches.map(({ columns }) => columns[place]));
+  return { columns: [column(0), column(1), column(2)], rowCount };
+}
+
 function batchOf({ query, rows: { distances, addresses } }: NearRows): FoundBatch {
+  const { length } = distances;
   const words: FixedColumn = {
     kind: "fixed",
-    length: distances.length,
+    length,
     validity: null,
     byteWidth: 8,
     values: new Uint8Array(addresses.buffer, addresses.byteOffset, addresses.byteLength),
   };
-  return { query, columns: [distanceColumn(distances), words], rowCount: distances.length };
+  return { columns: [sameNumber(query, length), distanceColumn(distances), words], rowCount: length };
 }
 
-const pick = ({ query, columns }: FoundBatch, rows: Uint32Array): FoundBatch => ({
-  query,
-  columns: columns.map((column) => takeColumn(column, rows)),
+const pick = ({ columns: [query, distance, address] }: FoundBatch, rows: Uint32Array): FoundBatch => ({
+  columns: [takeColumn(query, rows), takeColumn(distance, rows), takeColumn(address, rows)],
   rowCount: rows.length,
 });
 
 function* partsOf(batch: FoundBatch, most: number): Generator<FoundBatch> {
+  if (batch.rowCount <= most) {
+    yield batch;
+    return;
+  }
   for (let start = 0; start < batch.rowCount; start += most) {
     const count = Math.min(most, batch.rowCount - start);
     yield pick(
@@ -145,9 +176,9 @@ async function* selected(
 function withFound(
   { columns, rowCount }: BatchRows,
   found: readonly FoundColumn[],
-  { query, columns: [distances] }: FoundBatch,
+  { columns: [queries, distances] }: FoundBatch,
 ): BatchRows {
-  const own = found.map((column): Column => (column === DISTANCE ? distances : sameNumber(query, rowCount)));
+  const own = found.map((column): Column => (column === DISTANCE ? distances : queries));
   return { columns: [...columns.slice(0, -1), ...own, columns[columns.length - 1]], rowCount };
 }
 
@@ -158,3 +189,9 @@ const sameNumber = (value: number, length: number): FixedColumn => ({
   byteWidth: 4,
   values: new Uint8Array(new Int32Array(length).fill(value).buffer),
 });
+
+/** Integers of 32 bits. */
+function numbersOf({ values, length }: FixedColumn): Int32Array {
+  const { buffer, byteOffset } = alignedBytes(values, 4);
+  return new Int32Array(buffer, byteOffset, length);
+}

@@ -4,10 +4,12 @@
  * index, and compared.
  */
 
-import type { FixedColumn } from "../../arrow/columns/column.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import type { DataFragment } from "../../format/table.js";
 import { NearestRows } from "../../indexes/vector/distance/nearestRows.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
+import { wordPairs } from "../columns/rowAddresses.js";
 import { readRowsAtAddresses } from "../scan/take.js";
 import { type NearRows, offerRows, type SearchRequest } from "./nearestRows.js";
 import { SearchableRows } from "./searchableRows.js";
@@ -53,22 +55,21 @@ async function askIndex(
   const nearest = queries.map(() => new NearestRows(most));
   if (covered.length === 0) return nearest;
   const rows = await SearchableRows.of(source, request, covered, index.path);
+  const vectors = queries.map(({ numbers }) => Float64Array.from(numbers.subarray(0, column.dimension)));
   for (const { covered: own, open } of index.segments) {
-    for (const [query, { numbers }] of queries.entries()) {
-      await open.search(
-        {
-          ...probesOf(search, open.partitionCount),
-          query: Float64Array.from(numbers.subarray(0, column.dimension)),
-          wantedRows: most,
-          ...(search.asked.beam !== undefined && { beam: search.asked.beam }),
-          lowerBound: isRefined ? Number.NEGATIVE_INFINITY : search.lowerBound,
-          upperBound: isRefined ? Number.POSITIVE_INFINITY : search.upperBound,
-          place: (low, high, address) => rows.place(low, high, own, address),
-          ...(signal && { signal }),
-        },
-        nearest[query],
-      );
-    }
+    await open.search(
+      {
+        ...probesOf(search, open.partitionCount),
+        queries: vectors,
+        wantedRows: most,
+        ...(search.asked.beam !== undefined && { beam: search.asked.beam }),
+        lowerBound: isRefined ? Number.NEGATIVE_INFINITY : search.lowerBound,
+        upperBound: isRefined ? Number.POSITIVE_INFINITY : search.upperBound,
+        place: (low, high, address) => rows.place(low, high, own, address),
+        ...(signal && { signal }),
+      },
+      nearest,
+    );
   }
   return nearest;
 }
@@ -87,7 +88,7 @@ function probesOf(
   };
 }
 
-/** The same rows with exact distances. */
+/** The same rows with exact distances. The vectors of rows of several queries are read together. */
 async function refined(
   source: FragmentSource,
   request: SearchRequest,
@@ -96,21 +97,43 @@ async function refined(
 ): Promise<NearestRows[]> {
   const { search, fragments, signal } = request;
   const nearest = candidates.map(() => new NearestRows(most));
-  for (const [query, own] of candidates.entries()) {
-    const { addresses } = own.finish();
-    for (let start = 0; start < addresses.length; start += 2 * READ_ROWS) {
-      const words = addresses.slice(start, start + 2 * READ_ROWS);
-      const column: FixedColumn = {
-        kind: "fixed",
-        length: words.length / 2,
-        validity: null,
-        byteWidth: 8,
-        values: new Uint8Array(words.buffer),
-      };
-      const rows = await readRowsAtAddresses(source, { fragments, projection: search.read, signal }, column);
+  const plan = { fragments, projection: search.read, signal };
+  for (const parts of piecesOf(candidates.map((own) => own.finish().addresses))) {
+    const addresses = concatColumns(parts.map(({ words }) => wordPairs(words)));
+    const { columns } = await readRowsAtAddresses(source, plan, addresses);
+    let start = 0;
+    for (const { query, words } of parts) {
+      const rowCount = words.length / 2;
+      const own = { columns: columns.map((column) => sliceColumn(column, start, rowCount)), rowCount };
       const one = { ...search, queries: [search.queries[query]] };
-      await offerRows(source, { ...request, search: one }, [nearest[query]], [rows]);
+      await offerRows(source, { ...request, search: one }, [nearest[query]], [own]);
+      start += rowCount;
     }
   }
   return nearest;
+}
+
+/** Some of the rows of a query: pairs of words. */
+interface AddressPart {
+  readonly query: number;
+  readonly words: Uint32Array;
+}
+
+/** Cuts the addresses of all queries into pieces of {@link READ_ROWS} rows. */
+function* piecesOf(addresses: readonly Uint32Array[]): Generator<AddressPart[], void, undefined> {
+  let parts: AddressPart[] = [];
+  let room = 2 * READ_ROWS;
+  for (const [query, all] of addresses.entries()) {
+    for (let start = 0; start < all.length; ) {
+      const words = all.slice(start, start + room);
+      parts.push({ query, words });
+      start += words.length;
+      room -= words.length;
+      if (room > 0) continue;
+      yield parts;
+      parts = [];
+      room = 2 * READ_ROWS;
+    }
+  }
+  if (parts.length > 0) yield parts;
 }

@@ -1,4 +1,7 @@
-/** One open segment of an index on vectors, searched partition by partition. Partitions that were read are cached. */
+/**
+ * One open segment of an index on vectors, searched partition by partition: each partition once for all vectors of a search
+ * that probe it. Partitions that were read are cached.
+ */
 
 import type { Column } from "../../../arrow/columns/column.js";
 import { columnBytes } from "../../../arrow/columns/columnBytes.js";
@@ -16,6 +19,9 @@ import { searchGraph } from "../graph/graphSearch.js";
 import { PackedGraph } from "../graph/packedGraph.js";
 import { askSketches, PartitionSketch, type SketchAsked } from "../sketches/partitionSketch.js";
 import { type IvfFiles, openIvfFiles, ROW_ID_COLUMN } from "./ivfFiles.js";
+import { offerAll, offerNearest } from "./offeredRows.js";
+import { PartitionReaches } from "./partitionReaches.js";
+import { probedPartitions } from "./probes.js";
 import type { IvfModelParts, VectorParameters } from "./writeIvf.js";
 
 /** Rows that a walk through a graph keeps in sight, for each that is wanted, where nobody says how many. */
@@ -24,21 +30,23 @@ const BEAM_FACTOR = 1.5;
 const ASKED_BEFORE_PACKED = 4;
 /** The same after which its vectors are sketched, which takes a few times as long as to compare them. */
 const ASKED_BEFORE_SKETCHED = 2;
-/** Rows that are compared at once where there are no sketches of them. */
-const COMPARED_ROWS = 4096;
+/** Vectors of a search that are answered together: look-up tables of all of them are in memory. */
+const QUERIES_AT_ONCE = 64;
+/** Bytes of centroids that are compared before other work on the thread has its turn; several vectors count as often. */
+const CENTROID_BYTES = 2 ** 22;
 /** What is cached of a partition of which nothing can be made for kernels, so that nobody tries again soon. */
 const NOT_PACKED: KernelPart = { kind: "packed", memoryWeight: 128 };
 /** Rows that are read at once where all are. */
 const PIECE_ROWS = 8192;
 
 export interface IvfSearch {
-  /** The vector to search for. */
-  readonly query: Float64Array;
+  /** The vectors to search for. */
+  readonly queries: readonly Float64Array[];
   /** Partitions that are looked into. */
   readonly leastProbes: number;
   /** Partitions that are looked into where fewer rows than wanted were found. */
   readonly mostProbes: number;
-  /** Rows that are wanted. */
+  /** Rows that are wanted of each vector. */
   readonly wantedRows: number;
   /** Rows that a walk through a graph keeps in sight; undefined for half as many again as are wanted. */
   readonly beam?: number;
@@ -49,11 +57,27 @@ export interface IvfSearch {
   readonly signal?: AbortSignal;
 }
 
+/** One of the vectors that are answered together. */
+interface SearchedVector {
+  /** Distances of the centroids from it, by partition. */
+  readonly distances: Float32Array;
+  /** Partitions, the nearest first. */
+  readonly order: Uint32Array;
+  readonly measure: CodeDistances;
+  /** How it is compared with sketches; null where it is not. */
+  readonly sketched: SketchAsked | null;
+  readonly nearest: NearestRows;
+  /** Rows that were offered to it. */
+  offered: number;
+}
+
 export class IvfIndex {
   readonly #files: IndexFiles;
   readonly #ivf: IvfFiles;
   readonly #centroidItem: VectorItem;
   readonly #centroidBytes: Uint8Array;
+  /** Null where they tell nothing. */
+  readonly #reaches: PartitionReaches | null;
   /** By partition: how often it was searched since its graph was packed, or its vectors sketched, last. */
   readonly #asked = new Map<number, number>();
   /** Partitions of which that is being made: who searches them meanwhile does without. */
@@ -66,6 +90,7 @@ export class IvfIndex {
     this.#centroidItem =
       centroids.BYTES_PER_ELEMENT === 4 ? "float32" : centroids.BYTES_PER_ELEMENT === 8 ? "float64" : "uint8";
     this.#centroidBytes = new Uint8Array(centroids.buffer, centroids.byteOffset, centroids.byteLength);
+    this.#reaches = PartitionReaches.of(ivf);
   }
 
   /** @throws CorruptFileError; UnsupportedError for kinds that are not searched */
@@ -118,76 +143,110 @@ export class IvfIndex {
   get memoryWeight(): number {
     const { starts, codes, graphs } = this.#ivf;
     const graphBytes = graphs?.memoryWeight ?? 0;
-    return 1024 + this.#centroidBytes.length + starts.byteLength + codes.memoryWeight + graphBytes;
+    const reachBytes = this.#reaches?.memoryWeight ?? 0;
+    return 1024 + this.#centroidBytes.length + starts.byteLength + codes.memoryWeight + graphBytes + reachBytes;
   }
 
-  /** Offers the rows of the nearest partitions. */
-  async search(search: IvfSearch, nearest: NearestRows): Promise<void> {
-    const query = this.metric === "cosine" ? unitVector(search.query) : search.query;
-    const measure = this.#ivf.codes.from(query);
-    const order = this.#partitionOrder(query);
-    const sketched = this.#askSketches(query, search);
-    const { leastProbes, mostProbes, wantedRows } = search;
-    let offered = 0;
-    for (const [probe, partition] of order.entries()) {
-      if (probe >= leastProbes && (probe >= mostProbes || offered >= wantedRows)) return;
-      search.signal?.throwIfAborted();
-      offered += await this.#searchPartition(partition, measure, sketched, search, nearest);
-      await breathe();
+  /** Offers the rows of the partitions nearest to each vector to what keeps the rows nearest to it. */
+  async search(search: IvfSearch, nearest: readonly NearestRows[]): Promise<void> {
+    for (let first = 0; first < search.queries.length; first += QUERIES_AT_ONCE) {
+      const vectors = await this.#searchedVectors(search, first, nearest);
+      for (const [partition, own] of probedPartitions(vectors, search)) {
+        search.signal?.throwIfAborted();
+        await this.#searchPartition(partition, own, search);
+        await breathe();
+      }
     }
   }
 
-  /** Partitions, the nearest first. */
-  #partitionOrder(query: Float64Array): Uint32Array {
+  /** @param first of the vectors that have their turn */
+  async #searchedVectors(
+    search: IvfSearch,
+    first: number,
+    nearest: readonly NearestRows[],
+  ): Promise<SearchedVector[]> {
+    const some = search.queries.slice(first, first + QUERIES_AT_ONCE);
+    const queries = this.metric === "cosine" ? some.map(unitVector) : some;
+    const distances = await this.#centroidDistances(queries);
+    return queries.map((query, index) => ({
+      distances: distances[index],
+      order: ascending(distances[index]),
+      measure: this.#ivf.codes.from(query),
+      sketched: this.#askSketches(query, search),
+      nearest: nearest[first + index],
+      offered: 0,
+    }));
+  }
+
+  async #centroidDistances(queries: readonly Float64Array[]): Promise<Float32Array[]> {
     const { dimension, metric } = this.#ivf;
     const count = this.partitionCount;
-    const distances = new Float32Array(count);
-    const own = queryVector(this.#centroidItem, query);
+    const own = queries.map((query) => queryVector(this.#centroidItem, query));
     const by = metric === "cosine" ? "l2" : metric;
-    fillDistances(this.#centroidItem, by, [own], dimension, this.#centroidBytes, count, [distances]);
-    return ascending(distances);
+    const distances = queries.map(() => new Float32Array(count));
+    const rowBytes = this.#centroidBytes.length / Math.max(1, count);
+    const most = Math.max(1, Math.floor(CENTROID_BYTES / rowBytes / queries.length));
+    for (let start = 0; start < count; start += most) {
+      const end = Math.min(count, start + most);
+      const bytes = this.#centroidBytes.subarray(start * rowBytes, end * rowBytes);
+      const into = distances.map((each) => each.subarray(start, end));
+      fillDistances(this.#centroidItem, by, own, dimension, bytes, end - start, into);
+      await breathe();
+    }
+    return distances;
   }
 
   /** How vectors are compared with sketches; null where they are not. */
-  #askSketches(query: Float64Array, { lowerBound, upperBound }: IvfSearch): SketchAsked | null {
+  #askSketches(query: Float64Array, search: IvfSearch): SketchAsked | null {
     const { codes, graphs, metric, item } = this.#ivf;
-    const isBounded = lowerBound !== Number.NEGATIVE_INFINITY || upperBound !== Number.POSITIVE_INFINITY;
-    if (codes.model.kind !== "FLAT" || graphs !== null || isBounded) return null;
+    if (codes.model.kind !== "FLAT" || graphs !== null || isBounded(search)) return null;
     return askSketches(metric, item, queryVector(item, query));
   }
 
   async #searchPartition(
     partition: number,
-    measure: CodeDistances,
-    sketched: SketchAsked | null,
+    vectors: readonly SearchedVector[],
     search: IvfSearch,
-    nearest: NearestRows,
-  ): Promise<number> {
+  ): Promise<void> {
     const { starts, dimension, centroids, rows } = this.#ivf;
     const { signal } = search;
-    const [start, end] = [starts[partition], starts[partition + 1]];
-    if (start === end) return 0;
+    const rowCount = starts[partition + 1] - starts[partition];
+    const near = vectors.filter((vector) => !this.#isBeyond(partition, vector, search));
+    if (rowCount === 0 || near.length === 0) return;
     const words = integerWords(await this.#part(ROW_ID_COLUMN, partition, signal), rows.path);
-    const led = await this.#walkPacked(partition, measure, words, search, nearest);
-    if (led !== null) return led;
+    const left: SearchedVector[] = [];
+    for (const vector of near) {
+      if (!(await this.#walkPacked(partition, vector, words, search))) left.push(vector);
+    }
+    if (left.length === 0) return;
     const bytes = await this.#codes(partition, signal);
     const centroid = centroids.subarray(partition * dimension, (partition + 1) * dimension);
-    if (sketched !== null) {
-      const sketch = await this.#sketch(partition, bytes, signal);
-      const compare = (rows: Uint8Array, distances: Float32Array) => measure.all(centroid, rows, distances);
-      return offerNearest({ words, bytes, compare, sketch, sketched }, search, nearest);
+    this.#reaches?.note(partition, left.length, centroid, bytes, rowCount);
+    const bySketch = left.filter(({ sketched }) => sketched !== null);
+    if (bySketch.length > 0) {
+      const sketch = await this.#sketch(partition, bytes, bySketch.length, signal);
+      await offerNearest({ words, bytes, centroid, sketch }, bySketch, search);
     }
-    const offered = await this.#walkGraph(
-      partition,
-      measure.some(centroid, bytes, end - start),
-      words,
-      search,
-      nearest,
-    );
-    if (offered !== null) return offered;
-    const distances = new Float32Array(end - start);
-    measure.all(centroid, bytes, distances);
-    return offerAll(words, distances, search, nearest);
+    for (const vector of left) {
+      if (vector.sketched !== null) continue;
+      const { measure, nearest } = vector;
+      if (!(await this.#walkGraph(partition, vector, measure.some(centroid, bytes, rowCount), words, search))) {
+        const distances = new Float32Array(rowCount);
+        measure.all(centroid, bytes, distances);
+        vector.offered += offerAll(words, distances, search, nearest);
+      }
+      await breathe();
+    }
+  }
+
+  /** Whether all rows of a partition are too far away. They count as offered. */
+  #isBeyond(partition: number, vector: SearchedVector, search: IvfSearch): boolean {
+    const { starts } = this.#ivf;
+    const { distances, nearest } = vector;
+    if (isBounded(search) || !this.#reaches?.isBeyond(partition, distances[partition], nearest.farthest))
+      return false;
+    vector.offered += starts[partition + 1] - starts[partition];
+    return true;
   }
 
   async #codes(partition: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
@@ -197,24 +256,25 @@ export class IvfIndex {
 
   /**
    * Offers the rows that {@link #walkGraph} leads to where a kernel can walk there, and nearly all that it finds may be offered;
-   * else null.
+   * else returns false.
    */
   async #walkPacked(
     partition: number,
-    { steps }: CodeDistances,
+    vector: SearchedVector,
     words: Uint32Array,
-    { beam, wantedRows, lowerBound, upperBound, place, signal }: IvfSearch,
-    nearest: NearestRows,
-  ): Promise<number | null> {
-    const isBounded = lowerBound !== Number.NEGATIVE_INFINITY || upperBound !== Number.POSITIVE_INFINITY;
-    if (this.#ivf.graphs === null || steps === undefined || isBounded) return null;
+    search: IvfSearch,
+  ): Promise<boolean> {
+    const { beam, wantedRows, place, signal } = search;
+    const { nearest } = vector;
+    const { steps } = vector.measure;
+    if (this.#ivf.graphs === null || steps === undefined || isBounded(search)) return false;
     const packed = await this.#packed(partition, words.length / 2, signal);
-    if (packed === null) return null;
+    if (packed === null) return false;
     const address = new Uint32Array(2);
     const wanted = beamOf(beam, wantedRows);
     for (let size = wanted; size <= 2 * wanted; ) {
       const found = await packed.nearest(steps.own, size, signal);
-      if (found === null) return null;
+      if (found === null) return false;
       const there: number[] = [];
       for (let at = 0; at < found.length; at++) {
         if (place(words[2 * found.rows[at]], words[2 * found.rows[at] + 1], address)) there.push(at);
@@ -229,9 +289,10 @@ export class IvfIndex {
         place(words[2 * row], words[2 * row + 1], address);
         nearest.add(found.distances[at] * steps.width * steps.width, address[0], address[1]);
       }
-      return wanted;
+      vector.offered += wanted;
+      return true;
     }
-    return null;
+    return false;
   }
 
   /** The graph of a partition as kernels need it; null where there is none. */
@@ -259,16 +320,16 @@ export class IvfIndex {
     return made instanceof PackedGraph ? made : null;
   }
 
-  /** The sketch of the vectors of a partition; null where there is none. */
+  /** The sketch of the vectors of a partition for so many that ask; null where there is none. */
   async #sketch(
     partition: number,
     vectors: Uint8Array,
+    asking: number,
     signal: AbortSignal | undefined,
   ): Promise<PartitionSketch | null> {
     const { item, dimension } = this.#ivf;
-    const sketch = await this.#kernelPart("sketch", partition, ASKED_BEFORE_SKETCHED, () =>
-      PartitionSketch.make(item, dimension, vectors, signal),
-    );
+    const make = () => PartitionSketch.make(item, dimension, vectors, signal);
+    const sketch = await this.#kernelPart("sketch", partition, ASKED_BEFORE_SKETCHED, make, asking);
     return sketch instanceof PartitionSketch ? sketch : null;
   }
 
@@ -278,12 +339,13 @@ export class IvfIndex {
     partition: number,
     leastAsked: number,
     make: () => Promise<KernelPart | null>,
+    asking = 1,
   ): Promise<IndexPart | null> {
     const { parts } = this.#files;
     const key = `${this.#ivf.rows.cacheKey}${name}|${partition}`;
     const kept = parts.peek(key);
     if (kept !== undefined) return kept;
-    const asked = (this.#asked.get(partition) ?? 0) + 1;
+    const asked = (this.#asked.get(partition) ?? 0) + asking;
     this.#asked.set(partition, asked);
     if (asked < leastAsked || this.#packing.has(partition)) return null;
     this.#packing.add(partition);
@@ -299,16 +361,17 @@ export class IvfIndex {
     }
   }
 
-  /** Offers rows that the graph of the partition leads to; null where there is none, or it does not lead to enough. */
+  /** Offers rows that the graph of the partition leads to; false where there is none, or it does not lead to enough. */
   async #walkGraph(
     partition: number,
+    vector: SearchedVector,
     measure: MeasureRows,
     words: Uint32Array,
     { beam, wantedRows, lowerBound, upperBound, place, signal }: IvfSearch,
-    nearest: NearestRows,
-  ): Promise<number | null> {
+  ): Promise<boolean> {
     const { graphs, rows } = this.#ivf;
-    if (graphs === null) return null;
+    const { nearest } = vector;
+    if (graphs === null) return false;
     const address = new Uint32Array(2);
     const isThere = (row: number) => place(words[2 * row], words[2 * row + 1], address);
     const found = await searchGraph({
@@ -319,11 +382,12 @@ export class IvfIndex {
       fail: (row) => rows.fail(`a graph leads to row ${row} of ${words.length / 2}`),
       ...(signal && { signal }),
     });
-    if (found === null) return null;
+    if (found === null) return false;
     for (let at = 0; at < found.length; at++) {
       if (isThere(found.rows[at])) nearest.add(found.distances[at], address[0], address[1]);
     }
-    return found.length;
+    vector.offered += found.length;
+    return true;
   }
 
   /** All rows with their codes, which follow each other row by row, in pieces of one partition each. */
@@ -379,77 +443,8 @@ function rowByRow(codes: Uint8Array, rowCount: number): Uint8Array {
   return turned;
 }
 
-/** A partition whose rows are vectors. */
-interface ComparedVectors {
-  readonly words: Uint32Array;
-  readonly bytes: Uint8Array;
-  compare(bytes: Uint8Array, distances: Float32Array): void;
-  readonly sketch: PartitionSketch | null;
-  readonly sketched: SketchAsked;
-}
-
-/** Offers the rows of a partition that may be among the nearest. All others count as offered too. */
-async function offerNearest(
-  { words, bytes, compare, sketch, sketched }: ComparedVectors,
-  search: IvfSearch,
-  nearest: NearestRows,
-): Promise<number> {
-  const rowCount = words.length / 2;
-  const rowBytes = bytes.length / rowCount;
-  const pieceRows = sketch?.pieceRows ?? COMPARED_ROWS;
-  let offered = 0;
-  for (let start = 0, place = 0; start < rowCount; start += pieceRows, place++) {
-    const end = Math.min(rowCount, start + pieceRows);
-    let ownWords = words.subarray(2 * start, 2 * end);
-    let ownBytes = bytes.subarray(start * rowBytes, end * rowBytes);
-    const most = nearest.farthest;
-    // Before enough rows are found, none can be left out.
-    if (sketch !== null && most < Number.POSITIVE_INFINITY) {
-      const rows = sketch.select(place, sketched, most);
-      offered += end - start - rows.length;
-      const [someWords, someBytes] = [
-        new Uint32Array(2 * rows.length),
-        new Uint8Array(rows.length * rowBytes),
-      ];
-      for (const [at, row] of rows.entries()) {
-        someWords[2 * at] = ownWords[2 * row];
-        someWords[2 * at + 1] = ownWords[2 * row + 1];
-        someBytes.set(ownBytes.subarray(row * rowBytes, (row + 1) * rowBytes), at * rowBytes);
-      }
-      [ownWords, ownBytes] = [someWords, someBytes];
-    }
-    const distances = new Float32Array(ownWords.length / 2);
-    compare(ownBytes, distances);
-    offered += offerAll(ownWords, distances, search, nearest);
-    await breathe();
-  }
-  return offered;
-}
-
-/** Offers all rows. */
-function offerAll(
-  words: Uint32Array,
-  distances: Float32Array,
-  { lowerBound, upperBound, place }: IvfSearch,
-  nearest: NearestRows,
-): number {
-  const address = new Uint32Array(2);
-  let offered = 0;
-  let { farthest } = nearest;
-  for (let row = 0; row < distances.length; row++) {
-    const distance = distances[row];
-    // Rows that are too far away count as found: nothing is gained by looking further for others.
-    if (!(distance >= lowerBound && distance < upperBound)) continue;
-    if (distance > farthest) {
-      offered++;
-    } else if (place(words[2 * row], words[2 * row + 1], address)) {
-      nearest.add(distance, address[0], address[1]);
-      farthest = nearest.farthest;
-      offered++;
-    }
-  }
-  return offered;
-}
+const isBounded = ({ lowerBound, upperBound }: IvfSearch): boolean =>
+  lowerBound !== Number.NEGATIVE_INFINITY || upperBound !== Number.POSITIVE_INFINITY;
 
 /** The bytes of codes, which have no nulls. */
 function bytesOf(column: Column, fail: (reason: string) => never): Uint8Array {

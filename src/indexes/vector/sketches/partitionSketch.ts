@@ -1,6 +1,7 @@
 /**
  * The sketch of the vectors of a partition, which lie one behind the other. It is kept as bytes, in pieces, and each piece is
- * brought into the memory of kernels when it is asked: all sketches of partitions share one slot there.
+ * brought into the memory of kernels when it is asked: all sketches of partitions share one slot there, which keeps what it
+ * was asked last.
  */
 
 import { breathe } from "../../../async/eventLoop.js";
@@ -17,6 +18,9 @@ const memoryUse = new KernelUse(() => {
   const memory = SketchMemory.of(SLOTS + 2 * SLOT_BYTES);
   return memory === null || memory.take(1) === null ? null : memory;
 });
+
+/** What was put into the slot last; null where it was written to since. */
+let held: Uint8Array | null = null;
 
 /** What a vector is compared with sketches by. */
 export interface SketchAsked {
@@ -72,6 +76,7 @@ export class PartitionSketch implements KernelPart {
         ...shape,
         ...{ rowCount: rows, slotRows: rows, slotCount: 1, memory, slots: [0] },
       };
+      held = null;
       const maker = new SketchMaker(sketch, () => {});
       for (let row = 0; row < rows; row += maker.pieceRows) {
         const [from, to] = [start + row, start + Math.min(rows, row + maker.pieceRows)];
@@ -91,7 +96,8 @@ export class PartitionSketch implements KernelPart {
    */
   select(place: number, asked: SketchAsked, most: number): Uint32Array {
     const { sketch, bytes } = this.#pieces[place];
-    slotOf(sketch).set(bytes);
+    if (held !== bytes) slotOf(sketch).set(bytes);
+    held = bytes;
     return sketch.memory.select(sketch, 0, asked, most, sketch.rowCount, false).rows;
   }
 }

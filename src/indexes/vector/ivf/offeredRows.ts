@@ -1,0 +1,125 @@
+/** Rows of a partition, compared and offered to what keeps the nearest ones of vectors. */
+
+import { breathe } from "../../../async/eventLoop.js";
+import { lowerBound } from "../../../bytes/lowerBound.js";
+import type { CodeDistances } from "../codes/codes.js";
+import type { TensorNumbers } from "../codes/tensors.js";
+import type { NearestRows } from "../distance/nearestRows.js";
+import type { PartitionSketch, SketchAsked } from "../sketches/partitionSketch.js";
+
+/** Rows that are compared at once where there are no sketches of them. */
+const COMPARED_ROWS = 4096;
+/** Rows that are compared at least before sketches tell which of the others need not be. */
+const FIRST_ROWS = 256;
+
+/** Which rows are wanted. */
+interface WantedRows {
+  readonly wantedRows: number;
+  readonly lowerBound: number;
+  readonly upperBound: number;
+  /** The address of the row of an id, as a pair of words put into `address`; false where it is not to be found. */
+  place(low: number, high: number, address: Uint32Array): boolean;
+}
+
+/** A partition whose rows are vectors. */
+interface ComparedVectors {
+  /** Pairs of the ids of rows. */
+  readonly words: Uint32Array;
+  readonly bytes: Uint8Array;
+  readonly centroid: TensorNumbers;
+  readonly sketch: PartitionSketch | null;
+}
+
+/** Who compares them. */
+interface ComparingVector {
+  readonly measure: CodeDistances;
+  readonly sketched: SketchAsked | null;
+  readonly nearest: NearestRows;
+  /** Rows that were offered to it. */
+  offered: number;
+}
+
+/** Offers each vector the rows that may be among the nearest. All others count as offered too. */
+export async function offerNearest(
+  partition: ComparedVectors,
+  vectors: readonly ComparingVector[],
+  wanted: WantedRows,
+): Promise<void> {
+  const rowCount = partition.words.length / 2;
+  const pieceRows = partition.sketch?.pieceRows ?? COMPARED_ROWS;
+  for (let start = 0, place = 0; start < rowCount; start += pieceRows, place++) {
+    const end = Math.min(rowCount, start + pieceRows);
+    for (const vector of vectors) {
+      vector.offered += offerPiece(partition, { start, end, place }, vector, wanted);
+      await breathe();
+    }
+  }
+}
+
+/** A piece of a partition, which has a sketch. */
+interface Piece {
+  readonly start: number;
+  readonly end: number;
+  readonly place: number;
+}
+
+function offerPiece(
+  { words, bytes, centroid, sketch }: ComparedVectors,
+  { start, end, place }: Piece,
+  { measure, sketched, nearest }: ComparingVector,
+  wanted: WantedRows,
+): number {
+  const rowBytes = (2 * bytes.length) / words.length;
+  const compare = (ownWords: Uint32Array, ownBytes: Uint8Array): number => {
+    const distances = new Float32Array(ownWords.length / 2);
+    measure.all(centroid, ownBytes, distances);
+    return offerAll(ownWords, distances, wanted, nearest);
+  };
+  const compareAll = (from: number, to: number): number =>
+    compare(words.subarray(2 * from, 2 * to), bytes.subarray(from * rowBytes, to * rowBytes));
+  if (sketch === null || sketched === null) return compareAll(start, end);
+  let from = start;
+  let offered = 0;
+  // Before enough rows are found, none can be left out.
+  if (nearest.farthest === Number.POSITIVE_INFINITY) {
+    from = Math.min(end, start + Math.max(FIRST_ROWS, 4 * wanted.wantedRows));
+    offered += compareAll(start, from);
+    if (from === end) return offered;
+    if (nearest.farthest === Number.POSITIVE_INFINITY) return offered + compareAll(from, end);
+  }
+  const selected = sketch.select(place, sketched, nearest.farthest);
+  const rows = selected.subarray(lowerBound(selected, from - start));
+  const [someWords, someBytes] = [new Uint32Array(2 * rows.length), new Uint8Array(rows.length * rowBytes)];
+  for (let at = 0; at < rows.length; at++) {
+    const row = start + rows[at];
+    someWords[2 * at] = words[2 * row];
+    someWords[2 * at + 1] = words[2 * row + 1];
+    someBytes.set(bytes.subarray(row * rowBytes, (row + 1) * rowBytes), at * rowBytes);
+  }
+  return offered + end - from - rows.length + compare(someWords, someBytes);
+}
+
+/** Offers all rows. @returns how many; rows that are too far away count */
+export function offerAll(
+  words: Uint32Array,
+  distances: Float32Array,
+  { lowerBound: least, upperBound, place }: Omit<WantedRows, "wantedRows">,
+  nearest: NearestRows,
+): number {
+  const address = new Uint32Array(2);
+  let offered = 0;
+  let { farthest } = nearest;
+  for (let row = 0; row < distances.length; row++) {
+    const distance = distances[row];
+    // Rows that are too far away count as found: nothing is gained by looking further for others.
+    if (!(distance >= least && distance < upperBound)) continue;
+    if (distance > farthest) {
+      offered++;
+    } else if (place(words[2 * row], words[2 * row + 1], address)) {
+      nearest.add(distance, address[0], address[1]);
+      farthest = nearest.farthest;
+      offered++;
+    }
+  }
+  return offered;
+}

@@ -1,0 +1,65 @@
+/** No partition is taken for too far away that has a row as near as it is said, however distances are rounded. */
+
+import { expect, it } from "vitest";
+import type { Codes } from "../../../../src/indexes/vector/codes/codes.js";
+import { fillDistances, queryVector } from "../../../../src/indexes/vector/distance/distance.js";
+import type { IvfFiles } from "../../../../src/indexes/vector/ivf/ivfFiles.js";
+import { PartitionReaches } from "../../../../src/indexes/vector/ivf/partitionReaches.js";
+import { randomNumbers } from "../../../support/vectorTables.js";
+
+const DIMENSION = 40;
+const ROWS = 50;
+
+const flat = {
+  model: { kind: "FLAT" },
+  from: (query: Float64Array) => ({
+    all(_: unknown, bytes: Uint8Array, distances: Float32Array) {
+      const own = queryVector("float32", query);
+      fillDistances("float32", "l2", [own], DIMENSION, bytes, distances.length, [distances]);
+    },
+  }),
+} as unknown as Codes;
+
+const reachesOf = (metric: string) =>
+  PartitionReaches.of({
+    ...{ codes: flat, metric, item: "float32", graphs: null, dimension: DIMENSION },
+    starts: Uint32Array.of(0, ROWS),
+  } as unknown as IvfFiles);
+
+it.each([1e-12, 1, 1e12])("at a scale of %d", (scale) => {
+  const next = randomNumbers(9);
+  let beyond = 0;
+  for (let round = 0; round < 200; round++) {
+    const centroid = Float32Array.from({ length: DIMENSION }, () => scale * (next() - 0.5));
+    // Rows, and then the vector, lie on a line with the centroid now and then: the triangle is flat.
+    const direction = Float64Array.from({ length: DIMENSION }, () => next() - 0.5);
+    const along = (length: number) =>
+      Float32Array.from(
+        centroid,
+        (value, index) => value + scale * (length * direction[index] + (round % 2) * 0.01 * (next() - 0.5)),
+      );
+    const rows = Array.from({ length: ROWS }, () => along(0.1 * next()));
+    const vector = Float64Array.from(along(0.1 + 10 ** (-5 * next())));
+    const bytes = new Uint8Array(Float32Array.from(rows.flatMap((row) => [...row])).buffer);
+    const own = queryVector("float32", vector);
+    const [distances, toCentroid] = [new Float32Array(ROWS), new Float32Array(1)];
+    fillDistances("float32", "l2", [own], DIMENSION, bytes, ROWS, [distances]);
+    fillDistances("float32", "l2", [own], DIMENSION, new Uint8Array(centroid.buffer), 1, [toCentroid]);
+    const reaches = reachesOf("l2");
+    if (reaches === null) throw new Error("no reaches");
+    expect(reaches.isBeyond(0, toCentroid[0], 0)).toBe(false);
+    reaches.note(0, 1, centroid, bytes, ROWS);
+    expect(reaches.isBeyond(0, toCentroid[0], 0)).toBe(false);
+    reaches.note(0, 1, centroid, bytes, ROWS);
+    const nearest = Math.min(...distances);
+    expect(reaches.isBeyond(0, toCentroid[0], nearest)).toBe(false);
+    expect(reaches.isBeyond(0, toCentroid[0], Number.POSITIVE_INFINITY)).toBe(false);
+    if (reaches.isBeyond(0, toCentroid[0], nearest / 4)) beyond++;
+  }
+  expect(beyond).toBeGreaterThan(50);
+});
+
+it("is told of no metric without triangles", () => {
+  expect(reachesOf("dot")).toBeNull();
+  expect(reachesOf("cosine")).toBeNull();
+});

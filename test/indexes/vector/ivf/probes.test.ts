@@ -1,0 +1,30 @@
+import { expect, it } from "vitest";
+import { probedPartitions } from "../../../../src/indexes/vector/ivf/probes.js";
+
+const vectorOf = (...order: number[]) => ({ order: Uint32Array.from(order), offered: 0 });
+
+it("partitions have their turn for all vectors that probe them, the nearest of each first", () => {
+  const [a, b, c] = [vectorOf(0, 1, 2, 3), vectorOf(1, 0, 3, 2), vectorOf(0, 3, 2, 1)];
+  const probes = { leastProbes: 3, mostProbes: 3, wantedRows: 10 };
+  const turns = [...probedPartitions([a, b, c], probes)];
+  expect(turns.map(([partition]) => partition)).toEqual([0, 1, 1, 0, 3, 2]);
+  expect(turns.map(([, own]) => own)).toEqual([[a, c], [b], [a], [b], [c, b], [a, c]]);
+});
+
+it("a vector looks further while too few rows were offered to it", () => {
+  const [a, b] = [vectorOf(0, 1, 2), vectorOf(0, 2, 1)];
+  const turns: (readonly [number, number])[] = [];
+  for (const [partition, own] of probedPartitions([a, b], { leastProbes: 1, mostProbes: 3, wantedRows: 5 })) {
+    turns.push([partition, own.length]);
+    for (const vector of own) vector.offered += vector === a ? 5 : 3;
+  }
+  expect(turns).toEqual([
+    [0, 2],
+    [2, 1],
+  ]);
+});
+
+it("there are no more partitions than there are", () => {
+  const all = [...probedPartitions([vectorOf(1, 0)], { leastProbes: 20, mostProbes: 20, wantedRows: 5 })];
+  expect(all.map(([partition]) => partition)).toEqual([1, 0]);
+});
