@@ -114,7 +114,8 @@ async function* joined(found: AsyncIterable<NearRows>): AsyncGenerator<FoundBatc
 }
 
 function joinedBatch(batches: readonly FoundBatch[], rowCount: number): FoundBatch {
-  const column = (place: 0 | 1 | 2): FixedColumn => concatColumns(batches.map(({ columns }) => columns[place]));
+  const column = (place: 0 | 1 | 2): FixedColumn =>
+    concatColumns(batches.map(({ columns }) => columns[place]));
   return { columns: [column(0), column(1), column(2)], rowCount };
 }
 

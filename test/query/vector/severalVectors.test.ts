@@ -6,7 +6,13 @@ import { describe, expect, it } from "vitest";
 import type { VectorKindName } from "../../../src/indexes/kind.js";
 import { buildIndex } from "../../support/indexedTable.js";
 import { makeTempDir } from "../../support/tempDir.js";
-import { randomNumbers, type TestItem, type TestMetric, type TestRow, vectorTable } from "../../support/vectorTables.js";
+import {
+  randomNumbers,
+  type TestItem,
+  type TestMetric,
+  type TestRow,
+  vectorTable,
+} from "../../support/vectorTables.js";
 
 const DIMENSION = 24;
 const CLUSTERS = 6;
@@ -18,13 +24,13 @@ function clusteredRows(item: TestItem, count: number, seed: number): TestRow[] {
   const next = randomNumbers(seed);
   const centre = randomNumbers(5);
   const centres = Array.from({ length: CLUSTERS * DIMENSION }, () => centre() * 4 - 2);
-  const valueOf = (value: number) =>
+  const numberOf = (value: number) =>
     item === "uint8" ? Math.max(0, Math.min(255, Math.floor((value + 3) * 42))) : Math.fround(value);
   return Array.from({ length: count }, (_, id) => {
     const cluster = Math.floor(next() * CLUSTERS) * DIMENSION;
     const spread = next() < 0.1 ? 3 : 0.5;
     const vector = Array.from({ length: DIMENSION }, (_, index) =>
-      valueOf(centres[cluster + index] + (next() - 0.5) * spread),
+      numberOf(centres[cluster + index] + (next() - 0.5) * spread),
     );
     return { id, group: Math.floor(next() * 10), vector: next() < 0.02 ? null : vector };
   });

@@ -144,7 +144,9 @@ export class IvfIndex {
     const { starts, codes, graphs } = this.#ivf;
     const graphBytes = graphs?.memoryWeight ?? 0;
     const reachBytes = this.#reaches?.memoryWeight ?? 0;
-    return 1024 + this.#centroidBytes.length + starts.byteLength + codes.memoryWeight + graphBytes + reachBytes;
+    return (
+      1024 + this.#centroidBytes.length + starts.byteLength + codes.memoryWeight + graphBytes + reachBytes
+    );
   }
 
   /** Offers the rows of the partitions nearest to each vector to what keeps the rows nearest to it. */
@@ -230,7 +232,9 @@ export class IvfIndex {
     for (const vector of left) {
       if (vector.sketched !== null) continue;
       const { measure, nearest } = vector;
-      if (!(await this.#walkGraph(partition, vector, measure.some(centroid, bytes, rowCount), words, search))) {
+      if (
+        !(await this.#walkGraph(partition, vector, measure.some(centroid, bytes, rowCount), words, search))
+      ) {
         const distances = new Float32Array(rowCount);
         measure.all(centroid, bytes, distances);
         vector.offered += offerAll(words, distances, search, nearest);

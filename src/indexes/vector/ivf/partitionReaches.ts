@@ -48,7 +48,13 @@ export class PartitionReaches {
   }
 
   /** Notes that so many vectors look into a partition. @param codes of its rows */
-  note(partition: number, asking: number, centroid: TensorNumbers, codes: Uint8Array, rowCount: number): void {
+  note(
+    partition: number,
+    asking: number,
+    centroid: TensorNumbers,
+    codes: Uint8Array,
+    rowCount: number,
+  ): void {
     if (!Number.isNaN(this.#reaches[partition])) return;
     this.#asked[partition] = Math.min(ASKED_BEFORE_MEASURED, this.#asked[partition] + asking);
     if (this.#asked[partition] < ASKED_BEFORE_MEASURED) return;
