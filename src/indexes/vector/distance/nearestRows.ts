@@ -4,12 +4,16 @@
  * and are sorted then.
  */
 
+import { Beam } from "./nearestFirst.js";
+
 /** Minimum rows that are kept before they are sorted: of few, the farthest is known soon, and others are passed over. */
 const MIN_KEPT_ROWS = 64;
 /** Rows that there is room for at first. */
 const FIRST_ROWS = 2048;
 /** A place among the kept rows beside the bits of a distance, in one number. */
 const PLACES = 2 ** 20;
+/** Numbers that are put in order as they come, at most. */
+const MOST_INSERTED = 128;
 /** Rows that can be wanted: twice as many have a place. */
 export const MAX_NEAREST = PLACES / 2;
 
@@ -37,6 +41,17 @@ export function ascending(numbers: Float32Array): Uint32Array {
   keys.sort();
   for (let place = 0; place < keys.length; place++) places[place] = keys[place] % PLACES;
   return places;
+}
+
+/** The first of {@link ascending}, so many of them; of few that are wanted, the others need not be sorted. */
+export function firstAscending(numbers: Float32Array, most: number): Uint32Array {
+  if (most > MOST_INSERTED || 4 * most > numbers.length) return ascending(numbers).subarray(0, most);
+  const first = new Beam(most);
+  for (let place = 0; place < numbers.length; place++) {
+    if (numbers[place] < first.bound) first.add(numbers[place], place);
+  }
+  // Infinities are below no bound.
+  return first.length < most ? ascending(numbers).subarray(0, most) : first.rows;
 }
 
 export class NearestRows {

@@ -7,6 +7,7 @@ import type { Column } from "../../../arrow/columns/column.js";
 import { columnBytes } from "../../../arrow/columns/columnBytes.js";
 import { breathe } from "../../../async/eventLoop.js";
 import { alignedBytes } from "../../../bytes/aligned.js";
+import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { TableField } from "../../../schema/schema.js";
 import { integerWords } from "../../indexFile.js";
 import type { IndexFiles, IndexPart, IndexTarget, KernelPart, VectorKindName } from "../../kind.js";
@@ -14,7 +15,7 @@ import type { CodeDistances, MeasureRows } from "../codes/codes.js";
 import { bytesToBits } from "../codes/indexedVectors.js";
 import { fillDistances, queryVector } from "../distance/distance.js";
 import type { Metric, VectorItem } from "../distance/metric.js";
-import { ascending, type NearestRows } from "../distance/nearestRows.js";
+import { firstAscending, type NearestRows } from "../distance/nearestRows.js";
 import { searchGraph } from "../graph/graphSearch.js";
 import { PackedGraph } from "../graph/packedGraph.js";
 import { askSketches, PartitionSketch, type SketchAsked } from "../sketches/partitionSketch.js";
@@ -39,6 +40,9 @@ const NOT_PACKED: KernelPart = { kind: "packed", memoryWeight: 128 };
 /** Rows that are read at once where all are. */
 const PIECE_ROWS = 8192;
 
+/** For distances of the rows of a partition. */
+const scratch = new ScratchMemory(2 ** 20);
+
 export interface IvfSearch {
   /** The vectors to search for. */
   readonly queries: readonly Float64Array[];
@@ -61,7 +65,7 @@ export interface IvfSearch {
 interface SearchedVector {
   /** Distances of the centroids from it, by partition. */
   readonly distances: Float32Array;
-  /** Partitions, the nearest first. */
+  /** The partitions that it may probe, the nearest first. */
   readonly order: Uint32Array;
   readonly measure: CodeDistances;
   /** How it is compared with sketches; null where it is not. */
@@ -169,15 +173,21 @@ export class IvfIndex {
   ): Promise<SearchedVector[]> {
     const some = search.queries.slice(first, first + QUERIES_AT_ONCE);
     const queries = this.metric === "cosine" ? some.map(unitVector) : some;
-    const distances = await this.#centroidDistances(queries);
-    return queries.map((query, index) => ({
-      distances: distances[index],
-      order: ascending(distances[index]),
-      measure: this.#ivf.codes.from(query),
-      sketched: this.#askSketches(query, search),
-      nearest: nearest[first + index],
-      offered: 0,
-    }));
+    const mostProbes = Math.max(search.leastProbes, search.mostProbes);
+    const vectors: SearchedVector[] = [];
+    for (const [index, distances] of (await this.#centroidDistances(queries)).entries()) {
+      const query = queries[index];
+      vectors.push({
+        distances,
+        order: firstAscending(distances, mostProbes),
+        measure: this.#ivf.codes.from(query),
+        sketched: this.#askSketches(query, search),
+        nearest: nearest[first + index],
+        offered: 0,
+      });
+      await breathe();
+    }
+    return vectors;
   }
 
   async #centroidDistances(queries: readonly Float64Array[]): Promise<Float32Array[]> {
@@ -210,7 +220,7 @@ export class IvfIndex {
     vectors: readonly SearchedVector[],
     search: IvfSearch,
   ): Promise<void> {
-    const { starts, dimension, centroids, rows } = this.#ivf;
+    const { starts, dimension, centroids, rows, graphs } = this.#ivf;
     const { signal } = search;
     const rowCount = starts[partition + 1] - starts[partition];
     const near = vectors.filter((vector) => !this.#isBeyond(partition, vector, search));
@@ -229,18 +239,19 @@ export class IvfIndex {
       const sketch = await this.#sketch(partition, bytes, bySketch.length, signal);
       await offerNearest({ words, bytes, centroid, sketch }, bySketch, search);
     }
+    const room = scratch.lend(4 * rowCount);
+    const distances = new Float32Array(room.buffer, 0, rowCount);
     for (const vector of left) {
-      if (vector.sketched !== null) continue;
-      const { measure, nearest } = vector;
-      if (
-        !(await this.#walkGraph(partition, vector, measure.some(centroid, bytes, rowCount), words, search))
-      ) {
-        const distances = new Float32Array(rowCount);
+      const { measure, sketched, nearest } = vector;
+      if (sketched !== null) continue;
+      const some = () => measure.some(centroid, bytes, rowCount);
+      if (graphs === null || !(await this.#walkGraph(graphs, partition, vector, some(), words, search))) {
         measure.all(centroid, bytes, distances);
         vector.offered += offerAll(words, distances, search, nearest);
       }
       await breathe();
     }
+    scratch.giveBack(room);
   }
 
   /** Whether all rows of a partition are too far away. They count as offered. */
@@ -365,17 +376,17 @@ export class IvfIndex {
     }
   }
 
-  /** Offers rows that the graph of the partition leads to; false where there is none, or it does not lead to enough. */
+  /** Offers rows that the graph of the partition leads to; false where it does not lead to enough. */
   async #walkGraph(
+    graphs: NonNullable<IvfFiles["graphs"]>,
     partition: number,
     vector: SearchedVector,
     measure: MeasureRows,
     words: Uint32Array,
     { beam, wantedRows, lowerBound, upperBound, place, signal }: IvfSearch,
   ): Promise<boolean> {
-    const { graphs, rows } = this.#ivf;
+    const { rows } = this.#ivf;
     const { nearest } = vector;
-    if (graphs === null) return false;
     const address = new Uint32Array(2);
     const isThere = (row: number) => place(words[2 * row], words[2 * row + 1], address);
     const found = await searchGraph({

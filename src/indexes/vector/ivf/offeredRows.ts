@@ -2,6 +2,7 @@
 
 import { breathe } from "../../../async/eventLoop.js";
 import { lowerBound } from "../../../bytes/lowerBound.js";
+import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { CodeDistances } from "../codes/codes.js";
 import type { TensorNumbers } from "../codes/tensors.js";
 import type { NearestRows } from "../distance/nearestRows.js";
@@ -11,6 +12,9 @@ import type { PartitionSketch, SketchAsked } from "../sketches/partitionSketch.j
 const COMPARED_ROWS = 4096;
 /** Rows that are compared at least before sketches tell which of the others need not be. */
 const FIRST_ROWS = 256;
+
+/** For the vectors of rows that are compared with one vector. */
+const scratch = new ScratchMemory(2 ** 21);
 
 /** Which rows are wanted. */
 interface WantedRows {
@@ -89,14 +93,16 @@ function offerPiece(
   }
   const selected = sketch.select(place, sketched, nearest.farthest);
   const rows = selected.subarray(lowerBound(selected, from - start));
-  const [someWords, someBytes] = [new Uint32Array(2 * rows.length), new Uint8Array(rows.length * rowBytes)];
+  const [someWords, someBytes] = [new Uint32Array(2 * rows.length), scratch.lend(rows.length * rowBytes)];
   for (let at = 0; at < rows.length; at++) {
     const row = start + rows[at];
     someWords[2 * at] = words[2 * row];
     someWords[2 * at + 1] = words[2 * row + 1];
     someBytes.set(bytes.subarray(row * rowBytes, (row + 1) * rowBytes), at * rowBytes);
   }
-  return offered + end - from - rows.length + compare(someWords, someBytes);
+  offered += end - from - rows.length + compare(someWords, someBytes);
+  scratch.giveBack(someBytes);
+  return offered;
 }
 
 /** Offers all rows. @returns how many; rows that are too far away count */
@@ -111,11 +117,14 @@ export function offerAll(
   let { farthest } = nearest;
   for (let row = 0; row < distances.length; row++) {
     const distance = distances[row];
-    // Rows that are too far away count as found: nothing is gained by looking further for others.
-    if (!(distance >= least && distance < upperBound)) continue;
     if (distance > farthest) {
-      offered++;
-    } else if (place(words[2 * row], words[2 * row + 1], address)) {
+      // Rows that are too far away count as found: nothing is gained by looking further for others.
+      if (distance < upperBound) offered++;
+    } else if (
+      distance >= least &&
+      distance < upperBound &&
+      place(words[2 * row], words[2 * row + 1], address)
+    ) {
       nearest.add(distance, address[0], address[1]);
       farthest = nearest.farthest;
       offered++;

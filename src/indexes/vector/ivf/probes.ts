@@ -2,7 +2,7 @@
 
 /** A vector that probes partitions. */
 interface ProbingVector {
-  /** Partitions, the nearest first. */
+  /** The partitions that it may probe, the nearest first. */
   readonly order: Uint32Array;
   /** Rows that were offered to it so far. */
   readonly offered: number;
