@@ -25,7 +25,7 @@ export interface FoundRows {
 }
 
 /** The places of numbers, the smallest first; of equal ones, the first. None is NaN. */
-export function ascending(numbers: Float32Array): Uint32Array {
+function ascending(numbers: Float32Array): Uint32Array {
   const places = new Uint32Array(numbers.length);
   if (numbers.length > PLACES) {
     for (let place = 0; place < places.length; place++) places[place] = place;
@@ -43,7 +43,7 @@ export function ascending(numbers: Float32Array): Uint32Array {
   return places;
 }
 
-/** The first of {@link ascending}, so many of them; of few that are wanted, the others need not be sorted. */
+/** The places of the smallest numbers, so many of them, in that order. */
 export function firstAscending(numbers: Float32Array, most: number): Uint32Array {
   if (most > MOST_INSERTED || 4 * most > numbers.length) return ascending(numbers).subarray(0, most);
   const first = new Beam(most);

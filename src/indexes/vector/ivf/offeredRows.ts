@@ -113,22 +113,19 @@ export function offerAll(
   nearest: NearestRows,
 ): number {
   const address = new Uint32Array(2);
-  let offered = 0;
+  const count = distances.length;
+  let offered = count;
   let { farthest } = nearest;
-  for (let row = 0; row < distances.length; row++) {
+  for (let row = 0; ; row++) {
+    // Rows that are too far away count as offered: nothing is gained by looking further for others.
+    while (row < count && distances[row] > farthest) row++;
+    if (row >= count) break;
     const distance = distances[row];
-    if (distance > farthest) {
-      // Rows that are too far away count as found: nothing is gained by looking further for others.
-      if (distance < upperBound) offered++;
-    } else if (
-      distance >= least &&
-      distance < upperBound &&
-      place(words[2 * row], words[2 * row + 1], address)
-    ) {
+    const isBetween = distance >= least && distance < upperBound;
+    if (isBetween && place(words[2 * row], words[2 * row + 1], address)) {
       nearest.add(distance, address[0], address[1]);
       farthest = nearest.farthest;
-      offered++;
-    }
+    } else offered--;
   }
   return offered;
 }
