@@ -87,6 +87,11 @@ export class NearestRows {
     if (this.#keptRows === this.#mostKept) this.#cut();
   }
 
+  /** Makes what was offered so far tell which rows are too far away. */
+  settle(): void {
+    if (this.#keptRows > this.#count) this.#cut();
+  }
+
   #grow(): void {
     const size = Math.min(this.#mostKept, 2 * this.#distances.length);
     const distances = new Float32Array(size);

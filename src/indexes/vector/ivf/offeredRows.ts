@@ -5,14 +5,17 @@ import { lowerBound } from "../../../bytes/lowerBound.js";
 import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { CodeDistances } from "../codes/codes.js";
 import type { TensorNumbers } from "../codes/tensors.js";
-import type { NearestRows } from "../distance/nearestRows.js";
+import { firstAscending, type NearestRows } from "../distance/nearestRows.js";
 import type { PartitionSketch, SketchAsked } from "../sketches/partitionSketch.js";
+import type { SelectedRows } from "../sketches/sketchMemory.js";
 
 /** Rows that are compared at once where there are no sketches of them. */
 const COMPARED_ROWS = 4096;
 /** Rows that are compared at least before sketches tell which of the others need not be. */
 const FIRST_ROWS = 256;
 
+/** Is no number of a row. */
+const NO_ROW = 0xffff_ffff;
 /** For the vectors of rows that are compared with one vector. */
 const scratch = new ScratchMemory(2 ** 21);
 
@@ -91,18 +94,48 @@ function offerPiece(
     if (from === end) return offered;
     if (nearest.farthest === Number.POSITIVE_INFINITY) return offered + compareAll(from, end);
   }
-  const selected = sketch.select(place, sketched, nearest.farthest);
-  const rows = selected.subarray(lowerBound(selected, from - start));
-  const [someWords, someBytes] = [new Uint32Array(2 * rows.length), scratch.lend(rows.length * rowBytes)];
-  for (let at = 0; at < rows.length; at++) {
-    const row = start + rows[at];
-    someWords[2 * at] = words[2 * row];
-    someWords[2 * at + 1] = words[2 * row + 1];
-    someBytes.set(bytes.subarray(row * rowBytes, (row + 1) * rowBytes), at * rowBytes);
-  }
-  offered += end - from - rows.length + compare(someWords, someBytes);
-  scratch.giveBack(someBytes);
-  return offered;
+  let passedOver = end - from;
+  const compareSome = (rows: Uint32Array): void => {
+    const [someWords, someBytes] = [new Uint32Array(2 * rows.length), scratch.lend(rows.length * rowBytes)];
+    for (let at = 0; at < rows.length; at++) {
+      const row = start + rows[at];
+      someWords[2 * at] = words[2 * row];
+      someWords[2 * at + 1] = words[2 * row + 1];
+      someBytes.set(bytes.subarray(row * rowBytes, (row + 1) * rowBytes), at * rowBytes);
+    }
+    offered += compare(someWords, someBytes);
+    passedOver -= rows.length;
+    scratch.giveBack(someBytes);
+  };
+  const few = 2 * wanted.wantedRows;
+  const { rows, estimates } = selectFrom(sketch.select(place, sketched, nearest.farthest), from - start);
+  if (rows.length > 2 * few) {
+    // Those that seem to be the nearest tell which of the others need not be compared.
+    const order = new Float32Array(estimates);
+    // Products are the larger the nearer.
+    if (sketched.metric === "dot") for (let at = 0; at < order.length; at++) order[at] = -order[at];
+    const others = rows.slice();
+    const first = firstAscending(order, few);
+    for (let at = 0; at < first.length; at++) {
+      const row = others[first[at]];
+      others[first[at]] = NO_ROW;
+      first[at] = row;
+    }
+    compareSome(first);
+    nearest.settle();
+    let left = 0;
+    for (let at = 0; at < others.length; at++) {
+      if (others[at] !== NO_ROW) others[left++] = others[at];
+    }
+    compareSome(sketch.select(place, sketched, nearest.farthest, others.subarray(0, left)).rows);
+  } else compareSome(rows);
+  return offered + passedOver;
+}
+
+/** Those of the rows that follow others. */
+function selectFrom({ rows, estimates }: SelectedRows, row: number): SelectedRows {
+  const first = lowerBound(rows, row);
+  return { rows: rows.subarray(first), estimates: estimates.subarray(first) };
 }
 
 /** Offers all rows. @returns how many; rows that are too far away count */

@@ -11,7 +11,13 @@ import type { QueryVector } from "../distance/distance.js";
 import { ITEM_BYTES, type Metric, numbersIn, type VectorItem } from "../distance/metric.js";
 import { SketchQuery } from "./sketchBounds.js";
 import { ROW_BYTES, type SketchMetric, SLOT_BYTES, SLOTS } from "./sketchKernels.js";
-import { type PlacedSketch, SketchMaker, SketchMemory, sketchShape } from "./sketchMemory.js";
+import {
+  type PlacedSketch,
+  type SelectedRows,
+  SketchMaker,
+  SketchMemory,
+  sketchShape,
+} from "./sketchMemory.js";
 
 /** A memory with one slot. */
 const memoryUse = new KernelUse(() => {
@@ -93,12 +99,17 @@ export class PartitionSketch implements KernelPart {
   /**
    * The rows of a piece whose distance may be at most `most`, by their numbers in it; they are good until others are selected.
    * @param place of the piece
+   * @param among rows of the piece; all by default
    */
-  select(place: number, asked: SketchAsked, most: number): Uint32Array {
+  select(place: number, asked: SketchAsked, most: number, among?: Uint32Array): SelectedRows {
     const { sketch, bytes } = this.#pieces[place];
+    const { memory } = sketch;
     if (held !== bytes) slotOf(sketch).set(bytes);
     held = bytes;
-    return sketch.memory.select(sketch, 0, asked, most, sketch.rowCount, false).rows;
+    if (among === undefined) return memory.select(sketch, 0, asked, most, sketch.rowCount, false);
+    if (among.length === 0) return { rows: among, estimates: new Float64Array(0) };
+    memory.list(among, 0);
+    return memory.select(sketch, 0, asked, most, among.length, true);
   }
 }
 
