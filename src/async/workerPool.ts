@@ -147,6 +147,11 @@ export class WorkerPool {
     this.#spare.push(memory as ArrayBuffer);
   }
 
+  /** Whether a thread made the memory, and it was not given back. */
+  isMoved(memory: ArrayBufferLike): boolean {
+    return this.#moved.has(memory);
+  }
+
   /**
    * Ends the threads that are at work, and leaves others to the next pool. What is under way, or comes later, is done in line.
    */

@@ -117,7 +117,7 @@ export interface Effort {
   readonly size: number;
   /** Most operands of one of its calls whose values are of no fixed size: texts, lists. */
   readonly widest: number;
-  /** Whether nothing is computed but comparisons of numbers with constants. */
+  /** Whether nothing is computed but comparisons of numbers with constants, and whether they are null. */
   readonly isQuick: boolean;
 }
 
@@ -137,6 +137,7 @@ export function* effortOf(root: Bound): Steps<Effort> {
       if (node.kind === "call" && !isNumberInRange(node)) isQuick = false;
     } else if (node.kind === "nullTest") {
       stack.push(node.operand);
+      if (node.operand.type.kind !== "int" && node.operand.type.kind !== "float") isQuick = false;
     } else if (node.kind === "case") {
       for (const { when, result } of node.branches) stack.push(when, result);
       stack.push(node.otherwise);

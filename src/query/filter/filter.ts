@@ -143,6 +143,12 @@ interface SelectRequest extends FilterRequest, Pick<ScanRequest, "offset" | "lim
   readonly isCount?: boolean;
 }
 
+function firstRows(count: number): Uint32Array {
+  const rows = new Uint32Array(count);
+  for (let row = 0; row < count; row++) rows[row] = row;
+  return rows;
+}
+
 async function* selectFrom(
   source: FragmentSource,
   request: SelectRequest,
@@ -155,7 +161,7 @@ async function* selectFrom(
     let { rows } = batch;
     request.onSeen?.(batch.seenRows);
     if (skip > 0 || (rows?.length ?? rowCount) > left) {
-      rows ??= Uint32Array.from({ length: rowCount }, (_, row) => row);
+      rows ??= firstRows(Math.min(rowCount, skip + left));
       const skipped = Math.min(skip, rows.length);
       skip -= skipped;
       rows = rows.slice(skipped, Math.min(rows.length, skipped + left));

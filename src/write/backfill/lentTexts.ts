@@ -54,7 +54,7 @@ export class LentTexts {
 
 /** The memory of pages of texts, of which rows are cut for calls: when all of these have ended, threads get it again. */
 export class TextPages {
-  readonly #workers: WorkerPool | undefined;
+  readonly #workers: Pick<WorkerPool, "giveBack" | "isMoved"> | undefined;
   /** By the memory of a page: calls that look at it. */
   readonly #users = new Map<ArrayBufferLike, number>();
   /** Pages of which no more rows will be cut. */
@@ -62,7 +62,7 @@ export class TextPages {
   /** Pages that stay as they are. */
   readonly #kept = new WeakSet<ArrayBufferLike>();
 
-  constructor(workers: WorkerPool | undefined) {
+  constructor(workers: Pick<WorkerPool, "giveBack" | "isMoved"> | undefined) {
     this.#workers = workers;
   }
 
@@ -73,8 +73,19 @@ export class TextPages {
         column.kind === "variable" && column.coded === undefined ? column.bytes.buffer : null,
       ),
     );
+    // Rows that were picked, or that lie in two pages, are in a copy: it doesn't tell whether more will be cut of a page.
+    const mayBeCopies = columns.some(
+      (column) =>
+        column.kind === "variable" &&
+        column.coded === undefined &&
+        this.#workers?.isMoved(column.bytes.buffer) !== true,
+    );
     for (const [memory, users] of this.#users) {
       if (current.has(memory)) continue;
+      if (mayBeCopies) {
+        this.keep(memory);
+        continue;
+      }
       this.#cut.add(memory);
       if (users === 0) this.#giveBack(memory);
     }

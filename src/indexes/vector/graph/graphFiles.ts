@@ -115,14 +115,17 @@ export class GraphFiles {
     return graphOf(this.#file, place, integerWords(ids, this.#file.path), lists, rowCount);
   }
 
-  #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
+  async #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
     const { firstRow, levelStarts } = this.#places[partition];
     const end = firstRow + levelStarts[levelStarts.length - 1];
+    // Others may wait for the same load: it goes on where one of them no longer does.
     const load = async () => {
-      const [value] = await this.#file.spans(column, [{ start: firstRow, end }], signal);
+      const [value] = await this.#file.spans(column, [{ start: firstRow, end }]);
       return { value, weight: columnBytes(value) + 128 };
     };
-    return this.#files.parts.get(this.#keyOf(column, partition), load) as Promise<Column>;
+    const part = (await this.#files.parts.get(this.#keyOf(column, partition), load)) as Column;
+    signal?.throwIfAborted();
+    return part;
   }
 
   #keyOf(column: string, partition: number): string {

@@ -205,6 +205,10 @@ export class IvfIndex {
       fillDistances(this.#centroidItem, by, own, dimension, bytes, end - start, into);
       await breathe();
     }
+    // Of numbers that are no distances, signs differ: they would be in no order.
+    for (const each of distances) {
+      for (let at = 0; at < count; at++) if (Number.isNaN(each[at])) each[at] = Number.POSITIVE_INFINITY;
+    }
     return distances;
   }
 
@@ -233,11 +237,12 @@ export class IvfIndex {
     if (left.length === 0) return;
     const bytes = await this.#codes(partition, signal);
     const centroid = centroids.subarray(partition * dimension, (partition + 1) * dimension);
-    this.#reaches?.note(partition, left.length, centroid, bytes, rowCount);
+    await this.#reaches?.note(partition, left.length, centroid, bytes, rowCount);
     const bySketch = left.filter(({ sketched }) => sketched !== null);
     if (bySketch.length > 0) {
       const sketch = await this.#sketch(partition, bytes, bySketch.length, signal);
       await offerNearest({ words, bytes, centroid, sketch }, bySketch, search);
+      if (bySketch.length === left.length) return;
     }
     const room = scratch.lend(4 * rowCount);
     const distances = new Float32Array(room.buffer, 0, rowCount);
@@ -426,17 +431,16 @@ export class IvfIndex {
     }
   }
 
-  #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
+  async #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
     const { rows, starts } = this.#ivf;
+    // Others may wait for the same load: it goes on where one of them no longer does.
     const load = async () => {
-      const [value] = await rows.spans(
-        column,
-        [{ start: starts[partition], end: starts[partition + 1] }],
-        signal,
-      );
+      const [value] = await rows.spans(column, [{ start: starts[partition], end: starts[partition + 1] }]);
       return { value, weight: columnBytes(value) + 128 };
     };
-    return this.#files.parts.get(this.#partKey(column, partition), load) as Promise<Column>;
+    const part = (await this.#files.parts.get(this.#partKey(column, partition), load)) as Column;
+    signal?.throwIfAborted();
+    return part;
   }
 
   #partKey(column: string, partition: number): string {

@@ -8,6 +8,7 @@
  * of the nearest. What is lost in floats of 32 bits counts as if the row were nearer. With codes, x is what they stand for.
  */
 
+import { breathe } from "../../../async/eventLoop.js";
 import type { Codes } from "../codes/codes.js";
 import type { TensorNumbers } from "../codes/tensors.js";
 import type { Metric, VectorItem } from "../distance/metric.js";
@@ -15,6 +16,8 @@ import type { IvfFiles } from "./ivfFiles.js";
 
 /** Vectors that look into a partition before its reach is measured, which takes as long as one of them. */
 const ASKED_BEFORE_MEASURED = 2;
+/** Vectors that are measured at once. */
+const MEASURED_ROWS = 4096;
 /** More than sums of squares lose that are too small for floats of 32 bits. */
 const TINY = 1e-37;
 
@@ -35,11 +38,24 @@ export class PartitionReaches {
     this.#asked = new Uint8Array(partitionCount);
   }
 
-  /** Null where distances don't obey the triangle, or are not computed from the vector that is compared with centroids. */
-  static of({ codes, metric, item, graphs, dimension, starts }: IvfFiles): PartitionReaches | null {
+  /**
+   * Null where distances don't obey the triangle, or are not computed from the vector that is compared with centroids: vectors of
+   * 16 bits are compared with one that is rounded, their centroids are not.
+   */
+  static of({
+    codes,
+    metric,
+    item,
+    graphs,
+    dimension,
+    starts,
+    centroids,
+  }: IvfFiles): PartitionReaches | null {
     const { kind } = codes.model;
     const isMeasured = metric === "l2" ? kind !== "SQ" : metric === "cosine" && kind === "PQ";
-    if (!isMeasured || graphs !== null || !isShort(item)) return null;
+    const isRounded = item === "float16" && kind === "FLAT";
+    if (!isMeasured || graphs !== null || !isShort(item) || isRounded) return null;
+    if (centroids.BYTES_PER_ELEMENT !== Float32Array.BYTES_PER_ELEMENT) return null;
     return new PartitionReaches(codes, metric, dimension, starts.length - 1);
   }
 
@@ -48,21 +64,30 @@ export class PartitionReaches {
   }
 
   /** Notes that so many vectors look into a partition. @param codes of its rows */
-  note(
+  async note(
     partition: number,
     asking: number,
     centroid: TensorNumbers,
     codes: Uint8Array,
     rowCount: number,
-  ): void {
+  ): Promise<void> {
     if (!Number.isNaN(this.#reaches[partition])) return;
     this.#asked[partition] = Math.min(ASKED_BEFORE_MEASURED, this.#asked[partition] + asking);
     if (this.#asked[partition] < ASKED_BEFORE_MEASURED) return;
-    const distances = new Float32Array(rowCount);
-    this.#codes.from(Float64Array.from(centroid)).all(centroid, codes, distances);
+    const measure = this.#codes.from(Float64Array.from(centroid));
+    // Codes of PQ may lie byte by byte, not row by row; they are much shorter than vectors.
+    const isByRow = this.#codes.model.kind === "FLAT";
+    const pieceRows = isByRow ? MEASURED_ROWS : rowCount;
+    const rowBytes = codes.length / rowCount;
     let most = 0;
-    // Vectors with NaN have no distance from any other.
-    for (const distance of distances) if (distance > most) most = distance;
+    for (let start = 0; start < rowCount; start += pieceRows) {
+      const end = Math.min(rowCount, start + pieceRows);
+      const distances = new Float32Array(end - start);
+      measure.all(centroid, isByRow ? codes.subarray(start * rowBytes, end * rowBytes) : codes, distances);
+      // Vectors with NaN have no distance from any other.
+      for (const distance of distances) if (distance > most) most = distance;
+      await breathe();
+    }
     this.#reaches[partition] = Math.sqrt(most + TINY);
   }
 

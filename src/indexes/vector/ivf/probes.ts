@@ -21,7 +21,8 @@ export function* probedPartitions<Own extends ProbingVector>(
   vectors: readonly Own[],
   { leastProbes, mostProbes, wantedRows }: Probes,
 ): Generator<[partition: number, vectors: Own[]], void, undefined> {
-  const end = Math.max(leastProbes, mostProbes);
+  // Callers may ask for any number.
+  const end = Math.min(Math.max(leastProbes, mostProbes), vectors[0]?.order.length ?? 0);
   for (let probe = 0; probe < end; ) {
     // The nearest partition of each first: its rows tell which of the others are too far away. Where what was offered tells
     // how many are probed, each vector probes them in its own order, as it would if it were alone.
@@ -30,7 +31,6 @@ export function* probedPartitions<Own extends ProbingVector>(
     const probing = new Map<number, Own[]>();
     for (; probe < next; probe++) {
       for (const vector of going) {
-        if (probe >= vector.order.length) continue;
         const partition = vector.order[probe];
         const others = probing.get(partition);
         if (others === undefined) probing.set(partition, [vector]);

@@ -20,13 +20,13 @@ const flat = {
   }),
 } as unknown as Codes;
 
-const reachesOf = (metric: string) =>
+const reachesOf = (metric: string, item = "float32") =>
   PartitionReaches.of({
-    ...{ codes: flat, metric, item: "float32", graphs: null, dimension: DIMENSION },
-    starts: Uint32Array.of(0, ROWS),
+    ...{ codes: flat, metric, item, graphs: null, dimension: DIMENSION },
+    ...{ starts: Uint32Array.of(0, ROWS), centroids: new Float32Array(DIMENSION) },
   } as unknown as IvfFiles);
 
-it.each([1e-12, 1, 1e12])("at a scale of %d", (scale) => {
+it.each([1e-12, 1, 1e12])("at a scale of %d", async (scale) => {
   const next = randomNumbers(9);
   let beyond = 0;
   for (let round = 0; round < 200; round++) {
@@ -48,9 +48,9 @@ it.each([1e-12, 1, 1e12])("at a scale of %d", (scale) => {
     const reaches = reachesOf("l2");
     if (reaches === null) throw new Error("no reaches");
     expect(reaches.isBeyond(0, toCentroid[0], 0)).toBe(false);
-    reaches.note(0, 1, centroid, bytes, ROWS);
+    await reaches.note(0, 1, centroid, bytes, ROWS);
     expect(reaches.isBeyond(0, toCentroid[0], 0)).toBe(false);
-    reaches.note(0, 1, centroid, bytes, ROWS);
+    await reaches.note(0, 1, centroid, bytes, ROWS);
     const nearest = Math.min(...distances);
     expect(reaches.isBeyond(0, toCentroid[0], nearest)).toBe(false);
     expect(reaches.isBeyond(0, toCentroid[0], Number.POSITIVE_INFINITY)).toBe(false);
@@ -59,7 +59,8 @@ it.each([1e-12, 1, 1e12])("at a scale of %d", (scale) => {
   expect(beyond).toBeGreaterThan(50);
 });
 
-it("is told of no metric without triangles", () => {
+it("is told of no metric without triangles, and of no vectors that are rounded first", () => {
   expect(reachesOf("dot")).toBeNull();
   expect(reachesOf("cosine")).toBeNull();
+  expect(reachesOf("l2", "float16")).toBeNull();
 });

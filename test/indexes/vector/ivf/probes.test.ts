@@ -25,6 +25,12 @@ it("a vector looks further while too few rows were offered to it", () => {
 });
 
 it("there are no more partitions than there are", () => {
-  const all = [...probedPartitions([vectorOf(1, 0)], { leastProbes: 20, mostProbes: 20, wantedRows: 5 })];
-  expect(all.map(([partition]) => partition)).toEqual([1, 0]);
+  for (const most of [20, Number.MAX_SAFE_INTEGER]) {
+    for (const leastProbes of [most, 1]) {
+      const probes = { leastProbes, mostProbes: most, wantedRows: 5 };
+      const all = [...probedPartitions([vectorOf(1, 0)], probes)];
+      expect(all.map(([partition]) => partition)).toEqual([1, 0]);
+    }
+  }
+  expect([...probedPartitions([], { leastProbes: 1, mostProbes: 1, wantedRows: 5 })]).toEqual([]);
 });
