@@ -2,6 +2,7 @@
 
 import { type DataType, Field, List, Schema } from "apache-arrow";
 import type { Column, FixedColumn, VariableColumn } from "../arrow/columns/column.js";
+import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { concatColumns } from "../arrow/columns/concatColumns.js";
 import { nullColumn } from "../arrow/columns/nullColumn.js";
 import type { InputBatch } from "../arrow/exchange/input.js";
@@ -225,6 +226,25 @@ export class OpenIndexFile {
     }
     const { layout } = plan.outputs[0];
     return parts.map((columns) => (columns.length === 0 ? nullColumn(layout, 0) : concatColumns(columns)));
+  }
+
+  /**
+   * Some rows of a column, from the cache under a key of this file, or put there. Others may wait for the same load, so it goes on
+   * where one of them no longer does.
+   */
+  async cachedSpan(
+    key: string,
+    name: string,
+    span: { readonly start: number; readonly end: number },
+    signal: AbortSignal | undefined,
+  ): Promise<Column> {
+    const load = async () => {
+      const [value] = await this.spans(name, [span]);
+      return { value, weight: columnBytes(value) + 128 };
+    };
+    const column = (await this.#files.parts.get(key, load)) as Column;
+    signal?.throwIfAborted();
+    return column;
   }
 
   /** Single rows of a column. @param positions ascending and each once */

@@ -11,7 +11,6 @@
  */
 
 import type { Column } from "../../../arrow/columns/column.js";
-import { columnBytes } from "../../../arrow/columns/columnBytes.js";
 import { integerWords, LIST_TYPE, OpenIndexFile, UINT32 } from "../../indexFile.js";
 import type { IndexFiles } from "../../kind.js";
 import { jsonMembers } from "../codes/tensors.js";
@@ -115,17 +114,10 @@ export class GraphFiles {
     return graphOf(this.#file, place, integerWords(ids, this.#file.path), lists, rowCount);
   }
 
-  async #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
+  #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
     const { firstRow, levelStarts } = this.#places[partition];
-    const end = firstRow + levelStarts[levelStarts.length - 1];
-    // Others may wait for the same load: it goes on where one of them no longer does.
-    const load = async () => {
-      const [value] = await this.#file.spans(column, [{ start: firstRow, end }]);
-      return { value, weight: columnBytes(value) + 128 };
-    };
-    const part = (await this.#files.parts.get(this.#keyOf(column, partition), load)) as Column;
-    signal?.throwIfAborted();
-    return part;
+    const span = { start: firstRow, end: firstRow + levelStarts[levelStarts.length - 1] };
+    return this.#file.cachedSpan(this.#keyOf(column, partition), column, span, signal);
   }
 
   #keyOf(column: string, partition: number): string {

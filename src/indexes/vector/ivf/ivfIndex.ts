@@ -4,7 +4,6 @@
  */
 
 import type { Column } from "../../../arrow/columns/column.js";
-import { columnBytes } from "../../../arrow/columns/columnBytes.js";
 import { breathe } from "../../../async/eventLoop.js";
 import { alignedBytes } from "../../../bytes/aligned.js";
 import { ScratchMemory } from "../../../io/memory/scratch.js";
@@ -431,16 +430,10 @@ export class IvfIndex {
     }
   }
 
-  async #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
+  #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
     const { rows, starts } = this.#ivf;
-    // Others may wait for the same load: it goes on where one of them no longer does.
-    const load = async () => {
-      const [value] = await rows.spans(column, [{ start: starts[partition], end: starts[partition + 1] }]);
-      return { value, weight: columnBytes(value) + 128 };
-    };
-    const part = (await this.#files.parts.get(this.#partKey(column, partition), load)) as Column;
-    signal?.throwIfAborted();
-    return part;
+    const span = { start: starts[partition], end: starts[partition + 1] };
+    return rows.cachedSpan(this.#partKey(column, partition), column, span, signal);
   }
 
   #partKey(column: string, partition: number): string {
