@@ -199,6 +199,20 @@ const EXPRESSIONS = [
     ],
     ...["make_array(l, l)[i]", "make_array(l)[id - 1]"],
   ),
+  // Lists of lists, and those that are null within.
+  ...each(
+    ["array_to_string(?, '-')", "array_to_string(?, '-', 'none')", "array_ndims(?)"],
+    "make_array(l)",
+    "make_array(l, l, [1, null])",
+    "make_array([1, null], null, l)",
+    "make_array(make_array(l, l), make_array([5, null]))",
+  ),
+  ...each(
+    ["cardinality(?)"],
+    "l",
+    "make_array([i, i], [i, null])",
+    "make_array(make_array([1, w]), make_array([w, null]))",
+  ),
   ...each(
     ["array_concat(l, ?)", "array_concat(?, l)"],
     "[10000000000]",

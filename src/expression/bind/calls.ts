@@ -10,6 +10,7 @@ import { FORMATTED_TIME_FUNCTIONS } from "../functions/formattedTimes.js";
 import { LIST_SHAPE_FUNCTIONS } from "../functions/listShapes.js";
 import { LIST_FUNCTIONS } from "../functions/lists.js";
 import { MATCH_FUNCTIONS } from "../functions/matches.js";
+import { NESTED_LIST_FUNCTIONS } from "../functions/nestedLists.js";
 import { NEW_LIST_FUNCTIONS } from "../functions/newLists.js";
 import { NUMBER_FUNCTIONS } from "../functions/numbers.js";
 import { REARRANGING_FUNCTIONS } from "../functions/rearrangedLists.js";
@@ -39,6 +40,7 @@ const FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
     LIST_FUNCTIONS,
     REARRANGING_FUNCTIONS,
     NEW_LIST_FUNCTIONS,
+    NESTED_LIST_FUNCTIONS,
     STRUCT_FUNCTIONS,
     LIST_SHAPE_FUNCTIONS,
     VECTOR_FUNCTIONS,

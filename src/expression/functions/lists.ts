@@ -338,7 +338,6 @@ export const LIST_FUNCTIONS: Functions = {
   list_has_all: withComparedItems(arrayHasAll),
   array_length: arrayLength,
   list_length: arrayLength,
-  cardinality: arrayLength,
   array_element: arrayElement,
   array_extract: arrayElement,
   list_element: arrayElement,

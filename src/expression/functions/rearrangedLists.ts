@@ -8,7 +8,6 @@ import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
 import { InvalidInputError } from "../../errors.js";
 import { perRow } from "../kernels/arithmetic.js";
-import { castKernel } from "../kernels/casts.js";
 import { takeWhere } from "../kernels/choice.js";
 import { rowComparison } from "../kernels/compare.js";
 import { takeBounded } from "../values/boundedTake.js";
@@ -21,12 +20,9 @@ import {
   type FunctionForm,
   type Functions,
   operandCount,
-  textOperands,
   wantsInteger,
-  wantsText,
 } from "./form.js";
 import { ComparedItems, checkCompared, type ItemRange } from "./itemSets.js";
-import { joined } from "./text.js";
 
 const listOperands = "a list is expected";
 /** Maximum items that a function makes for one batch. */
@@ -407,48 +403,6 @@ const positions: FunctionDefinition = (types) => {
   return { operands: [list, list.item], type, kernel, isStrict: false };
 };
 
-/** The items as text, with a separator between them. Nulls are left out, or written as a text. */
-const toText: FunctionDefinition = (types) => {
-  if (types.length < 2 || types.length > 3) return operandCount(2, 3);
-  const [list, ...texts] = types;
-  if (list.kind !== "list") return listOperands;
-  if (!texts.every(wantsText)) return textOperands;
-  const cast = castKernel(list.item, STRING, false);
-  if (cast === null) return "a list of values that have a text is expected";
-  const kernel: ValueKernel = ([lists, separator, forNull], length, valid) => {
-    const { items, offsets } = listLane(lists);
-    const read = scalarReader(
-      { column: cast([{ column: items, step: 1 }], items.length, items.validity), step: 1 },
-      STRING,
-    );
-    const readSeparator = scalarReader(separator, STRING);
-    const readNull = forNull === undefined ? () => null : scalarReader(forNull, STRING);
-    return perRow(STRING, length, valid, (row) => {
-      const parts: string[] = [];
-      for (let place = offsets[row * lists.step]; place < offsets[row * lists.step + 1]; place++) {
-        const text = read(place) ?? readNull(row);
-        if (text !== null) parts.push(text as string);
-      }
-      return joined("array_to_string", parts, readSeparator(row) as string);
-    });
-  };
-  return { operands: [list, ...texts.map(() => STRING)], type: STRING, kernel };
-};
-
-const dimensions = (type: ValueType): number => (type.kind === "list" ? 1 + dimensions(type.item) : 0);
-
-const dimensionCount: FunctionDefinition = (types) => {
-  if (types.length !== 1) return operandCount(1);
-  const [list] = types;
-  if (list.kind !== "list") return listOperands;
-  const count = BigInt(dimensions(list));
-  return {
-    operands: [list],
-    type: UINT64,
-    kernel: (_, length, valid) => perRow(UINT64, length, valid, () => count),
-  };
-};
-
 /** Under each of its names: some begin with `array`, some with `list`. */
 const named = (definition: FunctionDefinition, ...names: readonly string[]): Functions =>
   Object.fromEntries(names.map((name) => [name, definition]));
@@ -485,6 +439,4 @@ export const REARRANGING_FUNCTIONS: Functions = {
   ...named(extremeItem(-1), "array_min", "list_min"),
   ...named(anyItem, "array_any_value", "list_any_value"),
   ...named(withComparedItems(positions), "array_positions", "list_positions"),
-  ...named(toText, "array_to_string", "list_to_string", "array_join", "list_join"),
-  ...named(dimensionCount, "array_ndims", "list_ndims"),
 };

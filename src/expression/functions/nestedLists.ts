@@ -1,0 +1,128 @@
+/** Functions that look into lists of lists, down to the items that are none. */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { isValid } from "../../arrow/columns/validity.js";
+import { fixedColumn, perRow } from "../kernels/arithmetic.js";
+import { castKernel } from "../kernels/casts.js";
+import type { ValueKernel } from "../values/operands.js";
+import { type ListLane, listLane, scalarReader } from "../values/scalars.js";
+import { STRING, UINT64, type ValueType } from "../values/types.js";
+import { type FunctionDefinition, type Functions, operandCount, textOperands, wantsText } from "./form.js";
+import { joined } from "./text.js";
+
+const listOperands = "a list is expected";
+
+const dimensions = (type: ValueType): number => (type.kind === "list" ? 1 + dimensions(type.item) : 0);
+
+const innermost = (type: ValueType): ValueType => (type.kind === "list" ? innermost(type.item) : type);
+
+const dimensionCount: FunctionDefinition = (types) => {
+  if (types.length !== 1) return operandCount(1);
+  const [list] = types;
+  if (list.kind !== "list") return listOperands;
+  const count = BigInt(dimensions(list));
+  return {
+    operands: [list],
+    type: UINT64,
+    kernel: (_, length, valid) => perRow(UINT64, length, valid, () => count),
+  };
+};
+
+/** How many innermost items lie before each item of a column of lists; null where the items are innermost themselves. */
+function innermostBefore(column: Column, type: ValueType): Float64Array | null {
+  if (type.kind !== "list") return null;
+  const { items, offsets } = listLane({ column, step: 1 });
+  const within = innermostBefore(items, type.item);
+  const before = new Float64Array(column.length + 1);
+  for (let at = 0; at < column.length; at++) {
+    // A list that is null may have items in the column.
+    const count = isValid(column.validity, at) ? itemsBetween(within, offsets[at], offsets[at + 1]) : 0;
+    before[at + 1] = before[at] + count;
+  }
+  return before;
+}
+
+const itemsBetween = (before: Float64Array | null, start: number, end: number): number =>
+  before === null ? end - start : before[end] - before[start];
+
+/**
+ * CARDINALITY(list): how many items a list has, or of a list of lists, all that these have. The reference multiplies the
+ * lengths of the first lists of each dimension, which is another number where lists of one dimension differ in length.
+ */
+const cardinality: FunctionDefinition = (types) => {
+  if (types.length !== 1) return operandCount(1);
+  const [list] = types;
+  if (list.kind !== "list") return listOperands;
+  const kernel: ValueKernel = ([lists], length, valid) => {
+    const { items, offsets } = listLane(lists);
+    const before = innermostBefore(items, list.item);
+    const counts = new BigInt64Array(length);
+    for (let row = 0, at = 0; row < length; row++, at += lists.step) {
+      counts[row] = BigInt(itemsBetween(before, offsets[at], offsets[at + 1]));
+    }
+    return fixedColumn(counts, length, valid);
+  };
+  return { operands: types, type: UINT64, kernel };
+};
+
+/** The columns of items, from those of the outer lists to the innermost, which are no lists. */
+function itemColumns(outer: ListLane, item: ValueType): { lanes: ListLane[]; innermost: Column } {
+  const lanes = [outer];
+  let { items } = outer;
+  for (let type = item; type.kind === "list"; type = type.item) {
+    const lane = listLane({ column: items, step: 1 });
+    lanes.push(lane);
+    items = lane.items;
+  }
+  return { lanes, innermost: items };
+}
+
+/**
+ * ARRAY_TO_STRING(list, separator [, text for nulls]): the items as text, those of lists within one after another. Nulls,
+ * items and whole lists, are left out, or written as the text for them.
+ */
+const toText: FunctionDefinition = (types) => {
+  if (types.length < 2 || types.length > 3) return operandCount(2, 3);
+  const [list, ...texts] = types;
+  if (list.kind !== "list") return listOperands;
+  if (!texts.every(wantsText)) return textOperands;
+  const cast = castKernel(innermost(list.item), STRING, false);
+  if (cast === null) return "a list of values that have a text is expected";
+  const kernel: ValueKernel = ([lists, separator, forNull], length, valid) => {
+    const { lanes, innermost: items } = itemColumns(listLane(lists), list.item);
+    const read = scalarReader(
+      { column: cast([{ column: items, step: 1 }], items.length, items.validity), step: 1 },
+      STRING,
+    );
+    const readSeparator = scalarReader(separator, STRING);
+    const readNull = forNull === undefined ? () => null : scalarReader(forNull, STRING);
+    return perRow(STRING, length, valid, (row) => {
+      const parts: string[] = [];
+      const add = (text: unknown) => {
+        if (text !== null) parts.push(text as string);
+      };
+      const addItems = (depth: number, at: number) => {
+        const { items: within, offsets } = lanes[depth];
+        const isInnermost = depth === lanes.length - 1;
+        for (let place = offsets[at]; place < offsets[at + 1]; place++) {
+          if (isInnermost) add(read(place) ?? readNull(row));
+          else if (isValid(within.validity, place)) addItems(depth + 1, place);
+          else add(readNull(row));
+        }
+      };
+      addItems(0, row * lists.step);
+      return joined("array_to_string", parts, readSeparator(row) as string);
+    });
+  };
+  return { operands: [list, ...texts.map(() => STRING)], type: STRING, kernel };
+};
+
+export const NESTED_LIST_FUNCTIONS: Functions = {
+  cardinality,
+  array_ndims: dimensionCount,
+  list_ndims: dimensionCount,
+  array_to_string: toText,
+  list_to_string: toText,
+  array_join: toText,
+  list_join: toText,
+};
