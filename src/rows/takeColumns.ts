@@ -156,7 +156,7 @@ function decodeRows(
   const positions = positionsIn(rows, wanted);
   const canPick = pickable(leafLayout, layout, rowCount, buffers.length);
   if (picks || (canPick && worthPicking(positions.length, rowCount))) {
-    return pickRows(leafLayout, layout, buffers, positions, origin);
+    return pickRows(leafLayout, layout, rowCount, buffers, positions, origin);
   }
   if (positions.length === rowCount) return decodePage(leafLayout, layout, rowCount, buffers, origin);
   // Of values that the page stores once, only those of the rows are gathered.

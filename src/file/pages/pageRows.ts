@@ -273,7 +273,8 @@ function fetchPage(
   fetch: Fetch,
 ): FetchedBuffers | Promise<FetchedBuffers> {
   const { bufferRanges } = plan.page;
-  const { map } = plan;
+  // Of lists, the repetition index is wanted along with the chunks.
+  const map = plan.map?.rowEnds === null ? plan.map : null;
   const wanted = map === null ? bufferRanges : [bufferRanges[CHUNK_BUFFER]];
   const span = mayBorrow(plan) ? spanOf(wanted) : null;
   if (span === null) return fetchBuffers(bufferRanges, fetch);

@@ -29,6 +29,7 @@ import {
 import type { ByteRange, RangeList } from "../../io/disk/ranges.js";
 import { corruptPage, type PageEncoding, type PageOrigin } from "../container/page.js";
 import { plainRowBytes } from "../v20/fixedWidth.js";
+import { type RowEnds, readRowEnds } from "./repetitionIndex.js";
 
 /** Runs of rows, counted from the first row of a page: ascending, none empty, none overlapping. */
 export interface RowRuns {
@@ -69,14 +70,6 @@ export interface ChunkMap {
   readonly dictionary: Uint8Array | null;
   /** Approximate bytes of memory, for caches. */
   readonly memoryWeight: number;
-}
-
-/** What a repetition index says. */
-interface RowEnds {
-  /** Rows that end before each chunk, and as the last entry the number of rows. */
-  readonly before: Uint32Array;
-  /** For each chunk 1 if it begins within a row, else 0, and 0 as the last entry. */
-  readonly isWithin: Uint8Array;
 }
 
 /** How a page can be sliced; null where it has to be read whole. */
@@ -297,31 +290,6 @@ export function mapChunks(
   const memoryWeight =
     256 + words.length + chunkCount * (rowEnds === null ? 12 : 17) + (dictionary?.length ?? 0);
   return { words, offsets, valueStarts, rowEnds, dictionary, memoryWeight };
-}
-
-/**
- * Reads a repetition index: for each chunk the number of rows that end in it, and of events behind the last of them.
- * @throws CorruptFileError where it is not one of so many chunks and rows
- */
-function readRowEnds(index: Uint8Array, chunkCount: number, rowCount: number, origin: PageOrigin): RowEnds {
-  if (index.length !== 16 * chunkCount) {
-    throw corruptPage(origin, `a repetition index of ${index.length} bytes for ${chunkCount} chunks`);
-  }
-  const view = new DataView(index.buffer, index.byteOffset, index.byteLength);
-  const before = new Uint32Array(chunkCount + 1);
-  const isWithin = new Uint8Array(chunkCount + 1);
-  let rows = 0;
-  for (let chunk = 0; chunk < chunkCount; chunk++) {
-    const at = 16 * chunk;
-    rows += view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
-    if (rows > rowCount) throw corruptPage(origin, `chunks hold more than the ${rowCount} rows of the page`);
-    before[chunk + 1] = rows;
-    isWithin[chunk + 1] = (view.getUint32(at + 8, true) | view.getUint32(at + 12, true)) === 0 ? 0 : 1;
-  }
-  if (rows !== rowCount || isWithin[chunkCount] !== 0) {
-    throw corruptPage(origin, `chunks in which ${rows} of ${rowCount} rows end`);
-  }
-  return { before, isWithin };
 }
 
 /** Chunks between two that hold rows are read along if they have at most this many bytes. */

@@ -100,12 +100,19 @@ function checkFile(fields: readonly Field[], file: DataFileMetadata, read: Read,
         const distinct = [...new Set(wanted)];
         const picks = Uint32Array.from(distinct);
         if (!pickable(layout, page.layout, page.rowCount, page.bufferRanges.length)) continue;
-        const picked = pickRows(layout, page.layout, page.bufferRanges.map(read), picks, origin);
+        const picked = pickRows(
+          layout,
+          page.layout,
+          page.rowCount,
+          page.bufferRanges.map(read),
+          picks,
+          origin,
+        );
         kinds.picked = (kinds.picked ?? 0) + 1;
         compareTables(single(field, takeColumn(whole, picks)), single(field, picked), { metadata: false });
         const places = positionsIn(slice.rows, picks);
         expect(pickable(layout, slice.layout, slice.rowCount, buffers.length)).toBe(true);
-        const fromSlice = pickRows(layout, slice.layout, buffers, places, origin);
+        const fromSlice = pickRows(layout, slice.layout, slice.rowCount, buffers, places, origin);
         compareTables(single(field, picked), single(field, fromSlice), { metadata: false });
       }
     }
@@ -186,6 +193,7 @@ describe.each(["2.1", "2.2"] as const)("lists, file version %s", (version) => {
       const read: Read = ({ byteOffset, length }) => bytes.slice(byteOffset, byteOffset + length);
       const kinds = checkFile(table.schema.fields, file, read, new Random(3));
       expect(kinds.miniBlock).toBeGreaterThan(table.numCols / 2);
+      expect(kinds.picked).toBeGreaterThan(kinds.miniBlock);
     }
   });
 
@@ -200,6 +208,7 @@ describe.each(["2.1", "2.2"] as const)("lists, file version %s", (version) => {
         const read: Read = ({ byteOffset, length }) => bytes.slice(byteOffset, byteOffset + length);
         const kinds = checkFile(table.schema.fields, file, read, new Random(4));
         expect(kinds.miniBlock).toBeGreaterThan(table.numCols / 2);
+        expect(kinds.picked).toBeGreaterThan(kinds.miniBlock);
       } finally {
         await rm(directory, { recursive: true, force: true });
       }

@@ -1,0 +1,135 @@
+/**
+ * Walks the chunks of a mini-block page (structural/miniBlock.ts) without decoding them: where each lies, and where its parts
+ * are. Checks that these lie in the page.
+ */
+
+import { alignedBytes, alignTo8 } from "../../bytes/aligned.js";
+import type { MiniBlockLayout } from "../../format/encodings.js";
+import { type WordMemory, wordMemory } from "../compression/pickBitpacked.js";
+import { corruptPage, type PageOrigin } from "../container/page.js";
+
+/** Where a chunk lies. The members of its parts hold for the chunk that was opened last. */
+export interface ChunkPlace {
+  /** The page's chunks, at an address that is a multiple of 8. */
+  readonly data: Uint8Array;
+  /** The same memory as words. */
+  readonly memory: WordMemory;
+  /** Number of values in the chunk. */
+  readonly count: number;
+  /** Number, in the page, of the value with which the chunk begins. */
+  readonly firstValue: number;
+  /** Where in the data each value buffer begins; `sizes` has its bytes. */
+  readonly starts: readonly number[];
+  readonly sizes: readonly number[];
+  /** Number of levels of each kind. */
+  readonly levelCount: number;
+}
+
+/** The bytes of a value buffer of an opened chunk. */
+export const valueBuffer = ({ data, starts, sizes }: ChunkPlace, buffer: number): Uint8Array =>
+  data.subarray(starts[buffer], starts[buffer] + sizes[buffer]);
+
+export class ChunkWalk implements ChunkPlace {
+  readonly data: Uint8Array;
+  readonly memory: WordMemory;
+  readonly starts: number[];
+  readonly sizes: number[];
+  readonly chunkCount: number;
+  /** Number of the chunk; -1 before the first. */
+  index = -1;
+  count = 0;
+  firstValue = 0;
+  levelCount = 0;
+  readonly #page: MiniBlockLayout;
+  readonly #words: DataView;
+  readonly #origin: PageOrigin;
+  #start = 0;
+  #end = 0;
+  /** Where the levels of an opened chunk begin, and their bytes. */
+  #repetition = { start: 0, size: 0 };
+  #definition = { start: 0, size: 0 };
+
+  constructor(page: MiniBlockLayout, [words, bytes]: readonly Uint8Array[], origin: PageOrigin) {
+    this.#page = page;
+    this.#words = new DataView(words.buffer, words.byteOffset, words.byteLength);
+    this.chunkCount = Math.floor(words.length / (page.hasLargeChunk ? 4 : 2));
+    this.#origin = origin;
+    this.data = alignedBytes(bytes, 8);
+    this.memory = wordMemory(this.data);
+    this.starts = new Array(page.bufferCount).fill(0);
+    this.sizes = new Array(page.bufferCount).fill(0);
+  }
+
+  /** One past the last value of the chunk. */
+  get endValue(): number {
+    return this.firstValue + this.count;
+  }
+
+  /** Goes on to the next chunk; false behind the last one. */
+  next(): boolean {
+    if (this.index + 1 >= this.chunkCount) return false;
+    const index = ++this.index;
+    const { itemCount, hasLargeChunk } = this.#page;
+    const word = hasLargeChunk
+      ? this.#words.getUint32(index * 4, true)
+      : this.#words.getUint16(index * 2, true);
+    this.firstValue += this.count;
+    this.count = index === this.chunkCount - 1 ? itemCount - this.firstValue : 2 ** (word & 15);
+    this.#start = this.#end;
+    this.#end += ((word >>> 4) + 1) * 8;
+    if (this.count < 0 || this.endValue > itemCount || this.#end > this.data.length) {
+      throw corruptPage(this.#origin, `chunk ${index} leaves its page`);
+    }
+    return true;
+  }
+
+  /** Finds the parts of the chunk. */
+  open(): void {
+    const { data, starts, sizes } = this;
+    const { hasLargeChunk, repCompression, defCompression } = this.#page;
+    const hasRepetition = repCompression !== undefined;
+    const hasDefinition = defCompression !== undefined;
+    const sizeBytes = hasLargeChunk ? 4 : 2;
+    const headerBytes = 2 + (hasRepetition ? 2 : 0) + (hasDefinition ? 2 : 0) + starts.length * sizeBytes;
+    let header = this.#start;
+    let position = header + alignTo8(headerBytes);
+    if (position > this.#end) throw corruptPage(this.#origin, "chunk shorter than its header");
+    this.levelCount = data[header] | (data[header + 1] << 8);
+    header += 2;
+    if (hasRepetition) {
+      this.#repetition = { start: position, size: data[header] | (data[header + 1] << 8) };
+      position = this.#behind(this.#repetition);
+      header += 2;
+    }
+    if (hasDefinition) {
+      this.#definition = { start: position, size: data[header] | (data[header + 1] << 8) };
+      position = this.#behind(this.#definition);
+      header += 2;
+    }
+    for (let buffer = 0; buffer < starts.length; buffer++, header += sizeBytes) {
+      let size = data[header] | (data[header + 1] << 8);
+      if (sizeBytes === 4) size = (size | (data[header + 2] << 16) | (data[header + 3] << 24)) >>> 0;
+      starts[buffer] = position;
+      sizes[buffer] = size;
+      position = this.#behind({ start: position, size });
+    }
+  }
+
+  /** Where the part of the opened chunk begins that follows another. */
+  #behind({ start, size }: { readonly start: number; readonly size: number }): number {
+    if (start + size > this.#end) throw corruptPage(this.#origin, "a part of a chunk leaves it");
+    return start + alignTo8(size);
+  }
+
+  /** The encoded repetition levels of an opened chunk of a page that has them. */
+  repetition(): Uint8Array {
+    const { start, size } = this.#repetition;
+    return this.data.subarray(start, start + size);
+  }
+
+  /** The encoded definition levels of an opened chunk of a page that has them. */
+  definition(): Uint8Array {
+    const { start, size } = this.#definition;
+    return this.data.subarray(start, start + size);
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * Finds the events (events/nesting.ts) of a few rows of a mini-block page of lists: their levels, and the places of their values
+ * in the page. Levels are decoded chunk by chunk. The repetition index tells which chunks hold no wanted row; those that
+ * were cut out of a page have none, and there all are looked at.
+ */
+
+import { bytesOf } from "../../bytes/view.js";
+import type { MiniBlockLayout } from "../../format/encodings.js";
+import { PACK_UNIT } from "../compression/bitpack.js";
+import type { FixedDecoder } from "../compression/fixedDecoder.js";
+import { corruptPage, type PageOrigin } from "../container/page.js";
+import { type Layers, type Levels, levelDecoder } from "../events/levels.js";
+import { MAXIMUM_CHUNK_LEVELS } from "../structural/levelEncoder.js";
+import { ChunkWalk } from "./chunkWalk.js";
+import { type RowEnds, readRowEnds } from "./repetitionIndex.js";
+
+/** The events of some rows. */
+export interface PickedEvents extends Levels {
+  /** Where in the page the values of visible events are, ascending. */
+  readonly places: Uint32Array;
+  /** The definition levels of these events; null where the page has none. */
+  readonly placeLevels: Uint16Array | null;
+}
+
+/** What is found out about the levels of a chunk, before the next one is looked at. */
+class ChunkLevels {
+  repetition = new Uint16Array(0);
+  definition = new Uint16Array(0);
+  /** Events with which rows begin, and the number of events behind the last. */
+  begins = new Uint32Array(0);
+  /** Visible events before each event, and as the last entry their number. */
+  slots = new Uint32Array(0);
+
+  /** Makes room for so many levels, and for a unit of words behind them. */
+  reserve(count: number): void {
+    if (this.begins.length > count) return;
+    const size = Math.min(2 * count, MAXIMUM_CHUNK_LEVELS) + 1;
+    this.repetition = new Uint16Array(size + PACK_UNIT);
+    this.definition = new Uint16Array(size + PACK_UNIT);
+    this.begins = new Uint32Array(size);
+    this.slots = new Uint32Array(size);
+  }
+}
+
+/**
+ * @param index the repetition index; null where the page has none
+ * @param rowCount rows of the page
+ * @param withinRow chunks whose first event begins a row, whatever its repetition level is
+ * @param positions of rows, ascending and each once
+ */
+export function pickEvents(
+  page: MiniBlockLayout,
+  { listDepth, maximumVisible, maximumDefinition }: Layers,
+  buffers: readonly Uint8Array[],
+  index: Uint8Array | null,
+  rowCount: number,
+  withinRow: readonly number[],
+  positions: Uint32Array,
+  origin: PageOrigin,
+): PickedEvents {
+  const { repCompression, defCompression } = page;
+  if (repCompression === undefined) throw corruptPage(origin, "lists without repetition levels");
+  const repetitionDecoder = levelDecoder(repCompression, origin);
+  const definitionDecoder = defCompression === undefined ? null : levelDecoder(defCompression, origin);
+  const walk = new ChunkWalk(page, buffers, origin);
+  const rowEnds = index === null ? null : readRowEnds(index, walk.chunkCount, rowCount, origin);
+  const events = new EventList(2 * positions.length, definitionDecoder !== null);
+  const isAnyInvisible = definitionDecoder !== null && maximumVisible < maximumDefinition;
+  const levels = new ChunkLevels();
+  /** Rows that begin before the chunk. */
+  let firstRow = 0;
+  /** Wanted rows before the one that is sought, or whose last events may be missing. */
+  let next = 0;
+  let nextWithin = 0;
+
+  while (next < positions.length && walk.next()) {
+    const chunk = walk.index;
+    const isCut = withinRow[nextWithin] === chunk;
+    if (isCut) nextWithin++;
+    if (rowEnds !== null) {
+      if (rowEnds.isWithin[chunk] === 0 && positions[next] < firstRow) next++;
+      const begun = rowsBegun(rowEnds, chunk + 1);
+      if (next === positions.length || positions[next] >= begun) {
+        firstRow = begun;
+        continue;
+      }
+    }
+    walk.open();
+    const count = walk.levelCount;
+    levels.reserve(count);
+    decodeLevels(repetitionDecoder, walk.repetition(), count, levels.repetition);
+    if (definitionDecoder !== null) {
+      decodeLevels(definitionDecoder, walk.definition(), count, levels.definition);
+    }
+    if (isCut && count > 0) levels.repetition[0] = listDepth;
+    const begins = findBegins(levels, count, listDepth);
+    const slots = isAnyInvisible ? levels.slots : null;
+    const slotCount = slots === null ? count : countSlots(levels, count, maximumVisible);
+    if (slotCount !== walk.count) {
+      throw corruptPage(origin, `${slotCount} values for the levels of a chunk of ${walk.count}`);
+    }
+    if (rowEnds !== null && firstRow + begins !== rowsBegun(rowEnds, chunk + 1)) {
+      throw corruptPage(origin, `a repetition index that does not fit the levels of chunk ${chunk}`);
+    }
+    if (positions[next] < firstRow) {
+      events.add(levels, 0, levels.begins[0], walk.firstValue, slots);
+      if (begins === 0) continue;
+      next++;
+    }
+    for (; next < positions.length && positions[next] < firstRow + begins; next++) {
+      const place = positions[next] - firstRow;
+      events.add(levels, levels.begins[place], levels.begins[place + 1], walk.firstValue, slots);
+      // It may go on in the next chunk.
+      if (place === begins - 1) break;
+    }
+    firstRow += begins;
+  }
+  // The last row of the page ends with it.
+  if (next < positions.length && !(next === positions.length - 1 && positions[next] === firstRow - 1)) {
+    throw corruptPage(origin, `${firstRow} lists in a page with a row ${positions[next]}`);
+  }
+  return events.finish();
+}
+
+function decodeLevels(decoder: FixedDecoder, encoded: Uint8Array, count: number, levels: Uint16Array): void {
+  levels.fill(0, 0, count);
+  decoder.decode([encoded], 0, count, bytesOf(levels), 0);
+}
+
+/** Finds the events of the chunk with which rows begin. Returns their number. */
+function findBegins({ repetition, begins }: ChunkLevels, count: number, listDepth: number): number {
+  let rows = 0;
+  // A processor cannot predict the order of levels: the next event overwrites what one wrote that begins no row.
+  for (let event = 0; event < count; event++) {
+    begins[rows] = event;
+    rows += 1 + ((repetition[event] - listDepth) >> 31);
+  }
+  begins[rows] = count;
+  return rows;
+}
+
+/** Counts the visible events of the chunk. */
+function countSlots({ definition, slots }: ChunkLevels, count: number, maximumVisible: number): number {
+  let visible = 0;
+  for (let event = 0; event < count; event++) {
+    slots[event] = visible;
+    visible += 1 + ((maximumVisible - definition[event]) >> 31);
+  }
+  slots[count] = visible;
+  return visible;
+}
+
+/** Rows that begin before a chunk. */
+const rowsBegun = ({ before, isWithin }: RowEnds, chunk: number): number => before[chunk] + isWithin[chunk];
+
+/** Events as they are found. */
+class EventList {
+  #repetition: Uint16Array;
+  #definition: Uint16Array | null;
+  #places: Uint32Array;
+  #placeLevels: Uint16Array | null;
+  #count = 0;
+  #placeCount = 0;
+
+  /** @param expected events for which there is room at first */
+  constructor(expected: number, hasDefinition: boolean) {
+    this.#repetition = new Uint16Array(expected);
+    this.#definition = hasDefinition ? new Uint16Array(expected) : null;
+    this.#places = new Uint32Array(expected);
+    this.#placeLevels = hasDefinition ? new Uint16Array(expected) : null;
+  }
+
+  /**
+   * Adds events of the chunk.
+   * @param firstValue of the chunk
+   * @param slots visible events before each; null where all are visible
+   */
+  add(
+    { repetition: chunkRepetition, definition: chunkDefinition }: ChunkLevels,
+    start: number,
+    end: number,
+    firstValue: number,
+    slots: Uint32Array | null,
+  ): void {
+    const first = this.#count - start;
+    if (first + end > this.#repetition.length) this.#grow(first + end);
+    const repetition = this.#repetition;
+    const definition = this.#definition;
+    const places = this.#places;
+    let visible = this.#placeCount;
+    for (let event = start; event < end; event++) {
+      repetition[first + event] = chunkRepetition[event];
+      if (definition !== null) definition[first + event] = chunkDefinition[event];
+      if (slots !== null && slots[event] === slots[event + 1]) continue;
+      places[visible] = firstValue + (slots === null ? event : slots[event]);
+      if (this.#placeLevels !== null) this.#placeLevels[visible] = chunkDefinition[event];
+      visible++;
+    }
+    this.#count = first + end;
+    this.#placeCount = visible;
+  }
+
+  #grow(count: number): void {
+    const size = 2 * count;
+    this.#repetition = enlarged(this.#repetition, new Uint16Array(size));
+    this.#places = enlarged(this.#places, new Uint32Array(size));
+    this.#definition &&= enlarged(this.#definition, new Uint16Array(size));
+    this.#placeLevels &&= enlarged(this.#placeLevels, new Uint16Array(size));
+  }
+
+  finish(): PickedEvents {
+    return {
+      repetition: this.#repetition.subarray(0, this.#count),
+      definition: this.#definition?.subarray(0, this.#count) ?? null,
+      places: this.#places.subarray(0, this.#placeCount),
+      placeLevels: this.#placeLevels?.subarray(0, this.#placeCount) ?? null,
+    };
+  }
+}
+
+function enlarged<Words extends Uint16Array | Uint32Array>(words: Words, larger: Words): Words {
+  larger.set(words);
+  return larger;
+}

@@ -1,0 +1,41 @@
+/**
+ * The repetition index of a mini-block page of lists. For each chunk two u64: the rows that end in it, and its events of a row
+ * that goes on in the next chunk.
+ */
+
+import { corruptPage, type PageOrigin } from "../container/page.js";
+
+/** What a repetition index says. */
+export interface RowEnds {
+  /** Rows that end before each chunk, and as the last entry the number of rows. */
+  readonly before: Uint32Array;
+  /** For each chunk 1 if it begins within a row, else 0, and 0 as the last entry. */
+  readonly isWithin: Uint8Array;
+}
+
+/** @throws CorruptFileError where it is not one of so many chunks and rows */
+export function readRowEnds(
+  index: Uint8Array,
+  chunkCount: number,
+  rowCount: number,
+  origin: PageOrigin,
+): RowEnds {
+  if (index.length !== 16 * chunkCount) {
+    throw corruptPage(origin, `a repetition index of ${index.length} bytes for ${chunkCount} chunks`);
+  }
+  const view = new DataView(index.buffer, index.byteOffset, index.byteLength);
+  const before = new Uint32Array(chunkCount + 1);
+  const isWithin = new Uint8Array(chunkCount + 1);
+  let rows = 0;
+  for (let chunk = 0; chunk < chunkCount; chunk++) {
+    const at = 16 * chunk;
+    rows += view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
+    if (rows > rowCount) throw corruptPage(origin, `chunks hold more than the ${rowCount} rows of the page`);
+    before[chunk + 1] = rows;
+    isWithin[chunk + 1] = (view.getUint32(at + 8, true) | view.getUint32(at + 12, true)) === 0 ? 0 : 1;
+  }
+  if (rows !== rowCount || isWithin[chunkCount] !== 0) {
+    throw corruptPage(origin, `chunks in which ${rows} of ${rowCount} rows end`);
+  }
+  return { before, isWithin };
+}
