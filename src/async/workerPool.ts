@@ -22,11 +22,14 @@ export const GREETING = "tiltyard threads 1";
 export interface Task<Input, Output> {
   readonly name: string;
   /** @param spare memory that the output may be made in; its content is arbitrary */
-  run(input: Input, spare?: ArrayBuffer): Output;
+  run(input: Input, spare?: SharedArrayBuffer): Output;
   /** The memory of an output that nobody else uses, which is moved instead of copied. */
   memoryOf(output: Output): readonly ArrayBuffer[];
-  /** Whether memory of outputs may be given back, to be used for others. Default false. */
-  readonly takesSpare?: boolean;
+  /** Of outputs in shared memory, which may be given back and used for others. Default: there are none. */
+  readonly shared?: {
+    isFor(input: Input): boolean;
+    memoryOf(output: Output): readonly SharedArrayBuffer[];
+  };
 }
 
 /** What is asked of a thread. */
@@ -34,7 +37,7 @@ export interface TaskOrder {
   readonly name: string;
   readonly input: unknown;
   /** Memory that the output may be made in. */
-  readonly spare?: ArrayBuffer;
+  readonly spare?: SharedArrayBuffer;
 }
 
 /** What a thread answers. */
@@ -70,8 +73,8 @@ const spareThreads = new SpareThreads();
 
 interface Job {
   readonly order: TaskOrder;
-  /** The memory of an output that may be given back. */
-  readonly memoryOf: ((output: unknown) => readonly ArrayBuffer[]) | null;
+  /** The shared memory of an output; null where it has none. */
+  readonly sharedOf: ((output: unknown) => readonly SharedArrayBuffer[]) | null;
   readonly inLine: () => unknown;
   readonly resolve: (output: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -93,9 +96,9 @@ export class WorkerPool {
   readonly #errorOf: WorkerPoolOptions["errorOf"];
   readonly #members = new Set<Member>();
   readonly #waiting: Job[] = [];
-  /** Memory that threads have moved here, and that may be given back. */
-  readonly #moved = new WeakSet<ArrayBufferLike>();
-  readonly #spare: ArrayBuffer[] = [];
+  /** Memory of outputs that may be given back. */
+  readonly #lent = new WeakSet<ArrayBufferLike>();
+  readonly #spare: SharedArrayBuffer[] = [];
   /** Whether threads can be started; found out by the first. */
   #canStart = true;
 
@@ -132,24 +135,20 @@ export class WorkerPool {
     if (this.size === 0) return new Promise((resolve) => resolve(inLine()));
     return new Promise<Output>((resolve, reject) => {
       const order = { name: task.name, input };
-      const memoryOf = task.takesSpare === true ? (task.memoryOf as Job["memoryOf"]) : null;
-      this.#waiting.push({ order, memoryOf, inLine, resolve: resolve as Job["resolve"], reject });
+      const { shared } = task;
+      const sharedOf = shared?.isFor(input) === true ? (shared.memoryOf as Job["sharedOf"]) : null;
+      this.#waiting.push({ order, sharedOf, inLine, resolve: resolve as Job["resolve"], reject });
       this.#assign();
     });
   }
 
   /**
-   * Gives memory of an output back, which may then be used for another: it is detached here. Nothing happens where no thread
-   * made it.
+   * Gives shared memory of an output back, once nobody looks at it: it may then be used for another. Nothing happens where no
+   * thread put an output there.
    */
   giveBack(memory: ArrayBufferLike): void {
-    if (!this.#moved.delete(memory) || this.#spare.length === MAX_SPARE) return;
-    this.#spare.push(memory as ArrayBuffer);
-  }
-
-  /** Whether a thread made the memory, and it was not given back. */
-  isMoved(memory: ArrayBufferLike): boolean {
-    return this.#moved.has(memory);
+    if (!this.#lent.delete(memory) || this.#spare.length === MAX_SPARE) return;
+    this.#spare.push(memory as SharedArrayBuffer);
   }
 
   /**
@@ -210,10 +209,9 @@ export class WorkerPool {
     member.idle = null;
     member.job = job;
     member.owned.thread.keepsAlive(true);
-    const spare = job.memoryOf === null ? undefined : this.#spare.pop();
+    const spare = job.sharedOf === null ? undefined : this.#spare.pop();
     try {
-      if (spare === undefined) member.owned.thread.post(job.order);
-      else member.owned.thread.post({ ...job.order, spare }, [spare]);
+      member.owned.thread.post(spare === undefined ? job.order : { ...job.order, spare });
     } catch {
       // Something in it can't be sent to a thread.
       member.job = null;
@@ -236,7 +234,7 @@ export class WorkerPool {
     if (job !== null) {
       if ("failure" in reply) job.reject(this.#errorOf(reply.failure));
       else {
-        for (const memory of job.memoryOf?.(reply.output) ?? []) this.#moved.add(memory);
+        for (const memory of job.sharedOf?.(reply.output) ?? []) this.#lent.add(memory);
         job.resolve(reply.output);
       }
     }

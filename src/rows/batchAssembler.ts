@@ -3,7 +3,7 @@
  * its columns, so columns can be views of the bytes read.
  */
 
-import type { Column } from "../arrow/columns/column.js";
+import type { Column, Layout } from "../arrow/columns/column.js";
 import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { isNested } from "../arrow/columns/spine.js";
@@ -44,8 +44,9 @@ export interface BatchBounds {
   readonly keepsDictionaries?: "values" | "items";
   /**
    * Whether long texts may stay the codes that files hold until they are looked at, which must be before the next batch is
-   * asked for. Each part that is cut out is then decoded by itself, in little memory. Default false; without effect where
-   * memory is accounted for.
+   * asked for. Each part that is cut out is then decoded by itself, in little memory. Texts that threads have decoded lie in
+   * shared memory then, which whoever reads them gives back to the threads. Default false; without effect where memory is
+   * accounted for.
    */
   readonly keepsCodes?: boolean;
   /** The outputs that make up the bytes of a batch; one that is used twice counts twice. Default: each once. */
@@ -161,7 +162,8 @@ export class BatchAssembler {
         // A page that may stay codes is not waited for.
         if (place === 0 && this.#codes !== null && this.#isDue(leaf)) continue;
         this.#undecided--;
-        page.decoding = decodeInThread(pool, this.#plan.leaves[page.leaf].layout, page.rows);
+        const { layout } = this.#plan.leaves[page.leaf];
+        page.decoding = decodeInThread(pool, layout, page.rows, this.#mayBeCodes(layout));
         if (page.decoding !== null) count++;
       }
     }
@@ -253,8 +255,7 @@ export class BatchAssembler {
   #decode({ leaf, rows: { rowCount, layout, buffers, origin } }: LeafPage, isLazy: boolean): Column {
     const own = this.#plan.leaves[leaf];
     const reused = isLazy && this.#batchBytes === undefined ? this.#memory?.[leaf] : undefined;
-    // Within lists and structs, nobody would know that there are codes.
-    const codes = isLazy && own.layout.kind === "variable" ? this.#codes?.[leaf] : undefined;
+    const codes = isLazy && this.#mayBeCodes(own.layout) ? this.#codes?.[leaf] : undefined;
     reused?.begin();
     codes?.begin();
     return decodePage(own.layout, layout, rowCount, buffers, origin, {
@@ -263,6 +264,11 @@ export class BatchAssembler {
       isTransient: this.#memory !== null,
       ...(reused && { allocate: (byteLength) => reused.take(byteLength) }),
     });
+  }
+
+  /** Within lists and structs, nobody would know that there are codes. */
+  #mayBeCodes({ kind }: Layout): boolean {
+    return this.#codes !== null && kind === "variable";
   }
 
   #makeCurrent({ leaf, page, rows: { rows, rowCount } }: LeafPage, column: Column): Column {

@@ -50,7 +50,7 @@ export function decodeFsstSymbols(table: Uint8Array, origin: PageOrigin): CodeSy
   return symbols;
 }
 
-type AllocateBytes = (byteLength: number) => Uint8Array<ArrayBuffer>;
+type AllocateBytes = (byteLength: number) => Uint8Array;
 const freshBytes: AllocateBytes = (byteLength) => new Uint8Array(byteLength);
 
 /** Fewer codes than this are decoded faster than the kernel gets its symbols. */

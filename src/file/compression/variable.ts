@@ -151,7 +151,7 @@ export function finishVariable(
   offsets: Int32Array,
   bytes: Uint8Array,
   origin: PageOrigin,
-  allocate?: (byteLength: number) => Uint8Array<ArrayBuffer>,
+  allocate?: (byteLength: number) => Uint8Array,
 ): VariableColumn {
   const plain = symbols === null ? bytes : decodeFsst(symbols, offsets, bytes, origin, allocate);
   return {
@@ -167,7 +167,7 @@ export interface EachOptions {
   /** Whether codes stay what they are until somebody looks at them. */
   readonly keepsCodes: boolean;
   /** Makes the memory of texts that are decoded from codes. */
-  readonly allocateTexts?: (byteLength: number) => Uint8Array<ArrayBuffer>;
+  readonly allocateTexts?: (byteLength: number) => Uint8Array;
 }
 
 /**

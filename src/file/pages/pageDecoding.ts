@@ -10,33 +10,41 @@ import type { EncodedRows } from "./pageRows.js";
 
 type DecodeInput = Pick<EncodedRows, "rowCount" | "layout" | "buffers" | "origin"> & {
   readonly column: Layout;
+  /** Whether texts are put into shared memory. */
+  readonly isShared: boolean;
 };
 
 /** What a thread does. */
 export const DECODE_PAGE: Task<DecodeInput, Column> = {
   name: "decodePage",
-  takesSpare: true,
-  run: ({ column, layout, rowCount, buffers, origin }, spare) => {
+  run: ({ column, layout, rowCount, buffers, origin, isShared }, spare) => {
     let memory = spare;
-    const allocateTexts = (byteLength: number): Uint8Array<ArrayBuffer> => {
+    const allocateTexts = (byteLength: number): Uint8Array => {
       const isEnough = memory !== undefined && memory.byteLength >= byteLength;
-      const own = isEnough && memory !== undefined ? memory : new ArrayBuffer(wholeGrains(byteLength));
+      const own =
+        isEnough && memory !== undefined ? memory : new SharedArrayBuffer(wholeGrains(byteLength));
       if (isEnough) memory = undefined;
       return new Uint8Array(own, 0, byteLength);
     };
-    return decodePage(column, layout, rowCount, buffers, origin, { allocateTexts });
+    return decodePage(column, layout, rowCount, buffers, origin, isShared ? { allocateTexts } : {});
   },
-  memoryOf: (column) => {
-    const memory = new Set<ArrayBuffer>();
-    const visit = (part: unknown): void => {
-      if (typeof part !== "object" || part === null) return;
-      if (!ArrayBuffer.isView(part)) for (const member of Object.values(part)) visit(member);
-      else if (!isSharedMemory(part.buffer)) memory.add(part.buffer);
-    };
-    visit(column);
-    return [...memory];
+  memoryOf: (column) => [...memoryIn(column)].filter((memory) => !isSharedMemory(memory)),
+  shared: {
+    isFor: ({ isShared }) => isShared,
+    memoryOf: (column) => [...memoryIn(column)].filter(isSharedMemory),
   },
 };
+
+function memoryIn(column: Column): Set<ArrayBuffer | SharedArrayBuffer> {
+  const memory = new Set<ArrayBuffer | SharedArrayBuffer>();
+  const visit = (part: unknown): void => {
+    if (typeof part !== "object" || part === null) return;
+    if (ArrayBuffer.isView(part)) memory.add(part.buffer);
+    else for (const member of Object.values(part)) visit(member);
+  };
+  visit(column);
+  return memory;
+}
 
 /** Texts get whole ones of so many bytes, so that those of one page have room where those of another were. */
 const GRAIN_BYTES = 256 * 1024;
@@ -65,15 +73,18 @@ export const byteCountOf = (buffers: readonly Uint8Array[]): number =>
 /**
  * Has a thread decode a page.
  * @param column layout of what is decoded
+ * @param isShared whether texts are put into shared memory, which is to be given back to the pool
  * @returns null where that does not pay, and it is to be decoded in line
  */
 export function decodeInThread(
   pool: WorkerPool,
   column: Layout,
   { layout, rowCount, buffers, origin }: EncodedRows,
+  isShared: boolean,
 ): Promise<Column> | null {
   if (!pool.isWorth(byteCountOf(buffers) * EXPANSION)) return null;
-  const decoded = pool.run(DECODE_PAGE, sharedCopy({ column, layout, rowCount, buffers, origin }));
+  const input = { column, layout, rowCount, buffers, origin, isShared };
+  const decoded = pool.run(DECODE_PAGE, sharedCopy(input));
   // A failure is thrown where the page has its turn.
   decoded.catch(() => undefined);
   return decoded;

@@ -50,7 +50,7 @@ export interface DecodeOptions {
    */
   readonly allocateCodes?: AllocateValues;
   /** Makes the memory of texts in full-zip pages that are decoded from codes. Default: fresh memory. */
-  readonly allocateTexts?: (byteLength: number) => Uint8Array<ArrayBuffer>;
+  readonly allocateTexts?: (byteLength: number) => Uint8Array;
   /** Whether the memory of the page's bytes is read into again: a dictionary is then copied out of them. Default false. */
   readonly isTransient?: boolean;
   /** The chunks of a mini-block page that are decoded. Default: all. */

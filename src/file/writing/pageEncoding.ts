@@ -1,6 +1,7 @@
 /** Rows of a column to pages with their checksums: pure, so that a thread can do it. */
 
 import type { Column } from "../../arrow/columns/column.js";
+import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { atOnce, type Steps } from "../../async/eventLoop.js";
 import type { Task, WorkerPool } from "../../async/workerPool.js";
 import { crc32 } from "../../bytes/crc32.js";
@@ -64,14 +65,19 @@ export const ENCODE_PAGES: Task<PageInput, PageOutput> = {
   },
 };
 
+/** Of vectors that a thread encodes, the part that may have to be copied to it. */
+const COPIED_PART = 1 / 4;
+
 /**
- * Whether it pays to have a thread encode rows. Vectors are stored as they are: copying them to a thread, unless they lie in
- * shared memory, takes longer.
+ * Whether it pays to have a thread encode rows. Vectors are stored as they are: copying them to a thread, unless nearly all
+ * lie in shared memory, takes longer.
  */
-export const isForThreads = ({ column, parts }: PageInput, byteCount: number): boolean =>
-  column.blobs === undefined &&
-  byteCount >= MIN_THREAD_BYTES &&
-  (column.layout.kind !== "fixedSizeList" || parts.every(isShared));
+export function isForThreads({ column, parts }: PageInput, byteCount: number): boolean {
+  if (column.blobs !== undefined || byteCount < MIN_THREAD_BYTES) return false;
+  if (column.layout.kind !== "fixedSizeList") return true;
+  const copiedBytes = parts.reduce((sum, part) => sum + (isShared(part) ? 0 : columnBytes(part)), 0);
+  return copiedBytes <= byteCount * COPIED_PART;
+}
 
 const isShared = (column: Column): boolean =>
   column.kind === "fixedSizeList"
