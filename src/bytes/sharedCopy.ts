@@ -3,15 +3,12 @@
  * lie there already are not copied; of the others, all lie in one piece.
  */
 
+import { alignTo8, phaseOf } from "./aligned.js";
 import { isUint8Array, tagOf } from "./anyRealm.js";
 
 type View = Exclude<ArrayBufferView, DataView> & { readonly length: number };
 type ViewConstructor = new (buffer: SharedArrayBuffer, byteOffset: number, length: number) => View;
 
-/** Typed arrays begin at multiples of this. */
-const ALIGNMENT = 8;
-
-const alignUp = (byteOffset: number): number => (byteOffset + ALIGNMENT - 1) & -ALIGNMENT;
 const isView = (value: unknown): value is View => ArrayBuffer.isView(value) && tagOf(value) !== "DataView";
 
 /** Memory that threads share, and that is not moved to another. */
@@ -37,8 +34,9 @@ export function sharedCopy<Value>(
     if (typeof part !== "object" || part === null || views.has(part as View)) return;
     if (isView(part)) {
       if (isSharedMemory(part.buffer)) return;
-      views.set(part, byteLength);
-      byteLength = alignUp(byteLength + part.byteLength);
+      const start = byteLength + phaseOf(part);
+      views.set(part, start);
+      byteLength = alignTo8(start + part.byteLength);
     } else if (isMap(part)) {
       for (const entry of part.values()) measure(entry);
     } else {

@@ -22,3 +22,12 @@ test("memory is made as is asked, and found again wherever it is", () => {
   expect(hasSharedMemory([new Map([["a", { copy }]])])).toBe(true);
   expect(hasSharedMemory([null, "text", 7, new Map([["a", { bytes: Uint8Array.of(1) }]])])).toBe(false);
 });
+
+test("copies begin as far behind a multiple of 8 as what they are made of", () => {
+  const memory = Uint8Array.from({ length: 64 }, (_, index) => index);
+  const bytes = memory.subarray(13, 30);
+  const words = new Uint32Array(memory.buffer, 36, 5);
+  const copy = sharedCopy({ bytes, words, more: memory.subarray(7, 9) });
+  expect(copy).toEqual({ bytes, words, more: memory.subarray(7, 9) });
+  expect([copy.bytes, copy.words, copy.more].map(({ byteOffset }) => byteOffset % 8)).toEqual([5, 4, 7]);
+});

@@ -9,6 +9,7 @@
  */
 
 import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
+import { concatBytes } from "../../bytes/concat.js";
 import { HASH_PRIME } from "../../bytes/hash.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { BLOCK_CODES, FsstDecoder, fsstDecoder } from "./fsstDecodeKernel.js";
@@ -68,50 +69,77 @@ export function decodeFsst(
   origin: PageOrigin,
   allocate: AllocateBytes = freshBytes,
 ): Uint8Array {
-  const codeCount = offsets[offsets.length - 1] - offsets[0];
-  const decoder = codeCount < KERNEL_CODES ? null : fsstDecoder.get();
+  const start = offsets[0];
+  const end = offsets[offsets.length - 1];
+  const decoder = end - start < KERNEL_CODES ? null : fsstDecoder.get();
   return decoder === null
     ? decodeFsstPlainly(symbols, offsets, codes, origin, allocate)
-    : decodeInKernel(decoder, symbols, offsets, codes, origin, allocate);
+    : decodeInKernel(decoder, symbols, offsets, [codes.subarray(start, end)], origin, allocate);
 }
 
-/** {@link decodeFsst} a block of codes at a time. */
+/**
+ * {@link decodeFsst} of codes that lie in several pieces, at whose ends values end. They are not copied together first.
+ * @param offsets positions in all pieces together, from 0
+ */
+export function decodeFsstPieces(
+  symbols: CodeSymbols,
+  offsets: Int32Array,
+  pieces: readonly Uint8Array[],
+  origin: PageOrigin,
+  allocate: AllocateBytes = freshBytes,
+): Uint8Array {
+  const codeCount = offsets[offsets.length - 1];
+  const decoder = codeCount < KERNEL_CODES ? null : fsstDecoder.get();
+  return decoder === null
+    ? decodeFsstPlainly(symbols, offsets, concatBytes(pieces, codeCount), origin, allocate)
+    : decodeInKernel(decoder, symbols, offsets, pieces, origin, allocate);
+}
+
+/**
+ * {@link decodeFsst} a block of codes at a time.
+ * @param pieces all codes from the first offset to the last
+ */
 function decodeInKernel(
   decoder: FsstDecoder,
   symbols: CodeSymbols,
   offsets: Int32Array,
-  codes: Uint8Array,
+  pieces: readonly Uint8Array[],
   origin: PageOrigin,
   allocate: AllocateBytes,
 ): Uint8Array {
   decoder.setSymbols(symbols.low, symbols.high, symbols.lengths);
   const { positions } = decoder;
-  const codesEnd = offsets[offsets.length - 1];
-  let read = offsets[0];
+  let pieceStart = offsets[0];
+  const codeCount = offsets[offsets.length - 1] - pieceStart;
   let write = 0;
-  let output = allocate(estimateSize(symbols, codes, read, codesEnd));
+  let output = allocate(estimateSize(symbols, pieces, codeCount));
   offsets[0] = 0;
   let value = 1;
-  while (read < codesEnd) {
-    const consumed = decoder.decode(codes, read, Math.min(read + BLOCK_CODES, codesEnd), symbols.count);
-    if (consumed === 0) throw corruptPage(origin, "FSST code without symbol");
-    const decoded = decoder.output(consumed);
-    const size = write + decoded.length;
-    if (size > output.length) output = enlarged(output, write, size, origin);
-    output.set(decoded, write);
-    const start = read;
-    read += consumed;
-    if (read > codesEnd) throw corruptPage(origin, "FSST escape at the end of a value");
-    const shift = write - FsstDecoder.ORIGIN;
-    // Negative as soon as a value's end splits an escape.
-    let split = 0;
-    for (; value < offsets.length && offsets[value] <= read; value++) {
-      const position = positions[offsets[value] - start];
-      split |= position;
-      offsets[value] = position + shift;
+  for (const piece of pieces) {
+    for (let read = 0; read < piece.length; ) {
+      const end = Math.min(read + BLOCK_CODES, piece.length);
+      const consumed = decoder.decode(piece, read, end, symbols.count);
+      if (consumed === 0) throw corruptPage(origin, "FSST code without symbol");
+      const decoded = decoder.output(consumed);
+      const size = write + decoded.length;
+      if (size > output.length) output = enlarged(output, write, size, origin);
+      output.set(decoded, write);
+      const start = pieceStart + read;
+      read += consumed;
+      if (read > piece.length) throw corruptPage(origin, "FSST escape at the end of a value");
+      const blockEnd = pieceStart + read;
+      const shift = write - FsstDecoder.ORIGIN;
+      // Negative as soon as a value's end splits an escape.
+      let split = 0;
+      for (; value < offsets.length && offsets[value] <= blockEnd; value++) {
+        const position = positions[offsets[value] - start];
+        split |= position;
+        offsets[value] = position + shift;
+      }
+      if (split < 0) throw corruptPage(origin, "FSST escape at the end of a value");
+      write = size;
     }
-    if (split < 0) throw corruptPage(origin, "FSST escape at the end of a value");
-    write = size;
+    pieceStart += piece.length;
   }
   if (write > MAXIMUM_BYTES) throw unsupportedPage(origin, "more than 2 GiB of text");
   return output.subarray(0, write);
@@ -128,7 +156,8 @@ export function decodeFsstPlainly(
   const { low, high, lengths } = symbols;
   let read = offsets[0];
   let write = 0;
-  let output = allocate(estimateSize(symbols, codes, read, offsets[offsets.length - 1]));
+  const codeCount = offsets[offsets.length - 1] - read;
+  let output = allocate(estimateSize(symbols, [codes.subarray(read, read + codeCount)], codeCount));
   let view = new DataView(output.buffer, output.byteOffset, output.length);
   // Negative as soon as a code without symbol was met: its length is 0.
   let unknown = 0;
@@ -165,12 +194,16 @@ export function decodeFsstPlainly(
 const SAMPLE_CODES = 1 << 15;
 
 /** Initial size of the output: what the first codes suggest, and some more. */
-function estimateSize({ lengths }: CodeSymbols, codes: Uint8Array, start: number, end: number): number {
-  const sampleEnd = Math.min(end, start + SAMPLE_CODES);
+function estimateSize({ lengths }: CodeSymbols, pieces: readonly Uint8Array[], codeCount: number): number {
   let size = 0;
-  for (let position = start; position < sampleEnd; position++) size += lengths[codes[position]];
-  const scale = (end - start) / Math.max(1, sampleEnd - start);
-  return Math.ceil(size * scale * 1.1) + 64;
+  let sampled = 0;
+  for (const piece of pieces) {
+    if (sampled === SAMPLE_CODES) break;
+    const end = Math.min(piece.length, SAMPLE_CODES - sampled);
+    for (let position = 0; position < end; position++) size += lengths[piece[position]];
+    sampled += end;
+  }
+  return Math.ceil(size * (codeCount / Math.max(1, sampled)) * 1.1) + 64;
 }
 
 function enlarged(

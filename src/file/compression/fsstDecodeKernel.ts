@@ -4,8 +4,9 @@
  *
  *     symbols     256 × 8 bytes, zero-padded
  *     lengths     256 × u32
- *     consumed    u32: how many codes were decoded; stays 0 where one of them means nothing
- *     codes       of the block, and one byte more, for an escape at its end
+ *     consumed    u32: how far the codes decoded reach; stays 0 where one of them means nothing
+ *     codes       of the block, as far behind a multiple of 8 as where they came from, and one byte more, for an escape at
+ *                 its end
  *     positions   i32 for each code, and one for the end: where in the memory its symbol went; -1 for the byte
  *                 behind an escape
  *     output      what the codes stand for
@@ -14,6 +15,7 @@
  */
 
 import { ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
+import { phaseOf } from "../../bytes/aligned.js";
 import {
   add,
   atLeast,
@@ -46,7 +48,7 @@ const SYMBOLS = 0;
 const LENGTHS = SYMBOLS + 8 * 256;
 const CONSUMED = LENGTHS + 4 * 256;
 const CODES = CONSUMED + 8;
-const POSITIONS = CODES + BLOCK_CODES + 8;
+const POSITIONS = CODES + BLOCK_CODES + 16;
 const OUTPUT = POSITIONS + 4 * (BLOCK_CODES + 2);
 const PAGES = Math.ceil((OUTPUT + 8 * (BLOCK_CODES + 1)) / 65536);
 
@@ -133,10 +135,12 @@ export class FsstDecoder {
    * symbol
    */
   decode(codes: Uint8Array, start: number, end: number, count: number): number {
-    this.#bytes.set(codes.subarray(start, end + 1), CODES);
+    const block = codes.subarray(start, end + 1);
+    const phase = phaseOf(block);
+    this.#bytes.set(block, CODES + phase);
     this.#words[CONSUMED / 4] = 0;
-    this.#run(CODES, CODES + end - start, OUTPUT, POSITIONS, count);
-    return this.#words[CONSUMED / 4];
+    this.#run(CODES + phase, CODES + phase + end - start, OUTPUT, POSITIONS, count);
+    return Math.max(0, this.#words[CONSUMED / 4] - phase);
   }
 
   /** What `consumed` codes of the last block stand for; a view that the next block overwrites. */

@@ -9,12 +9,13 @@
  *     byteCodes   by the next byte: code and length × 256 of the symbol of that byte alone, or 0
  *     shortCodes  by the next two bytes: the same of the longest symbol of one or two bytes, or 0
  *     ends        u32 for each value of the block: where it ends, and then where its codes end
- *     input       the values, and 8 bytes more
+ *     input       the values, as far behind a multiple of 8 as where they came from, and 8 bytes more
  *     output      their codes, at most two for each byte: of the first run from the start, of the second from twice as many
  *                 bytes on as the first run has
  */
 
 import { ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
+import { phaseOf } from "../../bytes/aligned.js";
 import { HASH_PRIME } from "../../bytes/hash.js";
 import {
   above,
@@ -61,7 +62,7 @@ const BYTE_CODES = MASKS + 8 * 16;
 const SHORT_CODES = BYTE_CODES + 2 * 256;
 const ENDS = SHORT_CODES + 2 * 65536;
 const INPUT = ENDS + 4 * ENCODED_VALUES;
-const OUTPUT = INPUT + ENCODED_BYTES + 8;
+const OUTPUT = INPUT + ENCODED_BYTES + 16;
 const PAGES = Math.ceil((OUTPUT + 2 * ENCODED_BYTES) / 65536);
 
 /** Where a run of values is: `place` is that of the end of its current value, `end` what stands there. */
@@ -201,9 +202,11 @@ export class FsstEncoder {
   ): [Uint8Array, Uint8Array] {
     const start = offsets[first];
     const byteCount = offsets[last] - start;
-    this.#bytes.set(bytes.subarray(start, offsets[last]), INPUT);
+    const values = bytes.subarray(start, offsets[last]);
+    const input = INPUT + phaseOf(values);
+    this.#bytes.set(values, input);
     const ends = ENDS / 4;
-    const shift = INPUT - start;
+    const shift = input - start;
     let middle = first;
     for (let value = first; value < last; value++) {
       const end = offsets[value + 1];
@@ -214,8 +217,8 @@ export class FsstEncoder {
     const secondOutput = OUTPUT + 2 * firstBytes;
     const places = [ENDS, ENDS + 4 * (middle - first), ENDS + 4 * (last - first)];
     this.#run(
-      ...[INPUT, OUTPUT, places[0], places[1]],
-      ...[INPUT + firstBytes, secondOutput, places[1], places[2]],
+      ...[input, OUTPUT, places[0], places[1]],
+      ...[input + firstBytes, secondOutput, places[1], places[2]],
     );
     const firstSize = this.#collect(positions, first, middle, OUTPUT, ends - first);
     const secondSize = this.#collect(positions, middle, last, secondOutput, ends - first);

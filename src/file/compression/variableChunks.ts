@@ -1,10 +1,11 @@
 /** The values of variable width of a page, which lie in its chunks (variable.ts): all of them gathered, or a few picked. */
 
 import { chunkedTextColumn } from "../../arrow/columns/chunkedTextColumn.js";
-import type { DecodedValues } from "../../arrow/columns/codedValues.js";
+import type { CodeSymbols, DecodedValues } from "../../arrow/columns/codedValues.js";
 import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
+import { decodeFsstPieces } from "./fsst.js";
 import { wordMemory } from "./pickBitpacked.js";
 import { areFewInOrder, eachChunk } from "./pickedRows.js";
 import { PickedValues } from "./pickVariable.js";
@@ -74,10 +75,32 @@ export class VariableChunks {
   }
 
   private gather(layout: VariableLayout, allocate?: (byteLength: number) => Uint8Array): VariableColumn {
+    const { symbols } = this.encoding;
+    if (allocate === undefined && symbols !== null) return this.decode(layout, symbols);
     const offsetBytes = 4 * (this.valueCount + 1);
     const own = alignedBytes(allocate?.(offsetBytes + this.byteCount) ?? new Uint8Array(offsetBytes), 4);
     const offsets = new Int32Array(own.buffer, own.byteOffset, this.valueCount + 1);
     const bytes = allocate === undefined ? new Uint8Array(this.byteCount) : own.subarray(offsetBytes);
+    this.eachChunk(offsets, (stored, position) => bytes.set(stored, position));
+    return symbols === null
+      ? finishVariable(layout, symbols, offsets, bytes, this.origin)
+      : codesOf(layout, symbols, offsets, bytes, this.origin);
+  }
+
+  /** The texts that the codes of all chunks stand for: these are decoded where they lie. */
+  private decode(layout: VariableLayout, symbols: CodeSymbols): VariableColumn {
+    const offsets = new Int32Array(this.valueCount + 1);
+    const pieces: Uint8Array[] = [];
+    this.eachChunk(offsets, (codes) => pieces.push(codes));
+    const bytes = decodeFsstPieces(symbols, offsets, pieces, this.origin);
+    return finishVariable(layout, null, offsets, bytes, this.origin);
+  }
+
+  /**
+   * Gathers the offsets of all chunks.
+   * @param use is given the bytes of each chunk's values, and how many those of the chunks before it have
+   */
+  private eachChunk(offsets: Int32Array, use: (stored: Uint8Array, position: number) => void): void {
     const stride = this.encoding.offsetBits / 32;
     let value = 0;
     let position = 0;
@@ -90,13 +113,9 @@ export class VariableChunks {
       if (end < 0 || end > buffer.length || start < (count + 1) * stride * 4) {
         throw corruptPage(this.origin, "offsets of variable-width values do not ascend inside their buffer");
       }
-      bytes.set(buffer.subarray(start, end), position);
+      use(buffer.subarray(start, end), position);
       value += count;
       position += end - start;
     }
-    const { symbols } = this.encoding;
-    if (allocate === undefined || symbols === null)
-      return finishVariable(layout, symbols, offsets, bytes, this.origin);
-    return codesOf(layout, symbols, offsets, bytes, this.origin);
   }
 }

@@ -16,6 +16,8 @@ export class FileAppender {
   #position = 0;
   #queue: Uint8Array[] = [];
   #queuedBytes = 0;
+  /** To be called once what is queued was written. */
+  #queuedCalls: (() => void)[] = [];
   #inFlight: Promise<void> = Promise.resolve();
   #open = true;
 
@@ -46,6 +48,12 @@ export class FileAppender {
     this.append(PADDING.subarray(0, align(this.#position) - this.#position));
   }
 
+  /** Has a function called once all bytes appended so far are written; never where that fails. */
+  whenWritten(call: () => void): void {
+    if (this.#queuedBytes > 0) this.#queuedCalls.push(call);
+    else this.#inFlight.then(call, () => undefined);
+  }
+
   /** Starts to write the queued bytes if they are enough for a write, once the previous write has ended. */
   async relieve(): Promise<void> {
     if (this.#queuedBytes >= WRITE_BYTES) await this.#submit();
@@ -74,7 +82,11 @@ export class FileAppender {
     const chunks = this.#queue;
     this.#queue = [];
     this.#queuedBytes = 0;
-    this.#inFlight = this.#handle.write(chunks);
+    const calls = this.#queuedCalls;
+    this.#queuedCalls = [];
+    this.#inFlight = this.#handle.write(chunks).then(() => {
+      for (const call of calls) call();
+    });
     // The next submit awaits it; until then nobody listens.
     this.#inFlight.catch(() => undefined);
   }

@@ -4,6 +4,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { atOnce, type Steps } from "../../async/eventLoop.js";
 import type { Task, WorkerPool } from "../../async/workerPool.js";
+import { alignTo8, phaseOf } from "../../bytes/aligned.js";
 import { crc32 } from "../../bytes/crc32.js";
 import { hasSharedMemory, isSharedMemory, sharedCopy } from "../../bytes/sharedCopy.js";
 import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
@@ -50,10 +51,18 @@ function* encode({ column, parts, rowCount, version }: PageInput): Steps<Encoded
 
 // ------------------------------------------------------------------------------------------------ threads
 
+interface ThreadInput extends PageInput {
+  /** The memory that holds the values, if nothing else lies in it: pages that keep nothing of it are put over them. */
+  readonly room: Uint8Array<SharedArrayBuffer> | null;
+}
+
 /** What a thread does. */
-export const ENCODE_PAGES: Task<PageInput, PageOutput> = {
+export const ENCODE_PAGES: Task<ThreadInput, PageOutput> = {
   name: "encodePages",
-  run: (input) => withOwnMemory(atOnce(encodePageInput(input))),
+  run: ({ room, ...input }) => {
+    const output = atOnce(encodePageInput(input));
+    return (room && putInto(room, output)) ?? withOwnMemory(output);
+  },
   memoryOf: ({ pages }) => {
     const memory = new Set<ArrayBuffer>();
     for (const { buffers } of pages) {
@@ -84,11 +93,17 @@ const isShared = (column: Column): boolean =>
     ? isShared(column.items)
     : column.kind === "fixed" && isSharedMemory(column.values.buffer);
 
+/** Pages in memory that was lent for them. */
+export interface LentOutput extends PageOutput {
+  /** To be called once the pages are written. */
+  giveBack(): void;
+}
+
 /**
  * Has a thread encode rows.
  * @param input of memory that stays as it is until the page is written
  */
-export async function encodeInThread(pool: WorkerPool, input: PageInput): Promise<PageOutput> {
+export async function encodeInThread(pool: WorkerPool, input: PageInput): Promise<LentOutput> {
   const lent: Uint8Array<SharedArrayBuffer>[] = [];
   const lend = (byteLength: number): Uint8Array<SharedArrayBuffer> => {
     const memory = pool.memory.lend(byteLength);
@@ -96,18 +111,49 @@ export async function encodeInThread(pool: WorkerPool, input: PageInput): Promis
     return memory;
   };
   const parts = input.parts.map((part) => trimmedColumn(part));
-  const output = await pool.run(ENCODE_PAGES, sharedCopy({ ...input, parts }, lend));
-  // Pages of plain values are views of them, and pages of one value may name it in their encoding.
-  if (!hasSharedMemory(output.pages)) for (const memory of lent) pool.memory.giveBack(memory);
-  return output;
+  const copy = sharedCopy({ ...input, parts }, lend);
+  const output = await pool.run(ENCODE_PAGES, { ...copy, room: lent.length === 1 ? lent[0] : null });
+  // Pages of one value may name it in their encoding, which is written at the end of the file.
+  const lasts = hasSharedMemory(output.pages.map(({ encoding }) => encoding));
+  const giveBack = (): void => {
+    if (!lasts) for (const memory of lent.splice(0)) pool.memory.giveBack(memory);
+  };
+  return { ...output, giveBack };
 }
 
 /** Pages none of whose pieces is a small part of memory that holds something else, too. */
 function withOwnMemory({ pages, checksums }: PageOutput): PageOutput {
   const own = (piece: Uint8Array): Uint8Array =>
     isSharedMemory(piece.buffer) || piece.length >= piece.buffer.byteLength / 2 ? piece : piece.slice();
-  return {
-    pages: pages.map((page) => ({ ...page, buffers: page.buffers.map((pieces) => pieces.map(own)) })),
-    checksums,
-  };
+  return { pages: withPieces(pages, own), checksums };
 }
+
+const withPieces = (
+  pages: readonly EncodedPage[],
+  change: (piece: Uint8Array) => Uint8Array,
+): EncodedPage[] =>
+  pages.map((page) => ({ ...page, buffers: page.buffers.map((pieces) => pieces.map(change)) }));
+
+/**
+ * Pages copied into shared memory: this thread's own is then used for its next pages, and the other thread gets none that it
+ * would have to collect. Null where there is no room, or something in them lies in shared memory already.
+ */
+function putInto(room: Uint8Array<SharedArrayBuffer>, { pages, checksums }: PageOutput): PageOutput | null {
+  if (hasSharedMemory(pages)) return null;
+  let byteLength = 0;
+  for (const { buffers } of pages) {
+    for (const pieces of buffers) for (const piece of pieces) byteLength = endBehind(byteLength, piece);
+  }
+  if (byteLength > room.length) return null;
+  let end = 0;
+  const put = (piece: Uint8Array): Uint8Array => {
+    end = endBehind(end, piece);
+    const copy = room.subarray(end - piece.length, end);
+    copy.set(piece);
+    return copy;
+  };
+  return { pages: withPieces(pages, put), checksums };
+}
+
+/** Where bytes end that are put behind others, as far behind a multiple of 8 as they are now. */
+const endBehind = (end: number, piece: Uint8Array): number => alignTo8(end) + phaseOf(piece) + piece.length;

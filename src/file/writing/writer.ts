@@ -28,6 +28,7 @@ import {
   encodeInThread,
   encodePageInput,
   isForThreads,
+  type LentOutput,
   type PageInput,
   type PageOutput,
 } from "./pageEncoding.js";
@@ -74,7 +75,7 @@ export interface WriterOptions {
 interface EncodingPage {
   /** Index of its column. */
   readonly index: number;
-  readonly output: PageOutput | Promise<PageOutput>;
+  readonly output: PageOutput | Promise<LentOutput>;
   /** Of its values. */
   readonly byteCount: number;
 }
@@ -355,7 +356,13 @@ export class DataFileWriter {
     }
   }
 
-  async #append({ index, output }: { readonly index: number; readonly output: PageOutput }): Promise<void> {
+  async #append({
+    index,
+    output,
+  }: {
+    readonly index: number;
+    readonly output: PageOutput | LentOutput;
+  }): Promise<void> {
     for (const [number, page] of output.pages.entries()) {
       const buffers: ByteRange[] = [];
       for (const pieces of page.buffers) {
@@ -370,6 +377,7 @@ export class DataFileWriter {
       // A batch may be many pages.
       await breathe();
     }
+    if ("giveBack" in output) this.#file.whenWritten(() => output.giveBack());
   }
 }
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CodeSymbols } from "../../../src/arrow/columns/codedValues.js";
 import { CorruptFileError } from "../../../src/errors.js";
-import { decodeFsst, decodeFsstPlainly } from "../../../src/file/compression/fsst.js";
+import { decodeFsst, decodeFsstPieces, decodeFsstPlainly } from "../../../src/file/compression/fsst.js";
 import { BLOCK_CODES, fsstDecoder } from "../../../src/file/compression/fsstDecodeKernel.js";
 import { Random } from "../../support/generators.js";
 
@@ -82,6 +82,15 @@ describe("the FSST decoding kernel", () => {
           padded.set(codes);
           const byKernel = outcome(decodeFsst, symbols, offsets, padded);
           expect(byKernel).toEqual(outcome(decodeFsstPlainly, symbols, offsets, padded));
+          // In pieces that end where values do.
+          const inPieces: typeof decodeFsst = (symbols, offsets, codes, origin) => {
+            const cuts = [...offsets].filter((_, value) => value % 7 === 0);
+            const pieces = cuts.map((from, piece) => codes.subarray(from, cuts[piece + 1] ?? offsets.at(-1)));
+            const first = offsets[0];
+            for (let value = 0; value < offsets.length; value++) offsets[value] -= first;
+            return decodeFsstPieces(symbols, offsets, pieces, origin);
+          };
+          expect(outcome(inPieces, symbols, offsets, padded)).toEqual(byKernel);
           if (byKernel !== "corrupt") intact++;
         },
       ),

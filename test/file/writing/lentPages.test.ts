@@ -1,0 +1,96 @@
+/** Pages that threads put over the values that they were lent: the memory is lent again once the disk has them. */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, it } from "vitest";
+import type { Column } from "../../../src/arrow/columns/column.js";
+import type { Task, WorkerPool } from "../../../src/async/workerPool.js";
+import type { FileColumn } from "../../../src/file/container/page.js";
+import { DataFileWriter, type WriterOptions } from "../../../src/file/writing/writer.js";
+import { Schema } from "../../../src/format/file.js";
+import { asDisk, MemoryDisk } from "../memoryDisk.js";
+
+/** A disk that looks at what is written at the end of each write. */
+class SlowDisk extends MemoryDisk {
+  override async create(path: string) {
+    const handle = await super.create(path);
+    return {
+      ...handle,
+      write: async (chunks: readonly Uint8Array[]) => {
+        await sleep(3);
+        await handle.write(chunks);
+      },
+    };
+  }
+}
+
+/** Threads whose memory is overwritten as soon as it is given back. */
+function lendingPool() {
+  const tasks: string[] = [];
+  const lent = new Set<ArrayBufferLike>();
+  let givenBack = 0;
+  const memory = {
+    lend: (byteLength: number) => {
+      const room = new Uint8Array(new SharedArrayBuffer(byteLength));
+      lent.add(room.buffer);
+      return room;
+    },
+    giveBack: (room: Uint8Array<SharedArrayBuffer>) => {
+      expect(lent.delete(room.buffer)).toBe(true);
+      new Uint8Array(room.buffer).fill(0xff);
+      givenBack++;
+    },
+  };
+  const run = async <Input, Output>(task: Task<Input, Output>, input: Input): Promise<Output> => {
+    tasks.push(task.name);
+    const sent = structuredClone(input);
+    await sleep(tasks.length % 5);
+    return task.run(sent);
+  };
+  const pool = { size: 2, run, memory, isWorth: () => true } as unknown as WorkerPool;
+  return { pool, tasks, lent, givenBack: () => givenBack };
+}
+
+const COLUMNS: readonly FileColumn[] = [
+  { kind: "variable", offsetBits: 32, text: true } as const,
+  { kind: "fixed", byteWidth: 8 } as const,
+].map((layout, index) => ({
+  fieldId: index,
+  path: `c${index}`,
+  layout,
+  nullable: true,
+  metadata: new Map(),
+}));
+
+/** Texts that codes make shorter, and numbers that are stored as they are. */
+function rows(rowCount: number): Column[] {
+  const texts = Array.from({ length: rowCount }, (_, row) => `the text of row ${(row * 7919) % rowCount}`);
+  const bytes = new TextEncoder().encode(texts.join(""));
+  const offsets = new Int32Array(rowCount + 1);
+  for (let row = 0; row < rowCount; row++) offsets[row + 1] = offsets[row] + texts[row].length;
+  const numbers = new Float64Array(rowCount);
+  for (let row = 0; row < rowCount; row++) numbers[row] = Math.sin(row) * 1e9;
+  const values = new Uint8Array(numbers.buffer);
+  return [
+    { kind: "variable", length: rowCount, validity: null, offsets, bytes },
+    { kind: "fixed", byteWidth: 8, length: rowCount, validity: null, values },
+  ];
+}
+
+async function write(batches: readonly (readonly Column[])[], options?: WriterOptions): Promise<Buffer> {
+  const disk = new SlowDisk();
+  const schema = Schema.create({});
+  const writer = await DataFileWriter.create(asDisk(disk), "/f", COLUMNS, schema, "2.2", options);
+  for (const batch of batches) await writer.write(batch, batch[0].length);
+  await writer.finish();
+  return Buffer.from(disk.files.get("/f") ?? []);
+}
+
+it("the file is the same, and all memory was given back once", async () => {
+  const batches = [rows(300_000), rows(150_000), rows(400_000), rows(50)];
+  const { pool, tasks, lent, givenBack } = lendingPool();
+  const inThreads = await write(batches, { pool });
+  expect(tasks.length).toBeGreaterThan(3);
+  expect(givenBack()).toBe(tasks.length);
+  expect(lent.size).toBe(0);
+  expect(inThreads.equals(await write(batches))).toBe(true);
+});
