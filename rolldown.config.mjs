@@ -52,7 +52,13 @@ async function groups() {
   const byVector = await loaded("query/vector/vectorSearch", "query/vector/vectorIndexes", "query/run/searchedRows");
   const byText = await loaded("operations/rows/textQuery", "query/run/rankedRows", "indexes/text/textIndex");
   const ipc = await loaded("table/fragments/arrowDeletions");
-  const changing = await loaded("engine/changing", "table/cleanup/autoCleanup", "catalog/batches/batchSettlement");
+  const changing = await loaded(
+    "engine/changing",
+    "table/cleanup/autoCleanup",
+    "catalog/batches/batchSettlement",
+    "io/lock/heldLock",
+    "io/lock/staleLocks",
+  );
   const later = (modules) => (id) => modules.has(id) && !called.has(id) && !imported.has(id);
   return [
     { name: "shared", priority: 6, test: (id) => imported.has(id) && id !== moduleAt("index.js") },
