@@ -49,17 +49,32 @@ async function groups() {
   const loaded = (...names) => loadedWith(names.map((name) => moduleAt(`${name}.js`)));
   const imported = await loaded("index");
   const called = await loaded("engine/engine", "engine/reading");
-  const byVector = await loaded("query/vector/vectorSearch", "query/vector/vectorIndexes", "query/run/searchedRows");
+  const ordering = await loaded("query/order/orderedRows");
+  const byVector = await loaded(
+    "query/vector/vectorSearch",
+    "query/vector/vectorIndexes",
+    "query/run/searchedRows",
+    "indexes/vector/sketches/sketchStore",
+  );
   const byText = await loaded("operations/rows/textQuery", "query/run/rankedRows", "indexes/text/textIndex");
   const ipc = await loaded("table/fragments/arrowDeletions");
-  const changing = await loaded("engine/changing", "table/cleanup/autoCleanup", "catalog/batches/batchSettlement");
+  const describing = await loaded("engine/describing", "jobs/jobs");
+  const changing = await loaded(
+    "engine/changing",
+    "table/cleanup/autoCleanup",
+    "catalog/batches/batchSettlement",
+    "io/lock/heldLock",
+    "io/lock/staleLocks",
+  );
   const later = (modules) => (id) => modules.has(id) && !called.has(id) && !imported.has(id);
   return [
-    { name: "shared", priority: 6, test: (id) => imported.has(id) && id !== moduleAt("index.js") },
-    { name: "engine", priority: 5, test: (id) => called.has(id) && !imported.has(id) },
-    { name: "vectorSearch", priority: 4, test: later(byVector) },
-    { name: "textSearch", priority: 3, test: later(byText) },
-    { name: "ipc", priority: 2, test: later(ipc) },
+    { name: "shared", priority: 8, test: (id) => imported.has(id) && id !== moduleAt("index.js") },
+    { name: "engine", priority: 7, test: (id) => called.has(id) && !imported.has(id) },
+    { name: "ordering", priority: 6, test: later(ordering) },
+    { name: "vectorSearch", priority: 5, test: later(byVector) },
+    { name: "textSearch", priority: 4, test: later(byText) },
+    { name: "ipc", priority: 3, test: later(ipc) },
+    { name: "describing", priority: 2, test: later(describing) },
     { name: "changing", priority: 1, test: later(changing) },
   ];
 }

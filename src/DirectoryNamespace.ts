@@ -38,6 +38,7 @@ import { TableHandle } from "./TableHandle.js";
 
 /** All operations, in the parts in which they are loaded. */
 const reading = deferred(() => import("./engine/reading.js"));
+const describing = deferred(() => import("./engine/describing.js"));
 const changing = deferred(() => import("./engine/changing.js"));
 const upkeep = deferred(() => import("./engine/upkeep.js"));
 
@@ -113,7 +114,7 @@ export class DirectoryNamespace implements AsyncDisposable {
     checkChoice(jobs, "jobs", ["wait", "cancel"]);
     this.#closed = true;
     const engine = await this.#engine.started;
-    await engine?.context.jobs.close(jobs);
+    await engine?.context.closeJobs(jobs);
     await engine?.context.close();
   }
 
@@ -138,18 +139,18 @@ export class DirectoryNamespace implements AsyncDisposable {
   describeNamespace(
     request: namespaces.DescribeNamespaceRequest = {},
   ): Promise<namespaces.DescribeNamespaceResponse> {
-    return this.#run("describeNamespace", request, reading, (of) => of.describeNamespace);
+    return this.#run("describeNamespace", request, describing, (of) => of.describeNamespace);
   }
   /**
    * Names of the namespaces directly in one, in pages.
    * @throws NamespaceNotFoundError
    */
   listNamespaces(request: namespaces.ListNamespacesRequest = {}): Promise<namespaces.ListNamespacesResponse> {
-    return this.#run("listNamespaces", request, reading, (of) => of.listNamespaces);
+    return this.#run("listNamespaces", request, describing, (of) => of.listNamespaces);
   }
   /** Resolves to undefined if the namespace exists. */
   namespaceExists(request: namespaces.NamespaceExistsRequest): Promise<void> {
-    return this.#run("namespaceExists", request, reading, (of) => of.namespaceExists);
+    return this.#run("namespaceExists", request, describing, (of) => of.namespaceExists);
   }
   /**
    * Removes a namespace, with `Cascade` also everything in it.
@@ -187,7 +188,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws TableNotFoundError, TableVersionNotFoundError
    */
   describeTable(request: tables.DescribeTableRequest): Promise<tables.DescribeTableResponse> {
-    return this.#run("describeTable", request, reading, (of) => of.describeTable);
+    return this.#run("describeTable", request, describing, (of) => of.describeTable);
   }
   /**
    * Removes a table with all its versions. For a root table that is a symbolic link, only the link is removed: its
@@ -203,11 +204,11 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws NamespaceNotFoundError
    */
   listTables(request: tables.ListTablesRequest = {}): Promise<tables.ListTablesResponse> {
-    return this.#run("listTables", request, reading, (of) => of.listTables);
+    return this.#run("listTables", request, describing, (of) => of.listTables);
   }
   /** Tables of all namespaces. */
   listAllTables(request: tables.ListAllTablesRequest = {}): Promise<tables.ListTablesResponse> {
-    return this.#run("listAllTables", request, reading, (of) => of.listAllTables);
+    return this.#run("listAllTables", request, describing, (of) => of.listAllTables);
   }
   /**
    * Gives an id to a table that lies below the root.
@@ -236,7 +237,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws TableNotFoundError
    */
   getTableStats(request: tables.GetTableStatsRequest): Promise<tables.GetTableStatsResponse> {
-    return this.#run("getTableStats", request, reading, (of) => of.getTableStats);
+    return this.#run("getTableStats", request, describing, (of) => of.getTableStats);
   }
   /** Commits the content of an older version as a new latest version. */
   restoreTable(request: tables.RestoreTableRequest): Promise<tables.RestoreTableResponse> {
@@ -325,11 +326,11 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
   /** How a query would run, as text or JSON. */
   explainTableQueryPlan(request: queries.ExplainTableQueryPlanRequest): Promise<string> {
-    return this.#run("explainTableQueryPlan", request, reading, (of) => of.explainTableQueryPlan);
+    return this.#run("explainTableQueryPlan", request, describing, (of) => of.explainTableQueryPlan);
   }
   /** Runs a query, and tells what each step of it did. */
   analyzeTableQueryPlan(request: queries.AnalyzeTableQueryPlanRequest): Promise<string> {
-    return this.#run("analyzeTableQueryPlan", request, reading, (of) => of.analyzeTableQueryPlan);
+    return this.#run("analyzeTableQueryPlan", request, describing, (of) => of.analyzeTableQueryPlan);
   }
 
   // ---------------------------------------------------------------------------------------------- upkeep
@@ -475,7 +476,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   describeTableVersion(
     request: versions.DescribeTableVersionRequest,
   ): Promise<versions.DescribeTableVersionResponse> {
-    return this.#run("describeTableVersion", request, reading, (of) => of.describeTableVersion);
+    return this.#run("describeTableVersion", request, describing, (of) => of.describeTableVersion);
   }
   /**
    * Publishes staged manifests of several tables, all of them or none.
@@ -524,7 +525,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
   /** The versions of a table or a branch, in pages. */
   listTableVersions(request: versions.ListTableVersionsRequest): Promise<versions.ListTableVersionsResponse> {
-    return this.#run("listTableVersions", request, reading, (of) => of.listTableVersions);
+    return this.#run("listTableVersions", request, describing, (of) => of.listTableVersions);
   }
 
   // ---------------------------------------------------------------------------------------------- branches
@@ -535,7 +536,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
   /** The branches of a table, in pages; main is not among them. */
   listTableBranches(request: branches.ListTableBranchesRequest): Promise<branches.ListTableBranchesResponse> {
-    return this.#run("listTableBranches", request, reading, (of) => of.listTableBranches);
+    return this.#run("listTableBranches", request, describing, (of) => of.listTableBranches);
   }
   /**
    * Removes a branch, with all its versions, that no other branch and no tag refers to.
@@ -554,14 +555,14 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
   /** The tags of a table and of its branches, in pages. */
   listTableTags(request: tags.ListTableTagsRequest): Promise<tags.ListTableTagsResponse> {
-    return this.#run("listTableTags", request, reading, (of) => of.listTableTags);
+    return this.#run("listTableTags", request, describing, (of) => of.listTableTags);
   }
   /**
    * The version that a tag names.
    * @throws TableTagNotFoundError
    */
   getTableTagVersion(request: tags.GetTableTagVersionRequest): Promise<tags.GetTableTagVersionResponse> {
-    return this.#run("getTableTagVersion", request, reading, (of) => of.getTableTagVersion);
+    return this.#run("getTableTagVersion", request, describing, (of) => of.getTableTagVersion);
   }
   /** Moves a tag to another version. */
   updateTableTag(request: tags.UpdateTableTagRequest): Promise<tags.UpdateTableTagResponse> {
@@ -639,7 +640,7 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run(
       "describeComputedColumns",
       request,
-      reading,
+      describing,
       (of) => of.describeComputedColumns,
       "describeTable",
     );
@@ -655,7 +656,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   describeTransaction(
     request: transactions.DescribeTransactionRequest,
   ): Promise<transactions.DescribeTransactionResponse> {
-    return this.#run("describeTransaction", request, reading, (of) => of.describeTransaction);
+    return this.#run("describeTransaction", request, describing, (of) => of.describeTransaction);
   }
 
   /**
@@ -677,11 +678,11 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws TransactionNotFoundError if there is no such job, or its record was cleaned up
    */
   describeJob(request: jobs.JobRequest): Promise<jobs.Job> {
-    return this.#run("describeJob", request, reading, (of) => of.describeJob);
+    return this.#run("describeJob", request, describing, (of) => of.describeJob);
   }
   /** Jobs that are queued or run, and those that ended lately. */
   listJobs(request: jobs.ListJobsRequest = {}): Promise<jobs.ListJobsResponse> {
-    return this.#run("listJobs", request, reading, (of) => of.listJobs);
+    return this.#run("listJobs", request, describing, (of) => of.listJobs);
   }
   /**
    * Cancels a job, whichever process runs it, and waits a moment for it to end. What it has committed stays.
@@ -723,13 +724,13 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
   /** The indexes of a version, by name. */
   listTableIndices(request: indexes.ListTableIndicesRequest): Promise<indexes.ListTableIndicesResponse> {
-    return this.#run("listTableIndices", request, reading, (of) => of.listTableIndices);
+    return this.#run("listTableIndices", request, describing, (of) => of.listTableIndices);
   }
   /** How much of a version an index covers. */
   describeTableIndexStats(
     request: indexes.DescribeTableIndexStatsRequest,
   ): Promise<indexes.DescribeTableIndexStatsResponse> {
-    return this.#run("describeTableIndexStats", request, reading, (of) => of.describeTableIndexStats);
+    return this.#run("describeTableIndexStats", request, describing, (of) => of.describeTableIndexStats);
   }
   /** Removes an index from the versions to come. */
   dropTableIndex(request: indexes.DropTableIndexRequest): Promise<indexes.DropTableIndexResponse> {

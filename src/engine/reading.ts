@@ -1,27 +1,7 @@
-/** Operations that change nothing: the part of the engine that is loaded with the first of them. */
+/** Operations that read rows: the part of the engine that is loaded with the first of them. */
 
-export { listTableBranches } from "../operations/branch/listTableBranches.js";
-export { describeTableIndexStats } from "../operations/index/describeTableIndexStats.js";
-export { listTableIndices } from "../operations/index/listTableIndices.js";
-export { describeJob } from "../operations/job/describeJob.js";
-export { listJobs } from "../operations/job/listJobs.js";
-export { describeNamespace } from "../operations/namespace/describeNamespace.js";
-export { listNamespaces } from "../operations/namespace/listNamespaces.js";
-export { namespaceExists } from "../operations/namespace/namespaceExists.js";
-export { analyzeTableQueryPlan } from "../operations/rows/analyzeTableQueryPlan.js";
 export { countTableRows } from "../operations/rows/countTableRows.js";
-export { explainTableQueryPlan } from "../operations/rows/explainTableQueryPlan.js";
 export { queryTable } from "../operations/rows/queryTable.js";
 export { takeBlobs } from "../operations/rows/takeBlobs.js";
 export { takeRows } from "../operations/rows/takeRows.js";
-export { describeComputedColumns } from "../operations/schema/describeComputedColumns.js";
-export { describeTable } from "../operations/table/describeTable.js";
-export { getTableStats } from "../operations/table/getTableStats.js";
-export { listAllTables } from "../operations/table/listAllTables.js";
-export { listTables } from "../operations/table/listTables.js";
 export { tableExists } from "../operations/table/tableExists.js";
-export { getTableTagVersion } from "../operations/tag/getTableTagVersion.js";
-export { listTableTags } from "../operations/tag/listTableTags.js";
-export { describeTransaction } from "../operations/transaction/describeTransaction.js";
-export { describeTableVersion } from "../operations/version/describeTableVersion.js";
-export { listTableVersions } from "../operations/version/listTableVersions.js";

@@ -8,6 +8,7 @@ import { nullColumn } from "../arrow/columns/nullColumn.js";
 import type { InputBatch } from "../arrow/exchange/input.js";
 import { arrowTypeFromLogical } from "../arrow/types/logicalTypes.js";
 import { formatType, isSameType, type LogicalType } from "../arrow/types/type.js";
+import { deferred } from "../async/deferred.js";
 import { alignedBytes } from "../bytes/aligned.js";
 import { CorruptFileError } from "../errors.js";
 import type { DataFileMetadata } from "../file/container/reader.js";
@@ -20,9 +21,11 @@ import { columnsOfFile, type OpenColumns, openColumns } from "../rows/openColumn
 import { STREAMED } from "../rows/readAhead.js";
 import { readColumns } from "../rows/readColumns.js";
 import { takeColumns } from "../rows/takeColumns.js";
-import { writeColumns } from "../rows/writeColumns.js";
 import type { TableField } from "../schema/schema.js";
 import type { IndexFiles, IndexTarget, WrittenIndexFile } from "./kind.js";
+
+/** Indexes are asked more often than they are built: what writes files is loaded with the first that is. */
+const writing = deferred(() => import("../rows/writeColumns.js"));
 
 /** A column of an index file, without nulls unless it says so. */
 export interface FileColumnType {
@@ -68,6 +71,7 @@ export async function writeIndexFile(
   );
   const plan = planNewColumns(new Schema(fields));
   const path = join(directory, name);
+  const { writeColumns } = await writing.get();
   const { byteLength } = await writeColumns(disk, path, plan, batches, {
     version: "2.2",
     ...(signal && { signal }),

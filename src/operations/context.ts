@@ -4,7 +4,7 @@
  * and open files.
  */
 
-import { deferred } from "../async/deferred.js";
+import { type Deferred, deferred } from "../async/deferred.js";
 import { WorkerPool } from "../async/workerPool.js";
 import { unfinishedBatches } from "../catalog/batches/unfinishedBatches.js";
 import { hasVersionsIn } from "../catalog/listing.js";
@@ -22,7 +22,7 @@ import {
 } from "../file/container/reader.js";
 import type { ChunkMap } from "../file/pages/pageSlice.js";
 import type { IndexPart } from "../indexes/kind.js";
-import { SketchStore } from "../indexes/vector/sketches/sketchStore.js";
+import type { SketchStore } from "../indexes/vector/sketches/sketchStore.js";
 import { ConfinedDisk } from "../io/disk/confinedDisk.js";
 import { HandlePool } from "../io/disk/handles.js";
 import { NodeDisk } from "../io/disk/nodeDisk.js";
@@ -32,7 +32,7 @@ import { releaseKeptLocks } from "../io/lock/keptLocks.js";
 import { LruCache } from "../io/memory/cache.js";
 import { ScratchMemory } from "../io/memory/scratch.js";
 import { Spelling } from "../io/names/spelling.js";
-import { Jobs } from "../jobs/jobs.js";
+import type { Jobs } from "../jobs/jobs.js";
 import { processorCount } from "../platform/native.js";
 import type { CachedIndex } from "../query/indexes/tableIndexes.js";
 import { SharedReadAhead } from "../rows/readAhead.js";
@@ -85,11 +85,13 @@ export interface OperationContext extends CatalogEnvironment {
   readonly deletions: LruCache<KeptDeletions>;
   readonly scratch: ScratchMemory;
   /** Of the vectors of columns that are searched by comparing all rows. */
-  readonly sketches: SketchStore;
+  readonly sketches: Deferred<SketchStore>;
   /** Memory of queries whose rows are handed out batch by batch. */
   readonly streams: SharedReadAhead;
   readonly recentTransactions: RecentTransactions;
-  readonly jobs: Jobs;
+  readonly jobs: Deferred<Jobs>;
+  /** Ends the jobs of this process, or waits for them. Those that are begun afterwards are refused. */
+  closeJobs(way: "wait" | "cancel"): Promise<void>;
   readonly workers: WorkerPool;
   /** That the host registered, by name. */
   readonly functions: ReadonlyMap<string, RegisteredFunction>;
@@ -131,7 +133,10 @@ export function openContext(options: ContextOptions): OperationContext {
   const indexParts = new LruCache<IndexPart>(INDEX_PART_CACHE_BYTES);
   const deletions = new LruCache<KeptDeletions>(DELETIONS_CACHE_BYTES);
   const scratch = new ScratchMemory(SCRATCH_BYTES);
-  const sketches = new SketchStore(options.vectorCacheBytes ?? SKETCH_BYTES);
+  const sketches = deferred(async () => {
+    const { SketchStore } = await import("../indexes/vector/sketches/sketchStore.js");
+    return new SketchStore(options.vectorCacheBytes ?? SKETCH_BYTES);
+  });
   /** From the cache, if the file is unchanged. */
   const knownDataFile = async (path: string, version?: SeenFiles): Promise<DataFileMetadata | null> => {
     const known = dataFiles.peek(path);
@@ -160,6 +165,13 @@ export function openContext(options: ContextOptions): OperationContext {
     admit: (directory: string) => places.confirm(directory),
     fence: fenceOffTable(disk),
   };
+  let jobsClosed: "wait" | "cancel" | null = null;
+  const jobs = deferred(async () => {
+    const { Jobs } = await import("../jobs/jobs.js");
+    const made = new Jobs({ root: options.root, disk, lock });
+    if (jobsClosed !== null) await made.close(jobsClosed);
+    return made;
+  });
   const context: OperationContext = {
     root: options.root,
     disk,
@@ -179,7 +191,11 @@ export function openContext(options: ContextOptions): OperationContext {
       memory: scratch.shared,
     }),
     functions: options.functions ?? new Map(),
-    jobs: new Jobs({ root: options.root, disk, lock }),
+    jobs,
+    async closeJobs(way) {
+      jobsClosed = way;
+      await (await jobs.started)?.close(way);
+    },
     lock,
     mayUseBase: (path) => places.isAllowedBase(path),
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
@@ -214,7 +230,7 @@ export function openContext(options: ContextOptions): OperationContext {
       indexParts.clear();
       deletions.clear();
       scratch.clear();
-      sketches.clear();
+      sketches.current?.clear();
       await handles.close();
       await releaseKeptLocks(options.root);
     },

@@ -23,7 +23,7 @@ export async function findJob(
   access: Access,
 ): Promise<Job> {
   const id = requireString(jobId, "jobId").toLowerCase();
-  const job = isJobId(id) ? await context.jobs.describe(id).catch(absent) : null;
+  const job = isJobId(id) ? await (await context.jobs.get()).describe(id).catch(absent) : null;
   if (job === null || !(await isVisible(job, access)))
     throw new TransactionNotFoundError(`there is no job ${id}`);
   await access.require(operation, job.table);

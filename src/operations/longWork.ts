@@ -107,5 +107,5 @@ export async function doLongWork<Response extends object>(
       return (await work({ signal: control.signal, hold, progress })) as JsonValue;
     },
   };
-  return jobs.start(spec, signal);
+  return (await jobs.get()).start(spec, signal);
 }

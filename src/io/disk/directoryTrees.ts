@@ -1,7 +1,7 @@
 /** Making and removing whole trees of directories, while others may do the same. */
 
+import fs from "node:fs";
 import path from "node:path";
-import fs from "fs-extra";
 import { runParallel } from "../../async/parallel.js";
 import { onPool, shortCalls } from "./callRoute.js";
 import { codeOf, isMissing } from "./errno.js";

@@ -5,8 +5,8 @@
 
 // Not the versions of fs-extra: those would wait for descriptors on their own, and idle files would not be closed to
 // make room (shortage.ts).
-import { open, promises, readdir } from "node:fs";
-import fs from "fs-extra";
+import fs, { open, promises, readdir } from "node:fs";
+import { deferred } from "../../async/deferred.js";
 import { onPool, shortCalls } from "./callRoute.js";
 import { isMissing } from "./errno.js";
 
@@ -111,10 +111,17 @@ export const linkFile = (existingPath: string, newPath: string): Promise<void> =
     (done) => fs.link(existingPath, newPath, (error) => done(error, undefined)),
   );
 
+/** Its renames wait, on Windows, until other programs have closed the file. Loaded with the first of them. */
+const patient = deferred(() => import("fs-extra"));
+
 export const renamePath = (fromPath: string, toPath: string): Promise<void> =>
   shortCalls.run(
     () => fs.renameSync(fromPath, toPath),
-    (done) => fs.rename(fromPath, toPath, (error) => done(error, undefined)),
+    (done) =>
+      void patient.get().then(
+        ({ default: { rename } }) => rename(fromPath, toPath, (error) => done(error, undefined)),
+        (error) => done(error, undefined),
+      ),
   );
 
 /** @param byteLength of the file, as far as it is known: the system gives back the room of its bytes before it returns */

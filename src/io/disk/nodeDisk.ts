@@ -3,8 +3,8 @@
  * wait while the process is out of descriptors (shortage.ts), and short calls may run in line (callRoute.ts).
  */
 
+import fs from "node:fs";
 import path from "node:path";
-import fs from "fs-extra";
 import { CorruptFileError } from "../../errors.js";
 import { onPool } from "./callRoute.js";
 import { makeDirectories, removeTree } from "./directoryTrees.js";

@@ -9,8 +9,7 @@
  *   good. The opening itself never waits, and the open file is checked before it is read. Links are not followed.
  */
 
-import { open } from "node:fs";
-import fs from "fs-extra";
+import fs, { open } from "node:fs";
 import { isPending } from "../../async/pending.js";
 import { CorruptFileError, InternalError } from "../../errors.js";
 import { onPool, shortCalls } from "./callRoute.js";

@@ -7,7 +7,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import fs from "fs-extra";
+import fs from "node:fs";
 
 const PATH = "/proc/thread-self/schedstat";
 /** Three numbers of 20 digits at most. */

@@ -84,14 +84,14 @@ async function startBuild(
   };
   if (plan.replaced !== null && !replaces) {
     // The job that has just made it may still run, or its process may have died before it could say so.
-    const begun = await context.jobs.resume(spec, request.signal);
+    const begun = await (await context.jobs.get()).resume(spec, request.signal);
     if (begun === null)
       throw new TableIndexAlreadyExistsError(
         `name: there is an index ${plan.name} already; replace: true takes its place`,
       );
     return { transactionId: begun.jobId, jobId: begun.jobId };
   }
-  const { jobId } = await context.jobs.start(spec, request.signal);
+  const { jobId } = await (await context.jobs.get()).start(spec, request.signal);
   return { transactionId: jobId, jobId };
 }
 

@@ -11,5 +11,5 @@ export async function cancelJob(
   access: Access,
 ): Promise<Job> {
   const { jobId } = await findJob(context, request.jobId, "cancelJob", access);
-  return context.jobs.cancel(jobId, request.signal);
+  return (await context.jobs.get()).cancel(jobId, request.signal);
 }

@@ -17,7 +17,7 @@ export async function listJobs(
   const table = id.length === 0 ? null : requireTableId(id);
   const state = stateOf(request.state);
   const jobs: Job[] = [];
-  for (const job of await context.jobs.list({ state }, request.signal)) {
+  for (const job of await (await context.jobs.get()).list({ state }, request.signal)) {
     if (table !== null && !isSame(table, job.table)) continue;
     if (await isVisible(job, access)) jobs.push(job);
   }

@@ -14,5 +14,5 @@ export async function waitForJob(
   const timeoutMs = optionalCount(request.timeoutMs, "timeoutMs");
   const onProgress = optionalCallback(request.onProgress, "onProgress");
   const { jobId } = await findJob(context, request.jobId, "waitForJob", access);
-  return context.jobs.wait({ jobId, timeoutMs, onProgress, signal: request.signal });
+  return (await context.jobs.get()).wait({ jobId, timeoutMs, onProgress, signal: request.signal });
 }

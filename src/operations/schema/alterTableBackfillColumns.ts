@@ -53,7 +53,7 @@ export async function alterTableBackfillColumns(
     parameters: { column, where, ...limits },
     unit: "rows",
   } as const;
-  return context.jobs.start(
+  return (await context.jobs.get()).start(
     {
       ...spec,
       run: async (control) => ({

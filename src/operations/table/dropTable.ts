@@ -62,5 +62,6 @@ export async function dropTable(
 }
 
 /** The table is gone by now; records that can't be removed are stale some day. */
-const forgetJobs = ({ jobs }: OperationContext, { directory }: FoundTable): Promise<void> =>
-  jobs.forgetTable(directory).catch(() => undefined);
+async function forgetJobs({ jobs }: OperationContext, { directory }: FoundTable): Promise<void> {
+  await (await jobs.get()).forgetTable(directory).catch(() => undefined);
+}

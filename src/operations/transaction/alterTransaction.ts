@@ -29,7 +29,7 @@ export async function alterTransaction(
     if (status !== "Canceled")
       throw new UnsupportedError(`actions: a job can be set to Canceled, not to ${status}`);
   }
-  const after = await context.jobs.cancel(job.jobId, request.signal);
+  const after = await (await context.jobs.get()).cancel(job.jobId, request.signal);
   if (after.state !== "Cancelled" && after.state !== "Running" && after.state !== "Queued") {
     throw new ConcurrentModificationError(`the job has ended: it is ${after.state}`);
   }

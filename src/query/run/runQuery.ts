@@ -11,7 +11,7 @@ import { computationEffort, type Projection, returnedColumns } from "../columns/
 import type { RowNumbers } from "../columns/systemColumns.js";
 import { expressionRows } from "../filter/filter.js";
 import { filteredRows } from "../filter/filteredRows.js";
-import { orderedRows } from "../order/orderedRows.js";
+import type { OrderedRequest } from "../order/orderedRows.js";
 import { observedScan } from "../scan/observer.js";
 import type { BatchRows, ScanRequest } from "../scan/scan.js";
 import type { TextSearchPlan } from "../text/textSearch.js";
@@ -21,6 +21,8 @@ import type { QueryOptions, QueryPlan } from "./queryPlan.js";
 /** Searches are loaded with the first of their kind. */
 const byVector = deferred(() => import("./searchedRows.js"));
 const byText = deferred(() => import("./rankedRows.js"));
+/** The same for sorting. */
+const ordering = deferred(() => import("../order/orderedRows.js"));
 
 /** Name of the use of memory by rows that a filter selected, or that were sorted. */
 const SELECTED = "selected rows";
@@ -43,7 +45,7 @@ export function runQuery(
     search !== null
       ? nearRows(source, { ...request, search, filter, numbers })
       : order !== null
-        ? orderedRows(source, { ...request, filter, order, numbers })
+        ? sortedRows(source, { ...request, filter, order, numbers })
         : filter !== null
           ? filteredRows(source, { ...request, filter, numbers })
           : null;
@@ -60,6 +62,14 @@ async function* nearRows(
 ): AsyncGenerator<BatchRows, void, undefined> {
   const { searchedRows } = await byVector.get();
   yield* searchedRows(source, request);
+}
+
+async function* sortedRows(
+  source: FragmentSource,
+  request: OrderedRequest,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const { orderedRows } = await ordering.get();
+  yield* orderedRows(source, request);
 }
 
 async function* rankedRows(

@@ -44,7 +44,7 @@ export async function* nearestBySketches(
     return;
   }
   const nearest = queries.map(() => new NearestRows(most));
-  const { sketched, others, noteOthers, release } = await findSketches(sketches, source, request);
+  const { sketched, others, noteOthers, release } = await findSketches(await sketches.get(), source, request);
   try {
     if (others.length > 0) {
       await offerRows(source, { ...request, fragments: others }, nearest);
