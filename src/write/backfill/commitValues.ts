@@ -28,7 +28,7 @@ import type { MeantBackfill } from "./meantBackfill.js";
 /** Values of a fragment that wait to be committed. */
 export interface FragmentToCommit {
   readonly id: number;
-  /** Digest of the content that they were computed from. */
+  /** Digest of what they are, and of the content that they were computed from. */
   readonly content: string;
   /** Number of rows that were computed. */
   readonly rows: number;
@@ -38,7 +38,7 @@ export interface FragmentToCommit {
 }
 
 export interface CommitValuesOptions {
-  /** What the backfill means on a version. */
+  /** What the backfill means on a version; rejects where that is not what it meant when it began. */
   readonly meantOn: (base: OpenLatest) => Promise<MeantBackfill>;
   /** Called with the names of the new files, by fragment, before they are committed. */
   readonly announce: (files: ReadonlyMap<number, string>) => Promise<void>;
@@ -85,11 +85,17 @@ export async function commitValues(
   );
 }
 
-/** Kinds of changes that leave the inputs and the column of every fragment as they are. */
+/** Kinds of changes that leave the inputs and the column of every fragment as they are, and what the column is. */
 const NEUTRAL: ReadonlySet<string> = new Set([
-  ...["append", "delete", "createIndex", "reserveFragments", "updateConfig", "updateBases"],
+  ...["append", "delete", "createIndex", "reserveFragments", "updateBases"],
 ]);
-const mustSee = (other: Transaction): boolean => !NEUTRAL.has(operationOf(other).kind);
+
+function mustSee(other: Transaction): boolean {
+  const operation = operationOf(other);
+  if (operation.kind !== "updateConfig") return !NEUTRAL.has(operation.kind);
+  // The metadata of its field declares the column.
+  return operation.value.fieldMetadataUpdates.length > 0 || operation.value.unknown !== undefined;
+}
 
 interface ChangedFragment {
   readonly before: DataFragment;
@@ -112,7 +118,7 @@ async function changedFragments(
     if (before === undefined || (await meant.sourceOf(before)) !== content) continue;
     const columns = {
       fields: [meant.field],
-      key: computedKey(content, meant, version),
+      key: computedKey(content, version),
       rowsOf: (fragment: DataFragment) =>
         filledRows(source, fragment, meant.field, parts, { nullStructs: version !== "2.0", signal }),
     };

@@ -40,7 +40,7 @@ export interface MeantBackfill {
   /** Names everything that the values depend on, as text: equal texts, same values of the same inputs. */
   readonly meaning: string;
   compute(rows: InputRows, options: CallOptions): Promise<Column>;
-  /** Names the content of a fragment that selection and values depend on, whichever rows are deleted. */
+  /** Names the meaning, and the content of a fragment that selection and values depend on, whichever rows are deleted. */
   sourceOf(fragment: DataFragment): Promise<string>;
 }
 
@@ -69,19 +69,20 @@ export async function meantOn(
   const names = new Set([field.name, ...[...filter.expression.paths, ...how.inputs].map(([name]) => name)]);
   const ids = new Set(fields.filter(({ name }) => names.has(name)).flatMap(idsOf));
   const ownIds = new Set(idsOf(field));
+  const meaning = JSON.stringify([field.id, typeInWords(field), declaration, where]);
   return {
     ...how,
     field,
     filter,
     selectsAll: ({ files }) =>
       where === null && !files.some((file) => file.fields.some((id) => ownIds.has(id))),
-    meaning: JSON.stringify([field.id, typeInWords(field), declaration, where]),
+    meaning,
     sourceOf: ({ id, physicalRows, files }) => {
       const relevant = files.flatMap((each) => {
         const own = each.fields.filter((fieldId) => ids.has(fieldId));
         return own.length === 0 ? [] : [[each.path, each.baseId ?? null, own]];
       });
-      return digestOf(JSON.stringify([id, physicalRows, relevant]));
+      return digestOf(JSON.stringify([meaning, id, physicalRows, relevant]));
     },
   };
 }
