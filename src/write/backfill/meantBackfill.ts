@@ -9,7 +9,7 @@ import type { DataFragment } from "../../format/table.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import { type Projection, resolveProjection } from "../../query/columns/projection.js";
 import { type Filter, planFilter } from "../../query/filter/filter.js";
-import { type ColumnDeclaration, declarationOf } from "../../schema/computedFields.js";
+import { type ColumnDeclaration, declarationOf, outdatedFields } from "../../schema/computedFields.js";
 import { resolveField } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
@@ -31,8 +31,12 @@ export interface MeantBackfill {
   readonly field: TableField;
   /** Whether rows are computed one by one. */
   readonly isByRow: boolean;
+  /** Columns that are computed from this one, those that are computed from computed ones included. */
+  readonly dependents: readonly TableField[];
   /** Selects the rows. */
   readonly filter: Filter;
+  /** Whether the rows selected are those that have no value. */
+  readonly fillsNulls: boolean;
   /** Whether all rows of a fragment are selected because no file of it has the column. */
   selectsAll(fragment: DataFragment): boolean;
   /** Of the inputs, in their order. */
@@ -73,7 +77,9 @@ export async function meantOn(
   return {
     ...how,
     field,
+    dependents: outdatedFields(fields, new Set([field.name])),
     filter,
+    fillsNulls: where === null,
     selectsAll: ({ files }) =>
       where === null && !files.some((file) => file.fields.some((id) => ownIds.has(id))),
     meaning,
