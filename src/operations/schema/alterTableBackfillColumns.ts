@@ -57,7 +57,7 @@ export async function alterTableBackfillColumns(
     {
       ...spec,
       run: async (control) => ({
-        ...(await backfillColumn(table, asked, settings, key, toldControl(control, tell))),
+        ...(await backfillColumn(table, { ...asked, meaning }, settings, key, toldControl(control, tell))),
       }),
     },
     request.signal,

@@ -10,12 +10,14 @@
 import { Limit, mapAhead } from "../../async/parallel.js";
 import { ConcurrentModificationError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
+import { formatFieldPath } from "../../ident.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
 import { selectedRows } from "../../query/filter/filteredRows.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { unskipped } from "../../rows/rowPositions.js";
+import type { TableField } from "../../schema/schema.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import { TableGoneError } from "../../table/versions/identity.js";
@@ -31,6 +33,12 @@ import { commitValues, type FragmentToCommit } from "./commitValues.js";
 import { EarlyFile } from "./earlyFile.js";
 import { fragmentValues, MAX_UNSAVED_BYTES } from "./fragmentValues.js";
 import { type BackfillRequest, type MeantBackfill, meantOn } from "./meantBackfill.js";
+
+/** What a job was asked to fill. */
+export interface BackfillWork extends BackfillRequest {
+  /** What the request meant when the job was asked for; see {@link MeantBackfill.meaning}. */
+  readonly meaning: string;
+}
 
 export interface BackfillSettings {
   readonly concurrency: number;
@@ -80,12 +88,12 @@ interface Filling {
 const MAX_ROUNDS = 20;
 
 /**
- * @throws what {@link meantOn} and `fragmentValues` throw; ConcurrentModificationError where others keep rewriting
- *   fragments
+ * @throws what {@link meantOn} and `fragmentValues` throw; ConcurrentModificationError where the column is declared anew
+ *   meanwhile, or others keep rewriting fragments
  */
 export async function backfillColumn(
   target: ChangeTarget<ReaderEnvironment>,
-  request: BackfillRequest,
+  request: BackfillWork,
   settings: BackfillSettings,
   job: string,
   control: BackfillControl,
@@ -106,7 +114,7 @@ export async function backfillColumn(
 
 class Backfill {
   readonly #target: ChangeTarget<ReaderEnvironment>;
-  readonly #request: BackfillRequest;
+  readonly #request: BackfillWork;
   readonly #settings: BackfillSettings;
   readonly #job: string;
   readonly #control: BackfillControl;
@@ -127,7 +135,7 @@ class Backfill {
 
   constructor(
     target: ChangeTarget<ReaderEnvironment>,
-    request: BackfillRequest,
+    request: BackfillWork,
     settings: BackfillSettings,
     job: string,
     control: BackfillControl,
@@ -153,10 +161,10 @@ class Backfill {
     let base = await this.#latest();
     const version = this.#wantedVersion ?? base.version;
     const appended = new AppendedFiles(version);
-    const { field } = await meantOn(base, this.#request);
+    const { field } = await this.#meantOn(base);
     const checkpoints = new CheckpointFiles(at, this.#job, field, () => this.#control.hold());
     await checkpoints.removeAll("temporary");
-    this.#forgetUncommitted(base);
+    this.#forgetUncommitted(base, field);
     for (let round = 1; ; round++) {
       await appended.lookUpTo(base, this.#signal);
       const left = await this.#fill(base, { version, appended, checkpoints });
@@ -186,11 +194,25 @@ class Backfill {
     throw new ConcurrentModificationError(`${at.root}: versions come and go`);
   }
 
-  /** Forgets files that an earlier run announced and did not commit. */
-  #forgetUncommitted({ file }: OpenVersion): void {
+  /**
+   * What is to be filled. A column that was dropped and added again may have the id of the one that was meant, and no value
+   * yet to tell it by.
+   * @throws ConcurrentModificationError where the column is declared otherwise by now
+   */
+  async #meantOn(base: Pick<OpenVersion, "file">): Promise<MeantBackfill> {
+    const meant = await meantOn(base, this.#request);
+    if (meant.meaning === this.#request.meaning) return meant;
+    throw new ConcurrentModificationError(
+      `column ${formatFieldPath([meant.field.name])}: was declared anew while it was filled; ask for it again`,
+    );
+  }
+
+  /** Forgets files that an earlier run announced and did not commit, and those that no longer have the column. */
+  #forgetUncommitted({ file }: OpenVersion, { id: fieldId }: TableField): void {
     const now = new Map(file.manifest.fragments.map((fragment) => [fragment.id, fragment]));
     for (const [id, name] of this.#files) {
-      if (now.get(id)?.files.some(({ path }) => path === name) !== true) this.#files.delete(id);
+      const own = now.get(id)?.files.find(({ path }) => path === name);
+      if (own?.fields.includes(fieldId) !== true) this.#files.delete(id);
       else this.#fragments++;
     }
   }
@@ -201,7 +223,7 @@ class Backfill {
     { version, appended, checkpoints }: Filling,
   ): Promise<boolean> {
     const { concurrency, commitFragments } = this.#settings;
-    const meant = await meantOn(base, this.#request);
+    const meant = await this.#meantOn(base);
     const isToFill = (fragment: DataFragment) => !this.#files.has(fragment.id) && !appended.has(fragment);
     const fragments = base.file.manifest.fragments.filter(isToFill);
     this.#totalRows = this.#doneRows + fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
@@ -302,7 +324,7 @@ class Backfill {
     };
     try {
       const { done, version } = await commitValues(this.#target, group, {
-        meantOn: (latest) => meantOn(latest, this.#request),
+        meantOn: (latest) => this.#meantOn(latest),
         announce: async (files) => {
           announced = files;
           const all = new Map([...this.#files, ...files]);

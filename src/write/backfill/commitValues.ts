@@ -1,7 +1,7 @@
 /**
  * Commits computed values: a new file with the column for each fragment, all in one version. Rows may have been appended
  * and deleted since the values were computed; a fragment whose inputs, or whose column, are others by now is left out, and so
- * is one that is gone.
+ * is one that is gone. Values of columns that are computed from this one go in the same version.
  */
 
 import {
@@ -24,11 +24,12 @@ import type { ComputedPart } from "./checkpointFiles.js";
 import { computedKey, type EarlyFile } from "./earlyFile.js";
 import { filledRows } from "./filledRows.js";
 import type { MeantBackfill } from "./meantBackfill.js";
+import { withoutOutdated } from "./outdatedValues.js";
 
 /** Values of a fragment that wait to be committed. */
 export interface FragmentToCommit {
   readonly id: number;
-  /** Digest of the content that they were computed from. */
+  /** Digest of what they are, and of the content that they were computed from. */
   readonly content: string;
   /** Number of rows that were computed. */
   readonly rows: number;
@@ -38,7 +39,7 @@ export interface FragmentToCommit {
 }
 
 export interface CommitValuesOptions {
-  /** What the backfill means on a version. */
+  /** What the backfill means on a version; rejects where that is not what it meant when it began. */
   readonly meantOn: (base: OpenLatest) => Promise<MeantBackfill>;
   /** Called with the names of the new files, by fragment, before they are committed. */
   readonly announce: (files: ReadonlyMap<number, string>) => Promise<void>;
@@ -85,15 +86,23 @@ export async function commitValues(
   );
 }
 
-/** Kinds of changes that leave the inputs and the column of every fragment as they are. */
+/** Kinds of changes that leave the inputs and the column of every fragment as they are, and what the column is. */
 const NEUTRAL: ReadonlySet<string> = new Set([
-  ...["append", "delete", "createIndex", "reserveFragments", "updateConfig", "updateBases"],
+  ...["append", "delete", "createIndex", "reserveFragments", "updateBases"],
 ]);
-const mustSee = (other: Transaction): boolean => !NEUTRAL.has(operationOf(other).kind);
+
+function mustSee(other: Transaction): boolean {
+  const operation = operationOf(other);
+  if (operation.kind !== "updateConfig") return !NEUTRAL.has(operation.kind);
+  // The metadata of its field declares the column.
+  return operation.value.fieldMetadataUpdates.length > 0 || operation.value.unknown !== undefined;
+}
 
 interface ChangedFragment {
   readonly before: DataFragment;
   readonly after: DataFragment;
+  /** Ids of fields of other columns whose values are not those that they were. */
+  readonly outdated: readonly number[];
 }
 
 async function changedFragments(
@@ -112,12 +121,16 @@ async function changedFragments(
     if (before === undefined || (await meant.sourceOf(before)) !== content) continue;
     const columns = {
       fields: [meant.field],
-      key: computedKey(content, meant, version),
+      key: computedKey(content, version),
       rowsOf: (fragment: DataFragment) =>
         filledRows(source, fragment, meant.field, parts, { nullStructs: version !== "2.0", signal }),
     };
-    const [after] = await files.addTo([before], columns, version);
-    changed.push({ before, after: DataFragment.create({ ...after, files: after.files.filter(isOfUse) }) });
+    const [filled] = await files.addTo([before], columns, version);
+    const { fragment, outdated } = await withoutOutdated(base, { before, filled, content, parts }, meant, {
+      ...{ files, signal },
+    });
+    const after = DataFragment.create({ ...fragment, files: fragment.files.filter(isOfUse) });
+    changed.push({ before, after, outdated });
   }
   return changed;
 }
@@ -132,17 +145,18 @@ const newFiles = (before: DataFragment, after: DataFragment): DataFile[] => {
 
 /**
  * A replacement of files says best what happens, and lets deletions of rows of the same fragments pass. It can't take a
- * column out of a file that holds others too; there, the fragments are updated in place.
+ * column out of a file that holds others too, nor values of other columns away; there, the fragments are updated in place.
  */
 function transactionOf({ file }: OpenLatest, changed: readonly ChangedFragment[]): Transaction {
   const { version } = file.manifest;
-  const replaced = changed.map(({ before, after }) => replacement(before, after));
+  const replaced = changed.map(replacement);
   if (replaced.every((group) => group !== null)) {
     return newTransaction(version, "dataReplacement", DataReplacement.create({ replacements: replaced }));
   }
-  const fieldIds = changed.flatMap(({ before, after }) =>
-    newFiles(before, after).flatMap(({ fields }) => fields),
-  );
+  const fieldIds = changed.flatMap(({ before, after, outdated }) => [
+    ...newFiles(before, after).flatMap(({ fields }) => fields),
+    ...outdated,
+  ]);
   const update = Update.create({
     updatedFragments: changed.map(({ after }) => after),
     fieldsModified: [...new Set(fieldIds)],
@@ -152,9 +166,9 @@ function transactionOf({ file }: OpenLatest, changed: readonly ChangedFragment[]
 }
 
 /** Null where the new file can't simply take the place of an old one. */
-function replacement(before: DataFragment, after: DataFragment): DataReplacementGroup | null {
+function replacement({ before, after, outdated }: ChangedFragment): DataReplacementGroup | null {
   const [newFile, ...others] = newFiles(before, after);
-  if (newFile === undefined || others.length > 0) return null;
+  if (newFile === undefined || others.length > 0 || outdated.length > 0) return null;
   const ids = new Set(newFile.fields);
   const touched = before.files.filter(({ fields }) => fields.some((id) => ids.has(id)));
   const isSame = touched.every(

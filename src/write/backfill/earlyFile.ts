@@ -12,9 +12,12 @@ import type { ColumnFiles } from "../columns/columnFiles.js";
 import type { ComputedRows } from "./checkpointFiles.js";
 import type { MeantBackfill } from "./meantBackfill.js";
 
-/** Identifies the values of a fragment's column in files of a version. */
-export const computedKey = (content: string, { meaning }: MeantBackfill, version: FileVersion): string =>
-  JSON.stringify(["backfill", content, meaning, version]);
+/**
+ * Identifies the values of a fragment's column in files of a version.
+ * @param content digest of what they are, and of the fragment's content
+ */
+export const computedKey = (content: string, version: FileVersion): string =>
+  JSON.stringify(["backfill", content, version]);
 
 /** What the file is of. */
 export interface EarlyFileOptions {
@@ -92,7 +95,7 @@ export class EarlyFile {
   async #write(): Promise<void> {
     const { fragment, content, meant, version, hold } = this.#options;
     await hold();
-    const key = computedKey(content, meant, version);
+    const key = computedKey(content, version);
     await this.#files.addTo([fragment], { fields: [meant.field], key, rowsOf: () => this.#rows() }, version);
   }
 

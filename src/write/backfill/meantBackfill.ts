@@ -9,7 +9,7 @@ import type { DataFragment } from "../../format/table.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import { type Projection, resolveProjection } from "../../query/columns/projection.js";
 import { type Filter, planFilter } from "../../query/filter/filter.js";
-import { type ColumnDeclaration, declarationOf } from "../../schema/computedFields.js";
+import { type ColumnDeclaration, declarationOf, outdatedFields } from "../../schema/computedFields.js";
 import { resolveField } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
@@ -31,8 +31,12 @@ export interface MeantBackfill {
   readonly field: TableField;
   /** Whether rows are computed one by one. */
   readonly isByRow: boolean;
+  /** Columns that are computed from this one, those that are computed from computed ones included. */
+  readonly dependents: readonly TableField[];
   /** Selects the rows. */
   readonly filter: Filter;
+  /** Whether the rows selected are those that have no value. */
+  readonly fillsNulls: boolean;
   /** Whether all rows of a fragment are selected because no file of it has the column. */
   selectsAll(fragment: DataFragment): boolean;
   /** Of the inputs, in their order. */
@@ -40,7 +44,7 @@ export interface MeantBackfill {
   /** Names everything that the values depend on, as text: equal texts, same values of the same inputs. */
   readonly meaning: string;
   compute(rows: InputRows, options: CallOptions): Promise<Column>;
-  /** Names the content of a fragment that selection and values depend on, whichever rows are deleted. */
+  /** Names the meaning, and the content of a fragment that selection and values depend on, whichever rows are deleted. */
   sourceOf(fragment: DataFragment): Promise<string>;
 }
 
@@ -69,19 +73,22 @@ export async function meantOn(
   const names = new Set([field.name, ...[...filter.expression.paths, ...how.inputs].map(([name]) => name)]);
   const ids = new Set(fields.filter(({ name }) => names.has(name)).flatMap(idsOf));
   const ownIds = new Set(idsOf(field));
+  const meaning = JSON.stringify([field.id, typeInWords(field), declaration, where]);
   return {
     ...how,
     field,
+    dependents: outdatedFields(fields, new Set([field.name])),
     filter,
+    fillsNulls: where === null,
     selectsAll: ({ files }) =>
       where === null && !files.some((file) => file.fields.some((id) => ownIds.has(id))),
-    meaning: JSON.stringify([field.id, typeInWords(field), declaration, where]),
+    meaning,
     sourceOf: ({ id, physicalRows, files }) => {
       const relevant = files.flatMap((each) => {
         const own = each.fields.filter((fieldId) => ids.has(fieldId));
         return own.length === 0 ? [] : [[each.path, each.baseId ?? null, own]];
       });
-      return digestOf(JSON.stringify([id, physicalRows, relevant]));
+      return digestOf(JSON.stringify([meaning, id, physicalRows, relevant]));
     },
   };
 }

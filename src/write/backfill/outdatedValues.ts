@@ -1,0 +1,167 @@
+/**
+ * Takes away what was computed from a column before a backfill gave it other values. Only rows whose value changed are
+ * concerned: a row that had none, and was computed to have none, leaves the columns that depend on it as they are.
+ */
+
+import { JSONB_LAYOUT, type Layout } from "../../arrow/columns/column.js";
+import { nullColumn } from "../../arrow/columns/nullColumn.js";
+import { isValid } from "../../arrow/columns/validity.js";
+import { layoutOf } from "../../arrow/types/layouts.js";
+import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
+import { breathe, goThrough } from "../../async/eventLoop.js";
+import { concatWords } from "../../bytes/concatWords.js";
+import { col } from "../../expression/build.js";
+import { type DataFragment, DROPPED_FIELD } from "../../format/table.js";
+import { formatFieldPath } from "../../ident.js";
+import { resolveProjection } from "../../query/columns/projection.js";
+import { RowNumbers } from "../../query/columns/systemColumns.js";
+import { planFilter } from "../../query/filter/filter.js";
+import { selectedRows } from "../../query/filter/filteredRows.js";
+import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
+import { STREAMED } from "../../rows/readAhead.js";
+import { unskipped } from "../../rows/rowPositions.js";
+import type { TableField } from "../../schema/schema.js";
+import type { OpenLatest } from "../../table/versions/tableAt.js";
+import type { ColumnFiles } from "../columns/columnFiles.js";
+import { fileVersionOf } from "../insert.js";
+import type { ComputedPart, ComputedRows } from "./checkpointFiles.js";
+import { filledRows } from "./filledRows.js";
+import type { MeantBackfill } from "./meantBackfill.js";
+
+const NULL_ROWS = 1024;
+const ROWS_AT_ONCE = 2 ** 18;
+
+/** A fragment whose column got values. */
+export interface FilledFragment {
+  readonly before: DataFragment;
+  /** With the file that has the values. */
+  readonly filled: DataFragment;
+  /** Digest of what the values are, and of the content that they were computed from. */
+  readonly content: string;
+  readonly parts: readonly ComputedPart[];
+}
+
+export interface OutdatedOptions {
+  /** Gets the files of columns that keep some of their values. */
+  readonly files: ColumnFiles;
+  readonly signal: AbortSignal;
+}
+
+/** @returns the fragment, and ids of the fields whose values are not those that they were */
+export async function withoutOutdated(
+  base: OpenLatest<ReaderEnvironment>,
+  { before, filled, content, parts }: FilledFragment,
+  { dependents, fillsNulls }: Pick<MeantBackfill, "dependents" | "fillsNulls">,
+  { files, signal }: OutdatedOptions,
+): Promise<{ readonly fragment: DataFragment; readonly outdated: readonly number[] }> {
+  const stored = dependents.filter((field) => isStored(before, field));
+  if (stored.length === 0) return { fragment: filled, outdated: [] };
+  const source = versionSource(base);
+  const version = fileVersionOf(base.file);
+  const nullStructs = version !== "2.0";
+  const changed = await changedRows(parts, fillsNulls);
+  const live = unskipped(0, before.physicalRows, (await source.readDeletions(before)) ?? new Uint32Array(0));
+  const areAllChanged = (await inBoth(live, changed)).length === live.length;
+  const outdated: number[] = [];
+  let fragment = filled;
+  for (const field of stored) {
+    const layout = storedLayoutOf(field);
+    const { hasBlobs } = resolveProjection([field], new Map(), undefined);
+    const canHaveNulls = !hasBlobs && (nullStructs || layout.kind !== "struct");
+    const valued = areAllChanged ? live : await rowsWithValues(base, before, field, signal);
+    const gone = areAllChanged ? live : await inBoth(valued, changed);
+    if (gone.length === 0) continue;
+    outdated.push(...idsOf(field));
+    if (gone.length === valued.length || !canHaveNulls) {
+      // A column that no file of a fragment has is null in all its rows.
+      fragment = withoutFields(fragment, new Set(idsOf(field)));
+      continue;
+    }
+    const columns = {
+      fields: [field],
+      key: JSON.stringify(["outdated", content, field.id, version]),
+      rowsOf: (of: DataFragment) =>
+        filledRows(source, of, field, [nullsAt(gone, layout)], { nullStructs, signal }),
+    };
+    [fragment] = await files.addTo([fragment], columns, version);
+  }
+  return { fragment, outdated };
+}
+
+/** Offsets of the rows whose value may be another than before, ascending. */
+async function changedRows(parts: readonly ComputedPart[], fillsNulls: boolean): Promise<Uint32Array> {
+  const changed: Uint32Array[] = [];
+  for (const part of parts) {
+    for await (const { offsets, column } of part.rows()) {
+      const { kind, validity } = column;
+      if (!fillsNulls) changed.push(offsets);
+      else if (kind !== "null") changed.push(offsets.filter((_, row) => isValid(validity, row)));
+      await breathe();
+    }
+  }
+  return concatWords(changed);
+}
+
+/** Offsets of the rows of a fragment whose value of a column is not null, ascending. */
+async function rowsWithValues(
+  base: OpenLatest<ReaderEnvironment>,
+  fragment: DataFragment,
+  field: TableField,
+  signal: AbortSignal,
+): Promise<Uint32Array> {
+  const source = versionSource(base);
+  const hasValue = col(formatFieldPath([field.name])).isNotNull();
+  const filter = await goThrough(planFilter(hasValue, {}, [field], "column"));
+  const numbers = new RowNumbers(source, base.file.manifest, base.path);
+  const request = { fragments: [fragment], filter, numbers, readAhead: STREAMED, signal };
+  const found: Uint32Array[] = [];
+  for await (const { rows } of selectedRows(source, request)) found.push(rows);
+  return concatWords(found);
+}
+
+/** The numbers that are in both of two ascending lists. */
+async function inBoth(left: Uint32Array, right: Uint32Array): Promise<Uint32Array> {
+  const found = new Uint32Array(Math.min(left.length, right.length));
+  let count = 0;
+  for (let at = 0, other = 0; at < left.length && other < right.length; at++) {
+    if ((at & (ROWS_AT_ONCE - 1)) === 0) await breathe();
+    while (other < right.length && right[other] < left[at]) other++;
+    if (right[other] === left[at]) found[count++] = left[at];
+  }
+  return found.subarray(0, count);
+}
+
+/** Rows that have been computed to be null. */
+const nullsAt = (offsets: Uint32Array, layout: Layout): ComputedPart => ({
+  first: offsets[0],
+  last: offsets[offsets.length - 1],
+  rowCount: offsets.length,
+  async *rows(): AsyncGenerator<ComputedRows, void, undefined> {
+    for (let start = 0; start < offsets.length; start += NULL_ROWS) {
+      const some = offsets.subarray(start, start + NULL_ROWS);
+      yield { offsets: some, column: nullColumn(layout, some.length) };
+    }
+  },
+});
+
+/** The layout in which a column is read to be written again. */
+function storedLayoutOf(field: TableField): Layout {
+  const path = formatFieldPath([field.name]);
+  return field.type.kind === "json" ? JSONB_LAYOUT : layoutOf(arrowFieldFromLogical(field, path).type, path);
+}
+
+const idsOf = (field: TableField): number[] => [field.id, ...field.children.flatMap(idsOf)];
+
+function isStored({ files }: DataFragment, field: TableField): boolean {
+  const ids = new Set(idsOf(field));
+  return files.some((file) => file.fields.some((id) => ids.has(id)));
+}
+
+function withoutFields(fragment: DataFragment, ids: ReadonlySet<number>): DataFragment {
+  const files = fragment.files.map((file) =>
+    file.fields.some((id) => ids.has(id))
+      ? { ...file, fields: file.fields.map((id) => (ids.has(id) ? DROPPED_FIELD : id)) }
+      : file,
+  );
+  return { ...fragment, files };
+}

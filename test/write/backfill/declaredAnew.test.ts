@@ -1,0 +1,93 @@
+/** A column that is declared anew while its function runs never gets values that were computed for what it was before. */
+
+import { Int64, tableFromIPC, Utf8 } from "apache-arrow";
+import { ConcurrentModificationError, DirectoryNamespace, type UserFunction } from "tiltyard";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { reference } from "../../support/reference.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const ID = { id: ["t"] };
+let root: string;
+const opened: DirectoryNamespace[] = [];
+beforeEach(async () => {
+  root = await makeTempDir();
+});
+afterEach(async () => {
+  for (const ns of opened.splice(0)) await ns.close();
+});
+
+/** A table whose column is filled by `first`, which does something else while it is called for the first time. */
+async function fillWhile(work: (ns: DirectoryNamespace) => Promise<unknown>) {
+  let other: Promise<unknown> | null = null;
+  const tenfold = { version: "1", inputs: ["a"], output: new Int64() };
+  const functions: Record<string, UserFunction> = {
+    first: {
+      ...tenfold,
+      row: async ({ a }) => {
+        other ??= work(ns);
+        await other;
+        return (a as bigint) * 10n;
+      },
+    },
+    second: { ...tenfold, row: ({ a }) => (a as bigint) * 1000n },
+    text: { ...tenfold, output: new Utf8(), row: ({ a }) => `text ${a}` },
+  };
+  const ns = new DirectoryNamespace({ root, durability: "none", functions });
+  opened.push(ns);
+  await ns.createTable(ID, [{ a: 1n }, { a: 2n }]);
+  await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", virtualColumn: { udfName: "first" } }] });
+  return { ns, fill: fill(ns) };
+}
+
+const fill = async (ns: DirectoryNamespace) =>
+  ns.waitForJob(await ns.alterTableBackfillColumns({ ...ID, column: "b" }));
+
+const again = (column: object) => async (ns: DirectoryNamespace) => {
+  await ns.alterTableDropColumns({ ...ID, columns: ["b"] });
+  await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", ...column }] });
+};
+const declared = (metadata: Record<string, string | null>) => (ns: DirectoryNamespace) =>
+  ns.updateFieldMetadata({ ...ID, updates: [{ path: "b", metadata }] });
+
+/** By the reference. */
+const values = async () =>
+  [...tableFromIPC(await reference.readTable(root, "t"))].map(({ b }) => (b === null ? null : String(b)));
+
+it.each([
+  [
+    "dropped and added for another function",
+    again({ virtualColumn: { udfName: "second" } }),
+    ["1000", "2000"],
+  ],
+  [
+    "dropped and added with another type",
+    again({ virtualColumn: { udfName: "text" } }),
+    ["text 1", "text 2"],
+  ],
+  ["dropped and added with SQL", again({ computed: "a + 500" }), ["501", "502"]],
+  [
+    "given another function by its metadata",
+    declared({ "virtual_column.udf_name": "second" }),
+    ["1000", "2000"],
+  ],
+])("%s: the job fails, and the next one fills it", async (_, work, expected) => {
+  const { ns, fill: filled } = await fillWhile(work);
+  await expect(filled).rejects.toThrow(ConcurrentModificationError);
+  await expect(filled).rejects.toThrow(/column b: was declared anew/);
+  expect(await values()).toEqual([null, null]);
+  expect((await ns.describeComputedColumns(ID)).columns[0].staleRows).toBe(2);
+  await fill(ns);
+  expect(await values()).toEqual(expected);
+});
+
+it("dropped and added as it was: the values are its own", async () => {
+  const { fill: filled } = await fillWhile(again({ virtualColumn: { udfName: "first" } }));
+  expect(await filled).toMatchObject({ state: "Succeeded" });
+  expect(await values()).toEqual(["10", "20"]);
+});
+
+it("metadata that declares nothing is set: the values are its own", async () => {
+  const { fill: filled } = await fillWhile(declared({ note: "tenfold" }));
+  expect(await filled).toMatchObject({ state: "Succeeded" });
+  expect(await values()).toEqual(["10", "20"]);
+});

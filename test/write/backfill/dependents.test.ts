@@ -1,0 +1,154 @@
+/** Columns that are computed from a computed column lose their values where a backfill gives it others. */
+
+import { Field as ArrowField, FixedSizeList, Float32, Int64, tableFromIPC } from "apache-arrow";
+import { DirectoryNamespace, type UserFunction } from "tiltyard";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { reference } from "../../support/reference.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const ID = { id: ["t"] };
+let root: string;
+let ns: DirectoryNamespace;
+beforeEach(async () => {
+  root = await makeTempDir();
+});
+afterEach(() => ns.close());
+
+type Computed = Record<string, string>;
+
+/** A table of numbers in each fragment, and columns of SQL. */
+async function makeTable(
+  fragments: readonly (readonly number[])[],
+  computed: Computed,
+  options: { functions?: Record<string, UserFunction>; dataStorageVersion?: "2.0" | "2.2" } = {},
+): Promise<void> {
+  ns = new DirectoryNamespace({ root, durability: "none", ...options });
+  for (const [index, values] of fragments.entries()) {
+    const rows = values.map((a) => ({ a: BigInt(a) }));
+    if (index === 0) await ns.createTable(ID, rows);
+    else await ns.insertIntoTable(ID, rows);
+  }
+  for (const [name, text] of Object.entries(computed)) {
+    const column =
+      text in (options.functions ?? {}) ? { virtualColumn: { udfName: text } } : { computed: text };
+    await ns.alterTableAddColumns({ ...ID, newColumns: [{ name, ...column }] });
+  }
+}
+
+async function fill(column: string, where?: string): Promise<void> {
+  await ns.waitForJob(await ns.alterTableBackfillColumns({ ...ID, column, where }));
+}
+
+/** Values of a column by the numbers that they are of, by the reference and by us. */
+async function values(column: string): Promise<Record<number, number | null>> {
+  const plain = (value: unknown): number | null => (value === null ? null : Number(value));
+  const theirs = [...tableFromIPC(await reference.readTable(root, "t"))].map((row) => [
+    Number(row.a),
+    plain(row[column]),
+  ]);
+  const ours = (await ns.table("t").scan().toArray()).map((row) => [Number(row.a), plain(row[column])]);
+  expect(Object.fromEntries(ours)).toEqual(Object.fromEntries(theirs));
+  return Object.fromEntries(theirs);
+}
+
+const stale = async (): Promise<Record<string, number>> =>
+  Object.fromEntries(
+    (await ns.describeComputedColumns(ID)).columns.map(({ column, staleRows }) => [column, staleRows]),
+  );
+
+const CHAIN = { b: "a * 10", c: "coalesce(b, 0) + 1", d: "coalesce(c, 0) + 1" };
+
+it("all of a fragment's, of columns computed from these, too; other fragments keep theirs", async () => {
+  await makeTable(
+    [
+      [1, 2],
+      [3, 4],
+    ],
+    CHAIN,
+  );
+  await fill("b", "a < 3");
+  for (const column of ["c", "d"]) await fill(column);
+  expect(await values("d")).toEqual({ 1: 12, 2: 22, 3: 2, 4: 2 });
+  await fill("b");
+  expect(await stale()).toEqual({ b: 0, c: 2, d: 2 });
+  expect(await values("c")).toEqual({ 1: 11, 2: 21, 3: null, 4: null });
+  for (const column of ["c", "d"]) await fill(column);
+  expect(await values("d")).toEqual({ 1: 12, 2: 22, 3: 32, 4: 42 });
+  expect(await stale()).toEqual({ b: 0, c: 0, d: 0 });
+});
+
+it.each([
+  false,
+  true,
+])("those of the rows that got another value (in one file with others: %s)", async (isOne) => {
+  await makeTable([[1, 2, 3, 4, 5, 6]], CHAIN);
+  await fill("b", "a < 3");
+  for (const column of ["c", "d"]) await fill(column);
+  if (isOne) {
+    await ns.insertIntoTable(ID, [{ a: 7n }]);
+    await ns.optimizeTable(ID);
+  }
+  await ns.deleteFromTable({ ...ID, predicate: "a in (2, 5)" });
+  await fill("b", "a > 3 and a < 7");
+  expect(await values("c")).toEqual({ 1: 11, 3: 1, 4: null, 6: null, ...(isOne && { 7: null }) });
+  expect(await values("d")).toEqual({ 1: 12, 3: 2, 4: null, 6: null, ...(isOne && { 7: null }) });
+  for (const column of ["b", "c", "d"]) await fill(column);
+  expect(await values("d")).toEqual({ 1: 12, 3: 32, 4: 42, 6: 62, ...(isOne && { 7: 72 }) });
+});
+
+it("none where a value that was null is computed to be null again, or there are none", async () => {
+  const even: UserFunction = {
+    ...{ version: "1", inputs: ["a"], output: new Int64() },
+    row: ({ a }) => ((a as bigint) % 2n === 0n ? (a as bigint) : null),
+  };
+  await makeTable([[1, 2, 3]], { b: "even", c: "coalesce(b, 0) + 1" }, { functions: { even } });
+  await fill("b");
+  await fill("c");
+  await fill("b");
+  expect(await stale()).toEqual({ b: 2, c: 0 });
+  expect(await values("c")).toEqual({ 1: 1, 2: 3, 3: 1 });
+  await fill("b", "a < 3");
+  expect(await values("c")).toEqual({ 1: null, 2: null, 3: 1 });
+  await fill("b", "a < 3");
+  expect(await stale()).toEqual({ b: 2, c: 2 });
+});
+
+it("and indexes on them no longer find the rows", async () => {
+  await makeTable(
+    [
+      [1, 2],
+      [3, 4],
+    ],
+    CHAIN,
+  );
+  await fill("c");
+  await ns.createTableIndex({ ...ID, column: "c", indexType: "BTREE" });
+  const found = () => ns.countTableRows({ ...ID, predicate: "c = 1" });
+  expect(await found()).toBe(4);
+  await fill("b", "a < 3");
+  expect(await found()).toBe(2);
+  await fill("b", "a = 3");
+  expect(await found()).toBe(1);
+  await fill("c");
+  expect(await found()).toBe(1);
+  expect(await ns.countTableRows({ ...ID, predicate: "c = 31" })).toBe(1);
+});
+
+it.each(["2.0", "2.2"] as const)("of vectors, in part, in files of %s", async (dataStorageVersion) => {
+  const pair: UserFunction = {
+    ...{
+      version: "1",
+      inputs: ["b"],
+      output: new FixedSizeList(2, new ArrowField("item", new Float32(), true)),
+    },
+    row: ({ b }) => [Number(b ?? 0n), 1],
+  };
+  await makeTable([[1, 2, 3]], { b: "a * 10", v: "pair" }, { functions: { pair }, dataStorageVersion });
+  await fill("v");
+  await fill("b", "a = 2");
+  expect(await stale()).toEqual({ b: 2, v: 1 });
+  const theirs = [...tableFromIPC(await reference.readTable(root, "t"))].map(({ v }) => v && [...v]);
+  expect(theirs).toEqual([[0, 1], null, [0, 1]]);
+  await fill("v");
+  expect([...tableFromIPC(await reference.readTable(root, "t"))].map(({ v }) => [...v])[1]).toEqual([20, 1]);
+});
