@@ -4,9 +4,9 @@
  *   plan on the latest version ─ stream its rows ─ write the files ─ commit
  *
  * The index covers the fragments of the version that it was planned on; rows that others add meanwhile are found by
- * scanning, until the table is optimized. Where others compact covered fragments, or change the column in place, before
- * the commit, the index is built again on their version. If that happens again and again, it is committed for the
- * fragments that are left as they were.
+ * scanning, until the table is optimized. Where others compact covered fragments, change the column in place, or restore
+ * a version with rows that were deleted, before the commit, the index is built again on their version. If that happens
+ * again and again, it is committed for the fragments all of whose rows it has.
  */
 
 import { ConcurrentModificationError } from "../../errors.js";
@@ -19,7 +19,8 @@ import { liveRowCount } from "../../table/fragments/statistics.js";
 import { indexDirectoryName } from "../../table/versions/paths.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
 import { whileThere } from "../whileThere.js";
-import { type IndexColumn, valuesKey } from "./indexColumn.js";
+import { DraftRows } from "./draftRows.js";
+import type { IndexColumn } from "./indexColumn.js";
 import { type IndexDefinition, type IndexPlan, planIndex } from "./indexPlan.js";
 import { rowsOfKind } from "./indexRows.js";
 import { segmentMetadata, type WrittenSegment, writeSegment } from "./segment.js";
@@ -53,8 +54,7 @@ interface Draft {
   readonly segment: WrittenSegment;
   readonly column: IndexColumn;
   readonly version: number;
-  /** {@link valuesKey} of the fragments. */
-  readonly keys: ReadonlySet<string>;
+  readonly rows: DraftRows;
 }
 
 /**
@@ -72,15 +72,17 @@ export async function buildIndex(
   const propose = async (base: OpenLatest<ReaderEnvironment>) => {
     const planned = planIndex(base.file, definition);
     plan = planned;
-    const { fragments } = base.file.manifest;
-    if (draft !== null && mustRebuild(draft, planned, fragments, rebuilds)) {
+    let covered = draft === null ? null : await coveredBy(draft, planned, base);
+    if (draft !== null && (covered === null || mustRebuild(draft, covered, rebuilds))) {
       rebuilds++;
       await draft.segment.discard();
       draft = null;
     }
-    draft ??= await whileThere(base, () => writeDraft(base, planned, definition, control));
+    if (draft === null || covered === null) {
+      draft = await whileThere(base, () => writeDraft(base, planned, definition, control));
+      covered = base.file.manifest.fragments;
+    }
     control.signal?.throwIfAborted();
-    const covered = coveredOf(draft, fragments);
     const metadata = segmentMetadata(draft.segment, {
       name: planned.name,
       fieldId: planned.column.field.id,
@@ -136,20 +138,21 @@ export function isSeen(
   );
 }
 
-const coveredOf = ({ keys, column }: Draft, fragments: readonly DataFragment[]): DataFragment[] =>
-  fragments.filter((fragment) => keys.has(valuesKey(fragment, column)));
+/** The fragments of a version that the draft has all rows of; null where the version's column is another. */
+async function coveredBy(
+  { column, rows }: Draft,
+  planned: IndexPlan,
+  base: OpenLatest<ReaderEnvironment>,
+): Promise<readonly DataFragment[] | null> {
+  const { field } = planned.column;
+  const isSame =
+    column.field.id === field.id && JSON.stringify(column.field.type) === JSON.stringify(field.type);
+  return isSame ? whileThere(base, () => rows.coveredIn(base)) : null;
+}
 
-function mustRebuild(
-  draft: Draft,
-  { column }: IndexPlan,
-  fragments: readonly DataFragment[],
-  rebuilds: number,
-): boolean {
-  const { field } = draft.column;
-  if (field.id !== column.field.id || JSON.stringify(field.type) !== JSON.stringify(column.field.type))
-    return true;
-  const lost = draft.keys.size - coveredOf(draft, fragments).length;
-  return lost === draft.keys.size ? lost > 0 : lost > 0 && rebuilds < MAX_REBUILDS;
+function mustRebuild({ rows }: Draft, covered: readonly DataFragment[], rebuilds: number): boolean {
+  const lost = rows.fragmentCount - covered.length;
+  return lost > 0 && (covered.length === 0 || rebuilds < MAX_REBUILDS);
 }
 
 async function writeDraft(
@@ -176,6 +179,5 @@ async function writeDraft(
     },
     (target) => kind.build(rows, target),
   );
-  const keys = new Set(fragments.map((fragment) => valuesKey(fragment, column)));
-  return { segment, column, version: base.version, keys };
+  return { segment, column, version: base.version, rows: new DraftRows(base, column) };
 }

@@ -23,7 +23,8 @@ import type { OpenLatest } from "../../table/versions/tableAt.js";
 import { indicesOf } from "../../table/versions/versionContent.js";
 import { whileThere } from "../whileThere.js";
 import { isSeen } from "./buildIndex.js";
-import { type IndexColumn, indexColumn, valuesKey } from "./indexColumn.js";
+import { DraftRows } from "./draftRows.js";
+import { type IndexColumn, indexColumn } from "./indexColumn.js";
 import { rowsOfKind } from "./indexRows.js";
 import { openIfReadable, writableKind } from "./openSegment.js";
 import { stayingFragments, stayingRows } from "./rowMoves.js";
@@ -46,8 +47,9 @@ interface Outdated {
 /** What was written for one index; it serves again where the version it was planned on was overtaken. */
 interface Draft {
   readonly segment: WrittenSegment;
-  /** Names what it was made of. */
+  /** Names the segments that it was made of. */
   readonly key: string;
+  readonly rows: DraftRows;
   readonly fragmentIds: readonly number[];
 }
 
@@ -142,18 +144,25 @@ async function draftOf(
   const { index, column } = outdated;
   const { fragments } = base.file.manifest;
   const ids = index.segments.map(({ uuid }) => indexDirectoryName(uuid?.uuid ?? new Uint8Array(0)));
-  const key = JSON.stringify([ids, fragments.map((fragment) => valuesKey(fragment, column))]);
+  const key = JSON.stringify(ids);
   const old = drafts.get(index.name);
-  if (old?.key === key) return old;
+  if (old?.key === key && (await whileThere(base, () => hasAllRows(old.rows, base)))) return old;
   if (old !== undefined) {
     drafts.delete(index.name);
     await old.segment.discard();
   }
   const segment = await whileThere(base, () => writeMerged(base, outdated, signal));
   if (segment === null) return null;
-  const draft = { segment, key, fragmentIds: fragments.map(({ id }) => id) };
+  const rows = new DraftRows(base, column);
+  const draft = { segment, key, rows, fragmentIds: fragments.map(({ id }) => id) };
   drafts.set(index.name, draft);
   return draft;
+}
+
+/** Whether a draft has the rows of a version, and of no other fragments. */
+async function hasAllRows(rows: DraftRows, base: OpenLatest<ReaderEnvironment>): Promise<boolean> {
+  const { length } = base.file.manifest.fragments;
+  return rows.fragmentCount === length && (await rows.coveredIn(base)).length === length;
 }
 
 /**

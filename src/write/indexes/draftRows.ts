@@ -1,0 +1,88 @@
+/**
+ * The rows that files of an index were made of, by fragment: those that lived in the version they were read from. The
+ * files serve in a later version for the fragments whose live rows are all among them. Values that were written anew and
+ * rows that a restore brought back are not; rows that were deleted since do no harm.
+ */
+
+import { breathe } from "../../async/eventLoop.js";
+import { CorruptFileError } from "../../errors.js";
+import { type DataFragment, DeletionFile } from "../../format/table.js";
+import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { type IndexColumn, valuesKey } from "./indexColumn.js";
+
+/** Offsets that are looked at between two looks at the clock. */
+const STEP_OFFSETS = 65_536;
+
+const NONE = new Uint32Array(0);
+
+export class DraftRows {
+  readonly #base: OpenVersion<ReaderEnvironment>;
+  readonly #column: IndexColumn;
+  /** By {@link valuesKey}. */
+  readonly #fragments: ReadonlyMap<string, DataFragment>;
+
+  /** @param base the version that the rows are read from, all fragments of it */
+  constructor(base: OpenVersion<ReaderEnvironment>, column: IndexColumn) {
+    const { fragments } = base.file.manifest;
+    this.#base = base;
+    this.#column = column;
+    this.#fragments = new Map(fragments.map((fragment) => [valuesKey(fragment, column), fragment]));
+  }
+
+  get fragmentCount(): number {
+    return this.#fragments.size;
+  }
+
+  /** The fragments of a version whose live rows are all among these. */
+  async coveredIn(version: OpenVersion<ReaderEnvironment>): Promise<DataFragment[]> {
+    const covered: DataFragment[] = [];
+    for (const fragment of version.file.manifest.fragments) {
+      const before = this.#fragments.get(valuesKey(fragment, this.#column));
+      if (before !== undefined && (await this.#hasLiveRows(before, version, fragment)))
+        covered.push(fragment);
+    }
+    return covered;
+  }
+
+  async #hasLiveRows(
+    before: DataFragment,
+    version: OpenVersion<ReaderEnvironment>,
+    fragment: DataFragment,
+  ): Promise<boolean> {
+    if (before.deletionFile === undefined || hasSameDeletions(before, fragment)) return true;
+    if (fragment.deletionFile === undefined) return false;
+    const deletedBefore = await this.#deletedBefore(before);
+    if (deletedBefore === null) return false;
+    const deleted = (await versionSource(version).readDeletions(fragment)) ?? NONE;
+    return isSubset(deletedBefore, deleted);
+  }
+
+  /** Null where nothing tells any more: a cleanup may have removed the version meanwhile. */
+  async #deletedBefore(fragment: DataFragment): Promise<Uint32Array | null> {
+    try {
+      return (await versionSource(this.#base).readDeletions(fragment)) ?? NONE;
+    } catch (error) {
+      if (error instanceof CorruptFileError) return null;
+      throw error;
+    }
+  }
+}
+
+const hasSameDeletions = (a: DataFragment, b: DataFragment): boolean =>
+  b.deletionFile !== undefined && fileKey(a.deletionFile) === fileKey(b.deletionFile);
+
+const fileKey = (file: DeletionFile | undefined): string =>
+  DeletionFile.encode(DeletionFile.create(file)).join();
+
+/** Whether all offsets are among others; both ascend. */
+async function isSubset(offsets: Uint32Array, others: Uint32Array): Promise<boolean> {
+  if (offsets.length > others.length) return false;
+  let at = 0;
+  for (let index = 0; index < offsets.length; index++) {
+    if (index % STEP_OFFSETS === 0) await breathe();
+    while (at < others.length && others[at] < offsets[index]) at++;
+    if (others[at] !== offsets[index]) return false;
+  }
+  return true;
+}
