@@ -5,6 +5,7 @@ import type { Column, FixedColumn, VariableColumn } from "../arrow/columns/colum
 import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { concatColumns } from "../arrow/columns/concatColumns.js";
 import { nullColumn } from "../arrow/columns/nullColumn.js";
+import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import type { InputBatch } from "../arrow/exchange/input.js";
 import { arrowTypeFromLogical } from "../arrow/types/logicalTypes.js";
 import { formatType, isSameType, type LogicalType } from "../arrow/types/type.js";
@@ -215,21 +216,22 @@ export class OpenIndexFile {
     return column;
   }
 
-  /** Some rows of a column: a column for each span, in memory of their own. */
-  async spans(
-    name: string,
-    spans: readonly { readonly start: number; readonly end: number }[],
-    signal?: AbortSignal,
-  ): Promise<Column[]> {
+  /** Some rows of a column: a column for each span, in memory of their own. Spans that adjoin each other are read as one. */
+  async spans(name: string, spans: readonly RowSpan[], signal?: AbortSignal): Promise<Column[]> {
     const { plan, stored } = this.#of(name);
-    const parts: Column[][] = spans.map(() => []);
-    const asked = spans.map(({ start, end }, index) => ({ stored, start, end, skipped: null, index }));
+    const runs = runsOfSpans(spans);
+    const parts: Column[][] = runs.map(() => []);
+    const asked = runs.map(({ start, end }, index) => ({ stored, start, end, skipped: null, index }));
     const options = { batchRows: Number.MAX_SAFE_INTEGER, readAhead: STREAMED, ...(signal && { signal }) };
     for await (const batch of readColumns(this.#files.source, plan, asked, options)) {
       parts[batch.span.index].push(batch.columns[0]);
     }
     const { layout } = plan.outputs[0];
-    return parts.map((columns) => (columns.length === 0 ? nullColumn(layout, 0) : concatColumns(columns)));
+    return runs.flatMap((run, index) => {
+      const columns = parts[index];
+      const column = columns.length === 0 ? nullColumn(layout, 0) : concatColumns(columns);
+      return run.spans.length === 1 ? [column] : run.spans.map((span) => ownRows(column, run, span));
+    });
   }
 
   /**
@@ -289,3 +291,35 @@ export function integerWords(column: Column, path: string): Uint32Array {
   const { buffer, byteOffset } = alignedBytes(column.values, 4);
   return new Uint32Array(buffer, byteOffset, (column.length * column.byteWidth) / 4);
 }
+
+/** Rows of a file. */
+interface RowSpan {
+  readonly start: number;
+  /** One past the last. */
+  readonly end: number;
+}
+
+interface SpanRun extends RowSpan {
+  readonly spans: readonly RowSpan[];
+}
+
+/** Most rows of several spans that are read as one. */
+const MAX_RUN_ROWS = 65_536;
+
+/** Spans in their order, those that adjoin each other together. */
+function runsOfSpans(spans: readonly RowSpan[]): SpanRun[] {
+  const runs: SpanRun[] = [];
+  for (const span of spans) {
+    const last = runs.at(-1);
+    if (last === undefined || span.start !== last.end || span.end - last.start > MAX_RUN_ROWS) {
+      runs.push({ ...span, spans: [span] });
+    } else {
+      runs[runs.length - 1] = { start: last.start, end: span.end, spans: [...last.spans, span] };
+    }
+  }
+  return runs;
+}
+
+/** A copy of some rows of a run: in a cache, a view of them would keep all of it in memory. */
+const ownRows = (column: Column, run: RowSpan, { start, end }: RowSpan): Column =>
+  concatColumns([sliceColumn(column, start - run.start, end - start), sliceColumn(column, 0, 0)]);
