@@ -21,8 +21,7 @@ export const DECODE_PAGE: Task<DecodeInput, Column> = {
     let memory = spare;
     const allocateTexts = (byteLength: number): Uint8Array => {
       const isEnough = memory !== undefined && memory.byteLength >= byteLength;
-      const own =
-        isEnough && memory !== undefined ? memory : new SharedArrayBuffer(wholeGrains(byteLength));
+      const own = isEnough && memory !== undefined ? memory : new SharedArrayBuffer(wholeGrains(byteLength));
       if (isEnough) memory = undefined;
       return new Uint8Array(own, 0, byteLength);
     };
