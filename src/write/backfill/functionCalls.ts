@@ -22,9 +22,9 @@ import type { LentTexts } from "./lentTexts.js";
 const FIRST_WAIT_MS = 100;
 const WAIT_GROWTH = 4;
 const MAX_WAIT_MS = 30_000;
-/** Milliseconds for which rows are computed without a look at the event loop. */
+/** Milliseconds for which rows are computed without a look at the event loop and the signal. */
 const SLICE_MS = 5;
-/** Most rows that are computed without a look at the clock and the signal, where rows are quick. */
+/** Most rows that are computed without a look at the clock, where rows are quick. */
 const MOST_UNSEEN_ROWS = 8;
 /** Milliseconds that quick rows take. */
 const QUICK_MS = 0.1;
@@ -110,62 +110,121 @@ async function callForRows(
   options: CallOptions,
 ): Promise<unknown[]> {
   const { rowsAtOnce, signal } = options;
-  const results = new Array<unknown>(offsets.length);
-  const names = Object.keys(columns);
-  const vectors = names.map((name) => columns[name]);
-  const call = { signal };
-  const once = (index: number): unknown => {
-    const values: Record<string, unknown> = {};
-    for (let input = 0; input < names.length; input++)
-      define(values, names[input], vectors[input].get(index));
-    return row(values, call);
-  };
+  const calls = new RowCalls(row, columns, offsets.length, signal);
   const labelOf = (index: number) => `function ${owner.name}, fragment ${fragmentId}, row ${offsets[index]}`;
-  let done = 0;
-  let sliceMs = performance.now();
-  let lookMs = sliceMs;
-  let unseenRows = 1;
-  let nextLook = 0;
-  // Rows whose results are at hand at once need no promises. The first that is awaited ends this.
-  for (; done < offsets.length; done++) {
-    if (done >= nextLook) {
-      signal.throwIfAborted();
-      const nowMs = performance.now();
-      unseenRows = nowMs - lookMs < QUICK_MS ? Math.min(MOST_UNSEEN_ROWS, unseenRows + 1) : 1;
-      lookMs = nowMs;
-      nextLook = done + unseenRows;
-      if (nowMs - sliceMs >= SLICE_MS) {
+  for (;;) {
+    // Here, and not for every few rows: while rows are computed at once, nothing else runs that could abort the work.
+    signal.throwIfAborted();
+    const halt = calls.run();
+    const { next, results } = calls;
+    switch (halt.kind) {
+      case "end":
+        return results;
+      case "due":
         await breathe();
-        sliceMs = performance.now();
-        lookMs = sliceMs;
+        calls.beginSlice();
+        break;
+      case "failed":
+        results[next] = await repeated(owner, labelOf(next), options, () => calls.once(next), halt);
+        calls.next++;
+        break;
+      case "begun": {
+        let begun: unknown = halt.result;
+        const one = async (place: number): Promise<void> => {
+          const index = next + place;
+          results[index] = await repeated(owner, labelOf(index), options, () => {
+            const result = place === 0 && begun !== null ? begun : calls.once(index);
+            if (place === 0) begun = null;
+            return result;
+          });
+          await breathe();
+        };
+        await runParallel(offsets.length - next, rowsAtOnce, one, signal);
+        return results;
       }
     }
-    let result: unknown;
-    try {
-      result = once(done);
-    } catch (error) {
-      const index = done;
-      results[done] = await repeated(owner, labelOf(index), options, () => once(index), { cause: error });
-      continue;
-    }
-    if (isThenable(result)) {
-      const first = done;
-      let begun: unknown = result;
-      const one = async (place: number): Promise<void> => {
-        const index = first + place;
-        results[index] = await repeated(owner, labelOf(index), options, () => {
-          const result = place === 0 && begun !== null ? begun : once(index);
-          if (place === 0) begun = null;
-          return result;
-        });
-        await breathe();
-      };
-      await runParallel(offsets.length - first, rowsAtOnce, one, signal);
-      return results;
-    }
-    results[done] = result;
   }
-  return results;
+}
+
+/** Why no further row is computed at once: there is none, the event loop has to turn, or the next one is awaited or has failed. */
+type Halt =
+  | { readonly kind: "end" | "due" }
+  | { readonly kind: "begun"; readonly result: PromiseLike<unknown> }
+  | { readonly kind: "failed"; readonly cause: unknown };
+
+/**
+ * Computes rows whose results are at hand at once, which need no promises. V8 puts what is called into the code of its loop,
+ * which holds nothing that differs from one job to the next, such as looks at a signal: the code would be made anew each time.
+ */
+class RowCalls {
+  readonly results: unknown[];
+  /** The first row that has no result. */
+  next = 0;
+  readonly #row: RowFunction["row"];
+  readonly #names: readonly string[];
+  readonly #vectors: readonly Vector[];
+  readonly #call: Parameters<RowFunction["row"]>[1];
+  #sliceMs = performance.now();
+  #lookMs = this.#sliceMs;
+  #unseenRows = 1;
+
+  constructor(
+    row: RowFunction["row"],
+    columns: Readonly<Record<string, Vector>>,
+    rowCount: number,
+    signal: AbortSignal,
+  ) {
+    this.#row = row;
+    this.#names = Object.keys(columns);
+    this.#vectors = this.#names.map((name) => columns[name]);
+    this.#call = { signal };
+    this.results = new Array<unknown>(rowCount);
+  }
+
+  once(index: number): unknown {
+    const names = this.#names;
+    const values: Record<string, unknown> = {};
+    for (let input = 0; input < names.length; input++) {
+      define(values, names[input], this.#vectors[input].get(index));
+    }
+    // Not as a method of this.
+    const row = this.#row;
+    return row(values, this.#call);
+  }
+
+  /** The event loop has turned. */
+  beginSlice(): void {
+    this.#sliceMs = performance.now();
+    this.#lookMs = this.#sliceMs;
+  }
+
+  run(): Halt {
+    while (this.next < this.results.length) {
+      const nowMs = performance.now();
+      const wasQuick = nowMs - this.#lookMs < QUICK_MS;
+      this.#unseenRows = wasQuick ? Math.min(MOST_UNSEEN_ROWS, this.#unseenRows + 1) : 1;
+      this.#lookMs = nowMs;
+      if (nowMs - this.#sliceMs >= SLICE_MS) return { kind: "due" };
+      const halt = this.#runSome(Math.min(this.results.length, this.next + this.#unseenRows));
+      if (halt !== null) return halt;
+    }
+    return { kind: "end" };
+  }
+
+  /** Computes rows up to `end`; null where all of them have their results. */
+  #runSome(end: number): Halt | null {
+    for (; this.next < end; this.next++) {
+      let result: unknown;
+      try {
+        result = this.once(this.next);
+      } catch (cause) {
+        return { kind: "failed", cause };
+      }
+      if (isThenable(result)) return { kind: "begun", result };
+      this.results[this.next] = result;
+    }
+    return null;
+  }
 }
 
 /**

@@ -384,3 +384,35 @@ it("rows of numbers are the items of vectors, whatever holds them", async () => 
     for (const { n, value } of table) expect(plain(value)).toEqual(plain(answer(n)));
   }
 });
+
+it("a vector of texts gives the same for each place, past its end too, as a vector that Arrow made of it", async () => {
+  const root = await makeTempDir();
+  const seen: unknown[] = [];
+  const compared: UserFunction = {
+    ...{ version: "1", inputs: ["text"], output: new Int32() },
+    batch({ text }, { rowCount }) {
+      const twin = text.slice(0, rowCount);
+      for (let index = 0; index <= rowCount; index++) seen.push([text.get(index), twin.get(index)]);
+      return Int32Array.from({ length: rowCount }, (_, row) => text.get(row)?.length ?? -1);
+    },
+  };
+  await using ns = new DirectoryNamespace({ root, functions: { compared } });
+  const groups = [
+    ["a", "bc", "", "def"],
+    ["a", null, "", null, "bcd"],
+    ["é", "a", null],
+    ["", ""],
+  ];
+  for (const [number, texts] of groups.entries()) {
+    const id = [`t${number}`];
+    await ns.createTable({ id }, new Table({ text: vectorFromArray(texts, new Utf8()) }));
+    await ns.alterTableAddColumns({
+      id,
+      newColumns: [{ name: "n", virtualColumn: { udfName: "compared" } }],
+    });
+    const { jobId } = await ns.alterTableBackfillColumns({ id, column: "n" });
+    await ns.waitForJob({ jobId });
+  }
+  expect(seen.map((pair) => (pair as unknown[])[0])).toEqual(groups.flatMap((texts) => [...texts, null]));
+  expect(seen.every((pair) => (pair as unknown[])[0] === (pair as unknown[])[1])).toBe(true);
+});
