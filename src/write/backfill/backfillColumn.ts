@@ -19,6 +19,7 @@ import { STREAMED } from "../../rows/readAhead.js";
 import { unskipped } from "../../rows/rowPositions.js";
 import type { TableField } from "../../schema/schema.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
+import { TransactionConflictError } from "../../table/commit/conflict.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import { TableGoneError } from "../../table/versions/identity.js";
 import { findLatestVersion } from "../../table/versions/latestVersion.js";
@@ -26,6 +27,7 @@ import { openVersion } from "../../table/versions/openVersion.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { ColumnFiles } from "../columns/columnFiles.js";
 import { fileVersionOf } from "../insert.js";
+import { whileThere } from "../whileThere.js";
 import { AppendedFiles } from "./appendedFiles.js";
 import { BatchSize, type BatchSizeBounds } from "./batchSize.js";
 import { CheckpointFiles, CheckpointGoneError, digestOf } from "./checkpointFiles.js";
@@ -236,6 +238,10 @@ class Backfill {
     let isLeft = false;
     for await (const computed of ready) {
       if (computed === null) continue;
+      if (computed === "conflict") {
+        isLeft = true;
+        continue;
+      }
       group.push(computed);
       if (group.length < commitFragments) continue;
       isLeft = (await this.#commit(version, group)) || isLeft;
@@ -244,27 +250,48 @@ class Backfill {
     return (group.length > 0 && (await this.#commit(version, group))) || isLeft;
   }
 
-  /** Null where no row is to be computed. */
+  /**
+   * Null where no row is to be computed; "conflict" where the version, or a checkpoint, is gone: the fragment has to be done
+   * again on the latest version.
+   */
   async #compute(
     base: OpenVersion<ReaderEnvironment>,
     meant: MeantBackfill,
     fragment: DataFragment,
     checkpoints: CheckpointFiles,
     isOneOfMany: boolean,
-  ): Promise<FragmentToCommit | null> {
-    const { concurrency, callsAtOnce, taskRows, flushMs, maxFragments, commitFragments, batch } =
-      this.#settings;
+  ): Promise<FragmentToCommit | "conflict" | null> {
+    const { maxFragments, commitFragments } = this.#settings;
     const source = versionSource(base);
-    const wanted = this.#fragments < maxFragments ? await this.#select(base, source, meant, fragment) : null;
-    const others = liveRowCount(fragment) - (wanted?.length ?? 0);
-    this.#totalRows -= others;
-    this.#control.progress(this.#doneRows, this.#totalRows);
-    // Another fragment may have been counted while the rows were selected.
-    if (wanted === null || this.#fragments >= maxFragments) return null;
-    this.#fragments++;
-    const savesAll = isOneOfMany && commitFragments > 1;
-    const content = await meant.sourceOf(fragment);
+    try {
+      const isWanted = this.#fragments < maxFragments;
+      const wanted = isWanted
+        ? await whileThere(base, () => this.#select(base, source, meant, fragment))
+        : null;
+      const others = liveRowCount(fragment) - (wanted?.length ?? 0);
+      this.#totalRows -= others;
+      this.#control.progress(this.#doneRows, this.#totalRows);
+      // Another fragment may have been counted while the rows were selected.
+      if (wanted === null || this.#fragments >= maxFragments) return null;
+      this.#fragments++;
+      const savesAll = isOneOfMany && commitFragments > 1;
+      return await this.#values(base, meant, fragment, wanted, { checkpoints, savesAll });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      return "conflict";
+    }
+  }
+
+  async #values(
+    base: OpenVersion<ReaderEnvironment>,
+    meant: MeantBackfill,
+    fragment: DataFragment,
+    wanted: Uint32Array,
+    { checkpoints, savesAll }: { readonly checkpoints: CheckpointFiles; readonly savesAll: boolean },
+  ): Promise<FragmentToCommit> {
+    const { concurrency, callsAtOnce, taskRows, flushMs, batch } = this.#settings;
     const { at } = this.#target;
+    const content = await meant.sourceOf(fragment);
     const files = new ColumnFiles(at, { signal: this.#signal, pool: at.environment.workers });
     const early = new EarlyFile(files, {
       ...{ fragment, content, meant, version: fileVersionOf(base.file) },
@@ -272,25 +299,39 @@ class Backfill {
       hold: () => this.#control.hold(),
     });
     this.#early.add(early);
-    const parts = await fragmentValues(source, meant, fragment, wanted, {
-      batchSize: this.#batchSize,
-      leastRows: batch.least,
-      taskRows,
-      tasks: this.#tasks,
-      tasksAtOnce: concurrency,
-      callsAtOnce,
-      flushMs,
-      savesAll,
-      checkpoints,
-      early,
-      signal: this.#signal,
-      onFailure: this.#onFailure,
-      onRows: (count) => {
-        this.#doneRows += count;
-        this.#control.progress(this.#doneRows, this.#totalRows);
-      },
-    });
-    return { id: fragment.id, content, rows: wanted.length, parts, early };
+    let counted = 0;
+    const onRows = (count: number): void => {
+      counted += count;
+      this.#doneRows += count;
+      this.#control.progress(this.#doneRows, this.#totalRows);
+    };
+    try {
+      const parts = await whileThere(base, () =>
+        fragmentValues(versionSource(base), meant, fragment, wanted, {
+          batchSize: this.#batchSize,
+          leastRows: batch.least,
+          taskRows,
+          tasks: this.#tasks,
+          tasksAtOnce: concurrency,
+          callsAtOnce,
+          flushMs,
+          savesAll,
+          checkpoints,
+          early,
+          signal: this.#signal,
+          onFailure: this.#onFailure,
+          onRows,
+        }),
+      );
+      return { id: fragment.id, content, rows: wanted.length, parts, early };
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      await early.giveUp();
+      this.#early.delete(early);
+      this.#fragments--;
+      this.#doneRows -= counted;
+      throw error;
+    }
   }
 
   /** Physical offsets of the rows to compute, ascending; null where there are none. */
@@ -344,6 +385,10 @@ class Backfill {
     }
   }
 }
+
+/** Whether an error means that a fragment has to be done again. */
+const isConflict = (error: unknown): boolean =>
+  error instanceof CheckpointGoneError || error instanceof TransactionConflictError;
 
 /** What an earlier run noted; null where there is nothing of use. */
 function stateOf(noted: unknown): BackfillState | null {
