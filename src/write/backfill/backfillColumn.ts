@@ -66,8 +66,11 @@ export interface BackfillControl {
 export type BackfillState = {
   /** The version whose rows are filled. */
   readonly version: number;
-  /** Ids of fragments, each with the name of the file that holds the column, or is about to. */
-  readonly files: readonly (readonly [fragmentId: number, name: string])[];
+  /**
+   * Ids of fragments, each with the name of the file that holds the column, or is about to, and the number of rows that got
+   * a value.
+   */
+  readonly files: readonly (readonly [fragmentId: number, name: string, rows: number])[];
 };
 
 export interface BackfilledColumn {
@@ -76,6 +79,13 @@ export interface BackfilledColumn {
   readonly fragments: number;
   /** The last version that was committed; null where nothing was to be done. */
   readonly version: number | null;
+}
+
+/** A file that has the column of a fragment. */
+interface FilledFile {
+  readonly name: string;
+  /** Rows that got a value. */
+  readonly rows: number;
 }
 
 /** What stays the same from one round to the next. */
@@ -124,8 +134,8 @@ class Backfill {
   readonly #onFailure: (error: unknown) => void;
   readonly #batchSize: BatchSize;
   readonly #tasks: Limit;
-  /** Fragments that are filled, or about to be, and the file that then has the column. */
-  readonly #files: Map<number, string>;
+  /** Fragments that are filled, or about to be. */
+  readonly #files: Map<number, FilledFile>;
   /** Files that are being written while values are computed, or wait to be committed. */
   readonly #early = new Set<EarlyFile>();
   /** The version whose rows are filled; null: the latest one when the work begins. */
@@ -154,7 +164,7 @@ class Backfill {
     this.#batchSize = new BatchSize(settings.batch);
     this.#tasks = new Limit(settings.concurrency);
     const state = stateOf(control.checkpoint);
-    this.#files = new Map(state?.files);
+    this.#files = new Map(state?.files.map(([id, name, rows]) => [id, { name, rows }]));
     this.#wantedVersion = settings.readVersion ?? state?.version ?? null;
   }
 
@@ -212,10 +222,14 @@ class Backfill {
   /** Forgets files that an earlier run announced and did not commit, and those that no longer have the column. */
   #forgetUncommitted({ file }: OpenVersion, { id: fieldId }: TableField): void {
     const now = new Map(file.manifest.fragments.map((fragment) => [fragment.id, fragment]));
-    for (const [id, name] of this.#files) {
+    for (const [id, { name, rows }] of this.#files) {
       const own = now.get(id)?.files.find(({ path }) => path === name);
-      if (own?.fields.includes(fieldId) !== true) this.#files.delete(id);
-      else this.#fragments++;
+      if (own?.fields.includes(fieldId) !== true) {
+        this.#files.delete(id);
+        continue;
+      }
+      this.#fragments++;
+      this.#doneRows += rows;
     }
   }
 
@@ -357,7 +371,8 @@ class Backfill {
   /** True where some of the fragments have to be done again. */
   async #commit(asOf: number, group: readonly FragmentToCommit[]): Promise<boolean> {
     const control = this.#control;
-    let announced: ReadonlyMap<number, string> = new Map();
+    let announced: ReadonlyMap<number, FilledFile> = new Map();
+    const rowsOf = new Map(group.map(({ id, rows }) => [id, rows]));
     const redo = (lost: readonly FragmentToCommit[]): boolean => {
       this.#fragments -= lost.length;
       this.#doneRows -= lost.reduce((sum, { rows }) => sum + rows, 0);
@@ -367,9 +382,10 @@ class Backfill {
       const { done, version } = await commitValues(this.#target, group, {
         meantOn: (latest) => this.#meantOn(latest),
         announce: async (files) => {
-          announced = files;
-          const all = new Map([...this.#files, ...files]);
-          await control.saveCheckpoint({ version: asOf, files: [...all] });
+          announced = new Map([...files].map(([id, name]) => [id, { name, rows: rowsOf.get(id) ?? 0 }]));
+          const all = [...new Map([...this.#files, ...announced])];
+          const noted = all.map(([id, { name, rows }]) => [id, name, rows] as const);
+          await control.saveCheckpoint({ version: asOf, files: noted });
         },
         hold: () => control.hold(),
         signal: this.#signal,
@@ -377,7 +393,10 @@ class Backfill {
       this.#version = version ?? this.#version;
       for (const { early } of group) this.#early.delete(early);
       for (const { parts } of group) for (const part of parts) part.release?.();
-      for (const id of done) this.#files.set(id, announced.get(id) ?? "");
+      for (const id of done) {
+        const file = announced.get(id);
+        if (file !== undefined) this.#files.set(id, file);
+      }
       return redo(group.filter(({ id }) => !done.includes(id)));
     } catch (error) {
       if (!(error instanceof CheckpointGoneError)) throw error;
@@ -396,6 +415,10 @@ function stateOf(noted: unknown): BackfillState | null {
   const { version, files } = noted as Partial<BackfillState>;
   if (!Number.isSafeInteger(version) || (version as number) < 0 || !Array.isArray(files)) return null;
   const isEntry = (entry: unknown): boolean =>
-    Array.isArray(entry) && Number.isSafeInteger(entry[0]) && typeof entry[1] === "string";
+    Array.isArray(entry) &&
+    Number.isSafeInteger(entry[0]) &&
+    typeof entry[1] === "string" &&
+    Number.isSafeInteger(entry[2]) &&
+    entry[2] >= 0;
   return files.every(isEntry) ? (noted as BackfillState) : null;
 }
