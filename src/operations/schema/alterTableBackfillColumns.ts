@@ -1,11 +1,17 @@
 /** AlterTableBackfillColumns: starts a job that fills a computed column, or finds the one that does so already. */
 
-import { InvalidInputError, TableVersionNotFoundError } from "../../errors.js";
-import { formatIdentifier } from "../../ident.js";
+import {
+  ConcurrentModificationError,
+  InvalidInputError,
+  TableColumnNotFoundError,
+  TableVersionNotFoundError,
+} from "../../errors.js";
+import { formatFieldPath, formatIdentifier } from "../../ident.js";
 import type {
   AlterTableBackfillColumnsRequest,
   AlterTableBackfillColumnsResponse,
 } from "../../namespace/schema.js";
+import type { TableField } from "../../schema/schema.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import { findVersion } from "../../table/versions/versions.js";
 import { type BackfillSettings, backfillColumn } from "../../write/backfill/backfillColumn.js";
@@ -13,7 +19,7 @@ import { meantOn } from "../../write/backfill/meantBackfill.js";
 import type { OperationContext } from "../context.js";
 import { rowProgress, toldControl } from "../longWork.js";
 import { optionalCount, optionalString, optionalVersion, requireString } from "../request.js";
-import { openWritable } from "../snapshot.js";
+import { type OpenTable, openWritable } from "../snapshot.js";
 
 const DEFAULT_BATCH_ROWS = 1024;
 const MAX_BATCH_ROWS = 16_384;
@@ -32,16 +38,13 @@ export async function alterTableBackfillColumns(
   const tell = rowProgress(request);
   const table = await openWritable(context, request);
   const { at, latest } = table;
-  const { readVersion } = settings;
-  const entry = readVersion === null ? latest : await findVersion(at, readVersion);
-  const open = entry && (await openVersion(at, entry));
-  if (open === null) {
-    throw new TableVersionNotFoundError(
-      `readVersion: table ${formatIdentifier(table.table.id)} has no version ${readVersion ?? latest.version}`,
-    );
-  }
+  const open =
+    (await openVersion(at, latest)) ?? (await openVersion(at, (await openWritable(context, request)).latest));
+  if (open === null) throw new ConcurrentModificationError(`${at.root}: versions come and go`);
   const asked = { column, where, functions: context.functions };
-  const { meaning } = await meantOn(open, asked);
+  const { field, meaning } = await meantOn(open, asked);
+  const { readVersion } = settings;
+  if (readVersion !== null) await requireColumnIn(table, readVersion, field);
   const { maxFragments } = settings;
   const limits = { readVersion, numFrags: Number.isFinite(maxFragments) ? maxFragments : null };
   const key = JSON.stringify([meaning, limits]);
@@ -61,6 +64,21 @@ export async function alterTableBackfillColumns(
       }),
     },
     request.signal,
+  );
+}
+
+/** An old version says only which rows are filled: what computes the column is declared by the latest one. */
+async function requireColumnIn({ at, table }: OpenTable, version: number, field: TableField): Promise<void> {
+  const entry = await findVersion(at, version);
+  const open = entry && (await openVersion(at, entry));
+  if (open === null) {
+    throw new TableVersionNotFoundError(
+      `readVersion: table ${formatIdentifier(table.id)} has no version ${version}`,
+    );
+  }
+  if (open.file.manifest.fields.some(({ id }) => id === field.id)) return;
+  throw new TableColumnNotFoundError(
+    `readVersion: version ${version} has no column ${formatFieldPath([field.name])}`,
   );
 }
 

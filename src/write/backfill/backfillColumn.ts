@@ -19,6 +19,7 @@ import { STREAMED } from "../../rows/readAhead.js";
 import { unskipped } from "../../rows/rowPositions.js";
 import type { TableField } from "../../schema/schema.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
+import { TransactionConflictError } from "../../table/commit/conflict.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import { TableGoneError } from "../../table/versions/identity.js";
 import { findLatestVersion } from "../../table/versions/latestVersion.js";
@@ -26,6 +27,7 @@ import { openVersion } from "../../table/versions/openVersion.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { ColumnFiles } from "../columns/columnFiles.js";
 import { fileVersionOf } from "../insert.js";
+import { whileThere } from "../whileThere.js";
 import { AppendedFiles } from "./appendedFiles.js";
 import { BatchSize, type BatchSizeBounds } from "./batchSize.js";
 import { CheckpointFiles, CheckpointGoneError, digestOf } from "./checkpointFiles.js";
@@ -64,8 +66,11 @@ export interface BackfillControl {
 export type BackfillState = {
   /** The version whose rows are filled. */
   readonly version: number;
-  /** Ids of fragments, each with the name of the file that holds the column, or is about to. */
-  readonly files: readonly (readonly [fragmentId: number, name: string])[];
+  /**
+   * Ids of fragments, each with the name of the file that holds the column, or is about to, and the number of rows that got
+   * a value.
+   */
+  readonly files: readonly (readonly [fragmentId: number, name: string, rows: number])[];
 };
 
 export interface BackfilledColumn {
@@ -74,6 +79,13 @@ export interface BackfilledColumn {
   readonly fragments: number;
   /** The last version that was committed; null where nothing was to be done. */
   readonly version: number | null;
+}
+
+/** A file that has the column of a fragment. */
+interface FilledFile {
+  readonly name: string;
+  /** Rows that got a value. */
+  readonly rows: number;
 }
 
 /** What stays the same from one round to the next. */
@@ -122,8 +134,8 @@ class Backfill {
   readonly #onFailure: (error: unknown) => void;
   readonly #batchSize: BatchSize;
   readonly #tasks: Limit;
-  /** Fragments that are filled, or about to be, and the file that then has the column. */
-  readonly #files: Map<number, string>;
+  /** Fragments that are filled, or about to be. */
+  readonly #files: Map<number, FilledFile>;
   /** Files that are being written while values are computed, or wait to be committed. */
   readonly #early = new Set<EarlyFile>();
   /** The version whose rows are filled; null: the latest one when the work begins. */
@@ -152,7 +164,7 @@ class Backfill {
     this.#batchSize = new BatchSize(settings.batch);
     this.#tasks = new Limit(settings.concurrency);
     const state = stateOf(control.checkpoint);
-    this.#files = new Map(state?.files);
+    this.#files = new Map(state?.files.map(([id, name, rows]) => [id, { name, rows }]));
     this.#wantedVersion = settings.readVersion ?? state?.version ?? null;
   }
 
@@ -210,10 +222,14 @@ class Backfill {
   /** Forgets files that an earlier run announced and did not commit, and those that no longer have the column. */
   #forgetUncommitted({ file }: OpenVersion, { id: fieldId }: TableField): void {
     const now = new Map(file.manifest.fragments.map((fragment) => [fragment.id, fragment]));
-    for (const [id, name] of this.#files) {
+    for (const [id, { name, rows }] of this.#files) {
       const own = now.get(id)?.files.find(({ path }) => path === name);
-      if (own?.fields.includes(fieldId) !== true) this.#files.delete(id);
-      else this.#fragments++;
+      if (own?.fields.includes(fieldId) !== true) {
+        this.#files.delete(id);
+        continue;
+      }
+      this.#fragments++;
+      this.#doneRows += rows;
     }
   }
 
@@ -236,6 +252,10 @@ class Backfill {
     let isLeft = false;
     for await (const computed of ready) {
       if (computed === null) continue;
+      if (computed === "conflict") {
+        isLeft = true;
+        continue;
+      }
       group.push(computed);
       if (group.length < commitFragments) continue;
       isLeft = (await this.#commit(version, group)) || isLeft;
@@ -244,27 +264,48 @@ class Backfill {
     return (group.length > 0 && (await this.#commit(version, group))) || isLeft;
   }
 
-  /** Null where no row is to be computed. */
+  /**
+   * Null where no row is to be computed; "conflict" where the version, or a checkpoint, is gone: the fragment has to be done
+   * again on the latest version.
+   */
   async #compute(
     base: OpenVersion<ReaderEnvironment>,
     meant: MeantBackfill,
     fragment: DataFragment,
     checkpoints: CheckpointFiles,
     isOneOfMany: boolean,
-  ): Promise<FragmentToCommit | null> {
-    const { concurrency, callsAtOnce, taskRows, flushMs, maxFragments, commitFragments, batch } =
-      this.#settings;
+  ): Promise<FragmentToCommit | "conflict" | null> {
+    const { maxFragments, commitFragments } = this.#settings;
     const source = versionSource(base);
-    const wanted = this.#fragments < maxFragments ? await this.#select(base, source, meant, fragment) : null;
-    const others = liveRowCount(fragment) - (wanted?.length ?? 0);
-    this.#totalRows -= others;
-    this.#control.progress(this.#doneRows, this.#totalRows);
-    // Another fragment may have been counted while the rows were selected.
-    if (wanted === null || this.#fragments >= maxFragments) return null;
-    this.#fragments++;
-    const savesAll = isOneOfMany && commitFragments > 1;
-    const content = await meant.sourceOf(fragment);
+    try {
+      const isWanted = this.#fragments < maxFragments;
+      const wanted = isWanted
+        ? await whileThere(base, () => this.#select(base, source, meant, fragment))
+        : null;
+      const others = liveRowCount(fragment) - (wanted?.length ?? 0);
+      this.#totalRows -= others;
+      this.#control.progress(this.#doneRows, this.#totalRows);
+      // Another fragment may have been counted while the rows were selected.
+      if (wanted === null || this.#fragments >= maxFragments) return null;
+      this.#fragments++;
+      const savesAll = isOneOfMany && commitFragments > 1;
+      return await this.#values(base, meant, fragment, wanted, { checkpoints, savesAll });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      return "conflict";
+    }
+  }
+
+  async #values(
+    base: OpenVersion<ReaderEnvironment>,
+    meant: MeantBackfill,
+    fragment: DataFragment,
+    wanted: Uint32Array,
+    { checkpoints, savesAll }: { readonly checkpoints: CheckpointFiles; readonly savesAll: boolean },
+  ): Promise<FragmentToCommit> {
+    const { concurrency, callsAtOnce, taskRows, flushMs, batch } = this.#settings;
     const { at } = this.#target;
+    const content = await meant.sourceOf(fragment);
     const files = new ColumnFiles(at, { signal: this.#signal, pool: at.environment.workers });
     const early = new EarlyFile(files, {
       ...{ fragment, content, meant, version: fileVersionOf(base.file) },
@@ -272,25 +313,39 @@ class Backfill {
       hold: () => this.#control.hold(),
     });
     this.#early.add(early);
-    const parts = await fragmentValues(source, meant, fragment, wanted, {
-      batchSize: this.#batchSize,
-      leastRows: batch.least,
-      taskRows,
-      tasks: this.#tasks,
-      tasksAtOnce: concurrency,
-      callsAtOnce,
-      flushMs,
-      savesAll,
-      checkpoints,
-      early,
-      signal: this.#signal,
-      onFailure: this.#onFailure,
-      onRows: (count) => {
-        this.#doneRows += count;
-        this.#control.progress(this.#doneRows, this.#totalRows);
-      },
-    });
-    return { id: fragment.id, content, rows: wanted.length, parts, early };
+    let counted = 0;
+    const onRows = (count: number): void => {
+      counted += count;
+      this.#doneRows += count;
+      this.#control.progress(this.#doneRows, this.#totalRows);
+    };
+    try {
+      const parts = await whileThere(base, () =>
+        fragmentValues(versionSource(base), meant, fragment, wanted, {
+          batchSize: this.#batchSize,
+          leastRows: batch.least,
+          taskRows,
+          tasks: this.#tasks,
+          tasksAtOnce: concurrency,
+          callsAtOnce,
+          flushMs,
+          savesAll,
+          checkpoints,
+          early,
+          signal: this.#signal,
+          onFailure: this.#onFailure,
+          onRows,
+        }),
+      );
+      return { id: fragment.id, content, rows: wanted.length, parts, early };
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      await early.giveUp();
+      this.#early.delete(early);
+      this.#fragments--;
+      this.#doneRows -= counted;
+      throw error;
+    }
   }
 
   /** Physical offsets of the rows to compute, ascending; null where there are none. */
@@ -316,7 +371,8 @@ class Backfill {
   /** True where some of the fragments have to be done again. */
   async #commit(asOf: number, group: readonly FragmentToCommit[]): Promise<boolean> {
     const control = this.#control;
-    let announced: ReadonlyMap<number, string> = new Map();
+    let announced: ReadonlyMap<number, FilledFile> = new Map();
+    const rowsOf = new Map(group.map(({ id, rows }) => [id, rows]));
     const redo = (lost: readonly FragmentToCommit[]): boolean => {
       this.#fragments -= lost.length;
       this.#doneRows -= lost.reduce((sum, { rows }) => sum + rows, 0);
@@ -326,9 +382,10 @@ class Backfill {
       const { done, version } = await commitValues(this.#target, group, {
         meantOn: (latest) => this.#meantOn(latest),
         announce: async (files) => {
-          announced = files;
-          const all = new Map([...this.#files, ...files]);
-          await control.saveCheckpoint({ version: asOf, files: [...all] });
+          announced = new Map([...files].map(([id, name]) => [id, { name, rows: rowsOf.get(id) ?? 0 }]));
+          const all = [...new Map([...this.#files, ...announced])];
+          const noted = all.map(([id, { name, rows }]) => [id, name, rows] as const);
+          await control.saveCheckpoint({ version: asOf, files: noted });
         },
         hold: () => control.hold(),
         signal: this.#signal,
@@ -336,7 +393,10 @@ class Backfill {
       this.#version = version ?? this.#version;
       for (const { early } of group) this.#early.delete(early);
       for (const { parts } of group) for (const part of parts) part.release?.();
-      for (const id of done) this.#files.set(id, announced.get(id) ?? "");
+      for (const id of done) {
+        const file = announced.get(id);
+        if (file !== undefined) this.#files.set(id, file);
+      }
       return redo(group.filter(({ id }) => !done.includes(id)));
     } catch (error) {
       if (!(error instanceof CheckpointGoneError)) throw error;
@@ -345,12 +405,20 @@ class Backfill {
   }
 }
 
+/** Whether an error means that a fragment has to be done again. */
+const isConflict = (error: unknown): boolean =>
+  error instanceof CheckpointGoneError || error instanceof TransactionConflictError;
+
 /** What an earlier run noted; null where there is nothing of use. */
 function stateOf(noted: unknown): BackfillState | null {
   if (typeof noted !== "object" || noted === null) return null;
   const { version, files } = noted as Partial<BackfillState>;
   if (!Number.isSafeInteger(version) || (version as number) < 0 || !Array.isArray(files)) return null;
   const isEntry = (entry: unknown): boolean =>
-    Array.isArray(entry) && Number.isSafeInteger(entry[0]) && typeof entry[1] === "string";
+    Array.isArray(entry) &&
+    Number.isSafeInteger(entry[0]) &&
+    typeof entry[1] === "string" &&
+    Number.isSafeInteger(entry[2]) &&
+    entry[2] >= 0;
   return files.every(isEntry) ? (noted as BackfillState) : null;
 }

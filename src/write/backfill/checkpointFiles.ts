@@ -60,6 +60,8 @@ export interface SavedPart extends ComputedPart {
 
 const NAME = /^([0-9a-f]{32})-([0-9a-f]{32})-(\d{1,10})-(\d{1,10})\.lance$/;
 const FILE_VERSION = "2.2";
+/** Times that a file is written which others remove meanwhile. */
+const MAX_WRITES = 3;
 const BATCH_ROWS = 8192;
 const BATCH_BYTES = 16 * 1024 * 1024;
 
@@ -89,25 +91,44 @@ export class CheckpointFiles {
     this.#hold = hold;
   }
 
-  /** The part survives a power cut when this resolves; the rows are released then. */
+  /**
+   * The part survives a power cut when this resolves; the rows are released then.
+   * @throws CheckpointGoneError where cleanups keep removing what is written
+   */
   async save(source: string, rows: readonly ComputedRows[]): Promise<SavedPart> {
+    const offsets = concatWords(rows.map((each) => each.offsets));
+    for (let attempt = 1; ; attempt++) {
+      await this.#hold();
+      try {
+        const path = await this.#write(source, rows, offsets);
+        releaseAll(rows);
+        return this.#part(path, offsets);
+      } catch (error) {
+        if (!isMissing(error)) throw error;
+        if (attempt < MAX_WRITES) continue;
+        throw new CheckpointGoneError(`${this.#directory}: files were removed while they were written`, {
+          cause: error,
+        });
+      }
+    }
+  }
+
+  /** @returns path of the file */
+  async #write(source: string, rows: readonly ComputedRows[], offsets: Uint32Array): Promise<string> {
     const { disk, root } = this.#at;
-    await this.#hold();
     await disk.makeDirectory(this.#directory, root);
     const schema = new Schema([
       new ArrowField("offset", new Uint32(), false),
       new ArrowField("value", arrowFieldFromLogical(this.#value, "value").type, true),
     ]);
     const temporary = join(this.#directory, `${this.#job}-${crypto.randomUUID()}.tmp`);
-    const offsets = concatWords(rows.map((each) => each.offsets));
     try {
       await writeColumns(disk, temporary, planNewColumns(schema), batchesOf(rows), { version: FILE_VERSION });
       const [first, last] = [offsets[0], offsets[offsets.length - 1]];
       const path = join(this.#directory, `${this.#job}-${source}-${first}-${last}.lance`);
       await disk.rename(temporary, path);
       await disk.syncDirectory(this.#directory);
-      releaseAll(rows);
-      return this.#part(path, offsets);
+      return path;
     } catch (error) {
       // The error tells why; a file that can't be removed is a leftover.
       await disk.remove(temporary).catch(() => undefined);

@@ -20,6 +20,7 @@ import { newTransaction, operationOf } from "../../table/commit/transaction.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
 import { ColumnFiles } from "../columns/columnFiles.js";
 import { fileVersionOf } from "../insert.js";
+import { whileThere } from "../whileThere.js";
 import type { ComputedPart } from "./checkpointFiles.js";
 import { computedKey, type EarlyFile } from "./earlyFile.js";
 import { filledRows } from "./filledRows.js";
@@ -66,7 +67,8 @@ export async function commitValues(
       const committed = await commitPlanned(
         target,
         async (base) => {
-          const changed = await changedFragments(base, ready, await meantOn(base), files, signal);
+          const meant = await meantOn(base);
+          const changed = await whileThere(base, () => changedFragments(base, ready, meant, files, signal));
           if (changed.length === 0) return null;
           const names = changed.map(
             ({ before, after }) => [before.id, newFiles(before, after)[0].path] as const,

@@ -73,7 +73,7 @@ export async function meantOn(
   const names = new Set([field.name, ...[...filter.expression.paths, ...how.inputs].map(([name]) => name)]);
   const ids = new Set(fields.filter(({ name }) => names.has(name)).flatMap(idsOf));
   const ownIds = new Set(idsOf(field));
-  const meaning = JSON.stringify([field.id, typeInWords(field), declaration, where]);
+  const meaning = JSON.stringify([field.id, typeInWords(field), declaration, how.registered, where]);
   return {
     ...how,
     field,
@@ -97,6 +97,11 @@ const idsOf = (field: TableField): number[] => [field.id, ...field.children.flat
 
 interface HowToCompute extends Pick<MeantBackfill, "projection" | "isByRow" | "compute"> {
   readonly inputs: readonly (readonly string[])[];
+  /**
+   * What the column is computed by where its declaration does not say so: other engines may leave out a function's version
+   * and inputs.
+   */
+  readonly registered: { readonly version: string; readonly inputs: readonly string[] } | null;
 }
 
 async function howToCompute(
@@ -115,6 +120,7 @@ async function howToCompute(
   const projection = resolveProjection(fields, new Map(), owner.inputs);
   return {
     inputs,
+    registered: { version: owner.version, inputs: owner.inputs },
     projection,
     isByRow: owner.call.kind === "row",
     compute: (rows, options) => callFunction(owner, projection.schema, rows, options),
@@ -147,6 +153,7 @@ async function bySql(text: string, field: TableField, fields: readonly TableFiel
   const paths = bound.paths.map((path) => formatFieldPath(path));
   return {
     inputs: bound.paths,
+    registered: null,
     projection: resolveProjection(fields, new Map(), paths),
     isByRow: false,
     compute: async ({ columns, offsets }) => computeColumn(computed, columns, offsets.length),

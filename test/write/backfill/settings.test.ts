@@ -7,6 +7,7 @@ import {
   type AlterTableBackfillColumnsRequest,
   DirectoryNamespace,
   InvalidInputError,
+  TableColumnNotFoundError,
   type UserFunction,
 } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -276,6 +277,20 @@ describe("which rows are filled", () => {
     await fill(ns, { readVersion });
     expect((await filled()).length).toBe(650);
     expect(seen.length).toBe(650);
+  });
+
+  it("are those of readVersion, whose column is another now or not there yet", async () => {
+    const old = open(batches(() => undefined));
+    await makeTable(old, [10]);
+    const readVersion = await versionOf(old);
+    const ns = open(batches(() => undefined, { version: "2" }));
+    const metadata = { "virtual_column.udf_version": "2" };
+    await ns.updateFieldMetadata({ ...ID, updates: [{ path: "d", metadata }] });
+    await ns.insertIntoTable(ID, rows(10, 5));
+    await fill(ns, { readVersion });
+    expect(await filled()).toEqual(numbers(0, 10));
+    await expect(fill(ns, { readVersion: 1 })).rejects.toThrow(TableColumnNotFoundError);
+    await expect(fill(ns, { readVersion: 1 })).rejects.toThrow(/version 1 has no column d/);
   });
 
   it.each([

@@ -1,0 +1,96 @@
+/** Files that a cleanup takes away from under a backfill are no damage: what they were for is done again. */
+
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Int64, tableFromIPC } from "apache-arrow";
+import { ConcurrentModificationError, DirectoryNamespace } from "tiltyard";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { Disk } from "../../../src/io/disk/disk.js";
+import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { reference } from "../../support/reference.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const ID = { id: ["t"] };
+let root: string;
+let ns: DirectoryNamespace;
+let calls: number;
+beforeEach(async () => {
+  root = await makeTempDir();
+  calls = 0;
+});
+afterEach(() => ns.close());
+
+/** Fragments of five rows, and a column that is ten times the number. `during` is called with the first rows. */
+async function makeTable(
+  during: () => Promise<unknown>,
+  disk: Disk = new NodeDisk({ durability: "none" }),
+  fragments = 3,
+): Promise<void> {
+  const tenfold = {
+    ...{ version: "1", inputs: ["a"], output: new Int64() },
+    async batch({ a }: { a: Iterable<bigint> }) {
+      if (calls++ === 0) await during();
+      return [...a].map((each) => each * 10n);
+    },
+  };
+  ns = new DirectoryNamespace({ root, durability: "none", disk, functions: { tenfold } as never });
+  const rows = (from: number) => Array.from({ length: 5 }, (_, row) => ({ a: BigInt(from + row) }));
+  await ns.createTable(ID, rows(0));
+  for (let part = 1; part < fragments; part++) await ns.insertIntoTable(ID, rows(part * 5));
+  await ns.alterTableAddColumns({
+    ...ID,
+    newColumns: [{ name: "b", virtualColumn: { udfName: "tenfold" } }],
+  });
+}
+
+const fill = async () =>
+  ns.waitForJob(
+    await ns.alterTableBackfillColumns({ ...ID, column: "b", batchCheckpointFlushIntervalSeconds: 0 }),
+  );
+
+async function expectFilled(): Promise<void> {
+  const rows = [...tableFromIPC(await reference.readTable(root, "t"))].map(({ a, b }) => [
+    Number(a),
+    Number(b),
+  ]);
+  rows.sort(([a], [b]) => a - b);
+  expect(rows).toEqual(Array.from({ length: 15 }, (_, a) => [a, a * 10]));
+  expect(await readdir(join(root, "t.lance", "_tiltyard", "checkpoints")).catch(() => [])).toEqual([]);
+}
+
+it("the version that is read", async () => {
+  await makeTable(async () => {
+    await ns.optimizeTable(ID);
+    await ns.cleanupTable({ ...ID, olderThanMs: 0 });
+  });
+  expect(await fill()).toMatchObject({ done: 15, total: 15, result: { rows: 15, fragments: 1 } });
+  await expectFilled();
+});
+
+/** A disk on which checkpoints are removed right before they get their names, so many times. */
+function removing(times: number): Disk {
+  let left = times;
+  return new Proxy(new NodeDisk({ durability: "none" }), {
+    get(target, member) {
+      const value = Reflect.get(target, member);
+      if (typeof value !== "function") return value;
+      return async (...operands: unknown[]) => {
+        const path = String(operands[0]);
+        if (member === "rename" && /checkpoints.*\.tmp$/.test(path) && left-- > 0) await rm(path);
+        return Reflect.apply(value, target, operands);
+      };
+    },
+  });
+}
+
+it("a checkpoint that is written: it is written again, and no row is computed again", async () => {
+  await makeTable(async () => undefined, removing(2));
+  expect(await fill()).toMatchObject({ result: { rows: 15, fragments: 3 } });
+  expect(calls).toBe(3);
+  await expectFilled();
+});
+
+it("each checkpoint that is written: the job fails as one that others got in the way of", async () => {
+  await makeTable(async () => undefined, removing(Number.POSITIVE_INFINITY), 1);
+  await expect(fill()).rejects.toThrow(ConcurrentModificationError);
+});

@@ -1,0 +1,89 @@
+/** A backfill that goes on where an earlier one was interrupted. */
+
+import { tableFromIPC, Utf8 } from "apache-arrow";
+import { DirectoryNamespace, type UserFunction } from "tiltyard";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { reference } from "../../support/reference.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const ID = { id: ["t"] };
+const HOW = { checkpointSize: 2, batchCheckpointFlushIntervalSeconds: 0, commitGranularity: 1 };
+let root: string;
+let calls: string[];
+const opened: DirectoryNamespace[] = [];
+beforeEach(async () => {
+  root = await makeTempDir();
+  calls = [];
+});
+afterEach(async () => {
+  for (const ns of opened.splice(0)) await ns.close();
+});
+
+/** @param hangs the number at which the function waits until it is aborted; it tells `hanging` */
+function open(version: string, hangs?: number, hanging?: () => void): DirectoryNamespace {
+  const told: UserFunction = {
+    ...{ version, inputs: ["a"], output: new Utf8() },
+    batch: async ({ a }, { signal }) => {
+      const given = [...a] as number[];
+      calls.push(`${version}: ${given.join(" ")}`);
+      if (hangs !== undefined && given.includes(hangs)) {
+        await new Promise((_, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason));
+          hanging?.();
+        });
+      }
+      return given.map((each) => `${each} by ${version}`);
+    },
+  };
+  const ns = new DirectoryNamespace({ root, durability: "none", functions: { told } });
+  opened.push(ns);
+  return ns;
+}
+
+/** A table of numbers in fragments; its column is filled up to a number by version 1 of the function. */
+async function interrupted(fragments: readonly (readonly number[])[], upTo: number, metadata?: object) {
+  let tell = () => {};
+  const isHanging = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  const ns = open("1", upTo, () => tell());
+  for (const [index, values] of fragments.entries()) {
+    const rows = values.map((a) => ({ a }));
+    if (index === 0) await ns.createTable(ID, rows);
+    else await ns.insertIntoTable(ID, rows);
+  }
+  await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", virtualColumn: { udfName: "told" } }] });
+  if (metadata) await ns.updateFieldMetadata({ ...ID, updates: [{ path: "b", metadata: { ...metadata } }] });
+  const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "b", ...HOW });
+  await isHanging;
+  await ns.close();
+  calls = [];
+  return jobId;
+}
+
+it("counts the rows of both", async () => {
+  const jobId = await interrupted(
+    [
+      [0, 1, 2],
+      [3, 4, 5],
+      [6, 7, 8, 9],
+    ],
+    8,
+  );
+  const ns = open("1");
+  const again = await ns.alterTableBackfillColumns({ ...ID, column: "b", ...HOW });
+  expect(again.jobId).toBe(jobId);
+  expect(await ns.waitForJob(again)).toMatchObject({
+    ...{ done: 10, total: 10, result: { rows: 10, fragments: 3 } },
+  });
+  expect(calls).toEqual(["1: 8 9"]);
+});
+
+it("takes no values of another version, of a column that is declared without one", async () => {
+  await interrupted([[0, 1, 2, 3]], 2, { "virtual_column.udf_version": null });
+  const ns = open("2");
+  await ns.waitForJob(await ns.alterTableBackfillColumns({ ...ID, column: "b", ...HOW }));
+  expect(calls).toEqual(["2: 0 1", "2: 2 3"]);
+  const values = [...tableFromIPC(await reference.readTable(root, "t"))].map(({ b }) => b);
+  expect(values).toEqual([0, 1, 2, 3].map((a) => `${a} by 2`));
+});
