@@ -106,16 +106,17 @@ export interface AlterTableAddColumnsResponse {
 export interface ColumnAlteration {
   /** Path of the field. */
   readonly path: string;
-  /** The new name; not a path. */
+  /** The new name; not a path. Not for a column that another is computed from. */
   readonly rename?: string | undefined;
   /** Whether the field may be null; to forbid it, no row may be null. */
   readonly nullable?: boolean | undefined;
   /**
    * The new type; the rows are rewritten. `schema/cast.ts` says which types can be cast to which. The call fails if a
-   * value has no exact equivalent in the new type (floats may be rounded). Not for a column with an index.
+   * value has no exact equivalent in the new type (floats may be rounded). Not for a column with an index, or one that
+   * another is computed from.
    */
   readonly dataType?: ColumnType | undefined;
-  /** Not supported by this release. */
+  /** Refused: a column is declared anew by dropping it and adding it again. */
   readonly virtualColumn?: unknown | undefined;
 }
 /** Columns to rename, cast, or make nullable or not. */
@@ -135,7 +136,10 @@ export interface AlterTableAlterColumnsResponse {
 
 /** Columns to drop. */
 export interface AlterTableDropColumnsRequest extends TableRequest {
-  /** Paths. A struct that loses its last member is dropped too, and so is an index on a dropped column. */
+  /**
+   * Paths. A struct that loses its last member is dropped too, and so is an index on a dropped column. A column that
+   * another is computed from can only be dropped together with that one.
+   */
   readonly columns: readonly string[];
   /** The branch; absent: main. */
   readonly branch?: string | undefined;

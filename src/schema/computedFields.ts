@@ -1,7 +1,8 @@
 /**
  * Columns whose values are computed from others of their row: how the metadata of a field declares one. The keys are those
  * by which other engines recognise such columns. A value that is not computed yet, or not any more, is null; no other
- * record is kept of it, so nobody takes an outdated value for a current one.
+ * record is kept of it. So that nobody takes an outdated value for a current one, changes of rows make it null, and changes
+ * of columns that would give it other inputs are refused. Other engines do neither.
  *
  *   virtual_column              "true": computed by a function that programs register
  *   virtual_column.udf_name     its name
@@ -18,6 +19,8 @@
 
 import { InvalidInputError } from "../errors.js";
 import { parseFieldPath } from "../ident.js";
+import { type FieldAtPath, fieldFinder, findField } from "./fieldPaths.js";
+import type { TableField } from "./schema.js";
 
 /** What computes a column, as the metadata of its field declares it. */
 export type ColumnDeclaration =
@@ -129,11 +132,49 @@ export function outdatedFields<Field extends DeclaredField>(
 }
 
 /** Names of the columns that a field is computed from. */
-function inputNames(field: DeclaredField): string[] {
+const inputNames = (field: DeclaredField): string[] => inputPaths(field).map(([name]) => name);
+
+/** None where the declaration is damaged. */
+function inputPaths(field: DeclaredField): string[][] {
   try {
-    return (declarationOf(field)?.inputs ?? []).map((path) => parseFieldPath(path)[0]);
+    return (declarationOf(field)?.inputs ?? []).map((path) => parseFieldPath(path));
   } catch (error) {
     if (error instanceof InvalidInputError) return [];
     throw error;
   }
+}
+
+/** A column from which another is computed, and which is not the same in a changed schema. */
+export interface ChangedInput {
+  readonly input: FieldAtPath;
+  /** Name of the column that is computed from it. */
+  readonly computed: string;
+}
+
+/**
+ * An input, of a column that a changed schema still computes, whose path no longer leads to the same values: it, or
+ * something around it or in it, has another name or type, or is gone. Nothing records which values were computed of the
+ * one that was there. Inputs that were not there before are left out.
+ */
+export function changedInput(
+  before: readonly TableField[],
+  after: readonly TableField[],
+): ChangedInput | null {
+  const [findBefore, findAfter] = [fieldFinder(), fieldFinder()];
+  for (const field of after) {
+    for (const path of inputPaths(field)) {
+      const input = findField(before, path, findBefore);
+      if (input === null) continue;
+      const now = findField(after, path, findAfter);
+      if (now === null || valuesAt(input) !== valuesAt(now)) return { input, computed: field.name };
+    }
+  }
+  return null;
+}
+
+/** Equal for the same values under the same names. A field keeps its id as long as its values are the same. */
+function valuesAt({ chain, field }: FieldAtPath): string {
+  const namesInside = (children: readonly TableField[]): unknown[] =>
+    children.map((child) => [child.id, child.name, namesInside(child.children)]);
+  return JSON.stringify([chain.map(({ id }) => id), namesInside(field.children)]);
 }

@@ -41,23 +41,46 @@ export function fieldFinder(): FindField {
  */
 export function resolveField(fields: readonly TableField[], text: string, find = fieldFinder()): FieldAtPath {
   const segments = parseFieldPath(text);
-  const path = formatFieldPath(segments);
+  const chain = chainOf(fields, segments, find);
+  if (chain.length === segments.length) return at(chain);
+  const siblings = chain.length === 0 ? fields : chain[chain.length - 1].children;
+  const near = nearestHint(
+    segments[chain.length],
+    siblings.map(({ name }) => name),
+  );
+  throw new TableColumnNotFoundError(
+    `column ${formatFieldPath(segments)} is not in the table's schema${near}`,
+  );
+}
+
+/** The field at a path that is there, or null. */
+export function findField(
+  fields: readonly TableField[],
+  segments: readonly string[],
+  find: FindField,
+): FieldAtPath | null {
+  const chain = chainOf(fields, segments, find);
+  return chain.length === segments.length ? at(chain) : null;
+}
+
+/** The fields of a path, as far as they are there. */
+function chainOf(fields: readonly TableField[], segments: readonly string[], find: FindField): TableField[] {
   const chain: TableField[] = [];
   let siblings = fields;
   for (const segment of segments) {
     const field = find(siblings, segment);
-    if (field === undefined) {
-      const near = nearestHint(
-        segment,
-        siblings.map(({ name }) => name),
-      );
-      throw new TableColumnNotFoundError(`column ${path} is not in the table's schema${near}`);
-    }
+    if (field === undefined) break;
     chain.push(field);
     siblings = field.children;
   }
-  return { path, chain, field: chain[chain.length - 1] };
+  return chain;
 }
+
+const at = (chain: readonly TableField[]): FieldAtPath => ({
+  path: formatFieldPath(chain.map(({ name }) => name)),
+  chain,
+  field: chain[chain.length - 1],
+});
 
 /** Every field of a schema with the path to it, parents before children. */
 export function* allFields(
@@ -66,7 +89,7 @@ export function* allFields(
 ): Generator<FieldAtPath, void, undefined> {
   for (const field of fields) {
     const chain = [...parents, field];
-    yield { path: formatFieldPath(chain.map(({ name }) => name)), chain, field };
+    yield at(chain);
     yield* allFields(field.children, chain);
   }
 }

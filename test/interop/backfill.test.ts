@@ -335,7 +335,7 @@ describe("a backfill that can't be", () => {
     );
     const turned = open(doubling({ output: new Utf8() }).functions);
     await expect(turned.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(/int64.*string/);
-    await ns.alterTableDropColumns({ ...ID, columns: ["n"] });
+    await reference.dropColumns(root, "t", ["n"]);
     await expect(ns.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(
       TableColumnNotFoundError,
     );
@@ -462,9 +462,9 @@ describe("while a backfill runs", () => {
     expect(await checkpointNames()).toEqual([]);
   });
 
-  it("a cast of an input, and columns that come and go, are seen", async () => {
+  it("a cast of an input by the reference, and columns that come and go, are seen", async () => {
     const { functions } = during(async (other) => {
-      await other.alterTableAlterColumns({ ...ID, alterations: [{ path: "n", dataType: "int64" }] });
+      await reference.alterColumns(root, "t", [{ path: "n", dataType: { type: "int64" } }]);
       await other.alterTableAddColumns({ ...ID, newColumns: [{ name: "x", expression: "n + 1" }] });
       await other.alterTableDropColumns({ ...ID, columns: ["s"] });
     });

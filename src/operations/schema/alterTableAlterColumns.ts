@@ -29,7 +29,9 @@ function checkedAlteration(given: Readonly<Record<string, unknown>>, index: numb
   const member = `alterations[${index}]`;
   const path = requireString(given.path, `${member}.path`);
   if (!isAbsent(given.virtualColumn)) {
-    throw new UnsupportedError(`${member}.virtualColumn: virtual columns are not supported by this release`);
+    throw new UnsupportedError(
+      `${member}.virtualColumn: the declaration of a computed column cannot be altered; drop the column and add it again`,
+    );
   }
   const rename = optionalString(given.rename, `${member}.rename`);
   const nullable = optionalBoolean(given.nullable, `${member}.nullable`);

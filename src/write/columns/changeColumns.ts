@@ -21,6 +21,7 @@ import { resolveProjection } from "../../query/columns/projection.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { scanColumns } from "../../query/scan/scan.js";
 import { STREAMED } from "../../rows/readAhead.js";
+import { changedInput } from "../../schema/computedFields.js";
 import { allFields, type FieldAtPath } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
@@ -117,8 +118,8 @@ function newColumns(
 }
 
 /**
- * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for changes that the schema does not allow;
- *   TableSchemaValidationError for changes that the rows do not allow
+ * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for changes that the schema does not allow, and
+ *   for other names and types of columns that others are computed from; TableSchemaValidationError for changes that the rows do not allow
  */
 export function alterColumns(
   target: Target,
@@ -130,6 +131,7 @@ export function alterColumns(
     const base = open.file;
     const { schema, tightened, rewritten, newIds } = planAlteredColumns(base, alterations);
     refuseIndexed(base, schema);
+    refuseInputs(base, schema, "renamed or cast");
     const source = versionSource(open);
     for (const at of tightened) await refuseNulls(source, base, at, signal);
     // Rows appended meanwhile were not checked.
@@ -144,7 +146,10 @@ export function alterColumns(
   });
 }
 
-/** @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for columns that cannot be dropped */
+/**
+ * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for columns that cannot be dropped, among them
+ *   those that others are computed from and that are not dropped with these
+ */
 export function dropColumns(
   target: Target,
   paths: readonly string[],
@@ -152,6 +157,7 @@ export function dropColumns(
 ): Promise<ChangedColumns> {
   return commitColumns(target, { signal }, async ({ file: base }, files) => {
     const schema = planDroppedFields(base, paths);
+    refuseInputs(base, schema, "dropped");
     const ids = new Set(schema.map((field) => field.id));
     const { fragments, version } = base.manifest;
     const bare = fragments.filter(
@@ -236,6 +242,21 @@ function refuseIndexed(base: ManifestFile, schema: readonly Field[]): void {
   const at = Array.from(allFields(fields)).find(({ field }) => index.fields.includes(field.id));
   throw new InvalidInputError(
     `column ${at?.path} has an index, ${index.name}, and cannot be cast before that is dropped`,
+  );
+}
+
+/**
+ * The declaration of a computed column names its inputs, and its values count as current until an input is set. They would
+ * go on doing so beside an input that is gone, or another one under that name.
+ * @throws InvalidInputError where an input of a column that stays would be changed so
+ */
+function refuseInputs(base: ManifestFile, schema: readonly Field[], change: string): void {
+  const [before, after] = [base.manifest.fields, schema].map((fields) => decodeSchema(fields, base.path));
+  const changed = changedInput(before, after);
+  if (changed === null) return;
+  const computed = formatFieldPath([changed.computed]);
+  throw new InvalidInputError(
+    `column ${changed.input.path} cannot be ${change}: ${computed} is computed from it; drop ${computed} first`,
   );
 }
 

@@ -1,0 +1,158 @@
+/** The columns that others are computed from: a change that would make computed values outdated unnoticed is refused. */
+
+import { Int64 } from "apache-arrow";
+import { DirectoryNamespace, InvalidInputError, TableColumnNotFoundError, type TableHandle } from "tiltyard";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { interruptedDisk } from "../support/interruptedDisk.js";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const id = ["t"];
+const functions = {
+  scaled: {
+    version: "1",
+    inputs: ["st.x"],
+    output: new Int64(),
+    row: (inputs: Record<string, unknown>) => BigInt(inputs["st.x"] as bigint) * 10n,
+  },
+  whole: { version: "1", inputs: ["st"], output: new Int64(), row: () => 1n },
+};
+/** `s` and `b` of plain columns, `c` of a computed one. */
+const COMPUTED = [
+  { name: "s", computed: "a + 1" },
+  { name: "b", virtualColumn: { udfName: "scaled" } },
+];
+
+let root: string;
+let ns: DirectoryNamespace;
+let t: TableHandle;
+beforeEach(async () => {
+  root = await makeTempDir();
+  ns = new DirectoryNamespace({ root, durability: "none", functions });
+  t = ns.table(id);
+  await t.create([
+    { id: 1n, a: 1n, o: 5n, st: { x: 1n, y: 5n }, k: 1n },
+    { id: 2n, a: 2n, o: 6n, st: { x: 2n, y: 6n }, k: 2n },
+  ]);
+});
+afterEach(() => ns.close());
+
+const declare = async (): Promise<void> => {
+  await t.addColumns(COMPUTED);
+  await t.addColumns({ name: "c", computed: "s * 2" });
+};
+
+async function expectRefused(outcome: Promise<unknown>, message: string): Promise<void> {
+  const error: unknown = await outcome.catch((reason) => reason);
+  expect(error).toBeInstanceOf(InvalidInputError);
+  expect((error as Error).message).toContain(message);
+}
+
+describe("a column that another is computed from", () => {
+  it("is neither renamed, swapped, cast nor dropped, and nor is what is around it", async () => {
+    await declare();
+    const { version } = await t.describe();
+    const ofA = "column a cannot be renamed or cast: s is computed from it; drop s first";
+    const ofX = "column st.x cannot be renamed or cast: b is computed from it; drop b first";
+    await expectRefused(t.alterColumns({ path: "a", rename: "z" }), ofA);
+    await expectRefused(t.alterColumns({ path: "a", dataType: "int32" }), ofA);
+    const swap = [
+      { path: "a", rename: "o" },
+      { path: "o", rename: "a" },
+    ];
+    await expectRefused(t.alterColumns(swap), ofA);
+    await expectRefused(t.alterColumns({ path: "st.x", rename: "q" }), ofX);
+    await expectRefused(t.alterColumns({ path: "st.x", dataType: "int32" }), ofX);
+    await expectRefused(t.alterColumns({ path: "st", rename: "q" }), ofX);
+    await expectRefused(
+      t.dropColumns("a"),
+      "column a cannot be dropped: s is computed from it; drop s first",
+    );
+    await expectRefused(t.dropColumns(["st", "a", "s", "c"]), "column st.x cannot be dropped");
+    await expectRefused(t.dropColumns("st.x"), "column st.x cannot be dropped");
+    // Of a computed column.
+    await expectRefused(t.alterColumns({ path: "s", rename: "q" }), "c is computed from it");
+    await expectRefused(t.dropColumns(["s", "a"]), "c is computed from it");
+    expect((await t.describe()).version).toBe(version);
+  });
+
+  it("stays as it is as a whole where a function takes the whole of it", async () => {
+    await t.addColumns({ name: "w", virtualColumn: { udfName: "whole" } });
+    await expectRefused(t.alterColumns({ path: "st.y", rename: "q" }), "column st cannot be renamed or cast");
+    await expectRefused(t.alterColumns({ path: "st.y", dataType: "int32" }), "column st");
+    await expectRefused(t.dropColumns("st.y"), "column st cannot be dropped");
+  });
+
+  it("may get what leaves its values, and all may change beside it", async () => {
+    await declare();
+    await t.alterColumns([
+      { path: "a", nullable: true },
+      { path: "a", dataType: "int64" },
+      { path: "st.y", rename: "z" },
+      { path: "o", dataType: "int32", rename: "p" },
+      { path: "b", rename: "bb" },
+    ]);
+    await t.dropColumns(["st.z", "p"]);
+    for (const column of ["s", "bb", "c"]) {
+      const { state } = await ns.waitForJob(await t.backfill(column));
+      expect(state, column).toBe("Succeeded");
+    }
+    const [row] = await t.scan({ filter: "id = 2", columns: ["s", "bb", "c"] }).toArray();
+    expect(row).toEqual({ s: 3n, bb: 20n, c: 6n });
+    await t.dropColumns(["a", "s", "c"]);
+    expect((await t.schema()).fields.map(({ name }) => name)).toEqual(["id", "st", "k", "bb"]);
+  });
+
+  it("is kept as it is by the reference, too, where SQL computes; a name that it gave can be taken back", async () => {
+    await t.addColumns(COMPUTED);
+    const renamed = reference.alterColumns(root, "t", [{ path: "a", rename: "z" }]);
+    await expect(renamed).rejects.toThrow(
+      "column 'a' is read by computed column 's'; drop that column first",
+    );
+    await reference.alterColumns(root, "t", [{ path: "st", rename: "z" }]);
+    await expect(t.backfill("b")).rejects.toBeInstanceOf(TableColumnNotFoundError);
+    await t.alterColumns({ path: "z", rename: "st" });
+    expect((await ns.waitForJob(await t.backfill("b"))).state).toBe("Succeeded");
+  });
+});
+
+describe("where both happen at once", () => {
+  /** The table, in a namespace where something happens before the next commit. */
+  function interrupted(happens: () => Promise<unknown>): { table: TableHandle; close(): Promise<void> } {
+    const disk = interruptedDisk(
+      new NodeDisk({ durability: "none" }),
+      (verb, path) => verb === "create" && path.includes("_transactions"),
+      happens,
+    );
+    const own = new DirectoryNamespace({ root, durability: "none", functions, disk });
+    const close = async () => {
+      expect(disk.interrupted).toBe(true);
+      await own.close();
+    };
+    return { table: own.table(id), close };
+  }
+
+  it.each([
+    ["a rename", (table: TableHandle) => table.alterColumns({ path: "a", rename: "z" })],
+    ["a cast", (table: TableHandle) => table.alterColumns({ path: "a", dataType: "int32" })],
+    ["a drop", (table: TableHandle) => table.dropColumns("a")],
+  ] as const)("%s sees a column that is declared meanwhile, and the other way around", async (_, change) => {
+    const first = interrupted(() => t.addColumns(COMPUTED));
+    await expectRefused(change(first.table), "s is computed from it");
+    await first.close();
+    await t.dropColumns(["s", "b"]);
+    const second = interrupted(() => change(t));
+    const declared = second.table.addColumns({ name: "s", computed: "a + 1" });
+    const { fields } = await declared.then(
+      () => t.schema(),
+      (error) => {
+        expect([InvalidInputError, TableColumnNotFoundError]).toContain(error.constructor);
+        return { fields: [] };
+      },
+    );
+    // Of the column in its new type.
+    if (fields.length > 0) expect(fields.find(({ name }) => name === "a")?.type.toString()).toBe("Int32");
+    await second.close();
+  });
+});
