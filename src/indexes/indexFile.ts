@@ -309,13 +309,14 @@ const MAX_RUN_ROWS = 65_536;
 /** Spans in their order, those that adjoin each other together. */
 function runsOfSpans(spans: readonly RowSpan[]): SpanRun[] {
   const runs: SpanRun[] = [];
-  for (const span of spans) {
-    const last = runs.at(-1);
-    if (last === undefined || span.start !== last.end || span.end - last.start > MAX_RUN_ROWS) {
-      runs.push({ ...span, spans: [span] });
-    } else {
-      runs[runs.length - 1] = { start: last.start, end: span.end, spans: [...last.spans, span] };
+  for (let first = 0, next = 0; first < spans.length; first = next) {
+    const { start } = spans[first];
+    let { end } = spans[first];
+    for (next = first + 1; next < spans.length; next++) {
+      if (spans[next].start !== end || spans[next].end - start > MAX_RUN_ROWS) break;
+      end = spans[next].end;
     }
+    runs.push({ start, end, spans: spans.slice(first, next) });
   }
   return runs;
 }
