@@ -1,7 +1,7 @@
 /** Rows of a column to pages with their checksums: pure, so that a thread can do it. */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { columnBytes } from "../../arrow/columns/columnBytes.js";
+import { columnBytes, valueBytes } from "../../arrow/columns/columnBytes.js";
 import { atOnce, type Steps } from "../../async/eventLoop.js";
 import type { Task, WorkerPool } from "../../async/workerPool.js";
 import { alignTo8, phaseOf } from "../../bytes/aligned.js";
@@ -28,6 +28,8 @@ export interface PageOutput {
 
 /** Values of fewer bytes are encoded before a thread would have them. */
 const MIN_THREAD_BYTES = 64 * 1024;
+/** Memory lent for pages, as a share of their values' bytes; larger pages are moved from the thread. */
+export const ROOM_SHARE = 0.75;
 const NO_METADATA: ReadonlyMap<string, string> = new Map();
 
 export function* encodePageInput(input: PageInput): Steps<PageOutput> {
@@ -52,8 +54,10 @@ function* encode({ column, parts, rowCount, version }: PageInput): Steps<Encoded
 // ------------------------------------------------------------------------------------------------ threads
 
 interface ThreadInput extends PageInput {
-  /** The memory that holds the values, if nothing else lies in it: pages that keep nothing of it are put over them. */
-  readonly room: Uint8Array<SharedArrayBuffer> | null;
+  /**
+   * Memory for the pages. Never that of the values: where a pool is closed, what a thread had begun with is encoded once more.
+   */
+  readonly room: Uint8Array<SharedArrayBuffer>;
 }
 
 /** What a thread does. */
@@ -61,7 +65,7 @@ export const ENCODE_PAGES: Task<ThreadInput, PageOutput> = {
   name: "encodePages",
   run: ({ room, ...input }) => {
     const output = atOnce(encodePageInput(input));
-    return (room && putInto(room, output)) ?? withOwnMemory(output);
+    return putInto(room, output) ?? withOwnMemory(output);
   },
   memoryOf: ({ pages }) => {
     const memory = new Set<ArrayBuffer>();
@@ -112,7 +116,8 @@ export async function encodeInThread(pool: WorkerPool, input: PageInput): Promis
   };
   const parts = input.parts.map((part) => trimmedColumn(part));
   const copy = sharedCopy({ ...input, parts }, lend);
-  const output = await pool.run(ENCODE_PAGES, { ...copy, room: lent.length === 1 ? lent[0] : null });
+  const room = lend(Math.ceil(valueBytes(input.parts) * ROOM_SHARE));
+  const output = await pool.run(ENCODE_PAGES, { ...copy, room });
   // Pages of one value may name it in their encoding, which is written at the end of the file.
   const lasts = hasSharedMemory(output.pages.map(({ encoding }) => encoding));
   const giveBack = (): void => {

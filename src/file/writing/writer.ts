@@ -31,6 +31,7 @@ import {
   type LentOutput,
   type PageInput,
   type PageOutput,
+  ROOM_SHARE,
 } from "./pageEncoding.js";
 import {
   nothingWaiting,
@@ -332,11 +333,11 @@ export class DataFileWriter {
     await this.#appendPages(ahead + 1);
   }
 
-  /** A copy of the values is with a thread, or what was made of it. */
+  /** A copy of the values is with a thread, and memory for what is made of it. */
   #noteInThreads(): void {
     this.#memory?.note(
       IN_THREADS,
-      this.#encoding.reduce((sum, { byteCount }) => sum + byteCount, 0),
+      this.#encoding.reduce((sum, { byteCount }) => sum + byteCount * (1 + ROOM_SHARE), 0),
     );
   }
 

@@ -1,4 +1,4 @@
-/** Pages that threads put over the values that they were lent: the memory is lent again once the disk has them. */
+/** Pages that threads put into memory that was lent for them: it is lent again once the disk has them. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
@@ -44,6 +44,8 @@ function lendingPool() {
     tasks.push(task.name);
     const sent = structuredClone(input);
     await sleep(tasks.length % 5);
+    // As where a pool is closed when a thread is about to answer: the work is done again.
+    task.run(sent);
     return task.run(sent);
   };
   const pool = { size: 2, run, memory, isWorth: () => true } as unknown as WorkerPool;
@@ -90,7 +92,7 @@ it("the file is the same, and all memory was given back once", async () => {
   const { pool, tasks, lent, givenBack } = lendingPool();
   const inThreads = await write(batches, { pool });
   expect(tasks.length).toBeGreaterThan(3);
-  expect(givenBack()).toBe(tasks.length);
+  expect(givenBack()).toBeGreaterThanOrEqual(2 * tasks.length);
   expect(lent.size).toBe(0);
   expect(inThreads.equals(await write(batches))).toBe(true);
 });
