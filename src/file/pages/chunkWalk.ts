@@ -45,9 +45,11 @@ export class ChunkWalk implements ChunkPlace {
   readonly #origin: PageOrigin;
   #start = 0;
   #end = 0;
-  /** Where the levels of an opened chunk begin, and their bytes. */
-  #repetition = { start: 0, size: 0 };
-  #definition = { start: 0, size: 0 };
+  /** Where the levels of an opened chunk begin, and their bytes. Numbers: a chunk is opened for every few values. */
+  #repetitionStart = 0;
+  #repetitionSize = 0;
+  #definitionStart = 0;
+  #definitionSize = 0;
 
   constructor(page: MiniBlockLayout, [words, bytes]: readonly Uint8Array[], origin: PageOrigin) {
     this.#page = page;
@@ -97,13 +99,15 @@ export class ChunkWalk implements ChunkPlace {
     this.levelCount = data[header] | (data[header + 1] << 8);
     header += 2;
     if (hasRepetition) {
-      this.#repetition = { start: position, size: data[header] | (data[header + 1] << 8) };
-      position = this.#behind(this.#repetition);
+      this.#repetitionStart = position;
+      this.#repetitionSize = data[header] | (data[header + 1] << 8);
+      position = this.#behind(position, this.#repetitionSize);
       header += 2;
     }
     if (hasDefinition) {
-      this.#definition = { start: position, size: data[header] | (data[header + 1] << 8) };
-      position = this.#behind(this.#definition);
+      this.#definitionStart = position;
+      this.#definitionSize = data[header] | (data[header + 1] << 8);
+      position = this.#behind(position, this.#definitionSize);
       header += 2;
     }
     for (let buffer = 0; buffer < starts.length; buffer++, header += sizeBytes) {
@@ -111,25 +115,23 @@ export class ChunkWalk implements ChunkPlace {
       if (sizeBytes === 4) size = (size | (data[header + 2] << 16) | (data[header + 3] << 24)) >>> 0;
       starts[buffer] = position;
       sizes[buffer] = size;
-      position = this.#behind({ start: position, size });
+      position = this.#behind(position, size);
     }
   }
 
   /** Where the part of the opened chunk begins that follows another. */
-  #behind({ start, size }: { readonly start: number; readonly size: number }): number {
+  #behind(start: number, size: number): number {
     if (start + size > this.#end) throw corruptPage(this.#origin, "a part of a chunk leaves it");
     return start + alignTo8(size);
   }
 
   /** The encoded repetition levels of an opened chunk of a page that has them. */
   repetition(): Uint8Array {
-    const { start, size } = this.#repetition;
-    return this.data.subarray(start, start + size);
+    return this.data.subarray(this.#repetitionStart, this.#repetitionStart + this.#repetitionSize);
   }
 
   /** The encoded definition levels of an opened chunk of a page that has them. */
   definition(): Uint8Array {
-    const { start, size } = this.#definition;
-    return this.data.subarray(start, start + size);
+    return this.data.subarray(this.#definitionStart, this.#definitionStart + this.#definitionSize);
   }
 }
