@@ -218,12 +218,11 @@ export class AbortedError extends ServiceUnavailableError {
 /** The message of a thrown value: of an error, from any realm, its own. */
 export function messageOf(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return String(thrown);
-  const { message } = thrown as { readonly message?: unknown };
-  if (typeof message === "string") return message;
   try {
-    return String(thrown);
+    const { message } = thrown as { readonly message?: unknown };
+    return typeof message === "string" ? message : String(thrown);
   } catch {
-    // Not every object converts to a string.
+    // Not every object converts to a string, and a member may throw when it is read.
     return "an object that is no error";
   }
 }

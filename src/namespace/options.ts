@@ -50,7 +50,8 @@ export interface RowFunction extends FunctionDeclaration {
 export interface BatchFunction extends FunctionDeclaration {
   /**
    * @param columns the inputs, by their paths; only to be read. Vectors of texts last until the call is settled: what is to
-   *   be kept of them must be copied (`toArray` does), later looks at them fail
+   *   be kept of them must be copied (`toArray` does), later looks at them fail. `toArray` of numbers has some number in the
+   *   place of a null: `get`, or the vector's iterator, gives null
    * @returns `rowCount` values: a vector of the output's type, a typed array, or an array of values as rows of objects have
    *   them. For fixed-size lists of numbers also a typed array of all items, one list after the other
    */

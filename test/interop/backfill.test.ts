@@ -327,7 +327,7 @@ describe("a backfill that can't be", () => {
     );
     const newer = open(doubling({ version: "2" }).functions);
     await expect(newer.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(
-      /version 1 .* version 2/,
+      /version 1 .* version 2 is registered.*udf_version to "2".*updateFieldMetadata.*where: "true"/,
     );
     const wider = open(doubling({ inputs: ["n", "s"] }).functions);
     await expect(wider.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(
@@ -373,9 +373,28 @@ describe("a backfill that can't be", () => {
     expect(await checkpointNames()).toEqual([]);
   });
 
+  it("of a function that throws what can't be looked at names the function and the row", async () => {
+    const evil = {
+      get message() {
+        throw new Error("not to be read");
+      },
+    };
+    const throwing = (): never => {
+      throw evil;
+    };
+    const ns = open(doubling({ batch: undefined, row: throwing, retries: 0 }).functions);
+    await makeTable(ns, 1);
+    await declare(ns);
+    await expect(fill(ns)).rejects.toThrow(/double, fragment 0, row 0: failed: an object that is no error/);
+  });
+
   it.each([
     ["too few values", () => [1n], /1 values were returned for/],
-    ["text for numbers", (given: number[]) => given.map(String), /text/],
+    [
+      "text for numbers",
+      (given: number[]) => given.map(String),
+      /^function double, fragment 0, row 0, result: the text "0" where/,
+    ],
     ["a vector of another type", (given: number[]) => vectorFromArray(given, new Int32()), /int32.*int64/],
     ["nothing", () => undefined, /undefined/],
     ["a null", (given: number[]) => given.map(() => null), /null was returned/],

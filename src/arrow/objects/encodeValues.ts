@@ -121,7 +121,10 @@ function listColumn(
     return items ?? refuse(place, index, value, `a value of type ${type}`);
   });
   const { offsets, flat, owner } = flattened(lists);
-  const inner: ValuePlace = { path: `${place.path}[]`, rowOf: (index) => place.rowOf(owner(index)) };
+  const inner: ValuePlace = {
+    ...{ maker: place.maker, path: `${place.path}[]` },
+    rowOf: (index) => place.rowOf(owner(index)),
+  };
   const items = encodeAs(flat, item.type, layout.item, item.nullable, inner);
   const own = layout.offsetBits === 32 ? offsets : BigInt64Array.from(offsets, BigInt);
   return { kind: "list", length: values.length, validity, offsets: own, items };
@@ -179,6 +182,7 @@ function sizedColumn(
     for (let at = 0; at < dimension; at++) flat[index * dimension + at] = items[at];
   }
   const inner: ValuePlace = {
+    maker: place.maker,
     path: `${place.path}[]`,
     rowOf: (index) => place.rowOf(Math.floor(index / dimension)),
   };
@@ -216,7 +220,10 @@ function structColumn(
   }
   const children = fields.map((field, index) => {
     const members = values.map((value) => (isNullish(value) ? null : memberOf(value as object, field.name)));
-    const inner: ValuePlace = { path: `${place.path}.${field.name}`, rowOf: (at) => place.rowOf(at) };
+    const inner: ValuePlace = {
+      ...{ maker: place.maker, path: `${place.path}.${field.name}` },
+      rowOf: (at) => place.rowOf(at),
+    };
     return encodeAs(
       members,
       field.type,

@@ -4,7 +4,9 @@ import { TableSchemaValidationError } from "../../errors.js";
 
 /** Where values come from. */
 export interface ValuePlace {
-  /** Path of the column, with the names of members. */
+  /** What made the values, in words. Absent: they are those of a column of rows. */
+  readonly maker?: string | undefined;
+  /** Path of the column, or of what was made, with the names of members. */
   readonly path: string;
   /** Number of the row, from 0, that the value at an index belongs to. */
   rowOf(index: number): number;
@@ -12,9 +14,10 @@ export interface ValuePlace {
 
 /** @throws TableSchemaValidationError */
 export function refuse(place: ValuePlace, index: number, value: unknown, wanted: string): never {
-  throw new TableSchemaValidationError(
-    `row ${place.rowOf(index)}, column ${place.path}: ${describeValue(value)} where ${wanted} is wanted`,
-  );
+  const { maker, path } = place;
+  const row = `row ${place.rowOf(index)}`;
+  const where = maker === undefined ? `${row}, column ${path}` : `${maker}, ${row}, ${path}`;
+  throw new TableSchemaValidationError(`${where}: ${describeValue(value)} where ${wanted} is wanted`);
 }
 
 /** Maximum characters of a text that are shown. */

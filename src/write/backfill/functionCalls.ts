@@ -75,10 +75,10 @@ export async function callFunction(
   const { call } = owner;
   const { lend } = options;
   const rowOf = (index: number): number => offsets[index];
-  const label = `function ${owner.name}, fragment ${fragmentId}`;
+  const maker = `function ${owner.name}, fragment ${fragmentId}`;
   if (call.kind === "row") {
     const values = await callForRows(owner, call.row, columns, rows, options);
-    const column = columnOfResult(owner, values, { rowCount, label, rowOf, lend });
+    const column = columnOfResult(owner, values, { rowCount, maker, label: maker, rowOf, lend });
     texts.giveBack();
     return column;
   }
@@ -86,10 +86,11 @@ export async function callFunction(
     rowCount === 1
       ? `row ${offsets[0]}`
       : `rows ${offsets[0]} to ${offsets[rowCount - 1]} (${rowCount} of them)`;
-  const result = await repeated(owner, `${label}, ${where}`, options, () =>
+  const label = `${maker}, ${where}`;
+  const result = await repeated(owner, label, options, () =>
     call.batch(columns, { rowCount, signal: options.signal } satisfies Parameters<BatchFunction["batch"]>[1]),
   );
-  const column = columnOfResult(owner, result, { rowCount, label: `${label}, ${where}`, rowOf, lend });
+  const column = columnOfResult(owner, result, { rowCount, maker, label, rowOf, lend });
   // A vector may lie in the memory of the inputs.
   if (isVector(result)) texts.keep();
   else texts.giveBack();

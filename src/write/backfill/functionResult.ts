@@ -27,7 +27,9 @@ export type Lend = (byteLength: number) => Uint8Array;
 
 export interface ResultPlace {
   readonly rowCount: number;
-  /** What the result is of, for messages. */
+  /** Of which function and fragment the result is, for messages. */
+  readonly maker: string;
+  /** The same with the rows. */
   readonly label: string;
   /** Number of a row, for messages. */
   readonly rowOf: (index: number) => number;
@@ -156,7 +158,7 @@ function numberRowsColumn(
 function valuesColumn(
   { outputType }: RegisteredFunction,
   result: unknown,
-  { rowCount, label, rowOf }: ResultPlace,
+  { rowCount, maker, label, rowOf }: ResultPlace,
 ): Column {
   const isList = Array.isArray(result) || (ArrayBuffer.isView(result) && tagOf(result) !== "DataView");
   if (!isList) {
@@ -170,5 +172,5 @@ function valuesColumn(
       `${label}: ${values.length} values were returned for ${rowCount} rows`,
     );
   }
-  return encodeValues(values, new ArrowField("output", outputType, true), { path: label, rowOf });
+  return encodeValues(values, new ArrowField("output", outputType, true), { maker, path: "result", rowOf });
 }

@@ -174,7 +174,7 @@ function registeredFor(
   const owner = functionNamed(functions, udfName, `column ${path}`);
   if (udfVersion !== undefined && udfVersion !== owner.version) {
     throw new InvalidInputError(
-      `column ${path}: declared for version ${udfVersion} of function ${udfName}; version ${owner.version} is registered`,
+      `column ${path}: declared for version ${udfVersion} of function ${udfName}; version ${owner.version} is registered. To go over to that one, set virtual_column.udf_version to ${JSON.stringify(owner.version)} in the metadata of the field (updateFieldMetadata), and fill the column with where: "true"`,
     );
   }
   const declared = inputs.map((input) => formatFieldPath(parseFieldPath(input)));
