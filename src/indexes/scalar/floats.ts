@@ -1,5 +1,6 @@
-/** Floats among ordered values: which of them are NaN, and zeros of both signs. */
+/** Floats among ordered values: which of them are NaN, zeros of both signs, and the values at the ends of the order. */
 
+import type { Column } from "../../arrow/columns/column.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { InternalError } from "../../errors.js";
 import type { OrderedValues } from "../valueOrder.js";
@@ -14,6 +15,28 @@ export function isNaNAt(type: LogicalType, values: OrderedValues, row: number): 
   if (values.kind !== "words") throw new InternalError(`floats of kind ${values.kind}`);
   const high = values.words[2 * row + 1] & 0x7fff_ffff;
   return high > 0x7ff0_0000 || (high === 0x7ff0_0000 && values.words[2 * row] !== 0);
+}
+
+/** The sign of a NaN: in the order of values, one comes before all others, and one after them. */
+export function signOfNaN(type: LogicalType, values: OrderedValues, row: number): -1 | 0 | 1 {
+  if (!isNaNAt(type, values, row)) return 0;
+  if (values.kind === "floats") return values.numbers[row] < 0 ? -1 : 1;
+  return values.kind === "words" && values.words[2 * row + 1] >= 0x8000_0000 ? -1 : 1;
+}
+
+/** The upper two bytes of floats whose other bytes are zero, by their bits. */
+const ENDS = {
+  infinity: { 16: 0x7c00, 32: 0x7f80, 64: 0x7ff0 },
+  negativeInfinity: { 16: 0xfc00, 32: 0xff80, 64: 0xfff0 },
+  NaN: { 16: 0x7e00, 32: 0x7fc0, 64: 0x7ff8 },
+} as const;
+
+/** A column of one float. */
+export function extremeFloat(value: keyof typeof ENDS, bits: 16 | 32 | 64): Column {
+  const byteWidth = bits / 8;
+  const values = new Uint8Array(byteWidth);
+  new DataView(values.buffer).setUint16(byteWidth - 2, ENDS[value][bits], true);
+  return { kind: "fixed", length: 1, validity: null, values, byteWidth };
 }
 
 /**

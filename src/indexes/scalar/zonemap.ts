@@ -1,11 +1,17 @@
 /**
  * ZONEMAP: least and greatest value of each zone of rows. One file:
  *
- *     zonemap.lance  min, max     the indexed type, nullable: without nulls and NaN; null where a zone has nothing else
+ *     zonemap.lance  min, max     the indexed type, nullable: bounds of the values that are not null; null where there are none
  *                    null_count   u32
  *                    nan_count    u32
  *                    fragment_id, zone_start, zone_length  u64
  *                    metadata: rows_per_zone (8192)
+ *
+ * Of NaN the counts alone tell us. LanceDB asks `max`, and not the counts, whether a zone has NaN greater than some value,
+ * so `max` is NaN where there is any without a sign. Those with a sign are less than -∞ to LanceDB. But it passes over zones
+ * whose `min` is NaN, whatever else they hold, so `min` is infinite in its place: ∞ where a zone has nothing but NaN, -∞
+ * where one has a sign. What LanceDB does not find by it is a NaN less than -∞, if somebody asks for these. Other writers
+ * leave NaN out of both, or have it in both.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -43,7 +49,7 @@ import type { RowMoves } from "../moves.js";
 import { counted } from "../sortedRows.js";
 import { compareValues, firstFrom, type OrderedValues, orderedValues } from "../valueOrder.js";
 import { BTREE } from "./btree.js";
-import { isNaNAt, widenedZeros } from "./floats.js";
+import { extremeFloat, isNaNAt, signOfNaN, widenedZeros } from "./floats.js";
 import {
   MAX_ZONE_ROWS,
   readZones,
@@ -127,7 +133,7 @@ async function write(
   );
 }
 
-/** Finds the least and the greatest values. */
+/** Finds bounds of the values. */
 class Extremes implements Summary {
   readonly #field: TableField;
   readonly #zones: Zone[] = [];
@@ -135,10 +141,13 @@ class Extremes implements Summary {
   readonly #maxs: Column[] = [];
   readonly #nullCounts: number[] = [];
   readonly #nanCounts: number[] = [];
+  /** The least and the greatest value that is no NaN. */
   #min: Column | null = null;
   #max: Column | null = null;
   #nullCount = 0;
-  #nanCount = 0;
+  /** By their sign. */
+  #negativeNaNs = 0;
+  #positiveNaNs = 0;
 
   constructor(field: TableField) {
     this.#field = field;
@@ -150,8 +159,13 @@ class Extremes implements Summary {
     let least = -1;
     let greatest = -1;
     for (let row = 0; row < values.length; row++) {
-      if (!isValid(values.validity, row)) this.#nullCount++;
-      else if (isNaNAt(type, ordered, row)) this.#nanCount++;
+      if (!isValid(values.validity, row)) {
+        this.#nullCount++;
+        continue;
+      }
+      const sign = signOfNaN(type, ordered, row);
+      if (sign < 0) this.#negativeNaNs++;
+      else if (sign > 0) this.#positiveNaNs++;
       else {
         if (least < 0 || compareValues(ordered, row, ordered, least) < 0) least = row;
         if (greatest < 0 || compareValues(ordered, row, ordered, greatest) > 0) greatest = row;
@@ -166,16 +180,33 @@ class Extremes implements Summary {
   }
 
   finish(zone: Zone): void {
+    const [min, max] = this.#bounds();
     const none = nullColumn(this.#layout, 1);
     this.#zones.push(zone);
-    this.#mins.push(this.#min ?? none);
-    this.#maxs.push(this.#max ?? none);
+    this.#mins.push(min ?? none);
+    this.#maxs.push(max ?? none);
     this.#nullCounts.push(this.#nullCount);
-    this.#nanCounts.push(this.#nanCount);
+    this.#nanCounts.push(this.#negativeNaNs + this.#positiveNaNs);
     this.#min = null;
     this.#max = null;
     this.#nullCount = 0;
-    this.#nanCount = 0;
+    this.#negativeNaNs = 0;
+    this.#positiveNaNs = 0;
+  }
+
+  #bounds(): [Column | null, Column | null] {
+    const { type } = this.#field;
+    let [min, max] = [this.#min, this.#max];
+    if (type.kind !== "float") return [min, max];
+    if (this.#positiveNaNs > 0) {
+      min ??= extremeFloat("infinity", type.bits);
+      max = extremeFloat("NaN", type.bits);
+    }
+    if (this.#negativeNaNs > 0) {
+      min = extremeFloat("negativeInfinity", type.bits);
+      max ??= min;
+    }
+    return [min, max];
   }
 
   get #layout() {
