@@ -3,17 +3,19 @@
 import { describe, expect, it } from "vitest";
 import { sliceColumn } from "../../../src/arrow/columns/sliceColumn.js";
 import { InvalidInputError } from "../../../src/errors.js";
-import { uint64Column } from "../../../src/indexes/indexFile.js";
+import { UINT32, uint32Column, uint64Column, writeIndexFile } from "../../../src/indexes/indexFile.js";
 import type { IndexKind, IndexRows } from "../../../src/indexes/kind.js";
 import { BLOOMFILTER, filterBytes } from "../../../src/indexes/scalar/bloomFilter.js";
 import { NGRAM } from "../../../src/indexes/scalar/ngram.js";
 import { ZONEMAP } from "../../../src/indexes/scalar/zonemap.js";
+import { ZONE_COLUMNS, zoneColumns } from "../../../src/indexes/scalar/zones.js";
 import { Random } from "../../support/generators.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { expectAnswers } from "../expectAnswers.js";
 import { filesIn, rowsOf, targetOf } from "../indexDirectory.js";
 import {
   columnOf,
+  double,
   drawValues,
   fieldOf,
   idOf,
@@ -132,6 +134,55 @@ describe.each(CASES)("$name", (kind, parameters) => {
       }
     }
   });
+});
+
+it("finds NaN in zones of writers that leave it out of both bounds, or have it in one or both", async () => {
+  const [signed, length] = [double(Number.NaN), 4];
+  signed[7] |= 0x80;
+  const zones: [min: Value, max: Value, nanCount: number][] = [
+    [double(1), double(2), 2],
+    [null, null, length],
+    [double(Number.NaN), double(Number.NaN), length],
+    [double(1), double(Number.NaN), 1],
+    [signed, double(7), 1],
+    [double(1), double(7), 0],
+  ];
+  const directory = await makeTempDir();
+  const field = fieldOf("double");
+  const columns = [
+    { name: "min", type: field.type, nullable: true },
+    { name: "max", type: field.type, nullable: true },
+    { name: "null_count", type: UINT32 },
+    { name: "nan_count", type: UINT32 },
+    ...ZONE_COLUMNS,
+  ];
+  const batches = async function* () {
+    const bounds = [0, 1].map((bound) =>
+      columnOf(
+        field.type,
+        zones.map((zone) => zone[bound] as Value),
+      ),
+    );
+    const counts = [zones.map(() => 0), zones.map(([, , count]) => count)];
+    const places = zones.map((_, fragmentId) => ({ fragmentId, start: 0, length }));
+    const counted = counts.map((words) => uint32Column(Uint32Array.from(words)));
+    yield { columns: [...bounds, ...counted, ...zoneColumns(places)], rowCount: zones.length };
+  };
+  await writeIndexFile(targetOf(directory, field), "zonemap.lance", columns, batches());
+  const files = filesIn(directory);
+  const index = await ZONEMAP.open(files, field);
+  const found = async (query: Parameters<typeof index.search>[0]): Promise<number[]> => [
+    ...new Set((await index.search(query)).rows.highWords()),
+  ];
+  const points = (value: Uint8Array) => ({ kind: "in", values: columnOf(field.type, [value]) }) as const;
+  const bound = (value: number) => ({ value: columnOf(field.type, [double(value)]), isInclusive: false });
+  expect(await found(points(double(Number.NaN)))).toEqual([0, 1, 2, 3, 4]);
+  expect(await found(points(signed))).toEqual([0, 1, 2, 3, 4]);
+  expect(await found(points(double(2)))).toEqual([0, 3, 4, 5]);
+  expect(await found({ kind: "range", lower: bound(7), upper: null })).toEqual([0, 1, 2, 3, 4]);
+  expect(await found({ kind: "range", lower: null, upper: bound(1) })).toEqual([0, 1, 2, 3, 4]);
+  expect(await found({ kind: "range", lower: bound(4), upper: bound(5) })).toEqual([0, 1, 2, 3, 4, 5]);
+  await files.close();
 });
 
 it("sizes filters as others do", () => {
