@@ -178,3 +178,7 @@ function valuesAt({ chain, field }: FieldAtPath): string {
     children.map((child) => [child.id, child.name, namesInside(child.children)]);
   return JSON.stringify([chain.map(({ id }) => id), namesInside(field.children)]);
 }
+
+/** By the name of each column that others are computed from, the name of one of these. */
+export const computedByInput = (fields: readonly DeclaredField[]): ReadonlyMap<string, string> =>
+  new Map(fields.flatMap((field) => inputNames(field).map((input) => [input, field.name] as const)));

@@ -117,6 +117,23 @@ describe("a column that another is computed from", () => {
   });
 });
 
+it("an input that went away with an overwrite is not added anew under its name", async () => {
+  await t.addColumns(COMPUTED);
+  await ns.waitForJob(await t.backfill("s"));
+  const rest = await t.scan({ columns: ["id", "s"] }).toArrow();
+  await t.insert(rest, { mode: "overwrite" });
+  const added = t.addColumns({ name: "a", expression: "id * 100" });
+  await expectRefused(
+    added,
+    "column a cannot be added: s was computed from another of that name; drop s first",
+  );
+  await t.dropColumns("s");
+  await t.addColumns({ name: "a", expression: "id * 100" });
+  await t.addColumns(COMPUTED.slice(0, 1));
+  await ns.waitForJob(await t.backfill("s"));
+  expect(await t.scan({ columns: ["s"], filter: "id = 2" }).toArray()).toEqual([{ s: 201n }]);
+});
+
 describe("where both happen at once", () => {
   /** The table, in a namespace where something happens before the next commit. */
   function interrupted(happens: () => Promise<unknown>): { table: TableHandle; close(): Promise<void> } {

@@ -13,7 +13,7 @@ import { bindNewColumn, parseConstant } from "../../expression/expression.js";
 import type { Field } from "../../format/file.js";
 import { formatFieldPath } from "../../ident.js";
 import { checkVersion } from "../../rows/columnPlan.js";
-import { declarationMetadata } from "../../schema/computedFields.js";
+import { computedByInput, declarationMetadata } from "../../schema/computedFields.js";
 import { resolveField } from "../../schema/fieldPaths.js";
 import {
   assignFieldIds,
@@ -68,6 +68,7 @@ export async function planAddedColumns(
   const { manifest, path } = base;
   const present = decodeSchema(manifest.fields, path);
   const taken = new Set(present.map((field) => field.name));
+  const computed = computedByInput(present);
   const columns: PlannedColumn[] = [];
   for (const column of added) {
     checkColumnName(column.name);
@@ -75,6 +76,7 @@ export async function planAddedColumns(
       throw new InvalidInputError(`a column ${formatFieldPath([column.name])} is there already`);
     }
     taken.add(column.name);
+    refuseAwaited(column.name, computed);
     const planned = await newColumn(column, present);
     if (planned.isFilledLater) refuseNullStructs(planned.field, fileVersionOf(base));
     columns.push(planned);
@@ -90,6 +92,20 @@ export async function planAddedColumns(
       values === null ? [] : [{ field: fields[index], values }],
     ),
   };
+}
+
+/**
+ * An input that is not there went away unseen, with another engine or with the rows of an overwrite. What is computed
+ * already is not of the column that would take its place.
+ * @throws InvalidInputError where a column is computed from one of this name
+ */
+function refuseAwaited(name: string, computed: ReadonlyMap<string, string>): void {
+  const from = computed.get(name);
+  if (from === undefined) return;
+  const path = formatFieldPath([from]);
+  throw new InvalidInputError(
+    `column ${formatFieldPath([name])} cannot be added: ${path} was computed from another of that name; drop ${path} first`,
+  );
 }
 
 interface PlannedColumn {
