@@ -621,7 +621,8 @@ export class DirectoryNamespace implements AsyncDisposable {
    * Rows may be appended, changed and deleted meanwhile. What was computed is not computed again where the job goes on after
    * a crash, nor where the same is asked for after a failure; then, `where` decides anew about what was committed. A
    * function that keeps failing fails the job with an InternalError that names the rows; results of another length or type
-   * than declared fail it with a TableSchemaValidationError.
+   * than declared fail it with a TableSchemaValidationError; it fails with a ConcurrentModificationError where the column is
+   * declared anew while it runs. Columns that are computed from this one become null in the rows that get another value.
    * @throws TableColumnNotFoundError for a column or an input that is not there; InvalidInputError for a plain column, and
    *   for one whose function is not registered as it is declared; TableVersionNotFoundError
    */

@@ -189,8 +189,8 @@ export interface AlterTableBackfillColumnsRequest extends TableRequest, WithProg
   readonly batchCheckpointFlushIntervalSeconds?: number | undefined;
   /**
    * Version whose rows are filled, as they are now: rows that were appended later are not, unless they were merged with
-   * others since, or the version that added them was cleaned up. It must have the column. Default: the latest version
-   * when the job is started.
+   * others since, or the version that added them was cleaned up. It must have the column; how its values are computed is
+   * what the latest version declares. Default: the latest version when the job is started.
    */
   readonly readVersion?: number | undefined;
   /** Rows of one piece of work. Default: a whole fragment. */

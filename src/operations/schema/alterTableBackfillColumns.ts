@@ -13,6 +13,7 @@ import type {
 } from "../../namespace/schema.js";
 import type { TableField } from "../../schema/schema.js";
 import { openVersion } from "../../table/versions/openVersion.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { findVersion } from "../../table/versions/versions.js";
 import { type BackfillSettings, backfillColumn } from "../../write/backfill/backfillColumn.js";
 import { meantOn } from "../../write/backfill/meantBackfill.js";
@@ -38,13 +39,14 @@ export async function alterTableBackfillColumns(
   const tell = rowProgress(request);
   const table = await openWritable(context, request);
   const { at, latest } = table;
+  const { readVersion } = settings;
+  const old = readVersion === null ? null : await oldVersion(table, readVersion);
   const open =
     (await openVersion(at, latest)) ?? (await openVersion(at, (await openWritable(context, request)).latest));
   if (open === null) throw new ConcurrentModificationError(`${at.root}: versions come and go`);
   const asked = { column, where, functions: context.functions };
   const { field, meaning } = await meantOn(open, asked);
-  const { readVersion } = settings;
-  if (readVersion !== null) await requireColumnIn(table, readVersion, field);
+  if (old !== null) requireColumnIn(old, field);
   const { maxFragments } = settings;
   const limits = { readVersion, numFrags: Number.isFinite(maxFragments) ? maxFragments : null };
   const key = JSON.stringify([meaning, limits]);
@@ -67,16 +69,18 @@ export async function alterTableBackfillColumns(
   );
 }
 
-/** An old version says only which rows are filled: what computes the column is declared by the latest one. */
-async function requireColumnIn({ at, table }: OpenTable, version: number, field: TableField): Promise<void> {
+async function oldVersion({ at, table }: OpenTable, version: number): Promise<OpenVersion> {
   const entry = await findVersion(at, version);
   const open = entry && (await openVersion(at, entry));
-  if (open === null) {
-    throw new TableVersionNotFoundError(
-      `readVersion: table ${formatIdentifier(table.id)} has no version ${version}`,
-    );
-  }
-  if (open.file.manifest.fields.some(({ id }) => id === field.id)) return;
+  if (open !== null) return open;
+  throw new TableVersionNotFoundError(
+    `readVersion: table ${formatIdentifier(table.id)} has no version ${version}`,
+  );
+}
+
+/** An old version says only which rows are filled: what computes the column is declared by the latest one. */
+function requireColumnIn({ version, file }: OpenVersion, field: TableField): void {
+  if (file.manifest.fields.some(({ id }) => id === field.id)) return;
   throw new TableColumnNotFoundError(
     `readVersion: version ${version} has no column ${formatFieldPath([field.name])}`,
   );
