@@ -15,7 +15,8 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, inde
 describe("processes", () => {
   it("that ask for the same job at once get one id, and one of them runs it", async () => {
     const runners = await Promise.all([table.process(), table.process(), table.process()]);
-    const job = { key: "k", steps: 5, stepMs: 50 };
+    // Long enough for the last of them to have asked.
+    const job = { key: "k", steps: 5, stepMs: 200 };
     const ids = await Promise.all(runners.map((runner) => runner.start(table, job)));
     expect(new Set(ids).size).toBe(1);
     const ended = await Promise.all(runners.map((runner) => runner.wait(ids[0])));
