@@ -114,8 +114,11 @@ export class DirectoryNamespace implements AsyncDisposable {
     checkChoice(jobs, "jobs", ["wait", "cancel"]);
     this.#closed = true;
     const engine = await this.#engine.started;
-    await engine?.context.closeJobs(jobs);
-    await engine?.context.close();
+    try {
+      await engine?.context.closeJobs(jobs);
+    } finally {
+      await engine?.context.close();
+    }
   }
 
   /** The same as {@link close}, for `await using`. */

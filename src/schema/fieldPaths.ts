@@ -93,3 +93,6 @@ export function* allFields(
     yield* allFields(field.children, chain);
   }
 }
+
+/** Ids of a field and all its parts. Files from 2.1 on name only the parts that have none themselves. */
+export const fieldIdsOf = (field: TableField): number[] => [field.id, ...field.children.flatMap(fieldIdsOf)];

@@ -48,8 +48,12 @@ export class FileAppender {
     this.append(PADDING.subarray(0, align(this.#position) - this.#position));
   }
 
-  /** Has a function called once all bytes appended so far are written; never where that fails. */
+  /**
+   * Has a function called once all bytes appended so far are written; never where that fails, or where the disk may still
+   * look at them.
+   */
   whenWritten(call: () => void): void {
+    if (this.#handle.takesChunksAtOnce !== true) return;
     if (this.#queuedBytes > 0) this.#queuedCalls.push(call);
     else this.#inFlight.then(call, () => undefined);
   }

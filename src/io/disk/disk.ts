@@ -79,7 +79,12 @@ export interface ReadHandle {
 
 /** A new file being written front to back by one caller. */
 export interface WriteHandle {
-  /** Appends all chunks, in order; resolves when all bytes were accepted. */
+  /**
+   * Whether a write that has resolved looks at its chunks no more, so that their memory may be used again; absent: it may, until
+   * the file is closed.
+   */
+  readonly takesChunksAtOnce?: true;
+  /** Appends all chunks, in order; resolves when all bytes were accepted. Chunks may lie in memory that threads share. */
   write(chunks: readonly Uint8Array[]): Promise<void>;
   /** Resolves when the bytes written so far would survive a power cut (a no-op with durability "none"). */
   sync(): Promise<void>;

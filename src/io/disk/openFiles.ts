@@ -307,6 +307,7 @@ function cutPieces(pieces: ReadPieces): ReadPieces {
 }
 
 export class NodeWriteHandle extends OpenFile implements WriteHandle {
+  readonly takesChunksAtOnce = true;
   readonly #durable: boolean;
   #position = 0;
 

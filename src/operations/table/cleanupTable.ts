@@ -50,7 +50,10 @@ async function cleanUp(
   const { dataFilesRemoved, deletionFilesRemoved, transactionFilesRemoved, indexFilesRemoved } = counts;
   // Leftovers of other tables are not the purpose of this call: a failure is left to the next one.
   await sweepCreations(context, signal).catch(() => undefined);
-  await (await context.jobs.get()).sweep(signal).catch(() => undefined);
+  await context.jobs
+    .get()
+    .then((jobs) => jobs.sweep(signal))
+    .catch(() => undefined);
   await forgetOutcomes(context.disk, context.root);
   const named = dataFilesRemoved + deletionFilesRemoved + transactionFilesRemoved + indexFilesRemoved;
   return { ...counts, filesRemoved: named + leftoversRemoved };

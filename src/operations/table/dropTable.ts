@@ -63,5 +63,8 @@ export async function dropTable(
 
 /** The table is gone by now; records that can't be removed are stale some day. */
 async function forgetJobs({ jobs }: OperationContext, { directory }: FoundTable): Promise<void> {
-  await (await jobs.get()).forgetTable(directory).catch(() => undefined);
+  await jobs
+    .get()
+    .then((loaded) => loaded.forgetTable(directory))
+    .catch(() => undefined);
 }

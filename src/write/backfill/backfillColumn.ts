@@ -17,6 +17,7 @@ import { selectedRows } from "../../query/filter/filteredRows.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { unskipped } from "../../rows/rowPositions.js";
+import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
 import { TransactionConflictError } from "../../table/commit/conflict.js";
@@ -179,12 +180,13 @@ class Backfill {
     this.#forgetUncommitted(base, field);
     for (let round = 1; ; round++) {
       await appended.lookUpTo(base, this.#signal);
-      const left = await this.#fill(base, { version, appended, checkpoints });
-      if (!left) break;
+      const isLeft = await this.#fill(base, { version, appended, checkpoints });
+      base = await this.#latest();
+      const isEmptied = this.#forgetEmptied(base, field);
+      if (!isLeft && !isEmptied) break;
       if (round === MAX_ROUNDS) {
         throw new ConcurrentModificationError(`${at.root}: fragments were rewritten ${round} times in a row`);
       }
-      base = await this.#latest();
     }
     await checkpoints.removeAll("all");
     return { rows: this.#doneRows, fragments: this.#fragments, version: this.#version };
@@ -220,17 +222,34 @@ class Backfill {
   }
 
   /** Forgets files that an earlier run announced and did not commit, and those that no longer have the column. */
-  #forgetUncommitted({ file }: OpenVersion, { id: fieldId }: TableField): void {
+  #forgetUncommitted({ file }: OpenVersion, field: TableField): void {
     const now = new Map(file.manifest.fragments.map((fragment) => [fragment.id, fragment]));
-    for (const [id, { name, rows }] of this.#files) {
-      const own = now.get(id)?.files.find(({ path }) => path === name);
-      if (own?.fields.includes(fieldId) !== true) {
+    for (const [id, filled] of this.#files) {
+      if (!hasFile(now.get(id), filled, field)) {
         this.#files.delete(id);
         continue;
       }
       this.#fragments++;
-      this.#doneRows += rows;
+      this.#doneRows += filled.rows;
     }
+  }
+
+  /**
+   * Forgets fragments that are there without the file that was committed: a restore, or a backfill of an input, may have taken
+   * values away again. Rows that are selected by what they hold are not looked for again.
+   * @returns whether there are such
+   */
+  #forgetEmptied({ file }: OpenVersion, field: TableField): boolean {
+    if (this.#request.where !== null) return false;
+    let isAny = false;
+    for (const fragment of file.manifest.fragments) {
+      const filled = this.#files.get(fragment.id);
+      if (filled === undefined || hasFile(fragment, filled, field)) continue;
+      this.#files.delete(fragment.id);
+      this.#fragments--;
+      isAny = true;
+    }
+    return isAny;
   }
 
   /** Fills the fragments of a version; true if some have to be done again. */
@@ -403,6 +422,13 @@ class Backfill {
       return redo(group);
     }
   }
+}
+
+/** Whether a fragment has the column in the file that was made for it. Files may name the parts of a column only. */
+function hasFile(fragment: DataFragment | undefined, { name }: FilledFile, field: TableField): boolean {
+  const ids = new Set(fieldIdsOf(field));
+  const own = fragment?.files.find(({ path }) => path === name);
+  return own?.fields.some((id) => ids.has(id)) === true;
 }
 
 /** Whether an error means that a fragment has to be done again. */

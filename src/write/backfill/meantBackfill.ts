@@ -10,7 +10,7 @@ import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import { type Projection, resolveProjection } from "../../query/columns/projection.js";
 import { type Filter, planFilter } from "../../query/filter/filter.js";
 import { type ColumnDeclaration, declarationOf, outdatedFields } from "../../schema/computedFields.js";
-import { resolveField } from "../../schema/fieldPaths.js";
+import { fieldIdsOf, resolveField } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { computeColumn, planComputedColumn, storedComputedField } from "../columns/computedColumns.js";
@@ -50,7 +50,7 @@ export interface MeantBackfill {
 
 /**
  * @throws TableColumnNotFoundError for a column that is not there, or an input of it; InvalidInputError for a column that
- *   is not computed, or whose function is not registered as it is declared
+ *   is not computed, or from which one is computed that can't lose its values, or whose function is not registered as it is declared
  */
 export async function meantOn(
   { file }: Pick<OpenVersion, "file">,
@@ -71,13 +71,21 @@ export async function meantOn(
   const filter = await goThrough(planFilter(where ?? col(path).isNull(), {}, fields, "where"));
   const how = await howToCompute(declaration, field, fields, request);
   const names = new Set([field.name, ...[...filter.expression.paths, ...how.inputs].map(([name]) => name)]);
-  const ids = new Set(fields.filter(({ name }) => names.has(name)).flatMap(idsOf));
-  const ownIds = new Set(idsOf(field));
+  const ids = new Set(fields.filter(({ name }) => names.has(name)).flatMap(fieldIdsOf));
+  const ownIds = new Set(fieldIdsOf(field));
+  const dependents = outdatedFields(fields, new Set([field.name]));
+  const rigid = dependents.find(({ nullable }) => !nullable);
+  if (rigid !== undefined) {
+    const name = formatFieldPath([rigid.name]);
+    throw new InvalidInputError(
+      `column: ${name} is computed from ${path}, and loses values where that one gets others; make ${name} nullable first`,
+    );
+  }
   const meaning = JSON.stringify([field.id, typeInWords(field), declaration, how.registered, where]);
   return {
     ...how,
     field,
-    dependents: outdatedFields(fields, new Set([field.name])),
+    dependents,
     filter,
     fillsNulls: where === null,
     selectsAll: ({ files }) =>
@@ -92,8 +100,6 @@ export async function meantOn(
     },
   };
 }
-
-const idsOf = (field: TableField): number[] => [field.id, ...field.children.flatMap(idsOf)];
 
 interface HowToCompute extends Pick<MeantBackfill, "projection" | "isByRow" | "compute"> {
   readonly inputs: readonly (readonly string[])[];

@@ -3,7 +3,7 @@
  * concerned: a row that had none, and was computed to have none, leaves the columns that depend on it as they are.
  */
 
-import { JSONB_LAYOUT, type Layout } from "../../arrow/columns/column.js";
+import type { Layout } from "../../arrow/columns/column.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { layoutOf } from "../../arrow/types/layouts.js";
@@ -20,6 +20,7 @@ import { selectedRows } from "../../query/filter/filteredRows.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { unskipped } from "../../rows/rowPositions.js";
+import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
 import type { ColumnFiles } from "../columns/columnFiles.js";
@@ -65,16 +66,16 @@ export async function withoutOutdated(
   const outdated: number[] = [];
   let fragment = filled;
   for (const field of stored) {
-    const layout = storedLayoutOf(field);
+    const layout = layoutOfField(field);
     const { hasBlobs } = resolveProjection([field], new Map(), undefined);
     const canHaveNulls = !hasBlobs && (nullStructs || layout.kind !== "struct");
     const valued = areAllChanged ? live : await rowsWithValues(base, before, field, signal);
     const gone = areAllChanged ? live : await inBoth(valued, changed);
     if (gone.length === 0) continue;
-    outdated.push(...idsOf(field));
+    outdated.push(...fieldIdsOf(field));
     if (gone.length === valued.length || !canHaveNulls) {
       // A column that no file of a fragment has is null in all its rows.
-      fragment = withoutFields(fragment, new Set(idsOf(field)));
+      fragment = withoutFields(fragment, new Set(fieldIdsOf(field)));
       continue;
     }
     const columns = {
@@ -144,16 +145,13 @@ const nullsAt = (offsets: Uint32Array, layout: Layout): ComputedPart => ({
   },
 });
 
-/** The layout in which a column is read to be written again. */
-function storedLayoutOf(field: TableField): Layout {
+function layoutOfField(field: TableField): Layout {
   const path = formatFieldPath([field.name]);
-  return field.type.kind === "json" ? JSONB_LAYOUT : layoutOf(arrowFieldFromLogical(field, path).type, path);
+  return layoutOf(arrowFieldFromLogical(field, path).type, path);
 }
 
-const idsOf = (field: TableField): number[] => [field.id, ...field.children.flatMap(idsOf)];
-
 function isStored({ files }: DataFragment, field: TableField): boolean {
-  const ids = new Set(idsOf(field));
+  const ids = new Set(fieldIdsOf(field));
   return files.some((file) => file.fields.some((id) => ids.has(id)));
 }
 

@@ -8,6 +8,7 @@ import { type FilterRequest, planFilter } from "../../query/filter/filter.js";
 import { selectedRows } from "../../query/filter/filteredRows.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { STREAMED } from "../../rows/readAhead.js";
+import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
@@ -33,7 +34,7 @@ export async function staleRowsOf(
   const filter = await goThrough(
     planFilter(col(formatFieldPath([field.name])).isNull(), {}, fields, "column"),
   );
-  const ids = new Set(idsOf(field));
+  const ids = new Set(fieldIdsOf(field));
   const counts = new Map<number, number>();
   const stored = manifest.fragments.filter((fragment) => {
     if (fragment.files.some((file) => file.fields.some((id) => ids.has(id)))) return true;
@@ -49,5 +50,3 @@ export async function staleRowsOf(
     staleFragments: [...counts.keys()].sort((a, b) => a - b),
   };
 }
-
-const idsOf = (field: TableField): number[] => [field.id, ...field.children.flatMap(idsOf)];

@@ -15,10 +15,24 @@ class SlowDisk extends MemoryDisk {
     const handle = await super.create(path);
     return {
       ...handle,
+      takesChunksAtOnce: true as const,
       write: async (chunks: readonly Uint8Array[]) => {
         await sleep(3);
         await handle.write(chunks);
       },
+    };
+  }
+}
+
+/** A disk that looks at what is written only when it is to last. */
+class QueueingDisk extends MemoryDisk {
+  override async create(path: string) {
+    const handle = await super.create(path);
+    const queued: Uint8Array[] = [];
+    return {
+      ...handle,
+      write: async (chunks: readonly Uint8Array[]) => void queued.push(...chunks),
+      sync: () => handle.write(queued.splice(0)),
     };
   }
 }
@@ -78,8 +92,11 @@ function rows(rowCount: number): Column[] {
   ];
 }
 
-async function write(batches: readonly (readonly Column[])[], options?: WriterOptions): Promise<Buffer> {
-  const disk = new SlowDisk();
+async function write(
+  batches: readonly (readonly Column[])[],
+  options?: WriterOptions,
+  disk: MemoryDisk = new SlowDisk(),
+): Promise<Buffer> {
   const schema = Schema.create({});
   const writer = await DataFileWriter.create(asDisk(disk), "/f", COLUMNS, schema, "2.2", options);
   for (const batch of batches) await writer.write(batch, batch[0].length);
@@ -95,4 +112,13 @@ it("the file is the same, and all memory was given back once", async () => {
   expect(givenBack()).toBeGreaterThanOrEqual(2 * tasks.length);
   expect(lent.size).toBe(0);
   expect(inThreads.equals(await write(batches))).toBe(true);
+});
+
+it("no memory is given back that a disk may still look at", async () => {
+  const batches = [rows(300_000), rows(150_000)];
+  const { pool, tasks, givenBack } = lendingPool();
+  const queued = await write(batches, { pool }, new QueueingDisk());
+  expect(tasks.length).toBeGreaterThan(1);
+  expect(givenBack()).toBe(0);
+  expect(queued.equals(await write(batches))).toBe(true);
 });

@@ -1,6 +1,16 @@
 /** Columns that are computed from a computed column lose their values where a backfill gives it others. */
 
-import { Field as ArrowField, FixedSizeList, Float32, Int64, tableFromIPC } from "apache-arrow";
+import {
+  Field as ArrowField,
+  FixedSizeList,
+  Float32,
+  Int64,
+  Schema,
+  Table,
+  tableFromIPC,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
 import { DirectoryNamespace, type UserFunction } from "tiltyard";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { reference } from "../../support/reference.js";
@@ -154,4 +164,55 @@ it.each(["2.0", "2.2"] as const)("of vectors, in part, in files of %s", async (d
   expect(theirs).toEqual([[0, 1], null, [0, 1]]);
   await fill("v");
   expect([...tableFromIPC(await reference.readTable(root, "t"))].map(({ v }) => [...v])[1]).toEqual([20, 1]);
+});
+
+/** A table whose column `c` is there before it is declared to be computed from `b`. */
+async function declareLater(c: ArrowField, texts: readonly string[]): Promise<void> {
+  const later: UserFunction = { version: "1", inputs: ["b"], output: new Utf8(), row: ({ b }) => String(b) };
+  ns = new DirectoryNamespace({ root, durability: "none", functions: { later } });
+  const columns = {
+    a: vectorFromArray(
+      texts.map((_, index) => BigInt(index)),
+      new Int64(),
+    ),
+    c: vectorFromArray(texts, new Utf8()),
+  };
+  await ns.createTable(ID, new Table(new Schema([new ArrowField("a", new Int64()), c]), columns));
+  await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", computed: "a * 10" }] });
+  const metadata = {
+    virtual_column: "true",
+    "virtual_column.udf_name": "later",
+    "virtual_column.udf_inputs": '["b"]',
+  };
+  await ns.updateFieldMetadata({ ...ID, updates: [{ path: "c", metadata }] });
+}
+
+it("of JSON, in part", async () => {
+  const json = new Map([["ARROW:extension:name", "arrow.json"]]);
+  await declareLater(new ArrowField("c", new Utf8(), true, json), ['{"k":1}', '{"k":2}']);
+  await fill("b", "a = 0");
+  expect(
+    (
+      await ns
+        .table("t")
+        .scan({ columns: ["c"] })
+        .toArray()
+    ).map(({ c }) => c),
+  ).toEqual([null, '{"k":2}']);
+});
+
+it("a column is not filled where one that is not nullable is computed from it", async () => {
+  await declareLater(new ArrowField("c", new Utf8(), false), ["x", "y"]);
+  await expect(fill("b")).rejects.toMatchObject({
+    ...{ type: "InvalidInput", message: expect.stringContaining("make c nullable first") },
+  });
+  expect(
+    await ns
+      .table("t")
+      .scan({ columns: ["b", "c"] })
+      .toArray(),
+  ).toEqual([
+    { b: null, c: "x" },
+    { b: null, c: "y" },
+  ]);
 });

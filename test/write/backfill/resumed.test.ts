@@ -1,6 +1,6 @@
 /** A backfill that goes on where an earlier one was interrupted. */
 
-import { tableFromIPC, Utf8 } from "apache-arrow";
+import { Field, Float64, List, tableFromIPC, Utf8 } from "apache-arrow";
 import { DirectoryNamespace, type UserFunction } from "tiltyard";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { reference } from "../../support/reference.js";
@@ -10,10 +10,12 @@ const ID = { id: ["t"] };
 const HOW = { checkpointSize: 2, batchCheckpointFlushIntervalSeconds: 0, commitGranularity: 1 };
 let root: string;
 let calls: string[];
+let isList = false;
 const opened: DirectoryNamespace[] = [];
 beforeEach(async () => {
   root = await makeTempDir();
   calls = [];
+  isList = false;
 });
 afterEach(async () => {
   for (const ns of opened.splice(0)) await ns.close();
@@ -22,7 +24,11 @@ afterEach(async () => {
 /** @param hangs the number at which the function waits until it is aborted; it tells `hanging` */
 function open(version: string, hangs?: number, hanging?: () => void): DirectoryNamespace {
   const told: UserFunction = {
-    ...{ version, inputs: ["a"], output: new Utf8() },
+    ...{
+      version,
+      inputs: ["a"],
+      output: isList ? new List(new Field("item", new Utf8(), true)) : new Utf8(),
+    },
     batch: async ({ a }, { signal }) => {
       const given = [...a] as number[];
       calls.push(`${version}: ${given.join(" ")}`);
@@ -32,7 +38,7 @@ function open(version: string, hangs?: number, hanging?: () => void): DirectoryN
           hanging?.();
         });
       }
-      return given.map((each) => `${each} by ${version}`);
+      return given.map((each) => (isList ? [`${each} by ${version}`] : `${each} by ${version}`));
     },
   };
   const ns = new DirectoryNamespace({ root, durability: "none", functions: { told } });
@@ -61,7 +67,8 @@ async function interrupted(fragments: readonly (readonly number[])[], upTo: numb
   return jobId;
 }
 
-it("counts the rows of both", async () => {
+it.each(["texts", "lists"])("counts the rows of both, of %s", async (values) => {
+  isList = values === "lists";
   const jobId = await interrupted(
     [
       [0, 1, 2],
@@ -86,4 +93,44 @@ it("takes no values of another version, of a column that is declared without one
   expect(calls).toEqual(["2: 0 1", "2: 2 3"]);
   const values = [...tableFromIPC(await reference.readTable(root, "t"))].map(({ b }) => b);
   expect(values).toEqual([0, 1, 2, 3].map((a) => `${a} by 2`));
+});
+
+it("fills again what a restore takes away while it runs", async () => {
+  let tell = () => {};
+  const isHanging = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  let goOn = () => {};
+  const mayGoOn = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  let isFirst = true;
+  const tens: UserFunction = {
+    ...{ version: "1", inputs: ["a"], output: new Float64() },
+    batch: async ({ a }) => {
+      const given = [...a] as number[];
+      if (given.includes(3) && isFirst) {
+        isFirst = false;
+        tell();
+        await mayGoOn;
+      }
+      return given.map((each) => each * 10);
+    },
+  };
+  const ns = new DirectoryNamespace({ root, durability: "none", functions: { tens } });
+  opened.push(ns);
+  await ns.createTable(ID, [{ a: 1 }, { a: 2 }]);
+  await ns.insertIntoTable(ID, [{ a: 3 }, { a: 4 }]);
+  const { version } = await ns.alterTableAddColumns({
+    ...ID,
+    newColumns: [{ name: "b", virtualColumn: { udfName: "tens" } }],
+  });
+  const job = await ns.alterTableBackfillColumns({ ...ID, column: "b", ...HOW, concurrency: 1 });
+  await isHanging;
+  while ((await ns.describeTable(ID)).version === version)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  await ns.restoreTable({ ...ID, version });
+  goOn();
+  expect(await ns.waitForJob(job)).toMatchObject({ state: "Succeeded", result: { fragments: 2 } });
+  expect((await ns.table("t").scan().toArray()).map(({ b }) => b)).toEqual([10, 20, 30, 40]);
 });
