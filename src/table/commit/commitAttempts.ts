@@ -84,7 +84,7 @@ export class CommitAttempts {
     if (base === null) return null;
     await this.#requirePlannedOn(base);
     checkWriterFlags(base.manifest, latest.path);
-    await this.#checkConflicts(latest, options);
+    await this.#checkConflicts(latest, base, options);
     const content = applyTransaction(base, this.#transaction, {
       version: latest.version + 1,
       nowNs: currentNs(),
@@ -139,20 +139,21 @@ export class CommitAttempts {
   }
 
   /** @throws ConcurrentModificationError where a version committed after the one read conflicts with the transaction */
-  async #checkConflicts(latest: VersionEntry, { mustSee }: CommitOptions): Promise<void> {
+  async #checkConflicts(latest: VersionEntry, base: ManifestFile, { mustSee }: CommitOptions): Promise<void> {
     if (operationOf(this.#transaction).kind === "restore") return;
     if (this.#checkedUpTo > latest.version) {
       throw new ConcurrentModificationError(
         `${this.at.root}: version ${this.#checkedUpTo}, on which the change is based, is gone`,
       );
     }
+    const schema = () => base.manifest.fields;
     let missing = latest.version - this.#checkedUpTo;
     for (const entry of await this.#versionsSince(latest)) {
       const file = await readManifestAt(this.at.environment, entry);
       if (file === null) continue;
       missing--;
       const other = await readTransaction(this.at, file);
-      let verdict = other === null ? "incompatible" : checkConflict(this.#transaction, other);
+      let verdict = other === null ? "incompatible" : checkConflict(this.#transaction, other, schema);
       if (verdict === "ok" && other !== null && mustSee?.(other) === true) verdict = "retryable";
       if (verdict === "ok") {
         // Decoding the fields decodes all fragments too, so this is skipped where the fields are those of the version

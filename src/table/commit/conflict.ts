@@ -16,7 +16,8 @@
  *   UpdateConfig   ok     ok      X 2    ok     ok      R     ok      ok      ok      X key   ok
  *   DataReplacement ok    ok      X      R field R frag ok    ok      X       ok      ok      R both
  *
- * R = retryable, X = incompatible; `frag`, `key`, ... = only where both touch the same one. 1: R where rows written
+ * R = retryable, X = incompatible; `frag`, `key`, ... = only where both touch the same one; an index on a field is one on
+ * what the field is in, and on its parts, as well (stricter than the reference). 1: R where rows written
  * under the older schema could break a NOT NULL column, or have values for a column that is no longer in the schema.
  * 2: where metadata or the same key is set. 3 to 5 are ours; being stricter only means to plan again. 3: R where the
  * other sets field or schema metadata, which the schema of mine would revert. 4: R where mine is not known to leave
@@ -40,6 +41,7 @@ import type {
   UpdateMap,
 } from "../../format/table.js";
 import { coverageOf } from "./indexCoverage.js";
+import { withRelatedFields } from "./relatedFields.js";
 import { type Operation, type OperationKind, operationOf } from "./transaction.js";
 
 /**
@@ -61,8 +63,15 @@ export class TransactionConflictError extends ConcurrentModificationError {
 
 type OperationOf<Kind extends OperationKind> = Extract<Operation, { kind: Kind }>;
 
-/** The verdict on committing `mine` over `other`, which was committed after the version mine was planned on. */
-export function checkConflict(mine: Transaction, other: Transaction): ConflictVerdict {
+/**
+ * The verdict on committing `mine` over `other`, which was committed after the version mine was planned on.
+ * @param schema gives the fields of the version to commit over, by which parts of columns are told; called where needed
+ */
+export function checkConflict(
+  mine: Transaction,
+  other: Transaction,
+  schema: () => readonly Field[],
+): ConflictVerdict {
   const a = operationOf(mine);
   const b = operationOf(other);
   if (a.kind === "restore") return "ok";
@@ -79,7 +88,7 @@ export function checkConflict(mine: Transaction, other: Transaction): ConflictVe
     case "overwrite":
       return checkOverwrite(a.value, b);
     case "createIndex":
-      return checkCreateIndex(a, b);
+      return checkCreateIndex(a, b, schema);
     case "rewrite":
       return checkRewrite(a.value, b);
     case "merge":
@@ -91,7 +100,7 @@ export function checkConflict(mine: Transaction, other: Transaction): ConflictVe
     case "updateConfig":
       return checkUpdateConfig(a.value, b);
     case "dataReplacement":
-      return checkDataReplacement(a.value, b);
+      return checkDataReplacement(a.value, b, schema);
   }
 }
 
@@ -302,13 +311,17 @@ const changesSchemaMetadata = (update: UpdateConfig): boolean =>
   update.fieldMetadataUpdates.length > 0 ||
   update.unknown !== undefined;
 
-function checkDataReplacement(mine: DataReplacement, other: Operation): ConflictVerdict {
+function checkDataReplacement(
+  mine: DataReplacement,
+  other: Operation,
+  schema: () => readonly Field[],
+): ConflictVerdict {
   switch (other.kind) {
     case "overwrite":
     case "restore":
       return "incompatible";
     case "createIndex":
-      return retryableIf(intersect(replacedFields(mine), indexedFields(other.value.newIndices)));
+      return retryableIf(hasIndexOnAny(other.value.newIndices, replacedFields(mine), schema));
     case "rewrite": {
       const replaced = new Set(mine.replacements.map((replacement) => replacement.fragmentId));
       return retryableIf(intersect(replaced, rewrittenFragments(other.value)));
@@ -320,8 +333,8 @@ function checkDataReplacement(mine: DataReplacement, other: Operation): Conflict
   }
 }
 
-const replacedFields = (replacement: DataReplacement): Set<number> =>
-  new Set(replacement.replacements.flatMap((group) => group.newFile?.fields ?? []));
+const replacedFields = (replacement: DataReplacement): number[] =>
+  replacement.replacements.flatMap((group) => group.newFile?.fields ?? []);
 
 /** Pairs of fragment and field. */
 const replacedCells = (replacement: DataReplacement): Set<string> =>
@@ -333,7 +346,11 @@ const replacedCells = (replacement: DataReplacement): Set<string> =>
 
 // ----------------------------------------------------------------------------------------------- indexes
 
-function checkCreateIndex(mine: OperationOf<"createIndex">, other: Operation): ConflictVerdict {
+function checkCreateIndex(
+  mine: OperationOf<"createIndex">,
+  other: Operation,
+  schema: () => readonly Field[],
+): ConflictVerdict {
   switch (other.kind) {
     case "overwrite":
     case "restore":
@@ -343,12 +360,10 @@ function checkCreateIndex(mine: OperationOf<"createIndex">, other: Operation): C
     case "rewrite":
       return retryableIf(coversAny(mine.value.newIndices, rewrittenFragments(other.value)));
     case "dataReplacement":
-      return retryableIf(intersect(indexedFields(mine.value.newIndices), replacedFields(other.value)));
+      return retryableIf(hasIndexOnAny(mine.value.newIndices, replacedFields(other.value), schema));
     case "update":
       // Empty unless it gave columns other values in place.
-      return retryableIf(
-        intersect(indexedFields(mine.value.newIndices), new Set(other.value.fieldsModified)),
-      );
+      return retryableIf(hasIndexOnAny(mine.value.newIndices, other.value.fieldsModified, schema));
     default:
       return "ok";
   }
@@ -357,8 +372,16 @@ function checkCreateIndex(mine: OperationOf<"createIndex">, other: Operation): C
 const indexNames = ({ value }: OperationOf<"createIndex">): Set<string> =>
   new Set([...value.newIndices, ...value.removedIndices].map((index) => index.name));
 
-const indexedFields = (indices: readonly IndexMetadata[]): Set<number> =>
-  new Set(indices.flatMap((index) => [...index.fields, ...index.coveringFields]));
+/** Whether an index is on any of the fields, on a field that one of them is in, or on a part of one. */
+function hasIndexOnAny(
+  indices: readonly IndexMetadata[],
+  fields: readonly number[],
+  schema: () => readonly Field[],
+): boolean {
+  if (indices.length === 0 || fields.length === 0) return false;
+  const indexed = new Set(indices.flatMap((index) => [...index.fields, ...index.coveringFields]));
+  return intersect(indexed, withRelatedFields(schema(), fields));
+}
 
 /** An index without a bitmap may cover anything. */
 function coversAny(indices: readonly IndexMetadata[], fragmentIds: ReadonlySet<number>): boolean {

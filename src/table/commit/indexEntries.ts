@@ -9,6 +9,7 @@ import type { CreateIndex, IndexMetadata, RewrittenIndex, Uuid } from "../../for
 import { hasStableRowIds } from "../versions/flags.js";
 import { encodeIndexSection, indicesOf, type VersionContent } from "../versions/versionContent.js";
 import { coverageOf, knowsPlaces, withCoverage } from "./indexCoverage.js";
+import { withRelatedFields } from "./relatedFields.js";
 
 /**
  * Name of the index that records which fragments were merged into which, while other indexes still know the rows by
@@ -46,7 +47,7 @@ export function retainIndices(content: VersionContent): VersionContent {
 
 /**
  * Removes fragments in which values of the fields have changed from the coverage of all indexes on any of these
- * fields.
+ * fields, on a field that one of them is in, or on a part of one.
  */
 export function uncoverFields(
   content: VersionContent,
@@ -54,7 +55,7 @@ export function uncoverFields(
   fragmentIds: ReadonlySet<number>,
 ): VersionContent {
   if (content.indexSectionBytes === null) return content;
-  const changed = new Set(fields);
+  const changed = withRelatedFields(content.manifest.fields, fields);
   const indices = indicesOf(content).map((index) => {
     const isOn = [...index.fields, ...index.coveringFields].some((id) => changed.has(id));
     const covered = isOn ? coverageOf(index) : null;
@@ -67,7 +68,7 @@ export function uncoverFields(
 
 /**
  * Adds fragments of moved rows to the coverage of indexes that know these rows by their stable ids: of those that covered
- * all fragments that the rows were in, and that are on none of the fields whose values changed.
+ * all fragments that the rows were in, and that are on none of the fields whose values changed, nor on a field that one is in, nor on a part of one.
  * @param changed ids of fields; without any, nothing is known of what changed
  */
 export function coverMovedRows(
@@ -77,7 +78,7 @@ export function coverMovedRows(
   toIds: readonly number[],
 ): VersionContent {
   if (content.indexSectionBytes === null || changed.length === 0 || toIds.length === 0) return content;
-  const fields = new Set(changed);
+  const fields = withRelatedFields(content.manifest.fields, changed);
   const indices = indicesOf(content).map((index) => {
     const isOn = [...index.fields, ...index.coveringFields].some((id) => fields.has(id));
     if (isOn || knowsPlaces(index)) return index;

@@ -14,6 +14,8 @@ import {
   Update,
 } from "../../format/table.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
+import { allFields } from "../../schema/fieldPaths.js";
+import type { TableField } from "../../schema/schema.js";
 import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
 import { withFiles } from "../../table/commit/publication.js";
 import { newTransaction, operationOf } from "../../table/commit/transaction.js";
@@ -74,7 +76,10 @@ export async function commitValues(
             ({ before, after }) => [before.id, newFiles(before, after)[0].path] as const,
           );
           await announce(new Map(names));
-          return { transaction: transactionOf(base, changed), done: changed.map(({ before }) => before.id) };
+          return {
+            transaction: transactionOf(base, changed, meant.field),
+            done: changed.map(({ before }) => before.id),
+          };
         },
         { signal, verify, mustSee },
       );
@@ -149,19 +154,21 @@ const newFiles = (before: DataFragment, after: DataFragment): DataFile[] => {
  * A replacement of files says best what happens, and lets deletions of rows of the same fragments pass. It can't take a
  * column out of a file that holds others too, nor values of other columns away; there, the fragments are updated in place.
  */
-function transactionOf({ file }: OpenLatest, changed: readonly ChangedFragment[]): Transaction {
+function transactionOf(
+  { file }: OpenLatest,
+  changed: readonly ChangedFragment[],
+  field: TableField,
+): Transaction {
   const { version } = file.manifest;
   const replaced = changed.map(replacement);
   if (replaced.every((group) => group !== null)) {
     return newTransaction(version, "dataReplacement", DataReplacement.create({ replacements: replaced }));
   }
-  const fieldIds = changed.flatMap(({ before, after, outdated }) => [
-    ...newFiles(before, after).flatMap(({ fields }) => fields),
-    ...outdated,
-  ]);
+  // Files may name the leaves of a column alone; an index may be on any part of it.
+  const ownIds = Array.from(allFields([field]), ({ field: { id } }) => id);
   const update = Update.create({
     updatedFragments: changed.map(({ after }) => after),
-    fieldsModified: [...new Set(fieldIds)],
+    fieldsModified: [...new Set([...ownIds, ...changed.flatMap(({ outdated }) => outdated)])],
     updateMode: UPDATE_MODE.rewriteColumns,
   });
   return newTransaction(version, "update", update);

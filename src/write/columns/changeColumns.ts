@@ -27,6 +27,7 @@ import { decodeSchema, type TableField } from "../../schema/schema.js";
 import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
 import { TransactionConflictError } from "../../table/commit/conflict.js";
 import { withFiles } from "../../table/commit/publication.js";
+import { withRelatedFields } from "../../table/commit/relatedFields.js";
 import { newTransaction } from "../../table/commit/transaction.js";
 import { findLatestVersion } from "../../table/versions/latestVersion.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
@@ -230,13 +231,14 @@ function inPlaceOf(fragments: readonly DataFragment[], changed: readonly DataFra
 
 /**
  * An index is on values of one type. If it were removed silently, nobody would miss it until queries are slow.
- * @throws InvalidInputError where a column to cast has an index
+ * @throws InvalidInputError where a column to cast, or one of whose parts is to be, has an index
  */
 function refuseIndexed(base: ManifestFile, schema: readonly Field[]): void {
   const kept = new Set(schema.map((field) => field.id));
   const lost = new Set(base.manifest.fields.map((field) => field.id).filter((id) => !kept.has(id)));
   if (lost.size === 0) return;
-  const index = indicesOf(base).find(({ fields }) => fields.some((id) => lost.has(id)));
+  const changed = withRelatedFields(base.manifest.fields, lost);
+  const index = indicesOf(base).find(({ fields }) => fields.some((id) => changed.has(id)));
   if (index === undefined) return;
   const fields = decodeSchema(base.manifest.fields, base.path);
   const at = Array.from(allFields(fields)).find(({ field }) => index.fields.includes(field.id));

@@ -10,7 +10,7 @@
  */
 
 import { ConcurrentModificationError } from "../../errors.js";
-import { CreateIndex, type DataFragment, type Transaction, UPDATE_MODE } from "../../format/table.js";
+import { CreateIndex, type DataFragment, type Transaction } from "../../format/table.js";
 import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
 import { withFiles } from "../../table/commit/publication.js";
@@ -123,19 +123,11 @@ export async function buildIndex(
 
 /**
  * Whether a change committed meanwhile may concern the index in a way that the rules for conflicts let pass: its column
- * may be gone or have other values, and the index that it replaces may be another.
+ * may be gone or another, and so may the index that it replaces.
  */
-export function isSeen(
-  other: Transaction,
-  { column, replaced }: Pick<IndexPlan, "column" | "replaced">,
-): boolean {
+export function isSeen(other: Transaction, { replaced }: Pick<IndexPlan, "replaced">): boolean {
   if (other.merge !== undefined || other.project !== undefined) return true;
-  if (other.rewrite !== undefined && replaced !== null) return true;
-  const { update } = other;
-  return (
-    update?.updateMode === UPDATE_MODE.rewriteColumns &&
-    update.fieldsModified.some((id) => column.fieldIds.has(id))
-  );
+  return other.rewrite !== undefined && replaced !== null;
 }
 
 /** The fragments of a version that the draft has all rows of; null where the version's column is another. */

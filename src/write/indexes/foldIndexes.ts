@@ -99,7 +99,7 @@ export async function foldIndexes(
     await hold?.();
   };
   const mustSee = (other: Transaction): boolean =>
-    seen.some(({ index, column }) => isSeen(other, { column, replaced: index }));
+    seen.some(({ index }) => isSeen(other, { replaced: index }));
   const discard = async (): Promise<void> => {
     for (const { segment } of drafts.values()) await segment.discard();
   };

@@ -22,13 +22,16 @@ import {
   UpdateMap,
   UpdateMemWalState,
 } from "../../../src/format/table.js";
-import { checkConflict } from "../../../src/table/commit/conflict.js";
+import { checkConflict as verdictOn } from "../../../src/table/commit/conflict.js";
 import { newTransaction, type OperationKind } from "../../../src/table/commit/transaction.js";
 
 const fragment = (id: number, fields: number[] = [0]) =>
   DataFragment.create({ id, files: [DataFile.create({ fields })] });
 const field = (id: number, nullable: boolean, parentId = -1) =>
   Field.create({ id, nullable, parentId, logicalType: "int32" });
+
+const checkConflict = (mine: Transaction, other: Transaction, ...schema: Field[]) =>
+  verdictOn(mine, other, () => schema);
 
 /** Bitmap of the single fragment 1, and of fragment 2. */
 const roaring = (id: number) => Uint8Array.of(0x3a, 0x30, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, id, 0);
@@ -154,6 +157,28 @@ describe("transactions that touch different things", () => {
   it.each(cells(DIFFERENT))("%s over %s: %s", (mine, other, verdict) => {
     const a = (touching1 as Record<string, Transaction>)[mine];
     expect(checkConflict(a, (touching2 as Record<string, Transaction>)[other])).toBe(verdict);
+  });
+});
+
+describe("an index on a list whose files name the items alone", () => {
+  const schema = [field(0, true), field(1, true, 0), field(2, true), field(3, true, 2)];
+  const create = of("createIndex", CreateIndex.create({ newIndices: [index("a", 1)] }));
+
+  it.each([
+    ["the items", 1, "retryable"],
+    ["the items of another list", 3, "ok"],
+  ])("and other values of %s", (_, id, verdict) => {
+    const replacing = replacementOf(1, id);
+    const inPlace = of("update", Update.create({ updatedFragments: [fragment(1)], fieldsModified: [id] }));
+    expect(checkConflict(create, replacing, ...schema)).toBe(verdict);
+    expect(checkConflict(replacing, create, ...schema)).toBe(verdict);
+    expect(checkConflict(create, inPlace, ...schema)).toBe(verdict);
+  });
+
+  it("is one on a part of what has other values", () => {
+    const onItems = of("createIndex", CreateIndex.create({ newIndices: [index("a", 1, 1)] }));
+    expect(checkConflict(onItems, replacementOf(1, 0), ...schema)).toBe("retryable");
+    expect(checkConflict(onItems, replacementOf(1, 2), ...schema)).toBe("ok");
   });
 });
 
