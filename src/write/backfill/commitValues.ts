@@ -14,7 +14,7 @@ import {
   Update,
 } from "../../format/table.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
-import { allFields } from "../../schema/fieldPaths.js";
+import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
 import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
 import { withFiles } from "../../table/commit/publication.js";
@@ -165,10 +165,9 @@ function transactionOf(
     return newTransaction(version, "dataReplacement", DataReplacement.create({ replacements: replaced }));
   }
   // Files may name the leaves of a column alone; an index may be on any part of it.
-  const ownIds = Array.from(allFields([field]), ({ field: { id } }) => id);
   const update = Update.create({
     updatedFragments: changed.map(({ after }) => after),
-    fieldsModified: [...new Set([...ownIds, ...changed.flatMap(({ outdated }) => outdated)])],
+    fieldsModified: [...new Set([...fieldIdsOf(field), ...changed.flatMap(({ outdated }) => outdated)])],
     updateMode: UPDATE_MODE.rewriteColumns,
   });
   return newTransaction(version, "update", update);
