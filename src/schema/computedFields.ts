@@ -18,8 +18,8 @@
  */
 
 import { InvalidInputError } from "../errors.js";
-import { parseFieldPath } from "../ident.js";
-import { type FieldAtPath, fieldFinder, findField } from "./fieldPaths.js";
+import { formatFieldPath, parseFieldPath } from "../ident.js";
+import { type FieldAtPath, type FindField, fieldFinder, findField } from "./fieldPaths.js";
 import type { TableField } from "./schema.js";
 
 /** What computes a column, as the metadata of its field declares it. */
@@ -66,6 +66,10 @@ export function declarationMetadata(declaration: ColumnDeclaration): Map<string,
   if (declaration.udfVersion !== undefined) metadata.set(`${VIRTUAL}.udf_version`, declaration.udfVersion);
   return metadata;
 }
+
+/** Whether a field is declared as a computed one, even if the declaration is damaged. */
+export const isComputed = ({ metadata }: DeclaredField): boolean =>
+  metadata.get(VIRTUAL) === "true" || metadata.get(COMPUTED) === "true";
 
 /**
  * What computes a field; null for a plain one.
@@ -114,70 +118,106 @@ export function outdatedFields<Field extends DeclaredField>(
   fields: readonly Field[],
   set: ReadonlySet<string>,
 ): Field[] {
-  const declared = fields.flatMap((field) => {
-    const inputs = set.has(field.name) ? [] : inputNames(field);
-    return inputs.length === 0 ? [] : [{ field, inputs }];
-  });
-  const outdated = new Set<Field>();
-  const changed = new Set(set);
-  for (let size = -1; size !== outdated.size; ) {
-    size = outdated.size;
-    for (const { field, inputs } of declared) {
-      if (!inputs.some((input) => changed.has(input))) continue;
-      outdated.add(field);
-      changed.add(field.name);
+  const computedFrom = new Map<string, Field[]>();
+  for (const field of fields) {
+    if (set.has(field.name)) continue;
+    for (const input of new Set(inputNames(field))) {
+      const known = computedFrom.get(input);
+      if (known === undefined) computedFrom.set(input, [field]);
+      else known.push(field);
     }
   }
-  return [...outdated];
+  const outdated = new Set<Field>();
+  const changed = [...set];
+  for (let name = changed.pop(); name !== undefined; name = changed.pop()) {
+    for (const field of computedFrom.get(name) ?? []) {
+      if (outdated.has(field)) continue;
+      outdated.add(field);
+      changed.push(field.name);
+    }
+  }
+  return fields.filter((field) => outdated.has(field));
 }
 
 /** Names of the columns that a field is computed from. */
 const inputNames = (field: DeclaredField): string[] => inputPaths(field).map(([name]) => name);
 
-/** None where the declaration is damaged. */
+/** Each once; none where the declaration is damaged. */
 function inputPaths(field: DeclaredField): string[][] {
   try {
-    return (declarationOf(field)?.inputs ?? []).map((path) => parseFieldPath(path));
+    return [...new Set(declarationOf(field)?.inputs)].map((path) => parseFieldPath(path));
   } catch (error) {
     if (error instanceof InvalidInputError) return [];
     throw error;
   }
 }
 
-/** A column from which another is computed, and which is not the same in a changed schema. */
+/** A column from which another is computed, and what about it is not the same in a changed schema. */
 export interface ChangedInput {
-  readonly input: FieldAtPath;
+  /** Path of the input. */
+  readonly input: string;
+  /** Path of what changed: of the input itself, of something around it or of something in it. */
+  readonly changed: string;
   /** Name of the column that is computed from it. */
   readonly computed: string;
 }
 
 /**
- * An input, of a column that a changed schema still computes, whose path no longer leads to the same values: it, or
- * something around it or in it, has another name or type, or is gone. Nothing records which values were computed of the
- * one that was there. Inputs that were not there before are left out.
+ * An input, of a column that stays, whose path no longer leads to the same values: it, or something around it or in it, has
+ * another name or type, or is gone. Nothing records which values were computed of the one that was there. Inputs that were
+ * not there before are left out. Every path and every field is looked at once.
+ * @param staying columns as they were before the change, with which they remain in the table
  */
 export function changedInput(
+  staying: readonly TableField[],
   before: readonly TableField[],
   after: readonly TableField[],
 ): ChangedInput | null {
   const [findBefore, findAfter] = [fieldFinder(), fieldFinder()];
-  for (const field of after) {
-    for (const path of inputPaths(field)) {
+  const same = new Set<TableField>();
+  for (const column of staying) {
+    for (const path of inputPaths(column)) {
       const input = findField(before, path, findBefore);
       if (input === null) continue;
-      const now = findField(after, path, findAfter);
-      if (now === null || valuesAt(input) !== valuesAt(now)) return { input, computed: field.name };
+      const changed = changedPart(input, after, findAfter, same);
+      if (changed !== null) return { input: input.path, changed, computed: column.name };
     }
   }
   return null;
 }
 
-/** Equal for the same values under the same names. A field keeps its id as long as its values are the same. */
-function valuesAt({ chain, field }: FieldAtPath): string {
-  const namesInside = (children: readonly TableField[]): unknown[] =>
-    children.map((child) => [child.id, child.name, namesInside(child.children)]);
-  return JSON.stringify([chain.map(({ id }) => id), namesInside(field.children)]);
+/** Path of the first field on the way to a field, or inside it, that is not there any more as it was. */
+function changedPart(
+  { chain, field }: FieldAtPath,
+  after: readonly TableField[],
+  find: FindField,
+  same: Set<TableField>,
+): string | null {
+  let now: TableField | undefined;
+  for (const [depth, step] of chain.entries()) {
+    now = find(now?.children ?? after, step.name);
+    if (!isStill(step, now)) return formatFieldPath(chain.slice(0, depth + 1).map(({ name }) => name));
+  }
+  const inside = now === undefined ? null : changedInside(field, now, same);
+  return inside && formatFieldPath([...chain.map(({ name }) => name), ...inside]);
 }
+
+/** @param same fields that have no changed one inside, for those that several paths lead to */
+function changedInside(before: TableField, after: TableField, same: Set<TableField>): string[] | null {
+  if (same.has(before)) return null;
+  for (const [index, child] of before.children.entries()) {
+    const now: TableField | undefined = after.children[index];
+    if (!isStill(child, now)) return [child.name];
+    const inside = changedInside(child, now, same);
+    if (inside !== null) return [child.name, ...inside];
+  }
+  same.add(before);
+  return null;
+}
+
+/** A field keeps its id as long as its values are the same. */
+const isStill = (before: TableField, after: TableField | undefined): after is TableField =>
+  after !== undefined && before.id === after.id && before.name === after.name;
 
 /** By the name of each column that others are computed from, the name of one of these. */
 export const computedByInput = (fields: readonly DeclaredField[]): ReadonlyMap<string, string> =>

@@ -64,12 +64,16 @@ describe("a column that another is computed from", () => {
     await expectRefused(t.alterColumns(swap), ofA);
     await expectRefused(t.alterColumns({ path: "st.x", rename: "q" }), ofX);
     await expectRefused(t.alterColumns({ path: "st.x", dataType: "int32" }), ofX);
-    await expectRefused(t.alterColumns({ path: "st", rename: "q" }), ofX);
+    const around = "column st cannot be renamed or cast: b is computed from st.x; drop b first";
+    await expectRefused(t.alterColumns({ path: "st", rename: "q" }), around);
     await expectRefused(
       t.dropColumns("a"),
       "column a cannot be dropped: s is computed from it; drop s first",
     );
-    await expectRefused(t.dropColumns(["st", "a", "s", "c"]), "column st.x cannot be dropped");
+    await expectRefused(
+      t.dropColumns(["st", "a", "s", "c"]),
+      "column st cannot be dropped: b is computed from st.x; drop b first",
+    );
     await expectRefused(t.dropColumns("st.x"), "column st.x cannot be dropped");
     // Of a computed column.
     await expectRefused(t.alterColumns({ path: "s", rename: "q" }), "c is computed from it");
@@ -79,9 +83,27 @@ describe("a column that another is computed from", () => {
 
   it("stays as it is as a whole where a function takes the whole of it", async () => {
     await t.addColumns({ name: "w", virtualColumn: { udfName: "whole" } });
-    await expectRefused(t.alterColumns({ path: "st.y", rename: "q" }), "column st cannot be renamed or cast");
-    await expectRefused(t.alterColumns({ path: "st.y", dataType: "int32" }), "column st");
-    await expectRefused(t.dropColumns("st.y"), "column st cannot be dropped");
+    const changed = "column st.y cannot be renamed or cast: w is computed from st; drop w first";
+    await expectRefused(t.alterColumns({ path: "st.y", rename: "q" }), changed);
+    await expectRefused(t.alterColumns({ path: "st.y", dataType: "int32" }), changed);
+    await expectRefused(
+      t.dropColumns("st.y"),
+      "column st.y cannot be dropped: w is computed from st; drop w first",
+    );
+  });
+
+  it("is told with the name that the computed one has, not with the one that it would get", async () => {
+    await declare();
+    for (const change of [{ rename: "s2" }, { rename: "s2", dataType: "int32" }]) {
+      const both = [
+        { path: "s", ...change },
+        { path: "a", rename: "z" },
+      ];
+      await expectRefused(
+        t.alterColumns(both),
+        "column a cannot be renamed or cast: s is computed from it; drop s first",
+      );
+    }
   });
 
   it("may get what leaves its values, and all may change beside it", async () => {

@@ -50,7 +50,8 @@ export interface MeantBackfill {
 
 /**
  * @throws TableColumnNotFoundError for a column that is not there, or an input of it; InvalidInputError for a column that
- *   is not computed, or from which one is computed that can't lose its values, or whose function is not registered as it is declared
+ *   is not computed, or from which one is computed that can't lose its values, whose function is not registered as it is
+ *   declared, or whose declaration names no inputs
  */
 export async function meantOn(
   { file }: Pick<OpenVersion, "file">,
@@ -103,11 +104,8 @@ export async function meantOn(
 
 interface HowToCompute extends Pick<MeantBackfill, "projection" | "isByRow" | "compute"> {
   readonly inputs: readonly (readonly string[])[];
-  /**
-   * What the column is computed by where its declaration does not say so: other engines may leave out a function's version
-   * and inputs.
-   */
-  readonly registered: { readonly version: string; readonly inputs: readonly string[] } | null;
+  /** The function's version, which declarations by other engines leave out. */
+  readonly registered: { readonly version: string } | null;
 }
 
 async function howToCompute(
@@ -116,7 +114,7 @@ async function howToCompute(
   fields: readonly TableField[],
   { functions }: BackfillRequest,
 ): Promise<HowToCompute> {
-  if (declaration.kind === "sql") return bySql(declaration.expression, field, fields);
+  if (declaration.kind === "sql") return bySql(declaration, field, fields);
   const owner = registeredFor(declaration, field, functions);
   const inputs = owner.inputs.map((path) => parseFieldPath(path));
   for (const path of owner.inputs) {
@@ -126,7 +124,7 @@ async function howToCompute(
   const projection = resolveProjection(fields, new Map(), owner.inputs);
   return {
     inputs,
-    registered: { version: owner.version, inputs: owner.inputs },
+    registered: { version: owner.version },
     projection,
     isByRow: owner.call.kind === "row",
     compute: (rows, options) => callFunction(owner, projection.schema, rows, options),
@@ -144,7 +142,11 @@ function resolveInput(fields: readonly TableField[], path: string, field: TableF
   }
 }
 
-async function bySql(text: string, field: TableField, fields: readonly TableField[]): Promise<HowToCompute> {
+async function bySql(
+  { expression: text, inputs }: Extract<ColumnDeclaration, { kind: "sql" }>,
+  field: TableField,
+  fields: readonly TableField[],
+): Promise<HowToCompute> {
   const label = `expression of column ${formatFieldPath([field.name])}`;
   const others = fields.filter((each) => each !== field);
   const bound = await goThrough(bindNewColumn(text, others, label));
@@ -157,6 +159,15 @@ async function bySql(text: string, field: TableField, fields: readonly TableFiel
     );
   }
   const paths = bound.paths.map((path) => formatFieldPath(path));
+  const known = new Set(inputs.map((input) => formatFieldPath(parseFieldPath(input))));
+  const missing = bound.paths.find(
+    (path) => !path.some((_, depth) => known.has(formatFieldPath(path.slice(0, depth + 1)))),
+  );
+  if (missing !== undefined) {
+    throw new InvalidInputError(
+      `${label}: it names ${formatFieldPath(missing)}, and computed_column.inputs in the metadata of the field does not, so that changes of it would go unnoticed; drop the column and add it again`,
+    );
+  }
   return {
     inputs: bound.paths,
     registered: null,
@@ -184,7 +195,13 @@ function registeredFor(
     );
   }
   const declared = inputs.map((input) => formatFieldPath(parseFieldPath(input)));
-  if (declared.length > 0 && JSON.stringify(declared) !== JSON.stringify(owner.inputs)) {
+  if (declared.length === 0) {
+    // Updates and other changes know what a column is computed from by its metadata alone.
+    throw new InvalidInputError(
+      `column ${path}: its metadata does not say what it is computed from, so that changes of that would go unnoticed; set virtual_column.udf_inputs to ${JSON.stringify(JSON.stringify(owner.inputs))} in the metadata of the field (updateFieldMetadata)`,
+    );
+  }
+  if (JSON.stringify(declared) !== JSON.stringify(owner.inputs)) {
     throw new InvalidInputError(
       `column ${path}: declared for the inputs ${declared.join(", ")}; function ${udfName} is registered with ${owner.inputs.join(", ")}`,
     );

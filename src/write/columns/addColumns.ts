@@ -29,6 +29,7 @@ import { fileVersionOf } from "../insert.js";
 import { checkColumnName } from "../tableColumns.js";
 import type { RegisteredFunction } from "../userFunctions.js";
 import { type ComputedColumn, planComputedColumn, storedComputedField } from "./computedColumns.js";
+import { checkExtension } from "./fieldMetadata.js";
 
 /**
  * One entry of a request: an SQL expression, evaluated now or kept as the rule of a column that is backfilled; a function
@@ -159,14 +160,17 @@ function virtualColumn(
   present: readonly TableField[],
 ): PlannedColumn {
   const { inputs, output, version } = filledBy;
+  const path = formatFieldPath([name]);
   for (const input of inputs) resolveField(present, input);
   if (isPrimaryKey(own)) {
-    const path = formatFieldPath([name]);
     throw new InvalidInputError(`column ${path} cannot be part of the primary key: it is all null`);
   }
   const declaration = { kind: "function", udfName: filledBy.name, udfVersion: version, inputs } as const;
   const metadata = new Map([...own, ...output.metadata, ...declarationMetadata(declaration)]);
-  return { field: { ...output, name, nullable: true, metadata }, values: null, isFilledLater: true };
+  const field = { ...output, name, nullable: true, metadata };
+  // The function's values are of the type that it is registered with.
+  checkExtension(field, path);
+  return { field, values: null, isFilledLater: true };
 }
 
 /** @throws UnsupportedError where files of the table can't say which rows have no value yet */

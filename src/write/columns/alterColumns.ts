@@ -14,6 +14,7 @@ import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { Field } from "../../format/file.js";
 import { formatFieldPath, isWellFormed } from "../../ident.js";
 import { type Cast, castBetween } from "../../schema/cast.js";
+import { isComputed } from "../../schema/computedFields.js";
 import { allFields, type FieldAtPath, fieldFinder, resolveField } from "../../schema/fieldPaths.js";
 import {
   assignFieldIds,
@@ -114,6 +115,11 @@ function planChange(at: FieldAtPath, before: Change | undefined, alteration: Par
     }
   }
   checkSeparable(at, "altered");
+  if (nullable === false && chain.length === 1 && isComputed(field)) {
+    throw new InvalidInputError(
+      `column ${path} is computed: rows have no value until a job computes it, so it stays nullable`,
+    );
+  }
   const name = rename ?? before?.name ?? field.name;
   const mayBeNull = nullable ?? before?.nullable ?? field.nullable;
   if (

@@ -252,13 +252,21 @@ function refuseIndexed(base: ManifestFile, schema: readonly Field[]): void {
  * go on doing so beside an input that is gone, or another one under that name.
  * @throws InvalidInputError where an input of a column that stays would be changed so
  */
-function refuseInputs(base: ManifestFile, schema: readonly Field[], change: string): void {
+function refuseInputs(
+  base: ManifestFile,
+  schema: readonly Field[],
+  change: "dropped" | "renamed or cast",
+): void {
   const [before, after] = [base.manifest.fields, schema].map((fields) => decodeSchema(fields, base.path));
-  const changed = changedInput(before, after);
-  if (changed === null) return;
-  const computed = formatFieldPath([changed.computed]);
+  const left = new Set(after.map(({ id }) => id));
+  // A column that is cast has another id, and stays.
+  const staying = change === "dropped" ? before.filter(({ id }) => left.has(id)) : before;
+  const found = changedInput(staying, before, after);
+  if (found === null) return;
+  const { input, changed } = found;
+  const computed = formatFieldPath([found.computed]);
   throw new InvalidInputError(
-    `column ${changed.input.path} cannot be ${change}: ${computed} is computed from it; drop ${computed} first`,
+    `column ${changed} cannot be ${change}: ${computed} is computed from ${changed === input ? "it" : input}; drop ${computed} first`,
   );
 }
 

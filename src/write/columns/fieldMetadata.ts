@@ -19,6 +19,7 @@ import {
   decodeSchema,
   isPacked,
   isPrimaryKey,
+  type NewField,
   PRIMARY_KEY,
   PRIMARY_KEY_POSITION,
   specialStorage,
@@ -164,7 +165,7 @@ function checkResult({ at, metadata }: PendingUpdate, hasFiles: boolean): void {
 }
 
 /** @throws InvalidInputError where the extension type would imply a type that the field does not have */
-function checkExtension(field: TableField, path: string): void {
+export function checkExtension(field: NewField, path: string): void {
   const { type } = logicalFieldOf(arrowFieldFromLogical(field, path), path);
   if (isSameType(type, field.type)) return;
   throw new InvalidInputError(
