@@ -69,6 +69,12 @@ function pickRefusal(layout: Layout, page: MiniBlockLayout, buffers: Uint8Array[
   return refusal(() => pickRows(layout, encoding, rowCount, buffers, Uint32Array.of(rowCount - 1), ORIGIN));
 }
 
+it("pages of lists with more values than places can tell are not picked from", () => {
+  const page = miniBlock({ itemCount: 2 ** 32 });
+  expect(pickable(listOf(UTF8), { miniBlock: page }, 1, 2)).toBe(true);
+  expect(pickable(listOf(UTF8), { miniBlock: { ...page, itemCount: 2 ** 32 + 1 } }, 1, 2)).toBe(false);
+});
+
 describe("picking rows of lists refuses", () => {
   it.each([
     0,

@@ -21,6 +21,8 @@ import { FixedPicker, type ValuePicker, VariablePicker } from "./valuePickers.js
 
 /** Share of a page's rows above which decoding all of them is no dearer. */
 const MOST = 0.25;
+/** Most values of a page of lists: their places are noted in 32 bits. */
+const MAXIMUM_PLACES = 2 ** 32;
 
 /** Whether `count` rows of a page of `rowCount` are worth picking. */
 export function worthPicking(count: number, rowCount: number): boolean {
@@ -37,6 +39,7 @@ export function pickable(
   if (page === undefined) return false;
   if (page.layers.some(isListLayer)) {
     if (page.repCompression === undefined || !isNested(layout)) return false;
+    if (page.itemCount > MAXIMUM_PLACES) return false;
     if (page.repetitionIndexDepth > 1 || bufferCount < 2 + repetitionIndexPlace(page)) return false;
   } else {
     if (page.itemCount !== rowCount || eventsPerValue(layout) !== 1) return false;
