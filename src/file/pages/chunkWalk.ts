@@ -51,6 +51,7 @@ export class ChunkWalk implements ChunkPlace {
   #definitionStart = 0;
   #definitionSize = 0;
 
+  /** @param page whose value buffers have been checked to be as many as its encoding has */
   constructor(page: MiniBlockLayout, [words, bytes]: readonly Uint8Array[], origin: PageOrigin) {
     this.#page = page;
     this.#words = new DataView(words.buffer, words.byteOffset, words.byteLength);
@@ -65,6 +66,11 @@ export class ChunkWalk implements ChunkPlace {
   /** One past the last value of the chunk. */
   get endValue(): number {
     return this.firstValue + this.count;
+  }
+
+  /** Bytes of the chunk. */
+  get byteLength(): number {
+    return this.#end - this.#start;
   }
 
   /** Goes on to the next chunk; false behind the last one. */

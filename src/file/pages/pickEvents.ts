@@ -11,8 +11,10 @@ import type { FixedDecoder } from "../compression/fixedDecoder.js";
 import { corruptPage, type PageOrigin } from "../container/page.js";
 import { type Layers, type Levels, levelDecoder } from "../events/levels.js";
 import { MAXIMUM_CHUNK_LEVELS } from "../structural/levelEncoder.js";
+import { expectLevels } from "../structural/miniBlock.js";
 import { ChunkWalk } from "./chunkWalk.js";
 import { type RowEnds, readRowEnds } from "./repetitionIndex.js";
+import type { ValuePicker } from "./valuePickers.js";
 
 /** The events of some rows. */
 export interface PickedEvents extends Levels {
@@ -43,6 +45,7 @@ class ChunkLevels {
 }
 
 /**
+ * @param page whose value buffers have been checked to be as many as `values` has
  * @param index the repetition index; null where the page has none
  * @param rowCount rows of the page
  * @param withinRow chunks whose first event begins a row, whatever its repetition level is
@@ -52,6 +55,7 @@ export function pickEvents(
   page: MiniBlockLayout,
   { listDepth, maximumVisible, maximumDefinition }: Layers,
   buffers: readonly Uint8Array[],
+  values: ValuePicker,
   index: Uint8Array | null,
   rowCount: number,
   withinRow: readonly number[],
@@ -72,6 +76,9 @@ export function pickEvents(
   /** Wanted rows before the one that is sought, or whose last events may be missing. */
   let next = 0;
   let nextWithin = 0;
+  /** Levels and bytes of the chunks that are looked at. */
+  let levelCount = 0;
+  let byteCount = 0;
 
   while (next < positions.length && walk.next()) {
     const chunk = walk.index;
@@ -87,6 +94,10 @@ export function pickEvents(
     }
     walk.open();
     const count = walk.levelCount;
+    levelCount += count;
+    byteCount += walk.byteLength;
+    expectLevels(levelCount, byteCount, origin);
+    values.expectValues(walk);
     levels.reserve(count);
     decodeLevels(repetitionDecoder, walk.repetition(), count, levels.repetition);
     if (definitionDecoder !== null) {

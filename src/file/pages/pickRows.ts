@@ -21,6 +21,8 @@ import { FixedPicker, type ValuePicker, VariablePicker } from "./valuePickers.js
 
 /** Share of a page's rows above which decoding all of them is no dearer. */
 const MOST = 0.25;
+/** Most values of a page of lists: their places are noted in 32 bits. */
+const MAXIMUM_PLACES = 2 ** 32;
 
 /** Whether `count` rows of a page of `rowCount` are worth picking. */
 export function worthPicking(count: number, rowCount: number): boolean {
@@ -37,6 +39,7 @@ export function pickable(
   if (page === undefined) return false;
   if (page.layers.some(isListLayer)) {
     if (page.repCompression === undefined || !isNested(layout)) return false;
+    if (page.itemCount > MAXIMUM_PLACES) return false;
     if (page.repetitionIndexDepth > 1 || bufferCount < 2 + repetitionIndexPlace(page)) return false;
   } else {
     if (page.itemCount !== rowCount || eventsPerValue(layout) !== 1) return false;
@@ -65,21 +68,22 @@ export function pickRows(
     throw new InternalError(`rows can't be picked out of the page at ${origin.byteOffset} of ${origin.path}`);
   }
   const layers = describeLayers(page.layers, origin);
+  const leaf = leafOf(layout);
+  const picker = pickerOf(leaf, page, buffers, origin);
   if (!isNested(layout)) {
-    const { values, definition } = pickValues(layout, page, buffers, positions, null, origin);
+    const { values, definition } = pickValues(leaf, page, buffers, picker, positions, null, origin);
     const validity = validityOfLevels(definition, layers.maximumDefinition, origin);
     return validity === null ? values : { ...values, validity };
   }
   const picked = positions.length;
-  const leaf = leafOf(layout);
   if (layers.listDepth === 0) {
-    const { values, definition } = pickValues(leaf, page, buffers, positions, null, origin);
+    const { values, definition } = pickValues(leaf, page, buffers, picker, positions, null, origin);
     const levels = { repetition: null, definition };
     return assembleColumn(layout, page.layers, layers, levels, values, picked, false, origin);
   }
   const index = page.repetitionIndexDepth === 0 ? null : buffers[1 + repetitionIndexPlace(page)];
-  const events = pickEvents(page, layers, buffers, index, rowCount, withinRow, positions, origin);
-  const { values } = pickValues(leaf, page, buffers, events.places, events.placeLevels, origin);
+  const events = pickEvents(page, layers, buffers, picker, index, rowCount, withinRow, positions, origin);
+  const { values } = pickValues(leaf, page, buffers, picker, events.places, events.placeLevels, origin);
   return assembleColumn(layout, page.layers, layers, events, values, picked, false, origin);
 }
 
@@ -94,7 +98,34 @@ interface PickedLeaves {
   readonly definition: Uint16Array | null;
 }
 
+/** What takes the values of a page. Throws where these are not what the page says; nothing else of it was looked at. */
+function pickerOf(
+  layout: LeafLayout,
+  page: MiniBlockLayout,
+  buffers: readonly Uint8Array[],
+  origin: PageOrigin,
+): ValuePicker {
+  const hasDictionary = page.dictionary !== undefined;
+  const picker =
+    layout.kind === "variable" && !hasDictionary
+      ? new VariablePicker(layout, page.valueCompression, origin)
+      : new FixedPicker(page.valueCompression, page.itemCount, buffers[1].length, origin);
+  if (picker instanceof FixedPicker) {
+    const bits = picker.bitsPerValue;
+    const width = layout.kind === "fixed" ? layout.byteWidth * 8 : 1;
+    if (hasDictionary ? bits !== 8 && bits !== 16 && bits !== 32 && bits !== 64 : bits !== width) {
+      const column = hasDictionary ? "dictionary indices" : `a column of ${width}-bit values`;
+      throw corruptPage(origin, `${bits}-bit values in ${column}`);
+    }
+  }
+  if (picker.bufferCount !== page.bufferCount) {
+    throw corruptPage(origin, `${page.bufferCount} value buffers where ${picker.bufferCount} are read`);
+  }
+  return picker;
+}
+
 /**
+ * @param values takes them
  * @param places of values in the page, ascending, each once
  * @param known their definition levels in a page of lists; null where it has none, or no lists
  */
@@ -102,32 +133,16 @@ function pickValues(
   layout: LeafLayout,
   page: MiniBlockLayout,
   buffers: readonly Uint8Array[],
+  values: ValuePicker,
   places: Uint32Array,
   known: Uint16Array | null,
   origin: PageOrigin,
 ): PickedLeaves {
-  const hasDictionary = page.dictionary !== undefined;
-  if (layout.kind === "variable" && !hasDictionary) {
-    const values = new VariablePicker(layout, page.valueCompression, places.length, origin);
-    const definition = pickChunks(page, buffers, places, values, known, origin);
-    return { values: values.finish(), definition };
-  }
-  const values = new FixedPicker(page.valueCompression, places.length, origin);
-  const width = layout.kind === "fixed" ? layout.byteWidth * 8 : 1;
-  if (!hasDictionary) {
-    if (values.bitsPerValue !== width) {
-      throw corruptPage(origin, `${values.bitsPerValue}-bit values in a column of ${width}-bit values`);
-    }
-    const definition = pickChunks(page, buffers, places, values, known, origin);
-    return { values: values.finish(), definition };
-  }
-  const bits = values.bitsPerValue;
-  if (bits !== 8 && bits !== 16 && bits !== 32 && bits !== 64) {
-    throw corruptPage(origin, `dictionary indices of ${bits} bits`);
-  }
+  values.reserve(places.length);
   const definition = pickChunks(page, buffers, places, values, known, origin);
-  const encoding = page.dictionary as CompressiveEncoding;
-  const dictionary = decodeDictionaryValues(layout, encoding, buffers[2], page.dictionaryItemCount, origin);
+  if (page.dictionary === undefined) return { values: values.finish(), definition };
+  const { dictionary: encoding, dictionaryItemCount } = page;
+  const dictionary = decodeDictionaryValues(layout, encoding, buffers[2], dictionaryItemCount, origin);
   const indices = values.finish() as FixedColumn;
   const resolved = resolveDictionary(layout, indices, dictionary, definition, false, origin);
   return { values: resolved as LeafColumn, definition };
@@ -142,9 +157,6 @@ function pickChunks(
   known: Uint16Array | null,
   origin: PageOrigin,
 ): Uint16Array | null {
-  if (values.bufferCount !== page.bufferCount) {
-    throw corruptPage(origin, `${page.bufferCount} value buffers where ${values.bufferCount} are read`);
-  }
   const walk = new ChunkWalk(page, buffers, origin);
   const ownLevels = page.repCompression === undefined && page.defCompression !== undefined;
   const definition = ownLevels ? new Uint16Array(places.length) : known;

@@ -13,12 +13,17 @@ import { pickBitpacked, type WordMemory, wordMemory } from "../compression/pickB
 import { PickedValues } from "../compression/pickVariable.js";
 import { resolveVariable, type VariableEncoding } from "../compression/variable.js";
 import { corruptPage, type PageOrigin } from "../container/page.js";
+import { bytesOfValues } from "../structural/chunkValues.js";
 import { type ChunkPlace, valueBuffer } from "./chunkWalk.js";
 
 /** Collects values from chunks. */
 export interface ValuePicker {
   /** Value buffers of a chunk. */
   readonly bufferCount: number;
+  /** Throws where an opened chunk is too small for its values, as far as that shows without decoding them. */
+  expectValues(chunk: ChunkPlace): void;
+  /** Makes room for values at so many positions, over all chunks. Call it once, before the first `pick`. */
+  reserve(count: number): void;
   /**
    * Takes the values at `positions[first]` to `positions[end - 1]` of the page from the chunk that holds them.
    * @param definition levels of the values at all positions, or null where none is null
@@ -30,6 +35,8 @@ export interface ValuePicker {
     end: number,
     definition: Uint16Array | null,
   ): void;
+  /** What was taken, without validity. */
+  finish(): LeafColumn;
 }
 
 // ------------------------------------------------------------------------------------------- fixed width
@@ -44,13 +51,18 @@ export class FixedPicker implements ValuePicker {
   private readonly decoder: FixedDecoder;
   private readonly packed: boolean;
   private readonly flat: boolean;
-  private readonly values: WordMemory;
+  private count = 0;
+  private values = wordMemory(new Uint8Array(0));
   private scratch = wordMemory(new Uint8Array(0));
 
-  /** @param count positions that are picked, over all chunks */
+  /**
+   * @param itemCount values of the page
+   * @param pageBytes bytes of its chunks, which are refused if they are far too few for these values
+   */
   constructor(
     encoding: CompressiveEncoding | undefined,
-    private readonly count: number,
+    itemCount: number,
+    pageBytes: number,
     private readonly origin: PageOrigin,
   ) {
     this.decoder = fixedDecoder(encoding, "chunk", origin);
@@ -58,6 +70,15 @@ export class FixedPicker implements ValuePicker {
     this.bufferCount = this.decoder.bufferCount;
     this.packed = encoding?.inlineBitpacking !== undefined;
     this.flat = encoding?.flat !== undefined && this.bitsPerValue >= 8;
+    bytesOfValues(itemCount, this.bitsPerValue, pageBytes, origin);
+  }
+
+  expectValues({ data, starts: [start], sizes: [size], count }: ChunkPlace): void {
+    this.decoder.inPlace?.packedBits(data, start, start + size, count);
+  }
+
+  reserve(count: number): void {
+    this.count = count;
     this.values = wordMemory(new Uint8Array(Math.ceil((count * this.bitsPerValue) / 8)));
   }
 
@@ -155,17 +176,26 @@ export class FixedPicker implements ValuePicker {
 export class VariablePicker implements ValuePicker {
   readonly bufferCount = 1;
   private readonly encoding: VariableEncoding;
-  private readonly values: PickedValues;
+  private values: PickedValues;
 
-  /** @param count positions that are picked, over all chunks */
   constructor(
-    layout: VariableLayout,
+    private readonly layout: VariableLayout,
     encoding: CompressiveEncoding | undefined,
-    count: number,
-    origin: PageOrigin,
+    private readonly origin: PageOrigin,
   ) {
     this.encoding = resolveVariable(encoding, origin);
-    this.values = new PickedValues(layout, this.encoding, count, origin);
+    this.values = new PickedValues(layout, this.encoding, 0, origin);
+  }
+
+  expectValues({ sizes: [size], count }: ChunkPlace): void {
+    const { decompress, offsetBits } = this.encoding;
+    if (decompress === null && size < (count + 1) * (offsetBits / 8)) {
+      throw corruptPage(this.origin, `${count + 1} offsets in a buffer of ${size} bytes`);
+    }
+  }
+
+  reserve(count: number): void {
+    this.values = new PickedValues(this.layout, this.encoding, count, this.origin);
   }
 
   pick(

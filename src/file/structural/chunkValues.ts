@@ -81,6 +81,20 @@ export function chunkValues(
 /** Makes memory of zeros for so many bytes. */
 export type AllocateValues = (byteLength: number) => Uint8Array;
 
+/** Bytes of `count` values. Throws where the page is far too small to hold them. */
+export function bytesOfValues(
+  count: number,
+  bitsPerValue: number,
+  pageBytes: number,
+  origin: PageOrigin,
+): number {
+  const byteLength = Math.ceil((count * bitsPerValue) / 8);
+  if (byteLength > UNQUESTIONED_BYTES && byteLength > pageBytes * LARGEST_EXPANSION) {
+    throw corruptPage(origin, `${count} values of ${bitsPerValue} bits in a page of ${pageBytes} bytes`);
+  }
+  return byteLength;
+}
+
 /** Zeros for `count` values. Throws where the page is far too small to hold them. */
 export function allocateValues(
   count: number,
@@ -89,11 +103,7 @@ export function allocateValues(
   origin: PageOrigin,
   allocate: AllocateValues = (byteLength) => new Uint8Array(byteLength),
 ): Uint8Array {
-  const byteLength = Math.ceil((count * bitsPerValue) / 8);
-  if (byteLength > UNQUESTIONED_BYTES && byteLength > pageBytes * LARGEST_EXPANSION) {
-    throw corruptPage(origin, `${count} values of ${bitsPerValue} bits in a page of ${pageBytes} bytes`);
-  }
-  return allocate(byteLength);
+  return allocate(bytesOfValues(count, bitsPerValue, pageBytes, origin));
 }
 
 /** Values of `byteWidth` bytes. */

@@ -166,6 +166,16 @@ export interface ChunkPlan {
   readonly levelCount: number;
 }
 
+/** Most levels per byte of chunks with more levels than one of them can have: no encoding in use packs more densely. */
+const MAXIMUM_LEVELS_PER_BYTE = 1024;
+
+/** Throws where chunks of so many bytes are far too small to hold so many levels. */
+export function expectLevels(levelCount: number, byteCount: number, origin: PageOrigin): void {
+  if (levelCount > Math.max(MAXIMUM_CHUNK_LEVELS, byteCount * MAXIMUM_LEVELS_PER_BYTE)) {
+    throw corruptPage(origin, `${levelCount} levels in ${byteCount} bytes`);
+  }
+}
+
 /** Reads the chunk words; checks that all chunks lie in the data and that their counts add up to the page's. */
 export function planChunks(
   page: MiniBlockLayout,
@@ -195,10 +205,7 @@ export function planChunks(
     position += ((word >>> 4) + 1) * 8;
   }
   offsets[chunkCount] = position;
-  // No encoding of levels in use packs more of them into a byte.
-  if (levelCount > Math.max(page.itemCount, MAXIMUM_CHUNK_LEVELS, data.length * MAXIMUM_LEVELS_PER_BYTE)) {
-    throw corruptPage(origin, `${levelCount} levels in ${data.length} bytes`);
-  }
+  expectLevels(levelCount, data.length, origin);
   if (left !== 0) throw corruptPage(origin, `${page.itemCount} values in a page without chunks`);
   if (position > data.length) throw corruptPage(origin, `chunks of ${position} bytes in ${data.length}`);
   return { offsets, counts, levelCount };
@@ -299,8 +306,6 @@ export interface MiniBlockValues {
     readonly itemCount: number;
   };
 }
-
-const MAXIMUM_LEVELS_PER_BYTE = 1024;
 
 /**
  * Lays out the chunks of a page; the caller writes the values where it is told. A chunk has the events of its values
