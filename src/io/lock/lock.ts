@@ -19,7 +19,7 @@ import { codeOf } from "../disk/errno.js";
 import { HeldLock, LOCK_NAME, statOrUndefined } from "./heldLock.js";
 import { keepLock, retakeLock } from "./keptLocks.js";
 import type { LockLease } from "./lease.js";
-import { type Fence, freeUnlessHeld, lookAtLock } from "./staleLocks.js";
+import { type Fence, freeUnlessHeld } from "./staleLocks.js";
 
 export interface LockOptions {
   /** Milliseconds without renewal after which a holder counts as dead; at least 2,000. Default 10,000. */
@@ -74,10 +74,6 @@ const queues = new Map<string, Queue>();
 /** Whether somebody has, keeps, makes or takes over the lock of a directory, or died while doing so. */
 export const hasLock = async (directory: string): Promise<boolean> =>
   (await statOrUndefined(path.join(directory, LOCK_NAME))) !== undefined;
-
-/** Who holds the lock of a directory: somebody, somebody dead, or nobody. */
-export const stateOfLock = (directory: string, staleMs: number): Promise<"held" | "dead" | "free"> =>
-  lookAtLock(directory, staleMs);
 
 /**
  * Calls `fn` while holding the lock of a table's directory, which must exist. Rejects with `ServiceUnavailableError`

@@ -144,3 +144,11 @@ export async function decodeDeletions(
   }
   return offsets;
 }
+
+/** Whether two entries of one fragment name the same deletion file. */
+export const isSameDeletion = (a: DeletionFile, b: DeletionFile | undefined): boolean =>
+  b !== undefined &&
+  a.id === b.id &&
+  a.readVersion === b.readVersion &&
+  a.fileType === b.fileType &&
+  a.baseId === b.baseId;

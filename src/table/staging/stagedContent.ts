@@ -32,6 +32,7 @@ import { checkAutoCleanup } from "../cleanup/autoCleanup.js";
 import { cloneVersion } from "../commit/applyClone.js";
 import { highestFragmentId } from "../commit/applyFragments.js";
 import { refuseLongMetadata } from "../commit/metadataSize.js";
+import { isSameDeletion } from "../fragments/deletions.js";
 import { INDEX_ID_BYTES, resolveDataFile, resolveDeletionFile } from "../fragments/fileLookup.js";
 import { listBranches } from "../refs/branches.js";
 import { isBranchName, isMainBranch } from "../refs/refs.js";
@@ -378,13 +379,3 @@ const isSameBase = (a: BasePath, b: BasePath): boolean =>
 
 const isSameFragment = (a: DataFragment, b: DataFragment): boolean =>
   a === b || isSameBytes(encodedFragment(a), encodedFragment(b));
-
-const isSameDeletion = (
-  a: NonNullable<DataFragment["deletionFile"]>,
-  b: DataFragment["deletionFile"],
-): boolean =>
-  b !== undefined &&
-  a.id === b.id &&
-  a.readVersion === b.readVersion &&
-  a.fileType === b.fileType &&
-  a.baseId === b.baseId;

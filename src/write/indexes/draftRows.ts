@@ -6,8 +6,9 @@
 
 import { breathe } from "../../async/eventLoop.js";
 import { CorruptFileError } from "../../errors.js";
-import { type DataFragment, DeletionFile } from "../../format/table.js";
+import type { DataFragment } from "../../format/table.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
+import { isSameDeletion } from "../../table/fragments/deletions.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { type IndexColumn, valuesKey } from "./indexColumn.js";
 
@@ -50,7 +51,8 @@ export class DraftRows {
     version: OpenVersion<ReaderEnvironment>,
     fragment: DataFragment,
   ): Promise<boolean> {
-    if (before.deletionFile === undefined || hasSameDeletions(before, fragment)) return true;
+    const { deletionFile } = before;
+    if (deletionFile === undefined || isSameDeletion(deletionFile, fragment.deletionFile)) return true;
     if (fragment.deletionFile === undefined) return false;
     const deletedBefore = await this.#deletedBefore(before);
     if (deletedBefore === null) return false;
@@ -68,12 +70,6 @@ export class DraftRows {
     }
   }
 }
-
-const hasSameDeletions = (a: DataFragment, b: DataFragment): boolean =>
-  b.deletionFile !== undefined && fileKey(a.deletionFile) === fileKey(b.deletionFile);
-
-const fileKey = (file: DeletionFile | undefined): string =>
-  DeletionFile.encode(DeletionFile.create(file)).join();
 
 /** Whether all offsets are among others; both ascend. */
 async function isSubset(offsets: Uint32Array, others: Uint32Array): Promise<boolean> {
