@@ -52,6 +52,11 @@ export interface BenchCase {
    * it; short ones it slows down.
    */
   readonly collectFirst?: boolean;
+  /**
+   * Each side runs in a process of its own, the sides in turn still. For runs that leave much garbage, which would be collected
+   * on another side's time.
+   */
+  readonly isApart?: boolean;
   /** `directory` is empty and the case's own; it is removed afterwards. */
   prepare(directory: string, size: Size): Promise<PreparedCase>;
 }

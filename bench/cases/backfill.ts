@@ -63,6 +63,7 @@ function backfill(label: string, embedding: UserFunction): BenchCase {
     area: "write",
     name: `backfill a vector of 100,000 texts by a function: ${label}`,
     rounds: { small: 2, large: 7 },
+    isApart: true,
     async prepare(directory, size) {
       const rowCount = size === "large" ? 100_000 : 2000;
       const texts = Array.from({ length: rowCount }, (_, row) => textOf(row));

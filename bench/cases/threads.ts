@@ -19,6 +19,7 @@ function texts(
     area,
     name,
     rounds: ROUNDS,
+    isApart: true,
     async prepare(directory, size) {
       const rows = tiltyardTable(makeRows(size === "large" ? 1_000_000 : 1000, 1, ["label"]));
       const opened: DirectoryNamespace[] = [];

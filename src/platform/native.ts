@@ -30,6 +30,13 @@ export const asciiTexts: ((bytes: Uint8Array) => (start: number, end: number) =>
   return (start, end) => buffer.toString("latin1", start, end);
 };
 
+/**
+ * Memory with any content, for what is written from its beginning to its end: filling it with zeros first takes about as long as
+ * the writing.
+ */
+export const unfilledBytes = (byteLength: number): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(Buffer.allocUnsafeSlow(byteLength).buffer);
+
 export const isUtf8 = (bytes: Uint8Array): boolean => nativeIsUtf8(bytes);
 
 /** CRC-32 from zlib; `seed` is the checksum of the preceding bytes. Null if the runtime has none: before Node 20.15. */

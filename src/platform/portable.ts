@@ -30,6 +30,8 @@ export const isAscii = (bytes: Uint8Array): boolean => bytes.every((byte) => byt
 
 export const asciiTexts: ((bytes: Uint8Array) => (start: number, end: number) => string) | null = null;
 
+export const unfilledBytes = (byteLength: number): Uint8Array<ArrayBuffer> => new Uint8Array(byteLength);
+
 export function isUtf8(bytes: Uint8Array): boolean {
   try {
     new TextDecoder("utf-8", { fatal: true }).decode(bytes);

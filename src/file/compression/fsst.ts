@@ -11,6 +11,7 @@
 import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
 import { concatBytes } from "../../bytes/concat.js";
 import { HASH_PRIME } from "../../bytes/hash.js";
+import { unfilledBytes } from "../../platform/native.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { BLOCK_CODES, FsstDecoder, fsstDecoder } from "./fsstDecodeKernel.js";
 import { ENCODED_BYTES, ENCODED_VALUES, type FsstEncoder, fsstEncoder } from "./fsstEncodeKernel.js";
@@ -52,7 +53,6 @@ export function decodeFsstSymbols(table: Uint8Array, origin: PageOrigin): CodeSy
 }
 
 type AllocateBytes = (byteLength: number) => Uint8Array;
-const freshBytes: AllocateBytes = (byteLength) => new Uint8Array(byteLength);
 
 /** Fewer codes than this are decoded faster than the kernel gets its symbols. */
 const KERNEL_CODES = 2048;
@@ -67,7 +67,7 @@ export function decodeFsst(
   offsets: Int32Array,
   codes: Uint8Array,
   origin: PageOrigin,
-  allocate: AllocateBytes = freshBytes,
+  allocate: AllocateBytes = unfilledBytes,
 ): Uint8Array {
   const start = offsets[0];
   const end = offsets[offsets.length - 1];
@@ -86,7 +86,7 @@ export function decodeFsstPieces(
   offsets: Int32Array,
   pieces: readonly Uint8Array[],
   origin: PageOrigin,
-  allocate: AllocateBytes = freshBytes,
+  allocate: AllocateBytes = unfilledBytes,
 ): Uint8Array {
   const codeCount = offsets[offsets.length - 1];
   const decoder = codeCount < KERNEL_CODES ? null : fsstDecoder.get();
@@ -142,7 +142,7 @@ function decodeInKernel(
     pieceStart += piece.length;
   }
   if (write > MAXIMUM_BYTES) throw unsupportedPage(origin, "more than 2 GiB of text");
-  return output.subarray(0, write);
+  return ended(output, write);
 }
 
 /** {@link decodeFsst} for few codes, and where there is no kernel. */
@@ -151,7 +151,7 @@ export function decodeFsstPlainly(
   offsets: Int32Array,
   codes: Uint8Array,
   origin: PageOrigin,
-  allocate: AllocateBytes = freshBytes,
+  allocate: AllocateBytes = unfilledBytes,
 ): Uint8Array {
   const { low, high, lengths } = symbols;
   let read = offsets[0];
@@ -187,7 +187,13 @@ export function decodeFsstPlainly(
   }
   if (write > MAXIMUM_BYTES) throw unsupportedPage(origin, "more than 2 GiB of text");
   if (unknown < 0) throw corruptPage(origin, "FSST code without symbol");
-  return output.subarray(0, write);
+  return ended(output, write);
+}
+
+/** What was written. Nobody who looks behind it finds there what the process once had in that memory. */
+function ended(output: Uint8Array, byteLength: number): Uint8Array {
+  output.fill(0, byteLength);
+  return output.subarray(0, byteLength);
 }
 
 /** Codes sampled to estimate how many bytes all codes stand for. */
@@ -213,7 +219,7 @@ function enlarged(
   origin: PageOrigin,
 ): Uint8Array<ArrayBuffer> {
   if (used > MAXIMUM_BYTES) throw unsupportedPage(origin, "more than 2 GiB of text");
-  const larger = new Uint8Array(Math.max(needed, Math.ceil(output.length * 1.5)));
+  const larger = unfilledBytes(Math.max(needed, Math.ceil(output.length * 1.5)));
   larger.set(output.subarray(0, used));
   return larger;
 }

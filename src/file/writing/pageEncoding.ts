@@ -1,7 +1,7 @@
 /** Rows of a column to pages with their checksums: pure, so that a thread can do it. */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { columnBytes, valueBytes } from "../../arrow/columns/columnBytes.js";
+import { valueBytes } from "../../arrow/columns/columnBytes.js";
 import { atOnce, type Steps } from "../../async/eventLoop.js";
 import type { Task, WorkerPool } from "../../async/workerPool.js";
 import { alignTo8, phaseOf } from "../../bytes/aligned.js";
@@ -78,24 +78,12 @@ export const ENCODE_PAGES: Task<ThreadInput, PageOutput> = {
   },
 };
 
-/** Of vectors that a thread encodes, the part that may have to be copied to it. */
-const COPIED_PART = 1 / 4;
-
 /**
- * Whether it pays to have a thread encode rows. Vectors are stored as they are: copying them to a thread, unless nearly all
- * lie in shared memory, takes longer.
+ * Whether it pays to have a thread encode rows. Vectors are stored as they are: all that there is to do is their checksums, which
+ * take less time than to hand them over.
  */
-export function isForThreads({ column, parts }: PageInput, byteCount: number): boolean {
-  if (column.blobs !== undefined || byteCount < MIN_THREAD_BYTES) return false;
-  if (column.layout.kind !== "fixedSizeList") return true;
-  const copiedBytes = parts.reduce((sum, part) => sum + (isShared(part) ? 0 : columnBytes(part)), 0);
-  return copiedBytes <= byteCount * COPIED_PART;
-}
-
-const isShared = (column: Column): boolean =>
-  column.kind === "fixedSizeList"
-    ? isShared(column.items)
-    : column.kind === "fixed" && isSharedMemory(column.values.buffer);
+export const isForThreads = ({ column }: PageInput, byteCount: number): boolean =>
+  column.blobs === undefined && column.layout.kind !== "fixedSizeList" && byteCount >= MIN_THREAD_BYTES;
 
 /** Pages in memory that was lent for them. */
 export interface LentOutput extends PageOutput {

@@ -215,16 +215,14 @@ const joined = (first: BatchRows, second: BatchRows): BatchRows => ({
 });
 
 async function computeTimed(
-  { scratch, workers }: FragmentSource,
+  { scratch }: FragmentSource,
   meant: MeantBackfill,
   rows: InputRows,
   { batchSize, callsAtOnce, signal, onFailure }: ValuesOptions,
 ): Promise<ComputedRows> {
   const startMs = performance.now();
   try {
-    // In memory that threads share, values need no copy for a thread to write them.
-    const isForThreads = (workers?.size ?? 0) > 0;
-    const lent = isForThreads ? new Loan(scratch.shared) : new Loan(scratch);
+    const lent = new Loan(scratch);
     const lend = (byteLength: number): Uint8Array => lent.lend(byteLength);
     const calls = { lend, rowsAtOnce: callsAtOnce, signal, onFailure };
     const column = await meant.compute(rows, calls);
