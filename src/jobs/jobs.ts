@@ -46,6 +46,8 @@ const SWEEP_MS = 10 * 60 * 1000;
 const MIN_SWEPT = 64;
 /** Jobs that are read at a time. */
 const PARALLELISM = 16;
+/** Jobs that are known to have ended: about as many as have records. */
+const MAX_KNOWN = 4096;
 /** Milliseconds between two looks at a job of another process; grows from the first to the second. */
 const FIRST_LOOK_MS = 50;
 const MAX_LOOK_MS = 1000;
@@ -67,6 +69,8 @@ export class Jobs {
   readonly #environment: JobsEnvironment;
   readonly #running = new Map<string, { readonly job: RunningJob; readonly end: Promise<void> }>();
   readonly #turns = new Turns(MAX_RUNNING);
+  /** Jobs that have ended, which stays so: where one is asked for again and again, its former ones are not read each time. */
+  readonly #ended = new Set<string>();
   #sweptMs = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
@@ -244,17 +248,27 @@ export class Jobs {
   async #unendedLike(record: JobRecord): Promise<StoredJob[]> {
     const { disk, root } = this.#environment;
     const { kind, location, branch, key } = record;
-    const ids = (await listJobIds(disk, root)).filter((id) => id.startsWith(idPrefix(record)));
+    const prefix = idPrefix(record);
+    const ids = (await listJobIds(disk, root)).filter((id) => id.startsWith(prefix) && !this.#ended.has(id));
+    const read = (id: string) => this.#readIfSound(id);
     const found: StoredJob[] = [];
-    for (const id of ids.sort()) {
-      const stored = await this.#readIfSound(id);
-      if (stored === null || stored.outcome !== null) continue;
+    for (const stored of await mapParallel(ids.sort(), PARALLELISM, read)) {
+      if (stored === null) continue;
+      if (stored.outcome !== null) {
+        this.#noteEnd(stored.jobId);
+        continue;
+      }
       const { record: other } = stored;
       const isSame =
         other.kind === kind && other.location === location && other.branch === branch && other.key === key;
       if (isSame) found.push(stored);
     }
     return found;
+  }
+
+  #noteEnd(jobId: string): void {
+    if (this.#ended.size >= MAX_KNOWN) this.#ended.clear();
+    this.#ended.add(jobId);
   }
 
   async #begin(record: JobRecord, spec: JobSpec): Promise<string> {
@@ -335,6 +349,7 @@ export class Jobs {
         resolve();
         await ran;
         this.#running.delete(prepared.jobId);
+        if (job.stored.outcome !== null) this.#noteEnd(prepared.jobId);
       };
       withLock(locked, lock, work).then(resolve, reject).finally(released);
     });

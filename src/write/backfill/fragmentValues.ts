@@ -169,7 +169,7 @@ async function pieceOfWork(
 
 async function* inputBatches(
   source: FragmentSource,
-  { projection, isByRow }: MeantBackfill,
+  { projection }: MeantBackfill,
   { fragment, rows }: Piece,
   { batchSize, leastRows, signal }: ValuesOptions,
 ): AsyncGenerator<InputRows, void, undefined> {
@@ -181,7 +181,7 @@ async function* inputBatches(
   );
   const batchOf = (columns: readonly Column[], count: number): InputRows => {
     at += count;
-    const texts = new LentTexts(source.scratch, pages, isByRow);
+    const texts = new LentTexts(source.scratch, pages);
     const decoded = columns.map((column, index) =>
       areTexts[index] ? texts.decode(column) : decodedColumn(column),
     );

@@ -66,13 +66,15 @@ export async function callFunction(
   const rowCount = offsets.length;
   const vectors = makeBatch(schema, rows.columns, rowCount);
   const columns: Record<string, Vector> = {};
+  const { call } = owner;
   for (const [index, name] of owner.inputNames.entries()) {
     const vector = vectors.getChildAt(index);
     if (vector === null) continue;
-    readAscii(vector, rows.columns[index]);
+    // A function that computes row by row gets no vector.
+    if (call.kind === "batch") texts.hidePage(vector, rows.columns[index]);
+    readAscii(vector, rows.columns[index], texts);
     define(columns, name, vector);
   }
-  const { call } = owner;
   const { lend } = options;
   const rowOf = (index: number): number => offsets[index];
   const maker = `function ${owner.name}, fragment ${fragmentId}`;
@@ -232,21 +234,18 @@ class RowCalls {
  * Has a vector of texts that are all ASCII read single ones several times as fast as it does by itself. A vector that lies in
  * one piece has a `get` of its own, which is put in place here by another.
  */
-function readAscii(vector: Vector, column: Column): void {
+function readAscii(vector: Vector, column: Column, texts: LentTexts): void {
   if (asciiTexts === null || column.kind !== "variable" || !DataType.isUtf8(vector.type)) return;
   const { offsets, bytes, validity, length } = column;
   if (!areNarrow(offsets) || length === 0 || !Object.hasOwn(vector, "get")) return;
   const start = offsets[0];
   const own = bytes.subarray(start, offsets[length]);
-  const { byteLength } = own;
-  if (byteLength === 0 || !isAscii(own)) return;
+  if (own.byteLength === 0 || !isAscii(own)) return;
   const textOf = asciiTexts(own);
   const otherwise = vector.get;
   vector.get = (index: number) => {
-    // Memory that was detached after the call has no bytes.
     const isRow = Number.isInteger(index) && index >= 0 && index < length;
-    if (!isRow || own.byteLength !== byteLength || (validity !== null && !isSet(validity, index)))
-      return otherwise(index);
+    if (!isRow || texts.isOver || (validity !== null && !isSet(validity, index))) return otherwise(index);
     return textOf(offsets[index] - start, offsets[index + 1] - start);
   };
 }

@@ -5,10 +5,11 @@
  * for the next call, and that of a page of texts that a thread decoded for another page, once the last of its rows is computed.
  *
  * Pages that threads decoded lie in shared memory, which V8 doesn't count, and which no function ever sees: a call gets
- * copies of its rows, or single texts. Whoever keeps a vector beyond the call finds its memory detached, and gets an error
- * from it, never other texts.
+ * single texts, or copies of its rows once it asks for their bytes. Whoever keeps a vector beyond the call finds its memory
+ * detached, or missing, and gets an error from it, never other texts.
  */
 
+import type { Data } from "apache-arrow";
 import type { Column, VariableColumn } from "../../arrow/columns/column.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import { isSharedMemory } from "../../bytes/sharedCopy.js";
@@ -19,34 +20,54 @@ import type { ScratchMemory } from "../../io/memory/scratch.js";
 export class LentTexts {
   readonly #scratch: ScratchMemory;
   readonly #pages: TextPages;
-  readonly #isByRow: boolean;
   readonly #lent: ArrayBuffer[] = [];
   readonly #used: ArrayBufferLike[] = [];
+  /** The values of vectors whose bytes lie in pages; each call returns the same. */
+  readonly #copies: (() => Uint8Array)[] = [];
+  #isOver = false;
 
-  /** @param isByRow whether the function is handed single texts, so that these may be read from memory of threads */
-  constructor(scratch: ScratchMemory, pages: TextPages, isByRow: boolean) {
+  constructor(scratch: ScratchMemory, pages: TextPages) {
     this.#scratch = scratch;
     this.#pages = pages;
-    this.#isByRow = isByRow;
   }
 
-  /** The column, with its texts decoded where it has them as codes. */
+  /** Whether the call has ended: nothing in pages is to be looked at any more. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** The column, with its texts decoded where it has them as codes. Those in pages stay there. */
   decode(column: Column): Column {
     const page = sharedPageOf(column);
-    if (page !== null && this.#isByRow) {
-      this.#used.push(page);
-      this.#pages.use(page);
-      return column;
-    }
-    return decodedColumn(column, (byteLength) => {
-      const memory = this.#scratch.lend(byteLength);
-      this.#lent.push(memory.buffer);
-      return memory;
-    });
+    if (page === null) return decodedColumn(column, (byteLength) => this.#lend(byteLength));
+    this.#used.push(page);
+    this.#pages.use(page);
+    return trimmedColumn(column, (bytes) => (bytes.buffer === page ? bytes : unshared(bytes)));
   }
 
-  /** The memory stays as it is, as long as somebody looks at it. */
+  /**
+   * Keeps the page in which a vector lies from whoever looks at the vector's bytes: these are then copies.
+   * @param column that the vector was made of
+   */
+  hidePage({ data }: { readonly data: readonly Data[] }, column: Column): void {
+    if (sharedPageOf(column) === null) return;
+    const { bytes } = column as VariableColumn;
+    let copy: Uint8Array | null = null;
+    const get = (): Uint8Array => {
+      if (copy !== null) return copy;
+      if (this.#isOver)
+        throw new TypeError("texts that a function was called with are gone once the call has ended");
+      copy = this.#lend(bytes.length);
+      copy.set(bytes);
+      return copy;
+    };
+    this.#copies.push(get);
+    Object.defineProperty(data[0], "values", { get, enumerable: true, configurable: true });
+  }
+
+  /** What vectors show stays as it is, as long as somebody looks at it. */
   keep(): void {
+    for (const copyOf of this.#copies) copyOf();
     this.#lent.length = 0;
     this.#endUse();
   }
@@ -59,7 +80,20 @@ export class LentTexts {
     this.#endUse();
   }
 
+  /** Leaves all as it is, pages too, to those who look at it. */
+  leave(): void {
+    this.#lent.length = 0;
+    for (const page of this.#used.splice(0)) this.#pages.leave(page);
+  }
+
+  #lend(byteLength: number): Uint8Array<ArrayBuffer> {
+    const memory = this.#scratch.lend(byteLength);
+    this.#lent.push(memory.buffer);
+    return memory;
+  }
+
   #endUse(): void {
+    this.#isOver = true;
     for (const page of this.#used.splice(0)) this.#pages.endUse(page);
   }
 }
@@ -91,8 +125,7 @@ export class TextPages {
     for (const [page, users] of this.#users) {
       if (current.has(page)) continue;
       if (mayBeCopies) {
-        this.#users.delete(page);
-        this.#kept.add(page);
+        this.leave(page);
         continue;
       }
       this.#cut.add(page);
@@ -106,6 +139,13 @@ export class TextPages {
   use(page: ArrayBufferLike): void {
     const users = this.#users.get(page);
     if (users !== undefined) this.#users.set(page, users + 1);
+  }
+
+  /** It is never used for another page: nobody knows until when it is looked at. */
+  leave(page: ArrayBufferLike): void {
+    this.#users.delete(page);
+    this.#cut.delete(page);
+    this.#kept.add(page);
   }
 
   endUse(page: ArrayBufferLike): void {
@@ -127,6 +167,8 @@ const sharedPageOf = (column: Column): SharedArrayBuffer | null =>
   column.kind === "variable" && column.coded === undefined && isSharedMemory(column.bytes.buffer)
     ? column.bytes.buffer
     : null;
+
+const unshared = (bytes: Uint8Array): Uint8Array => (isSharedMemory(bytes.buffer) ? bytes.slice() : bytes);
 
 /** A column without codes, and outside the memory of threads. */
 export function decodedColumn(

@@ -173,7 +173,12 @@ async function bySql(
     registered: null,
     projection: resolveProjection(fields, new Map(), paths),
     isByRow: false,
-    compute: async ({ columns, offsets }) => computeColumn(computed, columns, offsets.length),
+    compute: async ({ columns, offsets, texts }) => {
+      const column = computeColumn(computed, columns, offsets.length);
+      // The values may lie where those of the columns do.
+      texts.leave();
+      return column;
+    },
   };
 }
 

@@ -1,7 +1,9 @@
 /** Memory of pages of texts goes back to threads when no more rows are cut of it, and no call looks at it. */
 
+import { Utf8, Vector } from "apache-arrow";
 import { beforeEach, expect, it } from "vitest";
 import type { VariableColumn } from "../../../src/arrow/columns/column.js";
+import { dataFromColumn } from "../../../src/arrow/exchange/data.js";
 import { ScratchMemory } from "../../../src/io/memory/scratch.js";
 import { LentTexts, TextPages } from "../../../src/write/backfill/lentTexts.js";
 
@@ -21,12 +23,20 @@ beforeEach(() => {
   pages = new TextPages({ giveBack: (memory) => void givenBack.push(memory) });
 });
 
-const lentTexts = (isByRow: boolean) => new LentTexts(new ScratchMemory(0), pages, isByRow);
+const lentTexts = () => new LentTexts(new ScratchMemory(0), pages);
+
+/** A vector of one text in a page, as a call of a function gets it. */
+function vectorOf(texts: LentTexts, memory: ArrayBufferLike, start: number): Vector<Utf8> {
+  const column = texts.decode(textsIn(memory, start));
+  const vector = new Vector([dataFromColumn(new Utf8(), column)]) as Vector<Utf8>;
+  texts.hidePage(vector, column);
+  return vector;
+}
 
 /** A batch whose texts are computed at once. */
 function computed(column: VariableColumn): void {
   pages.goOn([column]);
-  const texts = lentTexts(true);
+  const texts = lentTexts();
   texts.decode(column);
   texts.giveBack();
 }
@@ -48,26 +58,53 @@ it("not after rows that are a copy: more may be cut of the page", () => {
 });
 
 it("not while a call reads single texts of it", () => {
-  const texts = lentTexts(true);
+  const texts = lentTexts();
   pages.goOn([textsIn(pageA)]);
   expect(texts.decode(textsIn(pageA))).toEqual(textsIn(pageA));
   pages.goOn([textsIn(pageB)]);
   expect(givenBack).toEqual([]);
+  expect(texts.isOver).toBe(false);
   texts.giveBack();
+  expect(texts.isOver).toBe(true);
   expect(givenBack).toEqual([pageA]);
 });
 
-it("while a call looks at a copy of its rows, which ends with the call", () => {
-  const texts = lentTexts(false);
+it("and what a call sees of them are copies of its own rows, which end with the call", () => {
+  new Uint8Array(pageA).set([97, 98, 99, 100], 8);
+  const [texts, others] = [lentTexts(), lentTexts()];
   pages.goOn([textsIn(pageA, 8)]);
-  new Uint8Array(pageA).set([1, 2, 3, 4], 8);
-  const { offsets, bytes } = texts.decode(textsIn(pageA, 8)) as VariableColumn;
-  expect([...offsets]).toEqual([0, 4]);
+  const [seen, unseen] = [vectorOf(texts, pageA, 8), vectorOf(others, pageA, 8)];
+  expect([...seen.data[0].valueOffsets]).toEqual([0, 4]);
+  const { values } = seen.data[0];
+  expect(values.buffer).toBeInstanceOf(ArrayBuffer);
+  expect(seen.slice(0, 1).get(0)).toBe("abcd");
+  expect(seen.data[0].values).toBe(values);
+  texts.giveBack();
+  others.giveBack();
+  expect(values).toHaveLength(0);
+  expect(() => seen.get(0)).toThrow(TypeError);
+  expect(() => unseen.get(0)).toThrow(TypeError);
+  expect(() => unseen.data[0].values).toThrow("gone once the call has ended");
+});
+
+it("of what is kept, vectors stay as they are, and the page is used again", () => {
+  new Uint8Array(pageA).set([97, 98, 99, 100], 8);
+  const texts = lentTexts();
+  pages.goOn([textsIn(pageA, 8)]);
+  const vector = vectorOf(texts, pageA, 8);
+  texts.keep();
   pages.goOn([textsIn(pageB)]);
   expect(givenBack).toEqual([pageA]);
-  new Uint8Array(pageA).fill(9);
-  expect([...bytes]).toEqual([1, 2, 3, 4]);
-  expect(bytes.buffer).toBeInstanceOf(ArrayBuffer);
-  texts.giveBack();
-  expect(bytes).toHaveLength(0);
+  new Uint8Array(pageA).fill(120);
+  expect(vector.get(0)).toBe("abcd");
+});
+
+it("never where values may lie in it", () => {
+  const texts = lentTexts();
+  pages.goOn([textsIn(pageA)]);
+  texts.decode(textsIn(pageA));
+  texts.leave();
+  computed(textsIn(pageA));
+  computed(textsIn(pageB));
+  expect(givenBack).toEqual([]);
 });
