@@ -64,15 +64,16 @@ export async function callFunction(
 ): Promise<Column> {
   const { offsets, fragmentId, texts } = rows;
   const rowCount = offsets.length;
-  const vectors = makeBatch(schema, rows.columns, rowCount);
-  const columns: Record<string, Vector> = {};
   const { call } = owner;
+  // A function that computes row by row gets no vector.
+  const inputs = call.kind === "batch" ? rows.columns.map((column) => texts.rowsOf(column)) : rows.columns;
+  const vectors = makeBatch(schema, inputs, rowCount);
+  const columns: Record<string, Vector> = {};
   for (const [index, name] of owner.inputNames.entries()) {
     const vector = vectors.getChildAt(index);
     if (vector === null) continue;
-    // A function that computes row by row gets no vector.
-    if (call.kind === "batch") texts.hidePage(vector, rows.columns[index]);
-    readAscii(vector, rows.columns[index], texts);
+    if (call.kind === "batch") texts.hidePage(vector, inputs[index]);
+    readAscii(vector, inputs[index], texts);
     define(columns, name, vector);
   }
   const { lend } = options;

@@ -42,12 +42,19 @@ export class LentTexts {
     if (page === null) return decodedColumn(column, (byteLength) => this.#lend(byteLength));
     this.#used.push(page);
     this.#pages.use(page);
+    return column;
+  }
+
+  /** A column that reaches no further than its rows, for a vector of it that others look at: see {@link hidePage}. */
+  rowsOf(column: Column): Column {
+    const page = sharedPageOf(column);
+    if (page === null) return column;
     return trimmedColumn(column, (bytes) => (bytes.buffer === page ? bytes : unshared(bytes)));
   }
 
   /**
    * Keeps the page in which a vector lies from whoever looks at the vector's bytes: these are then copies.
-   * @param column that the vector was made of
+   * @param column that the vector was made of: one that {@link rowsOf} returned
    */
   hidePage({ data }: { readonly data: readonly Data[] }, column: Column): void {
     if (sharedPageOf(column) === null) return;

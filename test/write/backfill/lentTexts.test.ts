@@ -27,7 +27,7 @@ const lentTexts = () => new LentTexts(new ScratchMemory(0), pages);
 
 /** A vector of one text in a page, as a call of a function gets it. */
 function vectorOf(texts: LentTexts, memory: ArrayBufferLike, start: number): Vector<Utf8> {
-  const column = texts.decode(textsIn(memory, start));
+  const column = texts.rowsOf(texts.decode(textsIn(memory, start)));
   const vector = new Vector([dataFromColumn(new Utf8(), column)]) as Vector<Utf8>;
   texts.hidePage(vector, column);
   return vector;
