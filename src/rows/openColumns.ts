@@ -152,7 +152,7 @@ function findPlaces(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]):
  * @throws CorruptFileError where the file has not the columns of its schema
  */
 export function columnsOfFile(file: DataFileMetadata): {
-  readonly fields: TableField[];
+  readonly fields: readonly TableField[];
   readonly file: FieldPlaces;
 } {
   const fields = decodeSchema(file.descriptor.schema?.fields ?? [], file.path);

@@ -143,12 +143,23 @@ const DESCRIPTOR_MEMBERS: readonly (readonly [string, LogicalType])[] = [
   ["blob_uri", STRING],
 ];
 
+/** Trees by their flat schemas, which never change: most calls ask for those of a version that is open. */
+const trees = new WeakMap<readonly Field[], readonly TableField[]>();
+
 /**
  * The tree of a flat schema.
  * @throws CorruptFileError where ids repeat or are negative, a parent or a type is missing, or a type can't have the
  *   children
  */
-export function decodeSchema(flat: readonly Field[], path: string): TableField[] {
+export function decodeSchema(flat: readonly Field[], path: string): readonly TableField[] {
+  const known = trees.get(flat);
+  if (known !== undefined) return known;
+  const tree = treeOf(flat, path);
+  trees.set(flat, tree);
+  return tree;
+}
+
+function treeOf(flat: readonly Field[], path: string): TableField[] {
   type Node = Omit<TableField, "children"> & { children: Node[] };
   const top: Node[] = [];
   const byId = new Map<number, Node>();

@@ -7,7 +7,7 @@ import { formatFieldPath } from "../../ident.js";
 import { kindOfTypeUrl } from "../../indexes/kinds/kinds.js";
 import { join } from "../../platform/native.js";
 import { allFields } from "../../schema/fieldPaths.js";
-import { decodeSchema, type TableField } from "../../schema/schema.js";
+import { decodeSchema } from "../../schema/schema.js";
 import type { NamedIndex } from "../../table/commit/namedIndexes.js";
 import { resolveIndexDirectory } from "../../table/fragments/fileLookup.js";
 import { isJsonObject } from "../../table/versions/jsonValues.js";
@@ -130,7 +130,7 @@ export function detailsText(segment: IndexMetadata): string {
 
 /** Finds the paths of an index's columns; those of fields that the schema lacks are left out. */
 export function columnPaths({ file }: OpenVersion): (index: NamedIndex) => string[] {
-  const fields: TableField[] = decodeSchema(file.manifest.fields, file.path);
+  const fields = decodeSchema(file.manifest.fields, file.path);
   const byId = new Map<number, string>();
   for (const { chain, field } of allFields(fields)) {
     byId.set(field.id, formatFieldPath(chain.map(({ name }) => name)));
