@@ -63,6 +63,8 @@ async function groups() {
     "engine/changing",
     "table/cleanup/autoCleanup",
     "catalog/batches/batchSettlement",
+    "io/lock/heldLock",
+    "io/lock/staleLocks",
   );
   const later = (modules) => (id) => modules.has(id) && !called.has(id) && !imported.has(id);
   return [

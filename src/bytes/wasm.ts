@@ -93,7 +93,7 @@ function encodeModule({
     if (index < 0) throw new RangeError(`a kernel without local ${name}`);
     return index;
   };
-  const section = (id: number, content: Code): Code => {
+  const section = (id: number, content: readonly Code[]): Code => {
     const bytes = flatten(content);
     return [id, unsigned(bytes.length), bytes];
   };
@@ -120,16 +120,12 @@ function encodeModule({
 const limitsOf = ({ buffer }: WebAssembly.Memory): Code =>
   isSharedMemory(buffer) ? [3, 1, unsigned(MAX_PAGES)] : [0, 1];
 
-/** Into one array: to join one for each level of a kernel would take longer than to compile it. */
-function flatten(code: Code): number[] {
-  const bytes: number[] = [];
-  const visit = (part: Code): void => {
-    if (typeof part === "number") bytes.push(part);
-    else for (let index = 0; index < part.length; index++) visit(part[index]);
-  };
-  visit(code);
-  return bytes;
-}
+/**
+ * Into one array: to join one for each level of a kernel would take longer than to compile it. And by the engine: each
+ * kernel is encoded once, and a loop here would be interpreted until it is done.
+ */
+const flatten = (code: readonly Code[]): number[] =>
+  (code as readonly unknown[]).flat(Number.POSITIVE_INFINITY) as number[];
 
 /** LEB128. */
 function unsigned(value: number): number[] {

@@ -72,6 +72,37 @@ const MAX_SPARE_BYTES = 1024 * 1024;
 /** Used again, because most messages are shorter than a new writer's memory; null while a message is encoded. */
 let spareWriter: BinaryWriter | null = null;
 
+/** What reading and writing a message needs to know of its fields. */
+interface ArrangedFields {
+  /** In the order of their numbers. */
+  readonly names: readonly string[];
+  readonly codecs: readonly FieldCodec<unknown>[];
+  readonly byNumber: ReadonlyMap<number, { readonly name: string; readonly codec: FieldCodec<unknown> }>;
+  readonly defaults: Readonly<Record<string, unknown>>;
+  /** Lists and maps, which are filled in place: each message needs its own. */
+  readonly filled: readonly (readonly [name: string, codec: FieldCodec<unknown>])[];
+  /** By tag of one byte: 1 for those of fields that hold bytes. */
+  readonly isKnown: Uint8Array;
+}
+
+/** Called with the first message of a kind: a program meets few of the kinds that are declared. */
+function arrangeFields(fields: Fields): ArrangedFields {
+  const entries = Object.entries(fields).sort(([, a], [, b]) => a.number - b.number);
+  const byNumber = new Map(entries.map(([name, codec]) => [codec.number, { name, codec }]));
+  const defaults = Object.fromEntries(entries.map(([name, codec]) => [name, codec.initial()]));
+  const isKnown = new Uint8Array(128);
+  for (const number of byNumber.keys())
+    if (number < 16) isKnown[(number << 3) | WireType.LengthDelimited] = 1;
+  return {
+    names: entries.map(([name]) => name),
+    codecs: entries.map(([, codec]) => codec),
+    byNumber,
+    defaults,
+    filled: entries.filter(([name]) => typeof defaults[name] === "object" && defaults[name] !== NO_BYTES),
+    isKnown,
+  };
+}
+
 /**
  * Declares a message.
  * @param options `partial`: a view of some fields of a message, which is never encoded; other fields are skipped
@@ -81,17 +112,9 @@ export function message<F extends AnyFields>(
   fields: F,
   options: { readonly partial?: boolean } = {},
 ): Message<F> {
-  const entries = Object.entries(fields as Fields).sort(([, a], [, b]) => a.number - b.number);
-  const byNumber = new Map(entries.map(([name, codec]) => [codec.number, { name, codec }]));
-  const defaults = Object.fromEntries(entries.map(([name, codec]) => [name, codec.initial()]));
-  // Lists and maps are filled in place: each message needs its own.
-  const filled = entries.filter(
-    ([name]) => typeof defaults[name] === "object" && defaults[name] !== NO_BYTES,
-  );
-  const isKnown = new Uint8Array(128);
-  for (const number of byNumber.keys())
-    if (number < 16) isKnown[(number << 3) | WireType.LengthDelimited] = 1;
+  let arranged: ArrangedFields | undefined;
   const blank = (): Record<string, unknown> => {
+    const { defaults, filled } = (arranged ??= arrangeFields(fields as Fields));
     const value: Record<string, unknown> = { ...defaults };
     for (const [name, codec] of filled) value[name] = codec.initial();
     return value;
@@ -104,6 +127,7 @@ export function message<F extends AnyFields>(
   ): MessageValue<F> => {
     const others = similar as Record<string, unknown> | undefined;
     const value = blank();
+    const { byNumber, isKnown } = (arranged ??= arrangeFields(fields as Fields));
     let unknown: Uint8Array[] | undefined;
     try {
       while (reader.pos < end) {
@@ -132,10 +156,9 @@ export function message<F extends AnyFields>(
     if (unknown !== undefined) value["unknown"] = concatBytes(unknown);
     return value as MessageValue<F>;
   };
-  const names = entries.map(([name]) => name);
-  const codecs = entries.map(([, codec]) => codec);
   const write = (writer: BinaryWriter, value: MessageValue<F>): void => {
     const record = value as Record<string, unknown>;
+    const { names, codecs } = (arranged ??= arrangeFields(fields as Fields));
     // Most members of most messages are absent: a oneof has one of its arms.
     for (let index = 0; index < names.length; index++) {
       const member = record[names[index]];

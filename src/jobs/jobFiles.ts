@@ -21,8 +21,7 @@ import { UUID_FORM } from "../ident.js";
 import type { Disk } from "../io/disk/disk.js";
 import { codeOf } from "../io/disk/errno.js";
 import type { LockLease } from "../io/lock/lease.js";
-import { DEFAULT_STALE_MS, type LockOptions } from "../io/lock/lock.js";
-import { lookAtLock } from "../io/lock/staleLocks.js";
+import { DEFAULT_STALE_MS, type LockOptions, stateOfLock } from "../io/lock/lock.js";
 import { sha256 } from "../io/names/sha256.js";
 import { temporaryName } from "../io/names/temporaryNames.js";
 import { createExclusive, fenceOff, replaceFile } from "../io/publish.js";
@@ -125,7 +124,7 @@ export async function readJob(
   }
   const look = async () => {
     // The owner first: one that ends the job writes the outcome, then lets the lock go.
-    const owner = await lookAtLock(directory, lock.staleMs ?? DEFAULT_STALE_MS);
+    const owner = await stateOfLock(directory, lock.staleMs ?? DEFAULT_STALE_MS);
     return { owner, outcome: await readJobOutcome(disk, directory) };
   };
   const [progress, cancel, { owner, outcome }] = await Promise.all([

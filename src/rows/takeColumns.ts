@@ -112,7 +112,9 @@ function takeTasks(leaves: readonly ReadLeaf[], stored: OpenColumns, positions: 
 }
 
 function rowsOfPage(positions: Uint32Array, rowStart: number): Pick<TakeTask, "wanted" | "rows"> {
-  const wanted = positions.map((position) => position - rowStart);
+  if (rowStart === 0) return { wanted: positions, rows: runsOf(positions) };
+  const wanted = new Uint32Array(positions.length);
+  for (let index = 0; index < wanted.length; index++) wanted[index] = positions[index] - rowStart;
   return { wanted, rows: runsOf(wanted) };
 }
 

@@ -21,6 +21,7 @@ interface SequenceCode {
   /** By code: the smallest value, and the bits that are added to it. */
   readonly base: Int32Array;
   readonly bits: Uint8Array;
+  /** The table of the format, for blocks that bring none. */
   readonly standard: FseTable;
 }
 
@@ -35,8 +36,18 @@ function sequenceCode(
   const bits = Uint8Array.from(runs.flatMap(([count, width]) => new Array<number>(count).fill(width)));
   const base = new Int32Array(bits.length);
   for (let code = 0, value = first; code < bits.length; value += 2 ** bits[code], code++) base[code] = value;
-  const table = buildFseTable(Int16Array.from(standard), standard.length, standardLog);
-  return { maximumSymbol: bits.length - 1, maximumLog, base, bits, standard: table };
+  let table: FseTable | undefined;
+  return {
+    maximumSymbol: bits.length - 1,
+    maximumLog,
+    base,
+    bits,
+    // Made with the first block that needs it: this module is loaded by programs that meet none.
+    get standard() {
+      table ??= buildFseTable(Int16Array.from(standard), standard.length, standardLog);
+      return table;
+    },
+  };
 }
 
 function repeated(...runs: readonly (readonly [count: number, value: number])[]): number[] {
@@ -172,14 +183,17 @@ function smallCodes({ base }: SequenceCode, limit: number): Uint8Array {
   return codes;
 }
 
-const SMALL_LENGTHS = smallCodes(LITERAL_LENGTHS, 64);
-const SMALL_MATCHES = smallCodes(MATCH_LENGTHS, 131);
-
 /** Literal lengths from 64 on, and match lengths from 131 on, have a code per power of two. */
-const literalLengthCode = (value: number): number =>
-  value < SMALL_LENGTHS.length ? SMALL_LENGTHS[value] : bitLength(value) + 18;
-const matchLengthCode = (value: number): number =>
-  value < SMALL_MATCHES.length ? SMALL_MATCHES[value] : bitLength(value - 3) + 35;
+let smallLengths: Uint8Array | undefined;
+let smallMatches: Uint8Array | undefined;
+function literalLengthCode(value: number): number {
+  smallLengths ??= smallCodes(LITERAL_LENGTHS, 64);
+  return value < smallLengths.length ? smallLengths[value] : bitLength(value) + 18;
+}
+function matchLengthCode(value: number): number {
+  smallMatches ??= smallCodes(MATCH_LENGTHS, 131);
+  return value < smallMatches.length ? smallMatches[value] : bitLength(value - 3) + 35;
+}
 const offsetCode = (value: number): number => bitLength(value) - 1;
 
 interface ChosenTable {

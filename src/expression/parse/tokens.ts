@@ -42,8 +42,9 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ["|", "OR"],
   ["!", "NOT"],
 ]);
-const WORD = /[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{M}_$@#]*/uy;
-const WORD_PARTS = /[\p{L}\p{Nl}\p{Nd}\p{M}_$@#]*/uy;
+// In functions, because engines collect the characters of such classes where they come upon a pattern: few texts need it.
+const wordPattern = (): RegExp => /[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{M}_$@#]*/uy;
+const restOfWord = (): RegExp => /[\p{L}\p{Nl}\p{Nd}\p{M}_$@#]*/uy;
 
 export class Lexer {
   kind: TokenKind = "end";
@@ -200,7 +201,7 @@ export class Lexer {
     for (; position < text.length; position++) {
       const unit = text.charCodeAt(position);
       const isFirst = fromStart && position === start;
-      if (unit >= 0x80) return endOfMatch(isFirst ? WORD : WORD_PARTS, text, position);
+      if (unit >= 0x80) return endOfMatch(isFirst ? wordPattern() : restOfWord(), text, position);
       const isLetter = (unit | 0x20) >= 0x61 && (unit | 0x20) <= 0x7a;
       if (!isLetter && unit !== UNDERSCORE && (isFirst || !isWordPart(unit))) break;
     }

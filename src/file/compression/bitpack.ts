@@ -32,6 +32,10 @@ export const bitUnpackers = unpackKernels(ROW_START);
 
 type Words = Uint8Array | Int32Array;
 
+/** Units that are unpacked without a kernel at first. Making the first kernel of a process takes several times as long. */
+export const UNITS_BEFORE_KERNELS = 24;
+let plainUnits = 0;
+
 const scratchIn = new ArrayBuffer(8192);
 const scratchOut = new ArrayBuffer(8192);
 
@@ -51,8 +55,9 @@ export function unpackBits(
     output.fill(0, outputOffset, outputOffset + wordBits * (PACK_UNIT / 8));
     return;
   }
-  const kernel = bitUnpackers[wordBits].get();
+  const kernel = plainUnits < UNITS_BEFORE_KERNELS ? null : bitUnpackers[wordBits].get();
   if (kernel === null) {
+    plainUnits++;
     unpackBitsPlainly(wordBits, packedBits, input, inputOffset, output, outputOffset);
   } else {
     const packed = input.subarray(inputOffset, inputOffset + packedUnitBytes(packedBits));

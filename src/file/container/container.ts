@@ -253,7 +253,7 @@ export function encodeTail(
     FileDescriptor.create({ schema, length: rowCount, ...describeChecksums(checksums) }),
   );
   const metadata = columns.map((pages, index) =>
-    encodeColumnMetadata(pages, isBlob[index] && version === "2.0" ? BLOB_COLUMN_ENCODING : COLUMN_ENCODING),
+    encodeColumnMetadata(pages, columnEncoding(isBlob[index] && version === "2.0")),
   );
   const metadataLength = metadata.reduce((sum, bytes) => sum + bytes.length, 0);
   const metadataStart = position + descriptor.length;
@@ -302,12 +302,12 @@ const wrap = (typeUrl: string, value: Uint8Array): Encoding => ({
 });
 
 /** A ColumnEncoding whose member `values` (number 1) is an empty message; the reference insists on its presence. */
-const COLUMN_ENCODING = wrap(COLUMN_ENCODING_TYPE_URL, Uint8Array.of(0x0a, 0x00));
+const PLAIN_COLUMN = [0x0a, 0x00];
 /** A ColumnEncoding whose member `blob` (number 3) has the encoding above as its `inner` (number 1). */
-const BLOB_COLUMN_ENCODING = wrap(
-  COLUMN_ENCODING_TYPE_URL,
-  Uint8Array.of(0x1a, 0x04, 0x0a, 0x02, 0x0a, 0x00),
-);
+const BLOB_COLUMN = [0x1a, 0x04, 0x0a, 0x02, ...PLAIN_COLUMN];
+
+const columnEncoding = (isBlob: boolean): Encoding =>
+  wrap(COLUMN_ENCODING_TYPE_URL, Uint8Array.from(isBlob ? BLOB_COLUMN : PLAIN_COLUMN));
 
 const encodePageEncoding = (encoding: PageEncoding): Encoding =>
   encoding.array === undefined

@@ -118,12 +118,7 @@ export function pickEvents(
       if (begins === 0) continue;
       next++;
     }
-    for (; next < positions.length && positions[next] < firstRow + begins; next++) {
-      const place = positions[next] - firstRow;
-      events.add(levels, levels.begins[place], levels.begins[place + 1], walk.firstValue, slots);
-      // It may go on in the next chunk.
-      if (place === begins - 1) break;
-    }
+    next = events.addRows(levels, positions, next, firstRow, begins, walk.firstValue, slots);
     firstRow += begins;
   }
   // The last row of the page ends with it.
@@ -209,6 +204,32 @@ class EventList {
     }
     this.#count = first + end;
     this.#placeCount = visible;
+  }
+
+  /**
+   * Adds the events of the wanted rows that begin in the chunk. A method, because engines compile a short loop that is
+   * entered for each chunk sooner than a long one that is entered once.
+   * @param next of `positions`: the first that is not below `firstRow`
+   * @param begins number of rows that begin in the chunk
+   * @returns the first position that has not all its events: behind the chunk, or the chunk's last row, which may go on
+   */
+  addRows(
+    levels: ChunkLevels,
+    positions: Uint32Array,
+    next: number,
+    firstRow: number,
+    begins: number,
+    firstValue: number,
+    slots: Uint32Array | null,
+  ): number {
+    const rowBegins = levels.begins;
+    let index = next;
+    for (; index < positions.length && positions[index] < firstRow + begins; index++) {
+      const place = positions[index] - firstRow;
+      this.add(levels, rowBegins[place], rowBegins[place + 1], firstValue, slots);
+      if (place === begins - 1) break;
+    }
+    return index;
   }
 
   #grow(count: number): void {

@@ -148,6 +148,13 @@ function pickValues(
   return { values: resolved as LeafColumn, definition };
 }
 
+/** The first index from `from` on whose place is not below `end`. */
+function firstNotBelow(places: Uint32Array, from: number, end: number): number {
+  let index = from;
+  while (index < places.length && places[index] < end) index++;
+  return index;
+}
+
 /** Walks the chunks that hold the places. Returns the definition levels there, null if there are none. */
 function pickChunks(
   page: MiniBlockLayout,
@@ -165,8 +172,7 @@ function pickChunks(
   while (next < places.length && walk.next()) {
     const end = walk.endValue;
     if (places[next] >= end) continue;
-    let last = next + 1;
-    while (last < places.length && places[last] < end) last++;
+    const last = firstNotBelow(places, next + 1, end);
     walk.open();
     // Without lists every value has a level, if any has.
     if (page.repCompression === undefined && walk.levelCount !== (ownLevels ? walk.count : 0)) {

@@ -27,11 +27,11 @@
 
 import path from "node:path";
 import fs from "fs-extra";
-import lockfile from "proper-lockfile";
 import { lockCalls } from "../disk/callRoute.js";
 import { codeOf, isDiskFull, isMissing } from "../disk/errno.js";
 import { temporaryName } from "../names/temporaryNames.js";
 import { LeaseLostError, type LockLease } from "./lease.js";
+import lockfile from "./lockfile.js";
 import { newKeptName, newOwnerName } from "./lockOwner.js";
 
 /** Name of the lock within a table's directory. */

@@ -6,20 +6,24 @@
  * of tables.
  *
  * The lock is the directory `.tiltyard.lock` in the table's directory (heldLock.ts), made and kept fresh by
- * proper-lockfile. Importing this module adds that package's signal-exit handler, which releases the locks still held
- * when the process exits or a signal ends it. It is not imported later: behind a handler that a program has for one time, it
- * would take itself for the only one, and end the process. SIGKILL and power cuts leave them behind; staleLocks.ts says when a
+ * proper-lockfile. Taking the first lock adds that package's signal-exit handler, which releases the locks still held
+ * when the process exits or a signal ends it. SIGKILL and power cuts leave them behind; staleLocks.ts says when a
  * lock's holder counts as dead, and how the lock is taken over.
  */
 
 import path from "node:path";
 import { whenAborted } from "../../async/abort.js";
+import { deferred } from "../../async/deferred.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import { codeOf } from "../disk/errno.js";
-import { HeldLock, LOCK_NAME, statOrUndefined } from "./heldLock.js";
+import type { HeldLock } from "./heldLock.js";
 import { keepLock, retakeLock } from "./keptLocks.js";
 import type { LockLease } from "./lease.js";
-import { type Fence, freeUnlessHeld } from "./staleLocks.js";
+import type { Fence } from "./staleLocks.js";
+
+/** Loaded with the first lock: a program that only reads takes none. */
+const holding = deferred(() => import("./heldLock.js"));
+const judging = deferred(() => import("./staleLocks.js"));
 
 export interface LockOptions {
   /** Milliseconds without renewal after which a holder counts as dead; at least 2,000. Default 10,000. */
@@ -72,8 +76,16 @@ interface Queue {
 const queues = new Map<string, Queue>();
 
 /** Whether somebody has, keeps, makes or takes over the lock of a directory, or died while doing so. */
-export const hasLock = async (directory: string): Promise<boolean> =>
-  (await statOrUndefined(path.join(directory, LOCK_NAME))) !== undefined;
+export async function hasLock(directory: string): Promise<boolean> {
+  const { LOCK_NAME, statOrUndefined } = await holding.get();
+  return (await statOrUndefined(path.join(directory, LOCK_NAME))) !== undefined;
+}
+
+/** Who holds the lock of a directory: a living process as far as can be told, one that is dead, or nobody. */
+export async function stateOfLock(directory: string, staleMs: number): Promise<"held" | "dead" | "free"> {
+  const { lookAtLock } = await judging.get();
+  return lookAtLock(directory, staleMs);
+}
 
 /**
  * Calls `fn` while holding the lock of a table's directory, which must exist. Rejects with `ServiceUnavailableError`
@@ -156,6 +168,8 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
   const fence = options.fence ?? (async () => undefined);
   const kept = await retakeLock(resolved, staleMs);
   if (kept !== null) return { lock: kept, isContended: false };
+  const { HeldLock } = await holding.get();
+  const { freeUnlessHeld } = await judging.get();
   const startMs = performance.now();
   let obstructedMs: number | null = null;
   for (let attempt = 1; ; attempt++) {

@@ -14,13 +14,16 @@ const ASCII = /^[\0-\x7f]*$/;
 /** The capitals of the modern Georgian letters: in Unicode the Mtavruli, on HFS+ the Asomtavruli. */
 const MTAVRULI = /[\u1c90-\u1cba\u1cbd-\u1cbf]/g;
 const MTAVRULI_TO_ASOMTAVRULI = 0x1c90 - 0x10a0;
+// Patterns with classes of Unicode are in functions: engines collect the characters of a class where they come upon it, and
+// most names are ASCII.
+
 /** The Turkish capital: some mappings drop its dot, others keep it. */
-const I_WITH_MARKS = /I\p{M}+/gu;
+const iWithMarks = (): RegExp => /I\p{M}+/gu;
 const DOT_ABOVE = "\u0307";
 /** The iota subscript is a mark that moves behind other marks; in capitals it is a letter, which stays where it is. */
-const MARKED_IOTAS = /(?:\u0399|\p{M})+/gu;
+const markedIotas = (): RegExp => /(?:\u0399|\p{M})+/gu;
 const IOTA = "\u0399";
-const IGNORABLE = /\p{Default_Ignorable_Code_Point}/gu;
+const ignorable = (): RegExp => /\p{Default_Ignorable_Code_Point}/gu;
 const TRAILING = /[. ]+$/;
 
 /** Folds one name, without slashes. Names that fold to the same text may be the same name on some file system. */
@@ -31,11 +34,11 @@ export function foldName(name: string): string {
     // Case is changed twice: some letters share a capital, others a small letter.
     const next = folded
       .normalize("NFKD")
-      .replace(IGNORABLE, "")
+      .replace(ignorable(), "")
       .toLowerCase()
       .toUpperCase()
-      .replace(I_WITH_MARKS, (letter) => letter.replaceAll(DOT_ABOVE, ""))
-      .replace(MARKED_IOTAS, (run) => (run.includes(IOTA) ? iotasLast(run) : run))
+      .replace(iWithMarks(), (letter) => letter.replaceAll(DOT_ABOVE, ""))
+      .replace(markedIotas(), (run) => (run.includes(IOTA) ? iotasLast(run) : run))
       .replace(MTAVRULI, (letter) => String.fromCharCode(letter.charCodeAt(0) - MTAVRULI_TO_ASOMTAVRULI))
       .replace(TRAILING, "");
     if (next === folded) break;

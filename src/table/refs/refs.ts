@@ -26,7 +26,8 @@ import { findVersion, type VersionEntry } from "../versions/versions.js";
 const MAIN = "main";
 /** Refs are a few lines; their metadata is the user's. */
 const MAX_REF_BYTES = 2 ** 20;
-const SEGMENT = /^[\p{L}\p{N}._-]+$/u;
+/** In a function: engines collect the characters of these classes where they come upon it, and most tables have one branch. */
+const segmentPattern = (): RegExp => /^[\p{L}\p{N}._-]+$/u;
 /** Limit for an encoded name. Leaves room for the ending, and for what the reference appends while it writes. */
 const MAX_NAME_BYTES = 240;
 
@@ -50,7 +51,7 @@ export function checkBranchName(branch: string): void {
   if (branch.includes("//")) refuse("the name has two slashes in a row");
   if (branch.includes("..") || branch.includes("\\")) refuse("the name holds .. or a backslash");
   for (const segment of branch.split("/")) {
-    if (!SEGMENT.test(segment)) refuse("only letters, digits, '.', '-', '_' and '/' are allowed");
+    if (!segmentPattern().test(segment)) refuse("only letters, digits, '.', '-', '_' and '/' are allowed");
     if (segment === ".") refuse("a part of the name is a single dot");
   }
   if (branch.endsWith(".lock")) refuse("the name ends in .lock");
@@ -75,7 +76,7 @@ export function checkTagName(tag: string): void {
     throw new InvalidInputError(`tag ${JSON.stringify(tag.slice(0, 100))}: ${reason}`);
   };
   if (tag === "") refuse("the name is empty");
-  if (!SEGMENT.test(tag)) refuse("only letters, digits, '.', '-' and '_' are allowed");
+  if (!segmentPattern().test(tag)) refuse("only letters, digits, '.', '-' and '_' are allowed");
   if (tag.startsWith(".") || tag.endsWith(".")) refuse("the name begins or ends with a dot");
   if (tag.endsWith(".lock") || tag.includes("..")) refuse("the name ends in .lock or holds ..");
   if (isTooLong(tag)) refuse("the name is too long");
