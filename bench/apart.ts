@@ -5,11 +5,9 @@
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { mkdir, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import type { CaseSamples, Size } from "./case.js";
+import type { CaseSamples, PreparedCase, Size } from "./case.js";
 import { CASES } from "./cases.js";
 import { type Timed, timeRun } from "./timing.js";
 
@@ -29,9 +27,12 @@ export class SideProcess {
     this.introduction = introduction;
   }
 
-  /** @param index of the side among those of the case */
-  static async start(name: string, size: Size, index: number): Promise<SideProcess> {
-    const child = fork(SCRIPT, [size, name, String(index)], {
+  /**
+   * @param index of the side among those of the case
+   * @param directory for the side alone; the process makes it, and removes it when it ends
+   */
+  static async start(name: string, size: Size, index: number, directory: string): Promise<SideProcess> {
+    const child = fork(SCRIPT, [size, name, String(index), directory], {
       execArgv: ["--expose-gc"],
       serialization: "advanced",
     });
@@ -45,8 +46,9 @@ export class SideProcess {
   }
 
   async close(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const end = once(this.#child, "exit");
-    this.#child.disconnect();
+    if (this.#child.connected) this.#child.disconnect();
     await end;
   }
 }
@@ -66,22 +68,28 @@ async function answerOf(child: ChildProcess): Promise<unknown> {
   }
 }
 
-async function serve(size: Size, name: string, index: number): Promise<void> {
+async function serve(size: Size, name: string, index: number, directory: string): Promise<void> {
+  let prepared: PreparedCase | undefined;
+  // Told to end, or left alone by what has started it, at any time.
+  process.once("disconnect", async () => {
+    await prepared?.close();
+    await rm(directory, { recursive: true, force: true });
+    process.exit();
+  });
   const benchCase = CASES.find((candidate) => candidate.name === name);
   if (benchCase === undefined) throw new Error(`there is no case ${JSON.stringify(name)}`);
-  const directory = await mkdtemp(join(process.env["TILTYARD_BENCH_DIR"] ?? tmpdir(), "tiltyard-bench-"));
-  const prepared = await benchCase.prepare(directory, size);
+  await mkdir(directory);
+  prepared = await benchCase.prepare(directory, size);
   const collectFirst = size === "large" && benchCase.collectFirst === true;
   const { work, bytes, sides } = prepared;
-  process.on("message", async () => process.send?.(await timeRun(sides[index], collectFirst)));
-  process.once("disconnect", async () => {
-    await prepared.close();
-    await rm(directory, { recursive: true, force: true });
+  process.on("message", async () => {
+    const timed = await timeRun(sides[index], collectFirst);
+    if (process.connected) process.send?.(timed);
   });
   process.send?.({ work, bytes, sides: sides.map((side) => side.name) } satisfies Introduction);
 }
 
 if (process.argv[1] === SCRIPT) {
-  const [size, name, index] = process.argv.slice(2);
-  await serve(size as Size, name, Number(index));
+  const [size, name, index, directory] = process.argv.slice(2);
+  await serve(size as Size, name, Number(index), directory);
 }

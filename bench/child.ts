@@ -25,19 +25,30 @@ function sampleOf(side: Sample["side"], timed: readonly Timed[]): Sample {
 
 /** As `measure`, with each side in a process of its own. */
 async function measureApart({ area, name, rounds }: BenchCase, size: Size): Promise<CaseSamples> {
-  const processes = [await SideProcess.start(name, size, 0)];
-  const { work, bytes, sides } = processes[0].introduction;
-  for (const index of sides.keys()) {
-    if (index > 0) processes.push(await SideProcess.start(name, size, index));
+  const directory = await makeDirectory();
+  const processes: SideProcess[] = [];
+  const start = async (index: number): Promise<SideProcess> => {
+    const started = await SideProcess.start(name, size, index, join(directory, String(index)));
+    processes.push(started);
+    return started;
+  };
+  try {
+    const { work, bytes, sides } = (await start(0)).introduction;
+    for (let index = 1; index < sides.length; index++) await start(index);
+    const runs = processes.map((each) => () => each.run());
+    const times = await timeInTurn(runs, { rounds: rounds[size], warmUp: size === "large" });
+    return { area, name, work, bytes, samples: sides.map((side, index) => sampleOf(side, times[index])) };
+  } finally {
+    for (const each of processes) await each.close();
+    await rm(directory, { recursive: true, force: true });
   }
-  const runs = processes.map((each) => () => each.run());
-  const times = await timeInTurn(runs, { rounds: rounds[size], warmUp: size === "large" });
-  for (const each of processes) await each.close();
-  return { area, name, work, bytes, samples: sides.map((side, index) => sampleOf(side, times[index])) };
 }
 
+const makeDirectory = (): Promise<string> =>
+  mkdtemp(join(process.env["TILTYARD_BENCH_DIR"] ?? tmpdir(), "tiltyard-bench-"));
+
 async function measure(benchCase: BenchCase, size: Size): Promise<CaseSamples> {
-  const directory = await mkdtemp(join(process.env["TILTYARD_BENCH_DIR"] ?? tmpdir(), "tiltyard-bench-"));
+  const directory = await makeDirectory();
   try {
     const prepared = await benchCase.prepare(directory, size);
     const rounds = benchCase.rounds[size];

@@ -16,7 +16,7 @@ import type { BatchFunction, RowFunction } from "../../namespace/options.js";
 import { asciiTexts, isAscii } from "../../platform/native.js";
 import type { RegisteredFunction } from "../userFunctions.js";
 import { columnOfResult, isVector, type Lend } from "./functionResult.js";
-import type { LentTexts } from "./lentTexts.js";
+import type { DirectReads, LentTexts } from "./lentTexts.js";
 
 /** Milliseconds before the first repetition of a call, how much longer each further one waits, and the longest wait. */
 const FIRST_WAIT_MS = 100;
@@ -72,8 +72,9 @@ export async function callFunction(
   for (const [index, name] of owner.inputNames.entries()) {
     const vector = vectors.getChildAt(index);
     if (vector === null) continue;
-    if (call.kind === "batch") texts.hidePage(vector, inputs[index]);
-    readAscii(vector, inputs[index], texts);
+    const reads = texts.directReads();
+    if (call.kind === "batch") texts.hidePage(vector, inputs[index], reads);
+    readAscii(vector, inputs[index], reads);
     define(columns, name, vector);
   }
   const { lend } = options;
@@ -235,7 +236,7 @@ class RowCalls {
  * Has a vector of texts that are all ASCII read single ones several times as fast as it does by itself. A vector that lies in
  * one piece has a `get` of its own, which is put in place here by another.
  */
-function readAscii(vector: Vector, column: Column, texts: LentTexts): void {
+function readAscii(vector: Vector, column: Column, reads: DirectReads): void {
   if (asciiTexts === null || column.kind !== "variable" || !DataType.isUtf8(vector.type)) return;
   const { offsets, bytes, validity, length } = column;
   if (!areNarrow(offsets) || length === 0 || !Object.hasOwn(vector, "get")) return;
@@ -246,7 +247,7 @@ function readAscii(vector: Vector, column: Column, texts: LentTexts): void {
   const otherwise = vector.get;
   vector.get = (index: number) => {
     const isRow = Number.isInteger(index) && index >= 0 && index < length;
-    if (!isRow || texts.isOver || (validity !== null && !isSet(validity, index))) return otherwise(index);
+    if (!isRow || !reads.mayBe || (validity !== null && !isSet(validity, index))) return otherwise(index);
     return textOf(offsets[index] - start, offsets[index + 1] - start);
   };
 }

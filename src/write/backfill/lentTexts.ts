@@ -16,6 +16,11 @@ import { isSharedMemory } from "../../bytes/sharedCopy.js";
 import { trimmedColumn } from "../../file/writing/heldColumns.js";
 import type { ScratchMemory } from "../../io/memory/scratch.js";
 
+/** Whether single texts of a vector may be read where its column has them: it is the vector's memory, and still lent. */
+export interface DirectReads {
+  mayBe: boolean;
+}
+
 /** The texts of one call. */
 export class LentTexts {
   readonly #scratch: ScratchMemory;
@@ -24,16 +29,12 @@ export class LentTexts {
   readonly #used: ArrayBufferLike[] = [];
   /** The values of vectors whose bytes lie in pages; each call returns the same. */
   readonly #copies: (() => Uint8Array)[] = [];
+  readonly #reads: DirectReads[] = [];
   #isOver = false;
 
   constructor(scratch: ScratchMemory, pages: TextPages) {
     this.#scratch = scratch;
     this.#pages = pages;
-  }
-
-  /** Whether the call has ended: nothing in pages is to be looked at any more. */
-  get isOver(): boolean {
-    return this.#isOver;
   }
 
   /** The column, with its texts decoded where it has them as codes. Those in pages stay there. */
@@ -52,24 +53,44 @@ export class LentTexts {
     return trimmedColumn(column, (bytes) => (bytes.buffer === page ? bytes : unshared(bytes)));
   }
 
+  /** Of a vector that the call gets. */
+  directReads(): DirectReads {
+    const reads = { mayBe: !this.#isOver };
+    this.#reads.push(reads);
+    return reads;
+  }
+
   /**
-   * Keeps the page in which a vector lies from whoever looks at the vector's bytes: these are then copies.
+   * Keeps the page in which a vector lies from whoever looks at the vector's bytes: these are then a copy, which is from
+   * there on what the vector has.
    * @param column that the vector was made of: one that {@link rowsOf} returned
+   * @param reads of the vector
    */
-  hidePage({ data }: { readonly data: readonly Data[] }, column: Column): void {
+  hidePage({ data: [data] }: { readonly data: readonly Data[] }, column: Column, reads: DirectReads): void {
     if (sharedPageOf(column) === null) return;
     const { bytes } = column as VariableColumn;
+    const become = (value: unknown): void => {
+      reads.mayBe = false;
+      Object.defineProperty(data, "values", { value, writable: true, enumerable: true, configurable: true });
+    };
     let copy: Uint8Array | null = null;
-    const get = (): Uint8Array => {
+    const copied = (): Uint8Array => {
       if (copy !== null) return copy;
-      if (this.#isOver)
+      if (this.#isOver) {
         throw new TypeError("texts that a function was called with are gone once the call has ended");
+      }
       copy = this.#lend(bytes.length);
       copy.set(bytes);
+      become(copy);
       return copy;
     };
-    this.#copies.push(get);
-    Object.defineProperty(data[0], "values", { get, enumerable: true, configurable: true });
+    this.#copies.push(copied);
+    Object.defineProperty(data, "values", {
+      get: copied,
+      set: become,
+      enumerable: true,
+      configurable: true,
+    });
   }
 
   /** What vectors show stays as it is, as long as somebody looks at it. */
@@ -96,11 +117,14 @@ export class LentTexts {
   #lend(byteLength: number): Uint8Array<ArrayBuffer> {
     const memory = this.#scratch.lend(byteLength);
     this.#lent.push(memory.buffer);
+    // Behind the texts of this call lie those of others.
+    new Uint8Array(memory.buffer, byteLength).fill(0);
     return memory;
   }
 
   #endUse(): void {
     this.#isOver = true;
+    for (const reads of this.#reads) reads.mayBe = false;
     for (const page of this.#used.splice(0)) this.#pages.endUse(page);
   }
 }

@@ -29,7 +29,7 @@ const lentTexts = () => new LentTexts(new ScratchMemory(0), pages);
 function vectorOf(texts: LentTexts, memory: ArrayBufferLike, start: number): Vector<Utf8> {
   const column = texts.rowsOf(texts.decode(textsIn(memory, start)));
   const vector = new Vector([dataFromColumn(new Utf8(), column)]) as Vector<Utf8>;
-  texts.hidePage(vector, column);
+  texts.hidePage(vector, column, texts.directReads());
   return vector;
 }
 
@@ -63,9 +63,10 @@ it("not while a call reads single texts of it", () => {
   expect(texts.decode(textsIn(pageA))).toEqual(textsIn(pageA));
   pages.goOn([textsIn(pageB)]);
   expect(givenBack).toEqual([]);
-  expect(texts.isOver).toBe(false);
+  const reads = texts.directReads();
+  expect(reads.mayBe).toBe(true);
   texts.giveBack();
-  expect(texts.isOver).toBe(true);
+  expect(reads.mayBe).toBe(false);
   expect(givenBack).toEqual([pageA]);
 });
 
@@ -85,6 +86,29 @@ it("and what a call sees of them are copies of its own rows, which end with the 
   expect(() => seen.get(0)).toThrow(TypeError);
   expect(() => unseen.get(0)).toThrow(TypeError);
   expect(() => unseen.data[0].values).toThrow("gone once the call has ended");
+});
+
+it("a vector that somebody writes to, or gives other bytes, has these", () => {
+  new Uint8Array(pageA).set([97, 98, 99, 100], 8);
+  const texts = lentTexts();
+  pages.goOn([textsIn(pageA, 8)]);
+  const [written, replaced] = [vectorOf(texts, pageA, 8), vectorOf(texts, pageA, 8)];
+  written.set(0, "wxyz");
+  (replaced.data[0] as { values: Uint8Array }).values = new TextEncoder().encode("1234");
+  expect([written.get(0), replaced.get(0)]).toEqual(["wxyz", "1234"]);
+  expect([...new Uint8Array(pageA, 8, 4)]).toEqual([97, 98, 99, 100]);
+});
+
+it("behind a copy lies nothing of others", () => {
+  const scratch = new ScratchMemory(2 ** 20);
+  const used = scratch.lend(2 ** 16);
+  used.fill(7);
+  scratch.giveBack(used);
+  const texts = new LentTexts(scratch, pages);
+  pages.goOn([textsIn(pageA, 8)]);
+  const { values } = vectorOf(texts, pageA, 8).data[0];
+  expect(values.buffer.byteLength).toBe(2 ** 16);
+  expect(new Uint8Array(values.buffer, 4).every((byte) => byte === 0)).toBe(true);
 });
 
 it("of what is kept, vectors stay as they are, and the page is used again", () => {

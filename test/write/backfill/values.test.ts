@@ -369,6 +369,26 @@ it("vectors of texts that are kept beyond their call give their own texts or an 
   expect(errors).toBeGreaterThan(10);
 }, 60_000);
 
+it("texts that a function writes into its vector are read by it, whichever page they lie in", async () => {
+  const made: UserFunction = {
+    ...{ version: "1", inputs: ["text"], output: VECTOR },
+    batch({ text }, { rowCount }) {
+      const items = new Float32Array(4 * rowCount);
+      for (let row = 0; row < rowCount; row++) {
+        const own = text.get(row);
+        if (own !== null && own !== "") text.set(row, "#".repeat(new TextEncoder().encode(own).length));
+        const isRead = own === null || own === "" || text.get(row)?.startsWith("#") === true;
+        items.fill(isRead ? 1 : 0, 4 * row, 4 * row + 4);
+      }
+      return items;
+    },
+  };
+  const values = await fillFromLongTexts(made, {});
+  let wrong = 0;
+  for (const [, value] of values) if ((value as number[])[3] !== 1) wrong++;
+  expect(wrong).toBe(0);
+}, 60_000);
+
 it("rows of numbers are the items of vectors, whatever holds them", async () => {
   for (const answer of [
     (n: number) => Float32Array.of(n, 1, 2, 3),
