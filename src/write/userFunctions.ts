@@ -1,7 +1,9 @@
 /** Functions that the host registers for computed columns: checked once, when the namespace is opened. */
 
 import { Field as ArrowField, type DataType } from "apache-arrow";
+import type { Layout } from "../arrow/columns/column.js";
 import { adoptType } from "../arrow/types/foreignTypes.js";
+import { layoutOf } from "../arrow/types/layouts.js";
 import { type LogicalField, logicalFieldOf } from "../arrow/types/logicalTypes.js";
 import { formatType, isSameType } from "../arrow/types/type.js";
 import type { ForeignType } from "../arrow/types/typeParameters.js";
@@ -20,6 +22,7 @@ export interface RegisteredFunction {
   /** The field of a column of its values, which may be null; under any name. */
   readonly output: LogicalField;
   readonly outputType: DataType;
+  readonly layout: Layout;
   readonly mayBeNull: boolean;
   readonly retries: number;
   readonly call:
@@ -73,6 +76,7 @@ function register(name: string, given: UserFunction): RegisteredFunction {
     inputNames: [...inputs],
     output: field,
     outputType: type,
+    layout: layoutOf(type, `${label}.output`),
     mayBeNull: nullable ?? true,
     retries: retries ?? DEFAULT_RETRIES,
     call: callOf(given, label),

@@ -2,13 +2,14 @@
 
 import {
   type Data,
+  type DataType,
   type Field,
   makeData,
   RecordBatch,
   Schema,
   Struct,
   Table,
-  type Vector,
+  Vector,
 } from "apache-arrow";
 import type { Column, FixedColumn, VariableColumn } from "../columns/column.js";
 import { dataFromColumn } from "./data.js";
@@ -50,6 +51,10 @@ export function makeBatch(schema: Schema, columns: readonly Column[], rowCount: 
   const data = makeData({ type: new Struct(schema.fields), length: rowCount, nullCount: 0, children });
   return new RecordBatch(schema, data);
 }
+
+/** A vector over the memory of a column. */
+export const vectorOf = (type: DataType, column: Column): Vector =>
+  new Vector([dataFromColumn(type, column, dictionaryVectors)]);
 
 /** A table of the batches, all of which have the schema. Without batches, the table has no rows. */
 export function toTable(schema: Schema, batches: readonly RecordBatch[]): Table {

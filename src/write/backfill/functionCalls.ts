@@ -7,7 +7,7 @@ import { DataType, type Schema, type Vector } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isSet } from "../../arrow/columns/validity.js";
-import { makeBatch } from "../../arrow/exchange/batch.js";
+import { vectorOf } from "../../arrow/exchange/batch.js";
 import { untilAborted, whenAborted } from "../../async/abort.js";
 import { breathe } from "../../async/eventLoop.js";
 import { runParallel } from "../../async/parallel.js";
@@ -67,11 +67,9 @@ export async function callFunction(
   const { call } = owner;
   // A function that computes row by row gets no vector.
   const inputs = call.kind === "batch" ? rows.columns.map((column) => texts.rowsOf(column)) : rows.columns;
-  const vectors = makeBatch(schema, inputs, rowCount);
   const columns: Record<string, Vector> = {};
   for (const [index, name] of owner.inputNames.entries()) {
-    const vector = vectors.getChildAt(index);
-    if (vector === null) continue;
+    const vector = vectorOf(schema.fields[index].type, inputs[index]);
     const reads = texts.directReads();
     if (call.kind === "batch") texts.hidePage(vector, inputs[index], reads);
     readAscii(vector, inputs[index], reads);

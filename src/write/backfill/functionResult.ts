@@ -1,6 +1,6 @@
 /** What a function returned, as a column of the type that it declared. Nothing about it is taken on trust. */
 
-import { Field as ArrowField, type DataType, makeData, Type } from "apache-arrow";
+import { Field as ArrowField, type DataType, Type } from "apache-arrow";
 import type { Column, FixedColumn, Layout } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
@@ -8,7 +8,6 @@ import { columnFromData, type ForeignData } from "../../arrow/exchange/data.js";
 import { validateColumn } from "../../arrow/exchange/validate.js";
 import { encodeValues } from "../../arrow/objects/encodeValues.js";
 import { adoptType } from "../../arrow/types/foreignTypes.js";
-import { layoutOf } from "../../arrow/types/layouts.js";
 import { logicalFieldOf } from "../../arrow/types/logicalTypes.js";
 import type { ForeignType } from "../../arrow/types/typeParameters.js";
 import { tagOf } from "../../bytes/anyRealm.js";
@@ -40,9 +39,8 @@ export interface ResultPlace {
  * @throws TableSchemaValidationError where length, type or nullability are not as declared
  */
 export function columnOfResult(owner: RegisteredFunction, result: unknown, place: ResultPlace): Column {
-  const { outputType } = owner;
+  const { outputType, layout } = owner;
   const { rowCount, label } = place;
-  const layout = layoutOf(outputType, label);
   const column = isVector(result)
     ? vectorColumn(owner, result, layout, label)
     : (numbersColumn(outputType, layout, result, place) ??
@@ -101,23 +99,28 @@ function numbersColumn(
   { rowCount, lend }: ResultPlace,
 ): Column | null {
   if (!ArrayBuffer.isView(result)) return null;
-  const isList = (type.typeId as Type) === Type.FixedSizeList;
+  const isList = layout.kind === "fixedSizeList";
   const item: DataType = isList ? type.children[0].type : type;
   if (!isNumeric(item) || tagOf(result) !== item.ArrayType.name) return null;
   const { length } = result as unknown as ArrayLike<unknown>;
-  const itemCount = isList && layout.kind === "fixedSizeList" ? rowCount * layout.dimension : rowCount;
   // Too long or too short: the count of values tells by how much.
-  if (isList && length !== itemCount) return null;
+  if (isList && length !== rowCount * layout.dimension) return null;
   // A copy: the function may use its memory again.
   const given = bytesOf(result);
   const bytes = lend(given.length);
   bytes.set(given);
-  const values = new (item.ArrayType as Float64ArrayConstructor)(bytes.buffer, 0, length);
-  const data = makeData({ type: item as never, length, nullCount: 0, data: values as never });
-  if (!isList) return columnFromData(data as ForeignData, layout);
-  const lists = makeData({ type: type as never, length: rowCount, nullCount: 0, child: data as never });
-  return columnFromData(lists as ForeignData, layout);
+  const numbers = numbersIn(bytes, length, item);
+  return isList ? listsOf(numbers, rowCount, layout.dimension) : numbers;
 }
+
+const numbersIn = (values: Uint8Array, length: number, { ArrayType }: DataType): FixedColumn => ({
+  ...{ kind: "fixed", length, validity: null, values },
+  byteWidth: (ArrayType as Float64ArrayConstructor).BYTES_PER_ELEMENT,
+});
+
+const listsOf = (items: FixedColumn, length: number, dimension: number): Column => ({
+  ...{ kind: "fixedSizeList", length, validity: null, dimension, items },
+});
 
 const isNumeric = ({ typeId }: DataType): boolean =>
   (typeId as Type) === Type.Int || (typeId as Type) === Type.Float;
@@ -148,11 +151,7 @@ function numberRowsColumn(
     values.set(row, at);
     at += dimension;
   }
-  const items: FixedColumn = {
-    ...{ kind: "fixed", length: values.length, validity: null },
-    ...{ byteWidth: ItemArray.BYTES_PER_ELEMENT, values: bytes },
-  };
-  return { kind: "fixedSizeList", length: rowCount, validity: null, dimension, items };
+  return listsOf(numbersIn(bytes, values.length, item), rowCount, dimension);
 }
 
 function valuesColumn(
