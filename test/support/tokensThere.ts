@@ -1,11 +1,11 @@
 /** The tokens that the reference makes of texts, read of an index that it builds. */
 
-import { mkdtempSync, readdirSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { connect, Index } from "tiltyard-reference/session.js";
 import { openTextIndex } from "../../src/indexes/text/textIndex.js";
 import { filesIn } from "../indexes/indexDirectory.js";
+import { makeTempDir } from "./tempDir.js";
 
 /** The names that the reference has for parameters. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -26,7 +26,7 @@ export async function tokensThere(
   texts: readonly string[],
   parameters: Readonly<Record<string, unknown>>,
 ): Promise<PlacedToken[][]> {
-  const root = mkdtempSync(join(process.env.TMPDIR ?? tmpdir(), "tokens-"));
+  const root = await makeTempDir();
   const connection = await connect(root);
   const table = await connection.createTable("t", texts.map((t) => ({ t })) as never);
   await table.createIndex("t", { config: Index.fts(optionsThere({ ...parameters, withPosition: true })) });
