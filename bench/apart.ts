@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { mkdir, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { CaseSamples, PreparedCase, Size } from "./case.js";
-import { CASES } from "./cases.js";
+import { caseNamed } from "./cases.js";
 import { type Timed, timeRun } from "./timing.js";
 
 const SCRIPT = fileURLToPath(import.meta.url);
@@ -76,8 +76,7 @@ async function serve(size: Size, name: string, index: number, directory: string)
     await rm(directory, { recursive: true, force: true });
     process.exit();
   });
-  const benchCase = CASES.find((candidate) => candidate.name === name);
-  if (benchCase === undefined) throw new Error(`there is no case ${JSON.stringify(name)}`);
+  const benchCase = caseNamed(name);
   await mkdir(directory);
   prepared = await benchCase.prepare(directory, size);
   const collectFirst = size === "large" && benchCase.collectFirst === true;

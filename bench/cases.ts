@@ -50,3 +50,10 @@ export const CASES: readonly BenchCase[] = [
   ...freshQueryCases,
   ...ablationCases,
 ];
+
+/** @throws Error where there is none of the name */
+export function caseNamed(name: string): BenchCase {
+  const found = CASES.find((candidate) => candidate.name === name);
+  if (found === undefined) throw new Error(`there is no case ${JSON.stringify(name)}`);
+  return found;
+}

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SideProcess } from "./apart.js";
 import type { BenchCase, CaseSamples, Side, Size } from "./case.js";
-import { CASES } from "./cases.js";
+import { caseNamed } from "./cases.js";
 import { type Timed, timeInTurn, timeRun } from "./timing.js";
 
 type Sample = CaseSamples["samples"][number];
@@ -75,8 +75,7 @@ async function measure(benchCase: BenchCase, size: Size): Promise<CaseSamples> {
 
 const [size, ...names] = process.argv.slice(2);
 for (const name of names) {
-  const benchCase = CASES.find((candidate) => candidate.name === name);
-  if (benchCase === undefined) throw new Error(`there is no case ${JSON.stringify(name)}`);
+  const benchCase = caseNamed(name);
   const samples = await (benchCase.isApart === true ? measureApart : measure)(benchCase, size as Size);
   await new Promise((resolve) => process.send?.(samples, undefined, undefined, resolve));
 }

@@ -112,9 +112,10 @@ export function message<F extends AnyFields>(
   fields: F,
   options: { readonly partial?: boolean } = {},
 ): Message<F> {
-  let arranged: ArrangedFields | undefined;
+  let made: ArrangedFields | undefined;
+  const arranged = (): ArrangedFields => (made ??= arrangeFields(fields as Fields));
   const blank = (): Record<string, unknown> => {
-    const { defaults, filled } = (arranged ??= arrangeFields(fields as Fields));
+    const { defaults, filled } = arranged();
     const value: Record<string, unknown> = { ...defaults };
     for (const [name, codec] of filled) value[name] = codec.initial();
     return value;
@@ -127,7 +128,7 @@ export function message<F extends AnyFields>(
   ): MessageValue<F> => {
     const others = similar as Record<string, unknown> | undefined;
     const value = blank();
-    const { byNumber, isKnown } = (arranged ??= arrangeFields(fields as Fields));
+    const { byNumber, isKnown } = arranged();
     let unknown: Uint8Array[] | undefined;
     try {
       while (reader.pos < end) {
@@ -158,7 +159,7 @@ export function message<F extends AnyFields>(
   };
   const write = (writer: BinaryWriter, value: MessageValue<F>): void => {
     const record = value as Record<string, unknown>;
-    const { names, codecs } = (arranged ??= arrangeFields(fields as Fields));
+    const { names, codecs } = arranged();
     // Most members of most messages are absent: a oneof has one of its arms.
     for (let index = 0; index < names.length; index++) {
       const member = record[names[index]];

@@ -306,8 +306,14 @@ const PLAIN_COLUMN = [0x0a, 0x00];
 /** A ColumnEncoding whose member `blob` (number 3) has the encoding above as its `inner` (number 1). */
 const BLOB_COLUMN = [0x1a, 0x04, 0x0a, 0x02, ...PLAIN_COLUMN];
 
-const columnEncoding = (isBlob: boolean): Encoding =>
-  wrap(COLUMN_ENCODING_TYPE_URL, Uint8Array.from(isBlob ? BLOB_COLUMN : PLAIN_COLUMN));
+/** Made once each: a file has one for each of its columns. */
+let plainEncoding: Encoding | undefined;
+let blobEncoding: Encoding | undefined;
+
+function columnEncoding(isBlob: boolean): Encoding {
+  if (!isBlob) return (plainEncoding ??= wrap(COLUMN_ENCODING_TYPE_URL, Uint8Array.from(PLAIN_COLUMN)));
+  return (blobEncoding ??= wrap(COLUMN_ENCODING_TYPE_URL, Uint8Array.from(BLOB_COLUMN)));
+}
 
 const encodePageEncoding = (encoding: PageEncoding): Encoding =>
   encoding.array === undefined

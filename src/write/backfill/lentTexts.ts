@@ -201,19 +201,15 @@ const sharedPageOf = (column: Column): SharedArrayBuffer | null =>
 
 const unshared = (bytes: Uint8Array): Uint8Array => (isSharedMemory(bytes.buffer) ? bytes.slice() : bytes);
 
-/** A column without codes, and outside the memory of threads. */
+/**
+ * A column without codes, and outside the memory of threads.
+ * @param allocate makes the memory of texts that are decoded
+ */
 export function decodedColumn(
   column: Column,
   allocate: (byteLength: number) => Uint8Array<ArrayBuffer> = (byteLength) => new Uint8Array(byteLength),
 ): Column {
-  if (sharedPageOf(column) !== null) {
-    return trimmedColumn(column, (bytes) => {
-      if (!isSharedMemory(bytes.buffer)) return bytes;
-      const copy = allocate(bytes.length);
-      copy.set(bytes);
-      return copy;
-    });
-  }
+  if (sharedPageOf(column) !== null) return trimmedColumn(column, unshared);
   if (column.kind !== "variable" || column.coded === undefined) return column;
   const { length, validity, coded } = column;
   const decoded = coded.decode(coded.offsets.slice(), coded.codes, allocate);
