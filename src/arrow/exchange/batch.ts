@@ -1,16 +1,6 @@
 /** Makes record batches and tables of apache-arrow from columns of the engine. */
 
-import {
-  type Data,
-  type DataType,
-  type Field,
-  makeData,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  Vector,
-} from "apache-arrow";
+import { type Data, type Field, makeData, RecordBatch, Schema, Struct, Table, Vector } from "apache-arrow";
 import type { Column, FixedColumn, VariableColumn } from "../columns/column.js";
 import { dataFromColumn } from "./data.js";
 
@@ -40,21 +30,21 @@ export function sharedSchema(fields: Field[], metadata: Map<string, string>): Sc
  * each.
  */
 export function makeBatch(schema: Schema, columns: readonly Column[], rowCount: number): RecordBatch {
-  const children: Data[] = [];
-  for (const [index, column] of columns.entries()) {
-    const field: Field = schema.fields[index];
-    if (column.length !== rowCount) {
-      throw new RangeError(`column ${field.name} has ${column.length} values in a batch of ${rowCount} rows`);
-    }
-    children.push(dataFromColumn(field.type, column, dictionaryVectors));
-  }
+  const children = columns.map((column, index) => dataOf(schema.fields[index], column, rowCount));
   const data = makeData({ type: new Struct(schema.fields), length: rowCount, nullCount: 0, children });
   return new RecordBatch(schema, data);
 }
 
-/** A vector over the memory of a column. */
-export const vectorOf = (type: DataType, column: Column): Vector =>
-  new Vector([dataFromColumn(type, column, dictionaryVectors)]);
+/** A vector over the memory of a column, which has `rowCount` values. */
+export const vectorOf = (field: Field, column: Column, rowCount: number): Vector =>
+  new Vector([dataOf(field, column, rowCount)]);
+
+function dataOf({ name, type }: Field, column: Column, rowCount: number): Data {
+  if (column.length !== rowCount) {
+    throw new RangeError(`column ${name} has ${column.length} values in a batch of ${rowCount} rows`);
+  }
+  return dataFromColumn(type, column, dictionaryVectors);
+}
 
 /** A table of the batches, all of which have the schema. Without batches, the table has no rows. */
 export function toTable(schema: Schema, batches: readonly RecordBatch[]): Table {

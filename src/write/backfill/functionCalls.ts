@@ -69,7 +69,7 @@ export async function callFunction(
   const inputs = call.kind === "batch" ? rows.columns.map((column) => texts.rowsOf(column)) : rows.columns;
   const columns: Record<string, Vector> = {};
   for (const [index, name] of owner.inputNames.entries()) {
-    const vector = vectorOf(schema.fields[index].type, inputs[index]);
+    const vector = vectorOf(schema.fields[index], inputs[index], rowCount);
     const reads = texts.directReads();
     if (call.kind === "batch") texts.hidePage(vector, inputs[index], reads);
     readAscii(vector, inputs[index], reads);
