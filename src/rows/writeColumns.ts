@@ -73,7 +73,8 @@ export async function writeColumns(
     for await (const batch of batches) {
       signal?.throwIfAborted();
       await breathe();
-      await file.write(await convertColumns(stored, batch.columns, options), batch.rowCount);
+      const columns = await convertColumns(stored, batch.columns, options);
+      await file.write(columns, batch.rowCount, batch.isTransient);
     }
     await beforeEnd?.(file);
     return { columns, ...(await file.finish()) };
@@ -130,6 +131,7 @@ export async function writeFiles(
         await writer.write(
           whole ? columns : columns.map((column) => sliceColumn(column, start, count)),
           count,
+          batch.isTransient,
         );
         start += count;
         rowsInFile += count;

@@ -41,6 +41,8 @@ export interface WriteRowsOptions extends Omit<FilesOptions, "createFile"> {
   readonly descriptor: FileSchema;
   /** A directory that is not created if it is missing: that of a table which exists. Default: none. */
   readonly within?: string;
+  /** Rows that there are expected to be; see the writer's. */
+  readonly expectedRows?: number;
   /** The version that is changed: if it has files in the directory for data files, that is there for good. */
   readonly base?: Manifest;
 }
@@ -58,7 +60,8 @@ export async function writeRows(
   input: ArrowInput,
   options: WriteRowsOptions,
 ): Promise<WrittenRows> {
-  const { version, descriptor, memory, pool, within } = options;
+  const { version, descriptor, memory, pool, within, expectedRows } = options;
+  const writing = { memory, pool, expectedRows };
   const directory = dataDirectory(tableRoot);
   const hasSideFiles = plan.columns.some(({ target }) => target.blobs?.kind === "bySize");
   const isMade = options.base?.fragments.some(hasFileHere) === true;
@@ -71,7 +74,7 @@ export async function writeRows(
       try {
         if ((names.length === 1 && !isMade) || attempt > 1) await disk.makeDirectory(directory, within);
         const path = join(directory, name);
-        return await DataFileWriter.create(disk, path, columns, descriptor, version, { memory, pool });
+        return await DataFileWriter.create(disk, path, columns, descriptor, version, writing);
       } catch (error) {
         // A failing writer has just removed the directory because it was empty, or is removing it.
         const code = codeOf(error);

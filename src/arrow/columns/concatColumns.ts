@@ -163,7 +163,7 @@ function newOffsets(
 }
 
 /** Copies the offsets of a column to those behind `position`, as if its bytes or items began at `base`. */
-function moveOffsets(
+export function moveOffsets(
   column: VariableColumn | ListColumn,
   target: Offsets,
   position: number,

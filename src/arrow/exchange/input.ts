@@ -31,6 +31,8 @@ export interface InputBatch {
   readonly columns: readonly Column[];
   /** > 0. */
   readonly rowCount: number;
+  /** Whether the columns are good only until the next batch is asked for. Default false. */
+  readonly isTransient?: boolean;
 }
 
 /** Size that a list item without bytes counts for in the bound on a batch. */

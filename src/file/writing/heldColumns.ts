@@ -32,36 +32,45 @@ export function holdColumn(column: Column): { column: Column; byteCount: number 
 
 /**
  * A column that reaches no further than its rows: views of its values, and offsets from 0 on.
- * @param hold makes views of what is to be kept of them
- * @param note called for each column in it whose offsets are copied, and for each with a dictionary
+ * @param hold makes what is to be kept of such a view. Default: the view. Where it is given, offsets are copied
+ * @param note called for each column in it that has offsets, and for each with a dictionary
  */
 export function trimmedColumn(
   column: Column,
-  hold: (bytes: Uint8Array) => Uint8Array = (bytes) => bytes,
+  hold?: (bytes: Uint8Array) => Uint8Array,
   note: (source: VariableColumn | ListColumn | DictionaryColumn) => void = () => undefined,
 ): Column {
+  const held = hold ?? ((bytes) => bytes);
+  const offsetsOf = hold === undefined ? offsetsFromZero : copiedOffsets;
   const visit = <C extends Column>(source: C): C => {
     const validity =
       source.validity === null
         ? null
         : {
             ...source.validity,
-            bytes: hold(
+            bytes: held(
               source.validity.bytes.subarray(0, (source.validity.bitOffset + source.length + 7) >>> 3),
             ),
           };
     switch (source.kind) {
       case "fixed":
-        return { ...source, validity, values: hold(source.values) };
+        return { ...source, validity, values: held(source.values) };
       case "bits":
         return {
           ...source,
           validity,
-          bits: hold(source.bits.subarray(0, (source.bitOffset + source.length + 7) >>> 3)),
+          bits: held(source.bits.subarray(0, (source.bitOffset + source.length + 7) >>> 3)),
         };
       case "variable":
         note(source);
-        return { ...source, validity, ...holdVariable(source, hold) };
+        return {
+          ...source,
+          validity,
+          offsets: offsetsOf(source),
+          bytes: held(
+            source.bytes.subarray(Number(source.offsets[0]), Number(source.offsets[source.length])),
+          ),
+        };
       case "fixedSizeList":
       case "sizedList":
         return { ...source, validity, items: visit<Column>(source.items) };
@@ -73,8 +82,7 @@ export function trimmedColumn(
         return source;
       case "list": {
         note(source);
-        const offsets = offsetsFrom(source, Number(source.offsets[0]));
-        return { ...source, validity, offsets, items: visit(itemsWithin(source)) };
+        return { ...source, validity, offsets: offsetsOf(source), items: visit(itemsWithin(source)) };
       }
       case "struct":
       case "packedStruct":
@@ -84,18 +92,14 @@ export function trimmedColumn(
   return visit(column);
 }
 
-function holdVariable(
-  column: VariableColumn,
-  hold: (bytes: Uint8Array) => Uint8Array,
-): Pick<VariableColumn, "offsets" | "bytes"> {
-  const first = Number(column.offsets[0]);
-  const kept = hold(column.bytes.subarray(first, Number(column.offsets[column.length])));
-  return { offsets: offsetsFrom(column, first), bytes: kept };
-}
+/** A column's offsets, counted from the first: a view where that is 0. */
+const offsetsFromZero = (column: VariableColumn | ListColumn): Int32Array | BigInt64Array =>
+  Number(column.offsets[0]) === 0 ? column.offsets.subarray(0, column.length + 1) : copiedOffsets(column);
 
-/** A copy of a column's offsets, counted from `first`. */
-function offsetsFrom(column: VariableColumn | ListColumn, first: number): Int32Array | BigInt64Array {
+/** A copy of a column's offsets, counted from the first. */
+function copiedOffsets(column: VariableColumn | ListColumn): Int32Array | BigInt64Array {
   const offsets = column.offsets.slice(0, column.length + 1);
+  const first = Number(offsets[0]);
   if (first === 0) return offsets;
   if (areNarrow(offsets)) for (let index = 0; index < offsets.length; index++) offsets[index] -= first;
   else for (let index = 0; index < offsets.length; index++) offsets[index] -= BigInt(first);

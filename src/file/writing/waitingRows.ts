@@ -1,13 +1,16 @@
 /**
  * Rows of a column that wait to become a page. They are views of the caller's memory if they fill most of it, else copies,
- * so a few bytes of a narrow column never keep a large batch alive.
+ * so a few bytes of a narrow column never keep a large batch alive. Rows that are good only for a while are copied one behind
+ * the other.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes, itemsWithin, spanOf } from "../../arrow/columns/columnBytes.js";
+import type { ColumnGatherer } from "../../arrow/columns/columnGatherer.js";
 import { leafColumn, mapLeaf } from "../../arrow/columns/spine.js";
 import { bytesOf } from "../../bytes/view.js";
 import type { DictionaryValues } from "../structural/dictionary.js";
+import type { PageMemory } from "./pageMemory.js";
 
 /** Rows of one column that wait to become a page. */
 export interface WaitingRows {
@@ -17,9 +20,27 @@ export interface WaitingRows {
   byteCount: number;
   /** Upper bound of the memory they keep alive. */
   heldBytes: number;
+  /** The last of the rows, behind those of the parts, where they are being copied. */
+  copies: ColumnGatherer | null;
+  /** Where copies lie; null if there are none. */
+  memory: PageMemory | null;
 }
 
-export const nothingWaiting = (): WaitingRows => ({ parts: [], rowCount: 0, byteCount: 0, heldBytes: 0 });
+export const nothingWaiting = (): WaitingRows => ({
+  parts: [],
+  rowCount: 0,
+  byteCount: 0,
+  heldBytes: 0,
+  copies: null,
+  memory: null,
+});
+
+/** Makes rows that were copied a part of those that wait: others come behind them, or a page is cut. */
+export function endCopies(waiting: WaitingRows): void {
+  if (waiting.copies === null) return;
+  waiting.parts.push(waiting.copies.finish());
+  waiting.copies = null;
+}
 
 /** How the dictionary of a column compares to that of the waiting rows: a page has one dictionary. */
 export function sharedDictionary(waiting: WaitingRows, column: Column): "none" | "same" | "differs" {

@@ -7,11 +7,13 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes, valueBytes } from "../../arrow/columns/columnBytes.js";
+import { ColumnGatherer, isGatherable } from "../../arrow/columns/columnGatherer.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { withLeaf } from "../../arrow/columns/spine.js";
 import { atOnce, breathe, goThrough } from "../../async/eventLoop.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import { crc32 } from "../../bytes/crc32.js";
+import { hasSharedMemory } from "../../bytes/sharedCopy.js";
 import { InternalError } from "../../errors.js";
 import type { Schema } from "../../format/file.js";
 import type { Disk } from "../../io/disk/disk.js";
@@ -33,7 +35,9 @@ import {
   type PageOutput,
   ROOM_SHARE,
 } from "./pageEncoding.js";
+import { PageMemory } from "./pageMemory.js";
 import {
+  endCopies,
   nothingWaiting,
   rowsWithin,
   sharedDictionary,
@@ -70,6 +74,8 @@ export interface WriterOptions {
   readonly memory?: MemoryShare;
   /** Threads that encode pages. Default: pages are encoded in line. */
   readonly pool?: WorkerPool;
+  /** Rows that the file is expected to get; it may get others. Default: not known. */
+  readonly expectedRows?: number;
 }
 
 /** A page that a thread encodes, or one that waits behind such. */
@@ -79,6 +85,8 @@ interface EncodingPage {
   readonly output: PageOutput | Promise<LentOutput>;
   /** Of its values. */
   readonly byteCount: number;
+  /** Where copies of its rows lie; null if there are none. */
+  readonly memory: PageMemory | null;
 }
 
 export class DataFileWriter {
@@ -98,6 +106,7 @@ export class DataFileWriter {
   readonly #globalChecksums: number[] = [];
   readonly #memory: MemoryShare | undefined;
   readonly #pool: WorkerPool | undefined;
+  readonly #expectedRows: number | undefined;
   /** In the order in which they are appended. */
   #encoding: EncodingPage[] = [];
   /** Bytes of the values of all pages so far that threads could have encoded. */
@@ -111,10 +120,11 @@ export class DataFileWriter {
     columns: readonly FileColumn[],
     schema: Schema,
     version: FileVersion,
-    { memory, pool }: WriterOptions,
+    { memory, pool, expectedRows }: WriterOptions,
   ) {
     this.#memory = memory;
     this.#pool = pool;
+    this.#expectedRows = expectedRows;
     this.#disk = disk;
     this.#path = path;
     this.#file = file;
@@ -148,10 +158,11 @@ export class DataFileWriter {
   }
 
   /**
-   * Appends rows. Nobody may write into the columns' memory until the file is finished.
+   * Appends rows. Nobody may write into the columns' memory until the file is finished, unless they are transient.
    * @param columns one per column of the file, each `rowCount` long
+   * @param isTransient whether the columns are good only until this ends. There are no blobs and dictionaries among them then
    */
-  async write(columns: readonly Column[], rowCount: number): Promise<void> {
+  async write(columns: readonly Column[], rowCount: number, isTransient = false): Promise<void> {
     if (rowCount === 0) return;
     if (columns.length !== this.#columns.length) {
       throw new InternalError(`${columns.length} columns for a file of ${this.#columns.length}`);
@@ -167,10 +178,19 @@ export class DataFileWriter {
         );
       }
       const { blobs, path } = this.#columns[index];
+      if (isTransient) {
+        if (blobs !== undefined || !isGatherable(given)) {
+          throw new InternalError(`column ${path} has blobs or a dictionary that are good for a while only`);
+        }
+        this.#copy(index, given);
+        if (this.#waiting[index].byteCount >= MIN_PAGE_BYTES) await this.#writePages(index);
+        continue;
+      }
       const column = blobs === undefined ? given : await this.#blobs.place(given, blobs, path);
       const dictionary = sharedDictionary(this.#waiting[index], column);
       if (dictionary === "differs") await this.#writePages(index);
       const waiting = this.#waiting[index];
+      endCopies(waiting);
       waiting.parts.push(dictionary === "same" ? withDictionaryOf(column, waiting.parts[0]) : column);
       waiting.rowCount += rowCount;
       waiting.byteCount += columnBytes(column);
@@ -184,6 +204,27 @@ export class DataFileWriter {
       }
     }
     await this.#relieve();
+  }
+
+  /** Has rows wait in memory of their own. */
+  #copy(index: number, column: Column): void {
+    const waiting = this.#waiting[index];
+    const { length } = column;
+    const byteCount = columnBytes(column);
+    if (waiting.copies === null) {
+      waiting.memory ??= new PageMemory(this.#pool);
+      const share = Math.min(MIN_PAGE_BYTES, MAX_WAITING_BYTES / (2 * this.#columns.length));
+      const pageRows = byteCount === 0 ? length : Math.ceil(share / (byteCount / length)) + length;
+      // The rows of the batch are counted already.
+      const left = length + (this.#expectedRows ?? Number.POSITIVE_INFINITY) - this.#rowCount;
+      waiting.copies = new ColumnGatherer(column, Math.min(pageRows, left), waiting.memory);
+      waiting.heldBytes += waiting.copies.heldBytes;
+    }
+    const heldBefore = waiting.copies.heldBytes;
+    waiting.copies.append(column);
+    waiting.heldBytes += waiting.copies.heldBytes - heldBefore;
+    waiting.rowCount += length;
+    waiting.byteCount += byteCount;
   }
 
   /**
@@ -276,6 +317,8 @@ export class DataFileWriter {
     const waiting = this.#waiting[index];
     if (waiting.rowCount === 0) return;
     this.#waiting[index] = nothingWaiting();
+    endCopies(waiting);
+    const { memory } = waiting;
     const pageCount = Math.max(1, Math.round(waiting.byteCount / PAGE_BYTES));
     // One row more than the average: without it, rounding down would leave a few rows for a page of their own.
     const rowBytes = waiting.byteCount / waiting.rowCount;
@@ -296,37 +339,44 @@ export class DataFileWriter {
           start += count;
         }
         if (count < rest) {
-          await this.#writePage(index, parts, rowCount);
+          await this.#writePage(index, parts, rowCount, memory);
           parts = [];
           rowCount = 0;
           room = pageBytes;
         }
       }
     }
-    if (rowCount > 0) await this.#writePage(index, parts, rowCount);
+    if (rowCount > 0) await this.#writePage(index, parts, rowCount, memory);
   }
 
   /**
    * Encodes rows as a page, or several, and appends them behind those that were cut before. Where there are threads, they
    * encode some pages ahead; the file is the same.
+   * @param memory where copies of rows lie, which may be some of these
    */
-  async #writePage(index: number, parts: readonly Column[], rowCount: number): Promise<void> {
+  async #writePage(
+    index: number,
+    parts: readonly Column[],
+    rowCount: number,
+    memory: PageMemory | null,
+  ): Promise<void> {
     const input: PageInput = { column: this.#columns[index], parts, rowCount, version: this.#version };
     const pool = this.#pool;
     const ahead = pool?.size ?? 0;
     const byteCount = valueBytes(parts);
+    memory?.use();
     if (pool !== undefined && ahead > 0 && this.#isForThreads(input, byteCount)) {
       const output = encodeInThread(pool, input);
       // A failure is thrown where the page is appended.
       output.catch(() => undefined);
-      this.#encoding.push({ index, output, byteCount });
+      this.#encoding.push({ index, output, byteCount, memory });
     } else {
       const steps = encodePageInput(input);
       // Few values take less time than a look at the clock.
       const output = byteCount < IN_STEPS_BYTES ? atOnce(steps) : await goThrough(steps);
-      if (this.#encoding.length === 0) return this.#append({ index, output });
+      if (this.#encoding.length === 0) return this.#append({ index, output, memory });
       // Behind those that threads are at.
-      this.#encoding.push({ index, output, byteCount });
+      this.#encoding.push({ index, output, byteCount, memory });
     }
     this.#noteInThreads();
     await breathe();
@@ -352,7 +402,7 @@ export class DataFileWriter {
     while (this.#encoding.length > left) {
       const first = this.#encoding.shift();
       if (first === undefined) return;
-      await this.#append({ index: first.index, output: await first.output });
+      await this.#append({ index: first.index, output: await first.output, memory: first.memory });
       this.#noteInThreads();
     }
   }
@@ -360,10 +410,14 @@ export class DataFileWriter {
   async #append({
     index,
     output,
+    memory,
   }: {
     readonly index: number;
     readonly output: PageOutput | LentOutput;
+    readonly memory: PageMemory | null;
   }): Promise<void> {
+    // Pages of one value may name it in their encoding, which is written at the end of the file.
+    if (memory !== null && hasSharedMemory(output.pages.map(({ encoding }) => encoding))) memory.keep();
     for (const [number, page] of output.pages.entries()) {
       const buffers: ByteRange[] = [];
       for (const pieces of page.buffers) {
@@ -379,6 +433,7 @@ export class DataFileWriter {
       await breathe();
     }
     if ("giveBack" in output) this.#file.whenWritten(() => output.giveBack());
+    if (memory !== null) this.#file.whenWritten(() => memory.release());
   }
 }
 

@@ -4,18 +4,17 @@
  * version, copies of unchanged groups are reused.
  */
 
-import { valueBytes } from "../../arrow/columns/columnBytes.js";
-import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
-import { leafColumn } from "../../arrow/columns/spine.js";
+import { leafOf } from "../../arrow/columns/spine.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../../errors.js";
+import type { FileColumn } from "../../file/container/page.js";
 import { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { storedProjection } from "../../query/columns/projection.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
-import { type BatchRows, scanColumns } from "../../query/scan/scan.js";
+import { scanColumns } from "../../query/scan/scan.js";
 import { checkVersion } from "../../rows/columnPlan.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { decodeSchema, encodeFileSchema } from "../../schema/schema.js";
@@ -42,11 +41,8 @@ import type { CompactionGroup } from "./compactionPlan.js";
 
 /** Maximum rows of a batch. */
 const BATCH_ROWS = 16_384;
-/** Rows, and bytes, of a batch that smaller ones are joined to: about a page of a column, which is then not copied once more. */
-const JOINED_ROWS = 262_144;
-const JOINED_BYTES = 8 * 1024 * 1024;
-/** Batches of more bytes are not joined. */
-const COPIED_BYTES = 64 * 1024;
+/** Bytes of the files of a small fragment, at most: no page of such is worth a thread. */
+const SMALL_FRAGMENT_BYTES = 256 * 1024;
 
 interface Copy {
   readonly group: CompactionGroup;
@@ -104,20 +100,19 @@ export class FragmentCopies {
     checkVersion(plan, version);
     const source = versionSource(base, true);
     const sequences = hasStableRowIds(manifest) ? await sequencesOf(source, group, path) : null;
-    const rows = new RowFeed(
-      joinedBatches(
-        scanColumns(source, {
-          fragments: group.fragments,
-          projection: storedProjection(fields),
-          offset: 0,
-          limit: Number.POSITIVE_INFINITY,
-          batchRows: BATCH_ROWS,
-          readAhead: STREAMED,
-          signal,
-        }),
-      ),
-      this.#copied,
-    );
+    const projection = storedProjection(fields);
+    const mayBeTransient = plan.columns.every(({ target }) => isCopied(target));
+    async function* scan(): AsyncGenerator<InputBatch, void, undefined> {
+      for (const { isSmall, fragments } of runsOf(group.fragments)) {
+        const isTransient = isSmall && mayBeTransient;
+        const wanted = { fragments, projection, offset: 0, limit: Number.POSITIVE_INFINITY };
+        const how = { batchRows: BATCH_ROWS, readAhead: STREAMED, isTransient, signal };
+        for await (const { columns, rowCount } of scanColumns(source, { ...wanted, ...how })) {
+          yield { columns, rowCount, isTransient };
+        }
+      }
+    }
+    const rows = new RowFeed(scan(), this.#copied);
     const files: WrittenRows[] = [];
     const fragments: DataFragment[] = [];
     try {
@@ -132,6 +127,7 @@ export class FragmentCopies {
           descriptor: { fields: encodeFileSchema(schema), metadata: manifest.schemaMetadata },
           within: root,
           pool: base.at.environment.workers,
+          expectedRows: rowCount,
           signal,
         });
         files.push(written);
@@ -200,51 +196,44 @@ function hasSameRows({ fragments }: CompactionGroup, other: CompactionGroup): bo
 const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, index) => byte === b[index]);
 
-/**
- * Joins small batches. A batch never crosses a fragment: from many small fragments come many of them, and what is done
- * for each batch and column would take longer than what is done for their rows.
- */
-async function* joinedBatches(batches: AsyncIterable<BatchRows>): AsyncGenerator<BatchRows, void, undefined> {
-  let waiting: BatchRows[] = [];
-  let rowCount = 0;
-  let byteCount = 0;
-  for await (const batch of batches) {
-    const bytes = valueBytes(batch.columns);
-    if (waiting.length > 0 && (rowCount + batch.rowCount > JOINED_ROWS || byteCount + bytes > JOINED_BYTES)) {
-      yield joined(waiting, rowCount);
-      waiting = [];
-      rowCount = 0;
-      byteCount = 0;
-    }
-    // A copy of much takes longer than what is saved. What is to become of dictionaries that differ, the writer knows best.
-    if (bytes > COPIED_BYTES || batch.columns.some((column) => leafColumn(column).kind === "dictionary")) {
-      if (waiting.length > 0) yield joined(waiting.splice(0), rowCount);
-      rowCount = 0;
-      byteCount = 0;
-      yield batch;
-      continue;
-    }
-    waiting.push(batch);
-    rowCount += batch.rowCount;
-    byteCount += bytes;
-  }
-  if (waiting.length > 0) yield joined(waiting, rowCount);
+/** Fragments that follow one another, and whether they are small. */
+interface FragmentRun {
+  readonly isSmall: boolean;
+  readonly fragments: DataFragment[];
 }
 
-const joined = (batches: readonly BatchRows[], rowCount: number): BatchRows => ({
-  columns: batches[0].columns.map((_, index) => concatColumns(batches.map(({ columns }) => columns[index]))),
-  rowCount,
-});
+/**
+ * The runs of small fragments and of others. The values of small ones are put where those of the last one were, and copied from
+ * there while they are in the processor's caches; those of others may be decoded by threads.
+ */
+function runsOf(fragments: readonly DataFragment[]): FragmentRun[] {
+  const runs: FragmentRun[] = [];
+  for (const fragment of fragments) {
+    const isSmall = isSmallFragment(fragment);
+    if (runs.at(-1)?.isSmall === isSmall) runs.at(-1)?.fragments.push(fragment);
+    else runs.push({ isSmall, fragments: [fragment] });
+  }
+  return runs;
+}
+
+/** False where nobody noted how long the files are. */
+const isSmallFragment = ({ files }: DataFragment): boolean =>
+  files.every(({ fileSizeBytes }) => fileSizeBytes > 0) &&
+  files.reduce((sum, { fileSizeBytes }) => sum + fileSizeBytes, 0) <= SMALL_FRAGMENT_BYTES;
+
+/** Whether a column's values can be copied by whoever gets them for a while. */
+const isCopied = ({ layout, blobs }: FileColumn): boolean =>
+  blobs === undefined && leafOf(layout).kind !== "dictionary";
 
 /** Cuts a stream of batches into pieces of given numbers of rows. */
 class RowFeed {
-  readonly #batches: AsyncIterator<BatchRows>;
+  readonly #batches: AsyncIterator<InputBatch>;
   readonly #taken: (rowCount: number) => void;
   /** The part of the current batch that no piece has taken. */
-  #rest: BatchRows | null = null;
+  #rest: InputBatch | null = null;
 
   /** @param taken called with the number of rows of each piece of a batch, when the next one is asked for */
-  constructor(batches: AsyncIterable<BatchRows>, taken: (rowCount: number) => void) {
+  constructor(batches: AsyncIterable<InputBatch>, taken: (rowCount: number) => void) {
     this.#batches = batches[Symbol.asyncIterator]();
     this.#taken = taken;
   }
@@ -270,7 +259,7 @@ class RowFeed {
     await this.#batches.return?.();
   }
 
-  async #next(): Promise<BatchRows | null> {
+  async #next(): Promise<InputBatch | null> {
     const rest = this.#rest;
     this.#rest = null;
     if (rest !== null) return rest;
@@ -279,12 +268,13 @@ class RowFeed {
   }
 }
 
-const part = (batch: BatchRows, start: number, rowCount: number): InputBatch => ({
+const part = (batch: InputBatch, start: number, rowCount: number): InputBatch => ({
   columns:
     rowCount === batch.rowCount
       ? [...batch.columns]
       : batch.columns.map((column) => sliceColumn(column, start, rowCount)),
   rowCount,
+  isTransient: batch.isTransient,
 });
 
 /** Row ids and row versions of each new fragment. */
