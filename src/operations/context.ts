@@ -24,13 +24,15 @@ import type { ChunkMap } from "../file/pages/pageSlice.js";
 import type { IndexPart } from "../indexes/kind.js";
 import type { SketchStore } from "../indexes/vector/sketches/sketchStore.js";
 import { ConfinedDisk } from "../io/disk/confinedDisk.js";
+import type { AllocateTail } from "../io/disk/disk.js";
 import { HandlePool } from "../io/disk/handles.js";
 import { NodeDisk } from "../io/disk/nodeDisk.js";
 import { Places } from "../io/disk/places.js";
 import { SettledDirectories } from "../io/disk/settledDirectories.js";
 import { releaseKeptLocks } from "../io/lock/keptLocks.js";
 import { LruCache } from "../io/memory/cache.js";
-import { ScratchMemory } from "../io/memory/scratch.js";
+import type { ScratchMemory } from "../io/memory/scratch.js";
+import { leaveScratch, takeScratch } from "../io/memory/spareScratch.js";
 import { Spelling } from "../io/names/spelling.js";
 import type { Jobs } from "../jobs/jobs.js";
 import { processorCount } from "../platform/native.js";
@@ -108,7 +110,7 @@ export interface OperationContext extends CatalogEnvironment {
    */
   openDataFile(path: string, isScanned?: boolean, version?: SeenFiles): Promise<DataFileMetadata>;
   /** As `openDataFile`, for a file that is read only this once and must not displace others from the cache. */
-  openDataFileOnce(path: string, isScanned?: boolean): Promise<DataFileMetadata>;
+  openDataFileOnce(path: string, isScanned?: boolean, allocate?: AllocateTail): Promise<DataFileMetadata>;
   close(): Promise<void>;
 }
 
@@ -132,7 +134,7 @@ export function openContext(options: ContextOptions): OperationContext {
   const openIndexes = new LruCache<CachedIndex>(INDEX_CACHE_BYTES);
   const indexParts = new LruCache<IndexPart>(INDEX_PART_CACHE_BYTES);
   const deletions = new LruCache<KeptDeletions>(DELETIONS_CACHE_BYTES);
-  const scratch = new ScratchMemory(SCRATCH_BYTES);
+  const scratch = takeScratch(SCRATCH_BYTES);
   const sketches = deferred(async () => {
     const { SketchStore } = await import("../indexes/vector/sketches/sketchStore.js");
     return new SketchStore(options.vectorCacheBytes ?? SKETCH_BYTES);
@@ -150,11 +152,15 @@ export function openContext(options: ContextOptions): OperationContext {
     dataFiles.delete(path);
     return null;
   };
-  const readDataFile = async (path: string, isScanned = false): Promise<DataFileMetadata> => {
+  const readDataFile = async (
+    path: string,
+    isScanned = false,
+    allocate?: AllocateTail,
+  ): Promise<DataFileMetadata> => {
     const tailBytes = isScanned ? SCANNED_TAIL_BYTES : TAIL_BYTES;
     // An open file of that name may be the one that was there before.
     handles.evict(path);
-    const file = await handles.withHandle(path, (handle) => openDataFile(handle, path), tailBytes);
+    const file = await handles.withHandle(path, (handle) => openDataFile(handle, path), tailBytes, allocate);
     // The whole file is in memory, so other files need the open handle more.
     if (file.content !== null) handles.evict(path);
     return file;
@@ -221,7 +227,8 @@ export function openContext(options: ContextOptions): OperationContext {
       // Content that is too large for the cache is still there for the caller that read it.
       return shared.content === null ? (own ?? shared) : shared;
     },
-    openDataFileOnce: async (path, isScanned) => (await knownDataFile(path)) ?? readDataFile(path, isScanned),
+    openDataFileOnce: async (path, isScanned, allocate) =>
+      (await knownDataFile(path)) ?? readDataFile(path, isScanned, allocate),
     async close() {
       context.workers.close();
       dataFiles.clear();
@@ -229,7 +236,7 @@ export function openContext(options: ContextOptions): OperationContext {
       openIndexes.clear();
       indexParts.clear();
       deletions.clear();
-      scratch.clear();
+      leaveScratch(scratch);
       sketches.current?.clear();
       await handles.close();
       await releaseKeptLocks(options.root);

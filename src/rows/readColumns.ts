@@ -92,7 +92,10 @@ export async function* readColumns<Span extends RowSpan>(
   let lent: LentPages[] = [];
   try {
     for await (const { span, tasks, rows, lent: own } of groups) {
-      if (assembler?.span !== span) assembler = new BatchAssembler(plan, span, options, reused, pool, codes);
+      if (assembler?.span !== span) {
+        assembler = new BatchAssembler(plan, span, options, reused, pool, codes);
+        if (reused !== null && source.release !== undefined) lent.push(filesOf(source, span));
+      }
       const { row } = assembler;
       lent = lent.filter((pages) => !giveBack(pages, span, row));
       lent.push({ span, rowEnd: endOf(tasks), lent: own });
@@ -178,16 +181,30 @@ interface FetchedGroup<Span> extends PageGroup<Span> {
   /** The rows of each task. */
   readonly rows: readonly EncodedRows[];
   /** Where they lie, if it has to be given back. */
-  readonly lent: LentPages["lent"];
+  readonly lent: PageLoan;
 }
+
+type PageLoan = Loan<ArrayBuffer> | Loan<SharedArrayBuffer>;
 
 /** Pages in lent memory, of which batches may still be cut. */
 interface LentPages {
   readonly span: RowSpan;
   /** Where the last of them ends. */
   readonly rowEnd: number;
-  readonly lent: Loan<ArrayBuffer> | Loan<SharedArrayBuffer>;
+  readonly lent: { giveBack(): void };
 }
+
+/** The files of a span, which are taken back behind it. */
+const filesOf = (source: PageSource, span: RowSpan): LentPages => ({
+  span,
+  rowEnd: span.end,
+  lent: {
+    giveBack() {
+      const files = new Set(span.stored.map((stored) => stored?.file));
+      for (const file of files) if (file !== undefined) source.release?.(file);
+    },
+  },
+});
 
 /**
  * Gives memory back whose pages all lie before a row of a span; whether it did. Of a reading that is ended before its end,
@@ -256,7 +273,7 @@ async function fetchGroup<Span>(
       isForThread(plan.leaves[leaf].layout, layout, countRanges(bufferRanges)),
     );
   const { scratch } = source;
-  const lent: LentPages["lent"] = isShared ? new Loan(scratch.shared) : new Loan(scratch);
+  const lent: PageLoan = isShared ? new Loan(scratch.shared) : new Loan(scratch);
   const allocate: Allocate | undefined = mayLend ? (byteLength) => lent.lend(byteLength) : undefined;
   const [only] = group.tasks;
   if (group.tasks.every(({ file }) => file === only.file)) {

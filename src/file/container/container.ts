@@ -169,7 +169,7 @@ export function decodeColumnMetadata(
   byteOffset: number,
   fileSize: number,
 ): PageRecord[] {
-  const metadata = recentColumns.get(bytes, () => ColumnMetadata.decode(bytes, { path, byteOffset }));
+  const metadata = recentColumns.get(bytes, (own) => ColumnMetadata.decode(own, { path, byteOffset }));
   return metadata.pages.map((page, index) => {
     const fail = (reason: string) => new CorruptFileError(path, byteOffset, `page ${index}: ${reason}`);
     if (page.bufferOffsets.length !== page.bufferSizes.length) {
@@ -202,7 +202,7 @@ function decodePageEncoding(
   if (encoding.direct === undefined)
     throw new CorruptFileError(path, byteOffset, `page ${index}: no encoding`);
   const bytes = encoding.direct.encoding;
-  return recentEncodings.get(bytes, () => decodeDirectEncoding(bytes, path, byteOffset, index));
+  return recentEncodings.get(bytes, (own) => decodeDirectEncoding(own, path, byteOffset, index));
 }
 
 /** As many as most tables have columns. */

@@ -178,7 +178,7 @@ function decodeDescriptor(bytes: Uint8Array, origin: Origin): FileDescriptor {
   if (end > 0) {
     const rest = FileDescriptor.decode(bytes.subarray(end), origin);
     const first = bytes.subarray(0, end);
-    const schema = recentSchemas.get(first, () => FileDescriptor.decode(first, origin).schema);
+    const schema = recentSchemas.get(first, (bytes) => FileDescriptor.decode(bytes, origin).schema);
     // Parts of one field that lie apart are one: then all of them are decoded together.
     if (rest.schema === undefined) return { ...rest, schema };
   }

@@ -20,14 +20,18 @@ export class RecentMessages<Decoded> {
     this.#maxBytes = maxBytes;
   }
 
-  /** The message that was decoded from the same bytes, or else the one that `decode` returns. */
-  get(bytes: Uint8Array, decode: () => Decoded): Decoded {
-    if (bytes.length > this.#maxBytes) return decode();
+  /**
+   * The message that was decoded from the same bytes, or else the one that `decode` returns.
+   * @param decode is given the bytes, or a copy of them
+   */
+  get(bytes: Uint8Array, decode: (bytes: Uint8Array) => Decoded): Decoded {
+    if (bytes.length > this.#maxBytes) return decode(bytes);
     const found = this.#known.find((known) => isSame(known.bytes, bytes));
     if (found !== undefined) return found.decoded;
-    const decoded = decode();
-    // A copy: a view would keep alive everything that was read with it.
-    this.#known[this.#next] = { bytes: bytes.slice(), decoded };
+    // A copy, which the message may have views of: those of a file keep alive, or show, what lies there later.
+    const own = bytes.slice();
+    const decoded = decode(own);
+    this.#known[this.#next] = { bytes: own, decoded };
     this.#next = (this.#next + 1) % this.#most;
     return decoded;
   }

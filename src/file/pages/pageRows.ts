@@ -87,6 +87,11 @@ export interface PageSource {
   readonly scratch: ScratchMemory;
   /** Threads that decode large pages; absent where they are decoded in line. */
   readonly workers?: WorkerPool;
+  /**
+   * Takes a file back of which only batches were read that were good for a while, once nobody looks at these. Absent where
+   * files are kept.
+   */
+  release?(file: DataFileMetadata): void;
 }
 
 /**

@@ -10,7 +10,7 @@ const MIN_LENT_BYTES = 64 * 1024;
 export class PageMemory implements GatherMemory {
   readonly #pool: WorkerPool | undefined;
   readonly #lent = new Set<Uint8Array<SharedArrayBuffer>>();
-  #pages = 0;
+  #uses = 0;
 
   constructor(pool: WorkerPool | undefined) {
     this.#pool = pool !== undefined && pool.size > 0 ? pool : undefined;
@@ -29,14 +29,14 @@ export class PageMemory implements GatherMemory {
     this.#pool?.memory.giveBack(memory as Uint8Array<SharedArrayBuffer>);
   }
 
-  /** Notes that one more page is made of the copies. */
+  /** Notes that somebody looks at the copies: a page that is made of them, whoever cuts pages. */
   use(): void {
-    this.#pages++;
+    this.#uses++;
   }
 
-  /** Notes that a page is written. After the last, the memory is somebody else's. */
+  /** Notes that one of them is done; of a page, that it is written. After the last, the memory is somebody else's. */
   release(): void {
-    if (--this.#pages > 0) return;
+    if (--this.#uses > 0) return;
     for (const memory of this.#lent) this.#pool?.memory.giveBack(memory);
     this.#lent.clear();
   }

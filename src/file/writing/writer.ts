@@ -319,6 +319,7 @@ export class DataFileWriter {
     this.#waiting[index] = nothingWaiting();
     endCopies(waiting);
     const { memory } = waiting;
+    memory?.use();
     const pageCount = Math.max(1, Math.round(waiting.byteCount / PAGE_BYTES));
     // One row more than the average: without it, rounding down would leave a few rows for a page of their own.
     const rowBytes = waiting.byteCount / waiting.rowCount;
@@ -347,6 +348,8 @@ export class DataFileWriter {
       }
     }
     if (rowCount > 0) await this.#writePage(index, parts, rowCount, memory);
+    // Until the last page has begun.
+    memory?.release();
   }
 
   /**

@@ -4,7 +4,7 @@
  */
 
 import { dirname } from "node:path";
-import type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./disk.js";
+import type { AllocateTail, DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./disk.js";
 import { LinkedFileError } from "./linkedFile.js";
 import type { Places } from "./places.js";
 
@@ -30,8 +30,8 @@ export class ConfinedDisk implements Disk {
     return this.#follow(path, (target) => this.#inner.readFile(target, maxBytes));
   }
 
-  open(path: string, tailBytes?: number): Promise<ReadHandle | null> {
-    return this.#follow(path, (target) => this.#inner.open(target, tailBytes));
+  open(path: string, tailBytes?: number, allocate?: AllocateTail): Promise<ReadHandle | null> {
+    return this.#follow(path, (target) => this.#inner.open(target, tailBytes, allocate));
   }
 
   async create(path: string, access?: "private"): Promise<WriteHandle> {

@@ -7,8 +7,8 @@ export const countedReads = (
   disk: Pick<Disk, "open">,
   count: (byteLength: number) => void,
 ): Pick<Disk, "open"> => ({
-  async open(path, tailBytes) {
-    const handle = await disk.open(path, tailBytes);
+  async open(path, tailBytes, allocate) {
+    const handle = await disk.open(path, tailBytes, allocate);
     return handle && counted(handle, count);
   },
 });

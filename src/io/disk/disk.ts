@@ -92,6 +92,9 @@ export interface WriteHandle {
   close(): Promise<void>;
 }
 
+/** Makes memory that begins an ArrayBuffer. */
+export type AllocateTail = (byteLength: number) => Uint8Array<ArrayBuffer>;
+
 /** What the engine does to files. Tests put another one in place of that of Node.js. */
 export interface Disk {
   /** The whole file, or null where there is none. Fails above `maxBytes`, and as `open` does. */
@@ -101,8 +104,10 @@ export interface Disk {
    * link with a `LinkedFileError`, all else with a `CorruptFileError`.
    * @param tailBytes number of bytes at the end of the file that are wanted first, all of a shorter file; a disk may
    *   read them along, which is one call instead of two
+   * @param allocate makes the memory for these, of which `takeTail` returns a view. Default, and where a disk does not read
+   *   them: memory of their own
    */
-  open(path: string, tailBytes?: number): Promise<ReadHandle | null>;
+  open(path: string, tailBytes?: number, allocate?: AllocateTail): Promise<ReadHandle | null>;
   /**
    * Creates a new file; fails with EEXIST where the name is taken.
    * @param access "private": other users of the machine may not read it. Default: as the process creates files

@@ -11,7 +11,7 @@
  */
 
 import { CorruptFileError } from "../../errors.js";
-import type { Disk, ReadHandle } from "./disk.js";
+import type { AllocateTail, Disk, ReadHandle } from "./disk.js";
 import { type IdleFiles, releaseInShortage } from "./shortage.js";
 
 interface PooledFile {
@@ -44,12 +44,18 @@ export class HandlePool implements IdleFiles {
   /**
    * Calls `fn` with the open file and keeps it open until `fn` is done. A missing file is a `CorruptFileError`, because
    * only files that a manifest lists are read this way.
-   * @param tailBytes number of bytes at its end that are wanted first, see `Disk.open`
+   * @param tailBytes number of bytes at its end that are wanted first, see `Disk.open`; so is `allocate`
    */
-  async withHandle<T>(path: string, fn: (handle: ReadHandle) => Promise<T>, tailBytes?: number): Promise<T> {
+  async withHandle<T>(
+    path: string,
+    fn: (handle: ReadHandle) => Promise<T>,
+    tailBytes?: number,
+    allocate?: AllocateTail,
+  ): Promise<T> {
     let file = this.#files.get(path);
-    if (file === undefined) file = { opening: this.#open(path, tailBytes), users: 0, evicted: this.#closed };
-    else this.#files.delete(path);
+    if (file === undefined) {
+      file = { opening: this.#open(path, tailBytes, allocate), users: 0, evicted: this.#closed };
+    } else this.#files.delete(path);
     if (!file.evicted) this.#files.set(path, file);
     file.users++;
     try {
@@ -91,8 +97,8 @@ export class HandlePool implements IdleFiles {
     await Promise.all(idle);
   }
 
-  async #open(path: string, tailBytes?: number): Promise<ReadHandle> {
-    const handle = await this.#disk.open(path, tailBytes);
+  async #open(path: string, tailBytes?: number, allocate?: AllocateTail): Promise<ReadHandle> {
+    const handle = await this.#disk.open(path, tailBytes, allocate);
     if (handle === null) throw new CorruptFileError(path, 0, "the manifest names it, but it is not there");
     return handle;
   }

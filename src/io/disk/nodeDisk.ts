@@ -8,7 +8,7 @@ import path from "node:path";
 import { CorruptFileError } from "../../errors.js";
 import { onPool } from "./callRoute.js";
 import { makeDirectories, removeTree } from "./directoryTrees.js";
-import type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./disk.js";
+import type { AllocateTail, DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./disk.js";
 import { codeOf, isMissing } from "./errno.js";
 import {
   isSymbolicLink,
@@ -71,9 +71,9 @@ export class NodeDisk implements Disk {
     }
   }
 
-  async open(filePath: string, tailBytes = 0): Promise<ReadHandle | null> {
+  async open(filePath: string, tailBytes = 0, allocate?: AllocateTail): Promise<ReadHandle | null> {
     try {
-      return await openForReading(filePath, tailBytes);
+      return await openForReading(filePath, tailBytes, allocate);
     } catch (error) {
       const code = codeOf(error);
       if (LINK_CODES.has(code) && (await isSymbolicLink(filePath).catch(() => false))) {

@@ -13,7 +13,7 @@ import fs, { open } from "node:fs";
 import { isPending } from "../../async/pending.js";
 import { CorruptFileError, InternalError } from "../../errors.js";
 import { onPool, shortCalls } from "./callRoute.js";
-import type { ReadHandle, ReadPieces, WriteHandle } from "./disk.js";
+import type { AllocateTail, ReadHandle, ReadPieces, WriteHandle } from "./disk.js";
 import {
   closeFile,
   isSymbolicLink,
@@ -43,25 +43,30 @@ const READ_FLAGS = O_RDONLY | O_NONBLOCK | O_NOFOLLOW;
 /**
  * Opens a regular file for reading.
  * @param tailBytes number of bytes at its end that are read along; fewer may be read
+ * @param allocate makes the memory for them. Default: memory of their own
  * @throws LinkedFileError, where the platform can't refuse links by itself; CorruptFileError for anything but a regular
  *   file
  */
-export function openForReading(filePath: string, tailBytes: number): Promise<ReadHandle> {
+export function openForReading(
+  filePath: string,
+  tailBytes: number,
+  allocate: AllocateTail = Buffer.allocUnsafeSlow,
+): Promise<ReadHandle> {
   const wanted = Math.min(tailBytes, MAX_INLINE_BYTES);
   return shortCalls.runTogether(
-    () => openInLine(filePath, wanted),
-    () => openOnPool(filePath, wanted),
+    () => openInLine(filePath, wanted, allocate),
+    () => openOnPool(filePath, wanted, allocate),
   );
 }
 
 /** Makes the calls of an opening one after the other on this thread: together they are still a short call. */
-function openInLine(filePath: string, tailBytes: number): NodeReadHandle {
+function openInLine(filePath: string, tailBytes: number, allocate: AllocateTail): NodeReadHandle {
   if (O_NOFOLLOW === 0 && fs.lstatSync(filePath).isSymbolicLink()) throw new LinkedFileError(filePath);
   const fd = fs.openSync(filePath, READ_FLAGS);
   try {
     const stats = fs.fstatSync(fd, { bigint: true });
     if (!stats.isFile()) throw notRegular(filePath);
-    const tail = shortCalls.aside(() => tailMemory(stats, tailBytes));
+    const tail = shortCalls.aside(() => allocate(tailLength(stats, tailBytes)));
     const start = Number(stats.size) - tail.length;
     for (let done = 0; done < tail.length; ) {
       const bytesRead = fs.readSync(fd, tail, done, tail.length - done, start + done);
@@ -75,13 +80,17 @@ function openInLine(filePath: string, tailBytes: number): NodeReadHandle {
   }
 }
 
-async function openOnPool(filePath: string, tailBytes: number): Promise<NodeReadHandle> {
+async function openOnPool(
+  filePath: string,
+  tailBytes: number,
+  allocate: AllocateTail,
+): Promise<NodeReadHandle> {
   if (O_NOFOLLOW === 0 && (await isSymbolicLink(filePath))) throw new LinkedFileError(filePath);
   const fd = await onPool<number>((done) => open(filePath, READ_FLAGS, done));
   try {
     const stats = await onPool<fs.BigIntStats>((done) => fs.fstat(fd, { bigint: true }, done));
     if (!stats.isFile()) throw notRegular(filePath);
-    const tail = tailMemory(stats, tailBytes);
+    const tail = allocate(tailLength(stats, tailBytes));
     const start = Number(stats.size) - tail.length;
     for (let done = 0; done < tail.length; ) {
       const from = done;
@@ -98,9 +107,9 @@ async function openOnPool(filePath: string, tailBytes: number): Promise<NodeRead
   }
 }
 
-/** Not zero-filled: every byte is read, or the memory is dropped. */
-const tailMemory = (stats: fs.BigIntStats, tailBytes: number): Buffer =>
-  Buffer.allocUnsafeSlow(Math.min(Number(stats.size), tailBytes));
+/** Memory of that length need not be filled with zeros: every byte is read, or the memory is dropped. */
+const tailLength = (stats: fs.BigIntStats, tailBytes: number): number =>
+  Math.min(Number(stats.size), tailBytes);
 
 /** An open descriptor that outlives every call made on it. */
 class OpenFile {
@@ -152,10 +161,10 @@ class OpenFile {
 class NodeReadHandle extends OpenFile implements ReadHandle {
   readonly size: number;
   readonly identity: string;
-  #tail: Buffer | null;
+  #tail: Uint8Array<ArrayBuffer> | null;
 
   /** @param tail the file's last bytes */
-  constructor(fd: number, filePath: string, stats: fs.BigIntStats, tail: Buffer) {
+  constructor(fd: number, filePath: string, stats: fs.BigIntStats, tail: Uint8Array<ArrayBuffer>) {
     super(fd, filePath);
     this.size = Number(stats.size);
     this.identity = fileIdentity(stats);

@@ -3,6 +3,7 @@
 import type { WorkerPool } from "../../async/workerPool.js";
 import { isReadableVersion, unsupportedFileVersion } from "../../file/container/container.js";
 import type { DataFileMetadata } from "../../file/container/reader.js";
+import type { AllocateTail } from "../../io/disk/disk.js";
 import type { LruCache } from "../../io/memory/cache.js";
 import { type KeptDeletions, readDeletions, readKeptDeletions } from "../../table/fragments/deletions.js";
 import { resolveDataFile } from "../../table/fragments/fileLookup.js";
@@ -22,8 +23,11 @@ export interface ReaderEnvironment
    * @param version that names the file, which is looked at once for each version where few rows are read
    */
   openDataFile(path: string, isScanned?: boolean, version?: SeenFiles): Promise<DataFileMetadata>;
-  /** The same as `openDataFile`, for files that are read once and not kept in memory. */
-  openDataFileOnce(path: string, isScanned?: boolean): Promise<DataFileMetadata>;
+  /**
+   * The same as `openDataFile`, for files that are read once and not kept in memory.
+   * @param allocate makes memory for the content of small ones, which may be used or not
+   */
+  openDataFileOnce(path: string, isScanned?: boolean, allocate?: AllocateTail): Promise<DataFileMetadata>;
   /** Deleted rows of fragments, by the paths of their files; absent where they are read anew each time. */
   readonly deletions?: LruCache<KeptDeletions>;
   /** Threads for long work; absent where it is done in line. */
@@ -41,18 +45,42 @@ export function versionSource(
   const version = file.manifest.dataFormat?.version;
   if (version !== undefined && !isReadableVersion(version)) throw unsupportedFileVersion(version, file.path);
   const readers = at.environment;
-  const open = isReadOnce ? readers.openDataFileOnce : readers.openDataFile;
   return {
     handles: readers.handles,
     chunkMaps: readers.chunkMaps,
     scratch: readers.scratch,
     ...(readers.workers !== undefined && { workers: readers.workers }),
     ...(readers.sketches !== undefined && { sketches: readers.sketches }),
-    openDataFile: (path, isScanned) => open(path, isScanned, file),
+    ...(isReadOnce
+      ? lentFiles(readers)
+      : { openDataFile: (path, isScanned) => readers.openDataFile(path, isScanned, file) }),
     resolve: (dataFile) => resolveDataFile(at, file.manifest, dataFile),
     readDeletions: (fragment) =>
       readers.deletions === undefined || isReadOnce
         ? readDeletions(at, file.manifest, fragment)
         : readKeptDeletions(at, file.manifest, fragment, readers.deletions),
+  };
+}
+
+/** Files that are opened once. The content of small ones lies in memory that is lent, until they are taken back. */
+function lentFiles({
+  openDataFileOnce,
+  scratch,
+}: ReaderEnvironment): Pick<FragmentSource, "openDataFile" | "release"> {
+  const lent = new WeakMap<ArrayBufferLike, Uint8Array<ArrayBuffer>>();
+  const lend = (byteLength: number): Uint8Array<ArrayBuffer> => {
+    const memory = scratch.lend(byteLength);
+    lent.set(memory.buffer, memory);
+    return memory;
+  };
+  return {
+    openDataFile: (path, isScanned) =>
+      openDataFileOnce(path, isScanned, isScanned === true ? lend : undefined),
+    release({ content }) {
+      const memory = content === null ? undefined : lent.get(content.buffer);
+      if (memory === undefined) return;
+      lent.delete(memory.buffer);
+      scratch.giveBack(memory);
+    },
   };
 }
