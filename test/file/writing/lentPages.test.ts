@@ -1,28 +1,12 @@
 /** Pages that threads put into memory that was lent for them: it is lent again once the disk has them. */
 
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { Column } from "../../../src/arrow/columns/column.js";
-import type { Task, WorkerPool } from "../../../src/async/workerPool.js";
 import type { FileColumn } from "../../../src/file/container/page.js";
 import { DataFileWriter, type WriterOptions } from "../../../src/file/writing/writer.js";
 import { Schema } from "../../../src/format/file.js";
 import { asDisk, MemoryDisk } from "../memoryDisk.js";
-
-/** A disk that looks at what is written at the end of each write. */
-class SlowDisk extends MemoryDisk {
-  override async create(path: string) {
-    const handle = await super.create(path);
-    return {
-      ...handle,
-      takesChunksAtOnce: true as const,
-      write: async (chunks: readonly Uint8Array[]) => {
-        await sleep(3);
-        await handle.write(chunks);
-      },
-    };
-  }
-}
+import { lendingPool, SlowDisk } from "./lendingPool.js";
 
 /** A disk that looks at what is written only when it is to last. */
 class QueueingDisk extends MemoryDisk {
@@ -35,35 +19,6 @@ class QueueingDisk extends MemoryDisk {
       sync: () => handle.write(queued.splice(0)),
     };
   }
-}
-
-/** Threads whose memory is overwritten as soon as it is given back. */
-function lendingPool() {
-  const tasks: string[] = [];
-  const lent = new Set<ArrayBufferLike>();
-  let givenBack = 0;
-  const memory = {
-    lend: (byteLength: number) => {
-      const room = new Uint8Array(new SharedArrayBuffer(byteLength));
-      lent.add(room.buffer);
-      return room;
-    },
-    giveBack: (room: Uint8Array<SharedArrayBuffer>) => {
-      expect(lent.delete(room.buffer)).toBe(true);
-      new Uint8Array(room.buffer).fill(0xff);
-      givenBack++;
-    },
-  };
-  const run = async <Input, Output>(task: Task<Input, Output>, input: Input): Promise<Output> => {
-    tasks.push(task.name);
-    const sent = structuredClone(input);
-    await sleep(tasks.length % 5);
-    // As where a pool is closed when a thread is about to answer: the work is done again.
-    task.run(sent);
-    return task.run(sent);
-  };
-  const pool = { size: 2, run, memory, isWorth: () => true } as unknown as WorkerPool;
-  return { pool, tasks, lent, givenBack: () => givenBack };
 }
 
 const COLUMNS: readonly FileColumn[] = [

@@ -1,0 +1,66 @@
+/** Small fragments are copied another way than large ones, and lie between them in any order. */
+
+import { Field, FixedSizeList, Float32, Int32, List, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { describe, expect, it } from "vitest";
+import { compareTables, reference } from "../../support/reference.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const id = ["t"];
+
+function rowsOf(from: number, length: number): Table {
+  const rows = Array.from({ length }, (_, row) => from + row);
+  const text = (row: number) => (row % 13 === 0 ? null : `${row} `.repeat(row % 9));
+  return new Table({
+    n: vectorFromArray(rows, new Int32()),
+    text: vectorFromArray(rows.map(text), new Utf8()),
+    label: vectorFromArray(
+      rows.map((row) => `label ${row % 5}`),
+      new Utf8(),
+    ),
+    list: vectorFromArray(
+      rows.map((row) => (row % 4 === 0 ? null : Array.from({ length: row % 6 }, (_, item) => row * item))),
+      new List(new Field("item", new Int32(), true)),
+    ),
+    vector: vectorFromArray(
+      rows.map((row) => Array.from({ length: 8 }, (_, item) => row + item / 8)),
+      new FixedSizeList(8, new Field("item", new Float32(), true)),
+    ),
+  });
+}
+
+describe.each([0, 1])("with %i threads", (workers) => {
+  it("the rows stay, in their order", async () => {
+    const root = await makeTempDir();
+    await using ns = new DirectoryNamespace({ root, durability: "none", workers });
+    // Small ones, large ones, and one that is small by what is left of it.
+    const sizes = [10, 300, 60_000, 5, 20, 20_000, 20_000, 1, 700, 30, 90_000, 3, 3];
+    let from = 0;
+    for (const [index, length] of sizes.entries()) {
+      const rows = rowsOf(from, length);
+      await (index === 0 ? ns.createTable({ id }, rows) : ns.insertIntoTable({ id }, rows));
+      from += length;
+    }
+    await ns.deleteFromTable({ id, predicate: "n % 17 = 3 OR n BETWEEN 61000 AND 80300" });
+    const before = await ns.table(id).scan().toArrow();
+    expect(before.numRows).toBeGreaterThan(150_000);
+    const { fragmentsAdded, fragmentsRemoved } = await ns.optimizeTable({ id });
+    expect([fragmentsRemoved, fragmentsAdded]).toEqual([sizes.length, 1]);
+    compareTables(before, await ns.table(id).scan().toArrow());
+    compareTables(before, await reference.readTable(root, "t"));
+  });
+
+  it("one compaction after the other uses the same memory", async () => {
+    for (let round = 0; round < 4; round++) {
+      const root = await makeTempDir();
+      await using ns = new DirectoryNamespace({ root, durability: "none", workers });
+      await ns.createTable({ id }, rowsOf(round, 50));
+      for (let part = 1; part < 30; part++)
+        await ns.insertIntoTable({ id }, rowsOf(part * 1000, 50 + part + round));
+      const before = await ns.table(id).scan().toArrow();
+      await ns.optimizeTable({ id });
+      compareTables(before, await ns.table(id).scan().toArrow());
+      if (round === 3) compareTables(before, await reference.readTable(root, "t"));
+    }
+  });
+});
