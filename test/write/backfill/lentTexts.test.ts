@@ -29,7 +29,7 @@ const lentTexts = () => new LentTexts(new ScratchMemory(0), pages);
 function vectorOf(texts: LentTexts, memory: ArrayBufferLike, start: number): Vector<Utf8> {
   const column = texts.rowsOf(texts.decode(textsIn(memory, start)));
   const vector = new Vector([dataFromColumn(new Utf8(), column)]) as Vector<Utf8>;
-  texts.hidePage(vector, column, texts.directReads());
+  texts.hideMemory(vector, column, texts.directReads());
   return vector;
 }
 
