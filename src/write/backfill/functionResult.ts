@@ -14,7 +14,7 @@ import { tagOf } from "../../bytes/anyRealm.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../errors.js";
 import { haveSameType, type RegisteredFunction, typeInWords } from "../userFunctions.js";
-import { isNumeric, type Lend, RowResults } from "./rowResults.js";
+import { isNumber, type Lend, RowResults } from "./rowResults.js";
 
 /** A vector of any version of apache-arrow. */
 interface ForeignVector {
@@ -111,7 +111,7 @@ function numbersColumn(
   if (!ArrayBuffer.isView(result)) return null;
   const isList = layout.kind === "fixedSizeList";
   const item: DataType = isList ? type.children[0].type : type;
-  if (!isNumeric(item) || tagOf(result) !== item.ArrayType.name) return null;
+  if (!isNumber(item) || tagOf(result) !== item.ArrayType.name) return null;
   const { length } = result as unknown as ArrayLike<unknown>;
   // Too long or too short: the count of values tells by how much.
   if (isList && length !== rowCount * layout.dimension) return null;

@@ -9,7 +9,7 @@ import type { FixedColumn, FixedSizeListColumn, Layout } from "../../arrow/colum
 /** Makes memory that lasts until the values are written. */
 export type Lend = (byteLength: number) => Uint8Array;
 
-export const isNumeric = ({ typeId }: DataType): boolean =>
+export const isNumber = ({ typeId }: DataType): boolean =>
   (typeId as Type) === Type.Int || (typeId as Type) === Type.Float;
 
 const isHalf = ({ typeId, ArrayType }: DataType): boolean =>
@@ -36,7 +36,7 @@ export class RowResults {
     const item: DataType | null = layout.kind === "fixedSizeList" ? type.children[0].type : null;
     this.#dimension = layout.kind === "fixedSizeList" ? layout.dimension : 0;
     // What arrays of halves hold is their bits, or are numbers.
-    this.#itemType = item !== null && isNumeric(item) && !isHalf(item) ? item.ArrayType : null;
+    this.#itemType = item !== null && isNumber(item) && !isHalf(item) ? item.ArrayType : null;
   }
 
   /** Adds the value of a row, which has none yet. */
