@@ -24,10 +24,17 @@ export const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.com
 
 export const isAscii = (bytes: Uint8Array): boolean => nativeIsAscii(bytes);
 
+/** What `toString` of buffers calls once it knows what it was asked for; undocumented. */
+const { latin1Slice } = Buffer.prototype as {
+  readonly latin1Slice?: (this: Buffer, start: number, end: number) => string;
+};
+
 /** Reads texts among bytes that are all ASCII, by where they begin and end. Null if only a decoder can do so. */
 export const asciiTexts: ((bytes: Uint8Array) => (start: number, end: number) => string) | null = (bytes) => {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return (start, end) => buffer.toString("latin1", start, end);
+  return latin1Slice === undefined
+    ? (start, end) => buffer.toString("latin1", start, end)
+    : (start, end) => latin1Slice.call(buffer, start, end);
 };
 
 /**

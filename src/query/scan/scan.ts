@@ -158,7 +158,7 @@ export function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
 /**
  * The rows of a fragment that have given physical offsets, batch by batch.
  * @param batches of the fragment
- * @param wanted ascending
+ * @param wanted ascending, each once; all of them are in the batches
  */
 export async function* pickScanned(
   batches: AsyncIterable<ScannedRows>,
@@ -167,14 +167,26 @@ export async function* pickScanned(
   let next = 0;
   for await (const { columns, rowCount, places } of batches) {
     if (next === wanted.length) return;
+    if (areAllWanted(places, rowCount, wanted, next)) {
+      next += rowCount;
+      yield { columns, rowCount };
+      continue;
+    }
     const rows = rowsAt(places, rowCount, wanted, next);
     const count = rows.length;
     if (count === 0) continue;
     next += count;
-    const picked = count === rowCount ? columns : columns.map((column) => takeColumn(column, rows));
-    yield { columns: picked, rowCount: count };
+    const taken = count === rowCount ? columns : columns.map((column) => takeColumn(column, rows));
+    yield { columns: taken, rowCount: count };
   }
 }
+
+/** Whether a batch has no gaps and all of its rows are wanted: the first and the last then lie as far apart in `wanted`. */
+const areAllWanted = ({ start, picked }: RowPlaces, rowCount: number, wanted: Uint32Array, next: number) =>
+  picked === null &&
+  rowCount > 0 &&
+  wanted[next] === start &&
+  wanted[next + rowCount - 1] === start + rowCount - 1;
 
 /**
  * The rows of a batch that have given physical offsets.

@@ -185,7 +185,7 @@ async function* inputBatches(
     const decoded = columns.map((column, index) =>
       areTexts[index] ? texts.decode(column) : decodedColumn(column),
     );
-    return { fragmentId: fragment.id, offsets: rows.slice(at - count, at), columns: decoded, texts };
+    return { fragmentId: fragment.id, offsets: rows.subarray(at - count, at), columns: decoded, texts };
   };
   const selection = { fragment, rows, seenRows: fragment.physicalRows };
   /** Rows that were read, and are too few for a batch. */

@@ -3,20 +3,19 @@
  * few times. The host's event loop turns between calls, however quick or slow each of them is.
  */
 
-import { DataType, type Schema, type Vector } from "apache-arrow";
+import type { DataType, Schema, Vector } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
-import { areNarrow } from "../../arrow/columns/offsets.js";
-import { isSet } from "../../arrow/columns/validity.js";
 import { vectorOf } from "../../arrow/exchange/batch.js";
 import { untilAborted, whenAborted } from "../../async/abort.js";
 import { breathe } from "../../async/eventLoop.js";
 import { runParallel } from "../../async/parallel.js";
 import { InternalError, messageOf } from "../../errors.js";
 import type { BatchFunction, RowFunction } from "../../namespace/options.js";
-import { asciiTexts, isAscii } from "../../platform/native.js";
 import type { RegisteredFunction } from "../userFunctions.js";
-import { columnOfResult, isVector, type Lend } from "./functionResult.js";
-import type { DirectReads, LentTexts } from "./lentTexts.js";
+import { columnOfResult, columnOfRows, isVector } from "./functionResult.js";
+import type { LentTexts } from "./lentTexts.js";
+import { type Lend, RowResults } from "./rowResults.js";
+import { readSingly, SingleTexts } from "./singleTexts.js";
 
 /** Milliseconds before the first repetition of a call, how much longer each further one waits, and the longest wait. */
 const FIRST_WAIT_MS = 100;
@@ -65,24 +64,23 @@ export async function callFunction(
   const { offsets, fragmentId, texts } = rows;
   const rowCount = offsets.length;
   const { call } = owner;
-  // A function that computes row by row gets no vector.
-  const inputs = call.kind === "batch" ? rows.columns.map((column) => texts.rowsOf(column)) : rows.columns;
-  const columns: Record<string, Vector> = {};
-  for (const [index, name] of owner.inputNames.entries()) {
-    const vector = vectorOf(schema.fields[index], inputs[index], rowCount);
-    const reads = texts.directReads();
-    if (call.kind === "batch") texts.hidePage(vector, inputs[index], reads);
-    readAscii(vector, inputs[index], reads);
-    define(columns, name, vector);
-  }
   const { lend } = options;
   const rowOf = (index: number): number => offsets[index];
   const maker = `function ${owner.name}, fragment ${fragmentId}`;
   if (call.kind === "row") {
-    const values = await callForRows(owner, call.row, columns, rows, options);
-    const column = columnOfResult(owner, values, { rowCount, maker, label: maker, rowOf, lend });
+    const results = await callForRows(owner, call.row, schema, rows, options);
+    const column = columnOfRows(owner, results, { rowCount, maker, label: maker, rowOf, lend });
     texts.giveBack();
     return column;
+  }
+  const columns: Record<string, Vector> = {};
+  for (const [index, name] of owner.inputNames.entries()) {
+    const input = texts.rowsOf(rows.columns[index]);
+    const vector = vectorOf(schema.fields[index], input, rowCount);
+    const reads = texts.directReads();
+    texts.hideMemory(vector, input, reads);
+    readSingly(vector, input, reads);
+    define(columns, name, vector);
   }
   const where =
     rowCount === 1
@@ -108,18 +106,25 @@ function define<Value>(target: Record<string, Value>, name: string, value: Value
 async function callForRows(
   owner: RegisteredFunction,
   row: RowFunction["row"],
-  columns: Readonly<Record<string, Vector>>,
-  { offsets, fragmentId }: InputRows,
+  { fields }: Schema,
+  { offsets, columns, fragmentId }: InputRows,
   options: CallOptions,
-): Promise<unknown[]> {
-  const { rowsAtOnce, signal } = options;
-  const calls = new RowCalls(row, columns, offsets.length, signal);
+): Promise<RowResults> {
+  const { rowsAtOnce, signal, lend } = options;
+  const rowCount = offsets.length;
+  const results = new RowResults(owner.outputType, owner.layout, rowCount, lend);
+  // The function gets no vector.
+  const inputs = columns.map((column, index) => {
+    const type = fields[index].type as DataType;
+    return SingleTexts.of(type, column) ?? vectorOf(fields[index], column, rowCount);
+  });
+  const calls = new RowCalls(row, { names: owner.inputNames, inputs, rowCount, results, signal });
   const labelOf = (index: number) => `function ${owner.name}, fragment ${fragmentId}, row ${offsets[index]}`;
   for (;;) {
     // Here, and not for every few rows: while rows are computed at once, nothing else runs that could abort the work.
     signal.throwIfAborted();
     const halt = calls.run();
-    const { next, results } = calls;
+    const { next } = calls;
     switch (halt.kind) {
       case "end":
         return results;
@@ -128,21 +133,22 @@ async function callForRows(
         calls.beginSlice();
         break;
       case "failed":
-        results[next] = await repeated(owner, labelOf(next), options, () => calls.once(next), halt);
+        results.add(next, await repeated(owner, labelOf(next), options, () => calls.once(next), halt));
         calls.next++;
         break;
       case "begun": {
         let begun: unknown = halt.result;
         const one = async (place: number): Promise<void> => {
           const index = next + place;
-          results[index] = await repeated(owner, labelOf(index), options, () => {
+          const value = await repeated(owner, labelOf(index), options, () => {
             const result = place === 0 && begun !== null ? begun : calls.once(index);
             if (place === 0) begun = null;
             return result;
           });
+          results.add(index, value);
           await breathe();
         };
-        await runParallel(offsets.length - next, rowsAtOnce, one, signal);
+        await runParallel(rowCount - next, rowsAtOnce, one, signal);
         return results;
       }
     }
@@ -155,40 +161,51 @@ type Halt =
   | { readonly kind: "begun"; readonly result: PromiseLike<unknown> }
   | { readonly kind: "failed"; readonly cause: unknown };
 
+/** Gives the value of a row. */
+interface Input {
+  get(index: number): unknown;
+}
+
+interface RowsToCall {
+  /** Under which the function is handed the inputs. */
+  readonly names: readonly string[];
+  readonly inputs: readonly Input[];
+  readonly rowCount: number;
+  readonly results: RowResults;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Computes rows whose results are at hand at once, which need no promises. V8 puts what is called into the code of its loop,
  * which holds nothing that differs from one job to the next, such as looks at a signal: the code would be made anew each time.
  */
 class RowCalls {
-  readonly results: unknown[];
   /** The first row that has no result. */
   next = 0;
   readonly #row: RowFunction["row"];
   readonly #names: readonly string[];
-  readonly #vectors: readonly Vector[];
+  readonly #inputs: readonly Input[];
+  readonly #rowCount: number;
+  readonly #results: RowResults;
   readonly #call: Parameters<RowFunction["row"]>[1];
   #sliceMs = performance.now();
   #lookMs = this.#sliceMs;
   #unseenRows = 1;
 
-  constructor(
-    row: RowFunction["row"],
-    columns: Readonly<Record<string, Vector>>,
-    rowCount: number,
-    signal: AbortSignal,
-  ) {
+  constructor(row: RowFunction["row"], { names, inputs, rowCount, results, signal }: RowsToCall) {
     this.#row = row;
-    this.#names = Object.keys(columns);
-    this.#vectors = this.#names.map((name) => columns[name]);
+    this.#names = names;
+    this.#inputs = inputs;
+    this.#rowCount = rowCount;
+    this.#results = results;
     this.#call = { signal };
-    this.results = new Array<unknown>(rowCount);
   }
 
   once(index: number): unknown {
     const names = this.#names;
     const values: Record<string, unknown> = {};
     for (let input = 0; input < names.length; input++) {
-      define(values, names[input], this.#vectors[input].get(index));
+      define(values, names[input], this.#inputs[input].get(index));
     }
     // Not as a method of this.
     const row = this.#row;
@@ -201,14 +218,24 @@ class RowCalls {
     this.#lookMs = this.#sliceMs;
   }
 
+  /** Computes rows until it has to halt. */
   run(): Halt {
-    while (this.next < this.results.length) {
+    // No closer to the calls, and seldom, lest V8 puts these into the block: it doesn't make fast loops of their loops there.
+    try {
+      return this.#runAhead();
+    } catch (cause) {
+      return { kind: "failed", cause };
+    }
+  }
+
+  #runAhead(): Halt {
+    while (this.next < this.#rowCount) {
       const nowMs = performance.now();
       const wasQuick = nowMs - this.#lookMs < QUICK_MS;
       this.#unseenRows = wasQuick ? Math.min(MOST_UNSEEN_ROWS, this.#unseenRows + 1) : 1;
       this.#lookMs = nowMs;
       if (nowMs - this.#sliceMs >= SLICE_MS) return { kind: "due" };
-      const halt = this.#runSome(Math.min(this.results.length, this.next + this.#unseenRows));
+      const halt = this.#runSome(Math.min(this.#rowCount, this.next + this.#unseenRows));
       if (halt !== null) return halt;
     }
     return { kind: "end" };
@@ -217,37 +244,12 @@ class RowCalls {
   /** Computes rows up to `end`; null where all of them have their results. */
   #runSome(end: number): Halt | null {
     for (; this.next < end; this.next++) {
-      let result: unknown;
-      try {
-        result = this.once(this.next);
-      } catch (cause) {
-        return { kind: "failed", cause };
-      }
+      const result = this.once(this.next);
       if (isThenable(result)) return { kind: "begun", result };
-      this.results[this.next] = result;
+      this.#results.add(this.next, result);
     }
     return null;
   }
-}
-
-/**
- * Has a vector of texts that are all ASCII read single ones several times as fast as it does by itself. A vector that lies in
- * one piece has a `get` of its own, which is put in place here by another.
- */
-function readAscii(vector: Vector, column: Column, reads: DirectReads): void {
-  if (asciiTexts === null || column.kind !== "variable" || !DataType.isUtf8(vector.type)) return;
-  const { offsets, bytes, validity, length } = column;
-  if (!areNarrow(offsets) || length === 0 || !Object.hasOwn(vector, "get")) return;
-  const start = offsets[0];
-  const own = bytes.subarray(start, offsets[length]);
-  if (own.byteLength === 0 || !isAscii(own)) return;
-  const textOf = asciiTexts(own);
-  const otherwise = vector.get;
-  vector.get = (index: number) => {
-    const isRow = Number.isInteger(index) && index >= 0 && index < length;
-    if (!isRow || !reads.mayBe || (validity !== null && !isSet(validity, index))) return otherwise(index);
-    return textOf(offsets[index] - start, offsets[index + 1] - start);
-  };
 }
 
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>

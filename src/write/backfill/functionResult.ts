@@ -1,6 +1,6 @@
 /** What a function returned, as a column of the type that it declared. Nothing about it is taken on trust. */
 
-import { Field as ArrowField, type DataType, Type } from "apache-arrow";
+import { Field as ArrowField, type DataType } from "apache-arrow";
 import type { Column, FixedColumn, Layout } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
@@ -14,15 +14,13 @@ import { tagOf } from "../../bytes/anyRealm.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../errors.js";
 import { haveSameType, type RegisteredFunction, typeInWords } from "../userFunctions.js";
+import { isNumber, type Lend, RowResults } from "./rowResults.js";
 
 /** A vector of any version of apache-arrow. */
 interface ForeignVector {
   readonly type: ForeignType;
   readonly data: readonly ForeignData[];
 }
-
-/** Makes memory that lasts until the values are written. */
-export type Lend = (byteLength: number) => Uint8Array;
 
 export interface ResultPlace {
   readonly rowCount: number;
@@ -36,6 +34,7 @@ export interface ResultPlace {
 }
 
 /**
+ * What was returned for a batch.
  * @throws TableSchemaValidationError where length, type or nullability are not as declared
  */
 export function columnOfResult(owner: RegisteredFunction, result: unknown, place: ResultPlace): Column {
@@ -52,6 +51,17 @@ export function columnOfResult(owner: RegisteredFunction, result: unknown, place
     );
   }
   requireValues(owner, column, label);
+  return column;
+}
+
+/**
+ * What was returned row by row.
+ * @throws as {@link columnOfResult}
+ */
+export function columnOfRows(owner: RegisteredFunction, results: RowResults, place: ResultPlace): Column {
+  const finished = results.finish();
+  const column = Array.isArray(finished) ? valuesColumn(owner, finished, place) : finished;
+  requireValues(owner, column, place.label);
   return column;
 }
 
@@ -101,7 +111,7 @@ function numbersColumn(
   if (!ArrayBuffer.isView(result)) return null;
   const isList = layout.kind === "fixedSizeList";
   const item: DataType = isList ? type.children[0].type : type;
-  if (!isNumeric(item) || tagOf(result) !== item.ArrayType.name) return null;
+  if (!isNumber(item) || tagOf(result) !== item.ArrayType.name) return null;
   const { length } = result as unknown as ArrayLike<unknown>;
   // Too long or too short: the count of values tells by how much.
   if (isList && length !== rowCount * layout.dimension) return null;
@@ -122,12 +132,6 @@ const listsOf = (items: FixedColumn, length: number, dimension: number): Column 
   ...{ kind: "fixedSizeList", length, validity: null, dimension, items },
 });
 
-const isNumeric = ({ typeId }: DataType): boolean =>
-  (typeId as Type) === Type.Int || (typeId as Type) === Type.Float;
-
-const isHalf = ({ typeId, ArrayType }: DataType): boolean =>
-  (typeId as Type) === Type.Float && ArrayType === Uint16Array;
-
 /** Lists of one size, each a typed array whose elements are the items; null for all else. */
 function numberRowsColumn(
   type: DataType,
@@ -136,22 +140,11 @@ function numberRowsColumn(
   { rowCount, lend }: ResultPlace,
 ): Column | null {
   if (layout.kind !== "fixedSizeList" || !Array.isArray(result) || result.length !== rowCount) return null;
-  const item: DataType = type.children[0].type;
-  if (!isNumeric(item) || isHalf(item)) return null;
-  const { dimension } = layout;
-  const ItemArray = item.ArrayType as Float64ArrayConstructor;
-  // Not by `every`, which passes over what an array has no elements for.
-  for (let row = 0; row < rowCount; row++) {
-    if (!(result[row] instanceof ItemArray) || result[row].length !== dimension) return null;
-  }
-  const bytes = lend(rowCount * dimension * ItemArray.BYTES_PER_ELEMENT);
-  const values = new ItemArray(bytes.buffer, 0, rowCount * dimension);
-  let at = 0;
-  for (const row of result as Float64Array[]) {
-    values.set(row, at);
-    at += dimension;
-  }
-  return listsOf(numbersIn(bytes, values.length, item), rowCount, dimension);
+  const rows = new RowResults(type, layout, rowCount, lend);
+  // Not by `forEach`, which passes over what an array has no elements for.
+  for (let row = 0; row < rowCount; row++) rows.add(row, result[row]);
+  const finished = rows.finish();
+  return Array.isArray(finished) ? null : finished;
 }
 
 function valuesColumn(

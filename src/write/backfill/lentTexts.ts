@@ -4,9 +4,9 @@
  * than all else that a backfill does beside the calls. So the memory is lent again: that of texts decoded for one call
  * for the next call, and that of a page of texts that a thread decoded for another page, once the last of its rows is computed.
  *
- * Pages that threads decoded lie in shared memory, which V8 doesn't count, and which no function ever sees: a call gets
- * single texts, or copies of its rows once it asks for their bytes. Whoever keeps a vector beyond the call finds its memory
- * detached, or missing, and gets an error from it, never other texts.
+ * No function ever sees that memory: a call gets single texts, or copies of its rows once it asks for their bytes. Whoever
+ * keeps a vector beyond the call finds its memory detached, or missing, and gets an error from it, never other texts. Only
+ * copies are detached: from the first time that any memory is, V8 makes all code slower that looks at typed arrays.
  */
 
 import type { Data } from "apache-arrow";
@@ -25,6 +25,9 @@ export interface DirectReads {
 export class LentTexts {
   readonly #scratch: ScratchMemory;
   readonly #pages: TextPages;
+  /** Memory of texts that were decoded for the call, which no function sees. */
+  readonly #decoded = new Set<ArrayBuffer>();
+  /** Memory of copies for functions. */
   readonly #lent: ArrayBuffer[] = [];
   readonly #used: ArrayBufferLike[] = [];
   /** The values of vectors whose bytes lie in pages; each call returns the same. */
@@ -40,13 +43,13 @@ export class LentTexts {
   /** The column, with its texts decoded where it has them as codes. Those in pages stay there. */
   decode(column: Column): Column {
     const page = sharedPageOf(column);
-    if (page === null) return decodedColumn(column, (byteLength) => this.#lend(byteLength));
+    if (page === null) return decodedColumn(column, (byteLength) => this.#lendForTexts(byteLength));
     this.#used.push(page);
     this.#pages.use(page);
     return column;
   }
 
-  /** A column that reaches no further than its rows, for a vector of it that others look at: see {@link hidePage}. */
+  /** A column that reaches no further than its rows, for a vector of it that others look at: see {@link hideMemory}. */
   rowsOf(column: Column): Column {
     const page = sharedPageOf(column);
     if (page === null) return column;
@@ -61,14 +64,15 @@ export class LentTexts {
   }
 
   /**
-   * Keeps the page in which a vector lies from whoever looks at the vector's bytes: these are then a copy, which is from
+   * Keeps the memory in which a vector lies from whoever looks at the vector's bytes: these are then a copy, which is from
    * there on what the vector has.
    * @param column that the vector was made of: one that {@link rowsOf} returned
    * @param reads of the vector
    */
-  hidePage({ data: [data] }: { readonly data: readonly Data[] }, column: Column, reads: DirectReads): void {
-    if (sharedPageOf(column) === null) return;
-    const { bytes } = column as VariableColumn;
+  hideMemory({ data: [data] }: { readonly data: readonly Data[] }, column: Column, reads: DirectReads): void {
+    if (column.kind !== "variable" || column.coded !== undefined) return;
+    const { bytes } = column;
+    if (sharedPageOf(column) === null && !this.#decoded.has(bytes.buffer as ArrayBuffer)) return;
     const become = (value: unknown): void => {
       reads.mayBe = false;
       Object.defineProperty(data, "values", { value, writable: true, enumerable: true, configurable: true });
@@ -79,7 +83,7 @@ export class LentTexts {
       if (this.#isOver) {
         throw new TypeError("texts that a function was called with are gone once the call has ended");
       }
-      copy = this.#lend(bytes.length);
+      copy = this.#lendForCopy(bytes.length);
       copy.set(bytes);
       become(copy);
       return copy;
@@ -111,10 +115,17 @@ export class LentTexts {
   /** Leaves all as it is, pages too, to those who look at it. */
   leave(): void {
     this.#lent.length = 0;
+    this.#decoded.clear();
     for (const page of this.#used.splice(0)) this.#pages.leave(page);
   }
 
-  #lend(byteLength: number): Uint8Array<ArrayBuffer> {
+  #lendForTexts(byteLength: number): Uint8Array<ArrayBuffer> {
+    const memory = this.#scratch.lend(byteLength);
+    this.#decoded.add(memory.buffer);
+    return memory;
+  }
+
+  #lendForCopy(byteLength: number): Uint8Array<ArrayBuffer> {
     const memory = this.#scratch.lend(byteLength);
     this.#lent.push(memory.buffer);
     // Behind the texts of this call lie those of others.
@@ -125,6 +136,8 @@ export class LentTexts {
   #endUse(): void {
     this.#isOver = true;
     for (const reads of this.#reads) reads.mayBe = false;
+    for (const memory of this.#decoded) this.#scratch.giveBack(new Uint8Array(memory));
+    this.#decoded.clear();
     for (const page of this.#used.splice(0)) this.#pages.endUse(page);
   }
 }

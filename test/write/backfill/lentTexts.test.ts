@@ -29,7 +29,7 @@ const lentTexts = () => new LentTexts(new ScratchMemory(0), pages);
 function vectorOf(texts: LentTexts, memory: ArrayBufferLike, start: number): Vector<Utf8> {
   const column = texts.rowsOf(texts.decode(textsIn(memory, start)));
   const vector = new Vector([dataFromColumn(new Utf8(), column)]) as Vector<Utf8>;
-  texts.hidePage(vector, column, texts.directReads());
+  texts.hideMemory(vector, column, texts.directReads());
   return vector;
 }
 
@@ -131,4 +131,47 @@ it("never where values may lie in it", () => {
   computed(textsIn(pageA));
   computed(textsIn(pageB));
   expect(givenBack).toEqual([]);
+});
+
+/** A column whose texts lie in memory that is lent for a call, as they do after they are decoded. */
+const codedColumn = (text: string): VariableColumn => {
+  const codes = new TextEncoder().encode(text);
+  return {
+    ...{ kind: "variable", length: 1, validity: null },
+    offsets: Int32Array.of(0, codes.length),
+    bytes: codes,
+    coded: {
+      codes,
+      offsets: Int32Array.of(0, codes.length),
+      decode: (offsets: Int32Array, given: Uint8Array, allocate: (byteLength: number) => Uint8Array) => {
+        const bytes = allocate(given.length);
+        bytes.set(given);
+        return { offsets, bytes };
+      },
+    },
+  } as unknown as VariableColumn;
+};
+
+it("texts decoded for a call stay out of sight, and their memory goes back without being detached", () => {
+  const scratch = new ScratchMemory(2 ** 20);
+  const [texts, others] = [new LentTexts(scratch, pages), new LentTexts(scratch, pages)];
+  const vectorIn = (lent: LentTexts) => {
+    const column = lent.rowsOf(lent.decode(codedColumn("abcd"))) as VariableColumn;
+    const vector = new Vector([dataFromColumn(new Utf8(), column)]) as Vector<Utf8>;
+    lent.hideMemory(vector, column, lent.directReads());
+    return { vector, memory: column.bytes.buffer };
+  };
+  const unseen = vectorIn(texts);
+  texts.giveBack();
+  expect(unseen.memory.byteLength).toBe(2 ** 16);
+  expect(scratch.weight).toBe(2 ** 16);
+  expect(() => unseen.vector.get(0)).toThrow("gone once the call has ended");
+  const seen = vectorIn(others);
+  expect(seen.memory).toBe(unseen.memory);
+  const { values } = seen.vector.data[0];
+  expect(values.buffer).not.toBe(seen.memory);
+  expect(seen.vector.get(0)).toBe("abcd");
+  others.giveBack();
+  expect(values).toHaveLength(0);
+  expect(scratch.weight).toBe(2 ** 17);
 });

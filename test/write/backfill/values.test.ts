@@ -405,6 +405,104 @@ it("rows of numbers are the items of vectors, whatever holds them", async () => 
   }
 });
 
+it("a function may use the memory of a row's list again for the next row", async () => {
+  const items = new Float32Array(4);
+  const alternating = [new Float32Array(8).subarray(2, 6), [0, 0, 0, 0]];
+  for (const listOf of [() => items, (n: number) => alternating[n % 2]]) {
+    const made: UserFunction = {
+      ...{ version: "1", inputs: ["n"], output: VECTOR },
+      row: ({ n }) => {
+        const list = listOf(n as number);
+        if (!Array.isArray(list)) return list.fill(n as number);
+        return [n, n, n, n];
+      },
+    };
+    for (const { n, value } of await filledBy(made)) expect(plain(value)).toEqual([n, n, n, n]);
+  }
+});
+
+class Floats extends Float32Array {}
+const sharedFloats = (items: readonly number[]): Float32Array => {
+  const shared = new Float32Array(new SharedArrayBuffer(4 * items.length));
+  shared.set(items);
+  return shared;
+};
+const itemsFrom = (n: number): number[] => [n, n + 0.5, -n, 2];
+
+it("rows of lists that come in other ways now and then have the items that they were given", async () => {
+  const others: readonly ((n: number) => unknown)[] = [
+    (n) => itemsFrom(n),
+    (n) => Floats.from(itemsFrom(n)),
+    (n) => Float64Array.from(itemsFrom(n)),
+    (n) => sharedFloats(itemsFrom(n)),
+    async (n) => Float32Array.from(itemsFrom(n)),
+    () => null,
+    () => undefined,
+  ];
+  for (const other of others) {
+    for (const isOther of [() => true, (n: number) => n % 10 === 0, (n: number) => n % 7 === 5]) {
+      const made: UserFunction = {
+        ...{ version: "1", inputs: ["n"], output: VECTOR },
+        row: ({ n }) =>
+          isOther(n as number) ? other(n as number) : Float32Array.from(itemsFrom(n as number)),
+      };
+      for (const { n, value } of await filledBy(made)) {
+        const isNull = isOther(n) && (await other(n)) == null;
+        expect(plain(value)).toEqual(isNull ? null : itemsFrom(n));
+      }
+    }
+  }
+}, 60_000);
+
+it("a row's list of another length, or whose memory is gone, is refused, whatever the rows before it were", async () => {
+  const detached = (): Float32Array => {
+    const list = new Float32Array(4);
+    structuredClone(list.buffer, { transfer: [list.buffer] });
+    return list;
+  };
+  for (const wrong of [() => new Float32Array(3), () => new Float32Array(5), detached]) {
+    const made: UserFunction = {
+      ...{ version: "1", inputs: ["n"], output: VECTOR, retries: 0 },
+      row: ({ n }) => (n === 37 ? wrong() : new Float32Array(4)),
+    };
+    await expect(filledBy(made)).rejects.toThrow("row 37");
+  }
+});
+
+it("what rows are handed is theirs: objects and texts, none of which another row changes", async () => {
+  const seen: Readonly<Record<string, unknown>>[] = [];
+  const made: UserFunction = {
+    ...{ version: "1", inputs: ["n"], output: new Int32() },
+    row(values) {
+      seen.push(values);
+      const { n } = values;
+      (values as Record<string, unknown>).n = -1;
+      (values as Record<string, unknown>).other = n;
+      return n;
+    },
+  };
+  for (const { n, value } of await filledBy(made)) expect(value).toBe(n);
+  expect(new Set(seen).size).toBe(64);
+  expect(seen.map((values) => values.other)).toEqual(Array.from({ length: 64 }, (_, n) => n));
+});
+
+it("a row that throws amid others fails alone: those before it are not asked again", async () => {
+  const asked: number[] = [];
+  const made: UserFunction = {
+    ...{ version: "1", inputs: ["n"], output: VECTOR, retries: 2 },
+    row({ n }) {
+      asked.push(n as number);
+      if (n === 13 && asked.filter((each) => each === 13).length < 3) throw new Error("not yet");
+      return new Float32Array(4).fill(n as number);
+    },
+  };
+  for (const { n, value } of await filledBy(made)) expect(plain(value)).toEqual([n, n, n, n]);
+  expect(asked.filter((each) => each !== 13)).toEqual(
+    Array.from({ length: 64 }, (_, n) => n).filter((n) => n !== 13),
+  );
+  expect(asked.filter((each) => each === 13)).toHaveLength(3);
+});
+
 it("a vector of texts gives the same for each place, past its end too, as a vector that Arrow made of it", async () => {
   const root = await makeTempDir();
   const seen: unknown[] = [];
