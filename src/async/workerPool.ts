@@ -153,8 +153,10 @@ export class WorkerPool {
 
   /**
    * Ends the threads that are at work, and leaves others to the next pool. What is under way, or comes later, is done in line.
+   * @returns whether no thread was at work: one that was may still write into shared memory for a moment
    */
-  close(): void {
+  close(): boolean {
+    let isQuiet = true;
     this.#canStart = false;
     this.#spare.length = 0;
     for (const member of [...this.#members]) {
@@ -165,9 +167,12 @@ export class WorkerPool {
         continue;
       }
       this.#remove(member);
-      if (job !== null) this.#waiting.unshift(job);
+      if (job === null) continue;
+      isQuiet = false;
+      this.#waiting.unshift(job);
     }
     this.#doInLine();
+    return isQuiet;
   }
 
   #assign(): void {

@@ -73,10 +73,13 @@ export function sharedCopy<Value>(
 }
 
 /** Whether some of the typed arrays in plain data lie in shared memory. */
-export function hasSharedMemory(value: unknown): boolean {
+export const hasSharedMemory = (value: unknown): boolean => hasMemory(value, isSharedMemory);
+
+/** Whether some of the typed arrays in plain data lie in memory that is meant. */
+export function hasMemory(value: unknown, isMeant: (memory: ArrayBufferLike) => boolean): boolean {
   if (typeof value !== "object" || value === null) return false;
-  if (ArrayBuffer.isView(value)) return isSharedMemory(value.buffer);
+  if (ArrayBuffer.isView(value)) return isMeant(value.buffer);
   const members: Iterable<unknown> = isMap(value) ? value.values() : Object.values(value);
-  for (const member of members) if (hasSharedMemory(member)) return true;
+  for (const member of members) if (hasMemory(member, isMeant)) return true;
   return false;
 }

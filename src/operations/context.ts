@@ -70,8 +70,6 @@ const DELETIONS_CACHE_BYTES = 32 * 1024 * 1024;
 const SKETCH_BYTES = 256 * 1024 * 1024;
 /** More threads are started where they are asked for only: each holds pages of its own. */
 const MAX_DEFAULT_WORKERS = 8;
-/** Bytes of memory reused for what is dropped soon: bytes that were read, and values that wait to be written. */
-const SCRATCH_BYTES = 48 * 1024 * 1024;
 
 export interface OperationContext extends CatalogEnvironment {
   /** Where files may be. */
@@ -134,7 +132,7 @@ export function openContext(options: ContextOptions): OperationContext {
   const openIndexes = new LruCache<CachedIndex>(INDEX_CACHE_BYTES);
   const indexParts = new LruCache<IndexPart>(INDEX_PART_CACHE_BYTES);
   const deletions = new LruCache<KeptDeletions>(DELETIONS_CACHE_BYTES);
-  const scratch = takeScratch(SCRATCH_BYTES);
+  const scratch = takeScratch();
   const sketches = deferred(async () => {
     const { SketchStore } = await import("../indexes/vector/sketches/sketchStore.js");
     return new SketchStore(options.vectorCacheBytes ?? SKETCH_BYTES);
@@ -230,13 +228,13 @@ export function openContext(options: ContextOptions): OperationContext {
     openDataFileOnce: async (path, isScanned, allocate) =>
       (await knownDataFile(path)) ?? readDataFile(path, isScanned, allocate),
     async close() {
-      context.workers.close();
+      const wasQuiet = context.workers.close();
       dataFiles.clear();
       chunkMaps.clear();
       openIndexes.clear();
       indexParts.clear();
       deletions.clear();
-      leaveScratch(scratch);
+      leaveScratch(scratch, wasQuiet);
       sketches.current?.clear();
       await handles.close();
       await releaseKeptLocks(options.root);

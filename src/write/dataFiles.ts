@@ -9,7 +9,7 @@ import type { ArrowInput } from "../arrow/exchange/input.js";
 import { ConcurrentModificationError, NamespaceError } from "../errors.js";
 import { sideFileDirectory } from "../file/blobs/blobDescriptors.js";
 import type { FileColumn, FileVersion } from "../file/container/page.js";
-import { DataFileWriter } from "../file/writing/writer.js";
+import { DataFileWriter, type WriterOptions } from "../file/writing/writer.js";
 import type { Schema as FileSchema } from "../format/file.js";
 import { DataFragment, type Manifest } from "../format/table.js";
 import type { Disk } from "../io/disk/disk.js";
@@ -36,13 +36,13 @@ export interface WrittenRows {
   discard(kept?: ReadonlySet<string>): Promise<void>;
 }
 
-export interface WriteRowsOptions extends Omit<FilesOptions, "createFile"> {
+export interface WriteRowsOptions
+  extends Omit<FilesOptions, "createFile">,
+    Pick<WriterOptions, "expectedRows" | "scratch"> {
   /** The schema descriptor of every file. */
   readonly descriptor: FileSchema;
   /** A directory that is not created if it is missing: that of a table which exists. Default: none. */
   readonly within?: string;
-  /** Rows that there are expected to be; see the writer's. */
-  readonly expectedRows?: number;
   /** The version that is changed: if it has files in the directory for data files, that is there for good. */
   readonly base?: Manifest;
 }
@@ -60,8 +60,8 @@ export async function writeRows(
   input: ArrowInput,
   options: WriteRowsOptions,
 ): Promise<WrittenRows> {
-  const { version, descriptor, memory, pool, within, expectedRows } = options;
-  const writing = { memory, pool, expectedRows };
+  const { version, descriptor, memory, pool, within, expectedRows, scratch } = options;
+  const writing = { memory, pool, expectedRows, scratch };
   const directory = dataDirectory(tableRoot);
   const hasSideFiles = plan.columns.some(({ target }) => target.blobs?.kind === "bySize");
   const isMade = options.base?.fragments.some(hasFileHere) === true;

@@ -2,7 +2,14 @@
  * A disk that counts what is asked of another: calls per verb, bytes, and every read. Looks for links are not counted:
  * how many there are depends on the time that has passed since the last ones.
  */
-import type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "../../src/io/disk/disk.js";
+import type {
+  AllocateTail,
+  DirectoryEntry,
+  Disk,
+  FileStat,
+  ReadHandle,
+  WriteHandle,
+} from "../../src/io/disk/disk.js";
 
 /** Verbs of `Disk`, and those of its handles. */
 export type Verb = keyof Disk | "read" | "close" | "write" | "sync";
@@ -50,9 +57,9 @@ export class CountingDisk implements Disk {
     return bytes;
   }
 
-  async open(path: string, tailBytes?: number): Promise<ReadHandle | null> {
+  async open(path: string, tailBytes?: number, allocate?: AllocateTail): Promise<ReadHandle | null> {
     this.#note("open");
-    const handle = await this.#inner.open(path, tailBytes);
+    const handle = await this.#inner.open(path, tailBytes, allocate);
     return (
       handle && {
         path: handle.path,

@@ -10,7 +10,14 @@
  * Given a root, the disk also knows what a power cut would leave of it: `loseUnsynced()` forgets open
  * handles and restores that, see durableImage.ts. The same calls always give the same outcome.
  */
-import type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "../../src/io/disk/disk.js";
+import type {
+  AllocateTail,
+  DirectoryEntry,
+  Disk,
+  FileStat,
+  ReadHandle,
+  WriteHandle,
+} from "../../src/io/disk/disk.js";
 import type { Verb } from "./countingDisk.js";
 import { DurableImage } from "./durableImage.js";
 
@@ -98,9 +105,9 @@ export class FaultyDisk implements Disk {
     return this.#call("readFile", path, () => this.#inner.readFile(path, maxBytes));
   }
 
-  async open(path: string): Promise<ReadHandle | null> {
+  async open(path: string, tailBytes?: number, allocate?: AllocateTail): Promise<ReadHandle | null> {
     const handle = await this.#call("open", path, async () => {
-      const opened = await this.#inner.open(path);
+      const opened = await this.#inner.open(path, tailBytes, allocate);
       if (opened !== null) this.#open.add(opened);
       return opened;
     });
@@ -109,6 +116,7 @@ export class FaultyDisk implements Disk {
         path: handle.path,
         size: handle.size,
         identity: handle.identity,
+        takeTail: () => handle.takeTail?.() ?? null,
         read: (byteOffset, length, memory) =>
           this.#call("read", path, () => handle.read(byteOffset, length, memory)),
         close: () => this.#close(path, handle),

@@ -31,7 +31,10 @@ export interface InputBatch {
   readonly columns: readonly Column[];
   /** > 0. */
   readonly rowCount: number;
-  /** Whether the columns are good only until the next batch is asked for. Default false. */
+  /**
+   * Whether the columns are good only until the next batch is asked for; then only writers of data files (rows/writeColumns)
+   * may be handed the batch. Default false.
+   */
   readonly isTransient?: boolean;
 }
 

@@ -88,8 +88,8 @@ export interface PageSource {
   /** Threads that decode large pages; absent where they are decoded in line. */
   readonly workers?: WorkerPool;
   /**
-   * Takes a file back of which only batches were read that were good for a while, once nobody looks at these. Absent where
-   * files are kept.
+   * Takes a file back of which only batches were read that were good for a while, once nobody looks at these. Its content, and
+   * all of its metadata, which may have views of that, are of no use from then on. Absent where files are kept.
    */
   release?(file: DataFileMetadata): void;
 }

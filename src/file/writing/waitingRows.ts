@@ -5,7 +5,7 @@
  */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { columnBytes, itemsWithin, spanOf } from "../../arrow/columns/columnBytes.js";
+import { columnBytes, itemsWithin, spanOf, valueBytes } from "../../arrow/columns/columnBytes.js";
 import type { ColumnGatherer } from "../../arrow/columns/columnGatherer.js";
 import { leafColumn, mapLeaf } from "../../arrow/columns/spine.js";
 import { bytesOf } from "../../bytes/view.js";
@@ -16,7 +16,7 @@ import type { PageMemory } from "./pageMemory.js";
 export interface WaitingRows {
   parts: Column[];
   rowCount: number;
-  /** Bytes of their values. */
+  /** Bytes of their values; about so many while they are being copied. */
   byteCount: number;
   /** Upper bound of the memory they keep alive. */
   heldBytes: number;
@@ -40,6 +40,8 @@ export function endCopies(waiting: WaitingRows): void {
   if (waiting.copies === null) return;
   waiting.parts.push(waiting.copies.finish());
   waiting.copies = null;
+  // Counted batch by batch, parts of bytes are left out, and validities of batches without nulls.
+  waiting.byteCount = valueBytes(waiting.parts);
 }
 
 /** How the dictionary of a column compares to that of the waiting rows: a page has one dictionary. */

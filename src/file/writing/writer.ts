@@ -13,11 +13,11 @@ import { withLeaf } from "../../arrow/columns/spine.js";
 import { atOnce, breathe, goThrough } from "../../async/eventLoop.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import { crc32 } from "../../bytes/crc32.js";
-import { hasSharedMemory } from "../../bytes/sharedCopy.js";
 import { InternalError } from "../../errors.js";
 import type { Schema } from "../../format/file.js";
 import type { Disk } from "../../io/disk/disk.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
+import type { ScratchMemory } from "../../io/memory/scratch.js";
 import type { MemoryShare } from "../../memory.js";
 import { DESCRIPTOR_LAYOUT, DESCRIPTOR_ROW_LAYOUT } from "../blobs/blobDescriptors.js";
 import { compressionOptions } from "../compression/compressionOptions.js";
@@ -76,6 +76,8 @@ export interface WriterOptions {
   readonly pool?: WorkerPool;
   /** Rows that the file is expected to get; it may get others. Default: not known. */
   readonly expectedRows?: number;
+  /** Lends memory for copies of transient rows where there are no threads. Default: it is made anew. */
+  readonly scratch?: ScratchMemory;
 }
 
 /** A page that a thread encodes, or one that waits behind such. */
@@ -107,6 +109,7 @@ export class DataFileWriter {
   readonly #memory: MemoryShare | undefined;
   readonly #pool: WorkerPool | undefined;
   readonly #expectedRows: number | undefined;
+  readonly #scratch: ScratchMemory | undefined;
   /** In the order in which they are appended. */
   #encoding: EncodingPage[] = [];
   /** Bytes of the values of all pages so far that threads could have encoded. */
@@ -120,11 +123,12 @@ export class DataFileWriter {
     columns: readonly FileColumn[],
     schema: Schema,
     version: FileVersion,
-    { memory, pool, expectedRows }: WriterOptions,
+    { memory, pool, expectedRows, scratch }: WriterOptions,
   ) {
     this.#memory = memory;
     this.#pool = pool;
     this.#expectedRows = expectedRows;
+    this.#scratch = scratch;
     this.#disk = disk;
     this.#path = path;
     this.#file = file;
@@ -212,7 +216,7 @@ export class DataFileWriter {
     const { length } = column;
     const byteCount = columnBytes(column);
     if (waiting.copies === null) {
-      waiting.memory ??= new PageMemory(this.#pool);
+      waiting.memory ??= new PageMemory(this.#pool, this.#scratch);
       const share = Math.min(MIN_PAGE_BYTES, MAX_WAITING_BYTES / (2 * this.#columns.length));
       const pageRows = byteCount === 0 ? length : Math.ceil(share / (byteCount / length)) + length;
       // The rows of the batch are counted already.
@@ -420,7 +424,7 @@ export class DataFileWriter {
     readonly memory: PageMemory | null;
   }): Promise<void> {
     // Pages of one value may name it in their encoding, which is written at the end of the file.
-    if (memory !== null && hasSharedMemory(output.pages.map(({ encoding }) => encoding))) memory.keep();
+    for (const { encoding } of memory === null ? [] : output.pages) memory?.keepFor(encoding);
     for (const [number, page] of output.pages.entries()) {
       const buffers: ByteRange[] = [];
       for (const pieces of page.buffers) {

@@ -104,8 +104,8 @@ export interface Disk {
    * link with a `LinkedFileError`, all else with a `CorruptFileError`.
    * @param tailBytes number of bytes at the end of the file that are wanted first, all of a shorter file; a disk may
    *   read them along, which is one call instead of two
-   * @param allocate makes the memory for these, of which `takeTail` returns a view. Default, and where a disk does not read
-   *   them: memory of their own
+   * @param allocate makes the memory for these where they are the whole file; `takeTail` then returns all of it. Default, for
+   *   longer files, and where a disk does not care: memory of their own
    */
   open(path: string, tailBytes?: number, allocate?: AllocateTail): Promise<ReadHandle | null>;
   /**

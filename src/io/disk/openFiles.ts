@@ -43,14 +43,14 @@ const READ_FLAGS = O_RDONLY | O_NONBLOCK | O_NOFOLLOW;
 /**
  * Opens a regular file for reading.
  * @param tailBytes number of bytes at its end that are read along; fewer may be read
- * @param allocate makes the memory for them. Default: memory of their own
+ * @param allocate makes the memory for them where they are the whole file. Default: memory of their own
  * @throws LinkedFileError, where the platform can't refuse links by itself; CorruptFileError for anything but a regular
  *   file
  */
 export function openForReading(
   filePath: string,
   tailBytes: number,
-  allocate: AllocateTail = Buffer.allocUnsafeSlow,
+  allocate?: AllocateTail,
 ): Promise<ReadHandle> {
   const wanted = Math.min(tailBytes, MAX_INLINE_BYTES);
   return shortCalls.runTogether(
@@ -60,13 +60,13 @@ export function openForReading(
 }
 
 /** Makes the calls of an opening one after the other on this thread: together they are still a short call. */
-function openInLine(filePath: string, tailBytes: number, allocate: AllocateTail): NodeReadHandle {
+function openInLine(filePath: string, tailBytes: number, allocate?: AllocateTail): NodeReadHandle {
   if (O_NOFOLLOW === 0 && fs.lstatSync(filePath).isSymbolicLink()) throw new LinkedFileError(filePath);
   const fd = fs.openSync(filePath, READ_FLAGS);
   try {
     const stats = fs.fstatSync(fd, { bigint: true });
     if (!stats.isFile()) throw notRegular(filePath);
-    const tail = shortCalls.aside(() => allocate(tailLength(stats, tailBytes)));
+    const tail = shortCalls.aside(() => tailMemory(stats, tailBytes, allocate));
     const start = Number(stats.size) - tail.length;
     for (let done = 0; done < tail.length; ) {
       const bytesRead = fs.readSync(fd, tail, done, tail.length - done, start + done);
@@ -83,14 +83,14 @@ function openInLine(filePath: string, tailBytes: number, allocate: AllocateTail)
 async function openOnPool(
   filePath: string,
   tailBytes: number,
-  allocate: AllocateTail,
+  allocate?: AllocateTail,
 ): Promise<NodeReadHandle> {
   if (O_NOFOLLOW === 0 && (await isSymbolicLink(filePath))) throw new LinkedFileError(filePath);
   const fd = await onPool<number>((done) => open(filePath, READ_FLAGS, done));
   try {
     const stats = await onPool<fs.BigIntStats>((done) => fs.fstat(fd, { bigint: true }, done));
     if (!stats.isFile()) throw notRegular(filePath);
-    const tail = allocate(tailLength(stats, tailBytes));
+    const tail = tailMemory(stats, tailBytes, allocate);
     const start = Number(stats.size) - tail.length;
     for (let done = 0; done < tail.length; ) {
       const from = done;
@@ -107,9 +107,17 @@ async function openOnPool(
   }
 }
 
-/** Memory of that length need not be filled with zeros: every byte is read, or the memory is dropped. */
-const tailLength = (stats: fs.BigIntStats, tailBytes: number): number =>
-  Math.min(Number(stats.size), tailBytes);
+/** Not zero-filled: every byte is read, or the memory is dropped. */
+function tailMemory(
+  stats: fs.BigIntStats,
+  tailBytes: number,
+  allocate: AllocateTail | undefined,
+): Uint8Array<ArrayBuffer> {
+  const size = Number(stats.size);
+  return allocate !== undefined && size <= tailBytes
+    ? allocate(size)
+    : Buffer.allocUnsafeSlow(Math.min(size, tailBytes));
+}
 
 /** An open descriptor that outlives every call made on it. */
 class OpenFile {

@@ -7,24 +7,40 @@
 import { ScratchMemory } from "./scratch.js";
 
 const IDLE_MS = 5000;
+/** Bytes of memory of each kind reused for what is dropped soon: bytes that were read, and values that wait to be written. */
+const SCRATCH_BYTES = 48 * 1024 * 1024;
 
 /** The memory of the namespace that was closed last; null where another took it, or nobody did for a while. */
 let spare: { readonly scratch: ScratchMemory; readonly timer: ReturnType<typeof setTimeout> } | null = null;
 
-/**
- * Memory for a namespace: that of another, or new.
- * @param maxKept bytes of each kind kept for the next borrowers; the same in all calls
- */
-export function takeScratch(maxKept: number): ScratchMemory {
-  if (spare === null) return new ScratchMemory(maxKept);
+/** Memory that namespaces have at the moment. */
+const taken = new WeakSet<ScratchMemory>();
+
+/** Memory for a namespace: that of another, or new. */
+export function takeScratch(): ScratchMemory {
+  const scratch = spareScratch() ?? new ScratchMemory(SCRATCH_BYTES);
+  taken.add(scratch);
+  return scratch;
+}
+
+function spareScratch(): ScratchMemory | null {
+  if (spare === null) return null;
   const { scratch, timer } = spare;
   clearTimeout(timer);
   spare = null;
   return scratch;
 }
 
-/** Leaves memory that `takeScratch` returned. What is still lent of it may be given back later. */
-export function leaveScratch(scratch: ScratchMemory): void {
+/**
+ * Leaves memory that `takeScratch` returned; once, however often it is called. What is still lent of it may be given back later.
+ * @param isQuiet whether no thread that was ended may still write into it: else nobody gets it
+ */
+export function leaveScratch(scratch: ScratchMemory, isQuiet: boolean): void {
+  if (!taken.delete(scratch)) return;
+  if (!isQuiet) {
+    scratch.clear();
+    return;
+  }
   if (spare !== null) {
     clearTimeout(spare.timer);
     spare.scratch.clear();

@@ -25,7 +25,7 @@ export interface ReaderEnvironment
   openDataFile(path: string, isScanned?: boolean, version?: SeenFiles): Promise<DataFileMetadata>;
   /**
    * The same as `openDataFile`, for files that are read once and not kept in memory.
-   * @param allocate makes memory for the content of small ones, which may be used or not
+   * @param allocate makes memory for the content of one that is small, which may be used or not
    */
   openDataFileOnce(path: string, isScanned?: boolean, allocate?: AllocateTail): Promise<DataFileMetadata>;
   /** Deleted rows of fragments, by the paths of their files; absent where they are read anew each time. */
@@ -34,13 +34,20 @@ export interface ReaderEnvironment
   readonly workers?: WorkerPool;
 }
 
+/** Of fragments that are about to be removed, files are not kept in memory. */
+type ReadOnce =
+  /** Read in any way. */
+  | "once"
+  /** Read by transient scans alone: the content of small files lies in memory that is lent until it is taken back. */
+  | "transiently";
+
 /**
- * @param isReadOnce whether the fragments are about to be removed: their files are then not kept in memory
+ * @param readOnce set where the fragments are read once; see {@link ReadOnce}
  * @throws UnsupportedError for a table of a data format version that is not read
  */
 export function versionSource(
   { at, file }: Pick<OpenVersion<ReaderEnvironment>, "at" | "file">,
-  isReadOnce = false,
+  readOnce?: ReadOnce,
 ): FragmentSource {
   const version = file.manifest.dataFormat?.version;
   if (version !== undefined && !isReadableVersion(version)) throw unsupportedFileVersion(version, file.path);
@@ -51,18 +58,23 @@ export function versionSource(
     scratch: readers.scratch,
     ...(readers.workers !== undefined && { workers: readers.workers }),
     ...(readers.sketches !== undefined && { sketches: readers.sketches }),
-    ...(isReadOnce
+    ...(readOnce === "transiently"
       ? lentFiles(readers)
-      : { openDataFile: (path, isScanned) => readers.openDataFile(path, isScanned, file) }),
+      : {
+          openDataFile: (path, isScanned) =>
+            readOnce === undefined
+              ? readers.openDataFile(path, isScanned, file)
+              : readers.openDataFileOnce(path, isScanned),
+        }),
     resolve: (dataFile) => resolveDataFile(at, file.manifest, dataFile),
     readDeletions: (fragment) =>
-      readers.deletions === undefined || isReadOnce
+      readers.deletions === undefined || readOnce !== undefined
         ? readDeletions(at, file.manifest, fragment)
         : readKeptDeletions(at, file.manifest, fragment, readers.deletions),
   };
 }
 
-/** Files that are opened once. The content of small ones lies in memory that is lent, until they are taken back. */
+/** Files of which the content of small ones lies in lent memory. */
 function lentFiles({
   openDataFileOnce,
   scratch,

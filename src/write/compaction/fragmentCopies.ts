@@ -43,6 +43,8 @@ import type { CompactionGroup } from "./compactionPlan.js";
 const BATCH_ROWS = 16_384;
 /** Bytes of the files of a small fragment, at most: no page of such is worth a thread. */
 const SMALL_FRAGMENT_BYTES = 256 * 1024;
+/** Rows of one whose files are of unknown length. */
+const SMALL_FRAGMENT_ROWS = 1024;
 
 interface Copy {
   readonly group: CompactionGroup;
@@ -98,7 +100,8 @@ export class FragmentCopies {
     const fields = schema.filter((field) => !absent.has(field));
     const plan = planCopy(schema, fields);
     checkVersion(plan, version);
-    const source = versionSource(base, true);
+    const source = versionSource(base, "once");
+    const transientSource = versionSource(base, "transiently");
     const sequences = hasStableRowIds(manifest) ? await sequencesOf(source, group, path) : null;
     const projection = storedProjection(fields);
     const mayBeTransient = plan.columns.every(({ target }) => isCopied(target));
@@ -107,7 +110,8 @@ export class FragmentCopies {
         const isTransient = isSmall && mayBeTransient;
         const wanted = { fragments, projection, offset: 0, limit: Number.POSITIVE_INFINITY };
         const how = { batchRows: BATCH_ROWS, readAhead: STREAMED, isTransient, signal };
-        for await (const { columns, rowCount } of scanColumns(source, { ...wanted, ...how })) {
+        const scanned = scanColumns(isTransient ? transientSource : source, { ...wanted, ...how });
+        for await (const { columns, rowCount } of scanned) {
           yield { columns, rowCount, isTransient };
         }
       }
@@ -128,6 +132,7 @@ export class FragmentCopies {
           within: root,
           pool: base.at.environment.workers,
           expectedRows: rowCount,
+          scratch: base.at.environment.scratch,
           signal,
         });
         files.push(written);
@@ -216,10 +221,11 @@ function runsOf(fragments: readonly DataFragment[]): FragmentRun[] {
   return runs;
 }
 
-/** False where nobody noted how long the files are. */
-const isSmallFragment = ({ files }: DataFragment): boolean =>
-  files.every(({ fileSizeBytes }) => fileSizeBytes > 0) &&
-  files.reduce((sum, { fileSizeBytes }) => sum + fileSizeBytes, 0) <= SMALL_FRAGMENT_BYTES;
+/** By its rows where nobody noted how long the files are. */
+function isSmallFragment({ files, physicalRows }: DataFragment): boolean {
+  if (files.some(({ fileSizeBytes }) => fileSizeBytes === 0)) return physicalRows <= SMALL_FRAGMENT_ROWS;
+  return files.reduce((sum, { fileSizeBytes }) => sum + fileSizeBytes, 0) <= SMALL_FRAGMENT_BYTES;
+}
 
 /** Whether a column's values can be copied by whoever gets them for a while. */
 const isCopied = ({ layout, blobs }: FileColumn): boolean =>

@@ -10,6 +10,7 @@ import type { FileColumn } from "../../../src/file/container/page.js";
 import { openDataFile } from "../../../src/file/container/reader.js";
 import { DataFileWriter, type WriterOptions } from "../../../src/file/writing/writer.js";
 import { Schema } from "../../../src/format/file.js";
+import { ScratchMemory } from "../../../src/io/memory/scratch.js";
 import { readColumns } from "../dataFiles.js";
 import { asDisk, MemoryDisk } from "../memoryDisk.js";
 import { lendingPool, SlowDisk } from "./lendingPool.js";
@@ -108,7 +109,7 @@ async function write(
 
 const SIZES = [
   ...Array.from({ length: 60 }, (_, batch) => 500 + 37 * batch),
-  200_000,
+  90_000,
   3,
   ...Array.from({ length: 40 }, () => 1000),
 ];
@@ -131,6 +132,13 @@ it("copies lie in memory of threads, which is given back once", async () => {
   expect(givenBack()).toBeGreaterThan(tasks.length);
   // Those that a page's encoding, which is written last, may be part of.
   expect(lent.size).toBeLessThanOrEqual(1);
+});
+
+it("copies lie in memory that is used again where there are no threads", async () => {
+  const scratch = new ScratchMemory(1 << 26);
+  const passing = SIZES.map((rowCount) => [rowCount, true] as const);
+  expect(await write(passing, { scratch, expectedRows: 400_000 })).toEqual(expected);
+  expect(scratch.weight).toBeGreaterThan(0);
 });
 
 it("takes no memory of threads where there are none", async () => {
