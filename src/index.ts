@@ -26,7 +26,14 @@ export {
   TableQuery,
 } from "./handle/tableQuery.js";
 export { formatFieldPath, formatIdentifier, parseFieldPath, parseIdentifier } from "./ident.js";
-export type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./io/disk/disk.js";
+export type {
+  AllocateTail,
+  DirectoryEntry,
+  Disk,
+  FileStat,
+  ReadHandle,
+  WriteHandle,
+} from "./io/disk/disk.js";
 export type { MemoryShare } from "./memory.js";
 export type * from "./namespace/branches.js";
 export type * from "./namespace/indexes.js";

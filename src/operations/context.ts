@@ -32,7 +32,7 @@ import { SettledDirectories } from "../io/disk/settledDirectories.js";
 import { releaseKeptLocks } from "../io/lock/keptLocks.js";
 import { LruCache } from "../io/memory/cache.js";
 import type { ScratchMemory } from "../io/memory/scratch.js";
-import { leaveScratch, takeScratch } from "../io/memory/spareScratch.js";
+import { takeScratch } from "../io/memory/spareScratch.js";
 import { Spelling } from "../io/names/spelling.js";
 import type { Jobs } from "../jobs/jobs.js";
 import { processorCount } from "../platform/native.js";
@@ -132,7 +132,7 @@ export function openContext(options: ContextOptions): OperationContext {
   const openIndexes = new LruCache<CachedIndex>(INDEX_CACHE_BYTES);
   const indexParts = new LruCache<IndexPart>(INDEX_PART_CACHE_BYTES);
   const deletions = new LruCache<KeptDeletions>(DELETIONS_CACHE_BYTES);
-  const scratch = takeScratch();
+  const { scratch, leave } = takeScratch();
   const sketches = deferred(async () => {
     const { SketchStore } = await import("../indexes/vector/sketches/sketchStore.js");
     return new SketchStore(options.vectorCacheBytes ?? SKETCH_BYTES);
@@ -234,7 +234,7 @@ export function openContext(options: ContextOptions): OperationContext {
       openIndexes.clear();
       indexParts.clear();
       deletions.clear();
-      leaveScratch(scratch, wasQuiet);
+      leave(wasQuiet);
       sketches.current?.clear();
       await handles.close();
       await releaseKeptLocks(options.root);

@@ -13,14 +13,29 @@ const SCRATCH_BYTES = 48 * 1024 * 1024;
 /** The memory of the namespace that was closed last; null where another took it, or nobody did for a while. */
 let spare: { readonly scratch: ScratchMemory; readonly timer: ReturnType<typeof setTimeout> } | null = null;
 
-/** Memory that namespaces have at the moment. */
-const taken = new WeakSet<ScratchMemory>();
+/** Memory that a namespace has until it is closed. */
+export interface TakenScratch {
+  readonly scratch: ScratchMemory;
+  /**
+   * Leaves the memory to the next namespace; once, however often it is called. What is still lent of it may be given back later.
+   * @param isQuiet whether no thread that was ended may still write into it: else nobody gets it
+   */
+  leave(isQuiet: boolean): void;
+}
 
 /** Memory for a namespace: that of another, or new. */
-export function takeScratch(): ScratchMemory {
+export function takeScratch(): TakenScratch {
   const scratch = spareScratch() ?? new ScratchMemory(SCRATCH_BYTES);
-  taken.add(scratch);
-  return scratch;
+  let isLeft = false;
+  return {
+    scratch,
+    leave(isQuiet) {
+      if (isLeft) return;
+      isLeft = true;
+      if (isQuiet) keep(scratch);
+      else scratch.clear();
+    },
+  };
 }
 
 function spareScratch(): ScratchMemory | null {
@@ -31,16 +46,7 @@ function spareScratch(): ScratchMemory | null {
   return scratch;
 }
 
-/**
- * Leaves memory that `takeScratch` returned; once, however often it is called. What is still lent of it may be given back later.
- * @param isQuiet whether no thread that was ended may still write into it: else nobody gets it
- */
-export function leaveScratch(scratch: ScratchMemory, isQuiet: boolean): void {
-  if (!taken.delete(scratch)) return;
-  if (!isQuiet) {
-    scratch.clear();
-    return;
-  }
+function keep(scratch: ScratchMemory): void {
   if (spare !== null) {
     clearTimeout(spare.timer);
     spare.scratch.clear();

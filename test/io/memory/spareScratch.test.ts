@@ -1,7 +1,8 @@
 /** Memory that a closed namespace leaves to the next. */
 
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { leaveScratch, takeScratch } from "../../../src/io/memory/spareScratch.js";
+import type { ScratchMemory } from "../../../src/io/memory/scratch.js";
+import { takeScratch } from "../../../src/io/memory/spareScratch.js";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -11,45 +12,52 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+const use = (scratch: ScratchMemory): void => scratch.giveBack(scratch.lend(100_000));
+
 it("is taken by one, and dropped where nobody takes it for a while", () => {
   const first = takeScratch();
-  first.giveBack(first.lend(100_000));
-  leaveScratch(first, true);
-  expect(takeScratch()).toBe(first);
-  expect(takeScratch()).not.toBe(first);
-  expect(first.weight).toBeGreaterThan(0);
+  use(first.scratch);
+  first.leave(true);
+  const second = takeScratch();
+  expect(second.scratch).toBe(first.scratch);
+  expect(takeScratch().scratch).not.toBe(first.scratch);
   vi.advanceTimersByTime(60_000);
-  expect(first.weight).toBeGreaterThan(0);
-  leaveScratch(first, true);
+  expect(second.scratch.weight).toBeGreaterThan(0);
+  second.leave(true);
   vi.advanceTimersByTime(60_000);
-  expect(first.weight).toBe(0);
-  expect(takeScratch()).not.toBe(first);
+  expect(second.scratch.weight).toBe(0);
+  expect(takeScratch().scratch).not.toBe(second.scratch);
 });
 
 it("is that of one namespace", () => {
   const [first, second] = [takeScratch(), takeScratch()];
-  for (const scratch of [first, second]) scratch.giveBack(scratch.lend(100_000));
-  leaveScratch(first, true);
+  for (const { scratch } of [first, second]) use(scratch);
+  first.leave(true);
   vi.advanceTimersByTime(3000);
-  leaveScratch(second, true);
-  expect(first.weight).toBe(0);
+  second.leave(true);
+  expect(first.scratch.weight).toBe(0);
   // It begins to wait when it is left.
   vi.advanceTimersByTime(3000);
-  expect(takeScratch()).toBe(second);
-  expect(second.weight).toBeGreaterThan(0);
+  expect(takeScratch().scratch).toBe(second.scratch);
+  expect(second.scratch.weight).toBeGreaterThan(0);
 });
 
-it("is left once, and not where somebody may still write into it", () => {
+it("is left once, also where another has it by then", () => {
   const first = takeScratch();
-  leaveScratch(first, true);
-  expect(takeScratch()).toBe(first);
-  leaveScratch(first, true);
-  leaveScratch(first, true);
+  first.leave(true);
   const second = takeScratch();
-  expect(second).toBe(first);
-  expect(takeScratch()).not.toBe(first);
-  second.giveBack(second.lend(100_000));
-  leaveScratch(second, false);
-  expect(second.weight).toBe(0);
-  expect(takeScratch()).not.toBe(second);
+  expect(second.scratch).toBe(first.scratch);
+  use(second.scratch);
+  first.leave(true);
+  expect(takeScratch().scratch).not.toBe(second.scratch);
+  first.leave(false);
+  expect(second.scratch.weight).toBeGreaterThan(0);
+});
+
+it("is left to nobody where a thread may still write into it", () => {
+  const first = takeScratch();
+  use(first.scratch);
+  first.leave(false);
+  expect(first.scratch.weight).toBe(0);
+  expect(takeScratch().scratch).not.toBe(first.scratch);
 });
