@@ -43,8 +43,8 @@ import type { CompactionGroup } from "./compactionPlan.js";
 const BATCH_ROWS = 16_384;
 /** Bytes of the files of a small fragment, at most: no page of such is worth a thread. */
 const SMALL_FRAGMENT_BYTES = 256 * 1024;
-/** Rows of one whose files are of unknown length. */
-const SMALL_FRAGMENT_ROWS = 1024;
+/** Its rows, at most: those of a small file may be much once they are decoded, and are then better not copied once more. */
+const SMALL_FRAGMENT_ROWS = 4096;
 
 interface Copy {
   readonly group: CompactionGroup;
@@ -221,11 +221,10 @@ function runsOf(fragments: readonly DataFragment[]): FragmentRun[] {
   return runs;
 }
 
-/** By its rows where nobody noted how long the files are. */
-function isSmallFragment({ files, physicalRows }: DataFragment): boolean {
-  if (files.some(({ fileSizeBytes }) => fileSizeBytes === 0)) return physicalRows <= SMALL_FRAGMENT_ROWS;
-  return files.reduce((sum, { fileSizeBytes }) => sum + fileSizeBytes, 0) <= SMALL_FRAGMENT_BYTES;
-}
+/** Files of which nobody noted how long they are have a length of 0. */
+const isSmallFragment = ({ files, physicalRows }: DataFragment): boolean =>
+  physicalRows <= SMALL_FRAGMENT_ROWS &&
+  files.reduce((sum, { fileSizeBytes }) => sum + fileSizeBytes, 0) <= SMALL_FRAGMENT_BYTES;
 
 /** Whether a column's values can be copied by whoever gets them for a while. */
 const isCopied = ({ layout, blobs }: FileColumn): boolean =>
