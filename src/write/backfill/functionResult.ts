@@ -1,7 +1,7 @@
 /** What a function returned, as a column of the type that it declared. Nothing about it is taken on trust. */
 
 import { Field as ArrowField, type DataType } from "apache-arrow";
-import type { Column, FixedColumn, Layout } from "../../arrow/columns/column.js";
+import type { Column, Layout } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { columnFromData, type ForeignData } from "../../arrow/exchange/data.js";
@@ -14,7 +14,7 @@ import { tagOf } from "../../bytes/anyRealm.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../errors.js";
 import { haveSameType, type RegisteredFunction, typeInWords } from "../userFunctions.js";
-import { isNumber, type Lend, RowResults } from "./rowResults.js";
+import { fixedLists, isNumber, type Lend, numberColumn, RowResults } from "./rowResults.js";
 
 /** A vector of any version of apache-arrow. */
 interface ForeignVector {
@@ -119,18 +119,9 @@ function numbersColumn(
   const given = bytesOf(result);
   const bytes = lend(given.length);
   bytes.set(given);
-  const numbers = numbersIn(bytes, length, item);
-  return isList ? listsOf(numbers, rowCount, layout.dimension) : numbers;
+  const numbers = numberColumn(bytes, length, item.ArrayType);
+  return isList ? fixedLists(numbers, rowCount, layout.dimension) : numbers;
 }
-
-const numbersIn = (values: Uint8Array, length: number, { ArrayType }: DataType): FixedColumn => ({
-  ...{ kind: "fixed", length, validity: null, values },
-  byteWidth: (ArrayType as Float64ArrayConstructor).BYTES_PER_ELEMENT,
-});
-
-const listsOf = (items: FixedColumn, length: number, dimension: number): Column => ({
-  ...{ kind: "fixedSizeList", length, validity: null, dimension, items },
-});
 
 /** Lists of one size, each a typed array whose elements are the items; null for all else. */
 function numberRowsColumn(

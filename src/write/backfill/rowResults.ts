@@ -15,6 +15,17 @@ export const isNumber = ({ typeId }: DataType): boolean =>
 const isHalf = ({ typeId, ArrayType }: DataType): boolean =>
   (typeId as Type) === Type.Float && ArrayType === Uint16Array;
 
+/** A column of numbers without nulls, whose values are elements of a kind of typed array. */
+export const numberColumn = (
+  values: Uint8Array,
+  length: number,
+  { BYTES_PER_ELEMENT: byteWidth }: { readonly BYTES_PER_ELEMENT: number },
+): FixedColumn => ({ kind: "fixed", length, validity: null, values, byteWidth });
+
+export const fixedLists = (items: FixedColumn, length: number, dimension: number): FixedSizeListColumn => ({
+  ...{ kind: "fixedSizeList", length, validity: null, dimension, items },
+});
+
 /** In the place of a value whose items were copied. */
 const COPIED = Symbol("copied");
 
@@ -66,11 +77,7 @@ export class RowResults {
       );
     }
     const values = new Uint8Array(items.buffer, items.byteOffset, items.byteLength);
-    const ownItems: FixedColumn = {
-      ...{ kind: "fixed", length: items.length, validity: null, values },
-      byteWidth: items.BYTES_PER_ELEMENT,
-    };
-    return { kind: "fixedSizeList", length: this.#rowCount, validity: null, dimension, items: ownItems };
+    return fixedLists(numberColumn(values, items.length, items), this.#rowCount, dimension);
   }
 
   #lendItems(): Float64Array {
