@@ -65,6 +65,8 @@ export interface LeafPage {
 interface WaitingPage extends LeafPage {
   /** Its values, where a thread decodes them; null where none does, undefined where none was asked. */
   decoding: Promise<Column> | null | undefined;
+  /** Whether a thread was asked when the page was due: as it may be codes, nobody waits for the thread. */
+  isLate: boolean;
 }
 
 /** Rows as the outputs of a plan; blobs are descriptors. */
@@ -146,7 +148,7 @@ export class BatchAssembler {
       this.#pool !== undefined &&
       isForThread(this.#plan.leaves[page.leaf].layout, layout, byteCountOf(buffers));
     if (isUndecided) this.#undecided++;
-    this.#queues[page.leaf].push({ ...page, decoding: isUndecided ? undefined : null });
+    this.#queues[page.leaf].push({ ...page, decoding: isUndecided ? undefined : null, isLate: false });
   }
 
   /** Has threads decode the pages that come next: as many as there are threads, and one that waits for them. */
@@ -159,11 +161,11 @@ export class BatchAssembler {
         const page = queue[place];
         if (count === most || page === undefined) continue;
         if (page.decoding !== undefined) continue;
-        // A page that may stay codes is not waited for.
-        if (place === 0 && this.#codes !== null && this.#isDue(leaf)) continue;
         this.#undecided--;
         const { layout } = this.#plan.leaves[page.leaf];
-        page.decoding = decodeInThread(pool, layout, page.rows, this.#mayBeCodes(layout));
+        const mayBeCodes = this.#mayBeCodes(layout);
+        page.decoding = decodeInThread(pool, layout, page.rows, mayBeCodes);
+        page.isLate = mayBeCodes && place === 0 && this.#isDue(leaf);
         if (page.decoding !== null) count++;
       }
     }
@@ -212,10 +214,12 @@ export class BatchAssembler {
       }
       if (memory === undefined && this.#open(next)) continue;
       const leastBytes = this.#leastBytes(next);
-      const { decoding } = next;
+      const { decoding, isLate } = next;
       if (decoding === undefined) this.#undecided--;
-      const decoded = decoding == null ? this.#decode(next, memory === undefined) : await decoding;
+      const isAwaited = decoding != null && !isLate;
+      const decoded = isAwaited ? await decoding : this.#decode(next, memory === undefined);
       const column = this.#makeCurrent(next, decoded);
+      if (decoding != null && isLate) this.#replaceCodes(next, decoding);
       if (memory === undefined) {
         if (leastBytes >= LARGE_PAGE_BYTES) await breathe();
         continue;
@@ -276,6 +280,17 @@ export class BatchAssembler {
     const rowBytes = this.#batchBytes === undefined ? 0 : mostBytes(column) / rowCount;
     this.#current[leaf] = { rowStart, rowEnd: rowStart + rowCount, values: column, rowBytes };
     return column;
+  }
+
+  /** Has the rows of a page that come next cut from values, from when a thread has these, and no more from codes. */
+  #replaceCodes(page: LeafPage, decoding: Promise<Column>): void {
+    const codes = this.#current[page.leaf];
+    const replace = (values: Column): void => {
+      if (this.#current[page.leaf] === codes) this.#makeCurrent(page, values);
+      else if (values.kind === "variable") this.#pool?.giveBack(values.bytes.buffer);
+    };
+    // What is wrong with the page is found with its codes.
+    decoding.then(replace, () => undefined);
   }
 
   #keepsDictionary(leaf: number): boolean {

@@ -1,0 +1,126 @@
+/** Long texts that stay codes until a thread has decoded their page: whenever it is done, the rows are the same. */
+
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Schema, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { beforeEach, expect, it } from "vitest";
+import type { VariableColumn } from "../../src/arrow/columns/column.js";
+import { openInput } from "../../src/arrow/exchange/input.js";
+import type { Task, WorkerPool } from "../../src/async/workerPool.js";
+import { isSharedMemory } from "../../src/bytes/sharedCopy.js";
+import { openDataFile } from "../../src/file/container/reader.js";
+import type { Disk } from "../../src/io/disk/disk.js";
+import { HandlePool } from "../../src/io/disk/handles.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { LruCache } from "../../src/io/memory/cache.js";
+import { ScratchMemory } from "../../src/io/memory/scratch.js";
+import { planNewColumns } from "../../src/rows/columnPlan.js";
+import { planLeaves } from "../../src/rows/leafPlan.js";
+import { columnsOfFile, openColumns } from "../../src/rows/openColumns.js";
+import { STREAMED } from "../../src/rows/readAhead.js";
+import { readColumns } from "../../src/rows/readColumns.js";
+import { writeColumns } from "../../src/rows/writeColumns.js";
+import { decodedColumn } from "../../src/write/backfill/lentTexts.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const ROWS = 60_000;
+const BATCH_ROWS = 1000;
+const textOf = (row: number): string | null =>
+  row % 97 === 0
+    ? null
+    : Array.from({ length: 30 }, (_, word) => `wörd${Math.imul(row + 1, 2654435761 + word) >>> 20}`).join(
+        " ",
+      );
+const texts = Array.from({ length: ROWS }, (_, row) => textOf(row));
+
+let path: string;
+let disk: Disk;
+beforeEach(async () => {
+  path = join(await makeTempDir(), "texts.lance");
+  disk = new NodeDisk({ durability: "none" });
+  const table = new Table({ text: vectorFromArray(texts, new Utf8()) });
+  const plan = planNewColumns(new Schema(table.schema.fields));
+  await writeColumns(disk, path, plan, (await openInput(table)).batches, { version: "2.2" });
+});
+
+/** Threads that answer when `until` resolves. */
+function slowPool(until: (task: number) => Promise<void>) {
+  let asked = 0;
+  const givenBack: ArrayBufferLike[] = [];
+  const run = async <Input, Output>(task: Task<Input, Output>, input: Input): Promise<Output> => {
+    const output = task.run(structuredClone(input));
+    await until(asked++);
+    return output;
+  };
+  const giveBack = (memory: ArrayBufferLike): void => void givenBack.push(memory);
+  const pool = { size: 1, run, giveBack, isWorth: () => true } as unknown as WorkerPool;
+  return { pool, givenBack, asked: () => asked };
+}
+
+/** Reads all texts; `look` is told of each batch before it is decoded. */
+async function readTexts(pool: WorkerPool, look: (batch: VariableColumn) => Promise<void>) {
+  const scratch = new ScratchMemory(1 << 24);
+  const handles = new HandlePool(disk);
+  const source = { handles, chunkMaps: new LruCache<never>(1 << 20), scratch, workers: pool };
+  const file = await handles.withHandle(path, (handle) => openDataFile(handle, path));
+  const { fields, file: columns } = columnsOfFile(file);
+  const plan = planLeaves([[fields[0]!]]);
+  const span = { stored: await openColumns([columns], plan.leaves), start: 0, end: ROWS, skipped: null };
+  const options = { batchRows: BATCH_ROWS, readAhead: STREAMED, keepsCodes: true };
+  const decoder = new TextDecoder();
+  const found: (string | null)[] = [];
+  for await (const batch of readColumns(source, plan, [span], options)) {
+    const column = batch.columns[0] as VariableColumn;
+    await look(column);
+    const { offsets, bytes, validity } = decodedColumn(column) as VariableColumn;
+    for (let row = 0; row < batch.rowCount; row++) {
+      const bit = (validity?.bitOffset ?? 0) + row;
+      const isNull = validity !== null && ((validity.bytes[bit >>> 3]! >>> (bit & 7)) & 1) === 0;
+      const text = bytes.slice(Number(offsets[row]), Number(offsets[row + 1]));
+      found.push(isNull ? null : decoder.decode(text));
+    }
+  }
+  await handles.close();
+  return found;
+}
+
+it.each([1, 4, 9])("are cut from codes in %d batches, and from values once these came", async (batches) => {
+  let isDecoded = (): void => undefined;
+  const decoded = new Promise<void>((resolve) => (isDecoded = resolve));
+  const { pool, asked } = slowPool((task) => (task === 0 ? decoded : sleep(2)));
+  const kinds: ("codes" | "values")[] = [];
+  const found = await readTexts(pool, async (batch) => {
+    kinds.push(batch.coded === undefined ? "values" : "codes");
+    if (batch.coded === undefined) expect(isSharedMemory(batch.bytes.buffer)).toBe(true);
+    if (kinds.length === batches) isDecoded();
+    await sleep(1);
+  });
+  expect(found).toEqual(texts);
+  expect(asked()).toBeGreaterThan(1);
+  expect(kinds.lastIndexOf("codes") + 1).toBe(batches);
+  expect(kinds.indexOf("values")).toBe(batches);
+});
+
+it("give memory back that came when the page was over", async () => {
+  let pageIsOver = (): void => undefined;
+  const over = new Promise<void>((resolve) => (pageIsOver = resolve));
+  const { pool, givenBack } = slowPool((task) => (task === 0 ? over : Promise.resolve()));
+  const found = await readTexts(pool, async (batch) => {
+    if (batch.coded !== undefined) return;
+    pageIsOver();
+    await sleep(1);
+  });
+  expect(found).toEqual(texts);
+  expect(givenBack.length).toBe(1);
+  expect(isSharedMemory(givenBack[0]!)).toBe(true);
+});
+
+it("are read from codes where a thread fails", async () => {
+  let first = true;
+  const { pool } = slowPool(async () => {
+    if (!first) return;
+    first = false;
+    throw new Error("the thread is gone");
+  });
+  expect(await readTexts(pool, () => sleep(0))).toEqual(texts);
+});
