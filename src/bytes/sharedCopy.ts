@@ -22,7 +22,7 @@ const isMap = (value: unknown): value is Map<unknown, unknown> => tagOf(value) =
 
 /**
  * What occurs twice in the data occurs twice in the copy, as one object.
- * @param allocate makes the memory, at a multiple of 8; its content is arbitrary
+ * @param allocate makes the memory, at a multiple of 8; its content is arbitrary. Not called where nothing is to be copied
  */
 export function sharedCopy<Value>(
   value: Value,
@@ -44,7 +44,7 @@ export function sharedCopy<Value>(
     }
   };
   measure(value);
-  const bytes = allocate(byteLength);
+  const bytes = byteLength === 0 ? freshMemory(0) : allocate(byteLength);
   const copies = new Map<object, unknown>();
   const copy = (part: unknown): unknown => {
     if (typeof part !== "object" || part === null) return part;

@@ -74,7 +74,7 @@ export async function writeColumns(
       signal?.throwIfAborted();
       await breathe();
       const columns = await convertColumns(stored, batch.columns, options);
-      await file.write(columns, batch.rowCount, batch.isTransient);
+      await file.write(columns, batch.rowCount, batch.lent);
     }
     await beforeEnd?.(file);
     return { columns, ...(await file.finish()) };
@@ -131,7 +131,7 @@ export async function writeFiles(
         await writer.write(
           whole ? columns : columns.map((column) => sliceColumn(column, start, count)),
           count,
-          batch.isTransient,
+          batch.lent,
         );
         start += count;
         rowsInFile += count;

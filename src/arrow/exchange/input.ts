@@ -31,12 +31,12 @@ export interface InputBatch {
   readonly columns: readonly Column[];
   /** > 0. */
   readonly rowCount: number;
-  /**
-   * Whether the columns are good only until the next batch is asked for; then only writers of data files (rows/writeColumns)
-   * may be handed the batch. Default false.
-   */
-  readonly isTransient?: boolean;
+  /** Where the columns lie in memory that is lent; then only writers of data files (rows/writeColumns) may be handed them. */
+  readonly lent?: LentUntil | undefined;
 }
+
+/** Until when columns are good: until the next batch is asked for, or until the file is written that they are for. */
+export type LentUntil = "nextBatch" | "written";
 
 /** Size that a list item without bytes counts for in the bound on a batch. */
 const BARE_ITEM_BYTES = 16;

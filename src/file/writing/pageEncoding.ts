@@ -6,7 +6,7 @@ import { atOnce, type Steps } from "../../async/eventLoop.js";
 import type { Task, WorkerPool } from "../../async/workerPool.js";
 import { alignTo8, phaseOf } from "../../bytes/aligned.js";
 import { crc32 } from "../../bytes/crc32.js";
-import { hasSharedMemory, isSharedMemory, sharedCopy } from "../../bytes/sharedCopy.js";
+import { hasMemory, hasSharedMemory, isSharedMemory, sharedCopy } from "../../bytes/sharedCopy.js";
 import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
 import { encodeBlobs } from "../pages/blobPages.js";
 import { encodePages } from "../pages/encodePage.js";
@@ -55,9 +55,10 @@ function* encode({ column, parts, rowCount, version }: PageInput): Steps<Encoded
 
 interface ThreadInput extends PageInput {
   /**
-   * Memory for the pages. Never that of the values: where a pool is closed, what a thread had begun with is encoded once more.
+   * Memory for the pages; null where they are mostly the values themselves. Never that of the values: where a pool is closed,
+   * what a thread had begun with is encoded once more.
    */
-  readonly room: Uint8Array<SharedArrayBuffer>;
+  readonly room: Uint8Array<SharedArrayBuffer> | null;
 }
 
 /** What a thread does. */
@@ -65,7 +66,7 @@ export const ENCODE_PAGES: Task<ThreadInput, PageOutput> = {
   name: "encodePages",
   run: ({ room, ...input }) => {
     const output = atOnce(encodePageInput(input));
-    return putInto(room, output) ?? withOwnMemory(output);
+    return (room && putInto(room, output)) ?? withOwnMemory(output);
   },
   memoryOf: ({ pages }) => {
     const memory = new Set<ArrayBuffer>();
@@ -79,11 +80,15 @@ export const ENCODE_PAGES: Task<ThreadInput, PageOutput> = {
 };
 
 /**
- * Whether it pays to have a thread encode rows. Vectors are stored as they are: all that there is to do is their checksums, which
- * take less time than to hand them over.
+ * Whether it pays to have a thread encode rows. Vectors are mostly stored as they are: what there is to do is their checksums,
+ * which take less time than a copy for a thread, and more than a message about memory that it sees already.
  */
-export const isForThreads = ({ column }: PageInput, byteCount: number): boolean =>
-  column.blobs === undefined && column.layout.kind !== "fixedSizeList" && byteCount >= MIN_THREAD_BYTES;
+export const isForThreads = ({ column, parts }: PageInput, byteCount: number): boolean =>
+  column.blobs === undefined &&
+  byteCount >= MIN_THREAD_BYTES &&
+  (!isVectors(column) || !hasMemory(parts, (memory) => !isSharedMemory(memory)));
+
+const isVectors = ({ layout }: FileColumn): boolean => layout.kind === "fixedSizeList";
 
 /** Pages in memory that was lent for them. */
 export interface LentOutput extends PageOutput {
@@ -104,7 +109,7 @@ export async function encodeInThread(pool: WorkerPool, input: PageInput): Promis
   };
   const parts = input.parts.map((part) => trimmedColumn(part));
   const copy = sharedCopy({ ...input, parts }, lend);
-  const room = lend(Math.ceil(valueBytes(input.parts) * ROOM_SHARE));
+  const room = isVectors(input.column) ? null : lend(Math.ceil(valueBytes(input.parts) * ROOM_SHARE));
   const output = await pool.run(ENCODE_PAGES, { ...copy, room });
   // Pages of one value may name it in their encoding, which is written at the end of the file.
   const lasts = hasSharedMemory(output.pages.map(({ encoding }) => encoding));

@@ -5,7 +5,7 @@
 
 import type { GatherMemory } from "../../arrow/columns/columnGatherer.js";
 import type { WorkerPool } from "../../async/workerPool.js";
-import { hasMemory } from "../../bytes/sharedCopy.js";
+import { hasMemory, isSharedMemory } from "../../bytes/sharedCopy.js";
 import type { ScratchMemory } from "../../io/memory/scratch.js";
 
 /** Smaller pieces are made anew: memory that is lent comes in large ones. */
@@ -52,6 +52,8 @@ export class PageMemory implements GatherMemory {
 
   /** Leaves the memory to the garbage collector if some of it is part of plain data that lasts longer than the pages. */
   keepFor(lasting: unknown): void {
-    if (this.#lent.size > 0 && hasMemory(lasting, (memory) => this.#lent.has(memory))) this.#lent.clear();
+    // Shared memory that a thread has sent back is another object.
+    const mayBeLent = (memory: ArrayBufferLike): boolean => this.#lent.has(memory) || isSharedMemory(memory);
+    if (this.#lent.size > 0 && hasMemory(lasting, mayBeLent)) this.#lent.clear();
   }
 }

@@ -10,6 +10,7 @@ import { columnBytes, valueBytes } from "../../arrow/columns/columnBytes.js";
 import { ColumnGatherer, isGatherable } from "../../arrow/columns/columnGatherer.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { withLeaf } from "../../arrow/columns/spine.js";
+import type { LentUntil } from "../../arrow/exchange/input.js";
 import { atOnce, breathe, goThrough } from "../../async/eventLoop.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import { crc32 } from "../../bytes/crc32.js";
@@ -162,11 +163,12 @@ export class DataFileWriter {
   }
 
   /**
-   * Appends rows. Nobody may write into the columns' memory until the file is finished, unless they are transient.
+   * Appends rows. Nobody may write into the columns' memory until the file is finished, unless it is lent for less.
    * @param columns one per column of the file, each `rowCount` long
-   * @param isTransient whether the columns are good only until this ends. There are no blobs and dictionaries among them then
+   * @param lent of columns in memory that is lent: "nextBatch" where they are good only until this ends; there are no blobs
+   *   and dictionaries among them then
    */
-  async write(columns: readonly Column[], rowCount: number, isTransient = false): Promise<void> {
+  async write(columns: readonly Column[], rowCount: number, lent?: LentUntil): Promise<void> {
     if (rowCount === 0) return;
     if (columns.length !== this.#columns.length) {
       throw new InternalError(`${columns.length} columns for a file of ${this.#columns.length}`);
@@ -182,7 +184,7 @@ export class DataFileWriter {
         );
       }
       const { blobs, path } = this.#columns[index];
-      if (isTransient) {
+      if (lent === "nextBatch") {
         if (blobs !== undefined || !isGatherable(given)) {
           throw new InternalError(`column ${path} has blobs or a dictionary that are good for a while only`);
         }
@@ -200,6 +202,9 @@ export class DataFileWriter {
       waiting.byteCount += columnBytes(column);
       if (waiting.byteCount >= MIN_PAGE_BYTES) {
         await this.#writePages(index);
+      } else if (lent === "written") {
+        // It lasts, whether it is looked at or not.
+        waiting.heldBytes += columnBytes(column);
       } else {
         const last = waiting.parts.length - 1;
         const held = holdColumn(waiting.parts[last]);

@@ -328,7 +328,8 @@ class Backfill {
     const files = new ColumnFiles(at, { signal: this.#signal, pool: at.environment.workers });
     const early = new EarlyFile(files, {
       ...{ fragment, content, meant, version: fileVersionOf(base.file) },
-      maxBytes: savesAll ? 0 : MAX_UNSAVED_BYTES,
+      // Where others are committed with it, it waits for them.
+      maxHeldBytes: savesAll ? 0 : MAX_UNSAVED_BYTES,
       hold: () => this.#control.hold(),
     });
     this.#early.add(early);
@@ -356,6 +357,7 @@ class Backfill {
           onRows,
         }),
       );
+      early.complete();
       return { id: fragment.id, content, rows: wanted.length, parts, early };
     } catch (error) {
       if (!isConflict(error)) throw error;

@@ -25,6 +25,11 @@ export class BatchSize {
     return this.#rows;
   }
 
+  /** Rows of a batch at most, however quick they are. */
+  get most(): number {
+    return this.#bounds.most;
+  }
+
   /** Tells how long a batch took. */
   note(rowCount: number, ms: number): void {
     const { least, most } = this.#bounds;

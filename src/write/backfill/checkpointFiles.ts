@@ -16,8 +16,10 @@ import type { InputBatch } from "../../arrow/exchange/input.js";
 import { arrowFieldFromLogical, type LogicalField } from "../../arrow/types/logicalTypes.js";
 import { concatWords } from "../../bytes/concatWords.js";
 import { toHex } from "../../bytes/hex.js";
+import { bytesOf } from "../../bytes/view.js";
 import { ConcurrentModificationError, NamespaceError } from "../../errors.js";
 import { isMissing } from "../../io/disk/errno.js";
+import type { Pieces } from "../../io/memory/slabs.js";
 import { join } from "../../platform/native.js";
 import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import { planNewColumns } from "../../rows/columnPlan.js";
@@ -35,8 +37,8 @@ export interface ComputedRows {
   /** Physical offsets, ascending. */
   readonly offsets: Uint32Array;
   readonly column: Column;
-  /** Once nobody looks at the values any more: gives back memory that was lent for them. */
-  readonly release?: () => void;
+  /** Memory that was lent for the values, to be given back once they are not looked at any more. */
+  readonly lent?: Pick<Pieces, "share" | "giveBack">;
 }
 
 /** A file was removed: a cleanup took it for one of a backfill that nobody finishes. Its rows have to be computed again. */
@@ -123,7 +125,11 @@ export class CheckpointFiles {
     ]);
     const temporary = join(this.#directory, `${this.#job}-${crypto.randomUUID()}.tmp`);
     try {
-      await writeColumns(disk, temporary, planNewColumns(schema), batchesOf(rows), { version: FILE_VERSION });
+      const { workers: pool } = this.#at.environment;
+      await writeColumns(disk, temporary, planNewColumns(schema), batchesOf(rows), {
+        version: FILE_VERSION,
+        pool,
+      });
       const [first, last] = [offsets[0], offsets[offsets.length - 1]];
       const path = join(this.#directory, `${this.#job}-${source}-${first}-${last}.lance`);
       await disk.rename(temporary, path);
@@ -241,11 +247,11 @@ export class CheckpointFiles {
 }
 
 async function* batchesOf(rows: readonly ComputedRows[]): AsyncGenerator<InputBatch, void, undefined> {
-  for (const { offsets, column } of rows) {
-    const values = new Uint8Array(offsets.slice().buffer);
+  for (const { offsets, column, lent } of rows) {
+    const values = bytesOf(offsets);
     const length = offsets.length;
     const offset: FixedColumn = { kind: "fixed", length, validity: null, byteWidth: 4, values };
-    yield { columns: [offset, column], rowCount: length };
+    yield { columns: [offset, column], rowCount: length, lent: lent && "written" };
   }
 }
 
@@ -261,5 +267,5 @@ export const partInMemory = (rows: readonly ComputedRows[]): ComputedPart => ({
 });
 
 function releaseAll(rows: readonly ComputedRows[]): void {
-  for (const { release } of rows) release?.();
+  for (const { lent } of rows) lent?.giveBack();
 }

@@ -1,10 +1,15 @@
 /**
  * Writes the column of a fragment while its values are computed, so that little is left to write when the last one is there.
- * The file is one that commitValues.ts would write from the same values; nobody sees it before it is committed. It is given
- * up where values don't all stay in memory until then: what is saved in checkpoints is written from these.
+ * The file is one that commitValues.ts would write from the same values; nobody sees it before it is committed. Where it is
+ * given up, it is written from the values in memory and in checkpoints.
+ *
+ * Few values stay in their memory until the file is complete. Of many, the file has copies, page by page.
  */
 
+import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
+import { isGatherable } from "../../arrow/columns/columnGatherer.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import type { FileVersion } from "../../file/container/page.js";
 import type { DataFragment } from "../../format/table.js";
@@ -26,18 +31,34 @@ export interface EarlyFileOptions {
   readonly content: string;
   readonly meant: MeantBackfill;
   readonly version: FileVersion;
-  /** Bytes of the values at most: with more, no file is begun. */
-  readonly maxBytes: number;
+  /** Bytes of values that may stay in their memory until the file is complete: of more, the file has copies. */
+  readonly maxHeldBytes: number;
   /** Rejects where the table is another one by now, which must get no file. */
   readonly hold: () => Promise<void>;
 }
 
+/** Bytes of values that wait to be copied, at most, unless a single batch has more. */
+const MAX_WAITING_BYTES = 8 * 1024 * 1024;
+
+/** Bytes that are copied in one step: little of a page, and little of the time for which the event loop may be held. */
+const MAX_COPIED_BYTES = 2 * 1024 * 1024;
+
 export class EarlyFile {
   readonly #files: ColumnFiles;
   readonly #options: EarlyFileOptions;
-  #waiting: InputBatch[] = [];
+  readonly #waiting: ComputedRows[] = [];
+  #waitingBytes = 0;
+  /** Values that the file looks at until it is complete. */
+  readonly #held: ComputedRows[] = [];
+  /** Bytes of all values so far. */
+  #bytes = 0;
+  /** Whether further values are copied: all of them would take too much memory. */
+  #areCopied = false;
   #state: "open" | "complete" | "givenUp" = "open";
-  #wake: (() => void) | null = null;
+  /** Lets the writing look again. */
+  #wake = (): void => undefined;
+  /** Lets whoever adds values look again. */
+  #makeRoom = (): void => undefined;
   /** The writing; null before the first values. */
   #writing: Promise<void> | null = null;
 
@@ -47,22 +68,38 @@ export class EarlyFile {
     this.#options = options;
   }
 
-  /** Adds the values of the next rows of the fragment. Their memory stays as it is until the file is complete or given up. */
-  add({ offsets, column }: ComputedRows): void {
+  /** Adds the values of the next rows of the fragment at once, and waits for room for further ones. */
+  async add(rows: ComputedRows): Promise<void> {
     if (this.#state !== "open") return;
-    const { fragment, maxBytes } = this.#options;
-    if (this.#writing === null) {
-      const bytes = (columnBytes(column) / offsets.length) * fragment.physicalRows;
-      if (bytes > maxBytes) {
-        this.#state = "givenUp";
-        return;
-      }
-      this.#writing = this.#write();
-      // Looked at when the file is handed over.
-      this.#writing.catch(() => undefined);
+    const { column, offsets, lent } = rows;
+    const byteCount = columnBytes(column);
+    this.#bytes += byteCount;
+    // Later ones may be larger than the first ones let expect.
+    const expected =
+      this.#writing === null
+        ? (byteCount / offsets.length) * this.#options.fragment.physicalRows
+        : this.#bytes;
+    if (expected > this.#options.maxHeldBytes) this.#areCopied = true;
+    if (this.#areCopied && !isGatherable(column)) {
+      this.#state = "givenUp";
+      this.#wake();
+      return;
     }
-    this.#waiting.push({ columns: [column], rowCount: offsets.length });
-    this.#turn();
+    lent?.share();
+    this.#waiting.push(rows);
+    this.#waitingBytes += byteCount;
+    if (this.#writing === null) this.#begin();
+    this.#wake();
+    while (this.#areCopied && this.#waitingBytes > MAX_WAITING_BYTES) {
+      await new Promise<void>((resolve) => (this.#makeRoom = resolve));
+    }
+  }
+
+  /** Has the file completed, without waiting for it: it has all values. */
+  complete(): void {
+    if (this.#state !== "open") return;
+    this.#state = "complete";
+    this.#wake();
   }
 
   /**
@@ -70,9 +107,8 @@ export class EarlyFile {
    * they are committed, which fails for the same reason, or does not.
    */
   async handOver(files: ColumnFiles): Promise<void> {
+    this.complete();
     if (this.#state === "givenUp" || this.#writing === null) return;
-    this.#state = "complete";
-    this.#turn();
     try {
       await this.#writing;
       // A cleanup may have taken it for a file that nobody needs.
@@ -83,35 +119,73 @@ export class EarlyFile {
     files.adopt(this.#files);
   }
 
-  /** Removes what was written, unless it was handed over. Nobody looks at the values any more when this resolves. */
+  /** Removes what was written, unless it was handed over. */
   async giveUp(): Promise<void> {
     this.#state = "givenUp";
-    this.#turn();
+    this.#wake();
     await this.#writing?.catch(() => undefined);
     // A file that can't be removed is an orphan that nothing refers to.
     await this.#files.discard().catch(() => undefined);
   }
 
+  #begin(): void {
+    this.#writing = this.#write();
+    // Looked at when the file is handed over.
+    this.#writing.catch(() => undefined);
+  }
+
   async #write(): Promise<void> {
     const { fragment, content, meant, version, hold } = this.#options;
-    await hold();
-    const key = computedKey(content, version);
-    await this.#files.addTo([fragment], { fields: [meant.field], key, rowsOf: () => this.#rows() }, version);
+    try {
+      await hold();
+      const key = computedKey(content, version);
+      await this.#files.addTo(
+        [fragment],
+        { fields: [meant.field], key, rowsOf: () => this.#rows() },
+        version,
+      );
+    } catch (error) {
+      this.#state = "givenUp";
+      throw error;
+    } finally {
+      this.#waitingBytes = 0;
+      for (const { lent } of [...this.#held.splice(0), ...this.#waiting.splice(0)]) lent?.giveBack();
+      this.#makeRoom();
+    }
   }
 
   async *#rows(): AsyncGenerator<InputBatch, void, undefined> {
     for (;;) {
       if (this.#state === "givenUp") throw new Error("the file is not wanted any more");
-      const next = this.#waiting.shift();
-      if (next !== undefined) yield next;
-      else if (this.#state === "complete") return;
-      else await new Promise<void>((resolve) => (this.#wake = resolve));
+      const [next] = this.#waiting;
+      if (next !== undefined) {
+        const { offsets, column, lent } = next;
+        if (this.#areCopied) {
+          yield* copied(column);
+          this.#waiting.shift();
+          lent?.giveBack();
+        } else {
+          this.#waiting.shift();
+          this.#held.push(next);
+          yield { columns: [column], rowCount: offsets.length, lent: lent && "written" };
+        }
+        this.#waitingBytes -= columnBytes(column);
+        this.#makeRoom();
+      } else if (this.#state === "complete") {
+        return;
+      } else {
+        await new Promise<void>((resolve) => (this.#wake = resolve));
+      }
     }
   }
+}
 
-  /** Lets the writing look again. */
-  #turn(): void {
-    this.#wake?.();
-    this.#wake = null;
+/** Rows of which a file has copies, some at a time. */
+function* copied(column: Column): Generator<InputBatch, void, undefined> {
+  const { length } = column;
+  const step = Math.max(1, Math.floor((length * MAX_COPIED_BYTES) / Math.max(1, columnBytes(column))));
+  for (let start = 0; start < length; start += step) {
+    const rowCount = Math.min(step, length - start);
+    yield { columns: [sliceColumn(column, start, rowCount)], rowCount, lent: "nextBatch" };
   }
 }

@@ -13,7 +13,7 @@ import { breathe } from "../../async/eventLoop.js";
 import { type Limit, mapAhead } from "../../async/parallel.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
 import type { DataFragment } from "../../format/table.js";
-import { Loan } from "../../io/memory/scratch.js";
+import { Slabs } from "../../io/memory/slabs.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import type { BatchRows } from "../../query/scan/scan.js";
 import { readRows } from "../changes/readRows.js";
@@ -29,8 +29,14 @@ import type { InputRows } from "./functionCalls.js";
 import { decodedColumn, LentTexts, TextPages } from "./lentTexts.js";
 import type { MeantBackfill } from "./meantBackfill.js";
 
-/** Bytes of computed values of one piece of work that are in memory before they are saved. */
+/** Bytes of computed values of one piece of work that are in memory, saved or about to be. */
 export const MAX_UNSAVED_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Rows that are read at a time, unless a batch has more; else as many batches as they hold. Few: those that are read next may
+ * have been decoded by a thread in the meantime.
+ */
+const READ_ROWS = 2048;
 
 export interface ValuesOptions {
   readonly batchSize: BatchSize;
@@ -134,17 +140,31 @@ async function pieceOfWork(
   let unsaved: ComputedRows[] = [];
   let unsavedBytes = 0;
   let unsavedSinceMs = 0;
+  /** The saving of what was computed before. */
+  let saving: Promise<void> = Promise.resolve();
+  /** Begins to save, once what was computed before is saved. */
   const save = async (): Promise<void> => {
+    await saving;
     if (unsaved.length === 0) return;
-    // The memory of what is saved is used again.
-    await piece.early?.giveUp();
-    parts.push(await checkpoints.save(piece.content, unsaved));
+    const rows = unsaved;
     unsaved = [];
     unsavedBytes = 0;
+    saving = checkpoints.save(piece.content, rows).then(
+      (part) => void parts.push(part),
+      (error: unknown) => {
+        unsaved = [...rows, ...unsaved];
+        throw error;
+      },
+    );
+    // The error is thrown where the next ones are to be saved, or at the end.
+    saving.catch(() => undefined);
   };
+  const { workers, scratch } = source;
+  // Threads make pages of shared memory without a copy.
+  const values = new Slabs(workers !== undefined && workers.size > 0 ? scratch.shared : scratch, scratch);
   const batches = mapAhead(
     inputBatches(source, meant, piece, options),
-    (rows) => computeTimed(source, meant, rows, options),
+    (rows) => computeTimed(values, meant, rows, options),
     { weigh: () => 1, maxWeight: meant.isByRow ? 1 : callsAtOnce, signal },
   );
   try {
@@ -152,19 +172,34 @@ async function pieceOfWork(
       if (unsaved.length === 0) unsavedSinceMs = performance.now();
       unsaved.push(computed);
       unsavedBytes += columnBytes(computed.column);
-      const isDue = performance.now() - unsavedSinceMs >= flushMs || unsavedBytes >= MAX_UNSAVED_BYTES;
-      if (isDue) await save();
-      else piece.early?.add(computed);
+      // They are shared before they may be saved, and their memory with them.
+      const room = piece.early?.add(computed);
+      const areOld = performance.now() - unsavedSinceMs >= flushMs;
+      if (areOld || unsavedBytes >= mostUnsaved(computed, piece)) await save();
+      // They are computed at most once, whenever the process dies.
+      if (areOld) await saving;
+      await room;
       onRows(computed.offsets.length);
       await breathe();
     }
+    values.end();
+    if (savesAll) await save();
+    await saving;
   } catch (error) {
     // What is computed need not be computed again. The error that ended the work is the one that tells.
-    await save().catch(() => undefined);
+    await saving.catch(() => undefined);
+    saving = Promise.resolve();
+    await save();
+    await saving.catch(() => undefined);
     throw error;
   }
-  if (savesAll) await save();
   return unsaved.length === 0 ? parts : [...parts, partInMemory(unsaved)];
+}
+
+/** Bytes of values that are in memory only: few are all of the piece, else some are saved while the next are computed. */
+function mostUnsaved({ offsets, column }: ComputedRows, { rows }: Piece): number {
+  const expected = (columnBytes(column) / offsets.length) * rows.length;
+  return expected <= MAX_UNSAVED_BYTES ? MAX_UNSAVED_BYTES : MAX_UNSAVED_BYTES / 2;
 }
 
 async function* inputBatches(
@@ -190,7 +225,8 @@ async function* inputBatches(
   const selection = { fragment, rows, seenRows: fragment.physicalRows };
   /** Rows that were read, and are too few for a batch. */
   let rest: BatchRows | null = null;
-  for await (const read of readRows(source, projection, selection, signal, true)) {
+  const readBatchRows = Math.max(1, Math.floor(READ_ROWS / batchSize.most)) * batchSize.most;
+  for await (const read of readRows(source, projection, selection, signal, readBatchRows, true)) {
     const batch: BatchRows = rest === null ? read : joined(rest, read);
     const { columns, rowCount } = batch;
     rest = null;
@@ -215,19 +251,18 @@ const joined = (first: BatchRows, second: BatchRows): BatchRows => ({
 });
 
 async function computeTimed(
-  { scratch }: FragmentSource,
+  values: Slabs,
   meant: MeantBackfill,
   rows: InputRows,
   { batchSize, callsAtOnce, signal, onFailure }: ValuesOptions,
 ): Promise<ComputedRows> {
   const startMs = performance.now();
   try {
-    const lent = new Loan(scratch);
-    const lend = (byteLength: number): Uint8Array => lent.lend(byteLength);
-    const calls = { lend, rowsAtOnce: callsAtOnce, signal, onFailure };
+    const lent = values.pieces();
+    const calls = { lend: lent.lend, rowsAtOnce: callsAtOnce, signal, onFailure };
     const column = await meant.compute(rows, calls);
     batchSize.note(rows.offsets.length, performance.now() - startMs);
-    return { offsets: rows.offsets, column, release: () => lent.giveBack() };
+    return { offsets: rows.offsets, column, lent };
   } catch (error) {
     onFailure(error);
     throw error;

@@ -87,14 +87,50 @@ export async function callFunction(
       ? `row ${offsets[0]}`
       : `rows ${offsets[0]} to ${offsets[rowCount - 1]} (${rowCount} of them)`;
   const label = `${maker}, ${where}`;
-  const result = await repeated(owner, label, options, () =>
-    call.batch(columns, { rowCount, signal: options.signal } satisfies Parameters<BatchFunction["batch"]>[1]),
-  );
-  const column = columnOfResult(owner, result, { rowCount, maker, label, rowOf, lend });
+  const context = { rowCount, signal: options.signal } satisfies Parameters<BatchFunction["batch"]>[1];
+  const place = { rowCount, maker, label, rowOf, lend };
+  const settled = await repeated(owner, label, options, () => {
+    const result = call.batch(columns, context);
+    // What is there at once is copied at once: other calls of the function may use its memory before this one is awaited.
+    return isThenable(result)
+      ? result
+      : new Settled(
+          result,
+          attempted(() => columnOfResult(owner, result, place)),
+        );
+  });
+  const { result, column } =
+    settled instanceof Settled
+      ? { result: settled.result, column: settled.column() }
+      : { result: settled, column: columnOfResult(owner, settled, place) };
   // A vector may lie in the memory of the inputs.
   if (isVector(result)) texts.keep();
   else texts.giveBack();
   return column;
+}
+
+/** What a call returned, and the column of it. */
+class Settled {
+  readonly result: unknown;
+  /** @throws what is wrong with the result: it is none of the call's errors, after which it is made again */
+  readonly column: () => Column;
+
+  constructor(result: unknown, column: () => Column) {
+    this.result = result;
+    this.column = column;
+  }
+}
+
+/** Does work at once; what is returned gives its result, or throws its error. */
+function attempted<Result>(work: () => Result): () => Result {
+  try {
+    const result = work();
+    return () => result;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
 }
 
 /** Members may have any name, `__proto__` too. */

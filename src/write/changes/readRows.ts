@@ -12,7 +12,7 @@ import { readBlobBatches } from "../../rows/blobValues.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { takeColumns } from "../../rows/takeColumns.js";
 
-/** Maximum rows of a batch. */
+/** Maximum rows of a batch, unless told. */
 const BATCH_ROWS = 16_384;
 /** Bytes of a batch, unless a single row has more. */
 const BATCH_BYTES = 16 * 1024 * 1024;
@@ -21,6 +21,7 @@ const FIRST_ROWS = 1024;
 
 /**
  * @param projection of the columns as they are stored, without addresses
+ * @param batchRows maximum rows of a batch
  * @param keepsCodes whether long texts may stay codes until they are looked at, which must be before the next batch is asked
  *   for
  */
@@ -29,12 +30,13 @@ export function readRows(
   projection: Projection,
   selection: Selection,
   signal: AbortSignal | undefined,
+  batchRows = BATCH_ROWS,
   keepsCodes = false,
 ): AsyncGenerator<BatchRows, void, undefined> {
   const { rows, fragment } = selection;
   return isDense(rows, fragment.physicalRows, projection)
-    ? scanSome(source, projection, selection, signal, keepsCodes)
-    : takeSome(source, projection, selection, signal);
+    ? scanSome(source, projection, selection, signal, batchRows, keepsCodes)
+    : takeSome(source, projection, selection, signal, batchRows);
 }
 
 function scanSome(
@@ -42,6 +44,7 @@ function scanSome(
   projection: Projection,
   { fragment, rows }: Selection,
   signal: AbortSignal | undefined,
+  batchRows: number,
   keepsCodes: boolean,
 ): AsyncGenerator<BatchRows, void, undefined> {
   const batches = scanColumns(source, {
@@ -49,7 +52,7 @@ function scanSome(
     projection,
     offset: 0,
     limit: Number.POSITIVE_INFINITY,
-    batchRows: BATCH_ROWS,
+    batchRows,
     batchBytes: BATCH_BYTES,
     readAhead: STREAMED,
     keepsCodes,
@@ -63,18 +66,16 @@ async function* takeSome(
   projection: Projection,
   { fragment, rows }: Selection,
   signal: AbortSignal | undefined,
+  mostRows: number,
 ): AsyncGenerator<BatchRows, void, undefined> {
   const stored = await openFragment(source, fragment, projection.leaves);
-  let batchRows = FIRST_ROWS;
+  let batchRows = Math.min(FIRST_ROWS, mostRows);
   for (let start = 0; start < rows.length; ) {
     const some = rows.slice(start, start + batchRows);
     start += some.length;
     const taken = await takeColumns(source, projection, stored, some, signal);
     const bytes = taken.columns.reduce((sum, column) => sum + columnBytes(column), 0);
-    batchRows = Math.max(
-      1,
-      Math.min(BATCH_ROWS, Math.floor((BATCH_BYTES * some.length) / Math.max(bytes, 1))),
-    );
+    batchRows = Math.max(1, Math.min(mostRows, Math.floor((BATCH_BYTES * some.length) / Math.max(bytes, 1))));
     if (projection.hasBlobs) yield* readBlobBatches(source, projection, taken, {});
     else yield taken;
   }

@@ -112,7 +112,7 @@ export class FragmentCopies {
         const how = { batchRows: BATCH_ROWS, readAhead: STREAMED, isTransient, signal };
         const scanned = scanColumns(isTransient ? transientSource : source, { ...wanted, ...how });
         for await (const { columns, rowCount } of scanned) {
-          yield { columns, rowCount, isTransient };
+          yield { columns, rowCount, lent: isTransient ? "nextBatch" : undefined };
         }
       }
     }
@@ -279,7 +279,7 @@ const part = (batch: InputBatch, start: number, rowCount: number): InputBatch =>
       ? [...batch.columns]
       : batch.columns.map((column) => sliceColumn(column, start, rowCount)),
   rowCount,
-  isTransient: batch.isTransient,
+  lent: batch.lent,
 });
 
 /** Row ids and row versions of each new fragment. */

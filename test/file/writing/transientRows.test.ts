@@ -96,7 +96,7 @@ async function write(
   let from = 0;
   for (const [rowCount, isTransient] of batches) {
     const columns = rows(from, rowCount);
-    await writer.write(columns, rowCount, isTransient);
+    await writer.write(columns, rowCount, isTransient ? "nextBatch" : undefined);
     if (isTransient) for (const column of columns) spoil(column);
     from += rowCount;
   }
@@ -171,7 +171,7 @@ it("little memory waits in a file of many columns", async () => {
     await writer.write(
       columns.map(() => column),
       500,
-      true,
+      "nextBatch",
     );
   }
   await writer.finish();
@@ -192,6 +192,8 @@ it("refuses dictionaries that are good for a while only", async () => {
     indices,
     dictionary: text,
   } as unknown as Column;
-  await expect(writer.write([dictionary, number, constant, vector], 1, true)).rejects.toThrow(InternalError);
+  await expect(writer.write([dictionary, number, constant, vector], 1, "nextBatch")).rejects.toThrow(
+    InternalError,
+  );
   await writer.abort();
 });

@@ -1,10 +1,21 @@
 /** The file of a filled column is begun while values are computed; only one that holds what is committed stays. */
 
+import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Int64, Table, tableFromIPC, vectorFromArray } from "apache-arrow";
+import {
+  Field,
+  FixedSizeList,
+  Float32,
+  Int64,
+  Table,
+  tableFromIPC,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
 import { type AlterTableBackfillColumnsRequest, DirectoryNamespace } from "tiltyard";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { checkpointsDirectory } from "../../../src/table/versions/paths.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
@@ -85,15 +96,131 @@ it("is written again where it was removed meanwhile", async () => {
   await expectFilled(ROWS);
 });
 
-it("is given up where values are saved to checkpoints", async () => {
+it("goes on where values are saved to checkpoints", async () => {
   const seen = new Set<string>();
   onCall = async () => {
     for (const name of await newFiles()) seen.add(name);
   };
   await fill({ batchCheckpointFlushIntervalSeconds: 0 });
-  expect([...seen]).toEqual([]);
-  expect((await newFiles()).length).toBe(1);
+  expect(seen.size).toBe(1);
+  expect(await newFiles()).toEqual([...seen]);
   await expectFilled(ROWS);
+});
+
+describe("of more values than stay in memory", () => {
+  const DIMENSION = 1024;
+  const MANY = 10_000;
+  const item = (row: number, place: number): number => Math.fround(row * 3 + place);
+  const wide = {
+    ...{
+      version: "1",
+      inputs: ["n"],
+      output: new FixedSizeList(DIMENSION, new Field("item", new Float32(), true)),
+    },
+    batch: async ({ n }: Record<string, Iterable<number>>) => {
+      const given = [...n];
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      await onCall(given[0]);
+      const out = new Float32Array(given.length * DIMENSION);
+      for (let place = 0; place < out.length; place++) {
+        out[place] = item(given[Math.floor(place / DIMENSION)], place % DIMENSION);
+      }
+      return out;
+    },
+  };
+
+  /** @param sizes rows of the fragments */
+  async function fillWide(sizes: readonly number[], settings: object = {}): Promise<void> {
+    await ns.close();
+    ns = new DirectoryNamespace({ root, durability: "none", functions: { wide } });
+    const table = { id: ["w"] };
+    let from = 0;
+    for (const size of sizes) {
+      const n = vectorFromArray(Int32Array.from({ length: size }, (_, row) => from + row));
+      if (from === 0) await ns.createTable(table, new Table({ n }));
+      else await ns.insertIntoTable(table, new Table({ n }));
+      from += size;
+    }
+    await ns.alterTableAddColumns({
+      ...table,
+      newColumns: [{ name: "v", virtualColumn: { udfName: "wide" } }],
+    });
+    before = await readdir(join(root, "w.lance", "data"));
+    const { jobId } = await ns.alterTableBackfillColumns({ ...table, column: "v", ...settings });
+    await ns.waitForJob({ jobId });
+  }
+
+  const wideFiles = async (): Promise<string[]> =>
+    (await readdir(join(root, "w.lance", "data"))).filter((name) => !before.includes(name));
+
+  async function expectWide(rowCount: number): Promise<void> {
+    const table = tableFromIPC(await reference.readTable(root, "w"));
+    expect(table.numRows).toBe(rowCount);
+    const [n, v] = ["n", "v"].map((name) => table.getChild(name)!);
+    let wrong = 0;
+    for (let row = 0; row < rowCount; row++) {
+      const vector = v.get(row).toArray() as Float32Array;
+      for (let place = 0; place < DIMENSION; place++) if (vector[place] !== item(n.get(row), place)) wrong++;
+    }
+    expect(wrong).toBe(0);
+    expect(existsSync(checkpointsDirectory(join(root, "w.lance")))).toBe(false);
+  }
+
+  it("is the one that is committed", async () => {
+    const seen = new Set<string>();
+    onCall = async () => {
+      for (const name of await wideFiles()) seen.add(name);
+    };
+    await fillWide([MANY]);
+    expect(seen.size).toBe(1);
+    expect(await wideFiles()).toEqual([...seen]);
+    await expectWide(MANY);
+  });
+
+  it("is written again, from checkpoints, where it was removed meanwhile", async () => {
+    onCall = async (first) => {
+      if (first < MANY - 1024) return;
+      for (const name of await wideFiles()) await rm(join(root, "w.lance", "data", name));
+    };
+    await fillWide([MANY]);
+    expect((await wideFiles()).length).toBe(1);
+    await expectWide(MANY);
+  });
+
+  it("is one for each of the fragments that are committed together", async () => {
+    let most = 0;
+    onCall = async () => {
+      most = Math.max(most, (await wideFiles()).length);
+    };
+    await fillWide([2000, 3000, 1500], { commitGranularity: 16 });
+    expect(most).toBe(3);
+    expect((await wideFiles()).length).toBe(3);
+    await expectWide(6500);
+  });
+});
+
+it("has copies of later values, which are much larger than the first ones", async () => {
+  const long = {
+    ...{ version: "1", inputs: ["n"], output: new Utf8(), retries: 0 },
+    batch: async ({ n }: Record<string, Iterable<number>>) => {
+      const given = [...n];
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      await onCall(given[0]);
+      return given.map((each) => (each < BATCH_ROWS ? null : String(each).padEnd(500_000, "x")));
+    },
+  };
+  const seen: number[] = [];
+  onCall = async () => {
+    seen.push((await newFiles()).length);
+  };
+  await ns.close();
+  ns = new DirectoryNamespace({ root, durability: "none", functions: { long } });
+  await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "l", virtualColumn: { udfName: "long" } }] });
+  await fill({ column: "l" });
+  expect([Math.max(...seen), seen.at(-1), (await newFiles()).length]).toEqual([1, 1, 1]);
+  const rows = [...tableFromIPC(await reference.readTable(root, "t"))];
+  const expected = (n: number) => (n < BATCH_ROWS ? null : String(n).padEnd(500_000, "x"));
+  expect(rows.filter(({ n, l }) => l !== expected(n))).toEqual([]);
 });
 
 it("goes where the function fails", async () => {

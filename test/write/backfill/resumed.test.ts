@@ -2,7 +2,8 @@
 
 import { Field, Float64, List, tableFromIPC, Utf8 } from "apache-arrow";
 import { DirectoryNamespace, type UserFunction } from "tiltyard";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { CheckpointFiles } from "../../../src/write/backfill/checkpointFiles.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
@@ -133,4 +134,22 @@ it("fills again what a restore takes away while it runs", async () => {
   goOn();
   expect(await ns.waitForJob(job)).toMatchObject({ state: "Succeeded", result: { fragments: 2 } });
   expect((await ns.table("t").scan().toArray()).map(({ b }) => b)).toEqual([10, 20, 30, 40]);
+});
+
+it("computes nothing again whose first saving failed, and the next one did not", async () => {
+  const ns = open("1");
+  await ns.createTable(
+    ID,
+    [1, 2, 3, 4, 5, 6].map((a) => ({ a })),
+  );
+  await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "s", virtualColumn: { udfName: "told" } }] });
+  const fill = async () => {
+    const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "s", ...HOW });
+    return ns.waitForJob({ jobId });
+  };
+  const saving = vi.spyOn(CheckpointFiles.prototype, "save").mockRejectedValueOnce(new Error("no space"));
+  await expect(fill()).rejects.toThrow("no space");
+  saving.mockRestore();
+  await fill();
+  expect(calls).toEqual(["1: 1 2", "1: 3 4", "1: 5 6"]);
 });

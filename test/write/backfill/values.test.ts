@@ -268,6 +268,29 @@ it("typed arrays are the items of vectors, and may be used again by the function
   for (const { n, value } of table) expect(plain(value)).toEqual([n, n, n, n]);
 });
 
+it("a function may use its array again for another piece of work that is under way", async () => {
+  const root = await makeTempDir();
+  const out = new Int32Array(10);
+  const twice: UserFunction = {
+    ...{ version: "1", inputs: ["n"], output: new Int32() },
+    batch: ({ n }) => {
+      for (let row = 0; row < n.length; row++) out[row] = n.get(row) * 2;
+      return out.subarray(0, n.length);
+    },
+  };
+  const ns = new DirectoryNamespace({ root, durability: "none", functions: { twice } });
+  await ns.createTable(
+    ID,
+    new Table({ n: vectorFromArray(Int32Array.from({ length: 1000 }, (_, row) => row)) }),
+  );
+  await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "d", virtualColumn: { udfName: "twice" } }] });
+  const cut = { checkpointSize: 10, taskSize: 50, concurrency: 4 };
+  await ns.waitForJob(await ns.alterTableBackfillColumns({ ...ID, column: "d", ...cut }));
+  const table = await (await ns.queryTable(ID)).toArrow();
+  expect(table.toArray().filter(({ n, d }) => d !== n * 2)).toEqual([]);
+  await ns.close();
+});
+
 it("a row that throws is asked again alone; the others are asked once", async () => {
   const asked = new Map<number, number>();
   const failing = new Set([0, 7, 63]);
