@@ -29,7 +29,7 @@ class Watched extends LendableMemory<ArrayBuffer> {
 describe("memory cut from blocks", () => {
   it("belongs to its borrowers until the last of them gives it back", () => {
     const random = new Random(5);
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 5; round++) {
       const memory = new Watched();
       const slabs = new Slabs(memory, memory);
       const held: { pieces: Pieces; parts: Uint8Array[]; mark: number; borrowers: number }[] = [];
