@@ -65,7 +65,7 @@ export interface LeafPage {
 interface WaitingPage extends LeafPage {
   /** Its values, where a thread decodes them; null where none does, undefined where none was asked. */
   decoding: Promise<Column> | null | undefined;
-  /** Whether a thread was asked when the page was due: as it may be codes, nobody waits for the thread. */
+  /** Whether a thread was asked only when the page was due: its rows are cut from codes until the thread has answered. */
   isLate: boolean;
 }
 
@@ -282,14 +282,14 @@ export class BatchAssembler {
     return column;
   }
 
-  /** Has the rows of a page that come next cut from values, from when a thread has these, and no more from codes. */
+  /** Once a thread has decoded a page that is being cut from codes, has its further rows cut from what the thread gave. */
   #replaceCodes(page: LeafPage, decoding: Promise<Column>): void {
     const codes = this.#current[page.leaf];
     const replace = (values: Column): void => {
       if (this.#current[page.leaf] === codes) this.#makeCurrent(page, values);
       else if (values.kind === "variable") this.#pool?.giveBack(values.bytes.buffer);
     };
-    // What is wrong with the page is found with its codes.
+    // A damaged page is found out where its codes are read.
     decoding.then(replace, () => undefined);
   }
 

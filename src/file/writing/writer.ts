@@ -203,7 +203,7 @@ export class DataFileWriter {
       if (waiting.byteCount >= MIN_PAGE_BYTES) {
         await this.#writePages(index);
       } else if (lent === "written") {
-        // It lasts, whether it is looked at or not.
+        // A copy would free nothing.
         waiting.heldBytes += columnBytes(column);
       } else {
         const last = waiting.parts.length - 1;

@@ -24,7 +24,7 @@ interface Slab {
 
 /** Pieces that one borrower gives back together. */
 export interface Pieces {
-  /** Cuts a piece of so many bytes; its content is arbitrary. */
+  /** Cuts a piece of so many bytes, 8-byte aligned; its content is arbitrary. */
   lend(byteLength: number): Uint8Array;
   /** Notes that another looks at them, who gives them back as well. */
   share(): void;

@@ -328,7 +328,7 @@ class Backfill {
     const files = new ColumnFiles(at, { signal: this.#signal, pool: at.environment.workers });
     const early = new EarlyFile(files, {
       ...{ fragment, content, meant, version: fileVersionOf(base.file) },
-      // Where others are committed with it, it waits for them.
+      // A file that waits for those of other fragments, to be committed with them, holds no values meanwhile.
       maxHeldBytes: savesAll ? 0 : MAX_UNSAVED_BYTES,
       hold: () => this.#control.hold(),
     });

@@ -3,7 +3,7 @@
  * The file is one that commitValues.ts would write from the same values; nobody sees it before it is committed. Where it is
  * given up, it is written from the values in memory and in checkpoints.
  *
- * Few values stay in their memory until the file is complete. Of many, the file has copies, page by page.
+ * Few values stay in their memory until the file is complete. Many are copied as they come, for one page after the other.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -12,6 +12,7 @@ import { isGatherable } from "../../arrow/columns/columnGatherer.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import type { FileVersion } from "../../file/container/page.js";
+import { rowsWithin } from "../../file/writing/waitingRows.js";
 import type { DataFragment } from "../../format/table.js";
 import type { ColumnFiles } from "../columns/columnFiles.js";
 import type { ComputedRows } from "./checkpointFiles.js";
@@ -183,9 +184,9 @@ export class EarlyFile {
 /** Rows of which a file has copies, some at a time. */
 function* copied(column: Column): Generator<InputBatch, void, undefined> {
   const { length } = column;
-  const step = Math.max(1, Math.floor((length * MAX_COPIED_BYTES) / Math.max(1, columnBytes(column))));
-  for (let start = 0; start < length; start += step) {
-    const rowCount = Math.min(step, length - start);
+  for (let start = 0; start < length; ) {
+    const rowCount = Math.max(1, rowsWithin(column, start, MAX_COPIED_BYTES));
     yield { columns: [sliceColumn(column, start, rowCount)], rowCount, lent: "nextBatch" };
+    start += rowCount;
   }
 }

@@ -172,11 +172,11 @@ async function pieceOfWork(
       if (unsaved.length === 0) unsavedSinceMs = performance.now();
       unsaved.push(computed);
       unsavedBytes += columnBytes(computed.column);
-      // They are shared before they may be saved, and their memory with them.
+      // First: once they are saved, their memory is given back, unless the file has its share of it.
       const room = piece.early?.add(computed);
       const areOld = performance.now() - unsavedSinceMs >= flushMs;
       if (areOld || unsavedBytes >= mostUnsaved(computed, piece)) await save();
-      // They are computed at most once, whenever the process dies.
+      // The next call begins when they are safe.
       if (areOld) await saving;
       await room;
       onRows(computed.offsets.length);
@@ -196,7 +196,10 @@ async function pieceOfWork(
   return unsaved.length === 0 ? parts : [...parts, partInMemory(unsaved)];
 }
 
-/** Bytes of values that are in memory only: few are all of the piece, else some are saved while the next are computed. */
+/**
+ * Bytes of values from which on they are saved. Where a piece of work has more than may be in memory, half of these: while they
+ * are saved, others are computed.
+ */
 function mostUnsaved({ offsets, column }: ComputedRows, { rows }: Piece): number {
   const expected = (columnBytes(column) / offsets.length) * rows.length;
   return expected <= MAX_UNSAVED_BYTES ? MAX_UNSAVED_BYTES : MAX_UNSAVED_BYTES / 2;
@@ -225,8 +228,9 @@ async function* inputBatches(
   const selection = { fragment, rows, seenRows: fragment.physicalRows };
   /** Rows that were read, and are too few for a batch. */
   let rest: BatchRows | null = null;
-  const readBatchRows = Math.max(1, Math.floor(READ_ROWS / batchSize.most)) * batchSize.most;
-  for await (const read of readRows(source, projection, selection, signal, readBatchRows, true)) {
+  const scannedRows = Math.max(1, Math.floor(READ_ROWS / batchSize.most)) * batchSize.most;
+  const reading = { scannedRows, keepsCodes: true };
+  for await (const read of readRows(source, projection, selection, signal, reading)) {
     const batch: BatchRows = rest === null ? read : joined(rest, read);
     const { columns, rowCount } = batch;
     rest = null;

@@ -89,39 +89,25 @@ export async function callFunction(
   const label = `${maker}, ${where}`;
   const context = { rowCount, signal: options.signal } satisfies Parameters<BatchFunction["batch"]>[1];
   const place = { rowCount, maker, label, rowOf, lend };
-  const settled = await repeated(owner, label, options, () => {
-    const result = call.batch(columns, context);
+  const columnOf = (result: unknown): Column => columnOfResult(owner, result, place);
+  let made = null as (() => Column) | null;
+  const result = await repeated(owner, label, options, () => {
+    const given = call.batch(columns, context);
     // What is there at once is copied at once: other calls of the function may use its memory before this one is awaited.
-    return isThenable(result)
-      ? result
-      : new Settled(
-          result,
-          attempted(() => columnOfResult(owner, result, place)),
-        );
+    made = isThenable(given) ? null : attempted(() => columnOf(given));
+    return given;
   });
-  const { result, column } =
-    settled instanceof Settled
-      ? { result: settled.result, column: settled.column() }
-      : { result: settled, column: columnOfResult(owner, settled, place) };
+  const column = made === null ? columnOf(result) : made();
   // A vector may lie in the memory of the inputs.
   if (isVector(result)) texts.keep();
   else texts.giveBack();
   return column;
 }
 
-/** What a call returned, and the column of it. */
-class Settled {
-  readonly result: unknown;
-  /** @throws what is wrong with the result: it is none of the call's errors, after which it is made again */
-  readonly column: () => Column;
-
-  constructor(result: unknown, column: () => Column) {
-    this.result = result;
-    this.column = column;
-  }
-}
-
-/** Does work at once; what is returned gives its result, or throws its error. */
+/**
+ * Does work at once; what is returned gives its result, or throws its error. What is wrong with a result is none of the errors
+ * of the call that gave it, after which it is made again.
+ */
 function attempted<Result>(work: () => Result): () => Result {
   try {
     const result = work();

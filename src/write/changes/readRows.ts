@@ -19,24 +19,28 @@ const BATCH_BYTES = 16 * 1024 * 1024;
 /** Rows of the first batch, whose size tells how many the next ones may have. */
 const FIRST_ROWS = 1024;
 
-/**
- * @param projection of the columns as they are stored, without addresses
- * @param batchRows maximum rows of a batch
- * @param keepsCodes whether long texts may stay codes until they are looked at, which must be before the next batch is asked
- *   for
- */
+export interface ReadRowsOptions {
+  /** Maximum rows of a batch where all rows are read. Default: 16,384. */
+  readonly scannedRows?: number;
+  /**
+   * Whether long texts may stay codes until they are looked at, which must be before the next batch is asked for. Default
+   * false.
+   */
+  readonly keepsCodes?: boolean;
+}
+
+/** @param projection of the columns as they are stored, without addresses */
 export function readRows(
   source: FragmentSource,
   projection: Projection,
   selection: Selection,
   signal: AbortSignal | undefined,
-  batchRows = BATCH_ROWS,
-  keepsCodes = false,
+  options: ReadRowsOptions = {},
 ): AsyncGenerator<BatchRows, void, undefined> {
   const { rows, fragment } = selection;
   return isDense(rows, fragment.physicalRows, projection)
-    ? scanSome(source, projection, selection, signal, batchRows, keepsCodes)
-    : takeSome(source, projection, selection, signal, batchRows);
+    ? scanSome(source, projection, selection, signal, options)
+    : takeSome(source, projection, selection, signal);
 }
 
 function scanSome(
@@ -44,15 +48,14 @@ function scanSome(
   projection: Projection,
   { fragment, rows }: Selection,
   signal: AbortSignal | undefined,
-  batchRows: number,
-  keepsCodes: boolean,
+  { scannedRows = BATCH_ROWS, keepsCodes = false }: ReadRowsOptions,
 ): AsyncGenerator<BatchRows, void, undefined> {
   const batches = scanColumns(source, {
     fragments: [fragment],
     projection,
     offset: 0,
     limit: Number.POSITIVE_INFINITY,
-    batchRows,
+    batchRows: scannedRows,
     batchBytes: BATCH_BYTES,
     readAhead: STREAMED,
     keepsCodes,
@@ -66,16 +69,18 @@ async function* takeSome(
   projection: Projection,
   { fragment, rows }: Selection,
   signal: AbortSignal | undefined,
-  mostRows: number,
 ): AsyncGenerator<BatchRows, void, undefined> {
   const stored = await openFragment(source, fragment, projection.leaves);
-  let batchRows = Math.min(FIRST_ROWS, mostRows);
+  let batchRows = FIRST_ROWS;
   for (let start = 0; start < rows.length; ) {
     const some = rows.slice(start, start + batchRows);
     start += some.length;
     const taken = await takeColumns(source, projection, stored, some, signal);
     const bytes = taken.columns.reduce((sum, column) => sum + columnBytes(column), 0);
-    batchRows = Math.max(1, Math.min(mostRows, Math.floor((BATCH_BYTES * some.length) / Math.max(bytes, 1))));
+    batchRows = Math.max(
+      1,
+      Math.min(BATCH_ROWS, Math.floor((BATCH_BYTES * some.length) / Math.max(bytes, 1))),
+    );
     if (projection.hasBlobs) yield* readBlobBatches(source, projection, taken, {});
     else yield taken;
   }
