@@ -13,6 +13,7 @@ import type { WorkerPool } from "../async/workerPool.js";
 import type { DataPage } from "../file/container/reader.js";
 import { decodePage } from "../file/pages/decodePage.js";
 import { byteCountOf, decodeInThread, isForThread } from "../file/pages/pageDecoding.js";
+import { headOf } from "../file/pages/pageHead.js";
 import type { EncodedRows } from "../file/pages/pageRows.js";
 import { PageWindows, type ReusedMemory } from "../file/pages/pageWindows.js";
 import type { MemoryShare } from "../memory.js";
@@ -25,6 +26,9 @@ import { type RowPositions, unskipped } from "./rowPositions.js";
 const MAX_BATCH_ROWS = 1_048_576;
 /** Bytes of a page whose decoding is a piece of work by itself. */
 const LARGE_PAGE_BYTES = 1024 * 1024;
+
+/** Bytes of the first rows of a page that are decoded while a thread decodes the page, about. */
+const HEAD_BYTES = 512 * 1024;
 
 /** Bytes that a code stands for, at most. */
 const MAX_SYMBOL_BYTES = 8;
@@ -65,7 +69,7 @@ export interface LeafPage {
 interface WaitingPage extends LeafPage {
   /** Its values, where a thread decodes them; null where none does, undefined where none was asked. */
   decoding: Promise<Column> | null | undefined;
-  /** Whether a thread was asked only when the page was due: its rows are cut from codes until the thread has answered. */
+  /** Whether a thread was asked only when the page was due: its first rows are decoded here meanwhile. */
   isLate: boolean;
 }
 
@@ -165,8 +169,9 @@ export class BatchAssembler {
         const { layout } = this.#plan.leaves[page.leaf];
         const mayBeCodes = this.#mayBeCodes(layout);
         page.decoding = decodeInThread(pool, layout, page.rows, mayBeCodes);
+        if (page.decoding === null) continue;
         page.isLate = mayBeCodes && place === 0 && this.#isDue(leaf);
-        if (page.decoding !== null) count++;
+        count++;
       }
     }
   }
@@ -213,13 +218,14 @@ export class BatchAssembler {
         if (room !== undefined) await room;
       }
       if (memory === undefined && this.#open(next)) continue;
+      if (next.isLate && this.#openHead(next)) continue;
       const leastBytes = this.#leastBytes(next);
-      const { decoding, isLate } = next;
+      const { decoding } = next;
       if (decoding === undefined) this.#undecided--;
-      const isAwaited = decoding != null && !isLate;
-      const decoded = isAwaited ? await decoding : this.#decode(next, memory === undefined);
-      const column = this.#makeCurrent(next, decoded);
-      if (decoding != null && isLate) this.#replaceCodes(next, decoding);
+      const column = this.#makeCurrent(
+        next,
+        decoding != null ? await decoding : this.#decode(next, memory === undefined),
+      );
       if (memory === undefined) {
         if (leastBytes >= LARGE_PAGE_BYTES) await breathe();
         continue;
@@ -255,6 +261,22 @@ export class BatchAssembler {
     return true;
   }
 
+  /** Makes the first rows of a page current, and has the page wait behind them; false for one that is not cut. */
+  #openHead(page: WaitingPage): boolean {
+    page.isLate = false;
+    const { leaf, rows } = page;
+    // Rows before the first one that is wanted would be decoded for nothing.
+    if (this.#row !== page.page.rowStart) return false;
+    const share = Math.ceil((rows.rowCount * HEAD_BYTES) / byteCountOf(rows.buffers));
+    const rowCount = Math.ceil(share / this.#batchRows) * this.#batchRows;
+    const head = rowCount < rows.rowCount ? headOf(rows, rowCount) : null;
+    if (head === null) return false;
+    const own = { leaf, page: page.page, rows: head };
+    this.#makeCurrent(own, this.#decode(own, true));
+    this.#queues[leaf].unshift(page);
+    return true;
+  }
+
   /** @param isLazy whether values may wait until they are looked at, where the bytes that they are made of last as long */
   #decode({ leaf, rows: { rowCount, layout, buffers, origin } }: LeafPage, isLazy: boolean): Column {
     const own = this.#plan.leaves[leaf];
@@ -280,17 +302,6 @@ export class BatchAssembler {
     const rowBytes = this.#batchBytes === undefined ? 0 : mostBytes(column) / rowCount;
     this.#current[leaf] = { rowStart, rowEnd: rowStart + rowCount, values: column, rowBytes };
     return column;
-  }
-
-  /** Once a thread has decoded a page that is being cut from codes, has its further rows cut from what the thread gave. */
-  #replaceCodes(page: LeafPage, decoding: Promise<Column>): void {
-    const codes = this.#current[page.leaf];
-    const replace = (values: Column): void => {
-      if (this.#current[page.leaf] === codes) this.#makeCurrent(page, values);
-      else if (values.kind === "variable") this.#pool?.giveBack(values.bytes.buffer);
-    };
-    // A damaged page is found out where its codes are read.
-    decoding.then(replace, () => undefined);
   }
 
   #keepsDictionary(leaf: number): boolean {

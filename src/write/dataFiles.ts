@@ -38,7 +38,7 @@ export interface WrittenRows {
 
 export interface WriteRowsOptions
   extends Omit<FilesOptions, "createFile">,
-    Pick<WriterOptions, "expectedRows" | "scratch"> {
+    Pick<WriterOptions, "expectedRows" | "lastPageBytes" | "scratch"> {
   /** The schema descriptor of every file. */
   readonly descriptor: FileSchema;
   /** A directory that is not created if it is missing: that of a table which exists. Default: none. */
@@ -60,8 +60,8 @@ export async function writeRows(
   input: ArrowInput,
   options: WriteRowsOptions,
 ): Promise<WrittenRows> {
-  const { version, descriptor, memory, pool, within, expectedRows, scratch } = options;
-  const writing = { memory, pool, expectedRows, scratch };
+  const { version, descriptor, memory, pool, within, expectedRows, lastPageBytes, scratch } = options;
+  const writing = { memory, pool, expectedRows, lastPageBytes, scratch };
   const directory = dataDirectory(tableRoot);
   const hasSideFiles = plan.columns.some(({ target }) => target.blobs?.kind === "bySize");
   const isMade = options.base?.fragments.some(hasFileHere) === true;

@@ -19,6 +19,8 @@ export class FileAppender {
   /** To be called once what is queued was written. */
   #queuedCalls: (() => void)[] = [];
   #inFlight: Promise<void> = Promise.resolve();
+  /** Writes that have not ended, or have failed. */
+  #writes = 0;
   #open = true;
 
   private constructor(handle: WriteHandle) {
@@ -33,6 +35,11 @@ export class FileAppender {
   /** File position of the next byte appended. */
   get position(): number {
     return this.#position;
+  }
+
+  /** Whether a write is under way, for which the next one would wait. */
+  get isWriting(): boolean {
+    return this.#writes > 0;
   }
 
   /** Queues bytes. The caller must call {@link relieve} every now and then. */
@@ -88,7 +95,9 @@ export class FileAppender {
     this.#queuedBytes = 0;
     const calls = this.#queuedCalls;
     this.#queuedCalls = [];
+    this.#writes++;
     this.#inFlight = this.#handle.write(chunks).then(() => {
+      this.#writes--;
       for (const call of calls) call();
     });
     // The next submit awaits it; until then nobody listens.

@@ -5,6 +5,7 @@
  * Memory is bounded by pages, not by the file (waitingRows.ts).
  */
 
+import { adjoined } from "../../arrow/columns/adjoiningColumns.js";
 import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes, valueBytes } from "../../arrow/columns/columnBytes.js";
 import { ColumnGatherer, isGatherable } from "../../arrow/columns/columnGatherer.js";
@@ -77,6 +78,11 @@ export interface WriterOptions {
   readonly pool?: WorkerPool;
   /** Rows that the file is expected to get; it may get others. Default: not known. */
   readonly expectedRows?: number;
+  /**
+   * Bytes of values to which the pages of a column get smaller towards its end, where {@link expectedRows} tells it: of rows that
+   * come slowly, little is then left to write behind the last one. Default: all pages are about as large.
+   */
+  readonly lastPageBytes?: number;
   /** Lends memory for copies of transient rows where there are no threads. Default: it is made anew. */
   readonly scratch?: ScratchMemory;
 }
@@ -86,6 +92,8 @@ interface EncodingPage {
   /** Index of its column. */
   readonly index: number;
   readonly output: PageOutput | Promise<LentOutput>;
+  /** Whether there is nothing to wait for. */
+  isEncoded: boolean;
   /** Of its values. */
   readonly byteCount: number;
   /** Where copies of its rows lie; null if there are none. */
@@ -110,6 +118,7 @@ export class DataFileWriter {
   readonly #memory: MemoryShare | undefined;
   readonly #pool: WorkerPool | undefined;
   readonly #expectedRows: number | undefined;
+  readonly #lastPageBytes: number;
   readonly #scratch: ScratchMemory | undefined;
   /** In the order in which they are appended. */
   #encoding: EncodingPage[] = [];
@@ -124,11 +133,12 @@ export class DataFileWriter {
     columns: readonly FileColumn[],
     schema: Schema,
     version: FileVersion,
-    { memory, pool, expectedRows, scratch }: WriterOptions,
+    { memory, pool, expectedRows, lastPageBytes = MIN_PAGE_BYTES, scratch }: WriterOptions,
   ) {
     this.#memory = memory;
     this.#pool = pool;
     this.#expectedRows = expectedRows;
+    this.#lastPageBytes = lastPageBytes;
     this.#scratch = scratch;
     this.#disk = disk;
     this.#path = path;
@@ -189,7 +199,7 @@ export class DataFileWriter {
           throw new InternalError(`column ${path} has blobs or a dictionary that are good for a while only`);
         }
         this.#copy(index, given);
-        if (this.#waiting[index].byteCount >= MIN_PAGE_BYTES) await this.#writePages(index);
+        if (this.#arePage(this.#waiting[index])) await this.#writePages(index);
         continue;
       }
       const column = blobs === undefined ? given : await this.#blobs.place(given, blobs, path);
@@ -197,10 +207,17 @@ export class DataFileWriter {
       if (dictionary === "differs") await this.#writePages(index);
       const waiting = this.#waiting[index];
       endCopies(waiting);
-      waiting.parts.push(dictionary === "same" ? withDictionaryOf(column, waiting.parts[0]) : column);
+      const next = dictionary === "same" ? withDictionaryOf(column, waiting.parts[0]) : column;
+      // Each part costs those who make pages, and threads, as much as many values do.
+      const grown =
+        lent === "written" && waiting.parts.length > 0
+          ? adjoined(waiting.parts[waiting.parts.length - 1], next)
+          : null;
+      if (grown === null) waiting.parts.push(next);
+      else waiting.parts[waiting.parts.length - 1] = grown;
       waiting.rowCount += rowCount;
       waiting.byteCount += columnBytes(column);
-      if (waiting.byteCount >= MIN_PAGE_BYTES) {
+      if (this.#arePage(waiting)) {
         await this.#writePages(index);
       } else if (lent === "written") {
         // A copy would free nothing.
@@ -212,7 +229,16 @@ export class DataFileWriter {
         waiting.heldBytes += held.byteCount;
       }
     }
+    await this.#appendEncoded();
     await this.#relieve();
+  }
+
+  /** Whether rows that wait are enough for a page. */
+  #arePage({ byteCount, rowCount }: WaitingRows): boolean {
+    if (byteCount >= MIN_PAGE_BYTES) return true;
+    if (byteCount < this.#lastPageBytes || this.#expectedRows === undefined) return false;
+    const rowsLeft = this.#expectedRows - this.#rowCount;
+    return rowsLeft > 0 && rowsLeft <= rowCount;
   }
 
   /** Has rows wait in memory of their own. */
@@ -379,16 +405,20 @@ export class DataFileWriter {
     memory?.use();
     if (pool !== undefined && ahead > 0 && this.#isForThreads(input, byteCount)) {
       const output = encodeInThread(pool, input);
+      const page: EncodingPage = { index, output, isEncoded: false, byteCount, memory };
+      const end = (): void => {
+        page.isEncoded = true;
+      };
       // A failure is thrown where the page is appended.
-      output.catch(() => undefined);
-      this.#encoding.push({ index, output, byteCount, memory });
+      output.then(end, end);
+      this.#encoding.push(page);
     } else {
       const steps = encodePageInput(input);
       // Few values take less time than a look at the clock.
       const output = byteCount < IN_STEPS_BYTES ? atOnce(steps) : await goThrough(steps);
       if (this.#encoding.length === 0) return this.#append({ index, output, memory });
       // Behind those that threads are at.
-      this.#encoding.push({ index, output, byteCount, memory });
+      this.#encoding.push({ index, output, isEncoded: true, byteCount, memory });
     }
     this.#noteInThreads();
     await breathe();
@@ -411,12 +441,19 @@ export class DataFileWriter {
 
   /** Appends pages that are being encoded, the first ones first, until no more than some are left. */
   async #appendPages(left: number): Promise<void> {
-    while (this.#encoding.length > left) {
-      const first = this.#encoding.shift();
-      if (first === undefined) return;
-      await this.#append({ index: first.index, output: await first.output, memory: first.memory });
-      this.#noteInThreads();
-    }
+    while (this.#encoding.length > left) await this.#appendFirst();
+  }
+
+  /** Appends pages for which there is nothing to wait, neither for a thread nor for the disk. */
+  async #appendEncoded(): Promise<void> {
+    while (this.#encoding[0]?.isEncoded === true && !this.#file.isWriting) await this.#appendFirst();
+  }
+
+  async #appendFirst(): Promise<void> {
+    const first = this.#encoding.shift();
+    if (first === undefined) return;
+    await this.#append({ index: first.index, output: await first.output, memory: first.memory });
+    this.#noteInThreads();
   }
 
   async #append({

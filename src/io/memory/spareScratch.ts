@@ -8,7 +8,7 @@ import { ScratchMemory } from "./scratch.js";
 
 const IDLE_MS = 5000;
 /** Bytes of memory of each kind reused for what is dropped soon: bytes that were read, and values that wait to be written. */
-const SCRATCH_BYTES = 48 * 1024 * 1024;
+const SCRATCH_BYTES = 64 * 1024 * 1024;
 
 /** The memory of the namespace that was closed last; null where another took it, or nobody did for a while. */
 let spare: { readonly scratch: ScratchMemory; readonly timer: ReturnType<typeof setTimeout> } | null = null;

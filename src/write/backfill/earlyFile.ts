@@ -44,6 +44,9 @@ const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 /** Bytes that are copied in one step: little of a page, and little of the time for which the event loop may be held. */
 const MAX_COPIED_BYTES = 2 * 1024 * 1024;
 
+/** Bytes of values that are encoded and written when the last one is there, at most about. */
+const LAST_PAGE_BYTES = 512 * 1024;
+
 export class EarlyFile {
   readonly #files: ColumnFiles;
   readonly #options: EarlyFileOptions;
@@ -142,7 +145,12 @@ export class EarlyFile {
       const key = computedKey(content, version);
       await this.#files.addTo(
         [fragment],
-        { fields: [meant.field], key, rowsOf: () => this.#rows() },
+        {
+          fields: [meant.field],
+          key,
+          rowsOf: () => this.#rows(),
+          lastPageBytes: LAST_PAGE_BYTES,
+        },
         version,
       );
     } catch (error) {

@@ -10,7 +10,7 @@ import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../../errors.js";
 import type { FileVersion } from "../../file/container/page.js";
-import { MAX_BARE_FILE_ROWS } from "../../file/writing/writer.js";
+import { MAX_BARE_FILE_ROWS, type WriterOptions } from "../../file/writing/writer.js";
 import type { DataFile, DataFragment } from "../../format/table.js";
 import { DROPPED_FIELD } from "../../format/table.js";
 import { type ColumnPlan, checkVersion } from "../../rows/columnPlan.js";
@@ -30,6 +30,8 @@ export interface NewColumns {
   readonly key: string;
   /** The values for all physical rows of a fragment, one column for each of the fields. */
   readonly rowsOf: (fragment: DataFragment) => AsyncIterable<InputBatch>;
+  /** See {@link WriterOptions.lastPageBytes}. */
+  readonly lastPageBytes?: WriterOptions["lastPageBytes"];
 }
 
 export interface ColumnFilesOptions {
@@ -119,6 +121,8 @@ export class ColumnFiles {
       descriptor: { fields: encodeFileSchema(columns.fields), metadata: new Map() },
       within: root,
       fileRows: fragment.physicalRows,
+      expectedRows: fragment.physicalRows,
+      lastPageBytes: columns.lastPageBytes,
       pool: this.#pool,
       signal: this.#signal,
     });
