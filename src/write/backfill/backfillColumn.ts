@@ -135,6 +135,7 @@ class Backfill {
   readonly #onFailure: (error: unknown) => void;
   readonly #batchSize: BatchSize;
   readonly #tasks: Limit;
+  readonly #computing: Limit;
   /** Fragments that are filled, or about to be. */
   readonly #files: Map<number, FilledFile>;
   /** Files that are being written while values are computed, or wait to be committed. */
@@ -164,6 +165,7 @@ class Backfill {
     this.#onFailure = onFailure;
     this.#batchSize = new BatchSize(settings.batch);
     this.#tasks = new Limit(settings.concurrency);
+    this.#computing = new Limit(settings.concurrency);
     const state = stateOf(control.checkpoint);
     this.#files = new Map(state?.files.map(([id, name, rows]) => [id, { name, rows }]));
     this.#wantedVersion = settings.readVersion ?? state?.version ?? null;
@@ -265,7 +267,8 @@ class Backfill {
     const ready = mapAhead(
       fragments,
       (fragment) => this.#compute(base, meant, fragment, checkpoints, fragments.length > 1),
-      { weigh: () => 1, maxWeight: concurrency, signal: this.#signal },
+      // One more than are computed: the values of one are saved, or committed, while the next is computed.
+      { weigh: () => 1, maxWeight: concurrency + 1, signal: this.#signal },
     );
     let group: FragmentToCommit[] = [];
     let isLeft = false;
@@ -310,8 +313,10 @@ class Backfill {
       const savesAll = isOneOfMany && commitFragments > 1;
       return await this.#values(base, meant, fragment, wanted, { checkpoints, savesAll });
     } catch (error) {
-      if (!isConflict(error)) throw error;
-      return "conflict";
+      if (isConflict(error)) return "conflict";
+      // Before others are waited for.
+      this.#onFailure(error);
+      throw error;
     }
   }
 
@@ -345,6 +350,7 @@ class Backfill {
           batchSize: this.#batchSize,
           leastRows: batch.least,
           taskRows,
+          fragments: this.#computing,
           tasks: this.#tasks,
           tasksAtOnce: concurrency,
           callsAtOnce,
@@ -357,7 +363,6 @@ class Backfill {
           onRows,
         }),
       );
-      early.complete();
       return { id: fragment.id, content, rows: wanted.length, parts, early };
     } catch (error) {
       if (!isConflict(error)) throw error;

@@ -44,6 +44,8 @@ export interface ValuesOptions {
   readonly leastRows: number;
   /** Rows of a piece of work. */
   readonly taskRows: number;
+  /** Bounds the fragments of which values are computed; what was computed last may still be on its way to disk. */
+  readonly fragments: Limit;
   /** Bounds the pieces of work under way, of all fragments. */
   readonly tasks: Limit;
   /** Pieces of work of one fragment that are prepared at a time. */
@@ -74,9 +76,46 @@ export async function fragmentValues(
   wanted: Uint32Array,
   options: ValuesOptions,
 ): Promise<ComputedPart[]> {
-  const { checkpoints, tasks, tasksAtOnce, taskRows, signal, onRows } = options;
-  const content = await meant.sourceOf(fragment);
+  const { fragments, tasks, tasksAtOnce, signal, early } = options;
   const parts: ComputedPart[] = [];
+  /** Of each piece of work: while it is saved, others are computed, of this fragment or the next. */
+  const savings: Promise<readonly ComputedPart[]>[] = [];
+  const work = async (piece: Piece): Promise<ComputedPiece> => {
+    const computed = await tasks.run(() => pieceOfWork(source, meant, piece, options));
+    savings.push(computed.saved);
+    return computed;
+  };
+  try {
+    await fragments.run(async () => {
+      const pieces = await missingPieces(meant, fragment, wanted, parts, options);
+      const computed = mapAhead(pieces, work, { weigh: () => 1, maxWeight: tasksAtOnce, signal });
+      let before: Promise<unknown> = Promise.resolve();
+      for await (const { saved } of computed) {
+        await before;
+        before = saved;
+      }
+      early.complete();
+    });
+    for (const saved of savings) parts.push(...(await saved));
+  } catch (error) {
+    await Promise.allSettled(savings);
+    throw error;
+  }
+  return parts.sort((a, b) => a.first - b.first);
+}
+
+/**
+ * The pieces of work whose values earlier runs have not saved.
+ * @param parts gets what they have saved
+ */
+async function missingPieces(
+  meant: MeantBackfill,
+  fragment: DataFragment,
+  wanted: Uint32Array,
+  parts: ComputedPart[],
+  { checkpoints, taskRows, onRows, ...options }: ValuesOptions,
+): Promise<Piece[]> {
+  const content = await meant.sourceOf(fragment);
   const missing: Uint32Array[] = [];
   let next = 0;
   for (const saved of await checkpoints.recover(content, fragment.physicalRows)) {
@@ -96,11 +135,7 @@ export async function fragmentValues(
   const pieces = missing.flatMap((rows) => cut(rows, taskRows));
   // As many rows as the fragment has are all of them, in their order.
   const early = pieces[0]?.length === fragment.physicalRows ? options.early : null;
-  const work = (rows: Uint32Array) =>
-    tasks.run(() => pieceOfWork(source, meant, { fragment, content, rows, early }, options));
-  const results = mapAhead(pieces, work, { weigh: () => 1, maxWeight: tasksAtOnce, signal });
-  for await (const made of results) parts.push(...made);
-  return parts.sort((a, b) => a.first - b.first);
+  return pieces.map((rows) => ({ fragment, content, rows, early }));
 }
 
 function* pieceStarts(rowCount: number, pieceRows: number): Generator<number> {
@@ -129,12 +164,18 @@ interface Piece {
   readonly early: EarlyFile | null;
 }
 
+/** A piece of work whose values are computed. */
+interface ComputedPiece {
+  /** Its parts, once what is to be saved of them is saved. */
+  readonly saved: Promise<readonly ComputedPart[]>;
+}
+
 async function pieceOfWork(
   source: FragmentSource,
   meant: MeantBackfill,
   piece: Piece,
   options: ValuesOptions,
-): Promise<ComputedPart[]> {
+): Promise<ComputedPiece> {
   const { checkpoints, callsAtOnce, flushMs, savesAll, signal, onRows } = options;
   const parts: ComputedPart[] = [];
   let unsaved: ComputedRows[] = [];
@@ -158,6 +199,13 @@ async function pieceOfWork(
     );
     // The error is thrown where the next ones are to be saved, or at the end.
     saving.catch(() => undefined);
+  };
+  /** What is computed need not be computed again. The error that ended the work is the one that tells. */
+  const rescue = async (): Promise<void> => {
+    await saving.catch(() => undefined);
+    saving = Promise.resolve();
+    await save();
+    await saving.catch(() => undefined);
   };
   const { workers, scratch } = source;
   // Threads make pages of shared memory without a copy.
@@ -183,17 +231,24 @@ async function pieceOfWork(
       await breathe();
     }
     values.end();
-    if (savesAll) await save();
-    await saving;
   } catch (error) {
-    // What is computed need not be computed again. The error that ended the work is the one that tells.
-    await saving.catch(() => undefined);
-    saving = Promise.resolve();
-    await save();
-    await saving.catch(() => undefined);
+    await rescue();
     throw error;
   }
-  return unsaved.length === 0 ? parts : [...parts, partInMemory(unsaved)];
+  const finish = async (): Promise<readonly ComputedPart[]> => {
+    try {
+      if (savesAll) await save();
+      await saving;
+    } catch (error) {
+      await rescue();
+      throw error;
+    }
+    return unsaved.length === 0 ? parts : [...parts, partInMemory(unsaved)];
+  };
+  const saved = finish();
+  // Looked at by whoever needs the parts.
+  saved.catch(() => undefined);
+  return { saved };
 }
 
 /**
