@@ -425,8 +425,10 @@ class Backfill {
       }
       return redo(group.filter(({ id }) => !done.includes(id)));
     } catch (error) {
-      if (!(error instanceof CheckpointGoneError)) throw error;
-      return redo(group);
+      if (error instanceof CheckpointGoneError) return redo(group);
+      // Before the fragments that are being computed are waited for.
+      this.#onFailure(error);
+      throw error;
     }
   }
 }

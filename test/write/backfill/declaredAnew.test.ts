@@ -91,3 +91,28 @@ it("metadata that declares nothing is set: the values are its own", async () => 
   expect(await filled).toMatchObject({ state: "Succeeded" });
   expect(await values()).toEqual(["10", "20"]);
 });
+
+it("a fragment that is being computed meanwhile doesn't hold the failure up", async () => {
+  const redeclare = again({ virtualColumn: { udfName: "second" } });
+  const tenfold = { version: "1", inputs: ["a"], output: new Int64() };
+  const first: UserFunction = {
+    ...tenfold,
+    row: async ({ a }, { signal }) => {
+      if (a === 1n) await redeclare(ns);
+      // Of the second fragment: ends with the job only.
+      if (a === 3n)
+        await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      return (a as bigint) * 10n;
+    },
+  };
+  const second: UserFunction = { ...tenfold, row: ({ a }) => (a as bigint) * 1000n };
+  const ns = new DirectoryNamespace({ root, durability: "none", functions: { first, second } });
+  opened.push(ns);
+  await ns.createTable(ID, [{ a: 1n }, { a: 2n }]);
+  await ns.insertIntoTable(ID, [{ a: 3n }]);
+  await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", virtualColumn: { udfName: "first" } }] });
+  const job = await ns.alterTableBackfillColumns({ ...ID, column: "b", commitGranularity: 1 });
+  await expect(ns.waitForJob(job)).rejects.toThrow(ConcurrentModificationError);
+  await fill(ns);
+  expect(await values()).toEqual(["1000", "2000", "3000"]);
+});
