@@ -19,8 +19,7 @@ export class FileAppender {
   /** To be called once what is queued was written. */
   #queuedCalls: (() => void)[] = [];
   #inFlight: Promise<void> = Promise.resolve();
-  /** Writes that have not ended, or have failed. */
-  #writes = 0;
+  #isWriting = false;
   #open = true;
 
   private constructor(handle: WriteHandle) {
@@ -37,9 +36,9 @@ export class FileAppender {
     return this.#position;
   }
 
-  /** Whether a write is under way, for which the next one would wait. */
+  /** Whether a write is under way, for which the next one would wait, or has failed. */
   get isWriting(): boolean {
-    return this.#writes > 0;
+    return this.#isWriting;
   }
 
   /** Queues bytes. The caller must call {@link relieve} every now and then. */
@@ -95,9 +94,9 @@ export class FileAppender {
     this.#queuedBytes = 0;
     const calls = this.#queuedCalls;
     this.#queuedCalls = [];
-    this.#writes++;
+    this.#isWriting = true;
     this.#inFlight = this.#handle.write(chunks).then(() => {
-      this.#writes--;
+      this.#isWriting = false;
       for (const call of calls) call();
     });
     // The next submit awaits it; until then nobody listens.

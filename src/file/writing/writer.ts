@@ -209,12 +209,10 @@ export class DataFileWriter {
       endCopies(waiting);
       const next = dictionary === "same" ? withDictionaryOf(column, waiting.parts[0]) : column;
       // Each part costs those who make pages, and threads, as much as many values do.
-      const grown =
-        lent === "written" && waiting.parts.length > 0
-          ? adjoined(waiting.parts[waiting.parts.length - 1], next)
-          : null;
-      if (grown === null) waiting.parts.push(next);
-      else waiting.parts[waiting.parts.length - 1] = grown;
+      const before = lent === "written" ? waiting.parts.at(-1) : undefined;
+      const grown = before === undefined ? null : adjoined(before, next);
+      if (grown !== null) waiting.parts.pop();
+      waiting.parts.push(grown ?? next);
       waiting.rowCount += rowCount;
       waiting.byteCount += columnBytes(column);
       if (this.#arePage(waiting)) {

@@ -21,7 +21,7 @@ import { type WrittenRows, writeRows } from "../dataFiles.js";
 import { planAppend } from "../tableColumns.js";
 
 /** Columns to write. */
-export interface NewColumns {
+export interface NewColumns extends Pick<WriterOptions, "lastPageBytes"> {
   /** Top-level fields, pruned to the leaves to write. */
   readonly fields: readonly TableField[];
   /** Ids of the fields to write. Default: all. */
@@ -30,8 +30,6 @@ export interface NewColumns {
   readonly key: string;
   /** The values for all physical rows of a fragment, one column for each of the fields. */
   readonly rowsOf: (fragment: DataFragment) => AsyncIterable<InputBatch>;
-  /** See {@link WriterOptions.lastPageBytes}. */
-  readonly lastPageBytes?: WriterOptions["lastPageBytes"];
 }
 
 export interface ColumnFilesOptions {

@@ -8,29 +8,10 @@ import { decodePage } from "../../../src/file/pages/decodePage.js";
 import { encodePages } from "../../../src/file/pages/encodePage.js";
 import { headOf } from "../../../src/file/pages/pageHead.js";
 import type { EncodedRows } from "../../../src/file/pages/pageRows.js";
+import { strings, textsOf } from "../textColumns.js";
 
 const UTF8: Layout = { kind: "variable", offsetBits: 32, text: true };
 const ORIGIN = { path: "/f", byteOffset: 0 };
-
-function columnOf(texts: readonly (string | null)[]): VariableColumn {
-  const encoded = texts.map((text) => Buffer.from(text ?? ""));
-  const offsets = new Int32Array(texts.length + 1);
-  const bits = new Uint8Array(Math.ceil(texts.length / 8));
-  for (const [row, bytes] of encoded.entries()) {
-    offsets[row + 1] = offsets[row]! + bytes.length;
-    if (texts[row] !== null) bits[row >> 3]! |= 1 << (row & 7);
-  }
-  const validity = texts.includes(null)
-    ? { bytes: bits, bitOffset: 0, nullCount: texts.filter((text) => text === null).length }
-    : null;
-  return {
-    kind: "variable",
-    length: texts.length,
-    validity,
-    offsets,
-    bytes: new Uint8Array(Buffer.concat(encoded)),
-  };
-}
 
 function pageOf(column: VariableColumn): EncodedRows {
   const options = { version: "2.2", nullable: true, path: "c", metadata: new Map() } as const;
@@ -39,16 +20,6 @@ function pageOf(column: VariableColumn): EncodedRows {
   const rows = { starts: Uint32Array.of(0), counts: Uint32Array.of(column.length) };
   return { rows, rowCount: column.length, layout: page!.encoding, buffers, origin: ORIGIN };
 }
-
-const textsOf = (column: VariableColumn): (string | null)[] =>
-  Array.from({ length: column.length }, (_, row) => {
-    const bit = (column.validity?.bitOffset ?? 0) + row;
-    if (column.validity !== null && ((column.validity.bytes[bit >>> 3]! >>> (bit & 7)) & 1) === 0)
-      return null;
-    return Buffer.from(
-      column.bytes.subarray(Number(column.offsets[row]), Number(column.offsets[row + 1])),
-    ).toString();
-  });
 
 const decoded = ({ layout, rowCount, buffers, origin }: EncodedRows): VariableColumn =>
   decodePage(UTF8, layout, rowCount, buffers, origin, {}) as VariableColumn;
@@ -59,7 +30,7 @@ it("are the first rows of a page of large values", () => {
   const texts = fc.array(fc.option(long, { freq: 6 }), { minLength: 8, maxLength: 60 });
   fc.assert(
     fc.property(texts, fc.double({ min: 0.01, max: 1, noNaN: true }), (all, share) => {
-      const column = columnOf([...all, "x".repeat(500)]);
+      const column = strings([...all, "x".repeat(500)]);
       const page = pageOf(column);
       if (page.layout.fullZip === undefined) return;
       const rowCount = Math.max(1, Math.floor(column.length * share));
@@ -71,11 +42,11 @@ it("are the first rows of a page of large values", () => {
 });
 
 it("are of no other page, nor of one whose index lies", () => {
-  const long = columnOf(Array.from({ length: 50 }, (_, row) => `${row}`.padStart(400, "abc")));
+  const long = strings(Array.from({ length: 50 }, (_, row) => `${row}`.padStart(400, "abc")));
   const page = pageOf(long);
   expect(page.layout.fullZip).toBeDefined();
   const [events, index] = page.buffers;
-  expect(headOf(pageOf(columnOf(["a", "b", "c"])), 2)).toBeNull();
+  expect(headOf(pageOf(strings(["a", "b", "c"])), 2)).toBeNull();
   expect(headOf({ ...page, buffers: [events!] }, 2)).toBeNull();
   expect(() => headOf({ ...page, buffers: [events!, new Uint8Array(index!.length).fill(0xff)] }, 2)).toThrow(
     CorruptFileError,
