@@ -39,39 +39,37 @@ export interface FailureRecord {
 
 const MAX_MESSAGE_LENGTH = 8192;
 
-const CLASSES: Readonly<Record<ErrorType, new (message: string) => NamespaceError>> = {
-  Unsupported: UnsupportedError,
-  NamespaceNotFound: NamespaceNotFoundError,
-  NamespaceAlreadyExists: NamespaceAlreadyExistsError,
-  NamespaceNotEmpty: NamespaceNotEmptyError,
-  TableNotFound: TableNotFoundError,
-  TableAlreadyExists: TableAlreadyExistsError,
-  TableIndexNotFound: TableIndexNotFoundError,
-  TableIndexAlreadyExists: TableIndexAlreadyExistsError,
-  TableTagNotFound: TableTagNotFoundError,
-  TableTagAlreadyExists: TableTagAlreadyExistsError,
-  TransactionNotFound: TransactionNotFoundError,
-  TableVersionNotFound: TableVersionNotFoundError,
-  TableColumnNotFound: TableColumnNotFoundError,
-  InvalidInput: InvalidInputError,
-  ConcurrentModification: ConcurrentModificationError,
-  PermissionDenied: PermissionDeniedError,
-  Unauthenticated: UnauthenticatedError,
-  ServiceUnavailable: ServiceUnavailableError,
-  Internal: InternalError,
-  InvalidTableState: InvalidTableStateError,
-  TableSchemaValidation: TableSchemaValidationError,
-  Throttling: ThrottlingError,
-  TableBranchNotFound: TableBranchNotFoundError,
-  TableBranchAlreadyExists: TableBranchAlreadyExistsError,
-};
+const CLASSES: Readonly<Record<ErrorType, new (message: string, options?: ErrorOptions) => NamespaceError>> =
+  {
+    Unsupported: UnsupportedError,
+    NamespaceNotFound: NamespaceNotFoundError,
+    NamespaceAlreadyExists: NamespaceAlreadyExistsError,
+    NamespaceNotEmpty: NamespaceNotEmptyError,
+    TableNotFound: TableNotFoundError,
+    TableAlreadyExists: TableAlreadyExistsError,
+    TableIndexNotFound: TableIndexNotFoundError,
+    TableIndexAlreadyExists: TableIndexAlreadyExistsError,
+    TableTagNotFound: TableTagNotFoundError,
+    TableTagAlreadyExists: TableTagAlreadyExistsError,
+    TransactionNotFound: TransactionNotFoundError,
+    TableVersionNotFound: TableVersionNotFoundError,
+    TableColumnNotFound: TableColumnNotFoundError,
+    InvalidInput: InvalidInputError,
+    ConcurrentModification: ConcurrentModificationError,
+    PermissionDenied: PermissionDeniedError,
+    Unauthenticated: UnauthenticatedError,
+    ServiceUnavailable: ServiceUnavailableError,
+    Internal: InternalError,
+    InvalidTableState: InvalidTableStateError,
+    TableSchemaValidation: TableSchemaValidationError,
+    Throttling: ThrottlingError,
+    TableBranchNotFound: TableBranchNotFoundError,
+    TableBranchAlreadyExists: TableBranchAlreadyExistsError,
+  };
 
 /** Whether a text is the name of an error code. */
 export const isErrorType = (text: unknown): text is ErrorType =>
   typeof text === "string" && Object.hasOwn(ERROR_TABLE, text);
-
-/** An error of the class that belongs to a code. */
-const errorOfType = (type: ErrorType, message: string): NamespaceError => new CLASSES[type](message);
 
 /** What is told of an error. */
 export const failureOf = (error: unknown): FailureRecord => ({
@@ -79,6 +77,6 @@ export const failureOf = (error: unknown): FailureRecord => ({
   message: messageOf(error).slice(0, MAX_MESSAGE_LENGTH),
 });
 
-/** The error again. */
-export const errorOfFailure = ({ type, message }: FailureRecord): NamespaceError =>
-  errorOfType(type, message);
+/** The error again; with its cause, where that is known. */
+export const errorOfFailure = ({ type, message }: FailureRecord, cause?: unknown): NamespaceError =>
+  new CLASSES[type](message, cause === undefined ? undefined : { cause });

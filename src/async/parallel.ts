@@ -5,6 +5,7 @@
  */
 
 import type { MemoryShare } from "../memory.js";
+import { whenAborted } from "./abort.js";
 
 /**
  * Calls `work` with each index below `count`, in ascending order, `most` of them at a time.
@@ -145,23 +146,46 @@ function iterate<Item>(source: AsyncIterable<Item> | Iterable<Item>): AsyncItera
 export class Limit {
   readonly #most: number;
   #underWay = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<() => void>();
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Runs the work when it is its turn. Rejects as the work does. */
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (this.#underWay >= this.#most) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  /**
+   * Runs the work when it is its turn. Rejects as the work does.
+   * @param signal for how long the turn is waited for
+   * @throws the signal's reason
+   */
+  async run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    signal?.throwIfAborted();
+    if (this.#underWay >= this.#most) await this.#turn(signal);
     else this.#underWay++;
     try {
+      signal?.throwIfAborted();
       return await work();
     } finally {
       // The next task takes over the place.
-      const next = this.#waiting.shift();
+      const [next] = this.#waiting;
       if (next === undefined) this.#underWay--;
       else next();
     }
+  }
+
+  #turn(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const begin = (): void => {
+        this.#waiting.delete(begin);
+        endWait?.();
+        resolve();
+      };
+      this.#waiting.add(begin);
+      const endWait =
+        signal &&
+        whenAborted(signal, () => {
+          this.#waiting.delete(begin);
+          reject(signal.reason);
+        });
+    });
   }
 }

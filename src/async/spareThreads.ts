@@ -5,6 +5,7 @@
  */
 
 import type { Thread } from "../platform/thread.js";
+import { letProcessEnd } from "./idleTimer.js";
 
 /** Who is told what a thread says. */
 export interface ThreadOwner {
@@ -38,7 +39,7 @@ export class SpareThreads {
       owned.thread.end();
     }, idleMs);
     // Nobody has to wait for it.
-    (timer as { unref?: () => void }).unref?.();
+    letProcessEnd(timer);
     this.#timers.set(owned, timer);
   }
 

@@ -13,6 +13,7 @@
  */
 
 import { startThread } from "../platform/native.js";
+import { letProcessEnd } from "./idleTimer.js";
 import { type OwnedThread, SpareThreads } from "./spareThreads.js";
 
 /** The first message of a thread: that it runs the script of this release. */
@@ -250,7 +251,7 @@ export class WorkerPool {
     member.owned.thread.keepsAlive(false);
     const idle = setTimeout(() => this.#remove(member), this.#idleMs);
     // Nobody has to wait for it.
-    (idle as { unref?: () => void }).unref?.();
+    letProcessEnd(idle);
     member.idle = idle;
   }
 

@@ -55,11 +55,16 @@ export interface JobOutcome {
 }
 
 const FORMAT = 1;
-const KINDS: readonly unknown[] = ["index", "backfill", "optimize", "cleanup"] satisfies JobKind[];
-const UNITS: readonly unknown[] = ["rows", "fragments", "files", "versions"] satisfies JobUnit[];
-const END_STATES: readonly unknown[] = ["Succeeded", "Failed", "Cancelled"] satisfies JobState[];
+const KINDS = namesOf<JobKind>({ index: true, backfill: true, optimize: true, cleanup: true });
+const UNITS = namesOf<JobUnit>({ rows: true, fragments: true, files: true, versions: true });
+const END_STATES = namesOf<JobOutcome["state"]>({ Succeeded: true, Failed: true, Cancelled: true });
 /** The last moment that a date can be, in milliseconds since the epoch. */
 const MAX_DATE_MS = 8.64e15;
+
+/** All names of a type, none of which can be missing. */
+function namesOf<Name extends string>(names: Readonly<Record<Name, true>>): ReadonlySet<unknown> {
+  return new Set(Object.keys(names));
+}
 
 const encode = (value: object): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
 
@@ -82,7 +87,7 @@ export function decodeRecord(bytes: Uint8Array): JobRecord | null {
   if (value === null || value.format !== FORMAT) return null;
   const { kind, table, location, branch, key, identity, parameters, unit, createdMs } = value;
   const isRecord =
-    KINDS.includes(kind) &&
+    KINDS.has(kind) &&
     Array.isArray(table) &&
     table.length > 0 &&
     table.every(isText) &&
@@ -91,7 +96,7 @@ export function decodeRecord(bytes: Uint8Array): JobRecord | null {
     isText(key) &&
     isTableIdentity(identity) &&
     parameters !== undefined &&
-    UNITS.includes(unit) &&
+    UNITS.has(unit) &&
     isTime(createdMs);
   return isRecord
     ? ({ kind, table, location, branch, key, identity, parameters, unit, createdMs } as JobRecord)
@@ -126,7 +131,7 @@ export function decodeOutcome(bytes: Uint8Array): JobOutcome | null {
   if (value === null) return null;
   const { state, finishedMs, done, total, error, result } = value;
   const isOutcome =
-    END_STATES.includes(state) &&
+    END_STATES.has(state) &&
     isTime(finishedMs) &&
     isAmount(done) &&
     (total === undefined || isAmount(total)) &&

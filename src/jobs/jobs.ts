@@ -3,8 +3,8 @@
  * of those that any process runs.
  */
 
-import { whenAborted } from "../async/abort.js";
-import { mapParallel } from "../async/parallel.js";
+import { untilAborted, whenAborted } from "../async/abort.js";
+import { Limit, mapParallel } from "../async/parallel.js";
 import { ServiceUnavailableError, TransactionNotFoundError } from "../errors.js";
 import type { LockLease } from "../io/lock/lease.js";
 import { withLock } from "../io/lock/lock.js";
@@ -36,8 +36,7 @@ import {
 } from "./jobFiles.js";
 import type { JobOutcome, JobProgress, JobRecord } from "./jobRecord.js";
 import { RunningJob } from "./runningJob.js";
-import { removeChosen, removeStale } from "./staleJobs.js";
-import { Turns } from "./turns.js";
+import { removeChosen, removeJob, removeStale } from "./staleJobs.js";
 
 /** Jobs of one namespace that run at a time; others wait. */
 const MAX_RUNNING = 4;
@@ -48,9 +47,14 @@ const MIN_SWEPT = 64;
 const PARALLELISM = 16;
 /** Jobs that are known to have ended: about as many as have records. */
 const MAX_KNOWN = 4096;
-/** Milliseconds between two looks at a job of another process; grows from the first to the second. */
+/**
+ * Milliseconds between two looks at a job of another process; grows from the first to the second, after which one of this process
+ * is looked at, too, though it has told of nothing.
+ */
 const FIRST_LOOK_MS = 50;
 const MAX_LOOK_MS = 1000;
+/** Jobs of which it is known what caused them to fail. */
+const MAX_CAUSES = 16;
 /** Milliseconds for which a cancelled job is waited for. */
 const CANCEL_WAIT_MS = 5000;
 /** Milliseconds for which jobs that are closed are waited for. */
@@ -61,16 +65,19 @@ const NOTICE_MS = 100;
 export interface WaitOptions {
   readonly jobId: string;
   readonly timeoutMs?: number;
-  readonly onProgress?: (job: Job) => void;
+  /** A promise that it returns is waited for. */
+  readonly onProgress?: (job: Job) => unknown;
   readonly signal?: AbortSignal;
 }
 
 export class Jobs {
   readonly #environment: JobsEnvironment;
-  readonly #running = new Map<string, { readonly job: RunningJob; readonly end: Promise<void> }>();
-  readonly #turns = new Turns(MAX_RUNNING);
+  readonly #running = new Map<string, OwnJob>();
+  readonly #limit = new Limit(MAX_RUNNING);
   /** Jobs that have ended, which stays so: where one is asked for again and again, its former ones are not read each time. */
   readonly #ended = new Set<string>();
+  /** What caused jobs of this process to fail that have ended; the records have messages only. */
+  readonly #causes = new Map<string, unknown>();
   #sweptMs = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
@@ -174,9 +181,9 @@ export class Jobs {
       const stored = await this.#find(jobId);
       const job = describeStored(stored);
       const text = JSON.stringify([job.state, job.done, job.total]);
-      if (text !== told) onProgress?.(job);
+      if (text !== told) await untilAborted(onProgress?.(job), signal);
       told = text;
-      if (job.state === "Failed") throw failureOfJob(stored);
+      if (job.state === "Failed") throw failureOfJob(stored, this.#causeOf(jobId));
       const leftMs = deadlineMs - performance.now();
       if (hasEnded(job.state) || leftMs <= 0) return job;
       await this.#untilChanged(jobId, Math.min(lookMs, leftMs), leftMs, signal);
@@ -214,7 +221,9 @@ export class Jobs {
     this.#isClosed = true;
     const running = [...this.#running.values()];
     if (how === "cancel") for (const { job } of running) job.cancel("closed");
-    const ends = Promise.all(running.map(({ end }) => end));
+    const ends = Promise.all(
+      running.map(({ ended }) => new Promise<void>((resolve) => whenAborted(ended, resolve))),
+    );
     if (how === "wait") {
       await ends;
       return;
@@ -242,7 +251,8 @@ export class Jobs {
     if (performance.now() - this.#sweptMs < SWEEP_MS) return;
     if ((await listJobIds(disk, root)).length < MIN_SWEPT) return;
     this.#sweptMs = performance.now();
-    await removeStale(this.#environment);
+    // What can't be removed is no reason to start nothing: the next sweep tries again.
+    await removeStale(this.#environment).catch(() => undefined);
   }
 
   async #unendedLike(record: JobRecord): Promise<StoredJob[]> {
@@ -266,6 +276,16 @@ export class Jobs {
     return found;
   }
 
+  #causeOf(jobId: string): unknown {
+    return this.#running.get(jobId)?.job.cause ?? this.#causes.get(jobId);
+  }
+
+  #keepCause(jobId: string, cause: unknown): void {
+    const [oldest] = this.#causes.keys();
+    if (this.#causes.size >= MAX_CAUSES && oldest !== undefined) this.#causes.delete(oldest);
+    this.#causes.set(jobId, cause);
+  }
+
   #noteEnd(jobId: string): void {
     if (this.#ended.size >= MAX_KNOWN) this.#ended.clear();
     this.#ended.add(jobId);
@@ -273,6 +293,7 @@ export class Jobs {
 
   async #begin(record: JobRecord, spec: JobSpec): Promise<string> {
     const { disk, root } = this.#environment;
+    if (this.#isClosed) throw closedError();
     const jobId = newJobId(record);
     const unnamed = await makeUnnamed(disk, root);
     try {
@@ -283,8 +304,9 @@ export class Jobs {
       });
       return jobId;
     } catch (error) {
-      // Of no use to anybody.
+      // Nobody was told of it, whether it has its name by now or not. What can't be removed is stale some day.
       await disk.removeTree(unnamed).catch(() => undefined);
+      await removeJob(this.#environment, jobId).catch(() => undefined);
       throw error;
     }
   }
@@ -330,28 +352,26 @@ export class Jobs {
     prepare: (lease: LockLease) => Promise<(JobToRun & { readonly directory: string }) | null>,
   ): Promise<void> {
     const { disk } = this.#environment;
-    let released: () => void = () => undefined;
-    // Others see the job as running until its lock is free.
-    const end = new Promise<void>((resolve) => {
-      released = resolve;
-    });
+    const end = new AbortController();
     return new Promise((resolve, reject) => {
       // A job of a dead process is free at once; one of a living process is left to it.
       const lock = { ...jobLock(this.#environment), waitMs: 1000 };
       const work = async (lease: LockLease): Promise<void> => {
         const prepared = await prepare(lease);
         if (prepared === null) return;
-        if (this.#isClosed) throw new ServiceUnavailableError("the namespace is closed");
-        const turn = (signal: AbortSignal) => this.#turns.take(signal);
-        const job = new RunningJob({ disk, lease, turn, ...prepared });
+        if (this.#isClosed) throw closedError();
+        const job = new RunningJob({ disk, lease, limit: this.#limit, ...prepared });
         const ran = job.run();
-        this.#running.set(prepared.jobId, { job, end });
+        this.#running.set(prepared.jobId, { job, ended: end.signal });
         resolve();
         await ran;
         this.#running.delete(prepared.jobId);
+        if (job.cause !== undefined) this.#keepCause(prepared.jobId, job.cause);
         if (job.stored.outcome !== null) this.#noteEnd(prepared.jobId);
       };
-      withLock(locked, lock, work).then(resolve, reject).finally(released);
+      withLock(locked, lock, work)
+        .then(resolve, reject)
+        .finally(() => end.abort());
     });
   }
 
@@ -419,12 +439,21 @@ export class Jobs {
           );
         };
         endings.push(own.job.watch(change));
-        own.end.then(() => finish(resolve));
+        endings.push(whenAborted(own.ended, () => finish(resolve)));
       }
       if (signal !== undefined) endings.push(whenAborted(signal, () => finish(() => reject(signal.reason))));
     });
   }
 }
+
+/** A job that this process runs. */
+interface OwnJob {
+  readonly job: RunningJob;
+  /** Aborts when the lock of the job is free: others see it as running until then. */
+  readonly ended: AbortSignal;
+}
+
+const closedError = (): ServiceUnavailableError => new ServiceUnavailableError("the namespace is closed");
 
 /** What a job is made of that this process is about to run. */
 interface JobToRun {
@@ -439,11 +468,11 @@ const locationIn = (root: string, directory: string): string =>
 
 const hasEnded = (state: JobState): boolean => state !== "Queued" && state !== "Running";
 
-const failureOfJob = (stored: StoredJob): Error => {
+const failureOfJob = (stored: StoredJob, cause: unknown): Error => {
   const error = stored.outcome?.error;
   return error === undefined
     ? new ServiceUnavailableError(describeStored(stored).error?.message ?? "the job failed")
-    : errorOfFailure(error);
+    : errorOfFailure(error, cause);
 };
 
 /** The progress of a run that was closed, for the one that goes on. */

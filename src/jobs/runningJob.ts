@@ -1,8 +1,10 @@
 /**
  * A job that this process runs, under the lock of the job's directory. Once a second it writes the progress and looks
- * whether somebody wants it cancelled, and whether the lock is still held.
+ * whether somebody wants it cancelled, whether the lock is still held, and whether the table is still there.
  */
 
+import { letProcessEnd } from "../async/idleTimer.js";
+import type { Limit } from "../async/parallel.js";
 import { NamespaceError, ServiceUnavailableError } from "../errors.js";
 import type { Disk } from "../io/disk/disk.js";
 import type { LockLease } from "../io/lock/lease.js";
@@ -23,8 +25,6 @@ import { ProgressMeter } from "./progressMeter.js";
 
 /** Milliseconds between two looks, and between two writes of the progress. */
 const BEAT_MS = 1000;
-/** Beats between two looks at the table. */
-const TABLE_BEATS = 10;
 
 /** The job was cancelled, or the namespace that ran it closed. */
 class JobCancelledError extends ServiceUnavailableError {
@@ -45,8 +45,8 @@ export interface RunningJobOptions {
   readonly lease: LockLease;
   /** Of an earlier run. */
   readonly progress: JobProgress | null;
-  /** Waits for the job's turn; resolves to a function that ends it. */
-  readonly turn: (signal: AbortSignal) => Promise<() => void>;
+  /** Bounds the jobs that run at a time. */
+  readonly limit: Limit;
 }
 
 export class RunningJob {
@@ -56,11 +56,11 @@ export class RunningJob {
   readonly #watchers = new Set<() => void>();
   #startedMs: number | undefined;
   #outcome: JobOutcome | null = null;
+  #cause: unknown;
   #isClosed = false;
   #hasEnded = false;
   #isChanged = false;
   #beat: Promise<void> | null = null;
-  #beats = 0;
 
   constructor(options: RunningJobOptions) {
     this.#options = options;
@@ -86,6 +86,11 @@ export class RunningJob {
     };
   }
 
+  /** What caused the error that the job failed with: no record has it. */
+  get cause(): unknown {
+    return this.#cause;
+  }
+
   /** Ends the work as soon as it can. */
   cancel(why: "cancelled" | "closed"): void {
     this.#abort.abort(new JobCancelledError(why));
@@ -105,7 +110,7 @@ export class RunningJob {
   async run(): Promise<void> {
     const timer = setInterval(() => this.#beatOnce(), BEAT_MS);
     // Work under way keeps the process alive, not the look at it.
-    (timer as { unref?: () => void }).unref?.();
+    letProcessEnd(timer);
     try {
       await this.#end(await this.#work());
     } catch {
@@ -122,25 +127,25 @@ export class RunningJob {
   /** Null for a job that goes on where it is taken over. */
   async #work(): Promise<JobOutcome | null> {
     const { signal } = this.#abort;
-    const { disk, directory, spec, lease, turn } = this.#options;
-    let endTurn: (() => void) | null = null;
-    try {
-      endTurn = await turn(signal);
-      signal.throwIfAborted();
+    const { disk, directory, spec, lease, limit } = this.#options;
+    const begin = async (): Promise<JsonValue | undefined> => {
       this.#startedMs ??= Date.now();
       await writeProgress(disk, directory, this.#progress, lease);
       this.#notify();
-      const result = await spec.run(this.#control(await readCheckpoint(disk, directory)));
+      return spec.run(this.#control(await readCheckpoint(disk, directory)));
+    };
+    try {
+      const result = await limit.run(begin, signal);
       return this.#ended({ state: "Succeeded", ...(result !== undefined && { result }) });
     } catch (error) {
       const reason: unknown = signal.aborted ? signal.reason : await this.#reasonOf(error);
-      if (!(reason instanceof JobCancelledError))
+      if (!(reason instanceof JobCancelledError)) {
+        this.#cause = reason instanceof NamespaceError ? reason.cause : reason;
         return this.#ended({ state: "Failed", error: failureOf(reason) });
+      }
       if (reason.why === "cancelled") return this.#ended({ state: "Cancelled" });
       this.#isClosed = true;
       return null;
-    } finally {
-      endTurn?.();
     }
   }
 
@@ -228,8 +233,7 @@ export class RunningJob {
 
   async #look(): Promise<void> {
     const { disk, directory, lease } = this.#options;
-    if (this.#beats++ % TABLE_BEATS === TABLE_BEATS - 1) await this.#requireHeld();
-    else await lease.confirm();
+    await this.#requireHeld();
     if (await isCancelRequested(disk, directory)) this.cancel("cancelled");
     if (!this.#isChanged) return;
     this.#isChanged = false;

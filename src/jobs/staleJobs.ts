@@ -65,7 +65,8 @@ async function ageOf({ disk, root }: JobsEnvironment, jobId: string): Promise<nu
   return stat === null ? 0 : Date.now() - Number(stat.changedNs / 1_000_000n);
 }
 
-async function removeJob(environment: JobsEnvironment, jobId: string): Promise<void> {
+/** Removes a job that no living process runs. */
+export async function removeJob(environment: JobsEnvironment, jobId: string): Promise<void> {
   const { disk, root } = environment;
   let hidden: string | null = null;
   try {

@@ -1,5 +1,6 @@
 /** Work that may take long: done in the call, or as a job; with progress either way. */
 
+import { isPending } from "../async/pending.js";
 import type { JobControl, JobSpec, JsonValue } from "../jobs/job.js";
 import type { JobKind, JobUnit } from "../namespace/jobs.js";
 import type { RequestBase } from "../namespace/request.js";
@@ -69,10 +70,19 @@ export class SeenRows {
   }
 }
 
-const teller =
-  (onProgress: NonNullable<WithProgress["onProgress"]>, unit: JobUnit): TellProgress =>
-  (done, total) =>
-    onProgress({ done, ...(total !== undefined && { total }), unit });
+/** An error that a call throws, or rejects with, ends the work: at once, or where it is told of next. */
+function teller(onProgress: NonNullable<WithProgress["onProgress"]>, unit: JobUnit): TellProgress {
+  let failure: { readonly error: unknown } | null = null;
+  return (done, total) => {
+    if (failure !== null) throw failure.error;
+    const told: unknown = onProgress({ done, ...(total !== undefined && { total }), unit });
+    if (isPending(told)) {
+      told.then(undefined, (error: unknown) => {
+        failure ??= { error };
+      });
+    }
+  };
+}
 
 /** The control of a job that also tells the caller of its progress. */
 export const toldControl = (control: JobControl, tell: TellProgress | undefined): JobControl =>

@@ -1,9 +1,9 @@
 /** Jobs in one process, or in several namespaces of it: their records, states, progress, checkpoints and ends. */
 
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { ConcurrentModificationError, InvalidInputError, type Job, TransactionNotFoundError } from "tiltyard";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { jobDirectory, jobsDirectory } from "../../src/jobs/jobFiles.js";
 import { JobTable, until } from "../support/jobTable.js";
 
@@ -249,6 +249,58 @@ describe("closing", () => {
     );
     await jobs.close("wait");
     expect(await table.open().describe(jobId)).toMatchObject({ state: "Succeeded", result: 1 });
+  });
+
+  it("refuses a job that is about to begin, and leaves no record of it", async () => {
+    const jobs = table.open();
+    const rename = table.disk.rename.bind(table.disk);
+    let closing: Promise<void> | undefined;
+    const publishing = vi.spyOn(table.disk, "rename").mockImplementationOnce(async (from, to) => {
+      await rename(from, to);
+      closing = jobs.close("cancel");
+    });
+    try {
+      await expect(jobs.start(table.spec("k", async () => 1))).rejects.toThrow("closed");
+    } finally {
+      publishing.mockRestore();
+    }
+    await closing;
+    expect(await table.open().list()).toEqual([]);
+    expect((await readdir(jobsDirectory(table.root))).filter((name) => !name.startsWith("."))).toEqual([]);
+  });
+});
+
+describe("records that can't be removed", () => {
+  it("don't keep jobs from being started", async () => {
+    const first = table.open();
+    const { jobId } = await first.start(table.spec("k", async () => 1));
+    await first.wait({ jobId });
+    await first.close("wait");
+    const ended = join(jobDirectory(table.root, jobId), "outcome.json");
+    await writeFile(ended, JSON.stringify({ ...JSON.parse(await readFile(ended, "utf8")), finishedMs: 1 }));
+    for (let n = 0; n < 70; n++)
+      await cp(jobDirectory(table.root, jobId), jobDirectory(table.root, crypto.randomUUID()), {
+        recursive: true,
+      });
+    const { disk } = table;
+    const rename = disk.rename.bind(disk);
+    let refused = 0;
+    const renaming = vi.spyOn(disk, "rename").mockImplementation(async (from, to) => {
+      // What is removed loses its name first.
+      if (dirname(from) === jobsDirectory(table.root) && !basename(from).startsWith(".")) {
+        refused++;
+        throw Object.assign(new Error("not permitted"), { code: "EACCES" });
+      }
+      await rename(from, to);
+    });
+    try {
+      const jobs = table.open();
+      const job = await jobs.start(table.spec("k", async () => 1));
+      expect(await jobs.wait(job)).toMatchObject({ state: "Succeeded" });
+      expect(refused).toBeGreaterThan(0);
+    } finally {
+      renaming.mockRestore();
+    }
   });
 });
 

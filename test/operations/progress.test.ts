@@ -121,6 +121,19 @@ describe("progress", () => {
     expect([...new Set(told)]).toEqual([0, 100, 200]);
   });
 
+  it("ends the work with the error of an async function that it is told to, too", async () => {
+    const refuse = async () => {
+      throw new Error("enough");
+    };
+    await declare();
+    const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "d" });
+    await expect(ns.waitForJob({ jobId, onProgress: refuse })).rejects.toThrow("enough");
+    await ns.waitForJob({ jobId });
+    // Other calls don't wait for it: the next one that they make finds out.
+    const counting = ns.table("t").countRows("v < 3", undefined, { onProgress: refuse });
+    await expect(counting).rejects.toThrow("enough");
+  });
+
   it.each(Object.keys(calls))("of %s goes to functions only", async (name) => {
     const refused = calls[name].call("loud" as never);
     await expect(refused).rejects.toThrow(InvalidInputError);

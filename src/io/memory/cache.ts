@@ -41,7 +41,7 @@ export class LruCache<V> {
   readonly #leastEntries: number;
 
   /**
-   * @param maxWeight Bytes all entries may weigh together; a heavier single value is never kept
+   * @param maxWeight Bytes all entries may weigh together; a heavier single value is not kept, unless `leastEntries` keeps it
    * @param leastEntries number of entries that are kept however heavy they are; default none
    */
   constructor(maxWeight: number, leastEntries = 0) {
@@ -113,13 +113,6 @@ export class LruCache<V> {
     if (entry === undefined) return;
     this.#entries.delete(key);
     this.#weight -= entry.weight;
-  }
-
-  /** Drops every key that starts with `prefix`, e.g. all of a dropped table. */
-  deletePrefix(prefix: string): void {
-    for (const key of [...this.#entries.keys(), ...this.#loading.keys()]) {
-      if (key.startsWith(prefix)) this.delete(key);
-    }
   }
 
   clear(): void {

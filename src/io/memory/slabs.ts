@@ -3,6 +3,7 @@
  * threads are handed of it is then a few blocks, each of which costs them more than all pieces in it.
  */
 
+import { InternalError } from "../../errors.js";
 import type { LendableMemory } from "./scratch.js";
 
 /**
@@ -66,6 +67,8 @@ export class Slabs {
       },
       giveBack: () => {
         if (--borrowers > 0) return;
+        // Whoever looks at them now would see what others write.
+        if (borrowers < 0) throw new InternalError("memory was given back by more than it was lent to");
         for (const slab of slabs.splice(0)) {
           slab.pieces--;
           this.#giveBackUnused(slab);

@@ -4,6 +4,7 @@
  * meanwhile.
  */
 
+import { letProcessEnd } from "../../async/idleTimer.js";
 import { ScratchMemory } from "./scratch.js";
 
 const IDLE_MS = 5000;
@@ -56,6 +57,6 @@ function keep(scratch: ScratchMemory): void {
     spare = null;
   }, IDLE_MS);
   // Nobody has to wait for it.
-  (timer as { unref?: () => void }).unref?.();
+  letProcessEnd(timer);
   spare = { scratch, timer };
 }
