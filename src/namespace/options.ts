@@ -30,7 +30,7 @@ interface FunctionDeclaration {
   readonly nullable?: boolean | undefined;
   /**
    * How often a call that failed is made again: after 100 milliseconds, then after four times as long each time, up to 30
-   * seconds. Default: 2.
+   * seconds; 0 to 100. Default: 2.
    */
   readonly retries?: number | undefined;
 }
@@ -39,7 +39,7 @@ interface FunctionDeclaration {
 export interface RowFunction extends FunctionDeclaration {
   /**
    * @param values of the inputs, by their paths, as apache-arrow gives them: int64 as bigint, null for null
-   * @returns the row's value, as rows of objects have it
+   * @returns the row's value, as rows of objects have it: also undefined, and what is forgotten, is null
    */
   row(values: Readonly<Record<string, unknown>>, call: FunctionCall): unknown;
   /** Absent: a function is called either by row or by batch. */
@@ -53,7 +53,8 @@ export interface BatchFunction extends FunctionDeclaration {
    *   be kept of them must be copied (`toArray` does), later looks at them fail. `toArray` of numbers has some number in the
    *   place of a null: `get`, or the vector's iterator, gives null
    * @returns `rowCount` values: a vector of the output's type, a typed array, or an array of values as rows of objects have
-   *   them. For fixed-size lists of numbers also a typed array of all items, one list after the other
+   *   them. For fixed-size lists of numbers also a typed array of all items, one list after the other: of the items' own
+   *   kind, or of any numbers where the items are float32 or float64
    */
   batch(columns: Readonly<Record<string, Vector>>, call: BatchCall): unknown;
   /** Absent: a function is called either by row or by batch. */

@@ -183,8 +183,8 @@ export interface AlterTableBackfillColumnsRequest extends TableRequest, WithProg
   /** Rows that a function is handed at most, however quick it is. Capped at `checkpointSize`, which is the default. */
   readonly maxCheckpointSize?: number | undefined;
   /**
-   * Seconds for which computed values may be in memory only; those that are older are written to the table's directory
-   * when a call ends, and are not computed again after a crash. 0: after each call. Default: 5.
+   * Seconds for which computed values may be in memory only; those that are older are written to the table's directory,
+   * and are not computed again after a crash. 0: after each call, and the next one waits for that. Default: 5.
    */
   readonly batchCheckpointFlushIntervalSeconds?: number | undefined;
   /**

@@ -6,6 +6,7 @@
 
 import { isAscii as nativeIsAscii, isUtf8 as nativeIsUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import os from "node:os";
 import path from "node:path";
 import { parentPort, Worker } from "node:worker_threads";
@@ -18,6 +19,9 @@ export const { basename, dirname, isAbsolute, join, relative, resolve, sep } = p
 
 /** Calls back at the next turn of the event loop, after timers and sockets. */
 export const nextTurn = (callback: () => void): void => void setImmediate(callback);
+
+/** Keeps Node.js from warning of a leak where many calls that are under way at a time listen to one signal. */
+export const allowManyListeners = (signal: AbortSignal): void => setMaxListeners(0, signal);
 
 /** Many times as fast as a loop. */
 export const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;

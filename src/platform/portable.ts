@@ -20,6 +20,8 @@ export function nextTurn(callback: () => void): void {
   channel.port2.postMessage(null);
 }
 
+export const allowManyListeners = (_signal: AbortSignal): void => undefined;
+
 export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;

@@ -1,6 +1,6 @@
 /**
- * Cuts pages that were read into batches, and decodes each when it is its turn. A batch never crosses a page of any of
- * its columns, so columns can be views of the bytes read.
+ * Cuts pages that were read into batches, and decodes each when it is its turn, or has threads decode it ahead. A batch never
+ * crosses a page of any of its columns, so columns can be views of the bytes read.
  */
 
 import type { Column, Layout } from "../arrow/columns/column.js";
@@ -10,6 +10,7 @@ import { isNested } from "../arrow/columns/spine.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { breathe } from "../async/eventLoop.js";
 import type { WorkerPool } from "../async/workerPool.js";
+import { InternalError } from "../errors.js";
 import type { DataPage } from "../file/container/reader.js";
 import { decodePage } from "../file/pages/decodePage.js";
 import { byteCountOf, decodeInThread, isForThread } from "../file/pages/pageDecoding.js";
@@ -108,7 +109,7 @@ export class BatchAssembler {
   /** One of the files, for errors. */
   readonly #path: string;
   /** By leaf: where its values are put, those of each batch over those of the one before; null for memory of their own. */
-  readonly #memory: readonly ReusedMemory[] | null;
+  readonly #reused: readonly ReusedMemory[] | null;
   /** By leaf: where the codes of its current page lie, if they may stay codes. */
   readonly #codes: readonly ReusedMemory[] | null;
   #row: number;
@@ -117,12 +118,14 @@ export class BatchAssembler {
     plan: LeafPlan,
     span: RowSpan,
     bounds: BatchBounds,
-    memory: readonly ReusedMemory[] | null = null,
+    reused: readonly ReusedMemory[] | null = null,
     pool?: WorkerPool,
     codes: readonly ReusedMemory[] | null = null,
   ) {
+    // Threads decode whole pages, which is of no use where pages are decoded window by window.
+    if (reused !== null && pool !== undefined) throw new InternalError("reused memory and threads at once");
     this.#codes = codes;
-    this.#memory = memory;
+    this.#reused = reused;
     this.#pool = pool;
     this.span = span;
     this.#plan = plan;
@@ -252,9 +255,9 @@ export class BatchAssembler {
 
   /** Makes a page current of which some rows are decoded at a time; false for one that is decoded whole. */
   #open({ leaf, page, rows }: LeafPage): boolean {
-    if (this.#memory === null || this.#batchBytes !== undefined) return false;
+    if (this.#reused === null || this.#batchBytes !== undefined) return false;
     const { layout } = this.#plan.leaves[leaf];
-    const windows = PageWindows.of(layout, rows, this.#memory[leaf], this.#keepsDictionary(leaf));
+    const windows = PageWindows.of(layout, rows, this.#reused[leaf], this.#keepsDictionary(leaf));
     if (windows === null) return false;
     const rowStart = page.rowStart + rows.rows.starts[0];
     this.#current[leaf] = { rowStart, rowEnd: rowStart + rows.rowCount, values: windows, rowBytes: 0 };
@@ -280,14 +283,14 @@ export class BatchAssembler {
   /** @param isLazy whether values may wait until they are looked at, where the bytes that they are made of last as long */
   #decode({ leaf, rows: { rowCount, layout, buffers, origin } }: LeafPage, isLazy: boolean): Column {
     const own = this.#plan.leaves[leaf];
-    const reused = isLazy && this.#batchBytes === undefined ? this.#memory?.[leaf] : undefined;
+    const reused = isLazy && this.#batchBytes === undefined ? this.#reused?.[leaf] : undefined;
     const codes = isLazy && this.#mayBeCodes(own.layout) ? this.#codes?.[leaf] : undefined;
     reused?.begin();
     codes?.begin();
     return decodePage(own.layout, layout, rowCount, buffers, origin, {
       keepsDictionary: this.#keepsDictionary(leaf),
       ...(codes && { allocateCodes: (byteLength) => codes.take(byteLength) }),
-      isTransient: this.#memory !== null,
+      isTransient: this.#reused !== null,
       ...(reused && { allocate: (byteLength) => reused.take(byteLength) }),
     });
   }

@@ -6,6 +6,7 @@
 import type { GatherMemory } from "../../arrow/columns/columnGatherer.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import { hasMemory, isSharedMemory } from "../../bytes/sharedCopy.js";
+import { InternalError } from "../../errors.js";
 import type { ScratchMemory } from "../../io/memory/scratch.js";
 
 /** Smaller pieces are made anew: memory that is lent comes in large ones. */
@@ -46,6 +47,8 @@ export class PageMemory implements GatherMemory {
   /** Notes that one of them is done; of a page, that it is written. After the last, the memory is somebody else's. */
   release(): void {
     if (--this.#uses > 0) return;
+    // Pages that are still to be written would hold what others write.
+    if (this.#uses < 0) throw new InternalError("a page was released more often than it was used");
     for (const memory of this.#lent.values()) this.#giveBack(memory);
     this.#lent.clear();
   }

@@ -231,7 +231,10 @@ export class DataFileWriter {
     await this.#relieve();
   }
 
-  /** Whether rows that wait are enough for a page. */
+  /**
+   * Whether rows that wait are enough for a page. Where pages get smaller towards the end, one is cut as soon as it has as many
+   * rows as are still to come: each then has about half of what is left, down to the least size.
+   */
   #arePage({ byteCount, rowCount }: WaitingRows): boolean {
     if (byteCount >= MIN_PAGE_BYTES) return true;
     if (byteCount < this.#lastPageBytes || this.#expectedRows === undefined) return false;

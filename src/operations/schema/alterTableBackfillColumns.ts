@@ -101,7 +101,7 @@ function settingsOf(request: AlterTableBackfillColumnsRequest): BackfillSettings
   return {
     concurrency: bounded(request.concurrency, "concurrency", MAX_AT_ONCE) ?? 1,
     callsAtOnce: bounded(request.intraApplierConcurrency, "intraApplierConcurrency", MAX_AT_ONCE) ?? 1,
-    batch: { rows: cap, least, most: cap },
+    batch: { least, most: cap },
     flushMs: flushSeconds * 1000,
     readVersion: optionalVersion(request.readVersion, "readVersion") ?? null,
     taskRows: optionalCount(request.taskSize, "taskSize", 1) ?? Number.POSITIVE_INFINITY,

@@ -11,7 +11,7 @@ import { Limit, mapAhead } from "../../async/parallel.js";
 import { ConcurrentModificationError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
-import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
+import { allowManyListeners } from "../../platform/native.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
 import { selectedRows } from "../../query/filter/filteredRows.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
@@ -31,11 +31,14 @@ import { fileVersionOf } from "../insert.js";
 import { whileThere } from "../whileThere.js";
 import { AppendedFiles } from "./appendedFiles.js";
 import { BatchSize, type BatchSizeBounds } from "./batchSize.js";
-import { CheckpointFiles, CheckpointGoneError, digestOf } from "./checkpointFiles.js";
+import { CheckpointFiles, CheckpointGoneError } from "./checkpointFiles.js";
 import { commitValues, type FragmentToCommit } from "./commitValues.js";
+import type { ComputedValues } from "./computedValues.js";
+import { digestOf } from "./digestOf.js";
 import { EarlyFile } from "./earlyFile.js";
-import { fragmentValues, MAX_UNSAVED_BYTES } from "./fragmentValues.js";
+import { fragmentValues } from "./fragmentValues.js";
 import { type BackfillRequest, type MeantBackfill, meantOn } from "./meantBackfill.js";
+import { areStored } from "./storedFields.js";
 
 /** What a job was asked to fill. */
 export interface BackfillWork extends BackfillRequest {
@@ -97,6 +100,34 @@ interface Filling {
   readonly checkpoints: CheckpointFiles;
 }
 
+/** What stays the same for the fragments of a round. */
+interface Round {
+  readonly base: OpenVersion<ReaderEnvironment>;
+  readonly meant: MeantBackfill;
+  readonly checkpoints: CheckpointFiles;
+  /** Whether the values of a fragment are saved when it is done: it may wait for others, to be committed with them. */
+  readonly savesAll: boolean;
+  /** Bytes of values that a fragment may have in memory only. */
+  readonly maxUnsavedBytes: number;
+}
+
+/** A fragment whose values are computed, or about to be. */
+interface Fragment extends Pick<FragmentToCommit, "id" | "content" | "early"> {
+  /** Number of rows to compute. */
+  readonly rows: number;
+  /** Of these, how many have a value. */
+  done: number;
+  /** Null until all are computed. */
+  values: ComputedValues | null;
+}
+
+/** Bytes of values that one fragment has in memory only, and those of all fragments together. */
+const MAX_UNSAVED_BYTES = 32 * 1024 * 1024;
+const MAX_ALL_UNSAVED_BYTES = 128 * 1024 * 1024;
+
+/** Milliseconds between two looks whether the column is still there, while its values are computed. */
+const LOOK_MS = 1000;
+
 /** Times that rewritten fragments are looked for again. */
 const MAX_ROUNDS = 20;
 
@@ -108,14 +139,15 @@ export async function backfillColumn(
   target: ChangeTarget<ReaderEnvironment>,
   request: BackfillWork,
   settings: BackfillSettings,
-  job: string,
+  key: string,
   control: BackfillControl,
 ): Promise<BackfilledColumn> {
   // Ends the calls of the function that are under way when one of them has failed.
   const failed = new AbortController();
   const signal = AbortSignal.any([control.signal, failed.signal]);
+  allowManyListeners(signal);
   const abort = (error: unknown) => failed.abort(error);
-  const work = new Backfill(target, request, settings, await digestOf(job), control, signal, abort);
+  const work = new Backfill(target, request, settings, await digestOf(key), control, signal, abort);
   try {
     return await work.run();
   } catch (error) {
@@ -129,19 +161,22 @@ class Backfill {
   readonly #target: ChangeTarget<ReaderEnvironment>;
   readonly #request: BackfillWork;
   readonly #settings: BackfillSettings;
-  readonly #job: string;
+  readonly #key: string;
   readonly #control: BackfillControl;
   readonly #signal: AbortSignal;
   readonly #onFailure: (error: unknown) => void;
   readonly #batchSize: BatchSize;
-  readonly #tasks: Limit;
-  readonly #computing: Limit;
+  readonly #taskLimit: Limit;
+  readonly #fragmentLimit: Limit;
   /** Fragments that are filled, or about to be. */
   readonly #files: Map<number, FilledFile>;
-  /** Files that are being written while values are computed, or wait to be committed. */
-  readonly #early = new Set<EarlyFile>();
+  /** Fragments that are not committed. */
+  readonly #open = new Set<Fragment>();
   /** The version whose rows are filled; null: the latest one when the work begins. */
   readonly #wantedVersion: number | null;
+  /** When it was looked last whether the column is still there, and the version in which it was. */
+  #lookedMs = performance.now();
+  #lookedVersion = 0;
   #doneRows = 0;
   #totalRows = 0;
   #fragments = 0;
@@ -151,7 +186,7 @@ class Backfill {
     target: ChangeTarget<ReaderEnvironment>,
     request: BackfillWork,
     settings: BackfillSettings,
-    job: string,
+    key: string,
     control: BackfillControl,
     signal: AbortSignal,
     onFailure: (error: unknown) => void,
@@ -159,13 +194,13 @@ class Backfill {
     this.#target = target;
     this.#request = request;
     this.#settings = settings;
-    this.#job = job;
+    this.#key = key;
     this.#control = control;
     this.#signal = signal;
     this.#onFailure = onFailure;
     this.#batchSize = new BatchSize(settings.batch);
-    this.#tasks = new Limit(settings.concurrency);
-    this.#computing = new Limit(settings.concurrency);
+    this.#taskLimit = new Limit(settings.concurrency);
+    this.#fragmentLimit = new Limit(settings.concurrency);
     const state = stateOf(control.checkpoint);
     this.#files = new Map(state?.files.map(([id, name, rows]) => [id, { name, rows }]));
     this.#wantedVersion = settings.readVersion ?? state?.version ?? null;
@@ -177,7 +212,7 @@ class Backfill {
     const version = this.#wantedVersion ?? base.version;
     const appended = new AppendedFiles(version);
     const { field } = await this.#meantOn(base);
-    const checkpoints = new CheckpointFiles(at, this.#job, field, () => this.#control.hold());
+    const checkpoints = new CheckpointFiles(at, this.#key, field, () => this.#control.hold());
     await checkpoints.removeAll("temporary");
     this.#forgetUncommitted(base, field);
     for (let round = 1; ; round++) {
@@ -190,13 +225,17 @@ class Backfill {
         throw new ConcurrentModificationError(`${at.root}: fragments were rewritten ${round} times in a row`);
       }
     }
-    await checkpoints.removeAll("all");
+    // The work is done; a cleanup removes what is left.
+    await checkpoints.removeAll("all").catch(() => undefined);
     return { rows: this.#doneRows, fragments: this.#fragments, version: this.#version };
   }
 
-  /** Removes the files that are not committed, once the work has failed. */
+  /** Removes the files that are not committed, once the work has failed, and keeps the values that are computed. */
   async giveUp(): Promise<void> {
-    for (const early of this.#early) await early.giveUp();
+    for (const { early, values } of this.#open) {
+      await early.giveUp();
+      await values?.rescue();
+    }
   }
 
   async #latest(): Promise<OpenVersion<ReaderEnvironment>> {
@@ -221,6 +260,31 @@ class Backfill {
     throw new ConcurrentModificationError(
       `column ${formatFieldPath([meant.field.name])}: was declared anew while it was filled; ask for it again`,
     );
+  }
+
+  /**
+   * Looks from time to time whether the values are still wanted, or a function would go on being called for a column that was
+   * dropped.
+   * @throws what {@link meantOn} throws
+   */
+  async #requireWanted(): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs - this.#lookedMs < LOOK_MS) return;
+    this.#lookedMs = nowMs;
+    const { at } = this.#target;
+    const entry = await findLatestVersion(at);
+    if (entry !== null && entry.version === this.#lookedVersion) return;
+    try {
+      if (entry === null) throw new TableGoneError(at.root);
+      const open = await openVersion(at, entry);
+      // One that was cleaned up meanwhile has a later one behind it.
+      if (open !== null) await this.#meantOn(open);
+      this.#lookedVersion = entry.version;
+    } catch (error) {
+      // Before other calls are waited for.
+      this.#onFailure(error);
+      throw error;
+    }
   }
 
   /** Forgets files that an earlier run announced and did not commit, and those that no longer have the column. */
@@ -249,6 +313,7 @@ class Backfill {
       if (filled === undefined || hasFile(fragment, filled, field)) continue;
       this.#files.delete(fragment.id);
       this.#fragments--;
+      this.#doneRows -= filled.rows;
       isAny = true;
     }
     return isAny;
@@ -264,13 +329,17 @@ class Backfill {
     const isToFill = (fragment: DataFragment) => !this.#files.has(fragment.id) && !appended.has(fragment);
     const fragments = base.file.manifest.fragments.filter(isToFill);
     this.#totalRows = this.#doneRows + fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
-    const ready = mapAhead(
-      fragments,
-      (fragment) => this.#compute(base, meant, fragment, checkpoints, fragments.length > 1),
-      // One more than are computed: the values of one are saved, or committed, while the next is computed.
-      { weigh: () => 1, maxWeight: concurrency + 1, signal: this.#signal },
-    );
-    let group: FragmentToCommit[] = [];
+    const share = MAX_ALL_UNSAVED_BYTES / Math.min(concurrency, Math.max(1, fragments.length));
+    const round: Round = {
+      ...{ base, meant, checkpoints },
+      savesAll: fragments.length > 1 && commitFragments > 1,
+      maxUnsavedBytes: Math.min(MAX_UNSAVED_BYTES, share),
+    };
+    // One more than are computed: the values of one are saved, or committed, while the next is computed. After a failure, those
+    // that were computed before are still committed.
+    const atOnce = { weigh: () => 1, maxWeight: concurrency + 1 };
+    const ready = mapAhead(fragments, (fragment) => this.#compute(round, fragment), atOnce);
+    let group: Fragment[] = [];
     let isLeft = false;
     for await (const computed of ready) {
       if (computed === null) continue;
@@ -290,28 +359,15 @@ class Backfill {
    * Null where no row is to be computed; "conflict" where the version, or a checkpoint, is gone: the fragment has to be done
    * again on the latest version.
    */
-  async #compute(
-    base: OpenVersion<ReaderEnvironment>,
-    meant: MeantBackfill,
-    fragment: DataFragment,
-    checkpoints: CheckpointFiles,
-    isOneOfMany: boolean,
-  ): Promise<FragmentToCommit | "conflict" | null> {
-    const { maxFragments, commitFragments } = this.#settings;
-    const source = versionSource(base);
+  async #compute(round: Round, fragment: DataFragment): Promise<Fragment | "conflict" | null> {
     try {
-      const isWanted = this.#fragments < maxFragments;
-      const wanted = isWanted
-        ? await whileThere(base, () => this.#select(base, source, meant, fragment))
-        : null;
-      const others = liveRowCount(fragment) - (wanted?.length ?? 0);
-      this.#totalRows -= others;
-      this.#control.progress(this.#doneRows, this.#totalRows);
-      // Another fragment may have been counted while the rows were selected.
-      if (wanted === null || this.#fragments >= maxFragments) return null;
-      this.#fragments++;
-      const savesAll = isOneOfMany && commitFragments > 1;
-      return await this.#values(base, meant, fragment, wanted, { checkpoints, savesAll });
+      // In the order of the fragments: one that is computed waits for those before it.
+      const computed = await this.#fragmentLimit.run(() => this.#computeNow(round, fragment), this.#signal);
+      const values = computed?.values ?? null;
+      if (computed !== null && values !== null && round.savesAll) {
+        await this.#orUndo(computed, values.saveAll());
+      }
+      return computed;
     } catch (error) {
       if (isConflict(error)) return "conflict";
       // Before others are waited for.
@@ -320,67 +376,99 @@ class Backfill {
     }
   }
 
-  async #values(
-    base: OpenVersion<ReaderEnvironment>,
-    meant: MeantBackfill,
+  async #computeNow(round: Round, fragment: DataFragment): Promise<Fragment | null> {
+    const { maxFragments } = this.#settings;
+    const { base } = round;
+    const isWanted = this.#fragments < maxFragments;
+    const wanted = isWanted ? await whileThere(base, () => this.#select(round, fragment)) : null;
+    // Another fragment may have been counted while the rows were selected.
+    const isChosen = wanted !== null && this.#fragments < maxFragments;
+    this.#totalRows -= liveRowCount(fragment) - (isChosen ? wanted.length : 0);
+    this.#control.progress(this.#doneRows, this.#totalRows);
+    if (!isChosen) return null;
+    this.#fragments++;
+    const opened = await this.#openFragment(round, fragment, wanted.length);
+    const computing = whileThere(base, () => this.#values(round, fragment, wanted, opened));
+    opened.values = await this.#orUndo(opened, computing);
+    return opened;
+  }
+
+  async #openFragment(
+    { base, meant, savesAll, maxUnsavedBytes }: Round,
     fragment: DataFragment,
-    wanted: Uint32Array,
-    { checkpoints, savesAll }: { readonly checkpoints: CheckpointFiles; readonly savesAll: boolean },
-  ): Promise<FragmentToCommit> {
-    const { concurrency, callsAtOnce, taskRows, flushMs, batch } = this.#settings;
+    rows: number,
+  ): Promise<Fragment> {
     const { at } = this.#target;
     const content = await meant.sourceOf(fragment);
-    const files = new ColumnFiles(at, { signal: this.#signal, pool: at.environment.workers });
+    const files = new ColumnFiles(at, { signal: this.#control.signal, pool: at.environment.workers });
     const early = new EarlyFile(files, {
       ...{ fragment, content, meant, version: fileVersionOf(base.file) },
       // A file that waits for those of other fragments, to be committed with them, holds no values meanwhile.
-      maxHeldBytes: savesAll ? 0 : MAX_UNSAVED_BYTES,
+      maxHeldBytes: savesAll ? 0 : maxUnsavedBytes,
       hold: () => this.#control.hold(),
     });
-    this.#early.add(early);
-    let counted = 0;
+    const opened: Fragment = { id: fragment.id, content, early, rows, done: 0, values: null };
+    this.#open.add(opened);
+    return opened;
+  }
+
+  #values(
+    { base, meant, checkpoints, maxUnsavedBytes }: Round,
+    fragment: DataFragment,
+    wanted: Uint32Array,
+    opened: Fragment,
+  ): Promise<ComputedValues> {
+    const { concurrency, callsAtOnce, taskRows, flushMs, batch } = this.#settings;
     const onRows = (count: number): void => {
-      counted += count;
+      opened.done += count;
       this.#doneRows += count;
       this.#control.progress(this.#doneRows, this.#totalRows);
     };
+    return fragmentValues(versionSource(base), meant, fragment, wanted, {
+      batchSize: this.#batchSize,
+      leastRows: batch.least,
+      taskRows,
+      taskLimit: this.#taskLimit,
+      tasksAtOnce: concurrency,
+      callsAtOnce,
+      flushMs,
+      maxUnsavedBytes,
+      checkpoints,
+      early: opened.early,
+      signal: this.#signal,
+      onFailure: this.#onFailure,
+      onRows,
+      requireWanted: () => this.#requireWanted(),
+    });
+  }
+
+  /** The result of work on a fragment; where that has to be done again, the fragment is as if it had not been begun. */
+  async #orUndo<Result>(fragment: Fragment, work: Promise<Result>): Promise<Result> {
     try {
-      const parts = await whileThere(base, () =>
-        fragmentValues(versionSource(base), meant, fragment, wanted, {
-          batchSize: this.#batchSize,
-          leastRows: batch.least,
-          taskRows,
-          fragments: this.#computing,
-          tasks: this.#tasks,
-          tasksAtOnce: concurrency,
-          callsAtOnce,
-          flushMs,
-          savesAll,
-          checkpoints,
-          early,
-          signal: this.#signal,
-          onFailure: this.#onFailure,
-          onRows,
-        }),
-      );
-      return { id: fragment.id, content, rows: wanted.length, parts, early };
+      return await work;
     } catch (error) {
-      if (!isConflict(error)) throw error;
-      await early.giveUp();
-      this.#early.delete(early);
-      this.#fragments--;
-      this.#doneRows -= counted;
+      if (isConflict(error)) await this.#undo(fragment);
       throw error;
     }
   }
 
+  async #undo(fragment: Fragment): Promise<void> {
+    this.#fragments--;
+    this.#doneRows -= fragment.done;
+    await fragment.early.giveUp();
+    this.#close(fragment);
+  }
+
+  /** Gives back the memory of values that are committed, or have to be computed again. */
+  #close(fragment: Fragment): void {
+    this.#open.delete(fragment);
+    fragment.values?.release();
+  }
+
   /** Physical offsets of the rows to compute, ascending; null where there are none. */
-  async #select(
-    base: OpenVersion<ReaderEnvironment>,
-    source: FragmentSource,
-    { filter, selectsAll }: MeantBackfill,
-    fragment: DataFragment,
-  ): Promise<Uint32Array | null> {
+  async #select({ base, meant }: Round, fragment: DataFragment): Promise<Uint32Array | null> {
+    const { filter, selectsAll } = meant;
+    const source = versionSource(base);
     const { physicalRows } = fragment;
     if (physicalRows > 0 && selectsAll(fragment)) {
       const deleted = (await source.readDeletions(fragment)) ?? new Uint32Array(0);
@@ -395,17 +483,20 @@ class Backfill {
   }
 
   /** True where some of the fragments have to be done again. */
-  async #commit(asOf: number, group: readonly FragmentToCommit[]): Promise<boolean> {
+  async #commit(asOf: number, group: readonly Fragment[]): Promise<boolean> {
     const control = this.#control;
     let announced: ReadonlyMap<number, FilledFile> = new Map();
     const rowsOf = new Map(group.map(({ id, rows }) => [id, rows]));
-    const redo = (lost: readonly FragmentToCommit[]): boolean => {
-      this.#fragments -= lost.length;
-      this.#doneRows -= lost.reduce((sum, { rows }) => sum + rows, 0);
+    const redo = async (lost: readonly Fragment[]): Promise<boolean> => {
+      for (const fragment of lost) await this.#undo(fragment);
       return lost.length > 0;
     };
     try {
-      const { done, version } = await commitValues(this.#target, group, {
+      const ready: FragmentToCommit[] = [];
+      for (const { id, content, early, values } of group) {
+        ready.push({ id, content, early, parts: (await values?.parts()) ?? [] });
+      }
+      const { done, version } = await commitValues(this.#target, ready, {
         meantOn: (latest) => this.#meantOn(latest),
         announce: async (files) => {
           announced = new Map([...files].map(([id, name]) => [id, { name, rows: rowsOf.get(id) ?? 0 }]));
@@ -414,16 +505,15 @@ class Backfill {
           await control.saveCheckpoint({ version: asOf, files: noted });
         },
         hold: () => control.hold(),
-        signal: this.#signal,
+        signal: control.signal,
       });
       this.#version = version ?? this.#version;
-      for (const { early } of group) this.#early.delete(early);
-      for (const { parts } of group) for (const part of parts) part.release?.();
       for (const id of done) {
         const file = announced.get(id);
         if (file !== undefined) this.#files.set(id, file);
       }
-      return redo(group.filter(({ id }) => !done.includes(id)));
+      for (const fragment of group) if (done.includes(fragment.id)) this.#close(fragment);
+      return await redo(group.filter(({ id }) => !done.includes(id)));
     } catch (error) {
       if (error instanceof CheckpointGoneError) return redo(group);
       // Before the fragments that are being computed are waited for.
@@ -433,11 +523,10 @@ class Backfill {
   }
 }
 
-/** Whether a fragment has the column in the file that was made for it. Files may name the parts of a column only. */
+/** Whether a fragment has the column in the file that was made for it. */
 function hasFile(fragment: DataFragment | undefined, { name }: FilledFile, field: TableField): boolean {
-  const ids = new Set(fieldIdsOf(field));
-  const own = fragment?.files.find(({ path }) => path === name);
-  return own?.fields.some((id) => ids.has(id)) === true;
+  const own = fragment?.files.filter(({ path }) => path === name) ?? [];
+  return areStored(own, new Set(fieldIdsOf(field)));
 }
 
 /** Whether an error means that a fragment has to be done again. */

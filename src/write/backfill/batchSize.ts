@@ -5,9 +5,8 @@ const SLOW_MS = 10_000;
 const QUICK_MS = SLOW_MS / 4;
 
 export interface BatchSizeBounds {
-  /** Rows of the first batch. */
-  readonly rows: number;
   readonly least: number;
+  /** Also of the first batch. */
   readonly most: number;
 }
 
@@ -17,7 +16,7 @@ export class BatchSize {
 
   constructor(bounds: BatchSizeBounds) {
     this.#bounds = bounds;
-    this.#rows = bounds.rows;
+    this.#rows = bounds.most;
   }
 
   /** Rows of the next batch. */

@@ -1,25 +1,23 @@
 /**
  * Values that a backfill has computed and not committed yet, in files of the table's directory:
  *
- *   _tiltyard/checkpoints/<job>-<source>-<first>-<last>.lance   complete
- *   _tiltyard/checkpoints/<job>-<uuid>.tmp                      being written
+ *   _tiltyard/checkpoints/<key>-<source>-<first>-<last>.lance   complete
+ *   _tiltyard/checkpoints/<key>-<uuid>.tmp                      being written
  *
- * `job` and `source` are 32 hex digits each: what is computed, and of which content of which fragment, so that a value can't
+ * `key` and `source` are 32 hex digits each: what is computed, and of which content of which fragment, so that a value can't
  * be taken for one of other inputs. The file has two columns: the physical offsets of the rows, ascending from `first` to
  * `last`, and their values. One that is damaged, or is not what it should be, counts as not there: its rows are computed
  * again. All files of a job go when it is done; those of jobs that nobody finishes, a cleanup removes.
  */
 
 import { Field as ArrowField, Schema, Uint32 } from "apache-arrow";
-import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import type { FixedColumn } from "../../arrow/columns/column.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import { arrowFieldFromLogical, type LogicalField } from "../../arrow/types/logicalTypes.js";
 import { concatWords } from "../../bytes/concatWords.js";
-import { toHex } from "../../bytes/hex.js";
 import { bytesOf } from "../../bytes/view.js";
 import { ConcurrentModificationError, NamespaceError } from "../../errors.js";
 import { isMissing } from "../../io/disk/errno.js";
-import type { Pieces } from "../../io/memory/slabs.js";
 import { join } from "../../platform/native.js";
 import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import { planNewColumns } from "../../rows/columnPlan.js";
@@ -31,28 +29,10 @@ import { writeColumns } from "../../rows/writeColumns.js";
 import { checkpointsDirectory } from "../../table/versions/paths.js";
 import type { TableAt } from "../../table/versions/tableAt.js";
 import { haveSameType } from "../userFunctions.js";
-
-/** Values of some rows of a fragment. */
-export interface ComputedRows {
-  /** Physical offsets, ascending. */
-  readonly offsets: Uint32Array;
-  readonly column: Column;
-  /** Memory that was lent for the values, to be given back once they are not looked at any more. */
-  readonly lent?: Pick<Pieces, "share" | "giveBack">;
-}
+import { type ComputedPart, type ComputedRows, releaseAll } from "./computedRows.js";
 
 /** A file was removed: a cleanup took it for one of a backfill that nobody finishes. Its rows have to be computed again. */
 export class CheckpointGoneError extends ConcurrentModificationError {}
-
-/** Computed rows that lie together; no other part of the fragment has rows between its first and its last. */
-export interface ComputedPart {
-  readonly first: number;
-  readonly last: number;
-  readonly rowCount: number;
-  rows(): AsyncIterable<ComputedRows>;
-  /** Once nobody looks at the rows any more. */
-  release?(): void;
-}
 
 /** A part in a file. */
 export interface SavedPart extends ComputedPart {
@@ -67,28 +47,22 @@ const MAX_WRITES = 3;
 const BATCH_ROWS = 8192;
 const BATCH_BYTES = 16 * 1024 * 1024;
 
-/** A name for what a text says: 32 hex digits. */
-export async function digestOf(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return toHex(new Uint8Array(digest, 0, 16));
-}
-
 export class CheckpointFiles {
   readonly #at: TableAt<ReaderEnvironment>;
   readonly #directory: string;
-  readonly #job: string;
+  readonly #key: string;
   readonly #value: LogicalField;
   readonly #hold: () => Promise<void>;
 
   /**
-   * @param job digest of what is computed
+   * @param key digest of what is computed
    * @param value field of the values, under any name
    * @param hold called before a file is written: throws where the table is another one by now, which must get none
    */
-  constructor(at: TableAt<ReaderEnvironment>, job: string, value: LogicalField, hold: () => Promise<void>) {
+  constructor(at: TableAt<ReaderEnvironment>, key: string, value: LogicalField, hold: () => Promise<void>) {
     this.#at = at;
     this.#directory = checkpointsDirectory(at.root);
-    this.#job = job;
+    this.#key = key;
     this.#value = value;
     this.#hold = hold;
   }
@@ -123,7 +97,7 @@ export class CheckpointFiles {
       new ArrowField("offset", new Uint32(), false),
       new ArrowField("value", arrowFieldFromLogical(this.#value, "value").type, true),
     ]);
-    const temporary = join(this.#directory, `${this.#job}-${crypto.randomUUID()}.tmp`);
+    const temporary = join(this.#directory, `${this.#key}-${crypto.randomUUID()}.tmp`);
     try {
       const { workers: pool } = this.#at.environment;
       await writeColumns(disk, temporary, planNewColumns(schema), batchesOf(rows), {
@@ -131,7 +105,7 @@ export class CheckpointFiles {
         pool,
       });
       const [first, last] = [offsets[0], offsets[offsets.length - 1]];
-      const path = join(this.#directory, `${this.#job}-${source}-${first}-${last}.lance`);
+      const path = join(this.#directory, `${this.#key}-${source}-${first}-${last}.lance`);
       await disk.rename(temporary, path);
       await disk.syncDirectory(this.#directory);
       return path;
@@ -184,7 +158,7 @@ export class CheckpointFiles {
   async #names(): Promise<string[]> {
     const entries = (await this.#at.disk.list(this.#directory)) ?? [];
     return entries
-      .filter(({ name, kind }) => kind === "file" && name.startsWith(`${this.#job}-`))
+      .filter(({ name, kind }) => kind === "file" && name.startsWith(`${this.#key}-`))
       .map(({ name }) => name);
   }
 
@@ -253,19 +227,4 @@ async function* batchesOf(rows: readonly ComputedRows[]): AsyncGenerator<InputBa
     const offset: FixedColumn = { kind: "fixed", length, validity: null, byteWidth: 4, values };
     yield { columns: [offset, column], rowCount: length, lent: lent && "written" };
   }
-}
-
-/** A part in memory. */
-export const partInMemory = (rows: readonly ComputedRows[]): ComputedPart => ({
-  first: rows[0].offsets[0],
-  last: rows[rows.length - 1].offsets[rows[rows.length - 1].offsets.length - 1],
-  rowCount: rows.reduce((sum, { offsets }) => sum + offsets.length, 0),
-  async *rows() {
-    yield* rows;
-  },
-  release: () => releaseAll(rows),
-});
-
-function releaseAll(rows: readonly ComputedRows[]): void {
-  for (const { lent } of rows) lent?.giveBack();
 }

@@ -23,7 +23,7 @@ import type { OpenLatest } from "../../table/versions/tableAt.js";
 import { ColumnFiles } from "../columns/columnFiles.js";
 import { fileVersionOf } from "../insert.js";
 import { whileThere } from "../whileThere.js";
-import type { ComputedPart } from "./checkpointFiles.js";
+import type { ComputedPart } from "./computedRows.js";
 import { computedKey, type EarlyFile } from "./earlyFile.js";
 import { filledRows } from "./filledRows.js";
 import type { MeantBackfill } from "./meantBackfill.js";
@@ -34,8 +34,6 @@ export interface FragmentToCommit {
   readonly id: number;
   /** Digest of what they are, and of the content that they were computed from. */
   readonly content: string;
-  /** Number of rows that were computed. */
-  readonly rows: number;
   readonly parts: readonly ComputedPart[];
   /** The file of these values, if it was begun while they were computed. */
   readonly early: EarlyFile;

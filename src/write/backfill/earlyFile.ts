@@ -1,7 +1,7 @@
 /**
  * Writes the column of a fragment while its values are computed, so that little is left to write when the last one is there.
- * The file is one that commitValues.ts would write from the same values; nobody sees it before it is committed. Where it is
- * given up, it is written from the values in memory and in checkpoints.
+ * The file has what one that commitValues.ts would write from the same values has, but for smaller pages at its end; nobody sees
+ * it before it is committed. Where it is given up, that one is written from the values in memory and in checkpoints.
  *
  * Few values stay in their memory until the file is complete. Many are copied as they come, for one page after the other.
  */
@@ -15,7 +15,7 @@ import type { FileVersion } from "../../file/container/page.js";
 import { rowsWithin } from "../../file/writing/waitingRows.js";
 import type { DataFragment } from "../../format/table.js";
 import type { ColumnFiles } from "../columns/columnFiles.js";
-import type { ComputedRows } from "./checkpointFiles.js";
+import type { ComputedRows } from "./computedRows.js";
 import type { MeantBackfill } from "./meantBackfill.js";
 
 /**

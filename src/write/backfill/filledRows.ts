@@ -12,7 +12,8 @@ import { physicalRow, type ScannedRows, scanColumns } from "../../query/scan/sca
 import { STREAMED } from "../../rows/readAhead.js";
 import type { TableField } from "../../schema/schema.js";
 import { physicalRows } from "../columns/physicalRows.js";
-import { CheckpointGoneError, type ComputedPart, type ComputedRows } from "./checkpointFiles.js";
+import { CheckpointGoneError } from "./checkpointFiles.js";
+import type { ComputedPart, ComputedRows } from "./computedRows.js";
 
 const BATCH_ROWS = 8192;
 const BATCH_BYTES = 16 * 1024 * 1024;

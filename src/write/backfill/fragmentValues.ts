@@ -1,16 +1,15 @@
 /**
- * Computes the values of one fragment. Its rows are cut into pieces of work, and these into batches, of which some are under
- * way at a time. What is computed is saved to checkpoint files from time to time; rows that earlier runs have saved are not
- * computed again.
+ * Computes the values of one fragment. Its rows are cut into tasks, and these into batches, of which some are under way at a
+ * time. What is computed is saved to checkpoint files from time to time; rows that earlier runs have saved are not computed
+ * again.
  */
 
 import { DataType } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
-import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { breathe } from "../../async/eventLoop.js";
-import { type Limit, mapAhead } from "../../async/parallel.js";
+import { type Limit, mapAhead, runParallel } from "../../async/parallel.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
 import type { DataFragment } from "../../format/table.js";
 import { Slabs } from "../../io/memory/slabs.js";
@@ -18,19 +17,12 @@ import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import type { BatchRows } from "../../query/scan/scan.js";
 import { readRows } from "../changes/readRows.js";
 import type { BatchSize } from "./batchSize.js";
-import {
-  type CheckpointFiles,
-  type ComputedPart,
-  type ComputedRows,
-  partInMemory,
-} from "./checkpointFiles.js";
+import type { ComputedRows } from "./computedRows.js";
+import { ComputedValues, type ComputedValuesOptions } from "./computedValues.js";
 import type { EarlyFile } from "./earlyFile.js";
 import type { InputRows } from "./functionCalls.js";
 import { decodedColumn, LentTexts, TextPages } from "./lentTexts.js";
 import type { MeantBackfill } from "./meantBackfill.js";
-
-/** Bytes of computed values of one piece of work that are in memory, saved or about to be. */
-export const MAX_UNSAVED_BYTES = 32 * 1024 * 1024;
 
 /**
  * Rows that are read at a time, unless a batch has more; else as many batches as they hold. Few: those that are read next may
@@ -38,36 +30,30 @@ export const MAX_UNSAVED_BYTES = 32 * 1024 * 1024;
  */
 const READ_ROWS = 2048;
 
-export interface ValuesOptions {
+export interface ValuesOptions extends ComputedValuesOptions {
   readonly batchSize: BatchSize;
   /** Rows of a batch at least, while there are so many. */
   readonly leastRows: number;
-  /** Rows of a piece of work. */
+  /** Rows of a task. */
   readonly taskRows: number;
-  /** Bounds the fragments of which values are computed; what was computed last may still be on its way to disk. */
-  readonly fragments: Limit;
-  /** Bounds the pieces of work under way, of all fragments. */
-  readonly tasks: Limit;
-  /** Pieces of work of one fragment that are prepared at a time. */
+  /** Bounds the tasks under way, of all fragments. */
+  readonly taskLimit: Limit;
+  /** Tasks of one fragment that are prepared at a time. */
   readonly tasksAtOnce: number;
-  /** Calls, or rows of a function that computes row by row, under way in a piece of work. */
+  /** Calls, or rows of a function that computes row by row, under way in a task. */
   readonly callsAtOnce: number;
-  readonly flushMs: number;
-  /** Whether all values are saved when the fragment is done. */
-  readonly savesAll: boolean;
-  readonly checkpoints: CheckpointFiles;
-  /** Gets the values as they come, where all rows of the fragment are computed in one piece of work. */
+  /** Gets the values as they come, where all rows of the fragment are computed in one task. */
   readonly early: EarlyFile;
   readonly signal: AbortSignal;
-  /** Told of an error that fails the whole work, before other calls are waited for: it is to abort the signal. */
-  readonly onFailure: (error: unknown) => void;
   /** Told of rows that have a value now. */
   readonly onRows: (count: number) => void;
+  /** Rejects where the values are of no use any more. */
+  readonly requireWanted: () => Promise<void>;
 }
 
 /**
  * @param wanted physical offsets of the rows to compute, ascending
- * @returns the parts that hold them all, ascending; they may hold more
+ * @returns the values of them all, and maybe of others; some are saved, or on their way to disk
  */
 export async function fragmentValues(
   source: FragmentSource,
@@ -75,47 +61,34 @@ export async function fragmentValues(
   fragment: DataFragment,
   wanted: Uint32Array,
   options: ValuesOptions,
-): Promise<ComputedPart[]> {
-  const { fragments, tasks, tasksAtOnce, signal, early } = options;
-  const parts: ComputedPart[] = [];
-  /** Of each piece of work: while it is saved, others are computed, of this fragment or the next. */
-  const savings: Promise<readonly ComputedPart[]>[] = [];
-  const work = async (piece: Piece): Promise<ComputedPiece> => {
-    const computed = await tasks.run(() => pieceOfWork(source, meant, piece, options));
-    savings.push(computed.saved);
-    return computed;
-  };
+): Promise<ComputedValues> {
+  const { taskLimit, tasksAtOnce, signal, early } = options;
+  const content = await meant.sourceOf(fragment);
+  const values = new ComputedValues(content, wanted.length, options);
   try {
-    await fragments.run(async () => {
-      const pieces = await missingPieces(meant, fragment, wanted, parts, options);
-      const computed = mapAhead(pieces, work, { weigh: () => 1, maxWeight: tasksAtOnce, signal });
-      let before: Promise<unknown> = Promise.resolve();
-      for await (const { saved } of computed) {
-        await before;
-        before = saved;
-      }
-      early.complete();
-    });
-    for (const saved of savings) parts.push(...(await saved));
+    const tasks = await missingTasks(content, fragment, wanted, values, options);
+    const compute = (index: number): Promise<void> =>
+      taskLimit.run(() => computeTask(source, meant, tasks[index], values, options));
+    await runParallel(tasks.length, tasksAtOnce, compute, signal);
+    early.complete();
+    return values;
   } catch (error) {
-    await Promise.allSettled(savings);
+    await values.rescue();
     throw error;
   }
-  return parts.sort((a, b) => a.first - b.first);
 }
 
 /**
- * The pieces of work whose values earlier runs have not saved.
- * @param parts gets what they have saved
+ * The tasks whose values earlier runs have not saved.
+ * @param values gets what they have saved
  */
-async function missingPieces(
-  meant: MeantBackfill,
+async function missingTasks(
+  content: string,
   fragment: DataFragment,
   wanted: Uint32Array,
-  parts: ComputedPart[],
+  values: ComputedValues,
   { checkpoints, taskRows, onRows, ...options }: ValuesOptions,
-): Promise<Piece[]> {
-  const content = await meant.sourceOf(fragment);
+): Promise<Task[]> {
   const missing: Uint32Array[] = [];
   let next = 0;
   for (const saved of await checkpoints.recover(content, fragment.physicalRows)) {
@@ -128,22 +101,22 @@ async function missingPieces(
     }
     if (start > next) missing.push(wanted.subarray(next, start));
     next = end;
-    parts.push(saved);
+    values.addSaved(saved);
     onRows(end - start);
   }
   if (next < wanted.length) missing.push(wanted.subarray(next));
-  const pieces = missing.flatMap((rows) => cut(rows, taskRows));
+  const cuts = missing.flatMap((rows) => cut(rows, taskRows));
   // As many rows as the fragment has are all of them, in their order.
-  const early = pieces[0]?.length === fragment.physicalRows ? options.early : null;
-  return pieces.map((rows) => ({ fragment, content, rows, early }));
+  const early = cuts[0]?.length === fragment.physicalRows ? options.early : null;
+  return cuts.map((rows) => ({ fragment, rows, early }));
 }
 
-function* pieceStarts(rowCount: number, pieceRows: number): Generator<number> {
-  for (let start = 0; start < rowCount; start += pieceRows) yield start;
+function* taskStarts(rowCount: number, taskRows: number): Generator<number> {
+  for (let start = 0; start < rowCount; start += taskRows) yield start;
 }
 
-const cut = (rows: Uint32Array, pieceRows: number): Uint32Array[] =>
-  Array.from(pieceStarts(rows.length, pieceRows), (start) => rows.subarray(start, start + pieceRows));
+const cut = (rows: Uint32Array, taskRows: number): Uint32Array[] =>
+  Array.from(taskStarts(rows.length, taskRows), (start) => rows.subarray(start, start + taskRows));
 
 /** Whether all of some ascending numbers are among others. */
 function holdsAll(numbers: Uint32Array, wanted: Uint32Array): boolean {
@@ -155,115 +128,48 @@ function holdsAll(numbers: Uint32Array, wanted: Uint32Array): boolean {
   return true;
 }
 
-interface Piece {
+interface Task {
   readonly fragment: DataFragment;
-  /** Digest of the fragment's content. */
-  readonly content: string;
   readonly rows: Uint32Array;
   /** Gets the values as they come; null where nothing does. */
   readonly early: EarlyFile | null;
 }
 
-/** A piece of work whose values are computed. */
-interface ComputedPiece {
-  /** Its parts, once what is to be saved of them is saved. */
-  readonly saved: Promise<readonly ComputedPart[]>;
-}
-
-async function pieceOfWork(
+async function computeTask(
   source: FragmentSource,
   meant: MeantBackfill,
-  piece: Piece,
+  task: Task,
+  values: ComputedValues,
   options: ValuesOptions,
-): Promise<ComputedPiece> {
-  const { checkpoints, callsAtOnce, flushMs, savesAll, signal, onRows } = options;
-  const parts: ComputedPart[] = [];
-  let unsaved: ComputedRows[] = [];
-  let unsavedBytes = 0;
-  let unsavedSinceMs = 0;
-  /** The saving of what was computed before. */
-  let saving: Promise<void> = Promise.resolve();
-  /** Begins to save, once what was computed before is saved. */
-  const save = async (): Promise<void> => {
-    await saving;
-    if (unsaved.length === 0) return;
-    const rows = unsaved;
-    unsaved = [];
-    unsavedBytes = 0;
-    saving = checkpoints.save(piece.content, rows).then(
-      (part) => void parts.push(part),
-      (error: unknown) => {
-        unsaved = [...rows, ...unsaved];
-        throw error;
-      },
-    );
-    // The error is thrown where the next ones are to be saved, or at the end.
-    saving.catch(() => undefined);
-  };
-  /** What is computed need not be computed again. The error that ended the work is the one that tells. */
-  const rescue = async (): Promise<void> => {
-    await saving.catch(() => undefined);
-    saving = Promise.resolve();
-    await save();
-    await saving.catch(() => undefined);
-  };
+): Promise<void> {
+  const { callsAtOnce, signal, onRows, requireWanted } = options;
   const { workers, scratch } = source;
   // Threads make pages of shared memory without a copy.
-  const values = new Slabs(workers !== undefined && workers.size > 0 ? scratch.shared : scratch, scratch);
+  const memory = new Slabs(workers !== undefined && workers.size > 0 ? scratch.shared : scratch, scratch);
   const batches = mapAhead(
-    inputBatches(source, meant, piece, options),
-    (rows) => computeTimed(values, meant, rows, options),
+    inputBatches(source, meant, task, options),
+    (rows) => computeTimed(memory, meant, rows, options),
     { weigh: () => 1, maxWeight: meant.isByRow ? 1 : callsAtOnce, signal },
   );
   try {
     for await (const computed of batches) {
-      if (unsaved.length === 0) unsavedSinceMs = performance.now();
-      unsaved.push(computed);
-      unsavedBytes += columnBytes(computed.column);
       // First: once they are saved, their memory is given back, unless the file has its share of it.
-      const room = piece.early?.add(computed);
-      const areOld = performance.now() - unsavedSinceMs >= flushMs;
-      if (areOld || unsavedBytes >= mostUnsaved(computed, piece)) await save();
-      // The next call begins when they are safe.
-      if (areOld) await saving;
+      const room = task.early?.add(computed);
+      await values.add(computed);
       await room;
       onRows(computed.offsets.length);
+      await requireWanted();
       await breathe();
     }
-    values.end();
-  } catch (error) {
-    await rescue();
-    throw error;
+  } finally {
+    memory.end();
   }
-  const finish = async (): Promise<readonly ComputedPart[]> => {
-    try {
-      if (savesAll) await save();
-      await saving;
-    } catch (error) {
-      await rescue();
-      throw error;
-    }
-    return unsaved.length === 0 ? parts : [...parts, partInMemory(unsaved)];
-  };
-  const saved = finish();
-  // Looked at by whoever needs the parts.
-  saved.catch(() => undefined);
-  return { saved };
-}
-
-/**
- * Bytes of values from which on they are saved. Where a piece of work has more than may be in memory, half of these: while they
- * are saved, others are computed.
- */
-function mostUnsaved({ offsets, column }: ComputedRows, { rows }: Piece): number {
-  const expected = (columnBytes(column) / offsets.length) * rows.length;
-  return expected <= MAX_UNSAVED_BYTES ? MAX_UNSAVED_BYTES : MAX_UNSAVED_BYTES / 2;
 }
 
 async function* inputBatches(
   source: FragmentSource,
   { projection }: MeantBackfill,
-  { fragment, rows }: Piece,
+  { fragment, rows }: Task,
   { batchSize, leastRows, signal }: ValuesOptions,
 ): AsyncGenerator<InputRows, void, undefined> {
   let at = 0;
@@ -310,14 +216,14 @@ const joined = (first: BatchRows, second: BatchRows): BatchRows => ({
 });
 
 async function computeTimed(
-  values: Slabs,
+  memory: Slabs,
   meant: MeantBackfill,
   rows: InputRows,
   { batchSize, callsAtOnce, signal, onFailure }: ValuesOptions,
 ): Promise<ComputedRows> {
   const startMs = performance.now();
   try {
-    const lent = values.pieces();
+    const lent = memory.pieces();
     const calls = { lend: lent.lend, rowsAtOnce: callsAtOnce, signal, onFailure };
     const column = await meant.compute(rows, calls);
     batchSize.note(rows.offsets.length, performance.now() - startMs);

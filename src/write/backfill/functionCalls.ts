@@ -9,6 +9,7 @@ import { vectorOf } from "../../arrow/exchange/batch.js";
 import { untilAborted, whenAborted } from "../../async/abort.js";
 import { breathe } from "../../async/eventLoop.js";
 import { runParallel } from "../../async/parallel.js";
+import { isPending } from "../../async/pending.js";
 import { InternalError, messageOf } from "../../errors.js";
 import type { BatchFunction, RowFunction } from "../../namespace/options.js";
 import type { RegisteredFunction } from "../userFunctions.js";
@@ -82,11 +83,7 @@ export async function callFunction(
     readSingly(vector, input, reads);
     define(columns, name, vector);
   }
-  const where =
-    rowCount === 1
-      ? `row ${offsets[0]}`
-      : `rows ${offsets[0]} to ${offsets[rowCount - 1]} (${rowCount} of them)`;
-  const label = `${maker}, ${where}`;
+  const label = `${maker}, ${rowsInWords(offsets)}`;
   const context = { rowCount, signal: options.signal } satisfies Parameters<BatchFunction["batch"]>[1];
   const place = { rowCount, maker, label, rowOf, lend };
   const columnOf = (result: unknown): Column => columnOfResult(owner, result, place);
@@ -94,7 +91,7 @@ export async function callFunction(
   const result = await repeated(owner, label, options, () => {
     const given = call.batch(columns, context);
     // What is there at once is copied at once: other calls of the function may use its memory before this one is awaited.
-    made = isThenable(given) ? null : attempted(() => columnOf(given));
+    made = isPending(given) ? null : attempted(() => columnOf(given));
     return given;
   });
   const column = made === null ? columnOf(result) : made();
@@ -103,6 +100,12 @@ export async function callFunction(
   else texts.giveBack();
   return column;
 }
+
+/** Names rows of a fragment, for messages. */
+export const rowsInWords = (offsets: Uint32Array): string =>
+  offsets.length === 1
+    ? `row ${offsets[0]}`
+    : `rows ${offsets[0]} to ${offsets[offsets.length - 1]} (${offsets.length} of them)`;
 
 /**
  * Does work at once; what is returned gives its result, or throws its error. What is wrong with a result is none of the errors
@@ -274,8 +277,9 @@ class RowCalls {
   }
 }
 
-const isThenable = (value: unknown): value is PromiseLike<unknown> =>
-  typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+/** As `isPending`, for rows: V8 looks up members more quickly where all results have one shape, not those of all callers. */
+const isThenable = (result: unknown): result is PromiseLike<unknown> =>
+  typeof result === "object" && result !== null && typeof (result as { then?: unknown }).then === "function";
 
 /**
  * The result of a call, which is made again where it fails.
@@ -294,7 +298,7 @@ async function repeated(
       try {
         signal.throwIfAborted();
         const result = call();
-        if (isThenable(result)) return await untilAborted(result, signal);
+        if (isPending(result)) return await untilAborted(result, signal);
         signal.throwIfAborted();
         return result;
       } catch (error) {

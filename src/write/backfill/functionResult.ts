@@ -14,7 +14,7 @@ import { tagOf } from "../../bytes/anyRealm.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../errors.js";
 import { haveSameType, type RegisteredFunction, typeInWords } from "../userFunctions.js";
-import { fixedLists, isNumber, type Lend, numberColumn, RowResults } from "./rowResults.js";
+import { fixedLists, isFloat, isNumber, type Lend, numberColumn, RowResults } from "./rowResults.js";
 
 /** A vector of any version of apache-arrow. */
 interface ForeignVector {
@@ -101,7 +101,13 @@ function vectorColumn(
   }
 }
 
-/** The memory of a typed array whose elements are the values, or the items of fixed-size lists; null for all else. */
+/** Typed arrays whose elements floats can be made of. */
+const NUMBER_ARRAYS: ReadonlySet<string> = new Set([
+  ...["Float64Array", "Float32Array", "Int8Array", "Uint8Array", "Uint8ClampedArray"],
+  ...["Int16Array", "Uint16Array", "Int32Array", "Uint32Array"],
+]);
+
+/** What a typed array holds whose elements are the values, or the items of fixed-size lists; null for all else. */
 function numbersColumn(
   type: DataType,
   layout: Layout,
@@ -111,14 +117,18 @@ function numbersColumn(
   if (!ArrayBuffer.isView(result)) return null;
   const isList = layout.kind === "fixedSizeList";
   const item: DataType = isList ? type.children[0].type : type;
-  if (!isNumber(item) || tagOf(result) !== item.ArrayType.name) return null;
+  if (!isNumber(item)) return null;
   const { length } = result as unknown as ArrayLike<unknown>;
   // Too long or too short: the count of values tells by how much.
   if (isList && length !== rowCount * layout.dimension) return null;
+  const tag = tagOf(result);
+  const isOwn = tag === item.ArrayType.name;
+  // Of single values, the values are converted one by one.
+  if (!isOwn && !(isList && isFloat(item) && NUMBER_ARRAYS.has(tag))) return null;
   // A copy: the function may use its memory again.
-  const given = bytesOf(result);
-  const bytes = lend(given.length);
-  bytes.set(given);
+  const bytes = lend(length * item.ArrayType.BYTES_PER_ELEMENT);
+  if (isOwn) bytes.set(bytesOf(result));
+  else new item.ArrayType(bytes.buffer, bytes.byteOffset, length).set(result as unknown as Float64Array);
   const numbers = numberColumn(bytes, length, item.ArrayType);
   return isList ? fixedLists(numbers, rowCount, layout.dimension) : numbers;
 }

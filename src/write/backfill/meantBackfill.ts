@@ -15,8 +15,9 @@ import { decodeSchema, type TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { computeColumn, planComputedColumn, storedComputedField } from "../columns/computedColumns.js";
 import { functionNamed, haveSameType, type RegisteredFunction, typeInWords } from "../userFunctions.js";
-import { digestOf } from "./checkpointFiles.js";
-import { type CallOptions, callFunction, type InputRows } from "./functionCalls.js";
+import { digestOf } from "./digestOf.js";
+import { type CallOptions, callFunction, type InputRows, rowsInWords } from "./functionCalls.js";
+import { areStored } from "./storedFields.js";
 
 /** What is to be filled, as the caller asked for it. */
 export interface BackfillRequest {
@@ -89,8 +90,7 @@ export async function meantOn(
     dependents,
     filter,
     fillsNulls: where === null,
-    selectsAll: ({ files }) =>
-      where === null && !files.some((file) => file.fields.some((id) => ownIds.has(id))),
+    selectsAll: ({ files }) => where === null && !areStored(files, ownIds),
     meaning,
     sourceOf: ({ id, physicalRows, files }) => {
       const relevant = files.flatMap((each) => {
@@ -173,13 +173,25 @@ async function bySql(
     registered: null,
     projection: resolveProjection(fields, new Map(), paths),
     isByRow: false,
-    compute: async ({ columns, offsets, texts }) => {
-      const column = computeColumn(computed, columns, offsets.length);
+    compute: async ({ columns, offsets, fragmentId, texts }) => {
+      const column = namingRows(`${label}, fragment ${fragmentId}`, offsets, () =>
+        computeColumn(computed, columns, offsets.length),
+      );
       // The values may lie where those of the columns do.
       texts.leave();
       return column;
     },
   };
+}
+
+/** Runs what computes values of rows; an error that they give names them. */
+function namingRows<Result>(label: string, offsets: Uint32Array, compute: () => Result): Result {
+  try {
+    return compute();
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error;
+    throw new InvalidInputError(`${label}, ${rowsInWords(offsets)}: ${error.message}`, { cause: error });
+  }
 }
 
 /**

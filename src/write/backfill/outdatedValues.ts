@@ -25,9 +25,10 @@ import type { TableField } from "../../schema/schema.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
 import type { ColumnFiles } from "../columns/columnFiles.js";
 import { fileVersionOf } from "../insert.js";
-import type { ComputedPart, ComputedRows } from "./checkpointFiles.js";
+import type { ComputedPart, ComputedRows } from "./computedRows.js";
 import { filledRows } from "./filledRows.js";
 import type { MeantBackfill } from "./meantBackfill.js";
+import { areStored } from "./storedFields.js";
 
 const NULL_ROWS = 1024;
 const ROWS_AT_ONCE = 2 ** 18;
@@ -150,10 +151,8 @@ function layoutOfField(field: TableField): Layout {
   return layoutOf(arrowFieldFromLogical(field, path).type, path);
 }
 
-function isStored({ files }: DataFragment, field: TableField): boolean {
-  const ids = new Set(fieldIdsOf(field));
-  return files.some((file) => file.fields.some((id) => ids.has(id)));
-}
+const isStored = ({ files }: DataFragment, field: TableField): boolean =>
+  areStored(files, new Set(fieldIdsOf(field)));
 
 function withoutFields(fragment: DataFragment, ids: ReadonlySet<number>): DataFragment {
   const files = fragment.files.map((file) =>

@@ -12,6 +12,9 @@ export type Lend = (byteLength: number) => Uint8Array;
 export const isNumber = ({ typeId }: DataType): boolean =>
   (typeId as Type) === Type.Int || (typeId as Type) === Type.Float;
 
+/** Whether numbers of a type are floats that typed arrays have as numbers. */
+export const isFloat = (type: DataType): boolean => (type.typeId as Type) === Type.Float && !isHalf(type);
+
 const isHalf = ({ typeId, ArrayType }: DataType): boolean =>
   (typeId as Type) === Type.Float && ArrayType === Uint16Array;
 

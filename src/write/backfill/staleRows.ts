@@ -12,6 +12,7 @@ import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { areStored } from "./storedFields.js";
 
 export interface StaleRows {
   readonly staleRows: number;
@@ -37,7 +38,7 @@ export async function staleRowsOf(
   const ids = new Set(fieldIdsOf(field));
   const counts = new Map<number, number>();
   const stored = manifest.fragments.filter((fragment) => {
-    if (fragment.files.some((file) => file.fields.some((id) => ids.has(id)))) return true;
+    if (areStored(fragment.files, ids)) return true;
     const live = liveRowCount(fragment);
     if (live > 0) counts.set(fragment.id, live);
     return false;

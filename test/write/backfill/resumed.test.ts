@@ -1,7 +1,7 @@
 /** A backfill that goes on where an earlier one was interrupted. */
 
 import { Field, Float64, List, tableFromIPC, Utf8 } from "apache-arrow";
-import { DirectoryNamespace, type UserFunction } from "tiltyard";
+import { DirectoryNamespace, InternalError, type UserFunction } from "tiltyard";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { CheckpointFiles } from "../../../src/write/backfill/checkpointFiles.js";
 import { reference } from "../../support/reference.js";
@@ -132,7 +132,9 @@ it("fills again what a restore takes away while it runs", async () => {
     await new Promise((resolve) => setTimeout(resolve, 5));
   await ns.restoreTable({ ...ID, version });
   goOn();
-  expect(await ns.waitForJob(job)).toMatchObject({ state: "Succeeded", result: { fragments: 2 } });
+  expect(await ns.waitForJob(job)).toMatchObject({
+    ...{ state: "Succeeded", done: 4, total: 4, result: { rows: 4, fragments: 2 } },
+  });
   expect((await ns.table("t").scan().toArray()).map(({ b }) => b)).toEqual([10, 20, 30, 40]);
 });
 
@@ -152,4 +154,92 @@ it("computes nothing again whose first saving failed, and the next one did not",
   saving.mockRestore();
   await fill();
   expect(calls).toEqual(["1: 1 2", "1: 3 4", "1: 5 6"]);
+});
+
+it("ends the other calls at once where values can't be saved", async () => {
+  let underWay = 0;
+  const waits: UserFunction = {
+    ...{ version: "1", inputs: ["a"], output: new Float64() },
+    batch: async ({ a }, { signal }) => {
+      const given = [...a] as number[];
+      underWay++;
+      while (underWay < 2) await new Promise((resolve) => setImmediate(resolve));
+      if (given.includes(1)) return given;
+      // For ever, if nobody aborts it.
+      return new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason));
+      });
+    },
+  };
+  const ns = new DirectoryNamespace({ root, durability: "none", functions: { waits } });
+  opened.push(ns);
+  await ns.createTable(ID, [{ a: 1 }, { a: 2 }, { a: 3 }, { a: 4 }]);
+  await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", virtualColumn: { udfName: "waits" } }] });
+  const saving = vi.spyOn(CheckpointFiles.prototype, "save").mockRejectedValue(new Error("no space"));
+  try {
+    const job = await ns.alterTableBackfillColumns({
+      ...{ ...ID, column: "b", ...HOW, intraApplierConcurrency: 2 },
+    });
+    await expect(ns.waitForJob(job)).rejects.toThrow("no space");
+  } finally {
+    saving.mockRestore();
+  }
+});
+
+it("has succeeded where its checkpoints can't be removed", async () => {
+  const ns = open("1");
+  await ns.createTable(ID, [{ a: 1 }]);
+  await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", virtualColumn: { udfName: "told" } }] });
+  const original = CheckpointFiles.prototype.removeAll;
+  const removing = vi.spyOn(CheckpointFiles.prototype, "removeAll").mockImplementation(async function (
+    this: CheckpointFiles,
+    which,
+  ) {
+    if (which === "all") throw Object.assign(new Error("not permitted"), { code: "EACCES" });
+    await original.call(this, which);
+  });
+  try {
+    const job = await ns.alterTableBackfillColumns({ ...ID, column: "b", ...HOW });
+    expect(await ns.waitForJob(job)).toMatchObject({ state: "Succeeded", result: { rows: 1 } });
+  } finally {
+    removing.mockRestore();
+  }
+});
+
+it("fails with what was thrown as the cause, in the process that ran it", async () => {
+  class Quota extends Error {}
+  const thrown = new Quota("too many");
+  const fails: UserFunction = {
+    ...{ version: "1", inputs: ["a"], output: new Float64(), retries: 0 },
+    row: () => {
+      throw thrown;
+    },
+  };
+  const ns = new DirectoryNamespace({ root, durability: "none", functions: { fails } });
+  opened.push(ns);
+  await ns.createTable(ID, [{ a: 1 }]);
+  await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", virtualColumn: { udfName: "fails" } }] });
+  const job = await ns.alterTableBackfillColumns({ ...ID, column: "b" });
+  // While it runs, or later.
+  for (let time = 0; time < 2; time++) {
+    const error = await ns.waitForJob(job).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(InternalError);
+    expect((error as Error).message).toBe("function fails, fragment 0, row 0: failed: too many");
+    expect((error as Error).cause).toBe(thrown);
+  }
+  const elsewhere = await open("1")
+    .waitForJob(job)
+    .catch((reason: unknown) => reason);
+  expect((elsewhere as Error).message).toContain("too many");
+  expect((elsewhere as Error).cause).toBeUndefined();
+});
+
+it("names column and rows in an error of SQL", async () => {
+  const ns = open("1");
+  await ns.createTable(ID, [{ a: 1n }, { a: 0n }]);
+  await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", computed: "10 / a" }] });
+  const job = await ns.alterTableBackfillColumns({ ...ID, column: "b" });
+  await expect(ns.waitForJob(job)).rejects.toThrow(
+    "expression of column b, fragment 0, rows 0 to 1 (2 of them): an integer is divided by zero",
+  );
 });

@@ -2,11 +2,13 @@
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Int64, Table, tableFromIPC, vectorFromArray } from "apache-arrow";
 import {
   type AlterTableBackfillColumnsRequest,
   DirectoryNamespace,
   InvalidInputError,
+  NamespaceError,
   TableColumnNotFoundError,
   type UserFunction,
 } from "tiltyard";
@@ -181,7 +183,7 @@ describe("how many rows a call gets", () => {
   });
 
   it("is halved where calls are slow and doubled where they are quick, within the bounds", () => {
-    const size = new BatchSize({ rows: 1000, least: 200, most: 1000 });
+    const size = new BatchSize({ least: 200, most: 1000 });
     const sizeAfter = (rowCount: number, ms: number): number => {
       size.note(rowCount, ms);
       return size.rows;
@@ -202,6 +204,8 @@ describe("how many rows a call gets", () => {
 describe("when values are saved", () => {
   /** The number of checkpoint files at each call; a call takes three seconds by the clock that is looked at. */
   const filesAtCalls = async (settings: Settings): Promise<number[]> => {
+    vi.restoreAllMocks();
+    root = await makeTempDir();
     let elapsedMs = 0;
     const now = performance.now.bind(performance);
     vi.spyOn(performance, "now").mockImplementation(() => now() + elapsedMs);
@@ -226,6 +230,47 @@ describe("when values are saved", () => {
     ["not at all, where there is time", 3600, [0, 0, 0, 0, 0, 0, 0]],
   ] as const)("is %s", async (_, batchCheckpointFlushIntervalSeconds, counts) => {
     expect(await filesAtCalls({ batchCheckpointFlushIntervalSeconds })).toEqual(counts);
+    expect(await filesAtCalls({ batchCheckpointFlushIntervalSeconds, taskSize: 10 })).toEqual(counts);
+  });
+});
+
+describe("what is computed before a call fails", () => {
+  const failsAt = (row: number, computed: number[]) =>
+    batches(
+      async (given) => {
+        if (given.includes(row)) await sleep(30);
+        if (given.includes(row)) throw new Error("broken");
+        computed.push(given[0]);
+      },
+      { retries: 0 },
+    );
+
+  it.each([
+    ["committed", {}, 1, 20],
+    ["committed as far as a version is whole", {}, 2, 20],
+    ["saved", { concurrency: 3 }, 16, 0],
+    ["saved where it waits for what is before it", { concurrency: 3 }, 1, undefined],
+  ] as const)("is %s", async (_, settings, commitGranularity, count) => {
+    const computed: number[] = [];
+    const ns = open(failsAt(25, computed));
+    await makeTable(ns, [10, 10, 10, 10]);
+    await expect(fill(ns, { ...settings, commitGranularity })).rejects.toThrow("broken");
+    if (count !== undefined) expect((await filled()).length).toBe(count);
+    const first = [...computed];
+    expect(first).toEqual(expect.arrayContaining([0, 10]));
+    const again = open(failsAt(-1, computed));
+    await fill(again, { ...settings, commitGranularity });
+    expect(await filled()).toEqual(numbers(0, 40));
+    expect([...computed].sort((a, b) => a - b)).toEqual([0, 10, 20, 30]);
+  });
+
+  it("is computed in the order of the fragments, whichever has its rows selected first", async () => {
+    const computed: number[] = [];
+    const ns = open(failsAt(-1, computed));
+    await makeTable(ns, [3000, 10, 10]);
+    await ns.deleteFromTable({ ...ID, predicate: "n = 5" });
+    await fill(ns, { commitGranularity: 1, checkpointSize: 3000 });
+    expect(computed).toEqual([0, 3000, 3010]);
   });
 });
 
@@ -240,6 +285,15 @@ describe("which rows are filled", () => {
     expect(await filled()).toEqual(numbers(0, 30));
     expect((await fill(ns, { numFrags: 1, where: "n >= 15" })).result).toMatchObject({ fragments: 1 });
     expect(seen).toEqual([...numbers(0, 30), ...numbers(15, 5)]);
+  });
+
+  it.each([
+    1, 3,
+  ])("is what progress is told of, with numFrags and %s fragments at a time", async (concurrency) => {
+    const ns = open(batches(() => undefined));
+    await makeTable(ns, [10, 10, 10, 10]);
+    expect(await fill(ns, { numFrags: 1, concurrency })).toMatchObject({ done: 10, total: 10 });
+    expect(await fill(ns, { numFrags: 2, concurrency })).toMatchObject({ done: 20, total: 20 });
   });
 
   it.each([
@@ -396,6 +450,66 @@ describe("the signal of a call", () => {
     expect(aborted.sort((a, b) => a - b)).toEqual(others);
     expect(await filled()).toEqual([]);
     expect(await checkpoints()).toEqual([]);
+  });
+
+  it("is listened to by many calls at a time without a warning", async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error) => warnings.push(warning);
+    process.on("warning", note);
+    try {
+      const ns = open(
+        batches((_, signal) => new Promise((resolve) => setTimeout(resolve, 20)).then(() => signal), {
+          batch: async ({ n }: { n: Iterable<number> }, { signal }: { signal: AbortSignal }) => {
+            await sleep(20, undefined, { signal });
+            return Array.from(n, (each) => BigInt(each) * 2n);
+          },
+        }),
+      );
+      await makeTable(ns, [160]);
+      await fill(ns, { intraApplierConcurrency: 16, checkpointSize: 5 });
+      // Warnings are told of at the next turn.
+      await new Promise((resolve) => setImmediate(resolve));
+    } finally {
+      process.off("warning", note);
+    }
+    expect(warnings).toEqual([]);
+  });
+
+  it.each([
+    "dropTable",
+    "dropColumn",
+    "declareAnew",
+  ] as const)("aborts, and no call is made any more, after %s", async (how) => {
+    let calls = 0;
+    const aborted: unknown[] = [];
+    let begun = () => {};
+    const isBegun = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const ns = open(
+      batches(async ([first], signal) => {
+        calls++;
+        begun();
+        // One call lasts; others go on being made beside it.
+        if (first === 0) await sleep(60_000, undefined, { signal }).catch((error) => aborted.push(error));
+        else await sleep(50, undefined, { signal });
+      }),
+    );
+    await makeTable(ns, [10_000]);
+    const { jobId } = await ns.alterTableBackfillColumns({
+      ...{ ...ID, column: "d", checkpointSize: 10, taskSize: 1000, concurrency: 2 },
+    });
+    await isBegun;
+    if (how === "dropTable") await ns.dropTable(ID);
+    else if (how === "dropColumn") await ns.alterTableDropColumns({ ...ID, columns: ["d"] });
+    else
+      await ns.updateFieldMetadata({
+        ...ID,
+        updates: [{ path: "d", metadata: { "virtual_column.udf_name": "other" } }],
+      });
+    await expect(ns.waitForJob({ jobId })).rejects.toBeInstanceOf(NamespaceError);
+    expect(aborted.length).toBe(1);
+    expect(calls).toBeLessThan(500);
   });
 
   it("aborts where a row has failed for good", async () => {

@@ -444,6 +444,18 @@ it("a function may use the memory of a row's list again for the next row", async
   }
 });
 
+it.each([
+  ["Float64Array", (items: number[]) => Float64Array.from(items)],
+  ["Int32Array", (items: number[]) => Int32Array.from(items)],
+  ["Uint8Array", (items: number[]) => Uint8Array.from(items)],
+] as const)("lists of float32 may be a %s of all items", async (_, made) => {
+  const table = await filledBy({
+    ...{ version: "1", inputs: ["n"], output: VECTOR },
+    batch: ({ n }) => made([...n].flatMap((each: number) => [each, 1, 2, 3])),
+  });
+  for (const { n, value } of table) expect(plain(value)).toEqual([n, 1, 2, 3]);
+});
+
 class Floats extends Float32Array {}
 const sharedFloats = (items: readonly number[]): Float32Array => {
   const shared = new Float32Array(new SharedArrayBuffer(4 * items.length));

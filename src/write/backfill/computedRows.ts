@@ -1,0 +1,36 @@
+/** Values that a backfill has computed, wherever they are, and parts of a fragment that have them. */
+
+import type { Column } from "../../arrow/columns/column.js";
+import type { Pieces } from "../../io/memory/slabs.js";
+
+/** Values of some rows of a fragment. */
+export interface ComputedRows {
+  /** Physical offsets, ascending. */
+  readonly offsets: Uint32Array;
+  readonly column: Column;
+  /** Memory that was lent for the values, to be given back once they are not looked at any more. */
+  readonly lent?: Pick<Pieces, "share" | "giveBack">;
+}
+
+/** Computed rows that lie together; no other part of the fragment has rows between its first and its last. */
+export interface ComputedPart {
+  readonly first: number;
+  readonly last: number;
+  readonly rowCount: number;
+  rows(): AsyncIterable<ComputedRows>;
+}
+
+/** A part in memory. */
+export const partInMemory = (rows: readonly ComputedRows[]): ComputedPart => ({
+  first: rows[0].offsets[0],
+  last: rows[rows.length - 1].offsets[rows[rows.length - 1].offsets.length - 1],
+  rowCount: rows.reduce((sum, { offsets }) => sum + offsets.length, 0),
+  async *rows() {
+    yield* rows;
+  },
+});
+
+/** Gives back the memory of rows that nobody looks at any more. */
+export function releaseAll(rows: readonly ComputedRows[]): void {
+  for (const { lent } of rows) lent?.giveBack();
+}

@@ -1,0 +1,209 @@
+/** Values that wait to be saved or committed, of tasks that are under way at once. */
+
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import type { FixedColumn } from "../../../src/arrow/columns/column.js";
+import { type CheckpointFiles, CheckpointGoneError } from "../../../src/write/backfill/checkpointFiles.js";
+import type { ComputedPart, ComputedRows } from "../../../src/write/backfill/computedRows.js";
+import { ComputedValues } from "../../../src/write/backfill/computedValues.js";
+import { until } from "../../support/jobTable.js";
+
+const MIB = 1024 * 1024;
+const MAX_UNSAVED_BYTES = 32 * MIB;
+
+/** Rows of so many bytes in all, which lie nowhere. */
+function computed(offsets: Uint32Array, byteCount = offsets.length): ComputedRows & { isGivenBack: boolean } {
+  const byteWidth = byteCount / offsets.length;
+  const values = new Uint8Array(0);
+  Object.defineProperty(values, "byteLength", { value: byteCount });
+  Object.defineProperty(values, "length", { value: byteCount });
+  const column: FixedColumn = { kind: "fixed", length: offsets.length, validity: null, byteWidth, values };
+  const rows = {
+    ...{ offsets, column, isGivenBack: false },
+    lent: {
+      share: () => undefined,
+      giveBack: () => {
+        rows.isGivenBack = true;
+      },
+    },
+  };
+  return rows;
+}
+
+/** Keeps what is saved; `before` is awaited, and may throw. */
+class Files {
+  readonly saved: (readonly ComputedRows[])[] = [];
+  before: () => Promise<void> | void = () => undefined;
+
+  async save(_: string, rows: readonly ComputedRows[]): Promise<ComputedPart> {
+    await this.before();
+    this.saved.push(rows);
+    for (const { lent } of rows) lent?.giveBack();
+    const offsets = rows.flatMap((each) => [...each.offsets]);
+    return {
+      ...{ first: offsets[0], last: offsets[offsets.length - 1], rowCount: offsets.length },
+      async *rows() {
+        yield* rows;
+      },
+    };
+  }
+}
+
+function open({ flushMs = 3_600_000, rowCount = 1 } = {}) {
+  const files = new Files();
+  const failures: unknown[] = [];
+  const values = new ComputedValues("content", rowCount, {
+    ...{ checkpoints: files as unknown as CheckpointFiles, flushMs, maxUnsavedBytes: MAX_UNSAVED_BYTES },
+    onFailure: (error) => failures.push(error),
+  });
+  return { files, failures, values };
+}
+
+const wantedOf = (count: number): Uint32Array => Uint32Array.from({ length: count }, (_, n) => n);
+
+it("holds the bytes of a fragment, however many tasks it is cut into", async () => {
+  const wanted = wantedOf(100);
+  const { files, values } = open({ rowCount: wanted.length });
+  let most = 0;
+  const added: ReturnType<typeof computed>[] = [];
+  for (let row = 0; row < wanted.length; row++) {
+    added.push(computed(wanted.subarray(row, row + 1), 3 * MIB));
+    await values.add(added[row]);
+    most = Math.max(most, added.filter(({ isGivenBack }) => !isGivenBack).length * 3 * MIB);
+  }
+  expect(most).toBeGreaterThan(MAX_UNSAVED_BYTES / 4);
+  expect(most).toBeLessThanOrEqual(MAX_UNSAVED_BYTES + 6 * MIB);
+  const parts = await values.parts();
+  expect(parts.reduce((sum, { rowCount }) => sum + rowCount, 0)).toBe(wanted.length);
+  // Tasks of one row each don't make a file each.
+  expect(files.saved.length).toBeLessThan(20);
+});
+
+it("makes parts with nothing of others in between, in any order of tasks, and loses nothing", async () => {
+  const steps = fc.record({
+    // Of each offset, whether it is wanted.
+    isWanted: fc.array(fc.boolean(), { minLength: 1, maxLength: 60 }),
+    taskRows: fc.integer({ min: 1, max: 9 }),
+    batchRows: fc.integer({ min: 1, max: 4 }),
+    lanes: fc.integer({ min: 1, max: 4 }),
+    choices: fc.array(fc.nat(1000), { minLength: 1, maxLength: 80 }),
+    isFlushed: fc.boolean(),
+    savesAll: fc.boolean(),
+    failsAt: fc.option(fc.nat(6)),
+  });
+  await fc.assert(
+    fc.asyncProperty(steps, async (step) => {
+      const offsets = step.isWanted.flatMap((isWanted, offset) => (isWanted ? [offset] : []));
+      const wanted = Uint32Array.from(offsets);
+      const { files, failures, values } = open({
+        ...{ flushMs: step.isFlushed ? 0 : 3_600_000, rowCount: Math.max(1, wanted.length) },
+      });
+      let saves = 0;
+      files.before = async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        if (saves++ === step.failsAt) throw new Error("no space");
+      };
+      // Tasks in lanes, each of which adds its batches one after the other.
+      const tasks: Uint32Array[] = [];
+      for (let at = 0; at < wanted.length; at += step.taskRows)
+        tasks.push(wanted.subarray(at, at + step.taskRows));
+      let choice = 0;
+      const lane = async (): Promise<void> => {
+        for (;;) {
+          const next = step.choices[choice++ % step.choices.length] % Math.max(1, tasks.length);
+          const [task] = tasks.splice(next, 1);
+          if (task === undefined) return;
+          for (let at = 0; at < task.length; at += step.batchRows) {
+            await values.add(computed(task.subarray(at, at + step.batchRows)));
+            if (step.choices[choice++ % step.choices.length] % 2 === 0) await Promise.resolve();
+          }
+        }
+      };
+      let parts: readonly ComputedPart[];
+      try {
+        const ends = await Promise.allSettled(Array.from({ length: step.lanes }, lane));
+        for (const end of ends) if (end.status === "rejected") throw end.reason;
+        if (step.savesAll) await values.saveAll();
+        parts = await values.parts();
+        expect(failures).toEqual([]);
+      } catch (error) {
+        expect(error).toMatchObject({ message: "no space" });
+        expect(failures[0]).toBe(error);
+        await values.rescue();
+        // What was added is saved after all: one save fails, not the next.
+        const kept = files.saved.flat().flatMap((each) => [...each.offsets]);
+        expect(new Set(kept).size).toBe(kept.length);
+        return;
+      }
+      if (step.savesAll)
+        expect(files.saved.flat().reduce((n, each) => n + each.offsets.length, 0)).toBe(wanted.length);
+      const found: number[] = [];
+      let end = -1;
+      for (const part of parts) {
+        expect(part.first).toBeGreaterThan(end);
+        end = part.last;
+        const own: number[] = [];
+        for await (const rows of part.rows()) own.push(...rows.offsets);
+        expect([own[0], own.at(-1), own.length]).toEqual([part.first, part.last, part.rowCount]);
+        found.push(...own);
+      }
+      expect(found).toEqual(offsets);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+it("saves after a failure what was there", async () => {
+  const wanted = wantedOf(4);
+  const { files, values } = open();
+  const added = [0, 1, 3].map((row) => computed(wanted.subarray(row, row + 1)));
+  for (const rows of added) await values.add(rows);
+  await values.rescue();
+  expect(files.saved.map((part) => part.flatMap(({ offsets }) => [...offsets]))).toEqual([[0, 1], [3]]);
+});
+
+it("gives back the memory of what can't be saved", async () => {
+  const { files, values } = open();
+  const rows = computed(wantedOf(4));
+  await values.add(rows);
+  files.before = () => {
+    throw new Error("no space");
+  };
+  await values.rescue();
+  expect([files.saved, rows.isGivenBack]).toEqual([[], true]);
+});
+
+it("saves values that are old, though no others come", async () => {
+  const { files, values } = open({ flushMs: 20 });
+  const rows = computed(wantedOf(4));
+  await values.add(rows);
+  expect(files.saved).toEqual([]);
+  await until(() => files.saved.length === 1);
+  const [part, ...others] = await values.parts();
+  expect([part.rowCount, others, rows.isGivenBack]).toEqual([4, [], true]);
+});
+
+it("keeps what is in memory until it is let go", async () => {
+  const { files, values } = open();
+  const rows = computed(wantedOf(4));
+  await values.add(rows);
+  expect((await values.parts()).map(({ rowCount }) => rowCount)).toEqual([4]);
+  expect(rows.isGivenBack).toBe(false);
+  // The commit has failed.
+  await values.rescue();
+  expect([files.saved.length, rows.isGivenBack]).toEqual([1, true]);
+});
+
+it("tells of a failure at once, but not of a file that is gone", async () => {
+  for (const [error, told] of [
+    [new Error("no space"), 1],
+    [new CheckpointGoneError("gone"), 0],
+  ] as const) {
+    const { files, failures, values } = open({ flushMs: 0 });
+    files.before = () => {
+      throw error;
+    };
+    await expect(values.add(computed(wantedOf(1)))).rejects.toBe(error);
+    expect(failures).toEqual(told === 1 ? [error] : []);
+  }
+});
