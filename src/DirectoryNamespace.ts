@@ -666,7 +666,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   /**
    * Cancels a job, by the action that sets its status to `Canceled`.
    * @throws UnsupportedError for any other change; a committed transaction does not change any more
-   * @throws ConcurrentModificationError if the job has ended
+   * @throws ConcurrentModificationError if the job has succeeded or failed
    * @throws TransactionNotFoundError if there is neither a job nor a transaction of that id
    */
   alterTransaction(

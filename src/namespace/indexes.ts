@@ -39,7 +39,7 @@ export interface CreateTableIndexRequest extends TableRequest, WithProgress {
    * `IVF_PQ` (also `VECTOR`), `IVF_RQ`, `IVF_HNSW_FLAT`, `IVF_HNSW_SQ` or `IVF_HNSW_PQ`, in any case, with or without
    * underscores. Default: `BTREE`, or `IVF_PQ` for vectors and `IVF_FLAT` for those of uint8, which have no other kind.
    */
-  readonly indexType?: IndexType | Lowercase<IndexType> | undefined;
+  readonly indexType?: IndexType | (string & Record<never, never>) | undefined;
   /** The branch; absent: main. */
   readonly branch?: string | undefined;
   /**

@@ -66,7 +66,11 @@ export interface Job {
   readonly isInterrupted?: boolean;
   /** Of a job that failed. */
   readonly error?: JobError;
-  /** What the job made; depends on its kind. */
+  /**
+   * What the job made. Of `index`, `optimize` and `cleanup`, what the method resolves to where it runs in the call, or tells of
+   * the index: `indexUuid`, `indexedRows`, `transactionId`. Of `backfill`: `rows` and `fragments` that were filled, and
+   * `version`, the last one that it made (null: none). Over HTTP, too, its members are spelled like this.
+   */
   readonly result?: unknown;
 }
 /** An error that a job failed with: its code in the table of errors, the name of that code, and the message. */

@@ -57,6 +57,19 @@ it("are started, waited for, described, listed and cancelled", async () => {
   }
   expect((await post("/v1/job/list", { id: ["u"] })).body).toEqual({ jobs: [] });
   expect(await post(`/v1/transaction/${job_id}/describe`)).toMatchObject({ body: { status: "Succeeded" } });
+  const actions = [
+    { set_status_action: { status: "Canceled" } },
+    { setStatusAction: { status: "Canceled" } },
+  ];
+  for (const action of actions) {
+    const refused = { status: 409, body: { code: 14, detail: expect.stringContaining("has ended") } };
+    expect(await post(`/v1/transaction/${job_id}/alter`, { actions: [action] })).toMatchObject(refused);
+  }
+  for (const action of [{}, { set_status_action: {} }, { set_status: "Canceled" }, 7]) {
+    expect(await post(`/v1/transaction/${job_id}/alter`, { actions: [action] })).toMatchObject({
+      status: 400,
+    });
+  }
   const unknown = crypto.randomUUID();
   expect(await post(`/v1/job/${unknown}/describe`)).toMatchObject({ status: 404, body: { code: 10 } });
   expect(await post("/v1/job/..%2F..%2Ft.lance/describe")).toMatchObject({ status: 404 });

@@ -426,7 +426,7 @@ export const ROUTES: readonly Route[] = [
   }),
   route("alterTransaction", POST, "/v1/transaction/{id}/alter", {
     summary: "Change a transaction's status or properties",
-    body: { actions: z.array(z.record(z.string(), z.unknown())).min(1) },
+    body: { actions: z.array(shape.transactionAction).min(1) },
     answer: z.object({ status: shape.text, properties: shape.stringMap.optional() }),
   }),
   // ------------------------------------------------------------------------------------------------ upkeep, jobs

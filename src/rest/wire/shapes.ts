@@ -190,6 +190,24 @@ export const removedTable = z.object({
   properties: stringMap,
 });
 
+const setStatus = z.object({ status: text.nullish() }).nullish();
+const setProperty = z.object({ key: text.nullish(), value: text.nullish(), mode: text.nullish() }).nullish();
+const unsetProperty = z.object({ key: text.nullish(), mode: text.nullish() }).nullish();
+
+/** A change of a transaction. The specification of namespaces spells these members as the engine does. */
+export const transactionAction = z.union([
+  z.strictObject({
+    set_status_action: setStatus,
+    set_property_action: setProperty,
+    unset_property_action: unsetProperty,
+  }),
+  z.object({
+    setStatusAction: setStatus,
+    setPropertyAction: setProperty,
+    unsetPropertyAction: unsetProperty,
+  }),
+]);
+
 /** Columns by name or path, or under aliases. */
 const columnSelection = z.union([
   z.array(text),

@@ -134,10 +134,16 @@ function planChange(at: FieldAtPath, before: Change | undefined, alteration: Par
 }
 
 /** The field in another type; null if it already has that type. */
-function replacementOf({ field, path }: FieldAtPath, type: DataType): NewField | null {
+function replacementOf({ chain, field, path }: FieldAtPath, type: DataType): NewField | null {
   const { metadata, nullable, name } = field;
   const wanted = logicalFieldOf(new ArrowField(name, type, nullable, new Map()), path);
   if (isSameField(field, wanted)) return null;
+  if (isComputed(chain[0])) {
+    const column = formatFieldPath([chain[0].name]);
+    throw new InvalidInputError(
+      `column ${path} cannot be cast to type ${typeInText(wanted.type)}: what computes ${column} gives values of its type; drop it and add it again`,
+    );
+  }
   if (storageOf(field) !== "values" || isPacked(field) || metadata.has(EXTENSION_NAME_KEY)) {
     throw new InvalidInputError(
       `column ${path} cannot be cast to type ${typeInText(wanted.type)}: its type is an extension of ${typeInText(field.type)}, or its values lie in a way of their own`,
