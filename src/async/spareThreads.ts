@@ -5,7 +5,7 @@
  */
 
 import type { Thread } from "../platform/thread.js";
-import { letProcessEnd } from "./idleTimer.js";
+import { letProcessEnd } from "./timers.js";
 
 /** Who is told what a thread says. */
 export interface ThreadOwner {

@@ -13,8 +13,8 @@
  */
 
 import { startThread } from "../platform/native.js";
-import { letProcessEnd } from "./idleTimer.js";
 import { type OwnedThread, SpareThreads } from "./spareThreads.js";
+import { letProcessEnd } from "./timers.js";
 
 /** The first message of a thread: that it runs the script of this release. */
 export const GREETING = "tiltyard threads 1";

@@ -5,6 +5,8 @@
 
 import { untilAborted, whenAborted } from "../async/abort.js";
 import { Limit, mapParallel } from "../async/parallel.js";
+import { isPending } from "../async/pending.js";
+import { MAX_TIMER_MS } from "../async/timers.js";
 import { ServiceUnavailableError, TransactionNotFoundError } from "../errors.js";
 import type { LockLease } from "../io/lock/lease.js";
 import { withLock } from "../io/lock/lock.js";
@@ -181,8 +183,9 @@ export class Jobs {
       const stored = await this.#find(jobId);
       const job = describeStored(stored);
       const text = JSON.stringify([job.state, job.done, job.total]);
-      if (text !== told) await untilAborted(onProgress?.(job), signal);
+      const answer = text === told ? undefined : onProgress?.(job);
       told = text;
+      if (isPending(answer)) await untilLate(answer, deadlineMs, signal);
       if (job.state === "Failed") throw failureOfJob(stored, this.#causeOf(jobId));
       const leftMs = deadlineMs - performance.now();
       if (hasEnded(job.state) || leftMs <= 0) return job;
@@ -443,6 +446,24 @@ export class Jobs {
       }
       if (signal !== undefined) endings.push(whenAborted(signal, () => finish(() => reject(signal.reason))));
     });
+  }
+}
+
+/** Waits for a caller's promise, no longer than the caller waits. */
+async function untilLate(
+  answer: Promise<unknown>,
+  deadlineMs: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((resolve) => {
+    const leftMs = Math.max(0, deadlineMs - performance.now());
+    if (leftMs <= MAX_TIMER_MS) timer = setTimeout(resolve, leftMs);
+  });
+  try {
+    await untilAborted(Promise.race([answer, late]), signal);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

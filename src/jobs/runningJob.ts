@@ -1,10 +1,10 @@
 /**
  * A job that this process runs, under the lock of the job's directory. Once a second it writes the progress and looks
- * whether somebody wants it cancelled, whether the lock is still held, and whether the table is still there.
+ * whether somebody wants it cancelled, and whether the lock is still held.
  */
 
-import { letProcessEnd } from "../async/idleTimer.js";
 import type { Limit } from "../async/parallel.js";
+import { letProcessEnd } from "../async/timers.js";
 import { NamespaceError, ServiceUnavailableError } from "../errors.js";
 import type { Disk } from "../io/disk/disk.js";
 import type { LockLease } from "../io/lock/lease.js";
@@ -25,6 +25,8 @@ import { ProgressMeter } from "./progressMeter.js";
 
 /** Milliseconds between two looks, and between two writes of the progress. */
 const BEAT_MS = 1000;
+/** Beats between two looks at the table, of which a manifest is read. */
+const TABLE_BEATS = 10;
 
 /** The job was cancelled, or the namespace that ran it closed. */
 class JobCancelledError extends ServiceUnavailableError {
@@ -61,6 +63,7 @@ export class RunningJob {
   #hasEnded = false;
   #isChanged = false;
   #beat: Promise<void> | null = null;
+  #beats = 0;
 
   constructor(options: RunningJobOptions) {
     this.#options = options;
@@ -233,7 +236,8 @@ export class RunningJob {
 
   async #look(): Promise<void> {
     const { disk, directory, lease } = this.#options;
-    await this.#requireHeld();
+    if (this.#beats++ % TABLE_BEATS === TABLE_BEATS - 1) await this.#requireHeld();
+    else await lease.confirm();
     if (await isCancelRequested(disk, directory)) this.cancel("cancelled");
     if (!this.#isChanged) return;
     this.#isChanged = false;

@@ -37,9 +37,9 @@ export interface CreateTableIndexRequest extends TableRequest, WithProgress {
   /**
    * `BTREE` (also `SCALAR`), `BITMAP`, `LABEL_LIST`, `ZONEMAP`, `BLOOMFILTER`, `NGRAM`, `FTS`, `FM`, `IVF_FLAT`, `IVF_SQ`,
    * `IVF_PQ` (also `VECTOR`), `IVF_RQ`, `IVF_HNSW_FLAT`, `IVF_HNSW_SQ` or `IVF_HNSW_PQ`, in any case, with or without
-   * underscores. Default: `BTREE`, or `IVF_PQ` for vectors and `IVF_FLAT` for those of uint8, which have no other kind.
+   * underscores; TypeScript takes them as they stand here, or in lower case. Default: `BTREE`, or `IVF_PQ` for vectors and `IVF_FLAT` for those of uint8, which have no other kind.
    */
-  readonly indexType?: IndexType | (string & Record<never, never>) | undefined;
+  readonly indexType?: IndexType | Lowercase<IndexType> | undefined;
   /** The branch; absent: main. */
   readonly branch?: string | undefined;
   /**

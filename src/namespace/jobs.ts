@@ -28,7 +28,10 @@ export interface ListJobsRequest extends RequestBase {
 export interface WaitForJobRequest extends JobRequest {
   /** Milliseconds after which the call resolves to the job as it is then. Default: no limit. */
   readonly timeoutMs?: number | undefined;
-  /** Called with the job when the call begins to wait, and whenever its progress or state has changed since. */
+  /**
+   * Called with the job when the call begins to wait, and whenever its progress or state has changed since. A promise that it
+   * returns is waited for, no longer than the job; an error that it throws, or rejects with, ends the wait.
+   */
   readonly onProgress?: ((job: Job) => void) | undefined;
 }
 /** What is known about a job. Times are RFC 3339. */

@@ -128,6 +128,13 @@ describe("progress", () => {
     await declare();
     const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "d" });
     await expect(ns.waitForJob({ jobId, onProgress: refuse })).rejects.toThrow("enough");
+    // One that never answers is waited for as long as the job, by who asked.
+    const job = await ns.waitForJob({
+      jobId,
+      timeoutMs: 50,
+      onProgress: () => new Promise<void>(() => undefined),
+    });
+    expect(job.jobId).toBe(jobId);
     await ns.waitForJob({ jobId });
     // Other calls don't wait for it: the next one that they make finds out.
     const counting = ns.table("t").countRows("v < 3", undefined, { onProgress: refuse });

@@ -20,7 +20,6 @@ import { unskipped } from "../../rows/rowPositions.js";
 import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
-import { TransactionConflictError } from "../../table/commit/conflict.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import { TableGoneError } from "../../table/versions/identity.js";
 import { findLatestVersion } from "../../table/versions/latestVersion.js";
@@ -36,7 +35,7 @@ import { commitValues, type FragmentToCommit } from "./commitValues.js";
 import type { ComputedValues } from "./computedValues.js";
 import { digestOf } from "./digestOf.js";
 import { EarlyFile } from "./earlyFile.js";
-import { fragmentValues } from "./fragmentValues.js";
+import { fragmentValues, isConflict } from "./fragmentValues.js";
 import { type BackfillRequest, type MeantBackfill, meantOn } from "./meantBackfill.js";
 import { areStored } from "./storedFields.js";
 
@@ -124,6 +123,8 @@ interface Fragment extends Pick<FragmentToCommit, "id" | "content" | "early"> {
 /** Bytes of values that one fragment has in memory only, and those of all fragments together. */
 const MAX_UNSAVED_BYTES = 32 * 1024 * 1024;
 const MAX_ALL_UNSAVED_BYTES = 128 * 1024 * 1024;
+/** Of one of very many fragments: files of fewer bytes cost more than they save. */
+const MIN_UNSAVED_BYTES = 4 * 1024 * 1024;
 
 /** Milliseconds between two looks whether the column is still there, while its values are computed. */
 const LOOK_MS = 1000;
@@ -151,9 +152,11 @@ export async function backfillColumn(
   try {
     return await work.run();
   } catch (error) {
+    // What failed first tells; commits that were still tried then may have failed, too.
+    const first: unknown = failed.signal.aborted ? failed.signal.reason : error;
     abort(error);
     await work.giveUp();
-    throw error;
+    throw first;
   }
 }
 
@@ -333,7 +336,7 @@ class Backfill {
     const round: Round = {
       ...{ base, meant, checkpoints },
       savesAll: fragments.length > 1 && commitFragments > 1,
-      maxUnsavedBytes: Math.min(MAX_UNSAVED_BYTES, share),
+      maxUnsavedBytes: Math.max(MIN_UNSAVED_BYTES, Math.min(MAX_UNSAVED_BYTES, share)),
     };
     // One more than are computed: the values of one are saved, or committed, while the next is computed. After a failure, those
     // that were computed before are still committed.
@@ -528,10 +531,6 @@ function hasFile(fragment: DataFragment | undefined, { name }: FilledFile, field
   const own = fragment?.files.filter(({ path }) => path === name) ?? [];
   return areStored(own, new Set(fieldIdsOf(field)));
 }
-
-/** Whether an error means that a fragment has to be done again. */
-const isConflict = (error: unknown): boolean =>
-  error instanceof CheckpointGoneError || error instanceof TransactionConflictError;
 
 /** What an earlier run noted; null where there is nothing of use. */
 function stateOf(noted: unknown): BackfillState | null {

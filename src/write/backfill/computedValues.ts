@@ -5,12 +5,9 @@
  */
 
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
-import { letProcessEnd } from "../../async/idleTimer.js";
+import { letProcessEnd, MAX_TIMER_MS } from "../../async/timers.js";
 import { type CheckpointFiles, CheckpointGoneError } from "./checkpointFiles.js";
 import { type ComputedPart, type ComputedRows, partInMemory, releaseAll } from "./computedRows.js";
-
-/** The longest time that a timer takes, in milliseconds. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface ComputedValuesOptions {
   readonly checkpoints: CheckpointFiles;
@@ -104,6 +101,8 @@ export class ComputedValues {
    * ended the work is the one that tells.
    */
   async rescue(): Promise<void> {
+    // No other saving may begin: the lock under which it wrote would be another's.
+    this.#endWait();
     await this.#saving.catch(() => undefined);
     await this.#saveNow().catch(() => undefined);
     this.release();
@@ -150,13 +149,14 @@ export class ComputedValues {
     this.#endWait();
     const parts = adjoining(this.#rows.splice(0));
     this.#byteCount = 0;
+    let savedParts = 0;
     try {
-      for (let part = parts[0]; part !== undefined; part = parts[0]) {
-        this.#saved.push(await this.#options.checkpoints.save(this.#content, part));
-        parts.shift();
+      for (; savedParts < parts.length; savedParts++) {
+        this.#saved.push(await this.#options.checkpoints.save(this.#content, parts[savedParts]));
       }
     } catch (error) {
-      this.#rows.push(...parts.flat());
+      // They may be too many for the arguments of a call.
+      this.#rows = parts.slice(savedParts).flat().concat(this.#rows);
       throw error;
     }
   }

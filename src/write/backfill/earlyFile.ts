@@ -72,10 +72,16 @@ export class EarlyFile {
     this.#options = options;
   }
 
-  /** Adds the values of the next rows of the fragment at once, and waits for room for further ones. */
+  /**
+   * Adds the values of the next rows of the fragment at once, and waits for room for further ones.
+   * @param rows whose memory was shared with this
+   */
   async add(rows: ComputedRows): Promise<void> {
-    if (this.#state !== "open") return;
     const { column, offsets, lent } = rows;
+    if (this.#state !== "open") {
+      lent?.giveBack();
+      return;
+    }
     const byteCount = columnBytes(column);
     this.#bytes += byteCount;
     // Later ones may be larger than the first ones let expect.
@@ -87,9 +93,9 @@ export class EarlyFile {
     if (this.#areCopied && !isGatherable(column)) {
       this.#state = "givenUp";
       this.#wake();
+      lent?.giveBack();
       return;
     }
-    lent?.share();
     this.#waiting.push(rows);
     this.#waitingBytes += byteCount;
     if (this.#writing === null) this.#begin();

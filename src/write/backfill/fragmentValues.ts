@@ -11,12 +11,15 @@ import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { breathe } from "../../async/eventLoop.js";
 import { type Limit, mapAhead, runParallel } from "../../async/parallel.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
+import { CorruptFileError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { Slabs } from "../../io/memory/slabs.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import type { BatchRows } from "../../query/scan/scan.js";
+import { TransactionConflictError } from "../../table/commit/conflict.js";
 import { readRows } from "../changes/readRows.js";
 import type { BatchSize } from "./batchSize.js";
+import { CheckpointGoneError } from "./checkpointFiles.js";
 import type { ComputedRows } from "./computedRows.js";
 import { ComputedValues, type ComputedValuesOptions } from "./computedValues.js";
 import type { EarlyFile } from "./earlyFile.js";
@@ -62,13 +65,20 @@ export async function fragmentValues(
   wanted: Uint32Array,
   options: ValuesOptions,
 ): Promise<ComputedValues> {
-  const { taskLimit, tasksAtOnce, signal, early } = options;
+  const { taskLimit, tasksAtOnce, signal, early, onFailure } = options;
   const content = await meant.sourceOf(fragment);
   const values = new ComputedValues(content, wanted.length, options);
   try {
     const tasks = await missingTasks(content, fragment, wanted, values, options);
-    const compute = (index: number): Promise<void> =>
-      taskLimit.run(() => computeTask(source, meant, tasks[index], values, options));
+    const compute = async (index: number): Promise<void> => {
+      try {
+        await taskLimit.run(() => computeTask(source, meant, tasks[index], values, options));
+      } catch (error) {
+        // Before other tasks are waited for. What seems to be damage may be a version that is gone.
+        if (!isConflict(error) && !(error instanceof CorruptFileError)) onFailure(error);
+        throw error;
+      }
+    };
     await runParallel(tasks.length, tasksAtOnce, compute, signal);
     early.complete();
     return values;
@@ -77,6 +87,10 @@ export async function fragmentValues(
     throw error;
   }
 }
+
+/** Whether an error means that a fragment has to be done again. */
+export const isConflict = (error: unknown): boolean =>
+  error instanceof CheckpointGoneError || error instanceof TransactionConflictError;
 
 /**
  * The tasks whose values earlier runs have not saved.
@@ -146,17 +160,22 @@ async function computeTask(
   const { workers, scratch } = source;
   // Threads make pages of shared memory without a copy.
   const memory = new Slabs(workers !== undefined && workers.size > 0 ? scratch.shared : scratch, scratch);
-  const batches = mapAhead(
-    inputBatches(source, meant, task, options),
-    (rows) => computeTimed(memory, meant, rows, options),
-    { weigh: () => 1, maxWeight: meant.isByRow ? 1 : callsAtOnce, signal },
-  );
+  const compute = async (rows: InputRows): Promise<ComputedRows> => {
+    const computed = await computeTimed(memory, meant, rows, options);
+    // First: once they are saved, their memory is given back, unless the file has its share of it.
+    if (task.early !== null) computed.lent?.share();
+    // At once, though calls before this one may still be under way.
+    await values.add(computed);
+    return computed;
+  };
+  const batches = mapAhead(inputBatches(source, meant, task, options), compute, {
+    weigh: () => 1,
+    maxWeight: meant.isByRow ? 1 : callsAtOnce,
+    signal,
+  });
   try {
     for await (const computed of batches) {
-      // First: once they are saved, their memory is given back, unless the file has its share of it.
-      const room = task.early?.add(computed);
-      await values.add(computed);
-      await room;
+      await task.early?.add(computed);
       onRows(computed.offsets.length);
       await requireWanted();
       await breathe();

@@ -194,6 +194,40 @@ it("keeps what is in memory until it is let go", async () => {
   expect([files.saved.length, rows.isGivenBack]).toEqual([1, true]);
 });
 
+it("begins no saving once the work has failed, and none is under way when that is over", async () => {
+  const { files, values } = open({ flushMs: 5 });
+  const wanted = wantedOf(4);
+  let saves = 0;
+  files.before = async () => {
+    saves++;
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  };
+  const added = [wanted.subarray(0, 1), wanted.subarray(1, 2)].map((offsets) => computed(offsets));
+  await values.add(added[0]);
+  await until(() => saves === 1);
+  // Its timer ends while the first is saved.
+  await values.add(added[1]);
+  await values.rescue();
+  expect([files.saved.length, added.map(({ isGivenBack }) => isGivenBack)]).toEqual([2, [true, true]]);
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  expect(saves).toBe(2);
+});
+
+it("keeps very many rows that can't be saved", async () => {
+  const count = 130_000;
+  const { files, values } = open({ rowCount: count });
+  const wanted = wantedOf(2 * count);
+  for (let row = 0; row < count; row++) await values.add(computed(wanted.subarray(2 * row, 2 * row + 1)));
+  const error = new Error("no space");
+  files.before = () => {
+    throw error;
+  };
+  await expect(values.saveAll()).rejects.toBe(error);
+  files.before = () => undefined;
+  await values.rescue();
+  expect(files.saved.length).toBe(count);
+}, 30_000);
+
 it("tells of a failure at once, but not of a file that is gone", async () => {
   for (const [error, told] of [
     [new Error("no space"), 1],

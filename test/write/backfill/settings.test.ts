@@ -14,6 +14,7 @@ import {
 } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { BatchSize } from "../../../src/write/backfill/batchSize.js";
+import { EarlyFile } from "../../../src/write/backfill/earlyFile.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
@@ -262,6 +263,64 @@ describe("what is computed before a call fails", () => {
     await fill(again, { ...settings, commitGranularity });
     expect(await filled()).toEqual(numbers(0, 40));
     expect([...computed].sort((a, b) => a - b)).toEqual([0, 10, 20, 30]);
+  });
+
+  it("is saved behind a call that takes longer, too", async () => {
+    let calls = 0;
+    let goOn = () => {};
+    const mayGoOn = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const ns = open(
+      batches(async ([first]) => {
+        calls++;
+        if (first === 0) await mayGoOn;
+      }),
+    );
+    await makeTable(ns, [100]);
+    const settings = {
+      intraApplierConcurrency: 10,
+      checkpointSize: 10,
+      batchCheckpointFlushIntervalSeconds: 0,
+    };
+    const filling = fill(ns, settings);
+    const savedRows = async (): Promise<number> => {
+      const ranges = (await checkpoints()).map((name) => /-(\d+)-(\d+)\.lance$/.exec(name) ?? ["", "1", "0"]);
+      return ranges.reduce((sum, [, first, last]) => sum + Number(last) - Number(first) + 1, 0);
+    };
+    while ((await savedRows()) < 90) await sleep(5);
+    expect(calls).toBe(10);
+    goOn();
+    await filling;
+    expect(await filled()).toEqual(numbers(0, 100));
+  });
+
+  it("is committed still, and where that fails, too, the first error tells", async () => {
+    let fail = () => {};
+    const hasFailed = new Promise<void>((resolve) => {
+      fail = resolve;
+    });
+    const ns = open(
+      batches(
+        async ([first]) => {
+          if (first < 10) return;
+          fail();
+          throw new Error("broken");
+        },
+        { retries: 0 },
+      ),
+    );
+    await makeTable(ns, [10, 10]);
+    const commit = vi.spyOn(EarlyFile.prototype, "handOver").mockImplementation(async () => {
+      await hasFailed;
+      await sleep(20);
+      throw new Error("the commit failed later");
+    });
+    try {
+      await expect(fill(ns, { commitGranularity: 1 })).rejects.toThrow("broken");
+    } finally {
+      commit.mockRestore();
+    }
   });
 
   it("is computed in the order of the fragments, whichever has its rows selected first", async () => {
