@@ -232,12 +232,7 @@ export class Jobs {
       return;
     }
     // Work that takes no notice goes on, as calls in progress do.
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_WAIT_MS);
-    });
-    await Promise.race([ends, late]);
-    clearTimeout(timer);
+    await untilLate(ends, performance.now() + CLOSE_WAIT_MS);
   }
 
   // ----------------------------------------------------------------------------------------------- starting
@@ -449,19 +444,15 @@ export class Jobs {
   }
 }
 
-/** Waits for a caller's promise, no longer than the caller waits. */
-async function untilLate(
-  answer: Promise<unknown>,
-  deadlineMs: number,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+/** Waits for something no longer than until a moment, as `performance.now` counts. */
+async function untilLate(awaited: Promise<unknown>, deadlineMs: number, signal?: AbortSignal): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<void>((resolve) => {
     const leftMs = Math.max(0, deadlineMs - performance.now());
     if (leftMs <= MAX_TIMER_MS) timer = setTimeout(resolve, leftMs);
   });
   try {
-    await untilAborted(Promise.race([answer, late]), signal);
+    await untilAborted(Promise.race([awaited, late]), signal);
   } finally {
     clearTimeout(timer);
   }

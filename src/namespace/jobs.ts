@@ -70,9 +70,9 @@ export interface Job {
   /** Of a job that failed. */
   readonly error?: JobError;
   /**
-   * What the job made. Of `index`, `optimize` and `cleanup`, what the method resolves to where it runs in the call, or tells of
-   * the index: `indexUuid`, `indexedRows`, `transactionId`. Of `backfill`: `rows` and `fragments` that were filled, and
-   * `version`, the last one that it made (null: none). Over HTTP, too, its members are spelled like this.
+   * What the job made. Of `optimize` and `cleanup`: what the method resolves to where it does the work in the call. Of `index`:
+   * `indexUuid`, `indexedRows` and `transactionId`. Of `backfill`: `rows` and `fragments`, the numbers of those that were
+   * filled, and `version`, the last one that it made (null: none). Over HTTP, too, its members are spelled like this.
    */
   readonly result?: unknown;
 }

@@ -39,7 +39,7 @@ interface FunctionDeclaration {
 export interface RowFunction extends FunctionDeclaration {
   /**
    * @param values of the inputs, by their paths, as apache-arrow gives them: int64 as bigint, null for null
-   * @returns the row's value, as rows of objects have it: also undefined, and what is forgotten, is null
+   * @returns the row's value, as rows of objects have it; undefined, as of a function that returns nothing, is null
    */
   row(values: Readonly<Record<string, unknown>>, call: FunctionCall): unknown;
   /** Absent: a function is called either by row or by batch. */

@@ -52,5 +52,24 @@ export class MemoryDisk implements Pick<Disk, "open" | "create" | "remove"> {
   }
 }
 
+/** One that does something else around each write, and whose writes take all their chunks at once. */
+export class WatchedDisk extends MemoryDisk {
+  readonly #around: (write: () => Promise<void>, chunks: readonly Uint8Array[]) => Promise<void>;
+
+  constructor(around: (write: () => Promise<void>, chunks: readonly Uint8Array[]) => Promise<void>) {
+    super();
+    this.#around = around;
+  }
+
+  override async create(path: string) {
+    const handle = await super.create(path);
+    return {
+      ...handle,
+      takesChunksAtOnce: true as const,
+      write: (chunks: readonly Uint8Array[]) => this.#around(() => handle.write(chunks), chunks),
+    };
+  }
+}
+
 /** As the engine takes it; the verbs that data files don't use are missing. */
 export const asDisk = (disk: MemoryDisk): Disk => disk as unknown as Disk;

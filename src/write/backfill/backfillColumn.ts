@@ -17,7 +17,6 @@ import { selectedRows } from "../../query/filter/filteredRows.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { unskipped } from "../../rows/rowPositions.js";
-import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
@@ -35,9 +34,9 @@ import { commitValues, type FragmentToCommit } from "./commitValues.js";
 import type { ComputedValues } from "./computedValues.js";
 import { digestOf } from "./digestOf.js";
 import { EarlyFile } from "./earlyFile.js";
+import { type BackfillState, type FilledFile, hasFile, notedState, stateToNote } from "./filledFiles.js";
 import { fragmentValues, isConflict } from "./fragmentValues.js";
 import { type BackfillRequest, type MeantBackfill, meantOn } from "./meantBackfill.js";
-import { areStored } from "./storedFields.js";
 
 /** What a job was asked to fill. */
 export interface BackfillWork extends BackfillRequest {
@@ -65,30 +64,12 @@ export interface BackfillControl {
   hold(): Promise<void>;
 }
 
-/** What a later run has to know of this one. */
-export type BackfillState = {
-  /** The version whose rows are filled. */
-  readonly version: number;
-  /**
-   * Ids of fragments, each with the name of the file that holds the column, or is about to, and the number of rows that got
-   * a value.
-   */
-  readonly files: readonly (readonly [fragmentId: number, name: string, rows: number])[];
-};
-
 export interface BackfilledColumn {
   /** Rows that got a value, those of earlier runs of the same work included. */
   readonly rows: number;
   readonly fragments: number;
   /** The last version that was committed; null where nothing was to be done. */
   readonly version: number | null;
-}
-
-/** A file that has the column of a fragment. */
-interface FilledFile {
-  readonly name: string;
-  /** Rows that got a value. */
-  readonly rows: number;
 }
 
 /** What stays the same from one round to the next. */
@@ -204,9 +185,9 @@ class Backfill {
     this.#batchSize = new BatchSize(settings.batch);
     this.#taskLimit = new Limit(settings.concurrency);
     this.#fragmentLimit = new Limit(settings.concurrency);
-    const state = stateOf(control.checkpoint);
-    this.#files = new Map(state?.files.map(([id, name, rows]) => [id, { name, rows }]));
-    this.#wantedVersion = settings.readVersion ?? state?.version ?? null;
+    const { version, files } = notedState(control.checkpoint);
+    this.#files = files;
+    this.#wantedVersion = settings.readVersion ?? version;
   }
 
   async run(): Promise<BackfilledColumn> {
@@ -276,18 +257,12 @@ class Backfill {
     this.#lookedMs = nowMs;
     const { at } = this.#target;
     const entry = await findLatestVersion(at);
-    if (entry !== null && entry.version === this.#lookedVersion) return;
-    try {
-      if (entry === null) throw new TableGoneError(at.root);
-      const open = await openVersion(at, entry);
-      // One that was cleaned up meanwhile has a later one behind it.
-      if (open !== null) await this.#meantOn(open);
-      this.#lookedVersion = entry.version;
-    } catch (error) {
-      // Before other calls are waited for.
-      this.#onFailure(error);
-      throw error;
-    }
+    if (entry === null) throw new TableGoneError(at.root);
+    if (entry.version === this.#lookedVersion) return;
+    const open = await openVersion(at, entry);
+    // One that was cleaned up meanwhile has a later one behind it.
+    if (open !== null) await this.#meantOn(open);
+    this.#lookedVersion = entry.version;
   }
 
   /** Forgets files that an earlier run announced and did not commit, and those that no longer have the column. */
@@ -428,6 +403,7 @@ class Backfill {
       this.#control.progress(this.#doneRows, this.#totalRows);
     };
     return fragmentValues(versionSource(base), meant, fragment, wanted, {
+      content: opened.content,
       batchSize: this.#batchSize,
       leastRows: batch.least,
       taskRows,
@@ -503,9 +479,7 @@ class Backfill {
         meantOn: (latest) => this.#meantOn(latest),
         announce: async (files) => {
           announced = new Map([...files].map(([id, name]) => [id, { name, rows: rowsOf.get(id) ?? 0 }]));
-          const all = [...new Map([...this.#files, ...announced])];
-          const noted = all.map(([id, { name, rows }]) => [id, name, rows] as const);
-          await control.saveCheckpoint({ version: asOf, files: noted });
+          await control.saveCheckpoint(stateToNote(asOf, new Map([...this.#files, ...announced])));
         },
         hold: () => control.hold(),
         signal: control.signal,
@@ -524,24 +498,4 @@ class Backfill {
       throw error;
     }
   }
-}
-
-/** Whether a fragment has the column in the file that was made for it. */
-function hasFile(fragment: DataFragment | undefined, { name }: FilledFile, field: TableField): boolean {
-  const own = fragment?.files.filter(({ path }) => path === name) ?? [];
-  return areStored(own, new Set(fieldIdsOf(field)));
-}
-
-/** What an earlier run noted; null where there is nothing of use. */
-function stateOf(noted: unknown): BackfillState | null {
-  if (typeof noted !== "object" || noted === null) return null;
-  const { version, files } = noted as Partial<BackfillState>;
-  if (!Number.isSafeInteger(version) || (version as number) < 0 || !Array.isArray(files)) return null;
-  const isEntry = (entry: unknown): boolean =>
-    Array.isArray(entry) &&
-    Number.isSafeInteger(entry[0]) &&
-    typeof entry[1] === "string" &&
-    Number.isSafeInteger(entry[2]) &&
-    entry[2] >= 0;
-  return files.every(isEntry) ? (noted as BackfillState) : null;
 }

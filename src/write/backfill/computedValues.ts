@@ -75,7 +75,7 @@ export class ComputedValues {
    * @throws what saving throws
    */
   async saveAll(): Promise<void> {
-    if (this.#rows.length > 0) await this.#save().saved;
+    if (this.#rows.length > 0) this.#save();
     await this.#saving;
   }
 
@@ -101,7 +101,7 @@ export class ComputedValues {
    * ended the work is the one that tells.
    */
   async rescue(): Promise<void> {
-    // No other saving may begin: the lock under which it wrote would be another's.
+    // A saving that the timer began later would go on when the job is over, and its lock may be another's.
     this.#endWait();
     await this.#saving.catch(() => undefined);
     await this.#saveNow().catch(() => undefined);
@@ -113,13 +113,7 @@ export class ComputedValues {
     const { flushMs } = this.#options;
     // Those of one call are saved when it ends.
     if (flushMs <= 0) return;
-    this.#timer = setTimeout(
-      () => {
-        // Whoever adds values, or wants the parts, gets the error.
-        this.#save().saved.catch(() => undefined);
-      },
-      Math.min(flushMs, MAX_TIMER_MS),
-    );
+    this.#timer = setTimeout(() => this.#save(), Math.min(flushMs, MAX_TIMER_MS));
     letProcessEnd(this.#timer);
   }
 
@@ -135,7 +129,7 @@ export class ComputedValues {
       this.#waiting = null;
       return this.#saveNow();
     });
-    // It is thrown where the next values are added, or at the end.
+    // It is thrown where the next values are saved, and where the parts are wanted.
     saved.catch((error: unknown) => {
       // Where a file is gone, the fragment is merely done again.
       if (!(error instanceof CheckpointGoneError)) this.#options.onFailure(error);

@@ -34,6 +34,8 @@ import type { MeantBackfill } from "./meantBackfill.js";
 const READ_ROWS = 2048;
 
 export interface ValuesOptions extends ComputedValuesOptions {
+  /** Digest of the fragment's content. */
+  readonly content: string;
   readonly batchSize: BatchSize;
   /** Rows of a batch at least, while there are so many. */
   readonly leastRows: number;
@@ -65,20 +67,12 @@ export async function fragmentValues(
   wanted: Uint32Array,
   options: ValuesOptions,
 ): Promise<ComputedValues> {
-  const { taskLimit, tasksAtOnce, signal, early, onFailure } = options;
-  const content = await meant.sourceOf(fragment);
+  const { content, taskLimit, tasksAtOnce, signal, early } = options;
   const values = new ComputedValues(content, wanted.length, options);
   try {
-    const tasks = await missingTasks(content, fragment, wanted, values, options);
-    const compute = async (index: number): Promise<void> => {
-      try {
-        await taskLimit.run(() => computeTask(source, meant, tasks[index], values, options));
-      } catch (error) {
-        // Before other tasks are waited for. What seems to be damage may be a version that is gone.
-        if (!isConflict(error) && !(error instanceof CorruptFileError)) onFailure(error);
-        throw error;
-      }
-    };
+    const tasks = await missingTasks(fragment, wanted, values, options);
+    const compute = (index: number): Promise<void> =>
+      telling(options, () => taskLimit.run(() => computeTask(source, meant, tasks[index], values, options)));
     await runParallel(tasks.length, tasksAtOnce, compute, signal);
     early.complete();
     return values;
@@ -92,16 +86,29 @@ export async function fragmentValues(
 export const isConflict = (error: unknown): boolean =>
   error instanceof CheckpointGoneError || error instanceof TransactionConflictError;
 
+/** Does a part of the work. An error that fails all of it is told before other calls and tasks are waited for. */
+async function telling<Result>(
+  { onFailure }: Pick<ValuesOptions, "onFailure">,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    // What seems to be damage may be a version that is gone.
+    if (!isConflict(error) && !(error instanceof CorruptFileError)) onFailure(error);
+    throw error;
+  }
+}
+
 /**
  * The tasks whose values earlier runs have not saved.
  * @param values gets what they have saved
  */
 async function missingTasks(
-  content: string,
   fragment: DataFragment,
   wanted: Uint32Array,
   values: ComputedValues,
-  { checkpoints, taskRows, onRows, ...options }: ValuesOptions,
+  { content, checkpoints, taskRows, onRows, ...options }: ValuesOptions,
 ): Promise<Task[]> {
   const missing: Uint32Array[] = [];
   let next = 0;
@@ -160,14 +167,15 @@ async function computeTask(
   const { workers, scratch } = source;
   // Threads make pages of shared memory without a copy.
   const memory = new Slabs(workers !== undefined && workers.size > 0 ? scratch.shared : scratch, scratch);
-  const compute = async (rows: InputRows): Promise<ComputedRows> => {
-    const computed = await computeTimed(memory, meant, rows, options);
-    // First: once they are saved, their memory is given back, unless the file has its share of it.
-    if (task.early !== null) computed.lent?.share();
-    // At once, though calls before this one may still be under way.
-    await values.add(computed);
-    return computed;
-  };
+  const compute = (rows: InputRows): Promise<ComputedRows> =>
+    telling(options, async () => {
+      const computed = await computeTimed(memory, meant, rows, options);
+      // First: once they are saved, their memory is given back, unless the file has its share of it.
+      if (task.early !== null) computed.lent?.share();
+      // At once, though calls before this one may still be under way.
+      await values.add(computed);
+      return computed;
+    });
   const batches = mapAhead(inputBatches(source, meant, task, options), compute, {
     weigh: () => 1,
     maxWeight: meant.isByRow ? 1 : callsAtOnce,
@@ -175,9 +183,11 @@ async function computeTask(
   });
   try {
     for await (const computed of batches) {
-      await task.early?.add(computed);
-      onRows(computed.offsets.length);
-      await requireWanted();
+      await telling(options, async () => {
+        await task.early?.add(computed);
+        onRows(computed.offsets.length);
+        await requireWanted();
+      });
       await breathe();
     }
   } finally {
@@ -241,14 +251,9 @@ async function computeTimed(
   { batchSize, callsAtOnce, signal, onFailure }: ValuesOptions,
 ): Promise<ComputedRows> {
   const startMs = performance.now();
-  try {
-    const lent = memory.pieces();
-    const calls = { lend: lent.lend, rowsAtOnce: callsAtOnce, signal, onFailure };
-    const column = await meant.compute(rows, calls);
-    batchSize.note(rows.offsets.length, performance.now() - startMs);
-    return { offsets: rows.offsets, column, lent };
-  } catch (error) {
-    onFailure(error);
-    throw error;
-  }
+  const lent = memory.pieces();
+  const calls = { lend: lent.lend, rowsAtOnce: callsAtOnce, signal, onFailure };
+  const column = await meant.compute(rows, calls);
+  batchSize.note(rows.offsets.length, performance.now() - startMs);
+  return { offsets: rows.offsets, column, lent };
 }

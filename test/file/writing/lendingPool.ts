@@ -3,20 +3,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import type { Task, WorkerPool } from "../../../src/async/workerPool.js";
-import { MemoryDisk } from "../memoryDisk.js";
+import { WatchedDisk } from "../memoryDisk.js";
 
 /** A disk that looks at what is written at the end of each write. */
-export class SlowDisk extends MemoryDisk {
-  override async create(path: string) {
-    const handle = await super.create(path);
-    return {
-      ...handle,
-      takesChunksAtOnce: true as const,
-      write: async (chunks: readonly Uint8Array[]) => {
-        await sleep(3);
-        await handle.write(chunks);
-      },
-    };
+export class SlowDisk extends WatchedDisk {
+  constructor() {
+    super(async (write) => {
+      await sleep(3);
+      await write();
+    });
   }
 }
 

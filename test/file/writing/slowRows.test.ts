@@ -8,7 +8,7 @@ import { openDataFile } from "../../../src/file/container/reader.js";
 import { DataFileWriter, type WriterOptions } from "../../../src/file/writing/writer.js";
 import { Schema } from "../../../src/format/file.js";
 import { readColumns } from "../dataFiles.js";
-import { asDisk, MemoryDisk } from "../memoryDisk.js";
+import { asDisk, type MemoryDisk, WatchedDisk } from "../memoryDisk.js";
 import { lendingPool } from "./lendingPool.js";
 
 const DIMENSION = 64;
@@ -23,20 +23,16 @@ const BATCH_ROWS = 1024;
 const MIB = 1024 * 1024;
 
 /** A disk that counts what was written, and fails once it is told to. */
-class CountingDisk extends MemoryDisk {
+class CountingDisk extends WatchedDisk {
   written = 0;
   isBroken = false;
-  override async create(path: string) {
-    const handle = await super.create(path);
-    return {
-      ...handle,
-      takesChunksAtOnce: true as const,
-      write: async (chunks: readonly Uint8Array[]) => {
-        if (this.isBroken) throw new Error("EIO");
-        await handle.write(chunks);
-        for (const { length } of chunks) this.written += length;
-      },
-    };
+
+  constructor() {
+    super(async (write, chunks) => {
+      if (this.isBroken) throw new Error("EIO");
+      await write();
+      for (const { length } of chunks) this.written += length;
+    });
   }
 }
 
