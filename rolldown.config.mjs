@@ -79,11 +79,18 @@ async function groups() {
   ];
 }
 
-/** The script of the threads is nobody's to read. Names of classes tell errors apart. */
-const SMALL = { compress: { keepNames: { class: true, function: true } }, mangle: { keepNames: true }, codegen: true };
+// Names of classes tell errors apart, and those of functions are what a stack is read by.
+const compress = { keepNames: { class: true, function: true } };
+const mangle = { keepNames: true };
 
-/** CommonJS has no maps: names and lines stay what people can read. */
-const SHORTER = { compress: { keepNames: { class: true, function: true } }, mangle: false, codegen: false };
+/** The script of the threads is nobody's to read. */
+const SMALL = { compress, mangle, codegen: true };
+
+/** The shorter, the sooner it is parsed, with which a call waits. Lines stay, and the maps lead to the names. */
+const SOONER = { compress, mangle, codegen: false };
+
+/** CommonJS has no maps: names, too, stay what people can read. */
+const SHORTER = { compress, mangle: false, codegen: false };
 
 const output = (format, extension, parts, isMapped) => ({
   format,
@@ -93,7 +100,7 @@ const output = (format, extension, parts, isMapped) => ({
   // A map is as large as its module. Those of CommonJS would say the same, and so would that of the script of the threads.
   sourcemap: isMapped && format === "esm",
   minifyInternalExports: false,
-  minify: isMapped ? format === "cjs" && SHORTER : SMALL,
+  minify: isMapped ? (format === "cjs" ? SHORTER : SOONER) : SMALL,
   comments: { legal: true, annotation: true, jsdoc: false },
   codeSplitting: { groups: parts },
 });

@@ -4,12 +4,13 @@ import { configDefaults, defineConfig, type TestProjectInlineConfiguration } fro
 
 const TESTS = ["test/**/*.test.ts"];
 
-/** Those of these folders that mock a module, measure memory, change a codec, or listen to their process. */
+/** Those of these folders that mock a module, measure memory, change a codec, listen to their process, or see what is not loaded yet. */
 const NOT_SHARING = [
   "test/arrow/inputBounds.test.ts",
   "test/catalog/unfinishedBatches.test.ts",
   "test/crash/kills.test.ts",
   "test/crash/mixedKills.test.ts",
+  "test/expression/loadedFunctions.test.ts",
   "test/jobs/workerPool.test.ts",
   "test/query/arbitraryTables.test.ts",
   "test/rows/readAhead.test.ts",

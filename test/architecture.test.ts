@@ -28,7 +28,7 @@ const ARROWS: Record<string, readonly string[]> = {
   namespace: ["memory"],
   requestMembers: ["errors", "optionMembers", "namespace"],
   bytes: ["platform", "errors", "async"],
-  io: ["errors", "async"],
+  io: ["platform", "errors", "async"],
   arrow: ["platform", "errors", "async", "memory", "bytes"],
   format: ["errors", "bytes"],
   schema: ["errors", "ident", "nearestName", "bytes", "arrow", "format"],
@@ -74,7 +74,7 @@ const ENTRY_POINTS = ["index.ts", "rest.ts", "tiltyardWorker.ts"];
 const REPLACEMENTS = ["platform/portable.ts"];
 
 /** Files that may need Node.js. All else runs where there is none (test/portable). */
-const NODE_FILES = /^(platform\/native\.ts|io\/.*|rest\/http\/.*|rest\/auth\/apiKeys\.ts)$/;
+const NODE_FILES = /^(platform\/(native|builtin)\.ts|io\/.*|rest\/http\/.*|rest\/auth\/apiKeys\.ts)$/;
 
 /** Files under operations/ that are no operations, although the class uses them too. */
 const SHARED_BY_OPERATIONS = [

@@ -65,8 +65,8 @@ export function breathe(): Promise<void> {
   return last;
 }
 
-/** Work that may be interrupted at every step, by `yield`. */
-export type Steps<Result> = Generator<void, Result, undefined>;
+/** Work that may be interrupted at every step, by `yield`. It goes on once what is yielded has come, where that is a promise. */
+export type Steps<Result> = Generator<void | Promise<void>, Result, undefined>;
 
 /** Tells which parts of long work, each far below a millisecond, end a step: the clock is not asked for every one. */
 export class Pace {
@@ -92,14 +92,18 @@ export async function goThrough<Result>(steps: Steps<Result>): Promise<Result> {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
-    await breathe();
+    await (value ?? breathe());
   }
 }
 
-/** Runs such work without interruption. */
+/**
+ * Runs such work without interruption.
+ * @throws TypeError where it waits for something
+ */
 export function atOnce<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
+    if (value !== undefined) throw new TypeError("work that waits can't be done at once");
   }
 }

@@ -5,13 +5,12 @@
  */
 
 import { isAscii as nativeIsAscii, isUtf8 as nativeIsUtf8 } from "node:buffer";
-import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import os from "node:os";
 import path from "node:path";
-import { parentPort, Worker } from "node:worker_threads";
 // As one object: of a namespace, bundlers make imports of the functions by name, and not every release has all of them.
 import zlib from "node:zlib";
+import { nodeCrypto, nodeThreads } from "./builtin.js";
 import type { Thread } from "./thread.js";
 
 /** Paths of the platform. */
@@ -58,7 +57,7 @@ export type HashName = "md5" | "sha224" | "sha256" | "sha384" | "sha512";
 
 /** The hash of some bytes. Null if the runtime has none that is computed at once. */
 export const hashBytes: ((name: HashName, bytes: Uint8Array) => Uint8Array) | null = (name, bytes) =>
-  new Uint8Array(createHash(name).update(bytes).digest());
+  new Uint8Array(nodeCrypto().createHash(name).update(bytes).digest());
 
 /**
  * Encodes a Zstandard frame; `level` null for the encoder's default. Null if the runtime has no encoder: before Node
@@ -106,6 +105,7 @@ export function startThread(
   const script = threadScript();
   if (script === null) return null;
   // Options of the host's own command line, such as loaders, are not for this script.
+  const { Worker } = nodeThreads();
   const worker = new Worker(script, { execArgv: [], name: "tiltyard" });
   worker.on("message", onMessage);
   worker.on("messageerror", onEnd);
@@ -123,6 +123,7 @@ export function answerMessages(
   greeting: unknown,
   answer: (message: unknown) => { readonly reply: unknown; readonly moved: readonly ArrayBuffer[] },
 ): void {
+  const { parentPort } = nodeThreads();
   parentPort?.postMessage(greeting);
   parentPort?.on("message", (message: unknown) => {
     const { reply, moved } = answer(message);

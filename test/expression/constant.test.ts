@@ -1,8 +1,11 @@
 import { InvalidInputError, NamespaceError } from "tiltyard";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { formatType } from "../../src/arrow/types/type.js";
 import { atOnce } from "../../src/async/eventLoop.js";
 import { parseConstant } from "../../src/expression/expression.js";
+import { loadFunctions } from "../../src/expression/functions/functionTable.js";
+
+beforeAll(loadFunctions);
 
 /** The value as text; numbers as they are stored. */
 function show(text: string): string {

@@ -1,10 +1,11 @@
 /** Texts that nobody would write: each ends in a typed error or an answer, quickly, and harms no later call. */
 
 import { InvalidInputError, NamespaceError } from "tiltyard";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { parseType } from "../../src/arrow/types/type.js";
 import { atOnce } from "../../src/async/eventLoop.js";
 import { bindFilter } from "../../src/expression/expression.js";
+import { loadFunctions } from "../../src/expression/functions/functionTable.js";
 import { columnOfScalars } from "../../src/expression/values/scalars.js";
 import { FLOAT64, INT64, listTypeOf, STRING } from "../../src/expression/values/types.js";
 
@@ -24,6 +25,8 @@ const COLUMNS: Readonly<Record<string, ReturnType<typeof columnOfScalars>>> = {
   s: columnOfScalars(STRING, ["a", "é😀", null, ""]),
   l: columnOfScalars(listTypeOf(INT64), [[1n, null], [], null, [3n]]),
 };
+
+beforeAll(loadFunctions);
 
 /** Whether it was answered; fails for any error that is not the engine's. */
 function isAnswered(text: string): boolean {

@@ -3,7 +3,6 @@
 import type { DecimalType, FloatType, IntegerType } from "../../arrow/types/type.js";
 import type { InvalidInputError } from "../../errors.js";
 import { type Bound, nullOf } from "../evaluate/bound.js";
-import { concatenation } from "../functions/text.js";
 import {
   arithmetic,
   decimalArithmetic,
@@ -11,6 +10,7 @@ import {
   type NumberOperator,
   negation,
 } from "../kernels/arithmetic.js";
+import { concatenation } from "../kernels/concatenation.js";
 import type { Arithmetic } from "../parse/syntax.js";
 import { numericType } from "../values/commonTypes.js";
 import {

@@ -3,22 +3,8 @@
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { type Bound, type Constant, constantOf, nullOf } from "../evaluate/bound.js";
 import { testOf, withCondition } from "../evaluate/condition.js";
-import { COMPARED_TEXT_FUNCTIONS } from "../functions/comparedTexts.js";
-import { DIGEST_FUNCTIONS } from "../functions/digests.js";
 import type { FunctionDefinition } from "../functions/form.js";
-import { FORMATTED_TIME_FUNCTIONS } from "../functions/formattedTimes.js";
-import { LIST_SHAPE_FUNCTIONS } from "../functions/listShapes.js";
-import { LIST_FUNCTIONS } from "../functions/lists.js";
-import { MATCH_FUNCTIONS } from "../functions/matches.js";
-import { NESTED_LIST_FUNCTIONS } from "../functions/nestedLists.js";
-import { NEW_LIST_FUNCTIONS } from "../functions/newLists.js";
-import { NUMBER_FUNCTIONS } from "../functions/numbers.js";
-import { REARRANGING_FUNCTIONS } from "../functions/rearrangedLists.js";
-import { STRUCT_FUNCTIONS } from "../functions/structs.js";
-import { TEXT_FUNCTIONS } from "../functions/text.js";
-import { TIME_FUNCTIONS } from "../functions/times.js";
-import { VECTOR_FUNCTIONS } from "../functions/vectors.js";
-import { VOLATILE_FUNCTIONS } from "../functions/volatile.js";
+import { isFunctionTold, loadFunctions, sqlFunction } from "../functions/functionTable.js";
 import { coalesce, extreme, listKernel, nullIf } from "../kernels/choice.js";
 import type { CallSyntax } from "../parse/syntax.js";
 import { unitedType } from "../values/commonTypes.js";
@@ -28,26 +14,6 @@ import { BOOL, listTypeOf, NULL, STRING, timestamp, type ValueType } from "../va
 import { arrowNameOf, arrowTypeNamed } from "./arrowNames.js";
 import { scalarConstant } from "./constants.js";
 import type { BoundNodes, Place } from "./nodes.js";
-
-const FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
-  [
-    TEXT_FUNCTIONS,
-    COMPARED_TEXT_FUNCTIONS,
-    DIGEST_FUNCTIONS,
-    MATCH_FUNCTIONS,
-    NUMBER_FUNCTIONS,
-    TIME_FUNCTIONS,
-    LIST_FUNCTIONS,
-    REARRANGING_FUNCTIONS,
-    NEW_LIST_FUNCTIONS,
-    NESTED_LIST_FUNCTIONS,
-    STRUCT_FUNCTIONS,
-    LIST_SHAPE_FUNCTIONS,
-    VECTOR_FUNCTIONS,
-    FORMATTED_TIME_FUNCTIONS,
-    VOLATILE_FUNCTIONS,
-  ].flatMap(Object.entries),
-);
 
 /** Maximum operands of a function, and items of a list that are no constants: a row's are computed at once. */
 const MAX_OPERANDS = 1024;
@@ -109,10 +75,9 @@ export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly 
     case "make_list":
       return yield* boundList(nodes, node, operands);
   }
-  const definition = FUNCTIONS.get(name);
-  if (definition === undefined) {
-    throw nodes.unsupported(node, `the function ${name}`);
-  }
+  if (!isFunctionTold(name)) yield loadFunctions();
+  const definition = sqlFunction(name);
+  if (definition === null) throw nodes.unsupported(node, `the function ${name}`);
   return yield* applied(nodes, node, name, definition, operands);
 }
 

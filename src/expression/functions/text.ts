@@ -6,6 +6,7 @@ import { InvalidInputError } from "../../errors.js";
 import type { ColumnTest } from "../evaluate/bound.js";
 import { fixedColumn, perRow } from "../kernels/arithmetic.js";
 import { containsTest, endsWithTest, regexKernel, startsWithTest } from "../kernels/like.js";
+import { parsePattern } from "../regex/pattern.js";
 import { bitsColumn, byteLane, type ValueKernel } from "../values/operands.js";
 import { type Scalar, scalarReader } from "../values/scalars.js";
 import { BOOL, INT32, INT64, STRING, type ValueType } from "../values/types.js";
@@ -258,34 +259,10 @@ export function regexForm(
     typeof flags === "string" &&
     (types.length < 3 || constants[2] !== undefined)
   ) {
-    return { operands, type: BOOL, kernel: regexKernel(pattern, flags, false) };
+    return { operands, type: BOOL, kernel: regexKernel(parsePattern(pattern, flags)) };
   }
   return "the pattern of a regular expression is a constant";
 }
-
-/** || of texts. */
-export const concatenation: ValueKernel = ([left, right], length, valid) => {
-  const a = byteLane(left);
-  const b = byteLane(right);
-  const offsets = new Int32Array(length + 1);
-  let size = 0;
-  const sizeOf = (lane: typeof a, at: number) => lane.offsets[at + 1] - lane.offsets[at];
-  for (let row = 0; row < length; row++) {
-    if (isValid(valid, row)) size += sizeOf(a, row * left.step) + sizeOf(b, row * right.step);
-    if (size > 0x7fff_ffff) throw new InvalidInputError("texts of a batch are longer than 2 GiB together");
-    offsets[row + 1] = size;
-  }
-  const bytes = new Uint8Array(size);
-  for (let row = 0; row < length; row++) {
-    if (offsets[row] === offsets[row + 1]) continue;
-    const at = row * left.step;
-    const bt = row * right.step;
-    const middle = offsets[row] + sizeOf(a, at);
-    bytes.set(a.bytes.subarray(a.offsets[at], a.offsets[at + 1]), offsets[row]);
-    bytes.set(b.bytes.subarray(b.offsets[bt], b.offsets[bt + 1]), middle);
-  }
-  return { kind: "variable", length, validity: valid, offsets, bytes };
-};
 
 /** Where a text begins in another, from 1; 0 where it is not in it. */
 const position = signature("tt", 2, INT32, ([text, wanted]) => {

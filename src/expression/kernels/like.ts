@@ -7,7 +7,7 @@ import { isValid } from "../../arrow/columns/validity.js";
 import { InvalidInputError } from "../../errors.js";
 import { Automaton } from "../regex/automaton.js";
 import { ANY_CHARACTER, anyCase, single } from "../regex/characterSets.js";
-import { type Pattern, parsePattern } from "../regex/pattern.js";
+import type { Pattern } from "../regex/pattern.js";
 import { bitsColumn, byteLane, decodeText, type ValueKernel } from "../values/operands.js";
 import { piecesAutomaton, relationAutomaton, type TextAutomaton } from "./textAutomaton.js";
 import { type Fits, TextQuestion } from "./textQuestion.js";
@@ -72,13 +72,10 @@ export function likeEachKernel(escaping: string, ignoresCase: boolean, isNegated
   };
 }
 
-/**
- * Whether some part of a text matches a regular expression.
- * @throws InvalidInputError for a pattern that is none
- */
-export function regexKernel(pattern: string, flags: string, isNegated: boolean): ValueKernel {
-  const automaton = new Automaton(parsePattern(pattern, flags), false);
-  return textTest((bytes, start, end) => automaton.matches(bytes, start, end), isNegated);
+/** Whether some part of a text matches a regular expression. */
+export function regexKernel(pattern: Pattern): ValueKernel {
+  const automaton = new Automaton(pattern, false);
+  return textTest((bytes, start, end) => automaton.matches(bytes, start, end), false);
 }
 
 /**

@@ -16,7 +16,6 @@
  * released, and kept for the next who takes it (heldLock.ts).
  */
 
-import { randomUUID } from "node:crypto";
 import os from "node:os";
 import fs from "fs-extra";
 import { codeOf } from "../disk/errno.js";
@@ -59,7 +58,7 @@ function newName(kind: EntryKind, instead: Partial<NamedProcess> = {}): string {
   own ??= ownRecord();
   const { host, boot, pidNamespace, pid, start } = { ...own, ...instead };
   // The runtime draws random bytes for many of them at once.
-  const random = randomUUID().replaceAll("-", "").slice(16);
+  const random = crypto.randomUUID().replaceAll("-", "").slice(16);
   return `${kind}-${host}-${boot}-${pidNamespace}-${pid}-${start}-${random}`;
 }
 

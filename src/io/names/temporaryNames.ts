@@ -1,11 +1,9 @@
 /** Names of files and directories that are being written, or are on their way out: nobody looks at them. */
 
-import { randomUUID } from "node:crypto";
-
 /** Start of these names. */
 export const TEMPORARY_PREFIX = ".tmp-";
 
 /** A fresh name; never taken for a manifest. */
 export function temporaryName(): string {
-  return TEMPORARY_PREFIX + randomUUID();
+  return TEMPORARY_PREFIX + crypto.randomUUID();
 }

@@ -1,0 +1,32 @@
+/** The functions of SQL that are loaded when one of them is called. */
+
+import { COMPARED_TEXT_FUNCTIONS } from "./comparedTexts.js";
+import { DIGEST_FUNCTIONS } from "./digests.js";
+import type { FunctionDefinition } from "./form.js";
+import { FORMATTED_TIME_FUNCTIONS } from "./formattedTimes.js";
+import { LIST_SHAPE_FUNCTIONS } from "./listShapes.js";
+import { MATCH_FUNCTIONS } from "./matches.js";
+import { NESTED_LIST_FUNCTIONS } from "./nestedLists.js";
+import { NEW_LIST_FUNCTIONS } from "./newLists.js";
+import { NUMBER_FUNCTIONS } from "./numbers.js";
+import { REARRANGING_FUNCTIONS } from "./rearrangedLists.js";
+import { TEXT_FUNCTIONS } from "./text.js";
+import { TIME_FUNCTIONS } from "./times.js";
+import { VECTOR_FUNCTIONS } from "./vectors.js";
+import { VOLATILE_FUNCTIONS } from "./volatile.js";
+
+export const MORE_FUNCTIONS: readonly (readonly [name: string, definition: FunctionDefinition])[] = [
+  TEXT_FUNCTIONS,
+  COMPARED_TEXT_FUNCTIONS,
+  DIGEST_FUNCTIONS,
+  MATCH_FUNCTIONS,
+  NUMBER_FUNCTIONS,
+  TIME_FUNCTIONS,
+  REARRANGING_FUNCTIONS,
+  NEW_LIST_FUNCTIONS,
+  NESTED_LIST_FUNCTIONS,
+  LIST_SHAPE_FUNCTIONS,
+  VECTOR_FUNCTIONS,
+  FORMATTED_TIME_FUNCTIONS,
+  VOLATILE_FUNCTIONS,
+].flatMap(Object.entries);

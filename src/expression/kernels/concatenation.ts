@@ -1,0 +1,29 @@
+/** Joins texts, or bytes, row by row. */
+
+import { isValid } from "../../arrow/columns/validity.js";
+import { InvalidInputError } from "../../errors.js";
+import { byteLane, type ValueKernel } from "../values/operands.js";
+
+/** || of two operands that are both text, or both bytes. */
+export const concatenation: ValueKernel = ([left, right], length, valid) => {
+  const a = byteLane(left);
+  const b = byteLane(right);
+  const offsets = new Int32Array(length + 1);
+  let size = 0;
+  const sizeOf = (lane: typeof a, at: number) => lane.offsets[at + 1] - lane.offsets[at];
+  for (let row = 0; row < length; row++) {
+    if (isValid(valid, row)) size += sizeOf(a, row * left.step) + sizeOf(b, row * right.step);
+    if (size > 0x7fff_ffff) throw new InvalidInputError("texts of a batch are longer than 2 GiB together");
+    offsets[row + 1] = size;
+  }
+  const bytes = new Uint8Array(size);
+  for (let row = 0; row < length; row++) {
+    if (offsets[row] === offsets[row + 1]) continue;
+    const at = row * left.step;
+    const bt = row * right.step;
+    const middle = offsets[row] + sizeOf(a, at);
+    bytes.set(a.bytes.subarray(a.offsets[at], a.offsets[at + 1]), offsets[row]);
+    bytes.set(b.bytes.subarray(b.offsets[bt], b.offsets[bt + 1]), middle);
+  }
+  return { kind: "variable", length, validity: valid, offsets, bytes };
+};
