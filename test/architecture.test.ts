@@ -514,6 +514,16 @@ describe("architecture", () => {
     expect(outside).toEqual([]);
   });
 
+  it("requires modules of Node.js only, where bundlers can't see what is required", () => {
+    const able = files.filter(({ imports }) =>
+      imports.some(({ specifier }) => /^(node:)?module$/.test(specifier)),
+    );
+    expect(able.map(({ path }) => path)).toEqual(["platform/builtin.ts"]);
+    const text = readFileSync(join(SOURCE_ROOT, "platform/builtin.ts"), "utf8");
+    const required = [...text.matchAll(/(?<![\w("])load\(([^)]*)\)/g)].map(([, what]) => what);
+    expect(required).toEqual(['"node:crypto"', '"node:worker_threads"']);
+  });
+
   it("imports no package that the README does not give a reason for", () => {
     const text = readFileSync(join(SOURCE_ROOT, "../README.md"), "utf8");
     const [, section = ""] = /^## Runtime dependencies\n([\s\S]*?)^## /m.exec(text) ?? [];
