@@ -44,15 +44,15 @@ export async function program(signal: AbortSignal | undefined, at: number | unde
   const scan: Scan<Order> = query;
 
   // What searches add stays, whichever columns are selected; of two searches, either may not have found the row.
-  const [matching] = await query.matching("oak").select(["id"]).withRowId().toArray();
+  const matching = (await query.matching("oak").select(["id"]).withRowId().toArray())[0]!;
   same<number>()(matching.id);
   same<number>()(matching._score);
   same<bigint>()(matching._rowid);
-  const [near] = await query.select(["id"]).nearestTo([1]).toArray();
+  const near = (await query.select(["id"]).nearestTo([1]).toArray())[0]!;
   same<number>()(near.id);
   same<number>()(near._distance);
   for (const both of [query.nearestTo([1]).matching("oak"), query.matching("oak").nearestTo([1])]) {
-    const [found] = await both.select(["city"]).rerank(({ score }) => score ?? 0).toArray();
+    const found = (await both.select(["city"]).rerank(({ score }) => score ?? 0).toArray())[0]!;
     same<string | null>()(found.city);
     same<number | null>()(found._distance);
     same<number | null>()(found._score);

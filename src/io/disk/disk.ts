@@ -93,7 +93,7 @@ export interface WriteHandle {
 }
 
 /** Makes memory that begins an ArrayBuffer. */
-export type AllocateTail = (byteLength: number) => Uint8Array<ArrayBuffer>;
+export type AllocateTail = (byteLength: number) => Uint8Array;
 
 /** What the engine does to files. Tests put another one in place of that of Node.js. */
 export interface Disk {

@@ -112,7 +112,7 @@ function tailMemory(
   stats: fs.BigIntStats,
   tailBytes: number,
   allocate: AllocateTail | undefined,
-): Uint8Array<ArrayBuffer> {
+): Uint8Array {
   const size = Number(stats.size);
   return allocate !== undefined && size <= tailBytes
     ? allocate(size)
@@ -169,10 +169,10 @@ class OpenFile {
 class NodeReadHandle extends OpenFile implements ReadHandle {
   readonly size: number;
   readonly identity: string;
-  #tail: Uint8Array<ArrayBuffer> | null;
+  #tail: Uint8Array | null;
 
   /** @param tail the file's last bytes */
-  constructor(fd: number, filePath: string, stats: fs.BigIntStats, tail: Uint8Array<ArrayBuffer>) {
+  constructor(fd: number, filePath: string, stats: fs.BigIntStats, tail: Uint8Array) {
     super(fd, filePath);
     this.size = Number(stats.size);
     this.identity = fileIdentity(stats);

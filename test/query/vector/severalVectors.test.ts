@@ -4,6 +4,7 @@ import { tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import type { VectorKindName } from "../../../src/indexes/kind.js";
+import { runsOf } from "../../support/effort.js";
 import { buildIndex } from "../../support/indexedTable.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import {
@@ -17,7 +18,8 @@ import {
 const DIMENSION = 24;
 const CLUSTERS = 6;
 const QUERIES = 12;
-const REQUESTS = 14;
+/** At random, of each index as it is made, and after each change. */
+const REQUESTS = runsOf("SEVERAL_VECTORS_REQUESTS", 32);
 
 /** Vectors in clusters that lie apart from each other, and a few anywhere. */
 function clusteredRows(item: TestItem, count: number, seed: number): TestRow[] {

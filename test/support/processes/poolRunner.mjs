@@ -100,11 +100,16 @@ async function filled(name, count) {
     row % 11 === 0 ? null : Array.from({ length: 40 }, (_, word) => (row * 7919 + word * 31) >>> 3).join(" ");
   const vector = new FixedSizeList(16, new Field("item", new Float32(), true));
   const kept = [];
-  const numbers = (text, rowCount) =>
-    Float32Array.from({ length: 16 * rowCount }, (_, item) => {
-      const own = text.get(item >>> 4);
-      return own === null ? -1 : own.charCodeAt((item & 15) % own.length);
-    });
+  const numbers = (text, rowCount) => {
+    const items = new Float32Array(16 * rowCount);
+    for (let row = 0; row < rowCount; row++) {
+      const own = text.get(row);
+      for (let item = 0; item < 16; item++) {
+        items[16 * row + item] = own === null ? -1 : own.charCodeAt(item % own.length);
+      }
+    }
+    return items;
+  };
   const functions = {
     plain: {
       ...{ version: "1", inputs: ["text"], output: vector },
@@ -141,7 +146,7 @@ async function filled(name, count) {
     await ns.waitForJob({ jobId });
     const read = await (await ns.queryTable({ id: ["t"], columns: [udfName] })).toArrow();
     const values = Array.from(read.getChild(udfName), (value) =>
-      value === null ? null : [...value].join(""),
+      typeof value === "string" ? value : value?.toArray().join(),
     );
     digests[udfName] = digest(values.join("\n"));
   }
