@@ -23,7 +23,9 @@ const ALIKE = [
   /^(filter|count) of (0\.1|50) %/,
   /\b10,000 (tables|others)/,
   /IVF_.*, 500,000 ×/,
-  /^import \+ (range|IN|AND|query|nearest|match|scan|filter|order|delete|update)/,
+  /^nearest 10 of each of 64 vectors by/,
+  /^match (of (one|all|frequent)|with)|, top 1,000\b/,
+  /^import \+ (range|IN|AND|query|nearest|match|scan|filter|order|delete|update|first|merge|count of)/,
 ];
 
 it("runs cases small, of those that are alike some", async () => {
