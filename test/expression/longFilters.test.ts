@@ -8,6 +8,7 @@ import { col, DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseType } from "../../src/arrow/types/type.js";
 import { bindFilter } from "../../src/expression/expression.js";
+import { loadFunctions } from "../../src/expression/functions/functionTable.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const FIELDS = [
@@ -43,6 +44,8 @@ const SHAPES: readonly (readonly [name: string, text: string, parts: number])[] 
   ["CASE", `case ${long((at) => `when i = ${at} then ${at}`, " ")} else 0 end = 5`, 80_000],
   ["a list", `array_has([${long((at) => String(at), ",")}], i)`, 150_000],
 ];
+
+beforeAll(loadFunctions);
 
 describe("a megabyte of text", () => {
   it.each(SHAPES)("%s is bound in steps", (_, text, parts) => {

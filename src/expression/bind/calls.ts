@@ -1,6 +1,7 @@
 /** Calls of functions. Those that give one of their operands take any type that all operands have in common. */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
+import { InternalError } from "../../errors.js";
 import { type Bound, type Constant, constantOf, nullOf } from "../evaluate/bound.js";
 import { testOf, withCondition } from "../evaluate/condition.js";
 import type { FunctionDefinition } from "../functions/form.js";
@@ -75,7 +76,11 @@ export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly 
     case "make_list":
       return yield* boundList(nodes, node, operands);
   }
-  if (!isFunctionTold(name)) yield loadFunctions();
+  if (!isFunctionTold(name)) {
+    yield loadFunctions();
+    if (!isFunctionTold(name))
+      throw new InternalError("an expression is bound before the functions are there");
+  }
   const definition = sqlFunction(name);
   if (definition === null) throw nodes.unsupported(node, `the function ${name}`);
   return yield* applied(nodes, node, name, definition, operands);

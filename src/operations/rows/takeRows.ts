@@ -1,8 +1,10 @@
 /** Rows of a version by their offsets; a query by position, which the spec has no operation for. */
 
 import type { Table } from "apache-arrow";
+import { goThrough } from "../../async/eventLoop.js";
 import type { TakeRowsRequest } from "../../namespace/queries.js";
-import { resolveProjection } from "../../query/columns/projection.js";
+import { ColumnReads } from "../../query/columns/columnReads.js";
+import { selectColumns } from "../../query/columns/projection.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
 import { readRowsAt } from "../../query/scan/take.js";
@@ -22,7 +24,9 @@ export async function takeRows(
   const snapshot = await requireSnapshot(context, request, access);
   const { manifest } = snapshot.file;
   const fields = decodeSchema(manifest.fields, snapshot.path);
-  const projection = resolveProjection(fields, schemaMetadataOf(manifest), request.columns);
+  const metadata = schemaMetadataOf(manifest);
+  const selecting = selectColumns(fields, new ColumnReads(fields), metadata, request.columns);
+  const projection = await goThrough(selecting);
   const { fragments } = manifest;
   const { signal } = request;
   const source = versionSource(snapshot);

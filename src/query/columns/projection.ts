@@ -102,13 +102,13 @@ export function* selectColumns(
   };
 }
 
-/** As {@link selectColumns}, without interruption, for a query that reads nothing else. */
+/** As {@link selectColumns}, at once, for columns that nothing is computed for. */
 export const resolveProjection = (
   fields: readonly TableField[],
   schemaMetadata: ReadonlyMap<string, string>,
-  selection: ColumnSelection | undefined,
+  paths: readonly string[] | undefined,
   options?: SelectionOptions,
-): Projection => atOnce(selectColumns(fields, new ColumnReads(fields), schemaMetadata, selection, options));
+): Projection => atOnce(selectColumns(fields, new ColumnReads(fields), schemaMetadata, paths, options));
 
 /** Number of fields, nested ones included. */
 function countFields(fields: readonly TableField[]): number {

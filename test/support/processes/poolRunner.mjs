@@ -146,7 +146,11 @@ async function filled(name, count) {
     await ns.waitForJob({ jobId });
     const read = await (await ns.queryTable({ id: ["t"], columns: [udfName] })).toArrow();
     const values = Array.from(read.getChild(udfName), (value) =>
-      typeof value === "string" ? value : value?.toArray().join(),
+      typeof value === "string" || value === null
+        ? value
+        : value.nullCount === 0
+          ? value.toArray().join()
+          : [...value].join(),
     );
     digests[udfName] = digest(values.join("\n"));
   }
