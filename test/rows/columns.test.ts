@@ -2,6 +2,7 @@
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import {
   Bool,
   type DataType,
@@ -39,7 +40,6 @@ import { type ReadOptions, readColumns } from "../../src/rows/readColumns.js";
 import { takeColumns } from "../../src/rows/takeColumns.js";
 import { type SingleFileOptions, type WrittenFile, writeColumns } from "../../src/rows/writeColumns.js";
 import { swapDataFile } from "../file/swapDataFile.js";
-import { someOf } from "../support/effort.js";
 import { Random } from "../support/generators.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -215,9 +215,9 @@ describe("batches that are looked at once", () => {
   });
   const types = table.schema.fields.map(({ type }) => type);
 
-  it.each(
-    someOf([1000, 65_536, 50_000, 32_768, 200_000]),
-  )("have the same values, %d at a time", async (batchRows) => {
+  it.each([
+    1000, 32_768, 50_000, 65_536, 200_000,
+  ])("have the same values, %d at a time", async (batchRows) => {
     const path = join(directory, "many.lance");
     await write(path, table, "2.2");
     const { plan, span } = await openFile(path);
@@ -235,7 +235,9 @@ describe("batches that are looked at once", () => {
             .getChildAt(index)!
             .slice(first, first + rowCount)
             .toArray();
-          expect([...batch.getChildAt(index)!.toArray()]).toEqual([...own]);
+          // `toEqual` takes seconds for so many.
+          const got = [...batch.getChildAt(index)!.toArray()];
+          expect([batchRows, index, isDeepStrictEqual(got, [...own])]).toEqual([batchRows, index, true]);
         }
         first += rowCount;
       }

@@ -95,7 +95,9 @@ describe.each(["kernel", "plain form"])("the %s", (form) => {
     const ours = numbering(analyzer, kernelOf());
     for (let first = 0; first < 400_000; first += 20_000) {
       const text = Array.from({ length: 20_000 }, (_, at) => `W${first + at} w7`).join(" ");
-      expect(ours.tokensOf(text) ?? tokensOf(analyzer, text)).toEqual(tokensOf(analyzer, text));
+      const expected = tokensOf(analyzer, text);
+      // As texts: many pairs are compared one by one for seconds.
+      expect(JSON.stringify(ours.tokensOf(text) ?? expected)).toBe(JSON.stringify(expected));
     }
     const long = "y".repeat(200_000);
     expect(ours.tokensOf(`a ${long} a`)).toEqual([
