@@ -79,14 +79,15 @@ async function groups() {
   ];
 }
 
-// Names of classes tell errors apart, and those of functions are what a stack is read by. Private members are shortened all the same.
+// Names of classes tell errors apart, and those of functions are what a stack is read by. Private members are shortened all
+// the same.
 const compress = { keepNames: { class: true, function: true } };
 const mangle = { keepNames: true };
 
 /** The script of the threads is nobody's to read. */
 const SMALL = { compress, mangle, codegen: true };
 
-/** The shorter, the sooner it is parsed, which the first call waits for. Lines stay; maps lead to those of the sources. */
+/** Short, because the first call waits until it is parsed. Lines stay; maps lead to those of the sources. */
 const SOONER = { compress, mangle, codegen: false };
 
 /** CommonJS has no maps: names, too, stay what people can read. */

@@ -4,7 +4,10 @@ import { configDefaults, defineConfig, type TestProjectInlineConfiguration } fro
 
 const TESTS = ["test/**/*.test.ts"];
 
-/** Those of these folders that mock a module, measure memory, change a codec, listen to their process, or see what is not loaded yet. */
+/**
+ * Those of these folders that mock a module, measure memory, change a codec, listen to their process, or see what is not
+ * loaded yet.
+ */
 const NOT_SHARING = [
   "test/arrow/inputBounds.test.ts",
   "test/catalog/unfinishedBatches.test.ts",

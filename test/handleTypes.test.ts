@@ -1,4 +1,7 @@
-/** Types of handles, as programs see them: with `exactOptionalPropertyTypes` and `noUncheckedIndexedAccess`, and against the built declarations. */
+/**
+ * Types of handles, as programs see them: with `exactOptionalPropertyTypes` and `noUncheckedIndexedAccess`, and against the
+ * built declarations.
+ */
 
 import { execFile } from "node:child_process";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
@@ -24,15 +27,8 @@ it("are what a program expects", async () => {
   const file = join(project, "program.mts");
   await writeFile(file, TYPES_PROGRAM);
   const compiler = join(CHECKOUT, "node_modules", "typescript", "bin", "tsc");
-  const options = [
-    ...[
-      "--noEmit",
-      "--strict",
-      "--exactOptionalPropertyTypes",
-      "--noUncheckedIndexedAccess",
-      "--skipLibCheck",
-    ],
-  ];
+  const strict = ["--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess"];
+  const options = ["--noEmit", ...strict, "--skipLibCheck"];
   const target = ["--target", "es2022", "--module", "node16", "--types", "node"];
   const compiled = promisify(execFile)(process.execPath, [compiler, ...options, ...target, file], {
     cwd: project,

@@ -65,7 +65,7 @@ export function breathe(): Promise<void> {
   return last;
 }
 
-/** Work that may be interrupted at every step, by `yield`. It goes on once what is yielded has come, where that is a promise. */
+/** Work that may be interrupted at every step, by `yield`. Where it yields a promise, it waits for that. */
 export type Steps<Result> = Generator<void | Promise<void>, Result, undefined>;
 
 /** Tells which parts of long work, each far below a millisecond, end a step: the clock is not asked for every one. */

@@ -104,8 +104,8 @@ export function startThread(
 ): Thread | null {
   const script = threadScript();
   if (script === null) return null;
-  // Options of the host's own command line, such as loaders, are not for this script.
   const { Worker } = nodeThreads();
+  // Options of the host's own command line, such as loaders, are not for this script.
   const worker = new Worker(script, { execArgv: [], name: "tiltyard" });
   worker.on("message", onMessage);
   worker.on("messageerror", onEnd);

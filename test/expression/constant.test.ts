@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { formatType } from "../../src/arrow/types/type.js";
 import { atOnce } from "../../src/async/eventLoop.js";
 import { parseConstant } from "../../src/expression/expression.js";
-import { loadFunctions } from "../../src/expression/functions/functionTable.js";
+import { loadFunctions } from "../support/loadFunctions.js";
 
 beforeAll(loadFunctions);
 

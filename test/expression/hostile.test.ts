@@ -5,9 +5,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { parseType } from "../../src/arrow/types/type.js";
 import { atOnce } from "../../src/async/eventLoop.js";
 import { bindFilter } from "../../src/expression/expression.js";
-import { loadFunctions } from "../../src/expression/functions/functionTable.js";
 import { columnOfScalars } from "../../src/expression/values/scalars.js";
 import { FLOAT64, INT64, listTypeOf, STRING } from "../../src/expression/values/types.js";
+import { loadFunctions } from "../support/loadFunctions.js";
 
 const FIELDS = [
   { name: "i", type: parseType("int64"), children: [] },

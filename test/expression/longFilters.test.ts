@@ -8,7 +8,7 @@ import { col, DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseType } from "../../src/arrow/types/type.js";
 import { bindFilter } from "../../src/expression/expression.js";
-import { loadFunctions } from "../../src/expression/functions/functionTable.js";
+import { loadFunctions } from "../support/loadFunctions.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const FIELDS = [

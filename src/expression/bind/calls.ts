@@ -1,11 +1,10 @@
 /** Calls of functions. Those that give one of their operands take any type that all operands have in common. */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
-import { InternalError } from "../../errors.js";
 import { type Bound, type Constant, constantOf, nullOf } from "../evaluate/bound.js";
 import { testOf, withCondition } from "../evaluate/condition.js";
 import type { FunctionDefinition } from "../functions/form.js";
-import { isFunctionTold, loadFunctions, sqlFunction } from "../functions/functionTable.js";
+import { sqlFunction } from "../functions/functionTable.js";
 import { coalesce, extreme, listKernel, nullIf } from "../kernels/choice.js";
 import type { CallSyntax } from "../parse/syntax.js";
 import { unitedType } from "../values/commonTypes.js";
@@ -76,12 +75,7 @@ export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly 
     case "make_list":
       return yield* boundList(nodes, node, operands);
   }
-  if (!isFunctionTold(name)) {
-    yield loadFunctions();
-    if (!isFunctionTold(name))
-      throw new InternalError("an expression is bound before the functions are there");
-  }
-  const definition = sqlFunction(name);
+  const definition = yield* sqlFunction(name);
   if (definition === null) throw nodes.unsupported(node, `the function ${name}`);
   return yield* applied(nodes, node, name, definition, operands);
 }

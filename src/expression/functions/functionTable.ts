@@ -1,36 +1,30 @@
 /**
- * The functions of SQL by their names. Those of lists and structs, which filters that indexes answer are made of, are there from
- * the start. The others are loaded with the first expression that calls one: reading them takes milliseconds of a process
- * that asks for a few rows.
+ * The functions of SQL by their names. Those of lists and structs, which filters that indexes answer are made of, are there
+ * from the start. The others are loaded with the first expression that calls one: reading them takes milliseconds of a
+ * process that asks for a few rows.
  */
 
+import type { Steps } from "../../async/eventLoop.js";
+import { InternalError } from "../../errors.js";
 import type { FunctionDefinition } from "./form.js";
 import { LIST_FUNCTIONS } from "./lists.js";
 import { STRUCT_FUNCTIONS } from "./structs.js";
 
-const present = new Map<string, FunctionDefinition>(
+const FIRST: ReadonlyMap<string, FunctionDefinition> = new Map(
   [LIST_FUNCTIONS, STRUCT_FUNCTIONS].flatMap(Object.entries),
 );
-let loading: Promise<void> | null = null;
-let areAllPresent = false;
+/** Null until they are loaded. */
+let more: ReadonlyMap<string, FunctionDefinition> | null = null;
 
-/** Whether {@link sqlFunction} can tell what a name means. */
-export const isFunctionTold = (name: string): boolean => areAllPresent || present.has(name);
-
-/** Lets it tell this of every name. */
-export function loadFunctions(): Promise<void> {
-  loading ??= load().catch((error: unknown) => {
-    loading = null;
-    throw error;
-  });
-  return loading;
+/** The function of a name; null where there is none. Waits while functions are loaded. */
+export function* sqlFunction(name: string): Steps<FunctionDefinition | null> {
+  const own = FIRST.get(name);
+  if (own !== undefined) return own;
+  if (more === null) yield loadMore();
+  if (more === null) throw new InternalError(`the function ${name} is used before it is loaded`);
+  return more.get(name) ?? null;
 }
 
-async function load(): Promise<void> {
-  const { MORE_FUNCTIONS } = await import("./moreFunctions.js");
-  for (const [name, definition] of MORE_FUNCTIONS) present.set(name, definition);
-  areAllPresent = true;
+async function loadMore(): Promise<void> {
+  more = (await import("./moreFunctions.js")).MORE_FUNCTIONS;
 }
-
-/** Null where there is no such function. */
-export const sqlFunction = (name: string): FunctionDefinition | null => present.get(name) ?? null;

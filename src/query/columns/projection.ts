@@ -107,8 +107,7 @@ export const resolveProjection = (
   fields: readonly TableField[],
   schemaMetadata: ReadonlyMap<string, string>,
   paths: readonly string[] | undefined,
-  options?: SelectionOptions,
-): Projection => atOnce(selectColumns(fields, new ColumnReads(fields), schemaMetadata, paths, options));
+): Projection => atOnce(selectColumns(fields, new ColumnReads(fields), schemaMetadata, paths));
 
 /** Number of fields, nested ones included. */
 function countFields(fields: readonly TableField[]): number {

@@ -19,7 +19,7 @@ const DIMENSION = 24;
 const CLUSTERS = 6;
 const QUERIES = 12;
 /** At random, of each index as it is made, and after each change. */
-const REQUESTS = runsOf("SEVERAL_VECTORS_REQUESTS", 24);
+const REQUESTS = runsOf("SEVERAL_VECTORS_REQUESTS", 56);
 
 /** Vectors in clusters that lie apart from each other, and a few anywhere. */
 function clusteredRows(item: TestItem, count: number, seed: number): TestRow[] {
