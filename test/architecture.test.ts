@@ -44,7 +44,7 @@ const ARROWS: Record<string, readonly string[]> = {
   write: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table", "query"],
   // biome-ignore format: one row, one line
   catalog: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "rows", "table", "query", "write"],
-  jobs: ["platform", "errors", "typedErrors", "async", "ident", "namespace", "io", "table"],
+  jobs: ["platform", "errors", "typedErrors", "async", "ident", "namespace", "bytes", "io", "table"],
   // biome-ignore format: one row, one line
   operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query", "write", "catalog", "jobs", "typedErrors", "indexes", "optionMembers"],
   engine: ["namespace", "operations"],

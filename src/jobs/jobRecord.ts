@@ -1,5 +1,5 @@
 /**
- * The content of a job's files, each a JSON object (jobFiles.ts says where they lie):
+ * The content of a job's files, each a JSON object with a checksum (bytes/sealedJson.ts; jobFiles.ts says where they lie):
  *
  *   job.json         {"format":1,"kind":"index","table":["a","t"],"location":"1f2e3d4c_a$t","branch":null,"key":"…",
  *                     "identity":{…},"parameters":{…},"unit":"rows","createdMs":1700000000000}
@@ -11,6 +11,7 @@
  * jobs are not for earlier releases.
  */
 
+import { encodeSealedJson, isSealBroken } from "../bytes/sealedJson.js";
 import type { JobKind, JobState, JobUnit } from "../namespace/jobs.js";
 import { isCount, isJsonObject } from "../table/versions/jsonValues.js";
 import { isTableIdentity, type TableIdentity } from "../table/versions/tableIdentity.js";
@@ -66,10 +67,11 @@ function namesOf<Name extends string>(names: Readonly<Record<Name, true>>): Read
   return new Set(Object.keys(names));
 }
 
-const encode = (value: object): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
+const encode = (value: object): Uint8Array => encodeSealedJson(value);
 
 /** The object that bytes hold as JSON; null for anything else. */
 function decode(bytes: Uint8Array): Record<string, unknown> | null {
+  if (isSealBroken(bytes)) return null;
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     return isJsonObject(value) ? value : null;

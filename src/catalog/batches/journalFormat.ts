@@ -1,5 +1,5 @@
 /**
- * The content of a batch's journal, a JSON object:
+ * The content of a batch's journal, a JSON object with a checksum (bytes/sealedJson.ts):
  *
  *   {"format":1,"steps":[
  *     {"kind":"createVersion","location":"t.lance","branch":null,"version":7,"scheme":"V2","manifest":"0.manifest",
@@ -13,6 +13,7 @@
  * for earlier releases.
  */
 
+import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
 import { NamespaceError } from "../../errors.js";
 import { UUID_FORM } from "../../ident.js";
 import type { Properties } from "../../namespace/request.js";
@@ -90,13 +91,14 @@ const MANIFEST_NAME = /^\d{1,9}\.manifest$/;
 const NOTHING: BatchNames = { ids: [], locations: [] };
 
 export const encodeJournal = (steps: readonly BatchStep[]): Uint8Array =>
-  new TextEncoder().encode(JSON.stringify({ format: FORMAT, steps }));
+  encodeSealedJson({ format: FORMAT, steps });
 
 export function decodeJournal(bytes: Uint8Array): DecodedJournal {
   let names = NOTHING;
   try {
     const journal = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     names = recognise(journal?.steps);
+    if (isSealBroken(bytes)) throw new TypeError("the journal fails its checksum");
     if (Number.isSafeInteger(journal?.format) && journal.format > FORMAT) {
       return { kind: "later", names, reason: `format ${journal.format}` };
     }

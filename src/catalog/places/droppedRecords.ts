@@ -12,6 +12,7 @@
  * nothing of a table that was made in the same place since.
  */
 
+import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
 import { InvalidInputError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
@@ -87,7 +88,7 @@ export async function hideInPlace(
 async function writeRecord(disk: Disk, record: string, location: string): Promise<void> {
   const handle = await disk.create(record);
   try {
-    await handle.write([new TextEncoder().encode(JSON.stringify({ location }))]);
+    await handle.write([encodeSealedJson({ location })]);
     await handle.sync();
   } finally {
     await handle.close();
@@ -199,7 +200,7 @@ async function readRecord(disk: Disk, record: string): Promise<string | null> {
   const stat = await disk.stat(record);
   if (stat === null || stat.size > MAX_RECORD_BYTES) return null;
   const bytes = await disk.readFile(record);
-  if (bytes === null) return null;
+  if (bytes === null || isSealBroken(bytes)) return null;
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder().decode(bytes));

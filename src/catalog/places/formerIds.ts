@@ -6,6 +6,7 @@
  * root have no other place than their own.
  */
 
+import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
 import { CorruptFileError } from "../../errors.js";
 import { DEFAULT_DELIMITER } from "../../ident.js";
 import type { Disk } from "../../io/disk/disk.js";
@@ -29,7 +30,7 @@ const ROOT: readonly string[] = [];
  * written to, its place has to tell the id.
  */
 export async function noteFormerId({ disk }: CatalogEnvironment, place: TableLocation): Promise<void> {
-  const bytes = new TextEncoder().encode(JSON.stringify(place.id));
+  const bytes = encodeSealedJson(place.id);
   try {
     await replaceFile(disk, join(place.directory, NOTE_NAME), bytes, { sync: true });
   } catch (error) {
@@ -74,6 +75,7 @@ async function readNote(disk: Disk, directory: string): Promise<readonly string[
 
 /** The id in a note; the root for anything that is no note. */
 function parseNote(bytes: Uint8Array): readonly string[] {
+  if (isSealBroken(bytes)) return ROOT;
   try {
     const id: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     return isId(id) ? id : ROOT;

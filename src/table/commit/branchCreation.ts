@@ -54,7 +54,7 @@ import { branchAt, type OpenVersion, type RefsAt, type TableAt } from "../versio
 import { findVersion } from "../versions/versions.js";
 import { applyTransaction, WRITER } from "./apply.js";
 import { publishManifest } from "./publication.js";
-import { fileNameOf, newTransaction } from "./transaction.js";
+import { encodeTransactionFile, fileNameOf, newTransaction } from "./transaction.js";
 
 /** Longer than another engine takes from writing the first manifest of a branch to writing its ref. */
 const FOREIGN_CREATION_MS = 5_000n;
@@ -215,7 +215,7 @@ async function writeFirstVersion(
   const handle = await disk.create(join(transactionsDirectory(root), fileNameOf(transaction)));
   try {
     // Not synced: the manifest holds the same bytes.
-    await handle.write([transactionBytes]);
+    await handle.write(encodeTransactionFile(transactionBytes));
   } finally {
     await handle.close();
   }

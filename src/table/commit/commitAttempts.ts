@@ -20,7 +20,7 @@ import { findVersion, listVersions, type VersionEntry, versionEntry } from "../v
 import { applyTransaction } from "./apply.js";
 import { checkConflict, keepsFields, namedFields, TransactionConflictError } from "./conflict.js";
 import { type PublicationTerms, publishManifest } from "./publication.js";
-import { fileNameOf, operationOf, readTransaction } from "./transaction.js";
+import { encodeTransactionFile, fileNameOf, operationOf, readTransaction } from "./transaction.js";
 
 /** Up to this many versions in between are opened by their numbers; for more, the directory is listed. */
 const MAX_PROBED_VERSIONS = 64;
@@ -255,7 +255,7 @@ export class CommitAttempts {
       throw error;
     });
     try {
-      await handle.write([this.#transactionBytes]);
+      await handle.write(encodeTransactionFile(this.#transactionBytes));
     } finally {
       await handle.close();
     }

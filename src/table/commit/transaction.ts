@@ -1,8 +1,10 @@
 /**
  * Transactions: what one commit changes, independent of the version it lands on. A transaction is stored twice,
- * inside the manifest it made and as a file in `_transactions`; either suffices to read it.
+ * inside the manifest it made and as a file in `_transactions`; either suffices to read it. The file is the message and a
+ * field that other readers don't know, which is its check block (bytes/checkBlock.ts).
  */
 
+import { CHECK_BLOCK_BYTES, lookAtCheckBlock, makeCheckBlock } from "../../bytes/checkBlock.js";
 import { CorruptFileError } from "../../errors.js";
 import { Transaction } from "../../format/table.js";
 import { join } from "../../platform/native.js";
@@ -84,5 +86,24 @@ export async function readTransaction(at: VersionsAt, file: ManifestFile): Promi
   }
   const path = join(transactionsDirectory(at.root), name);
   const bytes = await at.disk.readFile(path, MAX_TRANSACTION_BYTES);
-  return bytes === null ? null : Transaction.decode(bytes, { path, byteOffset: 0 });
+  return bytes === null ? null : decodeTransactionFile(bytes, path);
+}
+
+/** The tag of field 1000 with a length, and the length of the check block: what comes before the block. */
+const CHECK_FIELD = Uint8Array.of(0xc2, 0x3e, CHECK_BLOCK_BYTES);
+
+/** The file of a transaction, as pieces to write one after the other. @param message the encoded transaction */
+export const encodeTransactionFile = (message: Uint8Array): Uint8Array[] => [
+  message,
+  CHECK_FIELD,
+  makeCheckBlock(message, CHECK_FIELD),
+];
+
+/** @throws CorruptFileError */
+export function decodeTransactionFile(file: Uint8Array, path: string): Transaction {
+  const blockStart = file.length - CHECK_BLOCK_BYTES;
+  const block = lookAtCheckBlock(file, blockStart);
+  if (block === "damaged") throw new CorruptFileError(path, blockStart, "the transaction fails its checksum");
+  const message = block === "intact" ? file.subarray(0, blockStart - CHECK_FIELD.length) : file;
+  return Transaction.decode(message, { path, byteOffset: 0 });
 }

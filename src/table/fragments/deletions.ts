@@ -5,11 +5,15 @@
  *   .arrow   an Arrow IPC file with one column `row_id` of UInt32, in any order; bodies may be compressed
  *   .bin     a 32-bit Roaring bitmap in the portable serialisation
  *
+ * In both, a check block (bytes/checkBlock.ts) covers the content and the name of the file. In .arrow it ends the footer,
+ * after the footer's message, and in .bin it follows the bitmap; other readers look at neither.
+ *
  * A file is complete: it holds the rows that were deleted before, too. Few rows are written as the first form, many as
  * the second.
  */
 
 import { deferred } from "../../async/deferred.js";
+import { CHECK_BLOCK_BYTES, lookAtCheckBlock, makeCheckBlock } from "../../bytes/checkBlock.js";
 import { decodeRoaring, encodeRoaring } from "../../bytes/roaring.js";
 import { CorruptFileError, InternalError } from "../../errors.js";
 import {
@@ -19,6 +23,7 @@ import {
   type Manifest,
 } from "../../format/table.js";
 import type { LruCache } from "../../io/memory/cache.js";
+import { basename } from "../../platform/native.js";
 import type { VersionsAt } from "../versions/versions.js";
 import { resolveDeletionFile } from "./fileLookup.js";
 
@@ -93,7 +98,8 @@ async function readFrom({ disk }: VersionsAt, fragment: DataFragment, path: stri
   if (deletionFile === undefined) throw new InternalError(`${path}: of a fragment without a deletion file`);
   const bytes = await disk.readFile(path, MAX_DELETION_FILE_BYTES);
   if (bytes === null) throw new CorruptFileError(path, 0, "the deletion file is missing");
-  const offsets = await decodeDeletions(bytes, deletionFile.fileType, physicalRows, path);
+  const content = withoutCheckBlock(bytes, deletionFile.fileType, path);
+  const offsets = await decodeDeletions(content, deletionFile.fileType, physicalRows, path);
   if (!isAnnounced(offsets, fragment)) {
     const reason = `${offsets.length} rows deleted, the manifest says ${deletionFile.numDeletedRows}`;
     throw new CorruptFileError(path, 0, reason);
@@ -101,11 +107,47 @@ async function readFrom({ disk }: VersionsAt, fragment: DataFragment, path: stri
   return offsets;
 }
 
+/** Bytes after the check block: of .arrow the length of the footer and the closing magic. */
+const bytesAfterBlock = (fileType: number): number => (fileType === DELETION_FILE_TYPE.arrowArray ? 10 : 0);
+
+/**
+ * A deletion file with its check block, as pieces to write one after the other.
+ * @param content as {@link encodeDeletions} made it
+ * @param name of the file
+ */
+export function sealedDeletions(
+  content: Uint8Array,
+  fileType: DeletionFile["fileType"],
+  name: string,
+): Uint8Array[] {
+  const blockStart = content.length - bytesAfterBlock(fileType);
+  const before = content.subarray(0, blockStart);
+  const after = content.slice(blockStart);
+  if (after.length > 0) {
+    // The block belongs to the footer.
+    const view = new DataView(after.buffer);
+    view.setInt32(0, view.getInt32(0, true) + CHECK_BLOCK_BYTES, true);
+  }
+  return [before, makeCheckBlock(before, after, new TextEncoder().encode(name)), after];
+}
+
+/**
+ * The content of a deletion file.
+ * @throws CorruptFileError where its check block is of another content, or another file's
+ */
+function withoutCheckBlock(file: Uint8Array, fileType: number, path: string): Uint8Array {
+  const blockStart = file.length - CHECK_BLOCK_BYTES - bytesAfterBlock(fileType);
+  const block = lookAtCheckBlock(file, blockStart, new TextEncoder().encode(basename(path)));
+  if (block === "damaged") throw new CorruptFileError(path, blockStart, "the file fails its checksum");
+  // The footer of .arrow is read with its block.
+  return block === "intact" && bytesAfterBlock(fileType) === 0 ? file.subarray(0, blockStart) : file;
+}
+
 /** From so many rows on, they are written as a bitmap. */
 const MIN_BITMAP_ROWS = 5_000;
 
 /**
- * A deletion file and its type.
+ * The content of a deletion file, and its type.
  * @param offsets ascending, each once
  */
 export async function encodeDeletions(offsets: Uint32Array): Promise<{

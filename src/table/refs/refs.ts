@@ -7,6 +7,7 @@
  * may point at. If the writer also needs the lock of a branch, it takes that one second.
  */
 
+import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
 import {
   CorruptFileError,
   InvalidInputError,
@@ -130,6 +131,7 @@ export type RefContent = Readonly<Record<string, unknown>>;
 export async function readRefFile(disk: Disk, path: string): Promise<RefContent | null> {
   const bytes = await disk.readFile(path, MAX_REF_BYTES);
   if (bytes === null) return null;
+  if (isSealBroken(bytes)) throw new CorruptFileError(path, 0, "the file fails its checksum");
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -142,9 +144,8 @@ export async function readRefFile(disk: Disk, path: string): Promise<RefContent 
   return value as RefContent;
 }
 
-/** The content in the layout of the reference. */
-export const encodeRefFile = (content: RefContent): Uint8Array =>
-  new TextEncoder().encode(JSON.stringify(content, null, 2));
+/** The content in the layout of the reference, and a checksum. */
+export const encodeRefFile = (content: RefContent): Uint8Array => encodeSealedJson(content, 2);
 
 /**
  * Names of the refs in a directory, in no order.

@@ -3,10 +3,7 @@
  *
  *   u32 length, IndexSection      at manifest.indexSection; absent without indexes
  *   u32 length, Transaction       at manifest.transactionSection; what made this version
- *   check block, 16 bytes         ours; the reference reaches nothing here and skips it
- *       0  8  magic "TYCHECK1"
- *       8  4  CRC-32 of all bytes of the file before the block and behind it
- *      12  4  zero
+ *   check block, 16 bytes         ours (bytes/checkBlock.ts); the reference reaches nothing here and skips it
  *   u32 length, Manifest          at manifestPosition, up to the footer
  *   footer, 16 bytes              0  8  i64 manifestPosition
  *                                 8  2  u16 0, u16 2 (whatever the data format is)
@@ -16,18 +13,16 @@
  * reference's own) is only checked for being well formed.
  */
 
-import { crc32 } from "../../bytes/crc32.js";
+import { CHECK_BLOCK_BYTES, lookAtCheckBlock, makeCheckBlock } from "../../bytes/checkBlock.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import { IndexSection, Manifest, ManifestHead, Transaction } from "../../format/table.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { isSameBytes } from "../../platform/native.js";
 
 const FOOTER_BYTES = 16;
-const CHECK_BYTES = 16;
 const PREFIX_BYTES = 4;
 /** Shared, because making a decoder costs more than decoding most texts. */
 const TEXT = new TextDecoder();
-const CHECK_MAGIC = new TextEncoder().encode("TYCHECK1");
 const FOOTER_MAGIC = new TextEncoder().encode("LANC");
 const FOOTER_MAJOR = 0;
 const FOOTER_MINOR = 2;
@@ -189,7 +184,10 @@ export function decodeManifestFile(
   if (manifestStart + PREFIX_BYTES + manifestLength !== footerStart) {
     throw new CorruptFileError(path, manifestStart, `manifest of ${manifestLength} bytes does not fit`);
   }
-  verifyCheckBlock(file, view, manifestStart, path);
+  const blockStart = manifestStart - CHECK_BLOCK_BYTES;
+  if (lookAtCheckBlock(file, blockStart) === "damaged") {
+    throw new CorruptFileError(path, blockStart, "the manifest fails its checksum");
+  }
   const byteOffset = manifestStart + PREFIX_BYTES;
   const bytes = file.subarray(byteOffset, footerStart);
   const head = ManifestHead.decode(bytes, { path, byteOffset });
@@ -212,17 +210,6 @@ export function decodeManifestFile(
     family,
   );
 }
-
-function verifyCheckBlock(file: Uint8Array, view: DataView, manifestStart: number, path: string): void {
-  const blockStart = manifestStart - CHECK_BYTES;
-  if (blockStart < 0 || !bytesAt(file, blockStart, CHECK_MAGIC)) return;
-  const stored = view.getUint32(blockStart + 8, true);
-  if (checksum(file.subarray(0, blockStart), file.subarray(manifestStart)) !== stored) {
-    throw new CorruptFileError(path, blockStart + 8, "checksum of the manifest does not match");
-  }
-}
-
-const checksum = (...parts: Uint8Array[]): number => parts.reduce((seed, part) => crc32(part, seed), 0);
 
 function bytesAt(file: Uint8Array, offset: number, expected: Uint8Array): boolean {
   for (let index = 0; index < expected.length; index++) {
@@ -264,18 +251,15 @@ export function encodeManifestFile(content: ManifestFileContent): EncodedManifes
 
   const footer = new Uint8Array(FOOTER_BYTES);
   const footerView = new DataView(footer.buffer);
-  const manifestStart = position + CHECK_BYTES;
+  const manifestStart = position + CHECK_BLOCK_BYTES;
   footerView.setBigUint64(0, BigInt(manifestStart), true);
   footerView.setUint16(8, FOOTER_MAJOR, true);
   footerView.setUint16(10, FOOTER_MINOR, true);
   footer.set(FOOTER_MAGIC, 12);
 
   const back = [lengthPrefix(encoded.length), encoded, footer];
-  const check = new Uint8Array(CHECK_BYTES);
-  check.set(CHECK_MAGIC);
-  new DataView(check.buffer).setUint32(8, checksum(...front, ...back), true);
   return {
-    chunks: [...front, check, ...back],
+    chunks: [...front, makeCheckBlock(...front, ...back), ...back],
     byteLength: manifestStart + PREFIX_BYTES + encoded.length + FOOTER_BYTES,
     manifest,
   };

@@ -1,5 +1,6 @@
 /** The small JSON files that help to find the latest version: the hint and the gap. */
 
+import { isSealBroken } from "../../bytes/sealedJson.js";
 import { CorruptFileError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
@@ -22,6 +23,7 @@ export async function readNumberingNote<T>(
     throw error;
   }
   if (bytes === null) return null;
+  if (isSealBroken(bytes)) return "garbage";
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

@@ -3,6 +3,7 @@
  * records the jump first, durably and under the table's lock. Only the last jump is kept.
  */
 
+import { encodeSealedJson } from "../../bytes/sealedJson.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { replaceFile } from "../../io/publish.js";
 import { isCount } from "./jsonValues.js";
@@ -40,8 +41,7 @@ export const readGapFile = async (at: VersionsAt): Promise<VersionGap | null | "
 /** Records a jump; durable on return. Must be called under the table's lock before `to` is published. */
 export async function writeGap(at: VersionsAt, gap: VersionGap, lease?: LockLease): Promise<void> {
   await at.disk.makeDirectory(sideDirectory(at.root), at.root);
-  const bytes = new TextEncoder().encode(JSON.stringify(gap));
-  await replaceFile(at.disk, gapsPath(at.root), bytes, { sync: true, lease });
+  await replaceFile(at.disk, gapsPath(at.root), encodeSealedJson(gap), { sync: true, lease });
 }
 
 /**

@@ -4,6 +4,7 @@
  * manifest's size and SHA-256, which tell it from the record of an attempt that was never published.
  */
 
+import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
 import { InvalidInputError } from "../../errors.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { sha256 } from "../../io/names/sha256.js";
@@ -54,7 +55,7 @@ export async function writeVersionRecord(
     eTag: record.eTag,
     metadata: record.metadata,
   };
-  const bytes = new TextEncoder().encode(JSON.stringify(stored));
+  const bytes = encodeSealedJson(stored);
   if (bytes.length > MAX_RECORD_BYTES) {
     throw new InvalidInputError(`metadata of a version is limited to ${MAX_RECORD_BYTES} bytes as JSON`);
   }
@@ -78,6 +79,7 @@ export async function readVersionRecord(at: VersionsAt, entry: VersionEntry): Pr
 
 /** Null for what we would not have written. */
 function parseRecord(bytes: Uint8Array): StoredRecord | null {
+  if (isSealBroken(bytes)) return null;
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

@@ -11,7 +11,7 @@ import type { WriteHandle } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { join } from "../../platform/native.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
-import { encodeDeletions } from "../../table/fragments/deletions.js";
+import { encodeDeletions, sealedDeletions } from "../../table/fragments/deletions.js";
 import { TableGoneError } from "../../table/versions/identity.js";
 import { deletionFileName, deletionsDirectory } from "../../table/versions/paths.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
@@ -129,15 +129,20 @@ export class DeletionMarks {
     const [id] = crypto.getRandomValues(new BigUint64Array(1));
     const numDeletedRows = offsets.length;
     const file = DeletionFile.create({ fileType, readVersion, id, numDeletedRows });
-    const path = join(this.#directory, deletionFileName(fragmentId, file));
+    const name = deletionFileName(fragmentId, file);
+    const pieces = sealedDeletions(bytes, fileType, name);
+    const path = join(this.#directory, name);
     const handle = await this.#create(path);
     try {
-      await handle.write([bytes]);
+      await handle.write(pieces);
       await handle.sync();
     } finally {
       await handle.close();
     }
-    this.#written.set(path, bytes.length);
+    this.#written.set(
+      path,
+      pieces.reduce((sum, piece) => sum + piece.length, 0),
+    );
     return file;
   }
 

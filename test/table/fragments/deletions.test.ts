@@ -1,9 +1,10 @@
-import { readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Int32, makeData, makeVector, RecordBatch, Table, tableToIPC, Uint32 } from "apache-arrow";
 import { describe, expect, it } from "vitest";
+import { concatBytes } from "../../../src/bytes/concat.js";
 import { CorruptFileError } from "../../../src/errors.js";
-import { DELETION_FILE_TYPE } from "../../../src/format/table.js";
+import { DataFragment, DELETION_FILE_TYPE, DeletionFile, Manifest } from "../../../src/format/table.js";
 import { LruCache } from "../../../src/io/memory/cache.js";
 import {
   decodeDeletions,
@@ -11,8 +12,12 @@ import {
   type KeptDeletions,
   readDeletions,
   readKeptDeletions,
+  sealedDeletions,
 } from "../../../src/table/fragments/deletions.js";
+import { deletionFileName } from "../../../src/table/versions/paths.js";
+import { Random } from "../../support/generators.js";
 import { reference } from "../../support/reference.js";
+import { makeTempDir } from "../../support/tempDir.js";
 import { disk, latestFile, makeReferenceTable } from "../support.js";
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
@@ -87,6 +92,50 @@ describe("deletion files that are kept", () => {
     expect(Array.from((await read())!)).toEqual([1, 3]);
     await rm(path);
     await expect(read()).rejects.toThrow(CorruptFileError);
+  });
+});
+
+describe("sealed deletion files", () => {
+  it.each([
+    ["few rows", DELETION_FILE_TYPE.arrowArray, 40, 3],
+    ["many rows", DELETION_FILE_TYPE.bitmap, 12_000, 2],
+  ])("of %s are refused or whole with any bit flipped, and under another name", async (_, type, count, step) => {
+    const root = await makeTempDir();
+    const offsets = Uint32Array.from(range(count).filter((row) => row % step === 1));
+    const file = DeletionFile.create({
+      fileType: type,
+      readVersion: 3,
+      id: 77n,
+      numDeletedRows: offsets.length,
+    });
+    const fragment = DataFragment.create({ id: 5, physicalRows: count, deletionFile: file });
+    const { bytes, fileType } = await encodeDeletions(offsets);
+    expect(fileType).toBe(type);
+    const name = deletionFileName(5, file);
+    const sealed = concatBytes(sealedDeletions(bytes, fileType, name));
+    await mkdir(join(root, "_deletions"));
+    const path = join(root, "_deletions", name);
+    const read = async (content: Uint8Array) => {
+      await writeFile(path, content);
+      return readDeletions({ disk, root }, Manifest.create({}), fragment);
+    };
+    expect(await read(sealed)).toEqual(offsets);
+    // One without a checksum is another writer's.
+    expect(await read(bytes)).toEqual(offsets);
+    const random = new Random(5);
+    for (let flip = 0; flip < 400; flip++) {
+      const bit =
+        type === DELETION_FILE_TYPE.arrowArray
+          ? Math.floor((flip * sealed.length) / 50)
+          : random.below(sealed.length * 8);
+      const flipped = sealed.slice();
+      flipped[bit >> 3]! ^= 1 << (bit & 7);
+      const outcome = await read(flipped).catch((error: unknown) => error);
+      if (outcome instanceof CorruptFileError) continue;
+      expect(outcome, `bit ${bit}`).toEqual(offsets);
+    }
+    const moved = concatBytes(sealedDeletions(bytes, fileType, deletionFileName(6, file)));
+    await expect(read(moved)).rejects.toThrow("fails its checksum");
   });
 });
 

@@ -1,0 +1,43 @@
+/**
+ * JSON with a checksum after it, for small files. Readers of JSON pass over the white space that the checksum is written in,
+ * and programs that change such a file leave it out:
+ *
+ *     the JSON, line feed, 32 characters: the bits of the CRC-32 of the JSON from the highest to the lowest, a tab for 1
+ *     and a space for 0
+ *
+ * A file that does not end so was written by another program.
+ */
+
+import { crc32 } from "./crc32.js";
+
+const BITS = 32;
+/** The line feed and the bits. */
+const SEAL_BYTES = 1 + BITS;
+const LINE_FEED = 0x0a;
+const ZERO = 0x20;
+const ONE = 0x09;
+
+/** @param indent spaces for each level; 0 for everything on one line */
+export function encodeSealedJson(value: unknown, indent = 0): Uint8Array {
+  const json = new TextEncoder().encode(JSON.stringify(value, null, indent));
+  const file = new Uint8Array(json.length + SEAL_BYTES);
+  file.set(json);
+  const checksum = crc32(json);
+  file[json.length] = LINE_FEED;
+  for (let bit = 0; bit < BITS; bit++) {
+    file[json.length + 1 + bit] = ((checksum >>> (BITS - 1 - bit)) & 1) === 1 ? ONE : ZERO;
+  }
+  return file;
+}
+
+/** Whether bytes end with a checksum that is not theirs. */
+export function isSealBroken(file: Uint8Array): boolean {
+  const end = file.length - SEAL_BYTES;
+  if (end < 0 || file[end] !== LINE_FEED) return false;
+  let checksum = 0;
+  for (const character of file.subarray(end + 1)) {
+    if (character !== ZERO && character !== ONE) return false;
+    checksum = (checksum << 1) | (character === ONE ? 1 : 0);
+  }
+  return crc32(file.subarray(0, end)) !== checksum >>> 0;
+}

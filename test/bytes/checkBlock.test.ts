@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { CHECK_BLOCK_BYTES, lookAtCheckBlock, makeCheckBlock } from "../../src/bytes/checkBlock.js";
+import { concatBytes } from "../../src/bytes/concat.js";
+import { encodeSealedJson, isSealBroken } from "../../src/bytes/sealedJson.js";
+
+/** The bytes with each single bit flipped, and the index of that bit. */
+function* flipsOf(bytes: Uint8Array): Generator<{ flipped: Uint8Array; bit: number }> {
+  for (let bit = 0; bit < bytes.length * 8; bit++) {
+    const flipped = bytes.slice();
+    flipped[bit >> 3]! ^= 1 << (bit & 7);
+    yield { flipped, bit };
+  }
+}
+
+describe("a check block", () => {
+  const before = Uint8Array.of(1, 2, 3);
+  const after = Uint8Array.of(4, 5);
+  const name = new TextEncoder().encode("name");
+  const file = concatBytes([before, makeCheckBlock(before, after, name), after]);
+
+  it("fits its file under its name only", () => {
+    expect(lookAtCheckBlock(file, 3, name)).toBe("intact");
+    expect(lookAtCheckBlock(file, 3)).toBe("damaged");
+    expect(lookAtCheckBlock(file, 2, name)).toBe("absent");
+    expect(lookAtCheckBlock(before, before.length - CHECK_BLOCK_BYTES)).toBe("absent");
+  });
+
+  it("never takes changed content for intact", () => {
+    for (const { flipped, bit } of flipsOf(file)) {
+      const isMagic = bit >> 3 >= 3 && bit >> 3 < 11;
+      const isPadding = bit >> 3 >= 15 && bit >> 3 < 19;
+      const expected = isMagic ? "absent" : isPadding ? "intact" : "damaged";
+      expect(lookAtCheckBlock(flipped, 3, name), `bit ${bit}`).toBe(expected);
+    }
+  });
+});
+
+describe("sealed JSON", () => {
+  it.each([0, 2])("is JSON for other readers, with an indentation of %i", (indent) => {
+    const value = { name: "é", list: [1, 2], nested: { a: null } };
+    const file = encodeSealedJson(value, indent);
+    const text = new TextDecoder().decode(file);
+    expect(JSON.parse(text)).toEqual(value);
+    expect(text.trimEnd()).toBe(JSON.stringify(value, null, indent));
+    expect(isSealBroken(file)).toBe(false);
+  });
+
+  it("with a flipped bit is broken, no JSON, or what was written", () => {
+    const value = { version: 3, branch: null };
+    for (const { flipped, bit } of flipsOf(encodeSealedJson(value))) {
+      if (isSealBroken(flipped)) continue;
+      let read: unknown = value;
+      try {
+        read = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(flipped));
+      } catch (error) {
+        expect(error, `bit ${bit}`).toBeInstanceOf(Error);
+      }
+      expect(read, `bit ${bit}`).toEqual(value);
+    }
+  });
+
+  it("is not broken where another program wrote it anew", () => {
+    for (const text of ["{}", '{"version":1}', '{"version":1}\n', '{"version":1}'.padEnd(64)]) {
+      expect(isSealBroken(new TextEncoder().encode(text))).toBe(false);
+    }
+  });
+});
