@@ -12,6 +12,8 @@
  */
 
 import type { LogicalType } from "../../../arrow/types/type.js";
+import { breathe } from "../../../async/eventLoop.js";
+import { UnsupportedError } from "../../../errors.js";
 import { Tensor } from "../../../format/vectorIndex.js";
 import type { OpenIndexFile } from "../../indexFile.js";
 import { distanceToRow, fillDistances, queryVector } from "../distance/distance.js";
@@ -70,20 +72,25 @@ export async function openCodes(
   item: VectorItem,
   dimension: number,
 ): Promise<Codes> {
-  const members = storageMembers(file);
   switch (kind) {
     case "FLAT":
+      storageMembers(file);
       return flatCodes(metric, item, dimension);
     case "PQ":
-      return pqCodes(await readCodebook(members, file, dimension), metric);
+      return pqCodes(await readCodebook(file, dimension), metric);
     case "SQ":
-      return sqCodes(members, metric, file, dimension);
+      return sqCodes(storageMembers(file), metric, file, dimension);
   }
 }
 
-/** Of a list with one text of JSON. */
-function storageMembers(file: OpenIndexFile): Readonly<Record<string, unknown>> {
-  const [text] = Object.values(jsonMembers(file, file.text("storage_metadata")));
+const STORAGE_METADATA = "storage_metadata";
+
+/** Members of the settings, which are a list with one text of JSON. */
+function storageMembers(
+  file: OpenIndexFile,
+  settings: string | null = file.text(STORAGE_METADATA),
+): Readonly<Record<string, unknown>> {
+  const [text] = Object.values(jsonMembers(file, settings));
   return jsonMembers(file, typeof text === "string" ? text : null);
 }
 
@@ -124,21 +131,63 @@ export const floatBits = (item: Exclude<VectorItem, "uint8">): 16 | 32 | 64 =>
 
 // --------------------------------------------------------------------------------------------------- PQ
 
-async function readCodebook(
-  members: Readonly<Record<string, unknown>>,
-  file: OpenIndexFile,
-  dimension: number,
-): Promise<Codebook> {
+async function readCodebook(file: OpenIndexFile, dimension: number): Promise<Codebook> {
+  const { tensor: tensorInSettings, settings } = await cutCodebook(file);
+  const members = storageMembers(file, settings);
+  if (members.nbits === undefined && members.num_bits !== undefined) {
+    throw new UnsupportedError(`${file.path}: PQ codes of LanceDB before 0.19`);
+  }
   const bits = count(members, "nbits", file, 8);
   const parts = count(members, "num_sub_vectors", file, dimension);
   if ((bits !== 4 && bits !== 8) || dimension % parts !== 0 || (parts * bits) % 8 !== 0) {
     return file.fail(`${parts} codes of ${bits} bits for vectors of ${dimension}`);
   }
-  const position = count(members, "codebook_position", file, 2 ** 16);
-  const { bytes, byteOffset } = await file.globalBuffer(position);
+  const { bytes, byteOffset } =
+    members.codebook_position === 0 && tensorInSettings.length > 0
+      ? { bytes: tensorInSettings, byteOffset: 0 }
+      : await file.globalBuffer(count(members, "codebook_position", file, 2 ** 16));
   const tensor = tensorValues(Tensor.decode(bytes, { path: file.path, byteOffset }), file, dimension);
   if (tensor.rowCount !== 2 ** bits) file.fail(`${tensor.rowCount} codewords for codes of ${bits} bits`);
   return { bits, parts, dimension, words: tensor.numbers, isTransposed: members.transposed === true };
+}
+
+const CODEBOOK_START = 'codebook_tensor\\":[';
+/** Bytes that are read before other work on the thread may have its turn. */
+const PIECE_BYTES = 2 ** 16;
+
+/**
+ * Cuts the codebook out of the settings. LanceDB from 0.19 to 0.21 writes it there, each byte as a decimal number: megabytes
+ * of text, for which a JSON parser would hold the thread.
+ * @returns the bytes of the codebook, none if a global buffer holds it; and the settings without it
+ * @throws CorruptFileError
+ */
+async function cutCodebook(file: OpenIndexFile): Promise<{ tensor: Uint8Array; settings: string }> {
+  const text = file.text(STORAGE_METADATA) ?? "";
+  const start = text.indexOf(CODEBOOK_START) + CODEBOOK_START.length;
+  if (start < CODEBOOK_START.length || text[start] === "]") {
+    return { tensor: new Uint8Array(0), settings: text };
+  }
+  const bytes = new Uint8Array((text.length - start) >>> 1);
+  for (let length = 0, offset = start; ; offset++) {
+    let byte = 0;
+    const first = offset;
+    for (let digit = digitAt(text, offset); digit >= 0 && byte <= 255; digit = digitAt(text, ++offset)) {
+      byte = 10 * byte + digit;
+    }
+    if (offset === first || byte > 255) return file.fail("its codebook is no list of bytes");
+    bytes[length++] = byte;
+    if (text[offset] === "]") {
+      return { tensor: bytes.slice(0, length), settings: text.slice(0, start) + text.slice(offset) };
+    }
+    if (text[offset] !== ",") return file.fail("its codebook is no list of bytes");
+    if (length % PIECE_BYTES === 0) await breathe();
+  }
+}
+
+/** The digit at an offset of a text; -1 for other letters, and past the end. */
+function digitAt(text: string, offset: number): number {
+  const digit = text.charCodeAt(offset) - 0x30;
+  return digit >= 0 && digit <= 9 ? digit : -1;
 }
 
 function pqCodes(codebook: Codebook, metric: Metric): Codes {

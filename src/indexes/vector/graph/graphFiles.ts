@@ -8,6 +8,10 @@
  *
  * Of a partition, level 0 comes first: all its rows in their order. Each level above has fewer of them, ascending;
  * `level_offsets` says where each begins, and the end of the last. A search begins at the entry point, a row of the highest.
+ *
+ * Lance before 12 writes the entry point to every level above 0, but does not count it there. Each `level_offsets` entry is
+ * then one row too small for each level between. Lance 12 reads such levels where `level_offsets` says, so a level begins
+ * with rows of the level below it. We read them the same way, because another graph would give other answers.
  */
 
 import type { Column } from "../../../arrow/columns/column.js";
@@ -111,7 +115,7 @@ export class GraphFiles {
       this.#part(VECTOR_ID_COLUMN, partition, signal),
       this.#part(NEIGHBOURS_COLUMN, partition, signal),
     ]);
-    return graphOf(this.#file, place, integerWords(ids, this.#file.path), lists, rowCount);
+    return graphOf(this.#file, place, ids, lists, rowCount);
   }
 
   #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
@@ -149,13 +153,14 @@ function placeOf(
       Number.isInteger(start) &&
       start >= (level === 0 ? 0 : (levelStarts[level - 1] as number)),
   );
+  const uncountedRows = graphRows - (levelStarts[levelStarts.length - 1] as number);
   const isWhole =
     levelStarts.length >= 2 &&
     levelStarts.length <= MAX_LEVELS &&
     isAscending &&
     levelStarts[0] === 0 &&
     levelStarts[1] === rowCount &&
-    levelStarts[levelStarts.length - 1] === graphRows;
+    (uncountedRows === 0 || uncountedRows === levelStarts.length - 2);
   if (!isWhole) file.fail(`levels of a graph of ${rowCount} rows begin at ${JSON.stringify(level_offsets)}`);
   const entryPoint = entry_point as number;
   if (!Number.isInteger(entryPoint) || entryPoint < 0 || entryPoint >= rowCount) {
@@ -167,7 +172,7 @@ function placeOf(
 function graphOf(
   file: OpenIndexFile,
   { entryPoint, levelStarts }: GraphPlace,
-  ids: Uint32Array,
+  ids: Column,
   lists: Column,
   rowCount: number,
 ): Graph {
@@ -175,7 +180,12 @@ function graphOf(
   // The type of the column was checked: its offsets have 32 bits.
   const offsets = lists.offsets as Int32Array;
   const targets = integerWords(lists.items, file.path);
-  return graphIn({ rowCount, entryPoint, levelStarts, ids, offsets, targets });
+  let sorted = sortedLevels.get(ids);
+  if (sorted === undefined) {
+    sorted = sortLevels(integerWords(ids, file.path), levelStarts);
+    sortedLevels.set(ids, sorted);
+  }
+  return graphIn({ rowCount, entryPoint, levelStarts, ...sorted, offsets, targets });
 }
 
 /** Levels as they lie in a file. */
@@ -183,12 +193,45 @@ interface Levels {
   readonly rowCount: number;
   readonly entryPoint: number;
   readonly levelStarts: readonly number[];
+  /** Ascending on each level. */
   readonly ids: Uint32Array;
+  /** Rows of the file that the ids above level 0 have, counted from level 1; null where they are in the same order. */
+  readonly upperRows: Uint32Array | null;
   readonly offsets: Int32Array;
   readonly targets: Uint32Array;
 }
 
-function graphIn({ rowCount, entryPoint, levelStarts, ids, offsets, targets }: Levels): Graph {
+type SortedLevels = Pick<Levels, "ids" | "upperRows">;
+
+/** Levels by the column of their ids, which stays in the cache: searches ask for the same graph again and again. */
+const sortedLevels = new WeakMap<Column, SortedLevels>();
+
+/** Brings the ids of each level above 0 into ascending order. Where a level has an id twice, its last row comes first. */
+function sortLevels(ids: Uint32Array, levelStarts: readonly number[]): SortedLevels {
+  if (areAscending(ids, levelStarts)) return { ids, upperRows: null };
+  const first = levelStarts[1];
+  const upperRows = Uint32Array.from({ length: ids.length - first }, (_, index) => index);
+  for (let level = 1; level + 1 < levelStarts.length; level++) {
+    upperRows
+      .subarray(levelStarts[level] - first, levelStarts[level + 1] - first)
+      .sort((a, b) => ids[first + a] - ids[first + b] || b - a);
+  }
+  const sortedIds = ids.slice();
+  for (const [index, row] of upperRows.entries()) sortedIds[first + index] = ids[first + row];
+  return { ids: sortedIds, upperRows };
+}
+
+function areAscending(ids: Uint32Array, levelStarts: readonly number[]): boolean {
+  for (let level = 1; level + 1 < levelStarts.length; level++) {
+    for (let row = levelStarts[level] + 1; row < levelStarts[level + 1]; row++) {
+      if (ids[row] <= ids[row - 1]) return false;
+    }
+  }
+  return true;
+}
+
+function graphIn(levels: Levels): Graph {
+  const { rowCount, entryPoint, levelStarts, ids, upperRows, offsets, targets } = levels;
   return {
     rowCount,
     entryPoint,
@@ -209,6 +252,7 @@ function graphIn({ rowCount, entryPoint, levelStarts, ids, offsets, targets }: L
         }
       }
       const isThere = ids[place] === row;
+      if (level > 0 && upperRows !== null) place = levelStarts[1] + upperRows[place - levelStarts[1]];
       into.start = isThere ? offsets[place] : 0;
       into.end = isThere ? offsets[place + 1] : 0;
     },
@@ -218,6 +262,7 @@ function graphIn({ rowCount, entryPoint, levelStarts, ids, offsets, targets }: L
         ...{ rowCount, entryPoint },
         levelStarts: levelStarts.map((start, level) => (level === 0 ? 0 : start - levelStarts[1])),
         ids: ids.slice(levelStarts[1]),
+        upperRows,
         offsets: offsets.slice(levelStarts[1]).map((offset) => offset - first),
         targets: targets.slice(first),
       });
