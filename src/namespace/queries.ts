@@ -10,6 +10,10 @@ import type { WithProgress } from "./upkeep.js";
 /**
  * Which columns a query returns: a list of them, or an object with a name for each.
  *
+ * A search also returns the columns that it adds. They come first (`query_index`), where the selection names them, or
+ * last. If the table has a column of such a name, the name means the table's column, which can only be returned under
+ * another name; a filter that comes after the search may not name it.
+ *
  * A text in a list is the path of a column, which is returned under that text, or `*` for all columns of the table. A
  * text under a name may also be an SQL expression, and an expression made with `col`, `lit` or `sql` may stand in either.
  * Every row also has the columns `_rowid`, `_rowaddr`, `_rowoffset`, `_row_created_at_version` and
@@ -126,7 +130,10 @@ export interface QueryTableRequest extends TableRequest, Omit<VectorSearchOption
   readonly branch?: string | undefined;
   /** The tag whose version is read. Excludes `version` and `branch`. */
   readonly tag?: string | undefined;
-  /** Whether the rows also have the column `_rowid`. Default false. */
+  /**
+   * Whether the rows also have the column `_rowid`, after all others but `_relevance_score` and `_highlights`. Default
+   * false.
+   */
   readonly withRowId?: boolean | undefined;
   /** Maximum rows per batch; absent: as the data lies on disk. */
   readonly batchSize?: number | undefined;

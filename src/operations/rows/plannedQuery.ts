@@ -1,7 +1,5 @@
 /** Plans of queries: what a request asks for, checked against the version that it reads. */
 
-import { Field, Float32 } from "apache-arrow";
-import { sharedSchema } from "../../arrow/exchange/batch.js";
 import { deferred } from "../../async/deferred.js";
 import { goThrough } from "../../async/eventLoop.js";
 import { InvalidInputError, PermissionDeniedError, UnsupportedError } from "../../errors.js";
@@ -10,15 +8,20 @@ import { TemporaryFile } from "../../io/temporaryFile.js";
 import type { FoundRow, QueryTableRequest, Rerank } from "../../namespace/queries.js";
 import { shortly } from "../../optionMembers.js";
 import { ColumnReads } from "../../query/columns/columnReads.js";
-import { DISTANCE, foundField } from "../../query/columns/foundColumns.js";
+import {
+  DISTANCE,
+  type FoundColumn,
+  HIGHLIGHTS,
+  RELEVANCE,
+  SCORE,
+} from "../../query/columns/foundColumns.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
-import { type Projection, selectColumns } from "../../query/columns/projection.js";
+import { selectColumns } from "../../query/columns/projection.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { planOrder } from "../../query/order/order.js";
 import type { SpillFile } from "../../query/order/spill.js";
 import type { QueryOptions, QueryPlan } from "../../query/run/queryPlan.js";
-import { HIGHLIGHTS } from "../../query/text/highlightsColumn.js";
 import type { AskedSearch, VectorSearch } from "../../query/vector/vectorSearch.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
@@ -85,16 +88,11 @@ export async function planQuery(
       `orderBy: rows that a search found come in the order of their ${isTextSearch ? "scores" : "distance"}`,
     );
   }
-  const reads = new ColumnReads(fields, isHybrid ? [] : planned?.found);
   const highlights = optionalBoolean(request.highlight, "highlight") ?? false;
   if (highlights && !isTextSearch) throw new InvalidInputError("highlight: goes with fullTextQuery");
-  const scores = isHybrid ? HYBRID_COLUMNS : isTextSearch ? [SCORE] : [];
-  const added = [...scores, ...(highlights ? [HIGHLIGHTS] : [])];
-  const columns = withoutColumns(
-    request.columns,
-    added.map(({ name }) => name),
-  );
-  const selected = await goThrough(selectColumns(fields, reads, metadata, columns, selection));
+  const found = isTextSearch ? textColumns(isHybrid, highlights) : planned?.found;
+  const reads = new ColumnReads(fields, found);
+  const projection = await goThrough(selectColumns(fields, reads, metadata, request.columns, selection));
   const given = request.filter ?? null;
   const isPostfilter = planned !== null && !filtersFirst && given !== null;
   // A filter that comes after a search by vector may name its distance, and is read by itself. Where a search by text goes
@@ -106,7 +104,7 @@ export async function planQuery(
   const filter = isPostfilter ? null : ofRows;
   const plan: QueryPlan = {
     fragments: manifest.fragments,
-    projection: withColumns(selected, added),
+    projection,
     search: planned && {
       ...planned,
       postfilter: isPostfilter
@@ -153,35 +151,11 @@ async function plannedSearch(
   return planVectorSearch(fields, search, (column, metric) => vectorIndexOf(snapshot, column, metric));
 }
 
-const [SCORE, RELEVANCE] = ["_score", "_relevance_score"].map((name) => new Field(name, new Float32(), true));
-/** What rows have that two searches found. */
-const HYBRID_COLUMNS = [foundField(DISTANCE, DISTANCE.name), SCORE, RELEVANCE];
-
-/** A selection without columns that every row of a search has as its last ones. */
-function withoutColumns(
-  columns: QueryTableRequest["columns"],
-  names: readonly string[],
-): QueryTableRequest["columns"] {
-  const without = (all: readonly unknown[]) =>
-    all.filter((name) => !names.includes(name as string)) as string[];
-  if (names.length === 0) return columns;
-  if (Array.isArray(columns)) return without(columns);
-  if (columns === undefined || columns === null || !("columnNames" in columns)) return columns;
-  const { columnNames } = columns;
-  return Array.isArray(columnNames) ? { ...columns, columnNames: without(columnNames) } : columns;
-}
-
-function withColumns(projection: Projection, added: readonly Field[]): Projection {
-  if (added.length === 0) return projection;
-  const { fields, metadata } = projection.schema;
-  const taken = added.find(({ name }) => fields.some((field) => field.name === name));
-  if (taken !== undefined) {
-    throw new InvalidInputError(
-      `columns: ${taken.name} is what a search gives; return the column under another name`,
-    );
-  }
-  return { ...projection, schema: sharedSchema([...fields, ...added], metadata) };
-}
+/** The columns that a search by text adds, or one by vector and text at once. */
+const textColumns = (isHybrid: boolean, highlights: boolean): readonly FoundColumn[] => [
+  ...(isHybrid ? [DISTANCE, SCORE, RELEVANCE] : [SCORE]),
+  ...(highlights ? [HIGHLIGHTS] : []),
+];
 
 /** @throws InvalidInputError for several vectors beside a text, and for more rows than are put in one order */
 function checkHybrid({ vectors }: AskedSearch, most: number): void {

@@ -41,12 +41,17 @@ export class ColumnReads {
 
   /** What expressions may name. */
   get bindable(): readonly TypedField[] {
-    return [...this.#fields, ...SYSTEM_FIELDS, ...this.found];
+    return [...this.named, ...this.#unshared(SYSTEM_FIELDS)];
   }
 
-  /** The names of columns that are none of the system's. */
-  get named(): readonly { readonly name: string }[] {
-    return this.found.length === 0 ? this.#fields : [...this.#fields, ...this.found];
+  /** The columns that names may mean, without those of the system. */
+  get named(): readonly TypedField[] {
+    return this.found.length === 0 ? this.#fields : [...this.#fields, ...this.#unshared(this.found)];
+  }
+
+  /** Columns whose names no column of the table has: a name means the table's column first. */
+  #unshared<Each extends TypedField>(columns: readonly Each[]): readonly Each[] {
+    return columns.filter(({ name }) => this.#find(this.#fields, name) === undefined);
   }
 
   /**
@@ -57,11 +62,22 @@ export class ColumnReads {
     const which = segments.length === 1 ? systemColumn(segments[0]) : undefined;
     if (which !== undefined && this.#find(this.#fields, which) === undefined)
       return { kind: "system", which };
-    const place = segments.length === 1 ? this.found.findIndex(({ name }) => name === segments[0]) : -1;
-    if (place >= 0 && this.#find(this.#fields, segments[0]) === undefined) {
-      return { kind: "found", column: this.found[place], beforeAddresses: this.found.length - place };
+    const found = segments.length === 1 ? this.found.find(({ name }) => name === segments[0]) : undefined;
+    if (found !== undefined && this.#find(this.#fields, found.name) === undefined) {
+      return this.foundSource(found);
     }
     return { kind: "stored", output: this.#output(this.chain(segments)) };
+  }
+
+  /** The source of a column that the search adds, whether or not the table has a column of its name. */
+  foundSource(column: FoundColumn): ColumnSource {
+    return { kind: "found", column, beforeAddresses: this.found.length - this.found.indexOf(column) };
+  }
+
+  /** Columns that the search adds and that share their name with a column of the table. */
+  get sharedNames(): readonly string[] {
+    const unshared = this.#unshared(this.found);
+    return this.found.filter((column) => !unshared.includes(column)).map(({ name }) => name);
   }
 
   /** The fields that an exact path names, from the top-level column down; the source is not read yet. */

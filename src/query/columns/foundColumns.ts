@@ -1,20 +1,43 @@
 /**
  * The columns that a search adds to the rows that it finds:
  *
- *     query_index    which of several vectors the row is near to, from 0 on; int32
- *     _distance      how far the row is from it; float32
+ *     query_index        index of the vector that the row is near to, among several; int32
+ *     _distance          how far the row is from the vector; float32, null where only its text was found
+ *     _score             how well the row's text matches; float32, null where only its vector was found
+ *     _relevance_score   how relevant a row is that two searches found; float32
+ *     _highlights        where the row's texts have what was searched for: see textHighlights.ts
+ *
+ * A search tells them by identity. A table may have a column of the same name, which is a different column.
  */
 
-import { Field, Float32, Int32 } from "apache-arrow";
-import { FLOAT32, INT32, type TypedField } from "../../expression/values/types.js";
+import type { Field } from "apache-arrow";
+import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
+import type { LogicalType } from "../../arrow/types/type.js";
+import { FLOAT32, INT32, STRING } from "../../expression/values/types.js";
+import type { NewField } from "../../schema/schema.js";
 
-export interface FoundColumn extends TypedField {
-  readonly name: "_distance" | "query_index";
-}
+export type FoundColumn = NewField;
 
-export const DISTANCE: FoundColumn = { name: "_distance", type: FLOAT32, children: [] };
-export const QUERY_INDEX: FoundColumn = { name: "query_index", type: INT32, children: [] };
+const column = (
+  name: string,
+  type: LogicalType,
+  nullable: boolean,
+  children: readonly NewField[] = [],
+): FoundColumn => ({ name, type, nullable, metadata: new Map(), children });
+
+export const QUERY_INDEX = column("query_index", INT32, false);
+export const DISTANCE = column("_distance", FLOAT32, true);
+export const SCORE = column("_score", FLOAT32, true);
+export const RELEVANCE = column("_relevance_score", FLOAT32, false);
+export const HIGHLIGHTS = column("_highlights", { kind: "list", large: false, ofStructs: true }, false, [
+  column("item", { kind: "struct" }, false, [
+    column("column", STRING, false),
+    column("item", INT32, true),
+    column("start", INT32, false),
+    column("end", INT32, false),
+  ]),
+]);
 
 /** The column in results. @param name that it has there */
-export const foundField = (column: FoundColumn, name: string): Field =>
-  column === DISTANCE ? new Field(name, new Float32(), true) : new Field(name, new Int32(), false);
+export const foundField = (found: FoundColumn, name: string): Field =>
+  arrowFieldFromLogical({ ...found, name }, name);

@@ -21,7 +21,7 @@ import { type FieldChain, planLeaves } from "../../rows/leafPlan.js";
 import type { TableField } from "../../schema/schema.js";
 import { ColumnReads, type ColumnSource, type RowsPlan } from "./columnReads.js";
 import { type Computation, columnsFrom, compute, computedField, needAddresses } from "./computedColumns.js";
-import { type FoundColumn, foundField, QUERY_INDEX } from "./foundColumns.js";
+import { DISTANCE, foundField, QUERY_INDEX, SCORE } from "./foundColumns.js";
 import { type RowNumbers, type SystemColumn, spelledPath, systemField } from "./systemColumns.js";
 
 const ROW_ID: SystemColumn = "_rowid";
@@ -39,7 +39,7 @@ export interface Projection extends RowsPlan {
 }
 
 export interface SelectionOptions {
-  /** Whether row ids are returned, as the last column, unless the selection has a column of their name. */
+  /** Whether row ids are returned, after all columns but relevance and highlights. */
   readonly withRowId?: boolean;
   /** Maximum columns that a selection may name, unless the table itself has more fields. Default: no bound. */
   readonly maxColumns?: number;
@@ -67,28 +67,19 @@ export function* selectColumns(
   const names = new Set<string>();
   const returned: ReturnedColumn[] = [];
   const arrowFields: ArrowField[] = [];
-  const foundIn = (column: FoundColumn): [ReturnedColumn, ArrowField] => [
-    reads.source([column.name]),
-    foundField(column, column.name),
-  ];
-  const add = (column: ReturnedColumn, field: ArrowField) => {
-    if (names.has(field.name)) {
-      throw new InvalidInputError(`columns: ${formatFieldPath([field.name])} appears twice`);
-    }
-    names.add(field.name);
-    returned.push(column);
-    arrowFields.push(field);
-  };
   const resolved: ResolvedColumn[] = [];
   for (const { what, name } of wanted) {
-    resolved.push(yield* name === null ? resolver.named(what) : resolver.aliased(what, name));
+    const column = yield* name === null ? resolver.named(what) : resolver.aliased(what, name);
+    if (names.has(column.field.name)) {
+      throw new InvalidInputError(`columns: ${formatFieldPath([column.field.name])} appears twice`);
+    }
+    names.add(column.field.name);
+    resolved.push(column);
   }
-  const named = new Set(resolved.map(({ field }) => field.name));
-  const unnamed = reads.found.filter(({ name }) => !named.has(name));
-  for (const each of unnamed) if (each === QUERY_INDEX) add(...foundIn(each));
-  for (const { column, field } of resolved) add(column, field);
-  for (const each of unnamed) if (each !== QUERY_INDEX) add(...foundIn(each));
-  if (withRowId && !names.has(ROW_ID)) add({ kind: "system", which: ROW_ID }, systemField(ROW_ID));
+  for (const { column, field } of withAdded(resolved, addedColumns(reads, withRowId))) {
+    returned.push(column);
+    arrowFields.push(field);
+  }
   const sources = returned.flatMap((column) => (column.kind === "computed" ? column.inputs : [column]));
   const { leaves, outputs, hasBlobs } = reads.plan();
   return {
@@ -155,6 +146,57 @@ export function storedProjection(fields: readonly TableField[]): Projection {
   const projection = resolveProjection(fields, new Map(), undefined);
   const chains = fields.map((field): FieldChain => [field]);
   return { ...projection, ...planLeaves(chains, "jsonb") };
+}
+
+// ------------------------------------------------------------------------------------------ added columns
+
+/** A column that rows have whether or not the selection names it. */
+interface AddedColumn extends ResolvedColumn {
+  readonly place: "first" | "where named" | "last";
+}
+
+/** The columns that the search and `withRowId` add, in LanceDB's order: its clients join rows by it. */
+function addedColumns(reads: ColumnReads, withRowId: boolean): AddedColumn[] {
+  const found = reads.found.map((column): AddedColumn => {
+    const place = column === QUERY_INDEX ? "first" : "where named";
+    return { column: reads.foundSource(column), field: foundField(column, column.name), place };
+  });
+  if (!withRowId) return found;
+  const isBefore = (index: number) => [QUERY_INDEX, DISTANCE, SCORE].includes(reads.found[index]);
+  return [
+    ...found.filter((_, index) => isBefore(index)),
+    { column: { kind: "system", which: ROW_ID }, field: systemField(ROW_ID), place: "last" },
+    ...found.filter((_, index) => !isBefore(index)),
+  ];
+}
+
+/**
+ * The columns of the selection, and the added ones.
+ * @throws InvalidInputError for another column under the name of an added one
+ */
+function withAdded(selected: readonly ResolvedColumn[], added: readonly AddedColumn[]): ResolvedColumn[] {
+  if (added.length === 0) return [...selected];
+  const byName = new Map(added.map((column) => [column.field.name, column]));
+  const named = selected.map(({ field }) => byName.get(field.name));
+  for (const [index, column] of named.entries()) {
+    if (column === undefined || isSame(selected[index].column, column.column)) continue;
+    const giver = column.column.kind === "system" ? "withRowId" : "a search";
+    throw new InvalidInputError(
+      `columns: ${column.field.name} is what ${giver} gives; return the column under another name`,
+    );
+  }
+  return [
+    ...added.filter(({ place }) => place === "first"),
+    ...selected.filter((_, index) => (named[index]?.place ?? "where named") === "where named"),
+    ...added.filter(
+      (column) => column.place === "last" || (column.place === "where named" && !named.includes(column)),
+    ),
+  ];
+}
+
+function isSame(one: ReturnedColumn, other: ReturnedColumn): boolean {
+  if (one.kind === "found") return other.kind === "found" && one.column === other.column;
+  return one.kind === "system" && other.kind === "system" && one.which === other.which;
 }
 
 // --------------------------------------------------------------------------------------------- selections

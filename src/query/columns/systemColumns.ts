@@ -59,7 +59,7 @@ export function spelledPath(
 ): readonly string[] {
   const [first, ...members] = segments;
   if (fields.some(({ name }) => name === first) || systemColumn(first) !== undefined) return segments;
-  const all = [...fields.map(({ name }) => name), ...NAMES];
+  const all = [...new Set([...fields.map(({ name }) => name), ...NAMES])];
   const folded = first.toLowerCase();
   const found = all.filter((name) => name.toLowerCase() === folded);
   if (found.length > 1) {

@@ -4,8 +4,9 @@
  */
 
 import type { Steps } from "../../async/eventLoop.js";
+import { InvalidInputError } from "../../errors.js";
 import type { Effort } from "../../expression/evaluate/bound.js";
-import { bindFilter, type ExpressionInput } from "../../expression/expression.js";
+import { type BoundExpression, bindFilter, type ExpressionInput } from "../../expression/expression.js";
 import type { DataFragment } from "../../format/table.js";
 import type { FilterParameters } from "../../namespace/queries.js";
 import type { TableField } from "../../schema/schema.js";
@@ -74,6 +75,7 @@ export function* planFilter(
 ): Steps<Filter> {
   const reads = new ColumnReads(fields, found);
   const expression = yield* bindFilter(input, parameters, reads.bindable, label);
+  checkMeaning(expression.paths, reads, label);
   const inputs = expression.paths.map((path) => reads.source(path));
   const lookups =
     of === undefined || of.useIndexes === false
@@ -90,6 +92,16 @@ export function* planFilter(
     projection,
     lookups,
   };
+}
+
+/** @throws InvalidInputError for a name that the table and the search both have: either may be meant */
+function checkMeaning(paths: BoundExpression["paths"], { sharedNames }: ColumnReads, label: string): void {
+  const shared = paths.find((path) => path.length === 1 && sharedNames.includes(path[0]));
+  if (shared === undefined) return;
+  throw new InvalidInputError(
+    `${label}: ${shared[0]} may be the column of the table or what the search gives; only a filter before the search ` +
+      "can name the column, and only lowerBound and upperBound limit the distance",
+  );
 }
 
 /** What rows are read of, in which order, and how far ahead. */

@@ -164,11 +164,11 @@ const keysOf = ({ keys }: Order): string[] =>
       `${formatFieldPath(path)} ${ascending ? "asc" : "desc"} nulls ${nullsFirst ? "first" : "last"}`,
   );
 
-/** The columns of the rows; those that a search adds come last, and are no part of what the projection returns. */
+/** The columns of the rows. */
 const returnedTexts = ({ projection: { schema, returned } }: QueryPlan): string[] =>
   schema.fields.map(({ name }, index) => {
-    const column = returned.at(index);
-    return column?.kind === "computed" ? `${name} := ${column.text}` : name;
+    const column = returned[index];
+    return column.kind === "computed" ? `${name} := ${column.text}` : name;
   });
 
 /** Maximum characters of a list in a plan as text, unless all of it is asked for. */

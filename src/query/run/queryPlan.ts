@@ -18,10 +18,7 @@ export interface QueryPlan {
   readonly projection: Projection;
   /** The search by vector that finds the rows; null for none. */
   readonly search: VectorSearch | null;
-  /**
-   * Rows that are found by their texts, the best first; null for none. `_score` is then the last column. With a search by
-   * vector beside it, `_distance`, `_score` and `_relevance_score` are. Highlights come behind these.
-   */
+  /** The search by text that finds the rows, the best first; null for none. */
   readonly textSearch: TextSearchPlan | null;
   /** How relevant rows are that two searches find. Default: by reciprocal rank fusion. */
   readonly rerank?: Rerank | undefined;

@@ -49,7 +49,7 @@ export async function* rankedBatches(
   }
 }
 
-/** The columns that the query returns, with those of the search behind them. */
+/** The columns that the query returns. */
 async function* returnedRows(
   source: FragmentSource,
   plan: QueryPlan,
@@ -77,10 +77,11 @@ async function* returnedRows(
       values: ranked.addresses.values.slice(8 * start, 8 * (start + count)),
     };
     const { columns } = await readRowsAtAddresses(own, request, addresses);
-    const returned = await returnedColumns(projection, numbers, columns, count);
-    for (const column of ranked.found) returned.push(sliceColumn(column, start, count));
-    if (highlighter !== null) returned.push(await highlighter.column(own, fragments, addresses));
-    yield { columns: returned, rowCount: count };
+    const outputs = columns.slice(0, -1);
+    const found = ranked.found.map((column) => sliceColumn(column, start, count));
+    if (highlighter !== null) found.push(await highlighter.column(own, fragments, addresses));
+    const all = [...outputs, ...found, columns[columns.length - 1]];
+    yield { columns: await returnedColumns(projection, numbers, all, count), rowCount: count };
   }
 }
 

@@ -105,13 +105,14 @@ describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
     expect(await ours({ columns: ALL, filter })).toEqual(all.slice(1, 3));
   });
 
-  it("come last where row ids are asked for, unless they are named", async () => {
+  it("come last where row ids are asked for, whether or not they are named", async () => {
     const names = async (columns: string[]) =>
       (await namespace.queryTable({ id: ["t"], columns, withRowId: true })).schema.fields.map(
         ({ name }) => name,
       );
     expect(await names(["id"])).toEqual(["id", "_rowid"]);
-    expect(await names(["_rowid", "id"])).toEqual(["_rowid", "id"]);
+    // As with the reference.
+    expect(await names(["_rowid", "id"])).toEqual(["id", "_rowid"]);
     const schema = async (columns: string[]) => (await namespace.queryTable({ id: ["t"], columns })).schema;
     expect(String(await schema(["_rowid", "*"]))).toBe(
       "Schema<{ 0: _rowid: Uint64, 1: id: Int32, 2: Name: Utf8 }>",
