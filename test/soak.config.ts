@@ -48,6 +48,7 @@ export default mergeConfig(
       silent: false,
       env: {
         SOAK_SCALE: process.env.SOAK_SCALE ?? "2",
+        FLIPS: process.env.FLIPS ?? "10000",
         BACKFILL_KILLS: process.env.BACKFILL_KILLS ?? "120",
         INDEX_KILLS: process.env.INDEX_KILLS ?? "60",
         INDEX_RUNS: process.env.INDEX_RUNS ?? "60",

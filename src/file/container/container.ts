@@ -55,6 +55,15 @@ export interface PageRecord {
   readonly layout: PageEncoding;
 }
 
+/** The footer with a version that {@link decodeFooter} accepts. */
+export function withKnownVersion(footer: Uint8Array): Uint8Array {
+  const known = footer.slice();
+  const view = new DataView(known.buffer);
+  view.setUint16(32, 2, true);
+  view.setUint16(34, 2, true);
+  return known;
+}
+
 /**
  * Reads the last 40 bytes of a file.
  * @throws CorruptFileError where they are no footer, UnsupportedError for a version this build doesn't read

@@ -4,7 +4,7 @@
  * handle it was read through: every read takes a handle.
  */
 
-import { CorruptFileError } from "../../errors.js";
+import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import { FileDescriptor } from "../../format/file.js";
 import type { Origin } from "../../format/message.js";
 import type { ReadHandle } from "../../io/disk/disk.js";
@@ -23,6 +23,7 @@ import {
   decodeColumnMetadata,
   decodeFooter,
   decodeTable,
+  withKnownVersion,
 } from "./container.js";
 import type { PageEncoding, ReadableVersion } from "./page.js";
 import { RecentMessages } from "./recentMessages.js";
@@ -101,11 +102,8 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   const tailBytes = handle.takeTail?.() ?? (await handle.read(fileSize - tailLength, tailLength));
   const tail = new Tail(handle, tailBytes);
   const content = tailBytes.length === fileSize ? tailBytes : null;
-  const footer = decodeFooter(
-    tailBytes.subarray(tailBytes.length - DATA_FILE_FOOTER_BYTES, tailBytes.length),
-    path,
-    fileSize,
-  );
+  const footerBytes = tailBytes.subarray(tailBytes.length - DATA_FILE_FOOTER_BYTES, tailBytes.length);
+  const footer = await readFooter(tail, footerBytes, path);
   const { globalTable, columnTable } = footer;
   const [globalBytes, columnBytes] = await tail.getAll([globalTable, columnTable]);
   const globalBuffers = decodeTable(globalBytes, path, globalTable.byteOffset, fileSize);
@@ -168,6 +166,41 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
       (blobChecksums?.memoryWeight ?? 0) +
       (content?.length ?? 0),
   };
+}
+
+/**
+ * The footer of a file whose version is read. A damaged version must not look like that of another release.
+ * @throws CorruptFileError, UnsupportedError
+ */
+async function readFooter(tail: Tail, footerBytes: Uint8Array, path: string): Promise<DataFileFooter> {
+  try {
+    return decodeFooter(footerBytes, path, tail.fileSize);
+  } catch (error) {
+    if (error instanceof UnsupportedError) await verifyAnyVersion(tail, footerBytes, path);
+    throw error;
+  }
+}
+
+/** @throws CorruptFileError where a file of an unknown version has our checksums and fails them */
+async function verifyAnyVersion(tail: Tail, footerBytes: Uint8Array, path: string): Promise<void> {
+  let footer: DataFileFooter;
+  let descriptor: FileDescriptor;
+  let range: ByteRange;
+  let metadataBytes: number;
+  try {
+    footer = decodeFooter(withKnownVersion(footerBytes), path, tail.fileSize);
+    const [globalBytes, columnBytes] = await tail.getAll([footer.globalTable, footer.columnTable]);
+    range = decodeTable(globalBytes, path, footer.globalTable.byteOffset, tail.fileSize)[0];
+    const columns = decodeTable(columnBytes, path, footer.columnTable.byteOffset, tail.fileSize);
+    metadataBytes = columns.reduce((sum, { length }) => sum + length, range.length);
+    if (metadataBytes > tail.fileSize) return;
+    descriptor = FileDescriptor.decode(await tail.get(range), { path, byteOffset: range.byteOffset });
+  } catch (error) {
+    // Files of another version may have another structure.
+    if (error instanceof CorruptFileError) return;
+    throw error;
+  }
+  await readChecksums(tail, descriptor, range, footer, metadataBytes, path);
 }
 
 const recentSchemas = new RecentMessages<FileDescriptor["schema"]>(4, 16 * 1024);
