@@ -24,6 +24,7 @@ import type { ChunkMap } from "../file/pages/pageSlice.js";
 import type { IndexPart } from "../indexes/kind.js";
 import type { SketchStore } from "../indexes/vector/sketches/sketchStore.js";
 import { ConfinedDisk } from "../io/disk/confinedDisk.js";
+import { type Confinement, ConfirmedDirectories, confinedTo } from "../io/disk/confinement.js";
 import type { AllocateTail } from "../io/disk/disk.js";
 import { HandlePool } from "../io/disk/handles.js";
 import { NodeDisk } from "../io/disk/nodeDisk.js";
@@ -72,8 +73,9 @@ const SKETCH_BYTES = 256 * 1024 * 1024;
 const MAX_DEFAULT_WORKERS = 8;
 
 export interface OperationContext extends CatalogEnvironment {
-  /** Where files may be. */
-  readonly places: Places;
+  /** Where steps may be made. */
+  readonly confinement: Confinement;
+  readonly confirmed: ConfirmedDirectories;
   readonly handles: HandlePool;
   /** Chunk positions of pages that were read in part. */
   readonly chunkMaps: LruCache<ChunkMap>;
@@ -123,9 +125,12 @@ function errorOfThread(failure: unknown): Error {
 }
 
 export function openContext(options: ContextOptions): OperationContext {
-  const anywhere = options.disk ?? new NodeDisk({ durability: options.durability ?? "fsync" });
-  const places = new Places(anywhere, options.root, options.allowedBases);
-  const disk = new ConfinedDisk(anywhere, places);
+  const places = new Places(options.root, options.allowedBases);
+  const confinement = confinedTo(places);
+  const disk =
+    options.disk === undefined
+      ? new NodeDisk({ durability: options.durability ?? "fsync", confinement })
+      : new ConfinedDisk(options.disk, confinement);
   const handles = new HandlePool(disk);
   const dataFiles = new LruCache<DataFileMetadata>(FOOTER_CACHE_BYTES);
   const chunkMaps = new LruCache<ChunkMap>(CHUNK_MAP_CACHE_BYTES);
@@ -166,7 +171,7 @@ export function openContext(options: ContextOptions): OperationContext {
   const lock = {
     staleMs: options.lock?.staleMs,
     retries: options.lock?.retries,
-    admit: (directory: string) => places.confirm(directory),
+    confinement,
     fence: fenceOffTable(disk),
   };
   let jobsClosed: "wait" | "cancel" | null = null;
@@ -179,7 +184,8 @@ export function openContext(options: ContextOptions): OperationContext {
   const context: OperationContext = {
     root: options.root,
     disk,
-    places,
+    confinement,
+    confirmed: new ConfirmedDirectories(confinement),
     handles,
     chunkMaps,
     openIndexes,

@@ -10,6 +10,7 @@ import {
   TableVersionNotFoundError,
 } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
+import { confirmDirectory } from "../io/disk/confinement.js";
 import type { ObjectId } from "../namespace/request.js";
 import { checkBranchName, isMainBranch } from "../table/refs/refs.js";
 import { refuseBufferedRows } from "../table/versions/bufferedRows.js";
@@ -100,13 +101,13 @@ async function open(
  * @throws PermissionDeniedError if a link leads elsewhere
  */
 const confirmPlace = (
-  { places }: OperationContext,
+  { confinement, confirmed }: OperationContext,
   tableRoot: string,
   latest: LatestVersion | null,
 ): Promise<void> | undefined =>
   latest === null
-    ? places.confirm(tableRoot)
-    : places.confirmSeen(versionsDirectory(tableRoot), latest.directory);
+    ? confirmDirectory(confinement, tableRoot)
+    : confirmed.confirm(versionsDirectory(tableRoot), latest.directory);
 
 /**
  * The table that a request names, on its branch, to be changed.

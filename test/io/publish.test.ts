@@ -1,6 +1,6 @@
+import fs from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import fs from "fs-extra";
 import { describe, expect, test, vi } from "vitest";
 import { UnsupportedError } from "../../src/errors.js";
 import type { Disk } from "../../src/io/disk/disk.js";
@@ -321,12 +321,24 @@ describe.skipIf(process.platform === "win32")("Removal", () => {
 
   /** A disk, and locks, that can't remove what lies in a lock: it is another user's, or open on a network file system. */
   function withStubborn(work: (disk: Disk) => Promise<void>): Promise<void> {
-    const refuse = async (entry: string): Promise<void> => {
-      throw Object.assign(new Error(`EACCES: ${entry}`), { code: "EACCES" });
-    };
-    const spy = vi.spyOn(fs, "remove").mockImplementation(refuse as never);
-    const disk = Object.assign(new NodeDisk({ durability: "none" }), { removeTree: refuse });
-    return work(disk).finally(() => spy.mockRestore());
+    const failure = (entry: string) =>
+      /^\d+$/.test(path.basename(entry)) && Object.assign(new Error(`EACCES: ${entry}`), { code: "EACCES" });
+    const { rmdirSync, rmdir } = fs;
+    const spies = [
+      vi.spyOn(fs, "rmdirSync").mockImplementation((entry) => {
+        const error = failure(String(entry));
+        if (error) throw error;
+        rmdirSync(entry);
+      }),
+      vi.spyOn(fs, "rmdir").mockImplementation(((entry: string, done: (error: Error | null) => void) => {
+        const error = failure(entry);
+        if (error) done(error);
+        else rmdir(entry, done);
+      }) as never),
+    ];
+    return work(new NodeDisk({ durability: "none" })).finally(() => {
+      for (const spy of spies) spy.mockRestore();
+    });
   }
 
   test.each([

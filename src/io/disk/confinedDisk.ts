@@ -1,25 +1,26 @@
 /**
- * A disk that works only where the engine may (places.ts), for any path it is handed. `stat` is not checked below the
- * namespace's directory and on the way to it; `realPath` and `isLink` are never checked.
+ * Another disk than that of Node.js, which works only where the engine may, for any path it is handed. Each call is checked
+ * right before it is made, as NodeDisk does it with each step by itself. `stat` is not checked below the namespace's
+ * directory and on the way to it; `realPath` and `isLink` are never checked.
  */
 
 import { dirname } from "node:path";
+import { type Confinement, confirmDirectory } from "./confinement.js";
 import type { AllocateTail, DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./disk.js";
-import { LinkedFileError } from "./linkedFile.js";
-import type { Places } from "./places.js";
+import { followLink, LinkedFileError } from "./linkedFile.js";
 
 export class ConfinedDisk implements Disk {
   readonly #inner: Disk;
-  readonly #places: Places;
+  readonly #confinement: Confinement;
   readonly overwrite?: (path: string, bytes: Uint8Array) => Promise<boolean>;
   readonly isLink?: (path: string) => Promise<boolean>;
 
-  constructor(inner: Disk, places: Places) {
+  constructor(inner: Disk, confinement: Confinement) {
     this.#inner = inner;
-    this.#places = places;
+    this.#confinement = confinement;
     if (inner.overwrite !== undefined) {
       this.overwrite = async (path, bytes) => {
-        await places.confirm(dirname(path));
+        await confirmDirectory(confinement, dirname(path));
         return (await inner.overwrite?.(path, bytes)) ?? false;
       };
     }
@@ -35,49 +36,49 @@ export class ConfinedDisk implements Disk {
   }
 
   async create(path: string, access?: "private"): Promise<WriteHandle> {
-    await this.#places.confirm(dirname(path));
+    await confirmDirectory(this.#confinement, dirname(path));
     return this.#inner.create(path, access);
   }
 
   async link(existingPath: string, newPath: string): Promise<void> {
-    await this.#places.confirm(dirname(existingPath));
-    await this.#places.confirm(dirname(newPath));
+    await confirmDirectory(this.#confinement, dirname(existingPath));
+    await confirmDirectory(this.#confinement, dirname(newPath));
     return this.#inner.link(existingPath, newPath);
   }
 
   async rename(fromPath: string, toPath: string): Promise<void> {
-    await this.#places.confirm(dirname(fromPath));
-    await this.#places.confirm(dirname(toPath));
+    await confirmDirectory(this.#confinement, dirname(fromPath));
+    await confirmDirectory(this.#confinement, dirname(toPath));
     return this.#inner.rename(fromPath, toPath);
   }
 
   async remove(path: string, byteLength?: number): Promise<void> {
-    await this.#places.confirm(dirname(path));
+    await confirmDirectory(this.#confinement, dirname(path));
     return this.#inner.remove(path, byteLength);
   }
 
   async removeTree(path: string): Promise<void> {
-    await this.#places.confirm(dirname(path));
+    await confirmDirectory(this.#confinement, dirname(path));
     return this.#inner.removeTree(path);
   }
 
   async removeEmptyDirectory(path: string): Promise<boolean> {
-    await this.#places.confirm(dirname(path));
+    await confirmDirectory(this.#confinement, dirname(path));
     return this.#inner.removeEmptyDirectory(path);
   }
 
   async makeDirectory(path: string, within?: string): Promise<boolean> {
-    if (!this.#places.isOnTheWay(path)) await this.#places.confirm(path);
+    if (!this.#confinement.places.isOnTheWay(path)) await confirmDirectory(this.#confinement, path);
     return this.#inner.makeDirectory(path, within);
   }
 
   async list(path: string): Promise<DirectoryEntry[] | null> {
-    if (!this.#places.isOnTheWay(path)) await this.#places.confirm(path);
+    if (!this.#confinement.places.isOnTheWay(path)) await confirmDirectory(this.#confinement, path);
     return this.#inner.list(path);
   }
 
   stat(path: string): Promise<FileStat | null> {
-    if (this.#places.isOwn(path)) return this.#inner.stat(path);
+    if (this.#confinement.places.isOwn(path)) return this.#inner.stat(path);
     return this.#statElsewhere(path);
   }
 
@@ -86,28 +87,28 @@ export class ConfinedDisk implements Disk {
   }
 
   async syncFile(path: string): Promise<void> {
-    await this.#places.confirm(dirname(path));
+    await confirmDirectory(this.#confinement, dirname(path));
     return this.#inner.syncFile(path);
   }
 
   async syncDirectory(path: string): Promise<void> {
-    if (!this.#places.isOnTheWay(path)) await this.#places.confirm(path);
+    if (!this.#confinement.places.isOnTheWay(path)) await confirmDirectory(this.#confinement, path);
     return this.#inner.syncDirectory(path);
   }
 
   async #statElsewhere(path: string): Promise<FileStat | null> {
-    await this.#places.confirm(dirname(path));
+    await confirmDirectory(this.#confinement, dirname(path));
     return this.#inner.stat(path);
   }
 
   /** Reads a file. A link is followed if its target lies where the engine may work. */
   async #follow<T>(path: string, read: (path: string) => Promise<T | null>): Promise<T | null> {
-    await this.#places.confirm(dirname(path));
+    await confirmDirectory(this.#confinement, dirname(path));
     try {
       return await read(path);
     } catch (error) {
       if (!(error instanceof LinkedFileError)) throw error;
-      const target = await this.#places.resolve(path);
+      const target = await followLink(this.#confinement, path);
       return target === null ? null : read(target);
     }
   }

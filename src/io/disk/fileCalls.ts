@@ -1,14 +1,18 @@
 /**
  * The file-system calls of Node.js, each written once in its two forms: at once on this thread, and on the thread pool.
- * callRoute.ts chooses. All fail as the platform does, except that they wait out a shortage of descriptors.
+ * callRoute.ts chooses. All fail as the platform does, except that they wait out a shortage of descriptors. Calls that open
+ * an entry of a directory, or change it, are confined (confinement.ts).
  */
 
 // Not the versions of fs-extra: those would wait for descriptors on their own, and idle files would not be closed to
 // make room (shortage.ts).
 import fs, { open, promises, readdir } from "node:fs";
+import path from "node:path";
 import { deferred } from "../../async/deferred.js";
-import { onPool, shortCalls } from "./callRoute.js";
+import { type CallRoute, type Done, onPool, shortCalls } from "./callRoute.js";
+import type { Confinement } from "./confinement.js";
 import { isMissing } from "./errno.js";
+import { outlastShortage } from "./shortage.js";
 
 /** A read or write of cached bytes up to this size is a short call: it costs less than the trip to a pool thread. */
 export const MAX_INLINE_BYTES = 128 * 1024;
@@ -16,13 +20,75 @@ export const MAX_INLINE_BYTES = 128 * 1024;
 const MAX_INLINE_REMOVED_BYTES = 4 * 1024 * 1024;
 
 /**
+ * Makes a call on an entry of a directory, which is confined.
+ * @param route default: that of short calls
+ */
+export const onEntry = <T>(
+  confinement: Confinement,
+  entryPath: string,
+  inline: (entry: string) => T,
+  pooled: (entry: string, done: Done<T>) => void,
+  route: CallRoute = shortCalls,
+): Promise<T> =>
+  route.runTogether(
+    () => onEntryNow(confinement, entryPath, inline),
+    () => onEntryOfPool(confinement, entryPath, (entry) => onPool<T>((done) => pooled(entry, done))),
+  );
+
+/** As {@link onEntry}, with any calls of this thread. */
+export const onEntryNow = <T>(confinement: Confinement, entryPath: string, calls: (entry: string) => T): T =>
+  confinement.withinNow(path.dirname(entryPath), (alias) => calls(entryIn(alias, entryPath)));
+
+/** As {@link onEntry}, with any calls on the thread pool. */
+export const onEntryOfPool = <T>(
+  confinement: Confinement,
+  entryPath: string,
+  calls: (entry: string) => Promise<T>,
+): Promise<T> => confinement.within(path.dirname(entryPath), (alias) => calls(entryIn(alias, entryPath)));
+
+/** The path of an entry through another path of its directory. */
+const entryIn = (alias: string, entryPath: string): string => path.join(alias, path.basename(entryPath));
+
+/** Makes a call on two entries, as a rule of one directory. */
+export const onTwoEntries = (
+  confinement: Confinement,
+  [first, second]: readonly [string, string],
+  inline: (first: string, second: string) => void,
+  pooled: (first: string, second: string, done: Done<void>) => void,
+  route: CallRoute = shortCalls,
+): Promise<void> => {
+  const areTogether = path.dirname(first) === path.dirname(second);
+  return route.runTogether(
+    () =>
+      confinement.withinNow(path.dirname(first), (alias) => {
+        const call = (entry: string) => inline(entryIn(alias, first), entry);
+        if (areTogether) call(entryIn(alias, second));
+        else onEntryNow(confinement, second, call);
+      }),
+    () =>
+      confinement.within(path.dirname(first), (alias) => {
+        const call = (entry: string, done: Done<void>) => pooled(entryIn(alias, first), entry, done);
+        if (areTogether) return onPool<void>((done) => call(entryIn(alias, second), done));
+        return onEntryOfPool(confinement, second, (entry) => onPool<void>((done) => call(entry, done)));
+      }),
+  );
+};
+
+/**
  * @param mode of a file that is made: who may do what with it
  * @returns the descriptor
  */
-export const openFile = (filePath: string, flags: number | string, mode = 0o666): Promise<number> =>
-  shortCalls.run(
-    () => fs.openSync(filePath, flags, mode),
-    (done) => open(filePath, flags, mode, done),
+export const openFile = (
+  confinement: Confinement,
+  filePath: string,
+  flags: number | string,
+  mode = 0o666,
+): Promise<number> =>
+  onEntry(
+    confinement,
+    filePath,
+    (entry) => fs.openSync(entry, flags, mode),
+    (entry, done) => open(entry, flags, mode, done),
   );
 
 export const closeFile = (fd: number): Promise<void> =>
@@ -92,12 +158,13 @@ async function syncByHandle(fd: number, filePath: string, refusal: NodeJS.ErrnoE
   }
 }
 
+/** @param opening of the file, to its descriptor */
 export async function withDescriptor(
+  opening: Promise<number>,
   filePath: string,
-  flags: number,
   call: (fd: number, filePath: string) => Promise<void>,
 ): Promise<void> {
-  const fd = await openFile(filePath, flags);
+  const fd = await opening;
   try {
     await call(fd, filePath);
   } finally {
@@ -105,32 +172,41 @@ export async function withDescriptor(
   }
 }
 
-export const linkFile = (existingPath: string, newPath: string): Promise<void> =>
-  shortCalls.run(
-    () => fs.linkSync(existingPath, newPath),
-    (done) => fs.link(existingPath, newPath, (error) => done(error, undefined)),
+/** Opens a directory itself. @returns the descriptor */
+export const openDirectory = (confinement: Confinement, directory: string, flags: number): Promise<number> =>
+  shortCalls.runTogether(
+    () => confinement.withinNow(directory, (alias) => fs.openSync(alias, flags)),
+    () => confinement.within(directory, (alias) => onPool<number>((done) => open(alias, flags, done))),
+  );
+
+export const linkFile = (confinement: Confinement, existingPath: string, newPath: string): Promise<void> =>
+  onTwoEntries(confinement, [existingPath, newPath], fs.linkSync, (existing, entry, done) =>
+    fs.link(existing, entry, (error) => done(error, undefined)),
   );
 
 /** Its renames wait, on Windows, until other programs have closed the file. Loaded with the first of them. */
 const patient = deferred(() => import("fs-extra"));
 
-export const renamePath = (fromPath: string, toPath: string): Promise<void> =>
-  shortCalls.run(
-    () => fs.renameSync(fromPath, toPath),
-    (done) =>
+export const renamePath = (confinement: Confinement, fromPath: string, toPath: string): Promise<void> =>
+  onTwoEntries(
+    confinement,
+    [fromPath, toPath],
+    fs.renameSync,
+    (from, to, done) =>
       void patient.get().then(
-        ({ default: { rename } }) => rename(fromPath, toPath, (error) => done(error, undefined)),
+        ({ default: { rename } }) => rename(from, to, (error) => done(error, undefined)),
         (error) => done(error, undefined),
       ),
   );
 
 /** @param byteLength of the file, as far as it is known: the system gives back the room of its bytes before it returns */
-export function unlink(filePath: string, byteLength = 0): Promise<void> {
-  const pooled = (done: (error: NodeJS.ErrnoException | null, value: undefined) => void) =>
-    fs.unlink(filePath, (error) => done(error, undefined));
+export function unlink(confinement: Confinement, filePath: string, byteLength = 0): Promise<void> {
+  const pooled = (entry: string, done: Done<void>) => fs.unlink(entry, (error) => done(error, undefined));
   return byteLength > MAX_INLINE_REMOVED_BYTES
-    ? onPool(pooled)
-    : shortCalls.run(() => fs.unlinkSync(filePath), pooled);
+    ? outlastShortage(() =>
+        onEntryOfPool(confinement, filePath, (entry) => onPool<void>((done) => pooled(entry, done))),
+      )
+    : onEntry(confinement, filePath, (entry) => fs.unlinkSync(entry), pooled);
 }
 
 /** Looks at the path itself, not at what a link leads to. */
@@ -140,22 +216,29 @@ export const isSymbolicLink = (filePath: string): Promise<boolean> =>
     (done) => fs.lstat(filePath, (error, stats) => done(error, stats?.isSymbolicLink() ?? false)),
   );
 
-export const readDirectory = (directory: string): Promise<fs.Dirent[]> =>
-  shortCalls.run(
-    () => fs.readdirSync(directory, { withFileTypes: true }),
-    (done) => readdir(directory, { withFileTypes: true }, done),
+export const readDirectory = (confinement: Confinement, directory: string): Promise<fs.Dirent[]> =>
+  shortCalls.runTogether(
+    () => confinement.withinNow(directory, (alias) => fs.readdirSync(alias, { withFileTypes: true })),
+    () =>
+      confinement.within(directory, (alias) =>
+        onPool<fs.Dirent[]>((done) => readdir(alias, { withFileTypes: true }, done)),
+      ),
   );
 
-export const makeOneDirectory = (directory: string): Promise<void> =>
-  shortCalls.run(
-    () => void fs.mkdirSync(directory),
-    (done) => fs.mkdir(directory, (error) => done(error, undefined)),
+export const makeOneDirectory = (confinement: Confinement, directory: string): Promise<void> =>
+  onEntry(
+    confinement,
+    directory,
+    (entry) => void fs.mkdirSync(entry),
+    (entry, done) => fs.mkdir(entry, (error) => done(error, undefined)),
   );
 
-export const removeOneDirectory = (directory: string): Promise<void> =>
-  shortCalls.run(
-    () => fs.rmdirSync(directory),
-    (done) => fs.rmdir(directory, (error) => done(error, undefined)),
+export const removeOneDirectory = (confinement: Confinement, directory: string): Promise<void> =>
+  onEntry(
+    confinement,
+    directory,
+    (entry) => fs.rmdirSync(entry),
+    (entry, done) => fs.rmdir(entry, (error) => done(error, undefined)),
   );
 
 /** Null where there is nothing under that path. */

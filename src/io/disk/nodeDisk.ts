@@ -1,18 +1,21 @@
 /**
  * The disk of Node.js. With durability "none" nothing is ever synced; all else is the same. Calls that open something
- * wait while the process is out of descriptors (shortage.ts), and short calls may run in line (callRoute.ts).
+ * wait while the process is out of descriptors (shortage.ts), and short calls may run in line (callRoute.ts). All but
+ * `stat`, `realPath` and `isLink` reach only what lies where the engine may work (confinement.ts); `stat` is not checked
+ * below the namespace's directory and on the way to it.
  */
 
 import fs from "node:fs";
 import path from "node:path";
 import { CorruptFileError } from "../../errors.js";
-import { onPool } from "./callRoute.js";
+import { type Confinement, confirmDirectory, UNCONFINED } from "./confinement.js";
 import { makeDirectories, removeTree } from "./directoryTrees.js";
 import type { AllocateTail, DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./disk.js";
 import { codeOf, isMissing } from "./errno.js";
 import {
   isSymbolicLink,
   linkFile,
+  openDirectory,
   openFile,
   readDirectory,
   removeOneDirectory,
@@ -25,13 +28,16 @@ import {
   unlink,
   withDescriptor,
 } from "./fileCalls.js";
-import { LinkedFileError } from "./linkedFile.js";
+import { followLink, LinkedFileError } from "./linkedFile.js";
 import { IS_WINDOWS, whileHeldByOthers } from "./onWindows.js";
 import { fileIdentity, NodeWriteHandle, notRegular, openForReading } from "./openFiles.js";
+import { realPathOrNull } from "./realPath.js";
 
 export interface NodeDiskOptions {
   /** "fsync": `sync`, `syncFile`, `syncDirectory` and `makeDirectory` reach the device. "none": they don't. */
   readonly durability: "fsync" | "none";
+  /** Where steps may be made, and files that are links be followed. Default: anywhere, and no such file is followed. */
+  readonly confinement?: Confinement;
 }
 
 /** Directories whose own name is known to be durable; the set starts over when it is full. */
@@ -44,6 +50,8 @@ const READ_ALONG_BYTES = 32 * 1024;
 const { O_RDONLY, O_RDWR, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = fs.constants;
 const OVERWRITE_FLAGS = O_RDWR | O_NONBLOCK | O_NOFOLLOW;
 const SYNC_FLAGS = O_RDONLY | O_NONBLOCK;
+/** Windows flushes only through a descriptor that may write. */
+const SYNC_FILE_FLAGS = IS_WINDOWS ? O_RDWR : SYNC_FLAGS | O_NOFOLLOW;
 /** The codes of platforms for a link that is not to be followed. */
 const LINK_CODES: ReadonlySet<string | undefined> = new Set(["ELOOP", "EMLINK", "EFTYPE"]);
 /** Their codes for a socket, or a device that is not there. */
@@ -52,9 +60,13 @@ const SPECIAL_CODES: ReadonlySet<string | undefined> = new Set(["ENXIO", "ENODEV
 export class NodeDisk implements Disk {
   readonly #durable: boolean;
   readonly #durableDirectories = new Set<string>();
+  readonly #confinement: Confinement;
+  readonly #followsLinks: boolean;
 
-  constructor(options: NodeDiskOptions) {
-    this.#durable = options.durability === "fsync";
+  constructor({ durability, confinement }: NodeDiskOptions) {
+    this.#durable = durability === "fsync";
+    this.#confinement = confinement ?? UNCONFINED;
+    this.#followsLinks = confinement !== undefined;
   }
 
   async readFile(filePath: string, maxBytes = Number.MAX_SAFE_INTEGER): Promise<Uint8Array | null> {
@@ -73,28 +85,42 @@ export class NodeDisk implements Disk {
 
   async open(filePath: string, tailBytes = 0, allocate?: AllocateTail): Promise<ReadHandle | null> {
     try {
-      return await openForReading(filePath, tailBytes, allocate);
+      return await openForReading(this.#confinement, filePath, tailBytes, allocate);
     } catch (error) {
-      const code = codeOf(error);
-      if (LINK_CODES.has(code) && (await isSymbolicLink(filePath).catch(() => false))) {
-        if ((await this.realPath(filePath)) === null) return null;
-        throw new LinkedFileError(filePath, { cause: error });
+      if (await isLinkError(error, filePath)) {
+        const target = await this.#follow(filePath, error);
+        return target === null ? null : openForReading(this.#confinement, target, tailBytes, allocate);
       }
       if (isMissing(error)) return null;
-      if (SPECIAL_CODES.has(code)) throw notRegular(filePath, error);
+      if (SPECIAL_CODES.has(codeOf(error))) throw notRegular(filePath, error);
       throw error;
     }
   }
 
+  /** The target of a file that is a link; null if it dangles. */
+  async #follow(filePath: string, error: unknown): Promise<string | null> {
+    if (this.#followsLinks) return followLink(this.#confinement, filePath);
+    if ((await this.realPath(filePath)) === null) return null;
+    throw error instanceof LinkedFileError ? error : new LinkedFileError(filePath, { cause: error });
+  }
+
   async create(filePath: string, access?: "private"): Promise<WriteHandle> {
-    const fd = await openFile(filePath, "wx", access === "private" ? 0o600 : undefined);
-    return new NodeWriteHandle(fd, filePath, this.#durable);
+    const fd = await openFile(this.#confinement, filePath, "wx", access === "private" ? 0o600 : undefined);
+    const handle = new NodeWriteHandle(fd, filePath, this.#durable);
+    try {
+      // If the file lies elsewhere, nothing is written to it.
+      if (this.#confinement.mayFollow) await confirmDirectory(this.#confinement, path.dirname(filePath));
+      return handle;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
   }
 
   async overwrite(filePath: string, bytes: Uint8Array): Promise<boolean> {
     let fd: number;
     try {
-      fd = await openFile(filePath, OVERWRITE_FLAGS);
+      fd = await openFile(this.#confinement, filePath, OVERWRITE_FLAGS);
     } catch (error) {
       if (isMissing(error) || LINK_CODES.has(codeOf(error))) return false;
       throw error;
@@ -102,7 +128,8 @@ export class NodeDisk implements Disk {
     const handle = new NodeWriteHandle(fd, filePath, this.#durable);
     try {
       const stats = await statDescriptor(fd);
-      if (!stats.isFile() || stats.size !== bytes.length) return false;
+      // The other names of a file may lie anywhere.
+      if (!stats.isFile() || stats.nlink !== 1 || stats.size !== bytes.length) return false;
       await handle.write([bytes]);
       return true;
     } finally {
@@ -111,28 +138,28 @@ export class NodeDisk implements Disk {
   }
 
   link(existingPath: string, newPath: string): Promise<void> {
-    return linkFile(existingPath, newPath);
+    return linkFile(this.#confinement, existingPath, newPath);
   }
 
   rename(fromPath: string, toPath: string): Promise<void> {
-    return whileHeldByOthers(() => renamePath(fromPath, toPath));
+    return whileHeldByOthers(() => renamePath(this.#confinement, fromPath, toPath));
   }
 
   async remove(filePath: string, byteLength?: number): Promise<void> {
     try {
-      await whileHeldByOthers(() => unlink(filePath, byteLength));
+      await whileHeldByOthers(() => unlink(this.#confinement, filePath, byteLength));
     } catch (error) {
       if (!isMissing(error)) throw error;
     }
   }
 
   removeTree(directory: string): Promise<void> {
-    return removeTree(directory);
+    return removeTree(this.#confinement, directory);
   }
 
   async removeEmptyDirectory(directory: string): Promise<boolean> {
     try {
-      await removeOneDirectory(directory);
+      await removeOneDirectory(this.#confinement, directory);
       return true;
     } catch (error) {
       // POSIX lets a system say EEXIST for a directory that is not empty; Windows may hold on to one in use.
@@ -143,7 +170,7 @@ export class NodeDisk implements Disk {
   }
 
   async makeDirectory(directory: string, within?: string): Promise<boolean> {
-    const made = await makeDirectories(directory, within);
+    const made = await makeDirectories(this.#confinement, directory, within);
     if (this.#durable) await this.#makeNamesDurable(path.resolve(directory));
     return made;
   }
@@ -151,7 +178,7 @@ export class NodeDisk implements Disk {
   async list(directory: string): Promise<DirectoryEntry[] | null> {
     let found: fs.Dirent[];
     try {
-      found = await readDirectory(directory);
+      found = await readDirectory(this.#stepsOn(directory), directory);
     } catch (error) {
       if (isMissing(error)) return null;
       throw error;
@@ -169,6 +196,16 @@ export class NodeDisk implements Disk {
   }
 
   stat(filePath: string): Promise<FileStat | null> {
+    const { places } = this.#confinement;
+    return places.isOwn(filePath) ? this.#stat(filePath) : this.#statElsewhere(filePath);
+  }
+
+  async #statElsewhere(filePath: string): Promise<FileStat | null> {
+    await confirmDirectory(this.#confinement, path.dirname(filePath));
+    return this.#stat(filePath);
+  }
+
+  #stat(filePath: string): Promise<FileStat | null> {
     return statAs(filePath, (stats) => ({
       kind: kindOf(stats),
       size: Number(stats.size),
@@ -181,13 +218,8 @@ export class NodeDisk implements Disk {
     }));
   }
 
-  async realPath(filePath: string): Promise<string | null> {
-    try {
-      return await onPool<string>((done) => fs.realpath.native(filePath, done));
-    } catch (error) {
-      if (isMissing(error)) return null;
-      throw error;
-    }
+  realPath(filePath: string): Promise<string | null> {
+    return realPathOrNull(filePath);
   }
 
   async isLink(filePath: string): Promise<boolean> {
@@ -201,19 +233,31 @@ export class NodeDisk implements Disk {
 
   async syncFile(filePath: string): Promise<void> {
     if (!this.#durable) return;
-    // Windows flushes only through a descriptor that may write.
-    await withDescriptor(filePath, IS_WINDOWS ? O_RDWR : SYNC_FLAGS, syncData);
+    try {
+      await withDescriptor(openFile(this.#confinement, filePath, SYNC_FILE_FLAGS), filePath, syncData);
+    } catch (error) {
+      if (!(await isLinkError(error, filePath))) throw error;
+      const target = await followLink(this.#confinement, filePath);
+      if (target === null) throw error;
+      await withDescriptor(openFile(this.#confinement, target, SYNC_FILE_FLAGS), target, syncData);
+    }
   }
 
   async syncDirectory(directory: string): Promise<void> {
     if (!this.#durable || IS_WINDOWS) return;
     try {
-      await withDescriptor(directory, SYNC_FLAGS, syncAll);
+      const opening = openDirectory(this.#stepsOn(directory), directory, SYNC_FLAGS);
+      await withDescriptor(opening, directory, syncAll);
     } catch (error) {
       // File systems that keep directories durable by themselves refuse with one of these.
       const code = codeOf(error);
       if (code !== "EISDIR" && code !== "EPERM" && code !== "EINVAL") throw error;
     }
+  }
+
+  /** The directories on the way to the root are the host's. */
+  #stepsOn(directory: string): Confinement {
+    return this.#confinement.places.isOnTheWay(directory) ? UNCONFINED : this.#confinement;
   }
 
   /**
@@ -222,7 +266,10 @@ export class NodeDisk implements Disk {
    * lost with it. Birth time and inode tell a directory from its successor under the same path.
    */
   async #makeNamesDurable(directory: string): Promise<void> {
+    const { places } = this.#confinement;
     for (let parent = path.dirname(directory); parent !== directory; parent = path.dirname(directory)) {
+      // Above one of the host's directories names are not the engine's to make.
+      if (places.homeOf(parent) === null && !places.isOnTheWay(parent)) return;
       const stats = await statOrNull(directory);
       if (stats === null) return;
       const key = `${stats.dev}:${stats.ino}:${stats.birthtimeNs}:${directory}`;
@@ -240,6 +287,11 @@ export class NodeDisk implements Disk {
     }
   }
 }
+
+/** Whether an opening failed because the file is a link. */
+const isLinkError = async (error: unknown, filePath: string): Promise<boolean> =>
+  error instanceof LinkedFileError ||
+  (LINK_CODES.has(codeOf(error)) && (await isSymbolicLink(filePath).catch(() => false)));
 
 function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): FileStat["kind"] {
   return entry.isFile() ? "file" : entry.isDirectory() ? "directory" : "other";

@@ -5,7 +5,7 @@ import { codeOf } from "./errno.js";
 
 export const IS_WINDOWS = process.platform === "win32";
 /** Attempts at a call on a file that others may have open for a moment. */
-export const WINDOWS_ATTEMPTS = 6;
+const WINDOWS_ATTEMPTS = 6;
 
 /** Repeats a refused call: Windows does not rename or remove a file that a scanner or indexer has open for a moment. */
 export async function whileHeldByOthers(call: () => Promise<void>): Promise<void> {

@@ -13,11 +13,13 @@ import fs, { open } from "node:fs";
 import { isPending } from "../../async/pending.js";
 import { CorruptFileError, InternalError } from "../../errors.js";
 import { onPool, shortCalls } from "./callRoute.js";
+import type { Confinement } from "./confinement.js";
 import type { AllocateTail, ReadHandle, ReadPieces, WriteHandle } from "./disk.js";
 import {
   closeFile,
-  isSymbolicLink,
   MAX_INLINE_BYTES,
+  onEntryNow,
+  onEntryOfPool,
   readDescriptor,
   syncData,
   writeVectors,
@@ -48,64 +50,79 @@ const READ_FLAGS = O_RDONLY | O_NONBLOCK | O_NOFOLLOW;
  *   file
  */
 export function openForReading(
+  confinement: Confinement,
   filePath: string,
   tailBytes: number,
   allocate?: AllocateTail,
 ): Promise<ReadHandle> {
   const wanted = Math.min(tailBytes, MAX_INLINE_BYTES);
   return shortCalls.runTogether(
-    () => openInLine(filePath, wanted, allocate),
-    () => openOnPool(filePath, wanted, allocate),
+    () => openInLine(confinement, filePath, wanted, allocate),
+    () => openOnPool(confinement, filePath, wanted, allocate),
   );
 }
 
 /** Makes the calls of an opening one after the other on this thread: together they are still a short call. */
-function openInLine(filePath: string, tailBytes: number, allocate?: AllocateTail): NodeReadHandle {
-  if (O_NOFOLLOW === 0 && fs.lstatSync(filePath).isSymbolicLink()) throw new LinkedFileError(filePath);
-  const fd = fs.openSync(filePath, READ_FLAGS);
-  try {
-    const stats = fs.fstatSync(fd, { bigint: true });
-    if (!stats.isFile()) throw notRegular(filePath);
-    const tail = shortCalls.aside(() => tailMemory(stats, tailBytes, allocate));
-    const start = Number(stats.size) - tail.length;
-    for (let done = 0; done < tail.length; ) {
-      const bytesRead = fs.readSync(fd, tail, done, tail.length - done, start + done);
-      if (bytesRead === 0) throw endsEarly(filePath, start, tail.length, start + done);
-      done += bytesRead;
-    }
-    return new NodeReadHandle(fd, filePath, stats, tail);
-  } catch (error) {
-    fs.closeSync(fd);
-    throw error;
-  }
-}
-
-async function openOnPool(
+const openInLine = (
+  confinement: Confinement,
   filePath: string,
   tailBytes: number,
   allocate?: AllocateTail,
-): Promise<NodeReadHandle> {
-  if (O_NOFOLLOW === 0 && (await isSymbolicLink(filePath))) throw new LinkedFileError(filePath);
-  const fd = await onPool<number>((done) => open(filePath, READ_FLAGS, done));
-  try {
-    const stats = await onPool<fs.BigIntStats>((done) => fs.fstat(fd, { bigint: true }, done));
-    if (!stats.isFile()) throw notRegular(filePath);
-    const tail = tailMemory(stats, tailBytes, allocate);
-    const start = Number(stats.size) - tail.length;
-    for (let done = 0; done < tail.length; ) {
-      const from = done;
-      const bytesRead = await onPool<number>((call) =>
-        fs.read(fd, tail, from, tail.length - from, start + from, call),
-      );
-      if (bytesRead === 0) throw endsEarly(filePath, start, tail.length, start + done);
-      done += bytesRead;
+): NodeReadHandle =>
+  onEntryNow(confinement, filePath, (entry) => {
+    if (O_NOFOLLOW === 0 && fs.lstatSync(entry).isSymbolicLink()) throw new LinkedFileError(filePath);
+    const fd = fs.openSync(entry, READ_FLAGS);
+    try {
+      // What was opened may lie elsewhere: then it is not read.
+      if (confinement.mayFollow) onEntryNow(confinement, filePath, () => undefined);
+      const stats = fs.fstatSync(fd, { bigint: true });
+      if (!stats.isFile()) throw notRegular(filePath);
+      const tail = shortCalls.aside(() => tailMemory(stats, tailBytes, allocate));
+      const start = Number(stats.size) - tail.length;
+      for (let done = 0; done < tail.length; ) {
+        const bytesRead = fs.readSync(fd, tail, done, tail.length - done, start + done);
+        if (bytesRead === 0) throw endsEarly(filePath, start, tail.length, start + done);
+        done += bytesRead;
+      }
+      return new NodeReadHandle(fd, filePath, stats, tail);
+    } catch (error) {
+      fs.closeSync(fd);
+      throw error;
     }
-    return new NodeReadHandle(fd, filePath, stats, tail);
-  } catch (error) {
-    await closeFile(fd);
-    throw error;
-  }
-}
+  });
+
+const openOnPool = (
+  confinement: Confinement,
+  filePath: string,
+  tailBytes: number,
+  allocate?: AllocateTail,
+): Promise<NodeReadHandle> =>
+  onEntryOfPool(confinement, filePath, async (entry) => {
+    if (O_NOFOLLOW === 0) {
+      const stats = await onPool<fs.Stats>((done) => fs.lstat(entry, done));
+      if (stats.isSymbolicLink()) throw new LinkedFileError(filePath);
+    }
+    const fd = await onPool<number>((done) => open(entry, READ_FLAGS, done));
+    try {
+      if (confinement.mayFollow) await onEntryOfPool(confinement, filePath, async () => undefined);
+      const stats = await onPool<fs.BigIntStats>((done) => fs.fstat(fd, { bigint: true }, done));
+      if (!stats.isFile()) throw notRegular(filePath);
+      const tail = tailMemory(stats, tailBytes, allocate);
+      const start = Number(stats.size) - tail.length;
+      for (let done = 0; done < tail.length; ) {
+        const from = done;
+        const bytesRead = await onPool<number>((call) =>
+          fs.read(fd, tail, from, tail.length - from, start + from, call),
+        );
+        if (bytesRead === 0) throw endsEarly(filePath, start, tail.length, start + done);
+        done += bytesRead;
+      }
+      return new NodeReadHandle(fd, filePath, stats, tail);
+    } catch (error) {
+      await closeFile(fd);
+      throw error;
+    }
+  });
 
 /** Not zero-filled: every byte is read, or the memory is dropped. */
 function tailMemory(

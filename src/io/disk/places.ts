@@ -1,70 +1,79 @@
 /**
- * Checks where an engine may work: below the namespace's directory and below the further ones that its host allows,
- * with links resolved. Manifests, and links that somebody has put into a directory, may lead anywhere else.
+ * Says where an engine may work: below the namespace's directory and below the further ones that its host allows, with
+ * links resolved. Manifests, and links that somebody has put into a directory, may lead anywhere else. The paths of the
+ * host's directories themselves may be links: those above them are trusted.
  *
- * A directory is proven by the path to it: below its home, which the host has chosen, each directory is either no link
- * or leads to where the engine may work. A proof holds for a moment, so that a directory asked about many times a
- * second costs a look or two; a table that is opened again is recognised by its directory's identity. This does not
- * keep out another program on the same machine that has the rights to replace directories by links at any time.
+ * What is asked here is the text of a path, or a path without links. confinement.ts finds out, at each step, whether a
+ * path leads where its text says.
  */
 
 import path from "node:path";
 import { PermissionDeniedError } from "../../errors.js";
-import { LruCache } from "../memory/cache.js";
-import type { Disk, FileStat } from "./disk.js";
+import { realPathNow, realPathOrNull } from "./realPath.js";
 
-/** Milliseconds for which a proof holds. */
-const PROVEN_MS = 250;
-const MAX_PROVEN = 65_536;
+/** Where steps may be made. */
+export interface AdmittedPlaces {
+  /** The directory chosen by the host that a path is or lies below, by its text; null if there is none. */
+  homeOf(entryPath: string): string | null;
+  /**
+   * Whether the engine may work in a directory.
+   * @param realPath its path without links
+   */
+  admits(realPath: string): Promise<boolean>;
+  /** As {@link admits}, at once. */
+  admitsNow(realPath: string): boolean;
+  /** Whether a path is one that the engine makes by itself, by its text: below the root, or on the way there. */
+  isOwn(entryPath: string): boolean;
+  /** Whether a path is the root, or on the way there, by its text. */
+  isOnTheWay(entryPath: string): boolean;
+}
 
-/** What tells a directory from another one under the same path. */
-type Seen = Pick<FileStat, "inode" | "birthNs">;
+/** Admits everything. */
+export const ANYWHERE: AdmittedPlaces = {
+  homeOf: (entryPath) => path.parse(entryPath).root,
+  admits: async () => true,
+  admitsNow: () => true,
+  isOwn: () => true,
+  isOnTheWay: () => false,
+};
 
-export class Places {
-  readonly #disk: Disk;
+export class Places implements AdmittedPlaces {
   readonly #root: string;
   readonly #bases: readonly string[];
-  /** When each directory was last proven. */
-  readonly #proven = new LruCache<number>(MAX_PROVEN);
-  /** What each directory looked like when it was proven. */
-  readonly #seen = new LruCache<Seen>(MAX_PROVEN);
+  /** Paths without links of the root and the bases, as far as these were there. */
+  #realHomes: readonly string[] = [];
 
   /**
    * @param root directory of the namespace; it may be a link
    * @param bases further directories whose content may be used
    */
-  constructor(disk: Disk, root: string, bases: readonly string[] = []) {
-    this.#disk = disk;
+  constructor(root: string, bases: readonly string[] = []) {
     this.#root = root;
     this.#bases = bases;
   }
 
-  /**
-   * Makes sure that the engine may work in a directory. A directory that is not there proves nothing, but also holds
-   * nothing.
-   * @returns undefined where there is nothing to wait for
-   * @throws PermissionDeniedError
-   */
-  confirm(directory: string): Promise<void> | undefined {
-    const provenMs = this.#proven.peek(directory);
-    if (provenMs !== undefined && performance.now() - provenMs < PROVEN_MS) return undefined;
-    return this.#prove(directory, false);
+  homeOf(entryPath: string): string | null {
+    return [this.#root, ...this.#bases].find((home) => isBelow(entryPath, home)) ?? null;
   }
 
-  /** The same for a directory whose identity is known: it is proven once per identity. */
-  confirmSeen(directory: string, { inode, birthNs }: Seen): Promise<void> | undefined {
-    const seen = this.#seen.peek(directory);
-    if (seen?.inode === inode && seen.birthNs === birthNs) return undefined;
-    // The directory is new here, or another than before: what was proven a moment ago may be what it has replaced.
-    return this.#prove(directory, true).then(() => this.#seen.set(directory, { inode, birthNs }, 1));
+  async admits(realPath: string): Promise<boolean> {
+    if (this.#isInHome(realPath)) return true;
+    // They may be there only now, or have been replaced.
+    const homes = await Promise.all([this.#root, ...this.#bases].map((home) => realPathOrNull(home)));
+    this.#realHomes = homes.filter((home) => home !== null);
+    return this.#isInHome(realPath);
   }
 
-  /** Whether a path is, by its text, one that the engine makes by itself: below the root, or on the way there. */
+  admitsNow(realPath: string): boolean {
+    if (this.#isInHome(realPath)) return true;
+    this.#realHomes = [this.#root, ...this.#bases].map(realPathNow).filter((home) => home !== null);
+    return this.#isInHome(realPath);
+  }
+
   isOwn(entryPath: string): boolean {
-    return isBelow(entryPath, this.#root) || isBelow(this.#root, entryPath);
+    return isBelow(entryPath, this.#root) || this.isOnTheWay(entryPath);
   }
 
-  /** Whether a path is the root, or on the way there. */
   isOnTheWay(entryPath: string): boolean {
     return isBelow(this.#root, entryPath);
   }
@@ -72,54 +81,14 @@ export class Places {
   /** Whether the host allows a directory outside the root, with the links as they are now. */
   async isAllowedBase(directory: string): Promise<boolean> {
     if (!path.isAbsolute(directory)) return false;
-    const real = await this.#disk.realPath(directory);
-    return real !== null && this.#holds(this.#bases, real);
+    const real = await realPathOrNull(directory);
+    if (real === null) return false;
+    const homes = await Promise.all(this.#bases.map((base) => realPathOrNull(base)));
+    return homes.some((home) => home !== null && isBelow(real, home));
   }
 
-  /**
-   * The path of a file with all links resolved.
-   * @returns null where there is nothing
-   * @throws PermissionDeniedError where it lies outside the directories that the engine may work in
-   */
-  async resolve(filePath: string): Promise<string | null> {
-    const real = await this.#disk.realPath(filePath);
-    if (real === null) {
-      // The caller must not learn whether there is something outside.
-      if (this.#homeOf(filePath) === null) throw denied(filePath);
-      return null;
-    }
-    if (await this.#holds([this.#root, ...this.#bases], real)) return real;
-    throw denied(filePath);
-  }
-
-  /** @param anew whether the directories that it lies in are proven again, too */
-  async #prove(directory: string, anew: boolean): Promise<void> {
-    const home = this.#homeOf(directory);
-    if (home !== directory) {
-      if (home === null) {
-        await this.resolve(directory);
-      } else {
-        const parent = path.dirname(directory);
-        await (anew ? this.#prove(parent, true) : this.confirm(parent));
-        const isLink = this.#disk.isLink === undefined || (await this.#disk.isLink(directory));
-        if (isLink) await this.resolve(directory);
-      }
-    }
-    this.#proven.set(directory, performance.now(), 1);
-  }
-
-  /** The directory chosen by the host that a path is or lies below, by its text; null where there is none. */
-  #homeOf(directory: string): string | null {
-    if (isBelow(directory, this.#root)) return this.#root;
-    return this.#bases.find((base) => isBelow(directory, base)) ?? null;
-  }
-
-  async #holds(homes: readonly string[], real: string): Promise<boolean> {
-    for (const home of homes) {
-      const realHome = await this.#disk.realPath(home);
-      if (realHome !== null && isBelow(real, realHome)) return true;
-    }
-    return false;
+  #isInHome(realPath: string): boolean {
+    return this.#realHomes.some((home) => isBelow(realPath, home));
   }
 }
 
@@ -130,7 +99,7 @@ function isBelow(entryPath: string, directory: string): boolean {
   return next === "" || next === path.sep || directory.endsWith(path.sep);
 }
 
-const denied = (entryPath: string): PermissionDeniedError =>
+export const outside = (entryPath: string): PermissionDeniedError =>
   new PermissionDeniedError(
     `${entryPath} lies neither in the namespace's directory nor in one that it lets tables refer to (allowedBases)`,
   );

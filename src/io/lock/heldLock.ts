@@ -28,7 +28,10 @@
 import path from "node:path";
 import fs from "fs-extra";
 import { lockCalls } from "../disk/callRoute.js";
+import type { Confinement } from "../disk/confinement.js";
+import { removeTree, removeTreeNow } from "../disk/directoryTrees.js";
 import { codeOf, isDiskFull, isMissing } from "../disk/errno.js";
+import { onEntry, onEntryNow, onEntryOfPool, onTwoEntries } from "../disk/fileCalls.js";
 import { temporaryName } from "../names/temporaryNames.js";
 import { LeaseLostError, type LockLease } from "./lease.js";
 import lockfile from "./lockfile.js";
@@ -41,6 +44,7 @@ type NodeDone = (error: Error | null) => void;
 
 /** One attempt to take a table's lock, then one hold of it; also the file system that proper-lockfile works on. */
 export class HeldLock implements LockLease {
+  readonly #confinement: Confinement;
   readonly #staleMs: number;
   #directory: string;
   #lockPath: string;
@@ -58,7 +62,8 @@ export class HeldLock implements LockLease {
   /** The time of the entry, as proper-lockfile set it last. */
   #setTo = new Date();
 
-  constructor(directory: string, staleMs: number) {
+  constructor(confinement: Confinement, directory: string, staleMs: number) {
+    this.#confinement = confinement;
     this.#directory = directory;
     this.#lockPath = path.join(directory, LOCK_NAME);
     this.#owner = newOwnerName();
@@ -152,7 +157,7 @@ export class HeldLock implements LockLease {
     const target = path.join(this.#lockPath, name);
     const rename = async (): Promise<boolean> => {
       try {
-        await renameEntry(this.#ownerPath, target);
+        await renameEntry(this.#confinement, this.#ownerPath, target);
       } catch {
         // The answer to the first of two requests may have been lost.
         if ((await statOrUndefined(target).catch(() => undefined)) === undefined) return false;
@@ -196,7 +201,7 @@ export class HeldLock implements LockLease {
   async #touch(): Promise<boolean> {
     const now = new Date();
     try {
-      await setTimes(this.#ownerPath, now);
+      await setTimes(this.#confinement, this.#ownerPath, now);
     } catch (error) {
       if (isMissing(error)) return false;
       throw error;
@@ -214,19 +219,19 @@ export class HeldLock implements LockLease {
   /** Makes the lock's directory and the owner's entry in it; fails with EEXIST where another was first. */
   async #make(): Promise<void> {
     const madeAt = new Date();
-    await makeDirectory(this.#lockPath);
+    await makeDirectory(this.#confinement, this.#lockPath);
     try {
-      await makeEntry(this.#ownerPath);
+      await makeEntry(this.#confinement, this.#ownerPath);
     } catch (error) {
       // A waiter removed the directory because it took it for an abandoned one.
       if (isMissing(error)) throw heldByAnother();
-      await removeDirectory(this.#lockPath).catch(() => undefined);
+      await removeDirectory(this.#confinement, this.#lockPath).catch(() => undefined);
       throw error;
     }
     // A directory that was removed and made again meanwhile may hold two entries: both owners give way. Where this
     // process was suspended for long, others took it for dead, and its entry is gone.
     if (!(await this.#isAlone())) {
-      await removeEntry(this.#lockPath, this.#owner).catch(ignoreMissing);
+      await removeEntry(this.#confinement, this.#lockPath, this.#owner).catch(ignoreMissing);
       throw heldByAnother();
     }
     this.#noteRenewal(madeAt);
@@ -235,13 +240,13 @@ export class HeldLock implements LockLease {
 
   /** Removes the owner's entry, which decides the release, then the directory unless it holds another entry. */
   async #unmake(): Promise<void> {
-    await removeEntry(this.#lockPath, this.#owner);
-    await removeDirectory(this.#lockPath).catch(() => undefined);
+    await removeEntry(this.#confinement, this.#lockPath, this.#owner);
+    await removeDirectory(this.#confinement, this.#lockPath).catch(() => undefined);
   }
 
   #unmakeNow(): void {
-    fs.rmSync(this.#ownerPath, { recursive: true });
-    fs.rmdirSync(this.#lockPath);
+    removeTreeNow(this.#confinement, this.#ownerPath);
+    onEntryNow(this.#confinement, this.#lockPath, (lock) => fs.rmdirSync(lock));
   }
 
   /** The calls proper-lockfile makes, all of them for the lock's directory. */
@@ -264,7 +269,9 @@ export class HeldLock implements LockLease {
           return settle(Promise.resolve(), done);
         }
         return settle(
-          this.#onEntry((entry) => setTimes(entry, modified)).then(() => this.#noteRenewal(modified)),
+          this.#onEntry((entry) => setTimes(this.#confinement, entry, modified)).then(() =>
+            this.#noteRenewal(modified),
+          ),
           done,
         );
       },
@@ -300,60 +307,68 @@ export const entriesOfLock = (directory: string): Promise<string[]> =>
     (done) => fs.readdir(directory, done),
   );
 
-function makeDirectory(directory: string): Promise<void> {
-  return lockCalls.run<void>(
-    () => void fs.mkdirSync(directory),
-    (done) => fs.mkdir(directory, (error) => done(error, undefined)),
+const makeDirectory = (confinement: Confinement, directory: string): Promise<void> =>
+  onEntry<void>(
+    confinement,
+    directory,
+    (entry) => void fs.mkdirSync(entry),
+    (entry, done) => fs.mkdir(entry, (error) => done(error, undefined)),
+    lockCalls,
   );
-}
 
 /** Makes the entry of an owner. On a full disk it is an empty file, which needs no room of its own. */
-async function makeEntry(entry: string): Promise<void> {
+async function makeEntry(confinement: Confinement, entryPath: string): Promise<void> {
   try {
-    await makeDirectory(entry);
+    await makeDirectory(confinement, entryPath);
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    await fs.writeFile(entry, "", { flag: "wx" });
+    await onEntryOfPool(confinement, entryPath, (entry) => fs.writeFile(entry, "", { flag: "wx" }));
   }
 }
 
-export function removeDirectory(directory: string): Promise<void> {
-  return lockCalls.run<void>(
-    () => fs.rmdirSync(directory),
-    (done) => fs.rmdir(directory, (error) => done(error, undefined)),
+export const removeDirectory = (confinement: Confinement, directory: string): Promise<void> =>
+  onEntry<void>(
+    confinement,
+    directory,
+    (entry) => fs.rmdirSync(entry),
+    (entry, done) => fs.rmdir(entry, (error) => done(error, undefined)),
+    lockCalls,
   );
-}
 
 /**
  * Removes an entry of a lock: an empty directory, unless it holds what its owner took away, or is of another kind. Fails
  * with ENOENT where there is none. What can't be removed, because it is another user's or open on a network file system,
  * must not keep the lock: the entry is moved beside it, as a temporary directory.
  */
-export async function removeEntry(lockPath: string, name: string): Promise<void> {
+export async function removeEntry(confinement: Confinement, lockPath: string, name: string): Promise<void> {
   const entry = path.join(lockPath, name);
   try {
-    await removeDirectory(entry);
+    await removeDirectory(confinement, entry);
   } catch (error) {
     if (codeOf(error) === "ENOENT") throw error;
-    await fs
-      .remove(entry)
-      .catch(() => renameEntry(entry, path.join(path.dirname(lockPath), temporaryName())));
+    await removeTree(confinement, entry).catch(() =>
+      renameEntry(confinement, entry, path.join(path.dirname(lockPath), temporaryName())),
+    );
   }
 }
 
-export function renameEntry(from: string, to: string): Promise<void> {
-  return lockCalls.run<void>(
-    () => fs.renameSync(from, to),
-    (done) => fs.rename(from, to, (error) => done(error, undefined)),
+export const renameEntry = (confinement: Confinement, from: string, to: string): Promise<void> =>
+  onTwoEntries(
+    confinement,
+    [from, to],
+    (entry, target) => fs.renameSync(entry, target),
+    (entry, target, done) => fs.rename(entry, target, (error) => done(error, undefined)),
+    lockCalls,
   );
-}
 
-function setTimes(entry: string, time: Date): Promise<void> {
-  return lockCalls.run<void>(
-    () => fs.utimesSync(entry, time, time),
-    (done) => fs.utimes(entry, time, time, (error) => done(error, undefined)),
+const setTimes = (confinement: Confinement, entryPath: string, time: Date): Promise<void> =>
+  onEntry(
+    confinement,
+    entryPath,
+    (entry) => fs.lutimesSync(entry, time, time),
+    (entry, done) => fs.lutimes(entry, time, time, (error) => done(error, undefined)),
+    lockCalls,
   );
-}
 
 const statEntry = (entry: string): Promise<fs.Stats> =>
   lockCalls.run<fs.Stats>(

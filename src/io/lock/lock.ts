@@ -15,6 +15,7 @@ import path from "node:path";
 import { whenAborted } from "../../async/abort.js";
 import { deferred } from "../../async/deferred.js";
 import { ServiceUnavailableError } from "../../errors.js";
+import { type Confinement, confirmDirectory, UNCONFINED } from "../disk/confinement.js";
 import { codeOf } from "../disk/errno.js";
 import type { HeldLock } from "./heldLock.js";
 import { keepLock, retakeLock } from "./keptLocks.js";
@@ -34,8 +35,8 @@ export interface LockOptions {
   readonly waitMs?: number;
   /** Ends the wait (not the work); the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Called with the directory before anything is made in it; rejects where nothing may be made. Default: no check. */
-  readonly admit?: (directory: string) => Promise<void> | undefined;
+  /** Where a lock may be taken. Default: anywhere. */
+  readonly confinement?: Confinement;
   /** Called with the directory before its lock is taken over from a holder that counts as dead. Default: no call. */
   readonly fence?: Fence;
   /**
@@ -101,8 +102,8 @@ export async function withLock<T>(
 ): Promise<T> {
   const resolved = path.resolve(directory);
   const deadlineMs = performance.now() + (options.waitMs ?? DEFAULT_WAIT_MS);
-  const admission = options.admit?.(resolved);
-  if (admission !== undefined) await admission;
+  // What lies elsewhere may have a lock, which nobody is going to release.
+  if (options.confinement !== undefined) await confirmDirectory(options.confinement, resolved);
   options.signal?.throwIfAborted();
   const queue = await enter(resolved, deadlineMs, options.signal);
   try {
@@ -165,6 +166,7 @@ interface AcquiredLock {
 async function acquire(resolved: string, deadlineMs: number, options: LockOptions): Promise<AcquiredLock> {
   const maxAttempts = 1 + (options.retries ?? Number.POSITIVE_INFINITY);
   const staleMs = Math.max(options.staleMs ?? DEFAULT_STALE_MS, MIN_STALE_MS);
+  const confinement = options.confinement ?? UNCONFINED;
   const fence = options.fence ?? (async () => undefined);
   const kept = await retakeLock(resolved, staleMs);
   if (kept !== null) return { lock: kept, isContended: false };
@@ -175,9 +177,9 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
   for (let attempt = 1; ; attempt++) {
     try {
       // Most looks at a contended lock find it held, and an attempt costs some twenty times as much as a look.
-      const found = await freeUnlessHeld(resolved, staleMs, fence);
+      const found = await freeUnlessHeld(confinement, resolved, staleMs, fence);
       if (found !== "held") {
-        const lock = new HeldLock(resolved, staleMs);
+        const lock = new HeldLock(confinement, resolved, staleMs);
         if (await lock.tryAcquire()) return { lock, isContended: found === "freed" || attempt > 1 };
       }
       obstructedMs = null;

@@ -21,7 +21,8 @@
  */
 
 import path from "node:path";
-import fs from "fs-extra";
+import type { Confinement } from "../disk/confinement.js";
+import { removeTree } from "../disk/directoryTrees.js";
 import { codeOf, isMissing } from "../disk/errno.js";
 import { LruCache } from "../memory/cache.js";
 import {
@@ -88,6 +89,7 @@ interface FoundLock {
  *   that kept it
  */
 export async function freeUnlessHeld(
+  confinement: Confinement,
   directory: string,
   staleMs: number,
   fence: Fence,
@@ -100,7 +102,7 @@ export async function freeUnlessHeld(
   const found = await findLock(lockPath);
   if (found !== null && !seemsDead(found, staleMs)) return "held";
   try {
-    if (found !== null) await takeOver(directory, found, fence);
+    if (found !== null) await takeOver(confinement, directory, found, fence);
   } catch (error) {
     // A kept lock of another user: only who keeps it can remove it, and does so in a moment.
     if (found !== null && isKept(found) && isForbidden(error)) return "held";
@@ -180,16 +182,17 @@ function seemsDead(
 }
 
 async function takeOver(
+  confinement: Confinement,
   directory: string,
   { path: lockPath, isDirectory, entries, strangers }: FoundLock,
   fence: Fence,
 ) {
-  if (!isDirectory) return fs.remove(lockPath);
+  if (!isDirectory) return removeTree(confinement, lockPath);
   const taken: { readonly from: string; readonly to: string }[] = [];
   for (const { name } of entries) {
     const [from, to] = [path.join(lockPath, name), path.join(lockPath, newFencingName())];
     try {
-      await renameEntry(from, to);
+      await renameEntry(confinement, from, to);
       taken.push({ from, to });
     } catch (error) {
       // The lock was released, or another waiter was first, unless the answer to the first of two requests was lost.
@@ -202,13 +205,14 @@ async function takeOver(
     if (taken.some(({ from }) => !isKeptName(path.basename(from)))) await fence(directory);
   } catch (error) {
     // Others, or the next call, must find the lock as it was, and not a process that seems to be fencing.
-    for (const { from, to } of taken) await renameEntry(to, from).catch(() => undefined);
+    for (const { from, to } of taken) await renameEntry(confinement, to, from).catch(() => undefined);
     throw error;
   }
   // The entry is gone where another process took this one for dead, and fences in its place.
-  for (const { to } of taken) await removeEntry(lockPath, path.basename(to)).catch(ignoreMissing);
+  for (const { to } of taken)
+    await removeEntry(confinement, lockPath, path.basename(to)).catch(ignoreMissing);
   // The other entries belong to nobody. Owners that come meanwhile are not among them.
-  for (const name of strangers) await fs.remove(path.join(lockPath, name));
+  for (const name of strangers) await removeTree(confinement, path.join(lockPath, name));
   // Somebody else may have made an entry by now.
-  await removeDirectory(lockPath).catch(() => undefined);
+  await removeDirectory(confinement, lockPath).catch(() => undefined);
 }

@@ -300,7 +300,7 @@ describe.skipIf(process.platform === "win32")("what is no regular file", () => {
     expect(await disk.overwrite(file, bytes("x"))).toBe(false);
     // There is nothing to sync: the platform says so, or has nothing to say.
     await disk.syncFile(file).catch((error) => expect(error).toMatchObject({ syscall: "fdatasync" }));
-    await disk.syncDirectory(file).catch((error) => expect(error).toMatchObject({ syscall: "fsync" }));
+    await disk.syncDirectory(file).catch((error) => expect(["open", "fsync"]).toContain(error.syscall));
   });
 
   test("a link is not followed, and leads nowhere where it dangles", async () => {

@@ -1,0 +1,25 @@
+/** Paths without links. */
+
+import fs from "node:fs";
+import { onPool } from "./callRoute.js";
+import { isMissing } from "./errno.js";
+
+/** A path without links; null if there is nothing under it. */
+export async function realPathOrNull(entryPath: string): Promise<string | null> {
+  try {
+    return await onPool<string>((done) => fs.realpath.native(entryPath, done));
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+/** As {@link realPathOrNull}, at once. */
+export function realPathNow(entryPath: string): string | null {
+  try {
+    return fs.realpathSync.native(entryPath);
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
