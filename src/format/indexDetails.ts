@@ -55,3 +55,4 @@ export const InvertedIndexDetails = message("InvertedIndexDetails", {
   prefixOnly: bool(11),
   blockSize: explicitUint32(12),
 });
+export type InvertedIndexDetails = MessageOf<typeof InvertedIndexDetails>;

@@ -11,7 +11,7 @@ import { arrowTypeFromLogical } from "../arrow/types/logicalTypes.js";
 import { formatType, isSameType, type LogicalType } from "../arrow/types/type.js";
 import { deferred } from "../async/deferred.js";
 import { alignedBytes } from "../bytes/aligned.js";
-import { CorruptFileError } from "../errors.js";
+import { CorruptFileError, UnsupportedError } from "../errors.js";
 import type { DataFileMetadata } from "../file/container/reader.js";
 import { readGlobalBuffer } from "../file/container/reader.js";
 import type { DataFileWriter } from "../file/writing/writer.js";
@@ -131,7 +131,7 @@ export class OpenIndexFile {
 
   /**
    * @param columns that the file has, with any nullability
-   * @throws CorruptFileError where it lacks one, or one has another type
+   * @throws UnsupportedError where it lacks one, or one has another type, as in files of other releases; CorruptFileError
    */
   static async open(
     files: IndexFiles,
@@ -145,8 +145,8 @@ export class OpenIndexFile {
     for (const column of columns) {
       const field = fields.find((candidate) => candidate.name === column.name);
       if (field === undefined || !isSameType(field.type, column.type)) {
-        const reason = `has no column ${column.name} of type ${formatType(column.type)}`;
-        throw new CorruptFileError(metadata.path, 0, reason);
+        const wanted = `no column ${column.name} of type ${formatType(column.type)}`;
+        throw new UnsupportedError(`${metadata.path} has ${wanted}`);
       }
       const plan = planLeaves([[field]]);
       stored.set(column.name, { plan, stored: await openColumns([file], plan.leaves) });

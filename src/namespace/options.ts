@@ -104,6 +104,21 @@ export interface AuthorizeCall {
   readonly context?: Readonly<Record<string, string>>;
 }
 
+/**
+ * Something that a namespace works around: its answers are right, but take longer. `indexNotRead`: an index that this
+ * release can't read, such as one of a kind that is unknown to it. Queries look at all rows in its place; its entry and
+ * its files stay as they are.
+ */
+export interface NamespaceWarning {
+  readonly kind: "indexNotRead";
+  /** A sentence that names the index, the table's directory and the reason. */
+  readonly message: string;
+  /** Name of the index. */
+  readonly indexName: string;
+  /** Directory of the table, or of the branch. */
+  readonly location: string;
+}
+
 /** Options of a {@link DirectoryNamespace}: `root` is wanted, all others have defaults. */
 export interface DirectoryNamespaceOptions {
   /** Directory of the namespace, as a path or a `file:` URL; made on the first write. */
@@ -116,6 +131,11 @@ export interface DirectoryNamespaceOptions {
   readonly authorize?: Authorize | undefined;
   /** Functions of computed columns, by name. */
   readonly functions?: Readonly<Record<string, UserFunction>> | undefined;
+  /**
+   * Called with each warning: once for each index, while the last thousand of them are remembered. It runs after the call
+   * that it is about has gone on; what it throws is ignored. Default: warnings are dropped.
+   */
+  readonly onWarning?: ((warning: NamespaceWarning) => void) | undefined;
   /** How locks of tables are taken. */
   readonly lock?:
     | {

@@ -49,6 +49,7 @@ import { errorOfFailure, type FailureRecord, isErrorType } from "../typedErrors.
 import type { RegisteredFunction } from "../write/userFunctions.js";
 import type { ContextOptions } from "./namespaceOptions.js";
 import { RecentTransactions } from "./recentTransactions.js";
+import { unreadWarnings } from "./warnings.js";
 
 /** Loaded with the first commit. */
 const autoCleanup = deferred(() => import("../table/cleanup/autoCleanup.js"));
@@ -201,6 +202,7 @@ export function openContext(options: ContextOptions): OperationContext {
       memory: scratch.shared,
     }),
     functions: options.functions ?? new Map(),
+    ...(options.onWarning !== undefined && { noteUnread: unreadWarnings(options.onWarning) }),
     jobs,
     async closeJobs(way) {
       jobsClosed = way;

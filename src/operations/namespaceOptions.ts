@@ -14,6 +14,7 @@ const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", tr
   durability: true,
   authorize: true,
   functions: true,
+  onWarning: true,
   lock: true,
   workers: true,
   vectorCacheBytes: true,
@@ -68,6 +69,7 @@ function checkNamespaceOptions(options: DirectoryNamespaceOptions): void {
     manifestNaming,
     lock,
     authorize,
+    onWarning,
     workers,
     vectorCacheBytes,
     allowedBases,
@@ -97,6 +99,9 @@ function checkNamespaceOptions(options: DirectoryNamespaceOptions): void {
   }
   if (authorize !== undefined && typeof authorize !== "function") {
     throw new InvalidInputError(`authorize: must be a function, not ${shortly(authorize)}`);
+  }
+  if (onWarning !== undefined && typeof onWarning !== "function") {
+    throw new InvalidInputError(`onWarning: must be a function, not ${shortly(onWarning)}`);
   }
   if (workers !== undefined && !(Number.isSafeInteger(workers) && workers >= 0)) {
     throw new InvalidInputError(`workers: must be an integer of at least 0, not ${shortly(workers)}`);

@@ -1,6 +1,7 @@
 /** The kinds of indexes of values and of words. */
 
 import type { IndexKind, IndexKindName } from "../kind.js";
+import { messageName } from "../messageName.js";
 import { BITMAP } from "../scalar/bitmap.js";
 import { BLOOMFILTER } from "../scalar/bloomFilter.js";
 import { BTREE } from "../scalar/btree.js";
@@ -12,19 +13,17 @@ import { FTS } from "../text/fts.js";
 /** The kind of a name; null for one that this release does not know. */
 export const kindOfName = (name: string): IndexKind | null => KINDS.get(name as IndexKindName) ?? null;
 
-/** Whether the types of the details of two indexes are the same. */
+/** Whether the details of two indexes are of the same type. */
 export const isSameTypeUrl = (one: string, other: string): boolean => messageName(one) === messageName(other);
 
-/**
- * The kind that a manifest means by the type of an index's details; null for one that this release does not know.
- * Only what follows the last slash counts.
- */
+/** The kind that a manifest means by the type of an index's details; null for one that this release does not know. */
 export function kindOfTypeUrl(typeUrl: string): IndexKind | null {
   const name = messageName(typeUrl);
   return [...KINDS.values()].find((kind) => messageName(kind.typeUrl) === name) ?? null;
 }
 
-const messageName = (typeUrl: string): string => typeUrl.slice(typeUrl.lastIndexOf("/") + 1);
+/** Whether a manifest means an index on vectors by the type of its details. */
+export const isVectorTypeUrl = (typeUrl: string): boolean => messageName(typeUrl) === "VectorIndexDetails";
 
 const KINDS: ReadonlyMap<IndexKindName, IndexKind> = new Map(
   [BTREE, BITMAP, LABEL_LIST, ZONEMAP, BLOOMFILTER, NGRAM, FTS].map((kind) => [kind.name, kind]),

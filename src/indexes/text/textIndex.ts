@@ -67,6 +67,7 @@ export class TextIndex implements OpenIndex {
   }
 }
 
+/** @throws UnsupportedError for a form, or a way to cut text, that this release does not read; CorruptFileError */
 export async function openTextIndex(files: IndexFiles): Promise<TextIndex> {
   const file = await OpenIndexFile.open(files, METADATA_FILE, [
     { name: DELETED_FRAGMENTS, type: BINARY_TYPE, nullable: true },
@@ -78,15 +79,18 @@ export async function openTextIndex(files: IndexFiles): Promise<TextIndex> {
   const form = formOf(file, parameters);
   const partitions: TextPartition[] = [];
   for (const id of partitionIds(file)) partitions.push(await TextPartition.open(files, id, form));
-  return new TextIndex(parameters, partitions, await deletedFragments(file));
+  const index = new TextIndex(parameters, partitions, await deletedFragments(file));
+  await index.analyzer();
+  return index;
 }
 
 function formOf(file: OpenIndexFile, { withPosition }: TextParameters): PartitionForm {
   const tokens = file.text("token_set_format") ?? "arrow";
   const tail = file.text("posting_tail_codec") ?? "fixed32_v1";
   const blockSize = file.count("posting_block_size", 128, 256);
-  if (tokens !== "fst" && tokens !== "arrow") file.fail(`token_set_format is ${tokens}`);
-  if (tail !== "varint_delta_v1" && tail !== "fixed32_v1") file.fail(`posting_tail_codec is ${tail}`);
+  if (tokens !== "fst" && tokens !== "arrow") throw unknownForm(file, `token_set_format ${tokens}`);
+  if (tail !== "varint_delta_v1" && tail !== "fixed32_v1")
+    throw unknownForm(file, `posting_tail_codec ${tail}`);
   if (blockSize !== 128 && blockSize !== 256) file.fail(`posting_block_size is ${blockSize}`);
   const isPacked =
     file.text("positions_layout") === "shared_stream_v2" &&
@@ -98,6 +102,9 @@ function formOf(file: OpenIndexFile, { withPosition }: TextParameters): Partitio
   }
   return { tokens, tail: tail as TailCodec, blockSize, withPosition };
 }
+
+const unknownForm = ({ path }: OpenIndexFile, what: string): UnsupportedError =>
+  new UnsupportedError(`${path} has ${what.slice(0, 100)}, which is not supported by this release`);
 
 /** Ids are integers of 64 bits: they stay texts. */
 function partitionIds(file: OpenIndexFile): string[] {

@@ -3,12 +3,7 @@
  * there when the job has succeeded.
  */
 
-import {
-  ConcurrentModificationError,
-  InvalidInputError,
-  TableIndexAlreadyExistsError,
-  UnsupportedError,
-} from "../../errors.js";
+import { ConcurrentModificationError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { BuildableKind } from "../../indexes/kind.js";
 import { kindOfName } from "../../indexes/kinds/kinds.js";
 import { defaultMetric, vectorItemOf } from "../../indexes/vector/distance/metric.js";
@@ -19,7 +14,12 @@ import { type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import { buildIndex } from "../../write/indexes/buildIndex.js";
-import { type IndexDefinition, planIndex, requireKind } from "../../write/indexes/indexPlan.js";
+import {
+  type IndexDefinition,
+  indexExists,
+  planReplacement,
+  requireKind,
+} from "../../write/indexes/indexPlan.js";
 import { textRefusal } from "../../write/indexes/kindNames.js";
 import { resumeBuild } from "../../write/indexes/resumeBuild.js";
 import type { OperationContext } from "../context.js";
@@ -64,7 +64,7 @@ async function startBuild(
   const parameters = parametersFor(kind, asked, at);
   await kind.checkParameters?.(parameters);
   const definition: IndexDefinition = { column, kind, name: asked.name, replaces, parameters };
-  const plan = planIndex(base.file, { ...definition, replaces: true });
+  const plan = planReplacement(base.file, definition);
   const named = { ...definition, name: plan.name };
   const told: JsonValue = {
     column: plan.column.path,
@@ -85,10 +85,7 @@ async function startBuild(
   if (plan.replaced !== null && !replaces) {
     // The job that has just made it may still run, or its process may have died before it could say so.
     const begun = await (await context.jobs.get()).resume(spec, request.signal);
-    if (begun === null)
-      throw new TableIndexAlreadyExistsError(
-        `name: there is an index ${plan.name} already; replace: true takes its place`,
-      );
+    if (begun === null) throw indexExists(plan.name);
     return { transactionId: begun.jobId, jobId: begun.jobId };
   }
   const { jobId } = await (await context.jobs.get()).start(spec, request.signal);

@@ -1,10 +1,12 @@
 /** What a version records of an index, in the words of the interface. */
 
-import { CorruptFileError } from "../../errors.js";
-import { InvertedIndexDetails, METRICS, VectorIndexDetails } from "../../format/indexDetails.js";
+import { CorruptFileError, UnsupportedError } from "../../errors.js";
+import { METRICS, VectorIndexDetails } from "../../format/indexDetails.js";
 import type { IndexMetadata } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
-import { kindOfTypeUrl } from "../../indexes/kinds/kinds.js";
+import { isVectorTypeUrl, kindOfTypeUrl } from "../../indexes/kinds/kinds.js";
+import { messageName } from "../../indexes/messageName.js";
+import { textDetails } from "../../indexes/text/detailedParameters.js";
 import { join } from "../../platform/native.js";
 import { allFields } from "../../schema/fieldPaths.js";
 import { decodeSchema } from "../../schema/schema.js";
@@ -16,7 +18,6 @@ import type { OperationContext } from "../context.js";
 
 /** Type of an index of which nothing is known. */
 const UNKNOWN = "UNKNOWN";
-const VECTOR = "VectorIndexDetails";
 /** Files of indexes on vectors, and the metadata that tells their type. */
 const VECTOR_FILE = "index.idx";
 const VECTOR_KEY = "lance:index";
@@ -41,8 +42,7 @@ export async function typeOfIndex(
   const typeUrl = segment.indexDetails?.typeUrl ?? "";
   const kind = kindOfTypeUrl(typeUrl);
   if (kind !== null) return { indexType: kind.name };
-  const message = messageOf(typeUrl);
-  if (message !== VECTOR) return { indexType: OTHER_TYPES[message] ?? UNKNOWN };
+  if (!isVectorTypeUrl(typeUrl)) return { indexType: OTHER_TYPES[messageName(typeUrl)] ?? UNKNOWN };
   return typeOfDetails(segment) ?? typeOfFile(at.environment, await pathOfVectors(), segment);
 
   async function pathOfVectors(): Promise<string> {
@@ -50,23 +50,28 @@ export async function typeOfIndex(
   }
 }
 
-const messageOf = (typeUrl: string): string => typeUrl.slice(typeUrl.lastIndexOf(".") + 1);
-
-const detailsOf = ({ name, indexDetails }: IndexMetadata): VectorIndexDetails =>
-  VectorIndexDetails.decode(indexDetails?.value ?? new Uint8Array(0), {
-    path: `details of index ${name}`,
-    byteOffset: 0,
-  });
+/** Details of an index on vectors; null for those that are no such message. */
+function vectorDetails({ name, indexDetails }: IndexMetadata): VectorIndexDetails | null {
+  const value = indexDetails?.value ?? new Uint8Array(0);
+  try {
+    return VectorIndexDetails.decode(value, { path: `details of index ${name}`, byteOffset: 0 });
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    return null;
+  }
+}
 
 function typeOfDetails(segment: IndexMetadata): RecordedType | null {
-  const { hnsw, pq, sq, rq, flat, metricType } = detailsOf(segment);
+  const details = vectorDetails(segment);
+  if (details === null) return null;
+  const { hnsw, pq, sq, rq, flat, metricType } = details;
   const codes = pq ? "PQ" : sq ? "SQ" : rq ? "RQ" : flat ? "FLAT" : null;
   if (codes === null) return null;
   const distanceType: string | undefined = METRICS[metricType];
   return { indexType: `IVF_${hnsw ? "HNSW_" : ""}${codes}`, ...(distanceType && { distanceType }) };
 }
 
-/** A damaged index has a type that is not known; a query that uses it tells of the damage. */
+/** The file of an index that is damaged, or that can't be read, has a type that is not known. */
 async function typeOfFile(
   context: OperationContext,
   path: string,
@@ -81,10 +86,14 @@ async function typeOfFile(
       ...(METRICS.some((metric) => metric === distance_type) && { distanceType: String(distance_type) }),
     };
   } catch (error) {
-    if (!(error instanceof CorruptFileError)) throw error;
+    if (!isUnreadable(error)) throw error;
     return { indexType: UNKNOWN };
   }
 }
+
+/** A list of indexes tells of all of them: what is wrong with one is told by what uses it. */
+const isUnreadable = (error: unknown): boolean =>
+  error instanceof CorruptFileError || error instanceof UnsupportedError;
 
 function parseObject(text: string, path: string): Record<string, unknown> {
   try {
@@ -95,12 +104,13 @@ function parseObject(text: string, path: string): Record<string, unknown> {
   }
 }
 
-/** Details of an index as JSON text. */
+/** Details of an index as JSON text; `{}` for those of a form that is not read. */
 export function detailsText(segment: IndexMetadata): string {
-  const { typeUrl = "", value = new Uint8Array(0) } = segment.indexDetails ?? {};
-  const message = messageOf(typeUrl);
-  if (message === VECTOR) {
-    const { metricType, targetPartitionSize, hnsw, pq, sq, rq } = detailsOf(segment);
+  const typeUrl = segment.indexDetails?.typeUrl ?? "";
+  if (isVectorTypeUrl(typeUrl)) {
+    const details = vectorDetails(segment);
+    if (details === null) return "{}";
+    const { metricType, targetPartitionSize, hnsw, pq, sq, rq } = details;
     return JSON.stringify({
       metric_type: METRICS[metricType],
       target_partition_size: targetPartitionSize || undefined,
@@ -109,9 +119,8 @@ export function detailsText(segment: IndexMetadata): string {
       num_sub_vectors: pq?.numSubVectors,
     });
   }
-  if (message !== "InvertedIndexDetails") return "{}";
-  const origin = { path: `details of index ${segment.name}`, byteOffset: 0 };
-  const text = InvertedIndexDetails.decode(value, origin);
+  const text = textDetails(segment);
+  if (text === null) return "{}";
   return JSON.stringify({
     base_tokenizer: text.baseTokenizer,
     language: text.language.replace(/^"(.*)"$/, "$1"),

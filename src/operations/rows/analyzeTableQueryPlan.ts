@@ -8,7 +8,7 @@ import { QueryMeasure } from "../../query/scan/measure.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { planQuery } from "./plannedQuery.js";
-import { planFormat, planText } from "./planText.js";
+import { collectUnread, planFormat, planText } from "./planText.js";
 
 export async function analyzeTableQueryPlan(
   context: OperationContext,
@@ -16,10 +16,11 @@ export async function analyzeTableQueryPlan(
   access: Access,
 ): Promise<string> {
   const format = planFormat(request.format);
-  const { snapshot, plan, source, numbers, options } = await planQuery(context, request, access);
+  const { context: collecting, unread } = collectUnread(context);
+  const { snapshot, plan, source, numbers, options } = await planQuery(collecting, request, access);
   const use = (await plan.filter?.lookups?.plan(plan.fragments, mostFiltered(plan))) ?? null;
   const measure = new QueryMeasure(snapshot.at.disk);
   const run = { ...options, readAhead: context.streams.open(), observer: measure };
   for await (const _ of runQuery(source, plan, numbers, run)) request.signal?.throwIfAborted();
-  return planText(explainPlan(plan, use, await measure.finish()), format, true);
+  return planText(await explainPlan(plan, use, await measure.finish()), unread, format, true);
 }

@@ -8,7 +8,7 @@ import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalBoolean } from "../request.js";
 import { planQuery } from "./plannedQuery.js";
-import { planFormat, planText } from "./planText.js";
+import { collectUnread, planFormat, planText } from "./planText.js";
 
 export async function explainTableQueryPlan(
   context: OperationContext,
@@ -19,7 +19,8 @@ export async function explainTableQueryPlan(
   if (typeof query !== "object" || query === null) throw new InvalidInputError("query: must be an object");
   const isVerbose = optionalBoolean(verbose, "verbose") ?? false;
   const shape = planFormat(format);
-  const { plan } = await planQuery(context, { ...query, ...table }, access);
+  const { context: collecting, unread } = collectUnread(context);
+  const { plan } = await planQuery(collecting, { ...query, ...table }, access);
   const use = (await plan.filter?.lookups?.plan(plan.fragments, mostFiltered(plan))) ?? null;
-  return planText(explainPlan(plan, use), shape, isVerbose);
+  return planText(await explainPlan(plan, use), unread, shape, isVerbose);
 }

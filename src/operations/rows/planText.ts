@@ -1,12 +1,36 @@
 /** Plans of queries in the form that a request asks for. */
 
 import type { QueryPlanNode } from "../../namespace/queries.js";
+import type { UnreadIndex } from "../../query/indexes/unreadIndexes.js";
 import { formatPlan } from "../../query/run/explain.js";
+import type { OperationContext } from "../context.js";
 import { parseChoice } from "../request.js";
 
 /** The form of a plan that a request asks for. */
 export const planFormat = (format: unknown): "Text" | "Json" =>
   parseChoice(format, "format", ["Text", "Json"], "Text");
 
-export const planText = (plan: QueryPlanNode, format: "Text" | "Json", isVerbose: boolean): string =>
-  format === "Json" ? JSON.stringify(plan) : formatPlan(plan, isVerbose);
+/** @param unread the indexes that could have been asked, and can't be read, with the reasons */
+export function planText(
+  plan: QueryPlanNode,
+  unread: ReadonlySet<string>,
+  format: "Text" | "Json",
+  isVerbose: boolean,
+): string {
+  const told =
+    unread.size === 0 ? plan : { ...plan, detail: { ...plan.detail, indexesNotRead: [...unread] } };
+  return format === "Json" ? JSON.stringify(told) : formatPlan(told, isVerbose);
+}
+
+/** A context that collects which indexes a plan could have asked, and can't, with the reasons. */
+export function collectUnread(context: OperationContext): {
+  readonly context: OperationContext;
+  readonly unread: ReadonlySet<string>;
+} {
+  const unread = new Set<string>();
+  const noteUnread = (index: UnreadIndex): void => {
+    context.noteUnread?.(index);
+    unread.add(`${index.name}: ${index.reason}`);
+  };
+  return { context: { ...context, noteUnread }, unread };
+}

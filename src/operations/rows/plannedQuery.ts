@@ -148,7 +148,9 @@ async function plannedSearch(
     vectorSearches.get(),
     vectorIndexes.get(),
   ]);
-  return planVectorSearch(fields, search, (column, metric) => vectorIndexOf(snapshot, column, metric));
+  return planVectorSearch(fields, search, (column, metric) =>
+    vectorIndexOf(snapshot, column, metric, fields),
+  );
 }
 
 /** The columns that a search by text adds, or one by vector and text at once. */

@@ -13,7 +13,14 @@ import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { IndexedRows } from "./indexedRows.js";
 import { type IndexUse, type PlaceColumn, planIndexUse } from "./indexUse.js";
 import { type Ask, type Predicate, predicateOf } from "./predicates.js";
-import { type IndexSegment, indexesOf, openIndexSegment, type UsableIndex } from "./tableIndexes.js";
+import {
+  type IndexSegment,
+  indexesOf,
+  noteUnread,
+  openIndexSegment,
+  type UsableIndex,
+  unreadSegmentsOf,
+} from "./tableIndexes.js";
 import type { ReaderEnvironment } from "./versionSource.js";
 
 export class FilterLookups {
@@ -54,8 +61,14 @@ export class FilterLookups {
     const predicate = yield* predicateOf(yield* expression.condition());
     if (predicate === null) return null;
     const indexes = indexesOf(version.file, fields);
+    const unread = unreadSegmentsOf(version.file, fields);
     const options = inputs.map((input, place): readonly UsableIndex[] | PlaceColumn => {
-      if (input.kind === "stored") return indexes.get(formatFieldPath(expression.paths[place])) ?? [];
+      if (input.kind === "stored") {
+        const path = formatFieldPath(expression.paths[place]);
+        noteUnread(version.at, unread.get(path)?.filter(({ family }) => family !== "words") ?? []);
+        // One of words answers no filter.
+        return indexes.get(path)?.filter(({ kind }) => kind.name !== "FTS") ?? [];
+      }
       const which = input.kind === "system" ? input.which : null;
       return which === "_rowid" || which === "_rowaddr" || which === "_rowoffset" ? which : [];
     });

@@ -1,21 +1,23 @@
 /** The indexes of a version that queries can use, and how they are opened. */
 
-import { formatType } from "../../arrow/types/type.js";
-import { CorruptFileError, UnsupportedError } from "../../errors.js";
+import { formatType, typeInText } from "../../arrow/types/type.js";
+import { UnsupportedError } from "../../errors.js";
 import type { DataFileMetadata } from "../../file/container/reader.js";
 import type { PageSource } from "../../file/pages/pageRows.js";
 import type { IndexMetadata } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
 import type { IndexFiles, IndexKind, IndexPart, OpenIndex } from "../../indexes/kind.js";
-import { kindOfTypeUrl } from "../../indexes/kinds/kinds.js";
+import { isVectorTypeUrl, kindOfTypeUrl } from "../../indexes/kinds/kinds.js";
 import type { Disk } from "../../io/disk/disk.js";
 import type { LruCache } from "../../io/memory/cache.js";
 import type { TableField } from "../../schema/schema.js";
 import { coverageOf } from "../../table/commit/indexCoverage.js";
 import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";
 import { resolveIndexDirectory, statedIndexDirectory } from "../../table/fragments/fileLookup.js";
+import { isSystemIndex } from "../../table/fragments/statistics.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { entryRefusal, openSegmentFile, reasonOf, type UnreadIndex, unreadIndex } from "./unreadIndexes.js";
 
 /** One segment of an index. */
 export interface IndexSegment {
@@ -50,19 +52,27 @@ export interface IndexEnvironment extends PageSource {
   openDataFile(path: string): Promise<DataFileMetadata>;
   readonly openIndexes: LruCache<CachedIndex>;
   readonly indexParts: LruCache<IndexPart>;
+  /** Is told of each segment that a query could have asked and did not, because this release can't read it. */
+  readonly noteUnread?: (index: UnreadIndex) => void;
 }
 
-const known = new WeakMap<ManifestFile, ReadonlyMap<string, readonly UsableIndex[]>>();
+/** A segment on a column that is not asked, and why. */
+export interface UnreadSegment {
+  readonly entry: IndexMetadata;
+  /** What it might have answered: filters, searches for words, or either. */
+  readonly family: "values" | "words" | "unknown";
+  readonly reason: string;
+}
 
-/**
- * The indexes of a version by the paths of their columns.
- * @param fields of the version
- * @throws CorruptFileError for an index whose coverage can't be read
- */
-export function indexesOf(
-  file: ManifestFile,
-  fields: readonly TableField[],
-): ReadonlyMap<string, readonly UsableIndex[]> {
+/** The indexes of a version by the paths of their columns. Indexes on vectors are in neither map. */
+interface VersionIndexes {
+  readonly usable: ReadonlyMap<string, readonly UsableIndex[]>;
+  readonly unread: ReadonlyMap<string, readonly UnreadSegment[]>;
+}
+
+const known = new WeakMap<ManifestFile, VersionIndexes>();
+
+function versionIndexes(file: ManifestFile, fields: readonly TableField[]): VersionIndexes {
   let indexes = known.get(file);
   if (indexes === undefined) {
     indexes = findIndexes(file, fields);
@@ -71,21 +81,61 @@ export function indexesOf(
   return indexes;
 }
 
-function findIndexes(file: ManifestFile, fields: readonly TableField[]): Map<string, UsableIndex[]> {
+/**
+ * The indexes of a version that queries can use, by the paths of their columns.
+ * @param fields of the version
+ * @throws CorruptFileError for an index whose coverage can't be read
+ */
+export const indexesOf = (
+  file: ManifestFile,
+  fields: readonly TableField[],
+): ReadonlyMap<string, readonly UsableIndex[]> => versionIndexes(file, fields).usable;
+
+/**
+ * The segments of a version that this release can't read, by the paths of their columns, as far as the manifest tells.
+ * @param fields of the version
+ * @throws CorruptFileError for an index whose coverage can't be read
+ */
+export const unreadSegmentsOf = (
+  file: ManifestFile,
+  fields: readonly TableField[],
+): ReadonlyMap<string, readonly UnreadSegment[]> => versionIndexes(file, fields).unread;
+
+/** Tells the host of segments that were not asked. */
+export function noteUnread(
+  {
+    root,
+    environment,
+  }: { readonly root: string; readonly environment: Pick<IndexEnvironment, "noteUnread"> },
+  segments: readonly Pick<UnreadSegment, "entry" | "reason">[],
+): void {
+  for (const { entry, reason } of segments) environment.noteUnread?.(unreadIndex(root, entry, reason));
+}
+
+function findIndexes(file: ManifestFile, fields: readonly TableField[]): VersionIndexes {
   const found = new Map<string, UsableIndex[]>();
+  const unread = new Map<string, UnreadSegment[]>();
   const entries = file.indexSection?.indices ?? [];
   // What other indexes cover is not what their entries tell where their addresses are still to be brought up to date.
-  if (entries.some(({ name }) => name === DEFERRED_REMAP_INDEX)) return found;
+  const isDeferred = entries.some(({ name }) => name === DEFERRED_REMAP_INDEX);
   const paths = new Map<number, FieldPlace>();
   addPaths(fields, [], paths);
   const fragmentIds = new Set(file.manifest.fragments.map(({ id }) => id));
   for (const metadata of entries) {
-    const kind = metadata.indexDetails === undefined ? null : kindOfTypeUrl(metadata.indexDetails.typeUrl);
+    const typeUrl = metadata.indexDetails?.typeUrl ?? "";
+    if (isSystemIndex(metadata.name) || isVectorTypeUrl(typeUrl)) continue;
+    const kind = kindOfTypeUrl(typeUrl);
     const place = metadata.fields.length === 1 ? paths.get(metadata.fields[0]) : undefined;
-    if (kind === null || place === undefined || metadata.coveringFields.length > 0) continue;
-    if (kind.refusal(place.field) !== null) continue;
-    const version = metadata.indexVersion ?? 0;
-    if (version < 0 || version > kind.maxIndexVersion) continue;
+    const reason = isDeferred ? DEFERRED : refusalOf(metadata, kind, place?.field);
+    if (reason !== null || kind === null || place === undefined) {
+      for (const id of [...metadata.fields, ...metadata.coveringFields]) {
+        const path = paths.get(id)?.path;
+        if (path === undefined || reason === null) continue;
+        const family = kind === null ? "unknown" : kind.name === "FTS" ? "words" : "values";
+        unread.set(path, [...(unread.get(path) ?? []), { entry: metadata, family, reason }]);
+      }
+      continue;
+    }
     const covered = new Set([...(coverageOf(metadata) ?? [])].filter((id) => fragmentIds.has(id)));
     // One of words that covers nothing still tells how texts are cut.
     if (covered.size === 0 && kind.name !== "FTS") continue;
@@ -97,7 +147,28 @@ function findIndexes(file: ManifestFile, fields: readonly TableField[]): Map<str
     if (same < 0) ofPath.push(index);
     else ofPath[same] = index;
   }
-  return found;
+  return { usable: found, unread };
+}
+
+/** Reason why no index is asked in a version that follows moved rows by an index of its own. */
+export const DEFERRED =
+  "the addresses in it are yet to be brought up to date by the program that moved its rows";
+
+function refusalOf(
+  entry: IndexMetadata,
+  kind: IndexKind | null,
+  field: TableField | undefined,
+): string | null {
+  const typeUrl = entry.indexDetails?.typeUrl ?? "";
+  if (kind === null) {
+    return typeUrl === ""
+      ? "its entry does not say its type"
+      : `this release does not read indexes of type ${JSON.stringify(typeUrl.slice(0, 200))}`;
+  }
+  if (field !== undefined && kind.refusal(field) !== null) {
+    return `this release does not read a ${kind.name} of ${typeInText(field.type)}`;
+  }
+  return entryRefusal(entry, kind.maxIndexVersion);
 }
 
 interface FieldPlace {
@@ -125,7 +196,7 @@ function addPaths(
 /**
  * Opens a segment; one that is open already is used again where its files are the same.
  * @param isOwn whether it is opened anew, and not kept: its reads then go through the given environment
- * @returns null where the files are laid out in a way that this release does not read
+ * @returns null where the files are laid out in a way that this release does not read; the host is told why
  * @throws CorruptFileError
  */
 export async function openIndexSegment<Open extends CachedIndex["index"]>(
@@ -169,8 +240,9 @@ export async function openIndexSegment<Open extends CachedIndex["index"]>(
     });
     return index as Open;
   } catch (error) {
-    if (error instanceof UnsupportedError) return null;
-    throw error;
+    if (!(error instanceof UnsupportedError)) throw error;
+    noteUnread({ root: at.root, environment }, [{ entry: metadata, reason: reasonOf(error, directory) }]);
+    return null;
   }
 }
 
@@ -192,26 +264,24 @@ class SegmentFiles implements IndexFiles {
   readonly opened: { readonly path: string; readonly identity: string }[] = [];
   readonly #environment: IndexEnvironment;
   readonly #directory: string;
-  readonly #sizes: ReadonlyMap<string, number>;
+  readonly #metadata: IndexMetadata;
 
-  constructor(environment: IndexEnvironment, directory: string, { files }: IndexMetadata) {
+  constructor(environment: IndexEnvironment, directory: string, metadata: IndexMetadata) {
     this.#environment = environment;
     this.#directory = directory;
     this.source = environment;
     this.parts = environment.indexParts;
-    this.#sizes = new Map(files.map(({ path, sizeBytes }) => [path, sizeBytes]));
+    this.#metadata = metadata;
   }
 
   async open(name: string): Promise<DataFileMetadata> {
-    const path = `${this.#directory}/${name}`;
-    const stat = await this.#environment.disk.stat(path);
-    if (stat === null) throw new CorruptFileError(path, 0, "the file of an index is missing");
-    const size = this.#sizes.get(name);
-    if (size !== undefined && size !== stat.size) {
-      throw new CorruptFileError(path, 0, `it has ${stat.size} bytes, the manifest says ${size}`);
-    }
-    const file = await this.#environment.openDataFile(path);
-    this.opened.push({ path, identity: file.identity });
+    const { disk } = this.#environment;
+    const source = {
+      stat: (path: string) => disk.stat(path),
+      openDataFile: (path: string) => this.#environment.openDataFile(path),
+    };
+    const file = await openSegmentFile(source, this.#directory, name, this.#metadata);
+    this.opened.push({ path: file.path, identity: file.identity });
     return file;
   }
 }

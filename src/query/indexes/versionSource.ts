@@ -15,7 +15,7 @@ import type { IndexEnvironment } from "./tableIndexes.js";
 /** The dependencies of what reads rows of tables. */
 export interface ReaderEnvironment
   extends TableEnvironment,
-    Pick<IndexEnvironment, "openIndexes" | "indexParts">,
+    Pick<IndexEnvironment, "openIndexes" | "indexParts" | "noteUnread">,
     Pick<FragmentSource, "handles" | "chunkMaps" | "scratch" | "sketches"> {
   /**
    * The metadata of a data file; cached.

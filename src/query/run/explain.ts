@@ -9,6 +9,7 @@
  *             Scan: columns=[price], fragments=2, rows=2000
  */
 
+import { deferred } from "../../async/deferred.js";
 import { formatFieldPath } from "../../ident.js";
 import type { QueryPlanMetrics, QueryPlanNode } from "../../namespace/queries.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
@@ -19,8 +20,10 @@ import type { Order } from "../order/order.js";
 import { areFirst, isReadLate } from "../order/orderedRows.js";
 import type { QueryStage } from "../scan/observer.js";
 import type { VectorSearch } from "../vector/vectorSearch.js";
-import { searchNodes } from "./explainSearch.js";
 import type { QueryPlan } from "./queryPlan.js";
+
+/** Opens indexes of words: loaded with the first search by text. */
+const searches = deferred(() => import("./explainSearch.js"));
 
 /** What each stage of a query that was run has done. */
 export type StageMetrics = ReadonlyMap<QueryStage, QueryPlanMetrics>;
@@ -29,11 +32,11 @@ export type StageMetrics = ReadonlyMap<QueryStage, QueryPlanMetrics>;
  * @param use what indexes are asked; null for nothing
  * @param metrics of a query that was run. Default: none
  */
-export function explainPlan(
+export async function explainPlan(
   plan: QueryPlan,
   use: IndexUse | null,
   metrics: StageMetrics = new Map(),
-): QueryPlanNode {
+): Promise<QueryPlanNode> {
   const node = (
     stage: QueryStage | null,
     operator: string,
@@ -49,7 +52,8 @@ export function explainPlan(
     ...(limit !== Number.POSITIVE_INFINITY && { limit }),
   };
   if (plan.textSearch !== null) {
-    const { detail, inputs } = searchNodes(plan.textSearch);
+    const { searchNodes } = await searches.get();
+    const { detail, inputs } = await searchNodes(plan.textSearch);
     const most = { rows: offset + limit };
     const found =
       search === null

@@ -2,10 +2,9 @@
 
 import type { QueryPlanNode } from "../../namespace/queries.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
-import { indexesOf } from "../indexes/tableIndexes.js";
+import { openWordIndex } from "../text/openWordIndex.js";
 import { columnsOf, type TextQuery } from "../text/textQuery.js";
 import type { TextSearchPlan } from "../text/textSearch.js";
-import { wordIndexOn } from "../text/wordIndexes.js";
 
 type Detail = QueryPlanNode["detail"];
 
@@ -38,23 +37,24 @@ function textOf(query: TextQuery): string {
 }
 
 /** What a plan says of a search, and of where its rows come from. */
-export function searchNodes({ version, fields, query, filter, isPrefiltered, isFast }: TextSearchPlan): {
+export async function searchNodes(plan: TextSearchPlan): Promise<{
   readonly detail: Detail;
   readonly inputs: readonly QueryPlanNode[];
-} {
-  const indexes = indexesOf(version.file, fields);
-  const inputs = [...new Set(columnsOf(query))].flatMap((column): QueryPlanNode[] => {
-    const { index } = wordIndexOn(column, indexes);
-    const covered = new Set((index?.segments ?? []).flatMap((segment) => [...segment.covered]));
+}> {
+  const { version, query, filter, isPrefiltered, isFast } = plan;
+  const inputs: QueryPlanNode[] = [];
+  for (const column of new Set(columnsOf(query))) {
+    const { name, segments } = await openWordIndex(column, plan);
+    const covered = new Set(segments.flatMap((segment) => [...segment.covered]));
     const rest = version.file.manifest.fragments.filter(({ id }) => !covered.has(id));
     const rows = rest.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
-    const search = { query: `${index?.name} (FTS)`, fragments: covered.size };
+    const search = { query: `${name} (FTS)`, fragments: covered.size };
     const scan = { columns: [column], fragments: rest.length, rows };
-    return [
-      ...(index === undefined ? [] : [{ operator: "IndexSearch", detail: search, inputs: [] }]),
+    inputs.push(
+      ...(name === null ? [] : [{ operator: "IndexSearch", detail: search, inputs: [] }]),
       ...(rest.length > 0 && !isFast ? [{ operator: "Scan", detail: scan, inputs: [] }] : []),
-    ];
-  });
+    );
+  }
   const detail: Detail = {
     query: textOf(query),
     ...(filter !== null && { condition: filter.text, filtered: isPrefiltered ? "before" : "after" }),

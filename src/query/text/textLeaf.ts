@@ -6,19 +6,17 @@
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { breathe, goThrough, Pace } from "../../async/eventLoop.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
-import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import { InvalidInputError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { parseFieldPath } from "../../ident.js";
-import { Analyzer } from "../../indexes/text/analyzer.js";
+import type { Analyzer } from "../../indexes/text/analyzer.js";
 import { BestFirst } from "../../indexes/text/bestFirst.js";
-import { PLAIN_TEXT_PARAMETERS } from "../../indexes/text/parameters.js";
 import { phraseTest } from "../../indexes/text/phrases.js";
 import type { PostingList } from "../../indexes/text/postingList.js";
 import { RowTexts } from "../../indexes/text/rowTexts.js";
 import { type Corpus, wordWeight } from "../../indexes/text/score.js";
 import { scoreDocuments } from "../../indexes/text/scoreDocuments.js";
 import { scoreFloor } from "../../indexes/text/scoreFloor.js";
-import { TextIndex } from "../../indexes/text/textIndex.js";
 import type { TextPartition } from "../../indexes/text/textPartition.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import type { TableField } from "../../schema/schema.js";
@@ -26,14 +24,13 @@ import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { ColumnReads } from "../columns/columnReads.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { addressOf } from "../columns/rowAddresses.js";
-import { indexesOf, openIndexSegment, type UsableIndex } from "../indexes/tableIndexes.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import { isSelected, LiveRows, type SearchedRows } from "../scan/liveRows.js";
 import { physicalRow, scanColumns } from "../scan/scan.js";
 import { FlatTexts } from "./flatTexts.js";
+import { type OpenWordSegment, openWordIndex } from "./openWordIndex.js";
 import { type Leaf, type MatchQuery, needsAll, type PhraseQuery, textLeaf } from "./textQuery.js";
 import { queryTerms, queryWords, type SearchedTokens, type Term } from "./textTerms.js";
-import { wordIndexOn } from "./wordIndexes.js";
 
 const BATCH_ROWS = 4096;
 /** Words of a query between two looks at the clock. */
@@ -71,11 +68,6 @@ export interface RowSink {
   add(address: number, score: number): void;
 }
 
-interface OpenSegment {
-  readonly index: TextIndex;
-  readonly covered: ReadonlySet<number>;
-}
-
 /** A partition, with the tokens of the query that it has. */
 interface FoundPart {
   readonly partition: TextPartition;
@@ -104,7 +96,7 @@ export interface SoughtWords {
 
 /** The words of a query, as texts are cut where it is searched. */
 export async function soughtWords(query: MatchQuery | PhraseQuery, scope: TextScope): Promise<SoughtWords> {
-  const { path, segments, analyzer } = await openColumn(query, scope);
+  const { path, segments, analyzer } = await openWordIndex(query.column, scope);
   const isFuzzy = query.kind === "match" && query.fuzziness > 0;
   const exact = textLeaf(query, await queryWords(analyzer, query.terms, false));
   if (!isFuzzy) return { path, analyzer, leaf: exact, terms: await queryTerms(exact, async () => []) };
@@ -115,17 +107,6 @@ export async function soughtWords(query: MatchQuery | PhraseQuery, scope: TextSc
   return { path, analyzer, leaf, terms: [...terms, ...own] };
 }
 
-async function openColumn(
-  query: MatchQuery | PhraseQuery,
-  scope: TextScope,
-): Promise<{ path: string; segments: OpenSegment[]; analyzer: Analyzer }> {
-  const { version, fields } = scope;
-  const { path, index } = wordIndexOn(query.column, indexesOf(version.file, fields));
-  const segments = index === undefined ? [] : await openSegments(scope, index);
-  const analyzer = await (segments[0]?.index.analyzer() ?? Analyzer.load(PLAIN_TEXT_PARAMETERS));
-  return { path, segments, analyzer };
-}
-
 /** Hands the rows that match to the sink, each once. */
 export async function searchLeaf(
   query: MatchQuery | PhraseQuery,
@@ -133,7 +114,7 @@ export async function searchLeaf(
   sink: RowSink,
 ): Promise<void> {
   const { version, isFast } = scope;
-  const { path, segments, analyzer } = await openColumn(query, scope);
+  const { path, segments, analyzer } = await openWordIndex(query.column, scope);
   if (query.kind === "phrase" && segments.some(({ index: { parameters } }) => !parameters.withPosition)) {
     throw new InvalidInputError(
       `fullTextQuery: the index on ${path} has no positions, which phrases need; build it with withPosition: true`,
@@ -182,23 +163,11 @@ class BoostedSink implements RowSink {
   }
 }
 
-async function openSegments({ version }: TextScope, index: UsableIndex): Promise<OpenSegment[]> {
-  const opened: OpenSegment[] = [];
-  for (const segment of index.segments) {
-    const open = await openIndexSegment(version, version.at.environment, index, segment);
-    if (!(open instanceof TextIndex)) {
-      throw new UnsupportedError(`index ${index.name}: its form is not supported by this release`);
-    }
-    opened.push({ index: open, covered: segment.covered });
-  }
-  return opened;
-}
-
 // ------------------------------------------------------------------------------------------------- indexes
 
 async function searchIndexed(
   leaf: Leaf,
-  segments: readonly OpenSegment[],
+  segments: readonly OpenWordSegment[],
   scope: TextScope,
   sink: RowSink,
 ): Promise<Indexed> {
@@ -223,7 +192,7 @@ async function searchIndexed(
 /** Looks up the words in all partitions: scores of documents depend on how many of all have a word. */
 async function findTokens(
   leaf: Leaf,
-  segments: readonly OpenSegment[],
+  segments: readonly OpenWordSegment[],
   signal: AbortSignal | undefined,
 ): Promise<Indexed & { readonly parts: readonly FoundPart[]; readonly terms: readonly Term[] }> {
   const encoder = new TextEncoder();

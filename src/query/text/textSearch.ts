@@ -9,15 +9,14 @@ import { addressAt, addressWords } from "../columns/rowAddresses.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
 import type { Filter } from "../filter/filter.js";
 import { selectedRows } from "../filter/filteredRows.js";
-import { indexesOf } from "../indexes/tableIndexes.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import { isSelected, type SearchedRows } from "../scan/liveRows.js";
 import { bestForFilter, bestSelected } from "./bestSelected.js";
+import { openWordIndex } from "./openWordIndex.js";
 import { RowScores } from "./rowScores.js";
 import { searchLeaf, type TextScope } from "./textLeaf.js";
 import { columnsOf, type TextQuery } from "./textQuery.js";
 import { type RankedRows, slicedRows, TopScores, takenRows } from "./topScores.js";
-import { wordIndexOn } from "./wordIndexes.js";
 
 export interface TextSearchPlan {
   readonly version: OpenVersion<ReaderEnvironment>;
@@ -44,7 +43,7 @@ export async function searchTexts(
   const { filter, isPrefiltered, version, fields, isFast } = plan;
   const scope = { version, fields, source, isFast, selection: null, ...(signal && { signal }) };
   const wanted = offset + limit;
-  const isFirst = filter !== null && isPrefiltered && isCovered(plan);
+  const isFirst = filter !== null && isPrefiltered && (await isCovered(plan));
   const best = isFirst ? bestForFilter(filter, wanted) : null;
   if (filter !== null && best !== null) {
     const first = await bestRows(plan.query, scope, best);
@@ -64,13 +63,16 @@ export async function searchTexts(
  * Whether indexes cover all rows that are searched. How others are scored depends on which of them the filter selects, so that
  * the best of all are not the best of the selected ones.
  */
-function isCovered({ version: { file }, fields, query, isFast }: TextSearchPlan): boolean {
+async function isCovered({ version, fields, query, isFast }: TextSearchPlan): Promise<boolean> {
   if (isFast) return true;
-  const indexes = indexesOf(file, fields);
-  return [...new Set(columnsOf(query))].every((column) => {
-    const segments = wordIndexOn(column, indexes).index?.segments ?? [];
-    return file.manifest.fragments.every(({ id }) => segments.some(({ covered }) => covered.has(id)));
-  });
+  for (const column of new Set(columnsOf(query))) {
+    const { segments } = await openWordIndex(column, { version, fields });
+    const isAll = version.file.manifest.fragments.every(({ id }) =>
+      segments.some(({ covered }) => covered.has(id)),
+    );
+    if (!isAll) return false;
+  }
+  return true;
 }
 
 async function bestRows(query: TextQuery, scope: TextScope, count: number): Promise<TopScores> {

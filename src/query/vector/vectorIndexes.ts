@@ -1,18 +1,25 @@
 /** The indexes on vectors that a search can ask. */
 
 import { deferred } from "../../async/deferred.js";
+import { formatFieldPath } from "../../ident.js";
 import type { IndexFiles } from "../../indexes/kind.js";
+import { isVectorTypeUrl } from "../../indexes/kinds/kinds.js";
 import type { Metric } from "../../indexes/vector/distance/metric.js";
 import type { TableField } from "../../schema/schema.js";
 import { coverageOf } from "../../table/commit/indexCoverage.js";
 import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
-import { type IndexSegment, openIndexSegment } from "../indexes/tableIndexes.js";
+import {
+  DEFERRED,
+  type IndexSegment,
+  noteUnread,
+  openIndexSegment,
+  unreadSegmentsOf,
+} from "../indexes/tableIndexes.js";
+import { entryRefusal } from "../indexes/unreadIndexes.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import type { VectorColumn, VectorIndex } from "./vectorSearch.js";
 
-/** The message that manifests have for the details of all indexes on vectors. */
-const DETAILS = /[/.]VectorIndexDetails$/;
 /** Highest version of the format that is read. */
 const MAX_INDEX_VERSION = 2;
 
@@ -30,14 +37,19 @@ const IVF = {
 /**
  * The first index on a column that is searched by a metric.
  * @param metric null for whatever the index has
+ * @param fields of the version
  * @returns null where there is none that this release searches
  * @throws CorruptFileError
  */
 export async function vectorIndexOf(
   version: OpenVersion<ReaderEnvironment>,
-  { field }: VectorColumn,
+  { field, path }: VectorColumn,
   metric: Metric | null,
+  fields: readonly TableField[],
 ): Promise<VectorIndex | null> {
+  // It may be a newer kind of index on vectors.
+  const unknown = unreadSegmentsOf(version.file, fields).get(formatFieldPath(path)) ?? [];
+  noteUnread(version.at, unknown);
   for (const [name, recorded] of segmentsOf(version, field)) {
     const opened: VectorIndex["segments"][number][] = [];
     for (const segment of recorded) {
@@ -59,17 +71,21 @@ export async function vectorIndexOf(
 
 /** Segments by the names of their indexes. */
 function segmentsOf(
-  { file }: OpenVersion<ReaderEnvironment>,
+  { at, file }: OpenVersion<ReaderEnvironment>,
   field: TableField,
 ): Map<string, IndexSegment[]> {
   const found = new Map<string, IndexSegment[]>();
   const entries = file.indexSection?.indices ?? [];
-  if (entries.some(({ name }) => name === DEFERRED_REMAP_INDEX)) return found;
+  const isDeferred = entries.some(({ name }) => name === DEFERRED_REMAP_INDEX);
   const fragmentIds = new Set(file.manifest.fragments.map(({ id }) => id));
   for (const metadata of entries) {
-    if (metadata.fields.length !== 1 || metadata.fields[0] !== field.id) continue;
-    if (!DETAILS.test(metadata.indexDetails?.typeUrl ?? "") || metadata.coveringFields.length > 0) continue;
-    if ((metadata.indexVersion ?? 0) > MAX_INDEX_VERSION) continue;
+    if (!metadata.fields.includes(field.id)) continue;
+    if (!isVectorTypeUrl(metadata.indexDetails?.typeUrl ?? "")) continue;
+    const reason = isDeferred ? DEFERRED : entryRefusal(metadata, MAX_INDEX_VERSION);
+    if (reason !== null) {
+      noteUnread(at, [{ entry: metadata, reason }]);
+      continue;
+    }
     const covered = new Set([...(coverageOf(metadata) ?? [])].filter((id) => fragmentIds.has(id)));
     if (covered.size === 0) continue;
     found.set(metadata.name, [...(found.get(metadata.name) ?? []), { metadata, covered }]);

@@ -23,14 +23,16 @@ export const withCoverage = (index: IndexMetadata, ids: Iterable<number>): Index
   fragmentBitmap: encodeRoaring(Uint32Array.from(ids).sort()),
 });
 
-/** Messages of the details of indexes that know fragments and offsets in place of row ids. */
-const OF_PLACES = ["ZoneMapIndexDetails", "BloomFilterIndexDetails"];
+/** Messages of the details of indexes that know rows by their ids. */
+const OF_IDS: ReadonlySet<string> = new Set(
+  ["Vector", "Inverted", "BTree", "Bitmap", "LabelList", "NGram"].map((kind) => `${kind}IndexDetails`),
+);
 
 /**
  * Whether an index knows its rows by fragments and offsets even in a table with stable row ids: it says nothing about
- * rows that were moved.
+ * rows that were moved. So may an index of a type that is unknown here.
  */
 export function knowsPlaces({ indexDetails }: IndexMetadata): boolean {
   const typeUrl = indexDetails?.typeUrl ?? "";
-  return OF_PLACES.some((name) => typeUrl.endsWith(`.${name}`));
+  return !OF_IDS.has(typeUrl.slice(typeUrl.lastIndexOf(".") + 1));
 }

@@ -17,7 +17,13 @@
 
 import { breathe } from "../../async/eventLoop.js";
 import { ConcurrentModificationError } from "../../errors.js";
-import { type DataFragment, ReserveFragments, Rewrite, RewriteGroup } from "../../format/table.js";
+import {
+  type DataFragment,
+  type IndexMetadata,
+  ReserveFragments,
+  Rewrite,
+  RewriteGroup,
+} from "../../format/table.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { decodeSchema } from "../../schema/schema.js";
@@ -161,10 +167,9 @@ export async function compactFragments(
   };
 }
 
-/** By index, of a fragment: not covered; covered by one that can be written anew, or not. */
+/** Whether each index covers a fragment, a letter for each index. */
 const NOT_COVERED = "-";
-const WRITABLE = "w";
-const FIXED = "x";
+const COVERED = "c";
 
 async function planOn(
   base: OpenVersion<ReaderEnvironment>,
@@ -177,7 +182,6 @@ async function planOn(
   const isStable = hasStableRowIds(manifest);
   const indices = indicesOf(file);
   const coverages = indices.map(coverageOf);
-  const isWritten = await Promise.all(indices.map((index) => canBeWritten(base, index)));
   // Some index may cover more than is known here.
   const isUnknown = coverages.includes(null) || indices.some(({ name }) => name === DEFERRED_REMAP_INDEX);
   const fields = decodeSchema(manifest.fields, file.path);
@@ -193,20 +197,34 @@ async function planOn(
         .map(({ id }) => id)
         .join(),
       coverage: coverages
-        .map((covered, index) =>
-          covered?.has(fragment.id) === false ? NOT_COVERED : isWritten[index] ? WRITABLE : FIXED,
-        )
+        .map((covered) => (covered?.has(fragment.id) === false ? NOT_COVERED : COVERED))
         .join(""),
     });
   }
   const wanted = planCompaction(facts, settings);
-  const isLeft = ({ coverage }: CompactionGroup): boolean =>
-    isUnknown || (!isStable && coverage.includes(FIXED));
-  return {
-    file,
-    groups: wanted.filter((group) => !isLeft(group)),
-    indexedFragments: wanted.filter(isLeft).reduce((sum, { fragments }) => sum + fragments.length, 0),
-  };
+  const writable = new Map<IndexMetadata, Promise<boolean>>();
+  const groups: CompactionGroup[] = [];
+  let indexedFragments = 0;
+  for (const group of wanted) {
+    const isLeft = isUnknown || (!isStable && (await isHeld(group.coverage)));
+    if (isLeft) indexedFragments += group.fragments.length;
+    else groups.push(group);
+  }
+  return { file, groups, indexedFragments };
+
+  /** Whether an index covers a group whose new addresses can't be written to it. */
+  async function isHeld(coverage: string): Promise<boolean> {
+    for (const [place, index] of indices.entries()) {
+      if (coverage[place] === COVERED && !(await isWritable(index))) return true;
+    }
+    return false;
+  }
+
+  function isWritable(index: IndexMetadata): Promise<boolean> {
+    const known = writable.get(index) ?? canBeWritten(base, index);
+    writable.set(index, known);
+    return known;
+  }
 }
 
 async function deletedRows(source: FragmentSource, fragment: DataFragment): Promise<number> {

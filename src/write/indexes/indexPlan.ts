@@ -4,7 +4,7 @@ import { typeInText } from "../../arrow/types/type.js";
 import { InvalidInputError, TableIndexAlreadyExistsError } from "../../errors.js";
 import { formatFieldPath } from "../../ident.js";
 import type { BuildableKind } from "../../indexes/kind.js";
-import { isSameTypeUrl } from "../../indexes/kinds/kinds.js";
+import { isSameTypeUrl, isVectorTypeUrl, kindOfTypeUrl } from "../../indexes/kinds/kinds.js";
 import { type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { type NamedIndex, namedIndexes } from "../../table/commit/namedIndexes.js";
@@ -36,21 +36,31 @@ export interface IndexPlan {
  *   TableIndexAlreadyExistsError where the name is taken
  */
 export function planIndex(file: ManifestFile, definition: IndexDefinition): IndexPlan {
+  const plan = planReplacement(file, definition);
+  if (plan.replaced === null || definition.replaces) return plan;
+  throw indexExists(plan.name);
+}
+
+export const indexExists = (name: string): TableIndexAlreadyExistsError =>
+  new TableIndexAlreadyExistsError(`name: there is an index ${name} already; replace: true takes its place`);
+
+/**
+ * The same, whether or not an index may be replaced.
+ * @throws InvalidInputError, TableColumnNotFoundError for a column that can't have the index;
+ *   TableIndexAlreadyExistsError where an index of another column has the name
+ */
+export function planReplacement(file: ManifestFile, definition: IndexDefinition): IndexPlan {
   const fields = decodeSchema(file.manifest.fields, file.path);
   const at = resolveField(fields, definition.column);
   requireKind(at, definition.kind.name, (field) => definition.kind.refusal(field));
   const column = columnAt(fields, at);
   const present = namedIndexes(file);
-  const name = definition.name ?? freeName(present, at, definition.kind);
-  const taken = present.find((index) => index.name === name);
-  if (taken === undefined) return { name, column, replaced: null };
-  const isSameColumn = taken.segments.every(({ fields: ids }) => ids.length === 1 && ids[0] === at.field.id);
-  if (!isSameColumn) throw new TableIndexAlreadyExistsError(`name: index ${name} is on another column`);
-  if (!definition.replaces)
-    throw new TableIndexAlreadyExistsError(
-      `name: there is an index ${name} already; replace: true takes its place`,
-    );
-  return { name, column, replaced: taken };
+  const name = definition.name ?? freeName(present, at, definition);
+  const replaced = present.find((index) => index.name === name) ?? null;
+  if (replaced?.segments.some(({ fields: ids }) => ids.length !== 1 || ids[0] !== at.field.id)) {
+    throw new TableIndexAlreadyExistsError(`name: index ${name} is on another column`);
+  }
+  return { name, column, replaced };
 }
 
 /**
@@ -80,20 +90,25 @@ export function requireKind(
 /**
  * `<path>_idx`, with a number after it where an index on another column, or of another kind, has that name.
  * An index of the same column and kind keeps its name: it is replaced, or in the way. All kinds for vectors are one here.
+ * An index whose kind is unknown is replaced too, where one may be.
  */
-function freeName(present: readonly NamedIndex[], at: FieldAtPath, kind: BuildableKind): string {
+function freeName(
+  present: readonly NamedIndex[],
+  at: FieldAtPath,
+  { kind, replaces }: Pick<IndexDefinition, "kind" | "replaces">,
+): string {
   const base = `${formatFieldPath(at.chain.map(({ name }) => name))}_idx`;
   for (let number = 1; ; number++) {
     const name = number === 1 ? base : `${base}_${number}`;
     if (isSystemIndex(name)) continue;
     const taken = present.find((index) => index.name === name);
     if (taken === undefined) return name;
-    const isSame = taken.segments.every(
-      ({ fields, indexDetails }) =>
-        fields.length === 1 &&
-        fields[0] === at.field.id &&
-        isSameTypeUrl(indexDetails?.typeUrl ?? "", kind.typeUrl),
-    );
+    const isSame = taken.segments.every(({ fields, indexDetails }) => {
+      const typeUrl = indexDetails?.typeUrl ?? "";
+      const isUnknown = !isVectorTypeUrl(typeUrl) && kindOfTypeUrl(typeUrl) === null;
+      const isKind = isSameTypeUrl(typeUrl, kind.typeUrl) || (replaces && isUnknown);
+      return fields.length === 1 && fields[0] === at.field.id && isKind;
+    });
     if (isSame) return name;
   }
 }

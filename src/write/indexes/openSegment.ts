@@ -3,16 +3,15 @@
 import { UnsupportedError } from "../../errors.js";
 import type { IndexMetadata } from "../../format/table.js";
 import type { IndexPart, MergeableIndex, MergeableKind } from "../../indexes/kind.js";
-import { kindOfTypeUrl } from "../../indexes/kinds/kinds.js";
-import { isVectorTypeUrl, VECTOR_SEGMENTS } from "../../indexes/vector/ivf/vectorKinds.js";
+import { isVectorTypeUrl, kindOfTypeUrl } from "../../indexes/kinds/kinds.js";
+import { VECTOR_SEGMENTS } from "../../indexes/vector/ivf/vectorKinds.js";
 import { LruCache } from "../../io/memory/cache.js";
-import { join } from "../../platform/native.js";
+import { noteUnread } from "../../query/indexes/tableIndexes.js";
+import { entryRefusal, openSegmentFile, reasonOf } from "../../query/indexes/unreadIndexes.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { allFields } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
-import { coverageOf } from "../../table/commit/indexCoverage.js";
 import { resolveIndexDirectory } from "../../table/fragments/fileLookup.js";
-import { isFileName } from "../../table/versions/paths.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 
 /** Bytes of decoded parts of an index that are kept while it is merged: each is needed once. */
@@ -23,16 +22,14 @@ const PART_BYTES = 16 * 1024 * 1024;
  * on more than one field, or does not say what it covers.
  */
 export function writableKind(segment: IndexMetadata): MergeableKind | null {
-  const { indexDetails, indexVersion, fields, coveringFields, unknown } = segment;
-  const typeUrl = indexDetails?.typeUrl ?? "";
+  const typeUrl = segment.indexDetails?.typeUrl ?? "";
   const kind = isVectorTypeUrl(typeUrl) ? VECTOR_SEGMENTS : kindOfTypeUrl(typeUrl);
-  if (kind === null || (indexVersion ?? 0) > kind.maxIndexVersion || unknown !== undefined) return null;
-  if (fields.length !== 1 || coveringFields.length > 0 || coverageOf(segment) === null) return null;
-  return kind;
+  return kind === null || entryRefusal(segment, kind.maxIndexVersion) !== null ? null : kind;
 }
 
 /**
- * Whether a segment can be written anew. Of those on vectors only their files tell: manifests don't say what they are.
+ * Whether a segment can be written anew. Its entry in the manifest does not always tell: its files may be of a form that
+ * this release does not read.
  * @throws CorruptFileError
  */
 export async function canBeWritten(
@@ -40,19 +37,13 @@ export async function canBeWritten(
   segment: IndexMetadata,
 ): Promise<boolean> {
   const kind = writableKind(segment);
-  if (kind !== VECTOR_SEGMENTS) return kind !== null;
+  if (kind === null) return false;
   const { file } = version;
   for (const { field } of allFields(decodeSchema(file.manifest.fields, file.path))) {
-    if (field.id === segment.fields[0]) return isReadable(field);
+    if (field.id !== segment.fields[0]) continue;
+    return kind.refusal(field) === null && (await openIfReadable(version, segment, kind, field)) !== null;
   }
   return false;
-
-  async function isReadable(field: TableField): Promise<boolean> {
-    return (
-      VECTOR_SEGMENTS.refusal(field) === null &&
-      (await openIfReadable(version, segment, VECTOR_SEGMENTS, field)) !== null
-    );
-  }
 }
 
 /**
@@ -60,13 +51,19 @@ export async function canBeWritten(
  * @throws CorruptFileError
  */
 export async function openIfReadable(
-  ...opened: Parameters<typeof openSegment>
+  version: OpenVersion<ReaderEnvironment>,
+  segment: IndexMetadata,
+  kind: MergeableKind,
+  field: TableField,
 ): Promise<MergeableIndex | null> {
   try {
-    return await openSegment(...opened);
+    return await openSegment(version, segment, kind, field);
   } catch (error) {
-    if (error instanceof UnsupportedError) return null;
-    throw error;
+    if (!(error instanceof UnsupportedError)) throw error;
+    const { at, file } = version;
+    const directory = await resolveIndexDirectory(at, file.manifest, segment);
+    noteUnread(at, [{ entry: segment, reason: reasonOf(error, directory) }]);
+    return null;
   }
 }
 
@@ -80,9 +77,10 @@ export async function openSegment(
   const directory = await resolveIndexDirectory(at, file.manifest, segment);
   const source = versionSource({ at, file });
   const parts = new LruCache<IndexPart>(PART_BYTES);
-  const open = (name: string) => {
-    if (!isFileName(name)) throw new RangeError(`${name} is no name of a file`);
-    return at.environment.openDataFileOnce(join(directory, name));
+  const files = {
+    stat: (path: string) => at.disk.stat(path),
+    openDataFile: (path: string) => at.environment.openDataFileOnce(path),
   };
-  return kind.open({ open: async (name) => open(name), source, parts }, field);
+  const open = (name: string) => openSegmentFile(files, directory, name, segment);
+  return kind.open({ open, source, parts }, field);
 }

@@ -9,7 +9,7 @@ import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { indicesOf } from "../../table/versions/versionContent.js";
 import { indexColumn } from "./indexColumn.js";
 import { indexRows } from "./indexRows.js";
-import { openSegment, writableKind } from "./openSegment.js";
+import { openIfReadable, writableKind } from "./openSegment.js";
 import { compactedRows, type MergedFragments } from "./rowMoves.js";
 import { rewrittenIndex, type WrittenSegment, writeSegment } from "./segment.js";
 
@@ -47,6 +47,8 @@ export async function remapIndexes(
       const touched = groups.filter(({ oldFragments }) => oldFragments.some(({ id }) => covered.has(id)));
       if (touched.length === 0) continue;
       const segment = await writeRemapped(base, { index, kind, covered }, touched, signal);
+      // The commit then takes the merged fragments out of its coverage.
+      if (segment === null) continue;
       segments.push(segment);
       rewritten.push(rewrittenIndex(index.uuid, segment));
     }
@@ -58,14 +60,16 @@ export async function remapIndexes(
   }
 }
 
+/** @returns null for an index whose files this release can't read */
 async function writeRemapped(
   base: OpenVersion<ReaderEnvironment>,
   { index, kind, covered }: { index: IndexMetadata; kind: MergeableKind; covered: ReadonlySet<number> },
   groups: readonly MergedFragments[],
   signal: AbortSignal | undefined,
-): Promise<WrittenSegment> {
+): Promise<WrittenSegment | null> {
   const column = indexColumn(base.file, index.fields[0]);
-  const old = await openSegment(base, index, kind, column.field);
+  const old = await openIfReadable(base, index, kind, column.field);
+  if (old === null) return null;
   const present = base.file.manifest.fragments.filter(({ id }) => covered.has(id));
   const moves = await compactedRows(versionSource(base), present, groups);
   // Kinds that know places are handed the rows where they are now.

@@ -42,10 +42,6 @@ export const VECTOR_SEGMENTS: MergeableKind = {
   open: IvfIndex.open,
 };
 
-/** Whether a manifest means an index on vectors by the type of its details. */
-export const isVectorTypeUrl = (typeUrl: string): boolean =>
-  typeUrl.endsWith("lance.index.pb.VectorIndexDetails");
-
 /** What an open segment says besides the settings that it was built with. */
 const kindIn = (parameters: IndexTarget["parameters"]): VectorKindName =>
   parameters["indexType"] as VectorKindName;

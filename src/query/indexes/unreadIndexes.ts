@@ -1,0 +1,87 @@
+/**
+ * Indexes that this release cannot read. Such an index is never asked: a query looks at all rows instead. Plans name it,
+ * the host is told once, and its entry and files stay as they are.
+ */
+
+import { CorruptFileError, UnsupportedError } from "../../errors.js";
+import type { DataFileMetadata } from "../../file/container/reader.js";
+import type { IndexMetadata } from "../../format/table.js";
+import { coverageOf } from "../../table/commit/indexCoverage.js";
+import { indexDirectoryName, isFileName } from "../../table/versions/paths.js";
+
+/** A segment of an index that a query did not ask. */
+export interface UnreadIndex {
+  /** Directory of the table or branch. */
+  readonly location: string;
+  readonly name: string;
+  /** Name of the segment's directory. */
+  readonly segment: string;
+  /** Why not, as the end of a sentence. It names files without their directories. */
+  readonly reason: string;
+}
+
+export const unreadIndex = (
+  location: string,
+  { name, uuid }: IndexMetadata,
+  reason: string,
+): UnreadIndex => ({
+  location,
+  name,
+  segment: uuid === undefined ? "" : indexDirectoryName(uuid.uuid),
+  reason,
+});
+
+/**
+ * Reason why a segment cannot be read, from its entry in the manifest; null where its files decide.
+ * @param maxVersion highest version of its kind's format that is read
+ * @throws CorruptFileError
+ */
+export function entryRefusal(entry: IndexMetadata, maxVersion: number): string | null {
+  const { fields, coveringFields, indexVersion = 0, unknown } = entry;
+  if (fields.length !== 1) return `it is on ${fields.length} columns`;
+  if (coveringFields.length > 0) return "it keeps values of other columns";
+  if (indexVersion < 0 || indexVersion > maxVersion) {
+    return `its format has version ${indexVersion}; this release reads up to ${maxVersion}`;
+  }
+  if (unknown !== undefined) return "its entry has members that this release does not know";
+  if (coverageOf(entry) === null) return "it does not say which fragments it covers";
+  return null;
+}
+
+/** What opens the files of a segment. */
+export interface SegmentFilesSource {
+  stat(path: string): Promise<{ readonly size: number } | null>;
+  openDataFile(path: string): Promise<DataFileMetadata>;
+}
+
+/**
+ * Opens a file of a segment. A file that the manifest records with its size has to be there, unless all of them are gone
+ * with their directory.
+ * @throws UnsupportedError where it is missing or empty, or has a format version that is not read; CorruptFileError
+ */
+export async function openSegmentFile(
+  { stat, openDataFile }: SegmentFilesSource,
+  directory: string,
+  name: string,
+  { files }: IndexMetadata,
+): Promise<DataFileMetadata> {
+  if (!isFileName(name)) throw new UnsupportedError(`${directory}/ should hold ${JSON.stringify(name)}`);
+  const path = `${directory}/${name}`;
+  const size = (await stat(path))?.size ?? null;
+  if (size === 0) throw new UnsupportedError(`${path} is empty`);
+  const recorded = files.find((file) => file.path === name)?.sizeBytes;
+  if (size === null) {
+    if (recorded === undefined || (await stat(directory)) === null) {
+      throw new UnsupportedError(`${path} is missing`);
+    }
+    throw new CorruptFileError(path, 0, "the file of an index is missing");
+  }
+  if (recorded !== undefined && recorded !== size) {
+    throw new CorruptFileError(path, 0, `it has ${size} bytes, the manifest says ${recorded}`);
+  }
+  return openDataFile(path);
+}
+
+/** The reason in an error that opening a segment's files threw. */
+export const reasonOf = ({ message }: UnsupportedError, directory: string): string =>
+  message.replaceAll(`${directory}/`, "");

@@ -1,0 +1,273 @@
+/**
+ * An index that this release can't read never stands in the way of its table: it is listed, named in plans and warnings,
+ * and kept; queries and changes give what they give without an index; it can be replaced and dropped.
+ */
+
+import { readdir, rm, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Field, FixedSizeList, Float32, Int32, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { CorruptFileError, DirectoryNamespace, type NamespaceWarning, type TableHandle } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { IndexMetadata } from "../../../src/format/table.js";
+import { changeIndexes } from "../../support/changeIndexes.js";
+import { buildIndex, withReference } from "../../support/indexedTable.js";
+import { RestNamespace } from "../../support/restNamespace.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const ROWS = 300;
+const WORDS = ["apple", "banana", "cherry", "damson", "elder"];
+const COLUMNS = ["id", "vector", "text"] as const;
+type Column = (typeof COLUMNS)[number];
+const KINDS = { id: "BTREE", vector: "IVF_FLAT", text: "FTS" } as const;
+
+const vectorOf = (id: number): number[] => [Math.sin(id), Math.cos(id * 3), Math.sin(id * 7), id / 100];
+const textOf = (id: number): string => `${WORDS[id % 5]} the ${WORDS[(id * 3 + 1) % 5]} w${id % 40}`;
+
+function rowsFrom(first: number, count: number): Table {
+  const ids = Array.from({ length: count }, (_, row) => first + row);
+  return new Table({
+    id: vectorFromArray(ids, new Int32()),
+    w: vectorFromArray(ids, new Int32()),
+    vector: vectorFromArray(ids.map(vectorOf), new FixedSizeList(4, new Field("item", new Float32(), true))),
+    text: vectorFromArray(ids.map(textOf), new Utf8()),
+  });
+}
+
+let root: string;
+let namespace: DirectoryNamespace;
+let overHttp: DirectoryNamespace;
+const warnings: NamespaceWarning[] = [];
+beforeAll(async () => {
+  root = await makeTempDir();
+  namespace = new DirectoryNamespace({
+    root,
+    durability: "none",
+    onWarning(warning) {
+      warnings.push(warning);
+      throw new Error("a host's function may fail");
+    },
+  });
+  overHttp = new RestNamespace({ root, durability: "none" }) as unknown as DirectoryNamespace;
+});
+afterAll(async () => {
+  await overHttp.close();
+  await namespace.close();
+});
+
+type Entry = (entry: IndexMetadata) => IndexMetadata;
+const details = (entry: IndexMetadata, typeUrl: string): IndexMetadata => ({
+  ...entry,
+  indexDetails: { ...(entry.indexDetails as NonNullable<IndexMetadata["indexDetails"]>), typeUrl },
+});
+const edited =
+  (change: Entry) =>
+  (table: string): Promise<void> =>
+    changeIndexes(table, (entries) => entries.map(change));
+const unsized = edited((entry) => ({ ...entry, files: [] }));
+
+async function eachIndexFile(table: string, change: (path: string) => Promise<void>): Promise<void> {
+  for (const directory of await readdir(join(table, "_indices"))) {
+    for (const name of await readdir(join(table, "_indices", directory))) {
+      await change(join(table, "_indices", directory, name));
+    }
+  }
+}
+
+/** What is done to a table's only index, and what is said of it. */
+const UNREADABLE: Readonly<
+  Record<string, { spoil(table: string): Promise<void>; type?: string; reason: RegExp }>
+> = {
+  "an unknown type": {
+    spoil: edited((entry) => details(entry, "/lance.future.QuantumIndexDetails")),
+    type: "UNKNOWN",
+    reason: /does not read indexes of type "\/lance\.future\.QuantumIndexDetails"/,
+  },
+  "no type": {
+    spoil: edited((entry) => ({ ...entry, indexDetails: undefined })),
+    type: "UNKNOWN",
+    reason: /does not say its type/,
+  },
+  "a newer format": { spoil: edited((entry) => ({ ...entry, indexVersion: 99 })), reason: /version 99/ },
+  "unknown members": {
+    spoil: edited((entry) => ({ ...entry, unknown: new Uint8Array([0xf8, 0x07, 1]) })),
+    reason: /members that this release does not know/,
+  },
+  "values of other columns": {
+    spoil: edited((entry) => ({ ...entry, coveringFields: [1] })),
+    reason: /values of other columns/,
+  },
+  "no coverage": {
+    spoil: edited((entry) => ({ ...entry, fragmentBitmap: new Uint8Array(0) })),
+    reason: /which fragments it covers/,
+  },
+  "no directory": {
+    spoil: (table) => rm(join(table, "_indices"), { recursive: true }),
+    reason: /is missing/,
+  },
+  "files that are missing and not recorded": {
+    async spoil(table) {
+      await unsized(table);
+      await eachIndexFile(table, (path) => rm(path));
+    },
+    reason: /is missing/,
+  },
+  "empty files": {
+    spoil: (table) => eachIndexFile(table, (path) => truncate(path, 0)),
+    reason: /is empty/,
+  },
+  "files of the legacy format": {
+    async spoil(table) {
+      await unsized(table);
+      const footer = Buffer.alloc(40);
+      footer.writeUInt16LE(2, 34);
+      footer.write("LANC", 36);
+      await eachIndexFile(table, (path) => writeFile(path, footer));
+    },
+    reason: /data format version 0\.1/,
+  },
+  "files of a later format": {
+    async spoil(table) {
+      await unsized(table);
+      const footer = Buffer.alloc(40);
+      footer.writeUInt16LE(9, 32);
+      footer.write("LANC", 36);
+      await eachIndexFile(table, (path) => writeFile(path, footer));
+    },
+    reason: /data format version 9\.0/,
+  },
+};
+
+const idsOf = (rows: readonly object[]): number[] => rows.map((row) => Number((row as { id: number }).id));
+const sorted = (ids: readonly number[]): number[] => [...ids].sort((one, other) => one - other);
+
+/** Asks a column what its index could answer. */
+const QUESTIONS: Readonly<Record<Column, object>> = {
+  id: { filter: "id >= 20 AND id < 40", useScalarIndex: true },
+  vector: { vector: vectorOf(77), vectorColumn: "vector", limit: 7 },
+  text: { fullTextQuery: { stringQuery: { query: "w3 w17", columns: ["text"] } }, limit: 1000 },
+};
+
+async function answer(on: DirectoryNamespace, name: string, column: Column): Promise<number[]> {
+  const result = await on.queryTable({ id: [name], columns: ["id"], ...QUESTIONS[column] });
+  return sorted(idsOf(await result.toArray()));
+}
+
+let tables = 0;
+/** Two tables with the same rows in two fragments: the first with an index that can't be read. */
+async function spoiledTable(
+  column: Column,
+  spoil: (table: string) => Promise<void>,
+): Promise<{ name: string; plain: string; table: TableHandle; twin: TableHandle }> {
+  const name = `t${tables++}`;
+  const plain = `${name}_plain`;
+  for (const each of [name, plain]) {
+    await namespace.createTable({ id: [each] }, rowsFrom(0, ROWS));
+    await namespace.insertIntoTable({ id: [each] }, rowsFrom(ROWS, 50));
+  }
+  await buildIndex(namespace, { id: [name], column, indexType: KINDS[column], name: `${column}_idx` });
+  await spoil(join(root, `${name}.lance`));
+  return { name, plain, table: namespace.table([name]), twin: namespace.table([plain]) };
+}
+
+const CASES = COLUMNS.flatMap((column) => Object.keys(UNREADABLE).map((what) => [column, what] as const));
+
+describe.each(CASES)("an index on %s with %s", (column, what) => {
+  const { spoil, type = column === "vector" ? null : KINDS[column], reason } = UNREADABLE[what];
+
+  it("is listed, explained, warned of once and kept, while rows are read and changed", async () => {
+    const { name, plain, table, twin } = await spoiledTable(column, spoil);
+    const id = [name];
+    const before = await table.indexes();
+    expect(before).toMatchObject([{ indexName: `${column}_idx`, indexType: type ?? expect.any(String) }]);
+    const stats = await namespace.describeTableIndexStats({ id, indexName: `${column}_idx` });
+    expect(Number(stats.numIndexedRows) + Number(stats.numUnindexedRows)).toBe(ROWS + 50);
+
+    warnings.length = 0;
+    const expected = await answer(namespace, plain, column);
+    for (let round = 0; round < 2; round++) expect(await answer(namespace, name, column)).toEqual(expected);
+    expect(await answer(overHttp, name, column)).toEqual(expected);
+    expect(await overHttp.listTableIndices({ id })).toEqual(await namespace.listTableIndices({ id }));
+    const warned = warnings.filter(({ indexName }) => indexName === `${column}_idx`);
+    expect(warned).toMatchObject([{ kind: "indexNotRead", location: join(root, `${name}.lance`) }]);
+    expect(warned[0].message).toMatch(reason);
+    for (const on of [namespace, overHttp]) {
+      const plan = await on.explainTableQueryPlan({ id, query: QUESTIONS[column], verbose: true });
+      expect(plan).toMatch(new RegExp(`indexesNotRead=\\[${column}_idx: .*${reason.source}`));
+      expect(plan).not.toContain(root);
+      expect(plan).not.toContain("IndexSearch");
+      expect(await on.analyzeTableQueryPlan({ id, ...QUESTIONS[column] })).toMatch(/indexesNotRead=/);
+    }
+
+    for (const [each, on] of [
+      [name, table],
+      [plain, twin],
+    ] as const) {
+      const filter = column === "text" ? "text LIKE 'apple%'" : "id % 7 = 3 AND id < 100";
+      await on.update({ where: filter, values: { w: -1 } });
+      await on.delete("id = 5 OR id = 310");
+      if (column === "text") await on.update({ where: "id = 9", values: { text: "w3" } });
+      await namespace.mergeInsertIntoTable(
+        { id: [each], on: "id", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true },
+        rowsFrom(ROWS + 40, 30),
+      );
+      await on.insert(rowsFrom(1000, 20));
+    }
+    const filters = ["id >= 20 AND id < 60", "w = -1", "text LIKE 'apple%'", "vector IS NOT NULL"];
+    const check = async (): Promise<void> => {
+      for (const filter of filters) expect(await table.countRows(filter)).toBe(await twin.countRows(filter));
+      expect(await answer(namespace, name, column)).toEqual(await answer(namespace, plain, column));
+    };
+    await check();
+    await table.optimize();
+    await check();
+    const after = await table.indexes();
+    expect(after.map(({ indexName, indexUuid }) => [indexName, indexUuid])).toEqual(
+      before.map(({ indexName, indexUuid }) => [indexName, indexUuid]),
+    );
+
+    const { jobId } = await table.createIndex(column, { indexType: KINDS[column], replace: true });
+    await table.waitForJob(jobId);
+    expect((await table.indexes()).map(({ indexName, indexType }) => [indexName, indexType])).toEqual([
+      [`${column}_idx`, KINDS[column]],
+    ]);
+    await check();
+    expect(await namespace.explainTableQueryPlan({ id, query: QUESTIONS[column] })).not.toContain("NotRead");
+    await withReference(root, name, async (reference) => {
+      expect(await reference.countRows()).toBe(await table.countRows());
+    });
+  });
+});
+
+it.each(COLUMNS)("an index on %s of an unknown type can be dropped", async (column) => {
+  const { table } = await spoiledTable(column, UNREADABLE["an unknown type"].spoil);
+  await table.dropIndex(`${column}_idx`);
+  expect(await table.indexes()).toEqual([]);
+});
+
+it.each(
+  COLUMNS,
+)("an index on %s of an unknown type keeps its name from one that does not replace it", async (column) => {
+  const { table } = await spoiledTable(column, UNREADABLE["an unknown type"].spoil);
+  const { jobId } = await table.createIndex(column, { indexType: KINDS[column] });
+  await table.waitForJob(jobId);
+  expect((await table.indexes()).map(({ indexName, indexType }) => [indexName, indexType])).toEqual([
+    [`${column}_idx`, "UNKNOWN"],
+    [`${column}_idx_2`, KINDS[column]],
+  ]);
+});
+
+it.each(
+  COLUMNS,
+)("a damaged index on %s is reported by the queries that ask it, and can be replaced", async (column) => {
+  const { name, plain, table } = await spoiledTable(column, async (directory) => {
+    await unsized(directory);
+    await eachIndexFile(directory, (path) =>
+      writeFile(path, "no file of an index at all, but rather long a text"),
+    );
+  });
+  await expect(answer(namespace, name, column)).rejects.toThrow(CorruptFileError);
+  expect((await table.indexes()).map(({ indexName }) => indexName)).toEqual([`${column}_idx`]);
+  const { jobId } = await table.createIndex(column, { indexType: KINDS[column], replace: true });
+  await table.waitForJob(jobId);
+  expect(await answer(namespace, name, column)).toEqual(await answer(namespace, plain, column));
+});
