@@ -68,7 +68,7 @@ export async function openIfReadable(
 }
 
 /** @throws CorruptFileError; UnsupportedError for files laid out in a way that this release does not read */
-export async function openSegment(
+async function openSegment(
   { at, file }: OpenVersion<ReaderEnvironment>,
   segment: IndexMetadata,
   kind: MergeableKind,
