@@ -223,21 +223,29 @@ function withoutAlias(error: unknown, alias: string, directory: string): unknown
 // --------------------------------------------------------------------------------------------------- by looks
 
 function confinedByLook(places: AdmittedPlaces): Confinement {
-  /** @param real null if the directory is not there: then the step fails */
-  const check = (directory: string, real: string | null, isAdmitted: boolean, expected?: string): string => {
-    if (real === null && places.homeOf(directory) !== null) return directory;
-    if (real !== null && (expected === undefined ? isAdmitted : real === expected)) return real;
+  const check = (directory: string, real: string, isAdmitted: boolean, expected?: string): string => {
+    if (expected === undefined ? isAdmitted : real === expected) return real;
     throw outside(directory);
   };
-  return {
+  /** The directory around one that is not there, which must be right: nobody must learn that it is not there outside. */
+  const around = (directory: string): string | null => {
+    const home = places.homeOf(directory);
+    if (home === null) throw outside(directory);
+    return home === directory ? null : path.dirname(directory);
+  };
+  const confinement: Confinement = {
     places,
     mayFollow: true,
     withinNow(directory, step, expected) {
       const way = wayTo(directory, places);
-      if (way !== null && !way.some(isLinkNow))
+      if (way !== null && !way.some(isLinkNow)) {
         return step(directory, check(directory, directory, true, expected));
+      }
       const real = realPathNow(directory);
-      return step(directory, check(directory, real, real !== null && places.admitsNow(real), expected));
+      if (real !== null) return step(directory, check(directory, real, places.admitsNow(real), expected));
+      const parent = around(directory);
+      if (parent !== null) confinement.withinNow(parent, () => undefined);
+      throw missing(directory);
     },
     async within(directory, step, expected) {
       const way = wayTo(directory, places);
@@ -245,10 +253,22 @@ function confinedByLook(places: AdmittedPlaces): Confinement {
         return step(directory, check(directory, directory, true, expected));
       }
       const real = await realPathOrNull(directory);
-      return step(directory, check(directory, real, real !== null && (await places.admits(real)), expected));
+      if (real !== null) {
+        return step(directory, check(directory, real, await places.admits(real), expected));
+      }
+      const parent = around(directory);
+      if (parent !== null) await confinement.within(parent, async () => undefined);
+      throw missing(directory);
     },
   };
+  return confinement;
 }
+
+const missing = (directory: string): Error =>
+  Object.assign(new Error(`ENOENT: no such file or directory, open '${directory}'`), {
+    code: "ENOENT",
+    path: directory,
+  });
 
 /** The directories below the host's one down to `directory`, itself included; null if it is not below one. */
 function wayTo(directory: string, places: AdmittedPlaces): string[] | null {
