@@ -6,12 +6,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, type QueryResult } from "tiltyard";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 import { nextMessage } from "../support/childProcess.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { dieBehindDecision, MUTATING, refusingDisk } from "../support/leftBatches.js";
+import { isRoot, readableScript, whyNoOtherUser } from "../support/otherUser.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -103,7 +104,15 @@ const situations: [string, () => Promise<void>][] = [
 
 // Windows has no such permissions.
 describe.runIf(process.platform !== "win32")("who may not write where a namespace lies", () => {
-  const ENTRY = fileURLToPath(new URL("../support/processes/readOnlyEngine.mjs", import.meta.url));
+  const SCRIPT = fileURLToPath(new URL("../support/processes/readOnlyEngine.mjs", import.meta.url));
+  const noOtherUser = whyNoOtherUser();
+  let entry: string;
+
+  beforeAll(async () => {
+    // What is root's alone, root can't read any more once it is somebody else.
+    entry = isRoot ? await readableScript("readOnlyEngine.mjs") : SCRIPT;
+  });
+  beforeEach(({ skip }) => skip(noOtherUser !== null, String(noOtherUser)));
 
   async function setModes(directory: number, file: number): Promise<void> {
     // A lock that is kept for a moment is removed meanwhile.
@@ -121,7 +130,7 @@ describe.runIf(process.platform !== "win32")("who may not write where a namespac
   afterEach(() => setModes(0o755, 0o644));
 
   async function runAsReader(calls: readonly Step[]): Promise<Outcome[]> {
-    const child = fork(ENTRY, { serialization: "advanced", execArgv: [] });
+    const child = fork(entry, { serialization: "advanced", execArgv: [] });
     try {
       const answer = nextMessage(child);
       child.send({ root, steps: calls });

@@ -1,15 +1,19 @@
 /** Runs the scripts under processes/, which import the built package: `npm run build` goes first. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { isAbsolute } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Starts a script, with options of Node; what it prints goes to the test's own output. */
+/**
+ * Starts a script, with options of Node; what it prints goes to the test's own output.
+ * @param script its name, or the absolute path of a copy
+ */
 export function startProcess(
   script: string,
   args: readonly string[],
   execArgv: readonly string[] = [],
 ): ChildProcess {
-  const path = fileURLToPath(new URL(`./processes/${script}`, import.meta.url));
+  const path = isAbsolute(script) ? script : fileURLToPath(new URL(`./processes/${script}`, import.meta.url));
   return fork(path, [...args], { execArgv: [...execArgv] });
 }
 
