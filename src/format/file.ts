@@ -12,6 +12,7 @@ import {
   int64,
   type MessageOf,
   message,
+  repeatedInt32,
   repeatedMessage,
   repeatedUint32,
   repeatedUint64,
@@ -102,3 +103,13 @@ export const FileDescriptor = message("FileDescriptor", {
   checksums: bytes(1001),
 });
 export type FileDescriptor = MessageOf<typeof FileDescriptor>;
+
+/** Metadata of a data file of version 0.1. Only its number of rows is read. */
+export const LegacyFileMetadata = message(
+  "Metadata",
+  {
+    /** Row at which each batch begins, and at last the number of rows. */
+    batchOffsets: repeatedInt32(2),
+  },
+  { partial: true },
+);

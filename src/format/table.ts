@@ -109,8 +109,11 @@ export const WriterVersion = message("WriterVersion", {
 });
 export type WriterVersion = MessageOf<typeof WriterVersion>;
 
+/** The kind of data files that all tables have. */
+export const DATA_FILE_FORMAT = "lance";
+
 export const DataFormat = message("DataFormat", {
-  /** `lance`. */
+  /** {@link DATA_FILE_FORMAT}. */
   fileFormat: string(1),
   /** `0.1`, `2.0`, `2.1`, `2.2` or `2.3`. */
   version: string(2),
@@ -185,6 +188,7 @@ export const ManifestHead = message(
     readerFeatureFlags: uint64Big(9),
     writerFeatureFlags: uint64Big(10),
     transactionFile: string(12),
+    dataFormat: submessage(15, DataFormat),
     transactionSection: explicitUint64(21),
   },
   { partial: true },

@@ -51,6 +51,8 @@ import type { ContextOptions } from "./namespaceOptions.js";
 import { RecentTransactions } from "./recentTransactions.js";
 import { unreadWarnings } from "./warnings.js";
 
+/** Loaded with the first table of an old release. */
+const oldManifests = deferred(() => import("../table/fragments/oldManifests.js"));
 /** Loaded with the first commit. */
 const autoCleanup = deferred(() => import("../table/cleanup/autoCleanup.js"));
 
@@ -210,7 +212,9 @@ export function openContext(options: ContextOptions): OperationContext {
     },
     lock,
     mayUseBase: (path) => places.isAllowedBase(path),
-    manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
+    manifests: new ManifestCache(MANIFEST_CACHE_BYTES, async (...incomplete) =>
+      (await oldManifests.get()).completeManifest(...incomplete),
+    ),
     // Every operation needs the latest catalog, and would read it again if it were not kept.
     catalogs: new CatalogCache(CATALOG_CACHE_BYTES, 1),
     oldCatalogs: new OldVersions(),

@@ -49,8 +49,11 @@ export function versionSource(
   { at, file }: Pick<OpenVersion<ReaderEnvironment>, "at" | "file">,
   readOnce?: ReadOnce,
 ): FragmentSource {
-  const version = file.manifest.dataFormat?.version;
-  if (version !== undefined && !isReadableVersion(version)) throw unsupportedFileVersion(version, file.path);
+  const { dataFormat, fragments } = file.manifest;
+  const version = dataFormat?.version;
+  if (version !== undefined && fragments.length > 0 && !isReadableVersion(version)) {
+    throw unsupportedFileVersion(version, file.path);
+  }
   const readers = at.environment;
   return {
     handles: readers.handles,

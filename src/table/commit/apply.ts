@@ -7,7 +7,14 @@
  */
 
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
-import { DataFormat, Manifest, Timestamp, type Transaction, WriterVersion } from "../../format/table.js";
+import {
+  DATA_FILE_FORMAT,
+  DataFormat,
+  Manifest,
+  Timestamp,
+  type Transaction,
+  WriterVersion,
+} from "../../format/table.js";
 import { featureFlagsOf, hasStableRowIds, STABLE_ROW_IDS_FLAG } from "../versions/flags.js";
 import type { VersionContent } from "../versions/versionContent.js";
 import { cloneVersion } from "./applyClone.js";
@@ -48,7 +55,6 @@ export interface ApplyContext {
 /** The writer that committed manifests name. */
 export const WRITER = WriterVersion.create({ library: "tiltyard", version: "0.1.0" });
 
-const DATA_FILE_FORMAT = "lance";
 const NS_PER_SECOND = 1_000_000_000n;
 
 /**

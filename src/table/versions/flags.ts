@@ -10,7 +10,7 @@ import type { Manifest } from "../../format/table.js";
 const FEATURE_FLAG = {
   deletionFiles: 1n << 0n,
   stableRowIds: 1n << 1n,
-  /** An old marker that means nothing any more. */
+  /** An old marker, which only counts in manifests that do not name their data format. */
   useV2Format: 1n << 2n,
   tableConfig: 1n << 3n,
   basePaths: 1n << 4n,
@@ -80,3 +80,7 @@ export const STABLE_ROW_IDS_FLAG: bigint = FEATURE_FLAG.stableRowIds;
 /** Whether rows keep their ids when they move; decided when a table is created and kept for good. */
 export const hasStableRowIds = (manifest: Manifest): boolean =>
   (manifest.readerFeatureFlags & FEATURE_FLAG.stableRowIds) !== 0n;
+
+/** Whether a manifest that does not name its data format has data files of version 2.0. */
+export const hasV2Flag = (manifest: Pick<Manifest, "readerFeatureFlags" | "writerFeatureFlags">): boolean =>
+  ((manifest.readerFeatureFlags | manifest.writerFeatureFlags) & FEATURE_FLAG.useV2Format) !== 0n;

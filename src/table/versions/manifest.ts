@@ -119,6 +119,12 @@ export class ManifestFile implements SeenFiles {
     return isSameContent(this.#content, [bytes]);
   }
 
+  /** Returns the same file with a manifest that states what the stored one leaves out. */
+  completed(manifest: Manifest): ManifestFile {
+    const { path, head, indexSectionBytes, transactionBytes } = this;
+    return new ManifestFile(path, head, manifest, indexSectionBytes, transactionBytes, this.#content);
+  }
+
   /** The manifest as it was read, where it is not decoded yet, else null. */
   get encoded(): EncodedManifest | null {
     return "bytes" in this.#manifest ? this.#manifest : null;

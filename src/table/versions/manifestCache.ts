@@ -1,6 +1,9 @@
 /** Decoded manifests, kept in memory. */
 
 import { Limit } from "../../async/parallel.js";
+import { UnsupportedError } from "../../errors.js";
+import { lacksCounts } from "../../format/missingCounts.js";
+import type { Manifest } from "../../format/table.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
 import { LruCache } from "../../io/memory/cache.js";
 import { dirname } from "../../platform/native.js";
@@ -24,6 +27,21 @@ interface CachedManifest {
 }
 
 /**
+ * Finds out what the manifest of an old table leaves out: numbers of rows, and the version of its data files.
+ * @param root directory of the table or branch
+ */
+export type CompleteManifest = (disk: Disk, root: string, manifest: Manifest) => Promise<Manifest>;
+
+/** Data format of tables whose manifests may leave something out. */
+const LEGACY_FORMAT = "0.1";
+
+/** Whether a manifest may leave out, or misstate, something that current ones state. */
+const isIncomplete = ({ path, head: { dataFormat }, encoded }: ManifestFile): boolean =>
+  dataFormat === undefined ||
+  dataFormat.version === LEGACY_FORMAT ||
+  (encoded !== null && lacksCounts(encoded.bytes, { path, byteOffset: encoded.byteOffset }));
+
+/**
  * Decoded manifests, bounded in bytes. A manifest never changes once it is published, but a table that was dropped
  * and created again has others under the same names, so every read checks that the file is still the same.
  *
@@ -39,9 +57,15 @@ export class ManifestCache {
   readonly #reading = new Map<string, Promise<CachedManifest | null>>();
   readonly #limit = new Limit(MAX_READS);
 
-  /** @param maxBytes memory that the decoded manifests may take, about */
-  constructor(maxBytes: number) {
+  readonly #complete: CompleteManifest;
+
+  /**
+   * @param maxBytes memory that the decoded manifests may take, about
+   * @param complete default: manifests that leave something out are refused
+   */
+  constructor(maxBytes: number, complete: CompleteManifest = refuseIncomplete) {
     this.#files = new LruCache(maxBytes);
+    this.#complete = complete;
   }
 
   /**
@@ -88,13 +112,17 @@ export class ManifestCache {
     const read = await readManifestBytes(disk, path);
     if (read === null) return null;
     const known = this.#files.peek(path)?.file;
-    const file = known?.hasContent(read.bytes)
-      ? known
-      : decodeManifestFile(read.bytes, path, this.#familyOf(path));
+    const file = known?.hasContent(read.bytes) ? known : await this.#decode(disk, path, read.bytes);
     file.foundAnew();
-    checkReaderFlags(file.head, path);
     this.#set(path, read.identity, file);
     return { identity: read.identity, file };
+  }
+
+  async #decode(disk: Disk, path: string, bytes: Uint8Array): Promise<ManifestFile> {
+    const file = decodeManifestFile(bytes, path, this.#familyOf(path));
+    checkReaderFlags(file.head, path);
+    if (!isIncomplete(file)) return file;
+    return file.completed(await this.#complete(disk, dirname(dirname(path)), file.manifest));
   }
 
   /**
@@ -129,4 +157,8 @@ export class ManifestCache {
     this.#files.clear();
     this.#families.clear();
   }
+}
+
+async function refuseIncomplete(_disk: Disk, root: string, { version }: Manifest): Promise<Manifest> {
+  throw new UnsupportedError(`version ${version} of ${root} does not state how many rows it has`);
 }
