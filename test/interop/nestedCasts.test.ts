@@ -121,7 +121,7 @@ const cases: Record<string, [type: DataType, change: Change, outcome: Outcome]> 
   "a member with nulls made non-nullable": [
     POINT,
     { alter: [{ path: "c.b", nullable: false }] },
-    "only they: TableSchemaValidation",
+    "neither: TableSchemaValidation",
   ],
   "a struct that is null made non-nullable": [
     POINT,

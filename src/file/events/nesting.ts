@@ -27,7 +27,7 @@ import type {
 import { dictionaryValidity } from "../../arrow/columns/dictionaries.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
-import { eventsPerValue, isNested } from "../../arrow/columns/spine.js";
+import { eventsPerValue } from "../../arrow/columns/spine.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { TableSchemaValidationError, UnsupportedError } from "../../errors.js";
 import { RepDefLayer } from "../../format/encodings.js";
@@ -362,14 +362,14 @@ function repeatEvents(events: Events, dimension: number): void {
 }
 
 /**
- * The reference treats the content of a null struct as null, so lists and structs in a null struct have to be nullable.
+ * Makes everything in a null struct nullable, down to the next list, whatever the schema says. The reference writes it so,
+ * and reads values in null structs where a layer says that all are valid.
  */
 function allowMasked(nodes: readonly SpineNode[], seen: Uint8Array): void {
   let inNull = false;
   for (const [index, { layout }] of nodes.entries()) {
-    const isList = layout.kind === "list";
-    if (inNull && isNested(layout)) seen[1 + 2 * index] = 1;
-    inNull = !isList && seen[1 + 2 * index] === 1;
+    if (inNull) seen[1 + 2 * index] = 1;
+    inNull = layout.kind !== "list" && seen[1 + 2 * index] === 1;
   }
 }
 

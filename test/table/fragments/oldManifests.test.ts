@@ -145,7 +145,7 @@ describe("a table of version 0.1 whose manifests state nothing", () => {
       append: () => ns.insertIntoTable({ id: ["old"] }, rows),
       delete: () => ns.deleteFromTable({ id: ["old"], predicate: "id = 3" }),
       update: () => ns.updateTable({ id: ["old"], updates: [["id", "id + 1"]] }),
-      merge: () => ns.mergeInsertIntoTable({ id: ["old"], on: "id", whenNotMatchedInsertAll: true }, rows),
+      merge: () => ns.mergeInsertIntoTable({ id: ["old"], on: ["id"], whenNotMatchedInsertAll: true }, rows),
       "add a column": () =>
         ns.alterTableAddColumns({ id: ["old"], newColumns: [{ name: "b", expression: "id + 1" }] }),
       "add a column of nulls": () =>
