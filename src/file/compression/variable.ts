@@ -5,6 +5,8 @@
  *             (n + 1)·width; then the bytes; padded to a multiple of the width
  *     block   the offset width in bits, then the position of the bytes, both as words of that width; (n + 1)
  *             offsets that start at 0; the bytes
+ *             by LanceDB 0.22.0: the offset width in bits as one byte; n and the position of the bytes, both as words
+ *             of that width; offsets and bytes as above
  *
  * The bytes may be FSST codes (fsst.ts), and a buffer may be compressed as a whole (general.ts). Full-zip pages
  * store values with length prefixes instead (fullZip.ts), under the same encodings.
@@ -122,9 +124,10 @@ export function decodeVariableBlock(
   count: number,
   origin: PageOrigin,
 ): VariableColumn {
-  const plain = alignedBytes(encoding.decompress === null ? block : encoding.decompress(block), 4);
   const stride = encoding.offsetBits / 32;
   const width = 4 * stride;
+  const stored = encoding.decompress === null ? block : encoding.decompress(block);
+  const plain = alignedBytes(withCurrentHeader(stored, encoding.offsetBits, count), 4);
   if (plain.length < (count + 3) * width) {
     throw corruptPage(origin, `block of ${count} values in ${plain.length} bytes`);
   }
@@ -142,6 +145,22 @@ export function decodeVariableBlock(
   }
   const bytes = plain.subarray(bytesStart + first, bytesStart + end);
   return finishVariable(layout, encoding.symbols, offsets, bytes, origin);
+}
+
+/** A block with the header that LanceDB 0.22.0 wrote gets the present one; any other stays as it is. */
+function withCurrentHeader(block: Uint8Array, offsetBits: number, count: number): Uint8Array {
+  const width = offsetBits / 8;
+  const oldHeaderBytes = 1 + 2 * width;
+  const bytesStart = oldHeaderBytes + (count + 1) * width;
+  if (block[0] !== offsetBits || block.length < bytesStart) return block;
+  const view = new DataView(block.buffer, block.byteOffset, block.byteLength);
+  if (view.getUint32(1, true) !== count || view.getUint32(1 + width, true) !== bytesStart) return block;
+  const current = new Uint8Array(block.length - 1);
+  current.set(block.subarray(oldHeaderBytes), 2 * width);
+  const header = new DataView(current.buffer);
+  header.setUint32(0, offsetBits, true);
+  header.setUint32(width, bytesStart - 1, true);
+  return current;
 }
 
 /** Decodes FSST codes, if `symbols` are given, and widens the offsets as the layout requires. */

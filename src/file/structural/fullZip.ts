@@ -96,8 +96,9 @@ function decodeFixedEvents(
   events: Uint8Array,
   origin: PageOrigin,
 ): PageEvents {
+  // Lists of nulls alone, as LanceDB 0.22.3 to 0.26 wrote them, take no bytes.
   const bits = page.bitsPerValue ?? 0;
-  if (bits === 0 || bits % 8 !== 0) throw corruptPage(origin, `full-zip values of ${bits} bits`);
+  if (bits % 8 !== 0) throw corruptPage(origin, `full-zip values of ${bits} bits`);
   const byteWidth = bits / 8;
   const shape = valueShape(layout, page.valueCompression, origin);
   if (shape.byteWidth !== byteWidth) {
@@ -115,7 +116,7 @@ function decodeFixedEvents(
   }
   const levels = newLevels(control, page.itemCount);
   const values = new Uint8Array(events.length);
-  const written = unzipFixed(
+  const unzipped = unzipFixed(
     events,
     values,
     byteWidth,
@@ -124,10 +125,10 @@ function decodeFixedEvents(
     levels,
     page.itemCount,
   );
-  if (written !== visibleCount * byteWidth) {
-    throw corruptPage(origin, `${written / byteWidth} visible events where ${visibleCount} are expected`);
+  if (unzipped !== visibleCount) {
+    throw corruptPage(origin, `${unzipped} visible events where ${visibleCount} are expected`);
   }
-  return { values: shape.column(values.subarray(0, written), visibleCount), levels };
+  return { values: shape.column(values.subarray(0, unzipped * byteWidth), visibleCount), levels };
 }
 
 /** Bytes of events that are unzipped at a time: few enough for a processor's cache. */
@@ -135,7 +136,7 @@ const BLOCK_BYTES = 1 << 16;
 
 /**
  * Copies the visible values to the front of `values`, which is as large as `events`. Each block is copied whole, then
- * its values are moved together. Returns the bytes of the values, or -1 where the events do not fill `events` exactly.
+ * its values are moved together. Returns the number of values, or -1 where the events do not fill `events` exactly.
  */
 function unzipFixed(
   events: Uint8Array,
@@ -153,6 +154,7 @@ function unzipFixed(
   const largestBlock = eventsPerBlock * (controlBytes + byteWidth);
   let read = 0;
   let written = 0;
+  let visible = 0;
   for (let event = 0; event < eventCount; ) {
     const blockEnd = Math.min(event + eventsPerBlock, eventCount);
     values.set(events.subarray(read, Math.min(read + largestBlock, total)), written);
@@ -172,9 +174,10 @@ function unzipFixed(
       values.copyWithin(written, read + shift, read + shift + byteWidth);
       read += byteWidth;
       written += byteWidth;
+      visible++;
     }
   }
-  return read === total ? written : -1;
+  return read === total ? visible : -1;
 }
 
 // --------------------------------------------------------------------------------------- variable width

@@ -1,6 +1,8 @@
 /**
  * The bytes of a single value of fixed width: a number as it is, a boolean in a byte. A fixed-size list with null items
- * starts with one bitmap per such list layer, outer-most first, each padded to whole bytes.
+ * starts with one bitmap per such list layer, outer-most first, each padded to whole bytes. Where all items of a list layer
+ * are null, a constant without a value stands for them, and they take no bytes. Where it stands for the values themselves and
+ * no level says otherwise, the values are null, too, as they are to the reference.
  */
 
 import type {
@@ -16,6 +18,9 @@ import type { CompressiveEncoding } from "../../format/encodings.js";
 import { encodingName } from "../compression/fixed.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { withItemValidity } from "./chunkValues.js";
+
+/** Bits of values that a page of nulls may stand for: such a page has few bytes, whatever it says. */
+const MAX_NULL_BITS = 2 ** 33;
 
 /** How one value of fixed width lies in its bytes. */
 export interface ValueShape {
@@ -52,10 +57,22 @@ function listShape(
 ): ValueShape {
   // Bits of each bitmap in front of a value's items; null for list layers whose items are all valid.
   const bitmaps: (number | null)[] = [];
+  /** Items of each list layer in one value. */
+  const itemCounts: number[] = [];
   let node: CompressiveEncoding | undefined = encoding;
   let level: FixedSizeListLayout["item"] = layout;
   let itemCount = 1;
+  /** Number of list layers around a constant; null where there is none. */
+  let nullDepth: number | null = null;
   while (level.kind === "fixedSizeList") {
+    if (node?.constant !== undefined && node.constant.value === undefined) nullDepth ??= bitmaps.length;
+    if (nullDepth !== null) {
+      itemCount *= level.dimension;
+      bitmaps.push(null);
+      itemCounts.push(itemCount);
+      level = level.item;
+      continue;
+    }
     const list: CompressiveEncoding["fixedSizeList"] = node?.fixedSizeList;
     if (list === undefined) {
       throw unsupportedPage(
@@ -68,13 +85,14 @@ function listShape(
     }
     itemCount *= level.dimension;
     bitmaps.push(list.hasValidity ? itemCount : null);
+    itemCounts.push(itemCount);
     node = list.values;
     level = level.item;
   }
   const itemBits = level.kind === "bits" ? 1 : level.byteWidth * 8;
   if (node === undefined) throw corruptPage(origin, "missing encoding");
-  expectFlat(node, itemBits, origin);
-  const itemsBytes = Math.ceil((itemCount * itemBits) / 8);
+  if (nullDepth === null) expectFlat(node, itemBits, origin);
+  const itemsBytes = nullDepth === null ? Math.ceil((itemCount * itemBits) / 8) : 0;
   let bitmapBytes = 0;
   for (const bits of bitmaps) bitmapBytes += bits === null ? 0 : Math.ceil(bits / 8);
   const byteWidth = bitmapBytes + itemsBytes;
@@ -82,18 +100,27 @@ function listShape(
   return {
     byteWidth,
     column(values, count) {
+      if (nullDepth !== null && count * leafBits > MAX_NULL_BITS) {
+        throw unsupportedPage(origin, `${count} lists of nulls in one page`);
+      }
       const items =
-        bitmapBytes === 0 && leafBits === itemsBytes * 8
-          ? values
-          : gatherBits(values, count, byteWidth, bitmapBytes, leafBits);
+        nullDepth !== null
+          ? new Uint8Array(Math.ceil((count * leafBits) / 8))
+          : bitmapBytes === 0 && leafBits === itemsBytes * 8
+            ? values
+            : gatherBits(values, count, byteWidth, bitmapBytes, leafBits);
       let gatheredAt = 0;
-      const validities = bitmaps.map((bits) => {
+      const validities = bitmaps.map((bits, depth) => {
+        if (depth === nullDepth) return new Uint8Array(Math.ceil((count * itemCounts[depth]) / 8));
         if (bits === null) return null;
         const gathered = gatherBits(values, count, byteWidth, gatheredAt, bits);
         gatheredAt += Math.ceil(bits / 8);
         return gathered;
       });
-      return listColumn(layout, items, validities, 0, count);
+      const lists = listColumn(layout, items, validities, 0, count);
+      if (nullDepth !== 0) return lists;
+      const noBits = new Uint8Array(Math.ceil(count / 8));
+      return { ...lists, validity: { bytes: noBits, bitOffset: 0, nullCount: count } };
     },
   };
 }
