@@ -15,6 +15,7 @@ const NOT_SHARING = [
   "test/crash/mixedKills.test.ts",
   "test/expression/loadedFunctions.test.ts",
   "test/jobs/workerPool.test.ts",
+  "test/operations/swappedDirectories.test.ts",
   "test/query/arbitraryTables.test.ts",
   "test/rest/bounds.test.ts",
   "test/rest/frameworkSuites.test.ts",

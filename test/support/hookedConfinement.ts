@@ -3,29 +3,47 @@
 import type { Confinement } from "../../src/io/disk/confinement.js";
 
 export interface ConfinementHooks {
+  /** Called for the first directory of a step only. */
   before?(directory: string): void;
   between?(directory: string): void;
 }
 
-export const hookedConfinement = (inner: Confinement, hooks: ConfinementHooks): Confinement => ({
-  places: inner.places,
-  get mayFollow() {
-    return inner.mayFollow;
-  },
-  withinNow(directory, step, expected) {
-    hooks.before?.(directory);
-    const hooked: typeof step = (alias, real) => {
-      hooks.between?.(directory);
-      return step(alias, real);
-    };
-    return inner.withinNow(directory, hooked, expected);
-  },
-  within(directory, step, expected) {
-    hooks.before?.(directory);
-    const hooked: typeof step = (alias, real) => {
-      hooks.between?.(directory);
-      return step(alias, real);
-    };
-    return inner.within(directory, hooked, expected);
-  },
-});
+export function hookedConfinement(inner: Confinement, hooks: ConfinementHooks): Confinement {
+  /** Number of steps under way. A step on two directories is one within another. */
+  let depth = 0;
+  const enter = (directory: string) => {
+    if (depth === 0) hooks.before?.(directory);
+  };
+  return {
+    places: inner.places,
+    get mayFollow() {
+      return inner.mayFollow;
+    },
+    withinNow(directory, step, expected) {
+      enter(directory);
+      const hooked: typeof step = (alias, real) => {
+        hooks.between?.(directory);
+        depth++;
+        try {
+          return step(alias, real);
+        } finally {
+          depth--;
+        }
+      };
+      return inner.withinNow(directory, hooked, expected);
+    },
+    async within(directory, step, expected) {
+      enter(directory);
+      const hooked: typeof step = async (alias, real) => {
+        hooks.between?.(directory);
+        depth++;
+        try {
+          return await step(alias, real);
+        } finally {
+          depth--;
+        }
+      };
+      return inner.within(directory, hooked, expected);
+    },
+  };
+}

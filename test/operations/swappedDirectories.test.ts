@@ -1,0 +1,191 @@
+/**
+ * Another program that may write below the root replaces directories by links to another root, at any step of an
+ * operation: before the engine looks at a directory, or between its look and its step. The other root holds the same
+ * tables, so that whatever the engine would do there could be done. Nothing there may change.
+ */
+
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
+import { join } from "node:path";
+import { Int32, Table, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { NamespaceError } from "../../src/errors.js";
+import { directorySnapshot } from "../support/directorySnapshot.js";
+import { strideOf } from "../support/effort.js";
+import { type ConfinementHooks, hookedConfinement } from "../support/hookedConfinement.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const STRIDE = strideOf("SWAP_STRIDE", 4);
+
+let means: "descriptors" | "looks" = "descriptors";
+let hooks: ConfinementHooks = {};
+
+vi.mock(import("../../src/io/disk/confinement.js"), async (original) => {
+  const module = await original();
+  return {
+    ...module,
+    confinedTo: (places) =>
+      hookedConfinement(module.confinedTo(places, means === "looks" ? "looks" : undefined), {
+        before: (directory) => hooks.before?.(directory),
+        between: (directory) => hooks.between?.(directory),
+      }),
+  };
+});
+
+const id = ["t"];
+const rows = (...values: number[]) =>
+  new Table({ id: vectorFromArray(values, new Int32()), w: vectorFromArray(values, new Int32()) });
+
+/** Holds a namespace, from which each round's is copied. */
+let template: string;
+
+beforeAll(async () => {
+  template = await makeTempDir();
+  await using ns = new DirectoryNamespace({ root: template, durability: "none", workers: 0 });
+  await ns.createNamespace({ id: ["n"] });
+  await ns.createTable({ id: ["n", "t"] }, rows(1));
+  await ns.createTable({ id: ["u"] }, rows(1));
+  await ns.createTable({ id }, rows(1, 2, 3));
+  await ns.createTableTag({ id, tag: "first", version: 1 });
+  await ns.insertIntoTable({ id }, rows(4, 5, 6));
+  await ns.createTableBranch({ id, name: "dev" });
+  await ns.insertIntoTable({ id, branch: "dev" }, rows(7));
+  const { jobId } = await ns.createTableIndex({ id, column: "id", indexType: "BTREE" });
+  await ns.waitForJob({ jobId });
+  await ns.deleteFromTable({ id, predicate: "id = 2" });
+});
+
+type Run = (ns: DirectoryNamespace) => Promise<unknown>;
+
+const OPERATIONS: [name: string, run: Run][] = [
+  ["insertIntoTable", (ns) => ns.insertIntoTable({ id }, rows(8))],
+  ["insertIntoTable, into a branch", (ns) => ns.insertIntoTable({ id, branch: "dev" }, rows(8))],
+  ["deleteFromTable", (ns) => ns.deleteFromTable({ id, predicate: "id = 3" })],
+  ["updateTable", (ns) => ns.updateTable({ id, updates: [["w", "w + 1"]], predicate: "id = 3" })],
+  [
+    "mergeInsertIntoTable",
+    (ns) => ns.mergeInsertIntoTable({ id, on: "id", whenNotMatchedInsertAll: true }, rows(3, 9)),
+  ],
+  ["cleanupTable", (ns) => ns.cleanupTable({ id, olderThanMs: 0 })],
+  ["optimizeTable", (ns) => ns.optimizeTable({ id })],
+  ["createTableTag", (ns) => ns.createTableTag({ id, tag: "second", version: 2 })],
+  ["deleteTableTag", (ns) => ns.deleteTableTag({ id, tag: "first" })],
+  ["createTableBranch", (ns) => ns.createTableBranch({ id, name: "deep/er" })],
+  ["deleteTableBranch", (ns) => ns.deleteTableBranch({ id, name: "dev" })],
+  ["restoreTable", (ns) => ns.restoreTable({ id, version: 1 })],
+  [
+    "createTableIndex",
+    async (ns) => {
+      const { jobId } = await ns.createTableIndex({ id, column: "w", indexType: "BITMAP" });
+      await ns.waitForJob({ jobId });
+    },
+  ],
+  ["createTable", (ns) => ns.createTable({ id: ["n", "new"] }, rows(1))],
+  ["dropTable", (ns) => ns.dropTable({ id })],
+  ["dropNamespace", (ns) => ns.dropNamespace({ id: ["n"], behavior: "Cascade" })],
+  ["renameTable", (ns) => ns.renameTable({ id: ["u"], newTableName: "v" })],
+];
+
+const TABLE = ["data", "_versions", "_transactions", "_deletions", "_indices", "_refs", "tree", ".tiltyard"];
+
+/** The directories that are replaced, below the root, together. */
+const VICTIMS: [name: string, paths: (root: string) => string[]][] = [
+  ["the directories of a table", () => TABLE.map((name) => join("t.lance", name))],
+  [
+    "those of its branch and refs",
+    () =>
+      ["tree/dev/_versions", "tree/dev/data", "_refs/tags", "_refs/branches"].map((name) =>
+        join("t.lance", name),
+      ),
+  ],
+  [
+    "all directories of the root",
+    (root) =>
+      readdirSync(root, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map(({ name }) => name),
+  ],
+  [
+    "the locks and what is removed",
+    (root) => [
+      ...[".", "t.lance", "__manifest"].map((name) => join(name, ".tiltyard.lock")),
+      ...readdirSync(root)
+        .filter((name) => name.startsWith(".tiltyard-drop"))
+        .flatMap((name) => TABLE.map((each) => join(name, each))),
+    ],
+  ],
+];
+
+/** Replaces directories of a root by links to those of the same names, or to any, of another. */
+function swap(root: string, outside: string, paths: readonly string[]): void {
+  for (const path of paths) {
+    const directory = join(root, path);
+    if (!lstatSync(directory, { throwIfNoEntry: false })?.isDirectory()) continue;
+    // A file below a link that has just been made lies outside: it is not the engine's doing.
+    if (
+      path
+        .split(/[\\/]/)
+        .some((_, index, parts) => lstatSync(join(root, ...parts.slice(0, index + 1))).isSymbolicLink())
+    )
+      continue;
+    renameSync(directory, `${directory}.moved`);
+    const twin = join(outside, path);
+    symlinkSync(existsSync(twin) ? twin : join(outside, "t.lance"), directory);
+  }
+}
+
+const everything = async (directory: string) => [
+  await directorySnapshot(directory),
+  readdirSync(directory, { recursive: true }).sort(),
+];
+
+// Windows lets nobody rename a directory in which a file is open.
+describe.runIf(process.platform !== "win32")("links in place of directories", () => {
+  let base: string;
+  beforeEach(async () => {
+    base = await makeTempDir();
+  });
+
+  describe.each(["descriptors", "looks"] as const)("by %s", (chosen) => {
+    it.each(
+      OPERATIONS.flatMap(([name, run], operation) =>
+        VICTIMS.map(([victims, paths], index) => [name, victims, run, paths, operation + index] as const),
+      ),
+    )("%s touches nothing outside where %s are replaced meanwhile", async (_name, _victims, run, paths, offset) => {
+      means = chosen;
+      const [root, outside] = [join(base, "root"), join(base, "outside")];
+      cpSync(template, outside, { recursive: true, preserveTimestamps: true });
+      const before = await everything(outside);
+      for (let turn = 1 + (offset % STRIDE); ; turn += STRIDE) {
+        rmSync(root, { recursive: true, force: true });
+        mkdirSync(root);
+        cpSync(template, root, { recursive: true, preserveTimestamps: true });
+        let calls = 0;
+        const step = () => {
+          if (++calls === turn) swap(root, outside, paths(root));
+        };
+        hooks = chosen === "looks" ? { before: step } : { between: step };
+        const ns = new DirectoryNamespace({ root, durability: "none", workers: 0, lock: { retries: 0 } });
+        const failure = await run(ns).then(
+          () => null,
+          (error: unknown) => error,
+        );
+        await ns.close();
+        hooks = {};
+        expect(await everything(outside)).toEqual(before);
+        // All was done once the directories stayed as they were.
+        expect(failure).toEqual(calls < turn ? null : failure && expect.any(NamespaceError));
+        if (calls < turn) break;
+      }
+    });
+  });
+});
