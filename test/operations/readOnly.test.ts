@@ -114,9 +114,18 @@ describe.runIf(process.platform !== "win32")("who may not write where a namespac
   });
   beforeEach(({ skip }) => skip(noOtherUser !== null, String(noOtherUser)));
 
+  /** What a test has taken from the user, who may be no superuser, is given back first. */
+  async function openAll(directory: string): Promise<void> {
+    await chmod(directory, 0o755);
+    for (const entry of await readdir(directory, { withFileTypes: true })) {
+      if (entry.isDirectory()) await openAll(join(directory, entry.name));
+    }
+  }
+
   async function setModes(directory: number, file: number): Promise<void> {
     // A lock that is kept for a moment is removed meanwhile.
     const entries = await vi.waitFor(async () => {
+      await openAll(root);
       const found = await readdir(root, { recursive: true, withFileTypes: true });
       expect(found.filter(({ name }) => name === LOCK_NAME)).toEqual([]);
       return found;
@@ -217,6 +226,7 @@ describe.runIf(process.platform !== "win32")("who may not write where a namespac
       const latest = isDone ? 2 : 1;
       expect(outcomes).toMatchObject([{ ok: { version: latest } }, { ok: { version: latest } }]);
       expect(await readdir(root)).not.toContain(".tiltyard-batches");
+      await setModes(0o755, 0o644);
     }
   });
 });
