@@ -53,7 +53,17 @@ const ARROWS: Record<string, readonly string[]> = {
   // biome-ignore format: one row, one line
   DirectoryNamespace: ["errors", "async", "optionMembers", "namespace", "requestMembers", "io", "operations", "engine", "handle", "TableHandle"],
   tiltyardWorker: ["platform", "errors", "typedErrors", "async", "file", "indexes"],
-  rest: ["errors", "async", "memory", "ident", "optionMembers", "namespace", "arrow", "DirectoryNamespace"],
+  rest: [
+    "errors",
+    "async",
+    "memory",
+    "ident",
+    "nearestName",
+    "optionMembers",
+    "namespace",
+    "arrow",
+    "DirectoryNamespace",
+  ],
   index: [
     "errors",
     "expression",

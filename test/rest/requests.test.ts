@@ -177,6 +177,38 @@ describe("queries", () => {
     expect((await wire.post(`/v1/table/${table}/version/list?descending=TRUE&other=1`)).status).toBe(200);
   });
 
+  it("have no parameter of nearly the name of another, nor one of the body", async () => {
+    const table = await wire.table();
+    const merge = "merge_insert?on=v&when_matched_update_all=true";
+    const misspelt: [tail: string, body: object | Uint8Array, detail: string][] = [
+      [
+        `${merge}&when_matched_update_all_filter=target.v%3D1`,
+        rowsOf(1),
+        "when_matched_update_all_filter: there is no such parameter; did you mean when_matched_update_all_filt?",
+      ],
+      ["version/list?Limit=1", {}, "Limit: there is no such parameter; did you mean limit?"],
+      [
+        "count_rows?predicate=v%3D1",
+        {},
+        "predicate: there is no such parameter; predicate is a member of the body",
+      ],
+      [
+        "count_rows?filter=v%3D1",
+        {},
+        "filter: there is no such parameter; predicate is a member of the body",
+      ],
+      ["describe?version=1", {}, "version: there is no such parameter; version is a member of the body"],
+    ];
+    for (const [tail, body, detail] of misspelt) {
+      const answer = await wire.post(`/v1/table/${table}/${tail}`, body);
+      expect(answer, tail).toMatchObject({ status: 400, json: { code: 13, detail } });
+    }
+    expect(await wire.read(table)).toEqual([1, 2, 3]);
+    for (const tail of [`count_rows?delimiter=.&predicate=v%3D1`, "stats?trace=7"]) {
+      expect((await wire.get(`/v1/table/${table}/${tail}`)).status, tail).toBe(200);
+    }
+  });
+
   it("carry page tokens of any text", async () => {
     const table = await wire.table();
     const names = ["a.b", "a_b", "ä", "日本/x"];
@@ -394,15 +426,141 @@ describe("merges", () => {
 });
 
 describe("JSON bodies", () => {
-  it("may have members that nobody knows, and headers too", async () => {
+  it("have no members that nobody knows, but headers of any name", async () => {
     const table = await wire.table();
-    const more = { future: { of: ["any", null, 1] }, "": 0, toString: "x", constructor: {} };
-    for (const tail of ["exists", "stats", "version/describe"]) {
-      const answer = await wire.post(`/v1/table/${table}/${tail}?future=1`, more, { "x-future": "1" });
-      expect(answer.status, tail).toBe(200);
+    const before = await wire.read(table);
+    const refusals: [tail: string, body: object, detail: string][] = [
+      [
+        "update",
+        { updates: [["v", "9"]], where: "v = 1" },
+        "where: there is no such member; did you mean predicate?",
+      ],
+      [
+        "update",
+        { updates: [["v", "9"]], Predicate: "v = 1" },
+        "Predicate: there is no such member; did you mean predicate?",
+      ],
+      [
+        "delete",
+        { predicate: "v = 1", Branch: "b" },
+        "Branch: there is no such member; did you mean branch?",
+      ],
+      ["delete", { filter: "v = 1" }, "filter: there is no such member; did you mean predicate?"],
+      ["count_rows", { filter: "v = 1" }, "filter: there is no such member; did you mean predicate?"],
+      ["query", { where: "v = 1" }, "where: there is no such member; did you mean filter?"],
+      ["query", { orderBy: [] }, "orderBy: there is no such member; did you mean order_by?"],
+      [
+        "query",
+        { order_by: [{ column: "v" }] },
+        "order_by.0.column: there is no such member; did you mean column_name?",
+      ],
+      ["query", { columns: { aliases: { a: "v" } } }, "columns.aliases: there is no such member"],
+      [
+        "query",
+        { vector: { single: [1] } },
+        "vector.single: there is no such member; there are single_vector, multi_vector",
+      ],
+      [
+        "explain_plan",
+        { query: { where: "v = 1" } },
+        "query.where: there is no such member; did you mean filter?",
+      ],
+      [
+        "exists",
+        { future: null, "": 0 },
+        ": there is no such member; there are version, branch, tag, id, identity, context",
+      ],
+      [
+        "exists",
+        { toString: "x" },
+        "toString: there is no such member; there are version, branch, tag, id, identity, context",
+      ],
+      [
+        "exists",
+        { identity: { key: "x" } },
+        "identity.key: there is no such member; there are api_key, auth_token",
+      ],
+      ["drop", { behavior: "Fail" }, "behavior: there is no such member; there are id, identity, context"],
+      [
+        "version/delete",
+        { ranges: [{ start: 1, end: 2 }] },
+        "ranges.0.start: there is no such member; there are start_version, end_version",
+      ],
+      [
+        "add_columns",
+        { new_columns: [{ name: "w", sql: "1" }] },
+        "new_columns.0.sql: there is no such member; did you mean expression?",
+      ],
+      [
+        "alter_columns",
+        { alterations: [{ path: "v", name: "w" }] },
+        "alterations.0.name: there is no such member",
+      ],
+      [
+        "update_field_metadata",
+        { updates: [{ path: "v", metadata: {}, clear: true }] },
+        "updates.0.clear: there is no such member",
+      ],
+      [
+        "create_index",
+        { column: "v", index_type: "BTREE", overwrite: true },
+        "overwrite: there is no such member",
+      ],
+    ];
+    for (const [tail, body, detail] of refusals) {
+      const answer = await wire.post(`/v1/table/${table}/${tail}`, body);
+      expect(answer, detail).toMatchObject({
+        status: 400,
+        json: { code: 13, detail: expect.stringContaining(detail) },
+      });
     }
-    const update = { path: "v", metadata: {}, future: 1 };
-    await wire.done(`/v1/table/${table}/update_field_metadata`, { updates: [update], future: 1 });
+    expect(await wire.read(table)).toEqual(before);
+    const { versions } = await wire.done(`/v1/table/${table}/version/list`);
+    expect(versions).toHaveLength(1);
+    const parts = { operations: [{ deregister_table: { id: [table], force: true } }] };
+    expect(await wire.post("/v1/table/batch-commit", parts)).toMatchObject({
+      status: 400,
+      json: { detail: "operations.0.deregister_table.force: there is no such member; there are id" },
+    });
+    const headers = { "x-future": "1" };
+    expect((await wire.post(`/v1/table/${table}/exists?future=1`, {}, headers)).status).toBe(200);
+  });
+
+  it("may have the members of the namespace specification that mean nothing here", async () => {
+    const table = await wire.table();
+    const common = { id: [table], identity: { api_key: "x" }, context: { a: "b" } };
+    const answers = [
+      await wire.post(`/v1/table/${table}/explain_plan`, { ...common, query: { ...common, k: 1 } }),
+      await wire.post(`/v1/table/${table}/describe`, {
+        ...common,
+        vend_credentials: true,
+        with_table_uri: true,
+      }),
+      await wire.post("/v1/table/batch-commit", {
+        operations: [{ declare_table: { ...common, id: ["declared_with_more"], vend_credentials: false } }],
+      }),
+      await wire.post(`/v1/table/${table}/version/list`, { ...common, limit: 1, descending: true }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(answers[3].json.versions).toHaveLength(1);
+    const virtual_column = {
+      udf_name: "none",
+      image: "x",
+      udf: "y",
+      udf_backend: "z",
+      manifest: "m",
+      outputs: [],
+    };
+    const added = await wire.post(`/v1/table/${table}/add_columns`, {
+      new_columns: [{ name: "w", virtual_column }],
+    });
+    expect(added.json.detail).not.toMatch(/there is no such member/);
+  });
+
+  it("may have null for members that nobody knows", async () => {
+    const table = await wire.table();
+    const answer = await wire.post(`/v1/table/${table}/exists`, { future: null, context: null });
+    expect(answer.status).toBe(200);
   });
 
   it("may have null for every member that may be absent", async () => {
@@ -430,12 +588,13 @@ describe("JSON bodies", () => {
     await wire.done(`/v1/table/${table}/exists`, { identity });
   });
 
-  it("are not looked at where the operation has none, but for id, identity and context", async () => {
+  it("have only id, identity and context where the operation has no members", async () => {
     const table = await wire.table();
-    for (const body of [null, {}, { id: [table] }, { limit: "x", page_token: 7 }]) {
+    for (const body of [null, {}, { id: [table] }, { limit: null, page_token: null }]) {
       expect((await wire.post(`/v1/table/${table}/branches/list`, body)).status).toBe(200);
       expect((await wire.post(`/v1/table/${table}/version/list`, body)).status).toBe(200);
     }
+    expect((await wire.post(`/v1/table/${table}/branches/list`, { limit: 1 })).status).toBe(400);
     expect(await idOf(`/v1/table/${table}/branches/list`, { id: ["another"] })).toBe(400);
   });
 

@@ -166,8 +166,9 @@ describe("JSON", () => {
   it("counts as what it is when it was parsed, until its request has ended", async () => {
     await namespace.createTable({ id: ["t"] }, numbers(10));
     const handler = handlerOf({ maxBodyMemoryBytes: 4 * MIB, memoryWaitMs: 40 });
-    const large = (more: object = {}) => JSON.stringify({ more: "x".repeat(100_000), ...more });
-    const held = send(handler, "exists", large({ context: { hold: "yes" } }));
+    const large = (context: object = {}) =>
+      JSON.stringify({ context: { more: "x".repeat(100_000), ...context } });
+    const held = send(handler, "exists", large({ hold: "yes" }));
     await expect.poll(async () => (await send(handler, "exists", large())).status).toBe(503);
     expect((await send(handler, "exists", "{}")).status).toBe(200);
     letGo();

@@ -123,7 +123,7 @@ describe("a body that has to tell who calls", () => {
   it("may have fewer bytes than others: 413", async () => {
     const handler = keyed({ limits: { maxUnauthenticatedJsonBytes: 1000 } });
     const ofLength = (bytes: number) =>
-      ofIdentity({ more: "x".repeat(bytes - ofIdentity({ more: "" }).length) });
+      ofIdentity({ context: { more: "x".repeat(bytes - ofIdentity({ context: { more: "" } }).length) } });
     expect((await send(handler, { body: ofLength(1000) })).status).toBe(200);
     expect((await send(handler, { body: ofLength(1001) })).status).toBe(413);
     expect((await send(handler, { body: ofLength(1001), headers: byKey })).status).toBe(200);
@@ -220,7 +220,9 @@ describe("callers without credentials", () => {
     });
     const held = [0, 1].map(() => send(handler, { body: stalling("{") }));
     await expect.poll(() => handler.counters.inFlight).toBe(2);
-    expect((await send(handler, { body: JSON.stringify({ more: "x".repeat(100) }) })).status).toBe(200);
+    expect(
+      (await send(handler, { body: JSON.stringify({ context: { more: "x".repeat(100) } }) })).status,
+    ).toBe(200);
     for (const client of clients.splice(0)) client.abort();
     await Promise.all(held);
   });

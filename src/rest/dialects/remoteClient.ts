@@ -8,6 +8,8 @@
  *     create_index: metric_type                             distance_type
  *     query: vector [], k beyond exact integers, aliases    no vector, no limit, column_aliases
  *     query: nprobes beside minimum_nprobes                 the latter
+ *     query: approx_mode                                    passed over: answers of every mode are as exact as here
+ *     create_index: options of tokenizers for code, unset   passed over
  *     restore: version null                                 the latest
  *     GET /v1/table                                         tables of the root, not of all namespaces
  *     a plus sign in a path                                 itself
@@ -60,6 +62,7 @@ export const REMOTE_DIALECT: Dialect = {
   pathsAreForms: false,
   readBody(route, json) {
     if (typeof json !== "object" || json === null || Array.isArray(json)) return json;
+    if (performOf(route) !== undefined) return knownMembers(route, json as Members);
     return BODIES[route.operation]?.({ ...json }) ?? json;
   },
   perform: (call) => (performOf(call.route) ?? CALLS[call.route.operation] ?? callEngine)(call),
@@ -84,7 +87,7 @@ const BODIES: Partial<Record<Route["operation"], (body: Members) => Members>> = 
   createTableIndex: ({ metric_type, replace, ...body }) => ({
     distance_type: metric_type,
     replace: replace ?? true,
-    ...body,
+    ...withoutUnset(body, CODE_OPTIONS),
   }),
   queryTable: readQuery,
   analyzeTableQueryPlan: readQuery,
@@ -95,6 +98,23 @@ const BODIES: Partial<Record<Route["operation"], (body: Members) => Members>> = 
   // The schema accepts null as a version only if the version is optional.
   restoreTable: (body) => ({ ...body, version: body.version ?? LATEST }),
 };
+
+/** Options of tokenizers that are not here. */
+const CODE_OPTIONS = [
+  ...["lance_tokenizer", "index_operators", "preserve_original", "split_identifiers", "split_on_numerics"],
+];
+
+/** Leaves out members that a client sends unset. Members that are set stay, and are refused. */
+const withoutUnset = (body: Members, members: readonly string[]): Members =>
+  Object.fromEntries(
+    Object.entries(body).filter(([name, value]) => !members.includes(name) || (value ?? false) !== false),
+  );
+
+/** Routes for features that are missing refuse whatever is asked of them. */
+function knownMembers({ operation, body }: Route, json: Members): Members {
+  if (operation === "listJobs" || !(body instanceof z.ZodObject)) return json;
+  return Object.fromEntries(Object.entries(json).filter(([name]) => Object.hasOwn(body.shape, name)));
+}
 
 /** Stands for the latest version in a body until the call is made; no version has this number. */
 const LATEST = Number.MAX_SAFE_INTEGER;
@@ -155,6 +175,7 @@ function readQuery(body: Members): Members {
   if (typeof body.k === "number" && body.k > Number.MAX_SAFE_INTEGER) delete body.k;
   // It gives the least number of partitions under the older name too.
   if ("minimum_nprobes" in body) delete body.nprobes;
+  delete body.approx_mode;
   const { columns } = body;
   const isMap = typeof columns === "object" && columns !== null && !Array.isArray(columns);
   if (isMap && !("column_names" in columns) && !("column_aliases" in columns)) {

@@ -85,9 +85,8 @@ export function problemOf(thrown: unknown, context: ProblemContext): Problem {
   const [kind, title] = KINDS[status] ?? SERVER_ERROR;
   // Refusals are for the client to read, regardless of their status.
   const told = status < 500 || type === "ServiceUnavailable" || error instanceof Refusal;
-  const detail = told
-    ? inTheirWords(withoutRoots((error as Error).message, roots))
-    : "the request failed inside the server";
+  const text = told ? withoutRoots((error as Error).message, roots) : "the request failed inside the server";
+  const detail = error instanceof Refusal ? text : inTheirWords(text);
   return { type: kind, title, status, detail, instance, error: detail, code: ERROR_TABLE[type].code };
 }
 

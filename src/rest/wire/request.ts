@@ -7,6 +7,7 @@ import type { Identity } from "../../namespace/request.js";
 import { Refusal } from "./problem.js";
 import type { Route } from "./route.js";
 import { identity } from "./shapes.js";
+import { refuseMisspeltParameters, refuseUnknownMembers } from "./unknownMembers.js";
 import { camelCase, fromWire } from "./wireNames.js";
 
 /** The parts of a request. */
@@ -49,13 +50,17 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
   if (body instanceof z.ZodObject) {
     // A GET request has no body: the body's members are in the query.
     const schema = method === "GET" ? route.query.extend(body.shape) : route.query;
+    refuseMisspeltParameters(Object.keys(schema.shape), Object.keys(body.shape), wire.query);
     Object.assign(request, check(schema, queryMembers(schema, wire.query)));
     if (method !== "GET") {
-      const members = check(body, jsonObject(wire.json));
+      const json = jsonObject(wire.json);
+      refuseUnknownMembers(route.operation, body, json);
+      const members = check(body, json);
       bodyId = members.id as readonly string[] | undefined;
       Object.assign(request, members);
     }
   } else {
+    refuseMisspeltParameters(Object.keys(route.query.shape), [], wire.query);
     Object.assign(request, check(route.query, queryMembers(route.query, wire.query)));
     if (body !== "arrow") {
       // An empty body would be a request to remove everything.

@@ -10,6 +10,8 @@ import * as shape from "./shapes.js";
 const flag = z.boolean().nullish();
 const dropMode = { mode: shape.mode, behavior: shape.mode };
 const listed = { ...shape.page, include_declared: flag };
+const listedVersions = { branch: shape.branch, ...shape.page, descending: flag };
+const describedMore = { with_table_uri: flag, load_detailed_metadata: flag, check_declared: flag };
 const planQuery = z.object(shape.query);
 
 /** A part of a batch. Each has exactly one of the members. */
@@ -113,8 +115,9 @@ export const ROUTES: readonly Route[] = [
   }),
   route("describeTable", POST, tablePath("describe"), {
     summary: "Describe a table",
-    query: { with_table_uri: flag, load_detailed_metadata: flag, check_declared: flag },
+    query: describedMore,
     body: {
+      ...describedMore,
       version: shape.version.nullish(),
       branch: shape.branch,
       tag: shape.tag,
@@ -247,7 +250,8 @@ export const ROUTES: readonly Route[] = [
   }),
   route("listTableVersions", POST_OR_GET, tablePath("version/list"), {
     summary: "List the versions of a table",
-    query: { branch: shape.branch, ...shape.page, descending: flag },
+    query: listedVersions,
+    body: listedVersions,
     answer: z.object({ versions: z.array(shape.tableVersion), page_token: shape.pageToken }),
   }),
   route("batchDeleteTableVersions", POST, tablePath("version/delete"), {

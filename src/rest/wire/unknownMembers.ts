@@ -1,0 +1,110 @@
+/**
+ * Refuses members of bodies that a route does not have. A misspelt condition would otherwise mean none, and an update would
+ * change every row. Null stands for an absent member, also for one that the route does not have.
+ *
+ * Servers on the way add parameters to query strings. A parameter is refused if the route has a member of nearly that name.
+ */
+
+import { z } from "zod";
+import { nearestName } from "../../nearestName.js";
+import { unknownMember } from "../../optionMembers.js";
+import { Refusal } from "./problem.js";
+import type { OperationName } from "./route.js";
+import { camelCase } from "./wireNames.js";
+
+/** Every body and query string may have it: it is refused before, if it is set. */
+const USE_LSM = "use_lsm";
+const DELIMITER = "delimiter";
+const COMMON = ["id", "identity", "context"];
+
+/**
+ * Members that the namespace specification has and that change nothing here, by operation. A dot leads into an object or
+ * into the objects of a list.
+ */
+const IGNORED: Partial<Record<OperationName, readonly string[]>> = {
+  batchCommitTables: ["declare_table", "create_table_version", "delete_table_versions", "deregister_table"]
+    .flatMap((part) => COMMON.map((member) => `operations.${part}.${member}`))
+    .concat("operations.declare_table.vend_credentials"),
+  explainTableQueryPlan: COMMON.concat(USE_LSM).map((member) => `query.${member}`),
+  // How other engines run the function of a column.
+  alterTableAddColumns: [
+    ...["outputs", "image", "udf", "udf_backend", "auto_backfill", "manifest", "manifest_checksum"],
+  ].map((member) => `new_columns.virtual_column.${member}`),
+};
+
+/** @throws Refusal naming the first member that the schema does not have, and the one that was meant */
+export function refuseUnknownMembers(operation: OperationName, schema: z.ZodType, body: unknown): void {
+  check(schema, body, "", [USE_LSM, ...(IGNORED[operation] ?? [])]);
+}
+
+/**
+ * @param parameters that the route takes
+ * @param members of its body
+ * @throws Refusal naming the first parameter that is misspelt or belongs into the body
+ */
+export function refuseMisspeltParameters(
+  parameters: readonly string[],
+  members: readonly string[],
+  query: URLSearchParams,
+): void {
+  for (const name of query.keys()) {
+    if (name === USE_LSM || name === DELIMITER || parameters.includes(name)) continue;
+    const meant = meantName(name, [...parameters, ...members]);
+    if (meant === undefined) continue;
+    if (parameters.includes(meant)) throw refusal(unknownMember(name, meant, [meant], "parameter").message);
+    throw refusal(`${name}: there is no such parameter; ${meant} is a member of the body`);
+  }
+}
+
+/** @param path of the value, with a dot at its end unless it is the body */
+function check(schema: z.core.$ZodType, value: unknown, path: string, ignored: readonly string[]): void {
+  if (typeof value !== "object" || value === null) return;
+  const forms = alternatives(schema);
+  if (Array.isArray(value)) {
+    const items = forms.flatMap((each) => (each instanceof z.ZodArray ? [each.element] : []));
+    for (const [index, item] of value.entries()) {
+      // Vectors have many items, and none with members.
+      if (typeof item !== "object" || item === null) continue;
+      for (const element of items) check(element, item, `${path}${index}.`, ignored);
+    }
+    return;
+  }
+  const objects = forms.filter((each) => each instanceof z.ZodObject);
+  if (objects.length === 0) return;
+  for (const [name, member] of Object.entries(value)) {
+    if (member === null) continue;
+    const owner = objects.find(({ shape }) => Object.hasOwn(shape, name));
+    if (owner !== undefined) check(owner.shape[name], member, `${path}${name}.`, ignored);
+    else if (!ignored.includes(withoutIndexes(path + name))) {
+      const names = [...new Set(objects.flatMap(({ shape }) => Object.keys(shape)))];
+      const meant = meantName(name, names);
+      const { message } = unknownMember(
+        path + name,
+        meant ?? name,
+        meant === undefined ? names : [meant],
+        "member",
+      );
+      throw refusal(message);
+    }
+  }
+}
+
+/** Keeps the spelling of the request, unlike errors of the engine. */
+const refusal = (detail: string): Refusal => new Refusal(400, "InvalidInput", detail);
+
+const withoutIndexes = (path: string): string => path.replace(/\b\d+\./g, "");
+
+/** The forms that a value may have. */
+function alternatives(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap(alternatives);
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
+    return alternatives(schema.unwrap());
+  }
+  return [schema];
+}
+
+/** Names are compared as the engine spells them, which knows what other programs call them. */
+function meantName(name: string, names: readonly string[]): string | undefined {
+  const meant = nearestName(camelCase(name), names.map(camelCase));
+  return names.find((each) => camelCase(each) === meant);
+}
