@@ -6,6 +6,8 @@
  *               those of a page of lists begin where the ones of the page before end
  *     struct    nothing but its length; the members are columns of the same length. A struct is never null
  *
+ *     text      in files of Lance before 0.14: as a list of bytes. The bytes have the next column, which no field names
+ *
  *     list<struct<a>>   [{a: 1}, {a: 2}], null, [], [{a: 3}]
  *                       list 2, 6, 2, 3 (adjustment 4)    struct, 3 values    a 1, 2, 3
  *
@@ -13,7 +15,14 @@
  * of them that make up some rows. Page boundaries differ from column to column.
  */
 
-import type { Column, Layout, LeafLayout, ListColumn, ListLayout } from "../../arrow/columns/column.js";
+import type {
+  Column,
+  Layout,
+  LeafLayout,
+  ListColumn,
+  ListLayout,
+  VariableLayout,
+} from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
@@ -54,6 +63,8 @@ export function decodeNestedArrays(
   return new NestedDecoder(buffers, origin).decode(layout, arrays);
 }
 
+const BYTE: LeafLayout = { kind: "fixed", byteWidth: 1 };
+
 class NestedDecoder {
   #nextBuffer = 0;
 
@@ -68,9 +79,25 @@ class NestedDecoder {
       return { kind: "struct", length: child.length, validity: null, children: [child] };
     }
     if (layout.kind === "sizedList") throw unsupportedPage(this.origin, "fixed-size lists of structs");
-    const column = layout.kind === "list" ? this.#lists(layout, arrays) : this.#leaf(layout, arrays);
+    const column = this.#values(layout, arrays);
     const { skip, count } = arrays;
     return column.length === count ? column : sliceColumn(column, skip, count);
+  }
+
+  #values(layout: ListLayout | LeafLayout, arrays: NestedArrays): Column {
+    if (layout.kind === "list") return this.#lists(layout, arrays);
+    if (layout.kind === "variable" && arrays.items !== null) return this.#texts(layout, arrays);
+    return this.#leaf(layout, arrays);
+  }
+
+  /** Texts as lists of bytes. */
+  #texts({ offsetBits }: VariableLayout, arrays: NestedArrays): Column {
+    const lists = this.#lists({ kind: "list", isMap: false, offsetBits, item: BYTE, itemNullable: false }, arrays);
+    if (lists.kind !== "list" || lists.items.kind !== "fixed") {
+      throw corruptPage(this.origin, "texts without bytes");
+    }
+    const { length, validity, offsets, items } = lists;
+    return { kind: "variable", length, validity, offsets, bytes: items.values };
   }
 
   #pageBuffers(count: number): readonly Uint8Array[] {

@@ -68,8 +68,9 @@ const movedChecksums = (
 });
 
 function pagesByRows(file: DataFileMetadata, leaf: LeafColumns, homes: BufferHome[]): readonly DataPage[] {
-  const identity = leaf.listColumnIndexes.length === 0;
   const path = [...leaf.listColumnIndexes, leaf.columnIndex];
+  if (hasBytesApart(file, leaf.columnIndex)) path.push(leaf.columnIndex + 1);
+  const identity = path.length === 1;
   const columns = path.map((columnIndex, depth) => nestedColumn(file, columnIndex, depth < path.length - 1));
   const [outer] = columns;
   if (outer.valueCount !== file.rowCount) {
@@ -97,6 +98,10 @@ function pagesByRows(file: DataFileMetadata, leaf: LeafColumns, homes: BufferHom
     return { rowStart, rowCount, bufferRanges, layout: { nested }, bufferIndex };
   });
 }
+
+/** Whether a leaf is one of texts or binaries as lists of bytes, whose bytes are the next column (nestedArrays.ts). */
+const hasBytesApart = (file: DataFileMetadata, columnIndex: number): boolean =>
+  file.columns[columnIndex]?.pages[0]?.layout.array?.list !== undefined;
 
 function nestedColumn(file: DataFileMetadata, columnIndex: number, isList: boolean): NestedColumn {
   const column = file.columns[columnIndex];
