@@ -65,6 +65,7 @@ const SHARING = [
 const SOAK_ONLY = [
   "bundlers",
   "electron",
+  "lancedbReleases",
   "next",
   "otherRuntimes",
   "packageChecks",

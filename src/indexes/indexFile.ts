@@ -54,7 +54,7 @@ export const BOOL_TYPE: LogicalType = { kind: "bool" };
  * @param batches in the order of the columns
  */
 export async function writeIndexFile(
-  { disk, directory, signal }: IndexTarget,
+  { disk, directory, fileVersion, signal }: IndexTarget,
   name: string,
   columns: readonly FileColumnType[],
   batches: AsyncIterable<InputBatch>,
@@ -74,7 +74,7 @@ export async function writeIndexFile(
   const path = join(directory, name);
   const { writeColumns } = await writing.get();
   const { byteLength } = await writeColumns(disk, path, plan, batches, {
-    version: "2.2",
+    version: fileVersion,
     ...(signal && { signal }),
     ...(beforeEnd && { beforeEnd }),
   });

@@ -7,6 +7,7 @@
 import type { Column } from "../arrow/columns/column.js";
 import type { LogicalType } from "../arrow/types/type.js";
 import type { WorkerPool } from "../async/workerPool.js";
+import type { FileVersion } from "../file/container/page.js";
 import type { DataFileMetadata } from "../file/container/reader.js";
 import type { PageSource } from "../file/pages/pageRows.js";
 import type { Disk } from "../io/disk/disk.js";
@@ -157,6 +158,8 @@ export interface IndexTarget {
   readonly disk: Disk;
   /** A directory that exists, in which the names of the index's files are free. The caller makes the names durable. */
   readonly directory: string;
+  /** Version of the index's files: that of the table's data files, so that releases that read the table read them. */
+  readonly fileVersion: FileVersion;
   /** The indexed column. */
   readonly field: TableField;
   /**

@@ -7,6 +7,7 @@ import { sliceColumn } from "../../src/arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../src/arrow/columns/takeColumn.js";
 import { isValid } from "../../src/arrow/columns/validity.js";
 import type { LogicalType } from "../../src/arrow/types/type.js";
+import type { FileVersion } from "../../src/file/container/page.js";
 import { openDataFile } from "../../src/file/container/reader.js";
 import { uint64Column } from "../../src/indexes/indexFile.js";
 import type { IndexFiles, IndexPart, IndexRows, IndexTarget } from "../../src/indexes/kind.js";
@@ -40,9 +41,10 @@ export function targetOf(
   directory: string,
   field: TableField,
   parameters: Readonly<Record<string, unknown>> = {},
+  fileVersion: FileVersion = "2.2",
 ): IndexTarget {
   const temporaryFile = () => TemporaryFile.create(disk, directory);
-  return { disk, directory, field, sort: sortInMemory, temporaryFile, parameters, rowCount: 0 };
+  return { disk, directory, fileVersion, field, sort: sortInMemory, temporaryFile, parameters, rowCount: 0 };
 }
 
 const BATCH_ROWS = 1000;

@@ -158,7 +158,7 @@ async function writeDraft(
   progress?.(0, total);
   const rows = rowsOfKind(base, kind, { column, fragments, signal });
   const segment = await writeSegment(
-    base.at,
+    base,
     {
       kind,
       field: column.field,

@@ -186,12 +186,12 @@ async function writeMerged(
   const options = { kind, field: column.field, parameters: old.parameters, workers, signal };
   if (covered === null || covered.size === 0) {
     const rowCount = fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
-    return writeSegment(base.at, { ...options, rowCount }, (target) => kind.build(rowsOf(fragments), target));
+    return writeSegment(base, { ...options, rowCount }, (target) => kind.build(rowsOf(fragments), target));
   }
   const staying = fragments.filter(({ id }) => covered.has(id));
   const added = fragments.filter(({ id }) => !covered.has(id));
   const moves = await movesOf(base, staying);
-  return writeSegment(base.at, options, (target) => kind.merge([old], moves, rowsOf(added), target));
+  return writeSegment(base, options, (target) => kind.merge([old], moves, rowsOf(added), target));
 }
 
 function movesOf(

@@ -77,7 +77,7 @@ async function writeRemapped(
   const rows = () => indexRows(base, { column, fragments, byPlace: true, signal });
   const { parameters } = old;
   const { workers } = base.at.environment;
-  return writeSegment(base.at, { kind, field: column.field, parameters, workers, signal }, (target) =>
+  return writeSegment(base, { kind, field: column.field, parameters, workers, signal }, (target) =>
     kind.merge([old], moves, rows(), target),
   );
 }

@@ -4,6 +4,8 @@
  */
 
 import { ConcurrentModificationError, NamespaceError } from "../../errors.js";
+import { isFileVersion } from "../../file/container/container.js";
+import type { FileVersion } from "../../file/container/page.js";
 import { Any } from "../../format/file.js";
 import { IndexFile, IndexMetadata, type RewrittenIndex, Uuid } from "../../format/table.js";
 import type { BuildableKind, IndexTarget, WrittenIndexFile } from "../../indexes/kind.js";
@@ -12,6 +14,7 @@ import { TemporaryFile } from "../../io/temporaryFile.js";
 import { join } from "../../platform/native.js";
 import { withCoverage } from "../../table/commit/indexCoverage.js";
 import { TableGoneError } from "../../table/versions/identity.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
 import { indexDirectoryName, indicesDirectory } from "../../table/versions/paths.js";
 import type { VersionsAt } from "../../table/versions/versions.js";
 import { rowSorter } from "./indexRows.js";
@@ -47,7 +50,7 @@ export interface SegmentOptions {
 
 /** @throws TableGoneError, ConcurrentModificationError where the table's directory is removed meanwhile */
 export async function writeSegment(
-  at: VersionsAt,
+  { at, file }: { readonly at: VersionsAt; readonly file: ManifestFile },
   { kind, field, parameters = {}, workers, rowCount = 0, progress, signal, announce }: SegmentOptions,
   write: (target: IndexTarget) => Promise<readonly WrittenIndexFile[]>,
 ): Promise<WrittenSegment> {
@@ -60,7 +63,8 @@ export async function writeSegment(
   let files: readonly WrittenIndexFile[];
   try {
     await disk.makeDirectory(directory, root);
-    const target = { disk, directory, field, workers, parameters, rowCount, progress, signal };
+    const fileVersion = indexFileVersion(file);
+    const target = { disk, directory, fileVersion, field, workers, parameters, rowCount, progress, signal };
     const temporaryFile = () => TemporaryFile.create(disk, root);
     files = await write({ ...target, sort: rowSorter(at, signal), temporaryFile });
     await disk.syncDirectory(directory);
@@ -78,6 +82,12 @@ export async function writeSegment(
     return stats.every((stat, index) => stat?.size === files[index].byteLength);
   };
   return { kind, parameters, uuid: Uuid.create({ uuid }), files, areInPlace, discard };
+}
+
+/** Version of the files of an index: the table's, as the reference has it; of a table that is only read, the last written. */
+function indexFileVersion({ manifest }: ManifestFile): FileVersion {
+  const version = manifest.dataFormat?.version ?? "";
+  return isFileVersion(version) ? version : "2.2";
 }
 
 function newUuid(): Uint8Array {

@@ -1,0 +1,75 @@
+/**
+ * Released versions of LanceDB, installed from npm, and what they write and read. Each is run in a process of its own by
+ * release.mjs. `LANCEDB_RELEASES` names a directory where installed releases are kept from one run to the next.
+ */
+
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { makeTempDir } from "../tempDir.js";
+
+const run = promisify(execFile);
+const SCRIPT = fileURLToPath(new URL("release.mjs", import.meta.url));
+const REFERENCE = fileURLToPath(new URL("../../reference", import.meta.url));
+/** The apache-arrow that all of the releases accept. */
+const ARROW = "apache-arrow@18.1.0";
+
+/** One of the questions that release.mjs answers. */
+export type Question =
+  | { readonly count: string | null }
+  /** Ids of the rows that a filter selects. */
+  | { readonly ids: string }
+  /** All rows. */
+  | { readonly rows: true }
+  /** Ids of the rows that have one of the words. */
+  | { readonly words: string }
+  /** Ids of the rows nearest to a vector. */
+  | { readonly nearest: readonly number[]; readonly limit?: number };
+
+export type Answer = { readonly answer: unknown } | { readonly error: string };
+
+/** Installs a release, and returns the directory of its project. */
+export async function installRelease(release: string): Promise<string> {
+  const directory = join(process.env["LANCEDB_RELEASES"] ?? (await makeTempDir()), release);
+  const done = join(directory, "done");
+  if (existsSync(done)) return directory;
+  await mkdir(directory, { recursive: true });
+  await writeFile(join(directory, "package.json"), JSON.stringify({ private: true }));
+  const options = ["--no-audit", "--no-fund", "--loglevel=error", "--ignore-scripts", "--prefer-offline"];
+  await run("npm", ["install", ...options, `@lancedb/lancedb@${release}`, ARROW], {
+    cwd: directory,
+    shell: process.platform === "win32",
+    maxBuffer: 2 ** 26,
+  });
+  await writeFile(done, "");
+  return directory;
+}
+
+/** Has a release write its tables below a root. Returns why it could not, by table; null for those that are there. */
+export const writeTables = (project: string, root: string): Promise<Record<string, string | null>> =>
+  runScript(project, { action: "write", root });
+
+/** Asks a release about tables. */
+export const askRelease = (
+  project: string,
+  root: string,
+  tables: Readonly<Record<string, readonly Question[]>>,
+): Promise<Record<string, Answer[]>> => runScript(project, { action: "ask", root, tables });
+
+/** Asks the reference about tables. */
+export const askReference = (
+  root: string,
+  tables: Readonly<Record<string, readonly Question[]>>,
+): Promise<Record<string, Answer[]>> => askRelease(REFERENCE, root, tables);
+
+/** Some releases end the process where they meet what they do not know: that is an answer, too. */
+async function runScript<Result>(project: string, request: object): Promise<Result> {
+  const { stdout } = await run(process.execPath, [SCRIPT, JSON.stringify(request)], {
+    cwd: project,
+    maxBuffer: 2 ** 28,
+  });
+  return JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "null");
+}
