@@ -258,10 +258,8 @@ async function answer(table, question) {
       .toArray();
     return rows.map(({ id }) => id).sort((a, b) => a - b);
   }
-  const rows = await table
-    .query()
-    .nearestTo(question.nearest)
-    .column("v")
+  const search = table.query().nearestTo(question.nearest).column("v");
+  const rows = await (question.exact === true ? search.bypassVectorIndex() : search)
     .select(["id", "_distance"])
     .limit(question.limit ?? 5)
     .toArray();

@@ -26,8 +26,8 @@ export type Question =
   | { readonly rows: true }
   /** Ids of the rows that have one of the words. */
   | { readonly words: string }
-  /** Ids of the rows nearest to a vector. */
-  | { readonly nearest: readonly number[]; readonly limit?: number };
+  /** Ids of the rows nearest to a vector; with `exact`, without an index. */
+  | { readonly nearest: readonly number[]; readonly limit?: number; readonly exact?: boolean };
 
 export type Answer = { readonly answer: unknown } | { readonly error: string };
 
