@@ -161,11 +161,12 @@ describe.each(RELEASES)("LanceDB %s", (release) => {
     return names.filter((name) => "answer" in answers[name][0]);
   }
 
-  /** Asks the release about what became of its tables, about each by itself where it dies of one. */
-  async function noteVerdicts(project: string, names: readonly string[]): Promise<void> {
+  /** What the release reads of tables: asked about each by itself where it dies of one. */
+  async function readByRelease(project: string, names: readonly string[]): Promise<Map<string, string>> {
     const questions = Object.fromEntries(names.map((name) => [name, questionsOf(name)]));
     const expected = await askReference(root, questions);
     const all = await askRelease(project, root, questions).catch(() => null);
+    const found = new Map<string, string>();
     for (const name of names) {
       const answers =
         all?.[name] ??
@@ -173,8 +174,9 @@ describe.each(RELEASES)("LanceDB %s", (release) => {
           (one) => one[name],
           () => [{ error: "its process ended" }],
         ));
-      verdicts.push([release, name, verdict(answers, expected[name])]);
+      found.set(name, verdict(answers, expected[name]));
     }
+    return found;
   }
 
   /** Deletes rows and adds them again, updates some, merges some. */
@@ -207,14 +209,17 @@ describe.each(RELEASES)("LanceDB %s", (release) => {
       }
       await compare(names, when, faults);
     };
+    const before = await readByRelease(project, names);
     await compare(names, "as written", faults);
     await did("changed", change);
     await did("optimised", (name) => ns.table([name]).optimize());
-    await noteVerdicts(project, names);
+    const after = await readByRelease(project, names);
+    for (const name of names) verdicts.push([release, name, before.get(name) ?? "", after.get(name) ?? ""]);
     expect(faults).toEqual([]);
   });
 });
 
 afterAll(() => {
+  console.info("release | table | what the release reads of it as written | what it reads after our changes");
   for (const row of verdicts) console.info(row.join(" | "));
 });
