@@ -20,7 +20,7 @@ import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page
 import { withItemValidity } from "./chunkValues.js";
 
 /** Bits of values that a page of nulls may stand for: such a page has few bytes, whatever it says. */
-const MAX_NULL_BITS = 2 ** 33;
+const MAX_NULL_BITS = 2 ** 30;
 
 /** How one value of fixed width lies in its bytes. */
 export interface ValueShape {
