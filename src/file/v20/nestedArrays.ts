@@ -92,7 +92,10 @@ class NestedDecoder {
 
   /** Texts as lists of bytes. */
   #texts({ offsetBits }: VariableLayout, arrays: NestedArrays): Column {
-    const lists = this.#lists({ kind: "list", isMap: false, offsetBits, item: BYTE, itemNullable: false }, arrays);
+    const lists = this.#lists(
+      { kind: "list", isMap: false, offsetBits, item: BYTE, itemNullable: false },
+      arrays,
+    );
     if (lists.kind !== "list" || lists.items.kind !== "fixed") {
       throw corruptPage(this.origin, "texts without bytes");
     }
