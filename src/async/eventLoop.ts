@@ -79,20 +79,25 @@ export class Pace {
     this.#left = stepParts;
   }
 
-  /** Counts a part. @returns whether a step ends with it */
-  isStep(): boolean {
-    if (--this.#left > 0) return false;
+  /** Counts a part, or several. @returns whether a step ends with them */
+  isStep(parts = 1): boolean {
+    this.#left -= parts;
+    if (this.#left > 0) return false;
     this.#left = this.#stepParts;
     return true;
   }
 }
 
-/** Runs work that may be interrupted at every step, and breathes there. */
-export async function goThrough<Result>(steps: Steps<Result>): Promise<Result> {
+/**
+ * Runs work that may be interrupted at every step, and breathes there.
+ * @throws the signal's reason, at the first step after the abort
+ */
+export async function goThrough<Result>(steps: Steps<Result>, signal?: AbortSignal): Promise<Result> {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
     await (value ?? breathe());
+    signal?.throwIfAborted();
   }
 }
 

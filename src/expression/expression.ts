@@ -4,7 +4,7 @@
  */
 
 import type { Column } from "../arrow/columns/column.js";
-import { goThrough, type Steps } from "../async/eventLoop.js";
+import type { Steps } from "../async/eventLoop.js";
 import { isUint8Array } from "../bytes/anyRealm.js";
 import { InvalidInputError, UnsupportedError } from "../errors.js";
 import type { FilterParameters } from "../namespace/queries.js";
@@ -13,7 +13,7 @@ import { Names } from "./bind/names.js";
 import { type Expression, isExpression } from "./build.js";
 import { type Bound, type Condition, type Effort, effortOf } from "./evaluate/bound.js";
 import { conditionInSteps } from "./evaluate/condition.js";
-import { countInSteps, evaluate, selectInSteps, selectRows } from "./evaluate/evaluate.js";
+import { countSelected, evaluate, selectRows } from "./evaluate/evaluate.js";
 import { parseInSteps } from "./parse/parse.js";
 import type { Syntax } from "./parse/syntax.js";
 import { isNullConstant } from "./values/scalars.js";
@@ -61,7 +61,7 @@ export class BoundExpression {
    * The value for each row.
    * @throws InvalidInputError for a row that has none: a division by zero, a cast of a text that is no number
    */
-  evaluate(columns: readonly Column[], rowCount: number): Column {
+  evaluate(columns: readonly Column[], rowCount: number): Steps<Column> {
     return evaluate(this.#node, { columns, rowCount });
   }
 
@@ -69,18 +69,13 @@ export class BoundExpression {
    * The rows for which a condition holds, ascending; null for all rows.
    * @throws InvalidInputError for a row that has no value
    */
-  select(columns: readonly Column[], rowCount: number): Uint32Array | null {
+  select(columns: readonly Column[], rowCount: number): Steps<Uint32Array | null> {
     return selectRows(this.#node, { columns, rowCount });
   }
 
-  /** The same, while the event loop turns where the condition is long. */
-  selectBreathing(columns: readonly Column[], rowCount: number): Promise<Uint32Array | null> {
-    return goThrough(selectInSteps(this.#node, { columns, rowCount }));
-  }
-
-  /** The number of these rows, while the event loop turns in the same way. */
-  countBreathing(columns: readonly Column[], rowCount: number): Promise<number> {
-    return goThrough(countInSteps(this.#node, { columns, rowCount }));
+  /** The number of these rows. */
+  count(columns: readonly Column[], rowCount: number): Steps<number> {
+    return countSelected(this.#node, { columns, rowCount });
   }
 }
 

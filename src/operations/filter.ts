@@ -23,11 +23,12 @@ export async function filterOf(
   filter: unknown,
   params: unknown,
   label: string,
+  signal: AbortSignal | undefined,
   useIndexes?: boolean,
 ): Promise<Filter> {
   const fields = decodeSchema(version.file.manifest.fields, version.path);
   const input = requireFilter(filter, label);
-  return goThrough(planFilter(input, parametersOf(params), fields, label, { version, useIndexes }));
+  return goThrough(planFilter(input, parametersOf(params), fields, label, { version, useIndexes }), signal);
 }
 
 /**
@@ -41,8 +42,9 @@ export const postfilterOf = async (
   parameters: FilterParameters,
   label: string,
   found: readonly FoundColumn[],
+  signal: AbortSignal | undefined,
 ): Promise<Filter> =>
-  goThrough(planFilter(requireFilter(filter, label), parameters, fields, label, undefined, found));
+  goThrough(planFilter(requireFilter(filter, label), parameters, fields, label, undefined, found), signal);
 
 function requireFilter(filter: unknown, label: string): ExpressionInput {
   if (typeof filter === "string" || isExpression(filter)) return filter;

@@ -55,9 +55,22 @@ export const nativeCrc32: ((bytes: Uint8Array, seed: number) => number) | null =
 
 export type HashName = "md5" | "sha224" | "sha256" | "sha384" | "sha512";
 
-/** The hash of some bytes. Null if the runtime has none that is computed at once. */
-export const hashBytes: ((name: HashName, bytes: Uint8Array) => Uint8Array) | null = (name, bytes) =>
-  new Uint8Array(nodeCrypto().createHash(name).update(bytes).digest());
+/** A hash of bytes that come piece by piece. */
+export interface PieceHash {
+  update(bytes: Uint8Array): void;
+  digest(): Uint8Array;
+}
+
+/** Begins a hash. Null if the runtime has none that is computed at once. */
+export const startHash: ((name: HashName) => PieceHash) | null = (name) => {
+  const hash = nodeCrypto().createHash(name);
+  return {
+    update: (bytes) => {
+      hash.update(bytes);
+    },
+    digest: () => new Uint8Array(hash.digest()),
+  };
+};
 
 /**
  * Encodes a Zstandard frame; `level` null for the encoder's default. Null if the runtime has no encoder: before Node

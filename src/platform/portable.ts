@@ -61,10 +61,15 @@ export const answerMessages = (
   _answer: (message: unknown) => { readonly reply: unknown; readonly moved: readonly ArrayBuffer[] },
 ): void => undefined;
 
+export interface PieceHash {
+  update(bytes: Uint8Array): void;
+  digest(): Uint8Array;
+}
+
 export type HashName = "md5" | "sha224" | "sha256" | "sha384" | "sha512";
 
 /** What browsers have for this gives promises only. */
-export const hashBytes: ((name: HashName, bytes: Uint8Array) => Uint8Array) | null = null;
+export const startHash: ((name: HashName) => PieceHash) | null = null;
 
 /** They would be as large as all else that is bundled. */
 export const loadStemmer: ((language: string) => Promise<((word: string) => string) | null>) | null = null;

@@ -36,7 +36,8 @@ it("are found", () => {
       const column = columnOfScalars(listTypeOf(INT32), all as Scalar[]);
       const has = atOnce(bindFilter(`array_has(list, ${wanted})`, {}, [field], "filter"));
       const any = atOnce(bindFilter(`array_has_any(list, [${wanted}, 3])`, {}, [field], "filter"));
-      const rows = (filter: typeof has) => Array.from(filter.select([column], all.length) ?? all.keys());
+      const rows = (filter: typeof has) =>
+        Array.from(atOnce(filter.select([column], all.length)) ?? all.keys());
       const those = (fits: (list: (number | null)[]) => boolean) =>
         [...all.entries()].flatMap(([row, list]) => (list !== null && fits(list) ? [row] : []));
       expect(rows(has)).toEqual(those((list) => list.includes(wanted)));
@@ -80,7 +81,8 @@ it("are found where their items lie in the chunks of a page, in parts of it too"
       const length = 1 + (count % (all.length - start));
       for (const call of [`array_has(list, ${wanted})`, `array_has_any(list, [${wanted}, 3])`]) {
         const filter = atOnce(bindFilter(call, {}, [field], "filter"));
-        const rows = (own: Column) => filter.select([sliceColumn(own, start, length)], length) ?? "all";
+        const rows = (own: Column) =>
+          atOnce(filter.select([sliceColumn(own, start, length)], length)) ?? "all";
         expect(rows(page)).toEqual(rows(column));
       }
     }),

@@ -6,6 +6,7 @@ import { isValid } from "../../src/arrow/columns/validity.js";
 import { atOnce } from "../../src/async/eventLoop.js";
 import { unitKernels } from "../../src/expression/kernels/chunkKernel.js";
 import { comparison } from "../../src/expression/kernels/compare.js";
+import { madeBy } from "../../src/expression/values/operands.js";
 import type { ValueType } from "../../src/expression/values/types.js";
 import { decodePage } from "../../src/file/pages/decodePage.js";
 import { encodePages } from "../../src/file/pages/encodePage.js";
@@ -111,7 +112,9 @@ describe.each(Object.keys(TYPES) as (keyof typeof TYPES)[])("%s in chunks", (nam
               const ask = (side: FixedColumn) => {
                 const operand = { column: side, step: 1 } as const;
                 const operands = isTurned ? [number, operand] : [operand, number];
-                return (comparison(operator, type)(operands, count, column.validity) as BitsColumn).bits;
+                return (
+                  atOnce(madeBy(comparison(operator, type)(operands, count, column.validity))) as BitsColumn
+                ).bits;
               };
               expect(ofRows(ask(chunked), column)).toBe(ofRows(ask(column), column));
             }
@@ -135,7 +138,8 @@ describe.each(Object.keys(TYPES) as (keyof typeof TYPES)[])("%s in chunks", (nam
     expect(valuesOf(part)).toEqual(valuesOf(sliceColumn(column, 1000, 1500)));
     const number = { column: columnOf(values.slice(5, 6), false), step: 0 } as const;
     const ask = (side: FixedColumn) =>
-      (comparison("<", type)([{ column: side, step: 1 }, number], 3000, null) as BitsColumn).bits;
+      (atOnce(madeBy(comparison("<", type)([{ column: side, step: 1 }, number], 3000, null))) as BitsColumn)
+        .bits;
     const expected = ask(column);
     forEachKernel(false);
     const found = ask(stored(column, false));

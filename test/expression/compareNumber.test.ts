@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { atOnce } from "../../src/async/eventLoop.js";
 import { comparison } from "../../src/expression/kernels/compare.js";
 import { compareKernels } from "../../src/expression/kernels/compareKernel.js";
 import { compareNumber, type NumberRelation } from "../../src/expression/kernels/compareNumber.js";
+import { madeBy } from "../../src/expression/values/operands.js";
 
 const RELATED: Readonly<Record<NumberRelation, (value: number, number: number) => boolean>> = {
   less: (value, number) => value < number,
@@ -95,7 +97,9 @@ it.each(["=", "!=", "<", "<=", ">", ">="] as const)("compares 64-bit integers by
       const one = Words.from([number] as never);
       const operands = [operand(lane, 1), operand(one, 0)];
       if (!isRight) operands.reverse();
-      const compared = comparison(operator, { kind: "int", bits: 64, signed })(operands, count, null);
+      const compared = atOnce(
+        madeBy(comparison(operator, { kind: "int", bits: 64, signed })(operands, count, null)),
+      );
       const bits = (compared as { bits: Uint8Array }).bits;
       for (let row = 0; row < count; row++) {
         const expected = isRight ? holds(lane[row], one[0]) : holds(one[0], lane[row]);

@@ -43,7 +43,7 @@ const wordsOf = (count: number, every: number, hasNulls: boolean): (string | nul
 
 function selected(filter: string, column: Column): number[] {
   const bound = atOnce(bindFilter(filter, {}, [FIELD], "filter"));
-  return Array.from(bound.select([column], column.length) ?? Array.from({ length: ROWS }).keys());
+  return Array.from(atOnce(bound.select([column], column.length)) ?? Array.from({ length: ROWS }).keys());
 }
 
 describe("indices in chunks", () => {

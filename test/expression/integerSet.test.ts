@@ -6,6 +6,7 @@ import type { FixedColumn } from "../../src/arrow/columns/column.js";
 import { atOnce } from "../../src/async/eventLoop.js";
 import { integerSetKernel } from "../../src/expression/kernels/integerSetKernel.js";
 import { membership } from "../../src/expression/kernels/membership.js";
+import { madeBy } from "../../src/expression/values/operands.js";
 import { columnOfScalars, type Scalar } from "../../src/expression/values/scalars.js";
 import { INT32, type ValueType } from "../../src/expression/values/types.js";
 import { decodePage } from "../../src/file/pages/decodePage.js";
@@ -69,7 +70,7 @@ it.each([
         const kernel = atOnce(membership(columnOfScalars(type, listed), type, false, false));
         for (const isOn of [true, false]) {
           integerSetKernel.isOn = isOn;
-          const found = kernel([{ column: page, step: 1 }], count, page.validity);
+          const found = atOnce(madeBy(kernel([{ column: page, step: 1 }], count, page.validity)));
           if (found.kind !== "bits") throw new Error(found.kind);
           const bits = rows.map(
             (value, row) => value !== null && ((found.bits[row >>> 3] >>> (row & 7)) & 1) === 1,

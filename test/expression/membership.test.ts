@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { atOnce } from "../../src/async/eventLoop.js";
 import { membership } from "../../src/expression/kernels/membership.js";
+import { madeBy } from "../../src/expression/values/operands.js";
 import { columnOfScalars, type Scalar } from "../../src/expression/values/scalars.js";
 import { FLOAT64, type ValueType } from "../../src/expression/values/types.js";
 
@@ -62,7 +63,7 @@ it.each(TYPES)("IN of $name finds what is equal to a value of the list", ({ type
         const own = [...others, ...repeated.flatMap((at) => (at < listed.length ? [listed[at]] : []))];
         const column = columnOfScalars(type, own);
         const valid = column.kind === "null" ? null : column.validity;
-        const found = kernel([{ column, step: 1 }], own.length, valid);
+        const found = atOnce(madeBy(kernel([{ column, step: 1 }], own.length, valid)));
         if (found.kind !== "bits") throw new Error(found.kind);
         for (const [row, value] of own.entries()) {
           if (value === null) continue;
@@ -83,7 +84,9 @@ it("looks a constant up once for all rows", () => {
     membership(columnOfScalars(int(32, true), [3, 70_000_000]), int(32, true), false, false),
   );
   const [three, four] = [3, 4].map((value) => {
-    const found = kernel([{ column: columnOfScalars(int(32, true), [value]), step: 0 }], 20, null);
+    const found = atOnce(
+      madeBy(kernel([{ column: columnOfScalars(int(32, true), [value]), step: 0 }], 20, null)),
+    );
     return found.kind === "bits" ? found.bits : null;
   });
   expect(three).toEqual(Uint8Array.of(0xff, 0xff, 0xff));

@@ -12,6 +12,7 @@ import { comparison } from "../../src/expression/kernels/compare.js";
 import { likeKernel } from "../../src/expression/kernels/like.js";
 import { textKernelUse } from "../../src/expression/kernels/textKernel.js";
 import type { ValueKernel } from "../../src/expression/values/operands.js";
+import { madeBy } from "../../src/expression/values/operands.js";
 import { columnOfScalars } from "../../src/expression/values/scalars.js";
 import { STRING } from "../../src/expression/values/types.js";
 import { decodeFsst, decodeFsstSymbols, encodeFsst } from "../../src/file/compression/fsst.js";
@@ -70,7 +71,7 @@ function chunksOf(column: VariableColumn, compression: "none" | "fsst"): Variabl
 /** What a test of texts answers for each row. */
 function answers(kernel: ValueKernel, constants: readonly string[], column: VariableColumn): boolean[] {
   const given = constants.map((text) => ({ column: columnOfScalars(STRING, [text]), step: 0 as const }));
-  const found = kernel([{ column, step: 1 }, ...given], column.length, column.validity);
+  const found = atOnce(madeBy(kernel([{ column, step: 1 }, ...given], column.length, column.validity)));
   if (found.kind !== "bits") throw new Error(found.kind);
   return Array.from({ length: column.length }, (_, row) => ((found.bits[row >>> 3] >>> (row & 7)) & 1) === 1);
 }
@@ -135,13 +136,17 @@ it("a constant that is less than texts", () => {
   const column = columnOf(all);
   const [constant] = [columnOfScalars(STRING, ["name 5"])];
   for (const operator of ["<", "<=", "=", ">"] as const) {
-    const found = comparison(operator, STRING)(
-      [
-        { column: constant, step: 0 },
-        { column: codesOf(column) ?? column, step: 1 },
-      ],
-      ROWS,
-      null,
+    const found = atOnce(
+      madeBy(
+        comparison(operator, STRING)(
+          [
+            { column: constant, step: 0 },
+            { column: codesOf(column) ?? column, step: 1 },
+          ],
+          ROWS,
+          null,
+        ),
+      ),
     );
     if (found.kind !== "bits") throw new Error(found.kind);
     for (const [row, text] of all.entries()) {
@@ -170,7 +175,7 @@ it.each([false, true])("texts that are like a pattern (negated: %s)", (isNegated
       const like = [own, `%${text}%`, `${text}%`, `%${text}`, `${text.slice(0, 4)}%${text.slice(-5)}`][form];
       const matcher = matcherOf(like);
       expectAnswers(
-        () => likeKernel(like, "", false, isNegated),
+        () => atOnce(likeKernel(like, "", false, isNegated)),
         [],
         all,
         (each) => matcher.test(each) !== isNegated,
@@ -190,7 +195,7 @@ it("a rare word among texts of all lengths", () => {
   for (const pattern of ["%QX%", "abc%QX%", "%n%QX%", "%QXY%"]) {
     const matcher = matcherOf(pattern);
     expectAnswers(
-      () => likeKernel(pattern, "", false, false),
+      () => atOnce(likeKernel(pattern, "", false, false)),
       [],
       all,
       (text) => matcher.test(text),
@@ -203,7 +208,7 @@ it("texts longer than the memory of a kernel", () => {
     row % 100 === 3 ? `${"ab".repeat(30_000)}needle` : "ab",
   );
   expectAnswers(
-    () => likeKernel("%needle", "", false, false),
+    () => atOnce(likeKernel("%needle", "", false, false)),
     [],
     all,
     (text) => text.endsWith("needle"),
@@ -233,7 +238,7 @@ it("texts of many chunks are asked where they lie", () => {
     expect(column.texts?.symbols === null).toBe(compression === "none");
     const chunked = { ...column.texts, gather: () => expect.unreachable("gathered") };
     const left = chunkedTextColumn(chunked as ChunkedTexts, column.length, null);
-    const found = answers(likeKernel("%77%", "", false, false), [], left);
+    const found = answers(atOnce(likeKernel("%77%", "", false, false)), [], left);
     expect(found).toEqual(all.map((text) => text.includes("77")));
     // What was asked in place is still there.
     expect(textsOf(column)).toEqual(all);
@@ -264,7 +269,9 @@ it.each([
       // The first of a chunk says where its texts begin, which only positions before that are wrong for.
       if (isFar) positions[place] = place === 0 ? 4 : 0x7fff_ffff;
       else positions[place] = place === 0 ? 0 : positions[place - 1] - 1;
-      expect(() => answers(likeKernel("%of r%", "", false, false), [], column)).toThrow(CorruptFileError);
+      expect(() => answers(atOnce(likeKernel("%of r%", "", false, false)), [], column)).toThrow(
+        CorruptFileError,
+      );
     }),
     { numRuns: 60 },
   );
@@ -278,9 +285,13 @@ it.each([true, false])("codes that mean nothing are refused (kernel: %s)", (isOn
   const codes = column.coded.codes.slice();
   codes[offsets[700]] = symbols.count;
   const damaged = codedColumn({ ...column.coded, codes }, null);
-  expect(() => answers(likeKernel("%of r%", "", false, false), [], damaged)).toThrow(CorruptFileError);
+  expect(() => answers(atOnce(likeKernel("%of r%", "", false, false)), [], damaged)).toThrow(
+    CorruptFileError,
+  );
   const cut = column.coded.codes.slice();
   cut[offsets[700] - 1] = 255;
   const split = codedColumn({ ...column.coded, codes: cut }, null);
-  expect(() => answers(likeKernel("%of row there%", "", false, false), [], split)).toThrow(CorruptFileError);
+  expect(() => answers(atOnce(likeKernel("%of row there%", "", false, false)), [], split)).toThrow(
+    CorruptFileError,
+  );
 });

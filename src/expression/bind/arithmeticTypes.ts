@@ -1,6 +1,7 @@
 /** Arithmetic: the type in which two operands are computed. */
 
 import type { DecimalType, FloatType, IntegerType } from "../../arrow/types/type.js";
+import type { Steps } from "../../async/eventLoop.js";
 import type { InvalidInputError } from "../../errors.js";
 import { type Bound, nullOf } from "../evaluate/bound.js";
 import {
@@ -32,25 +33,25 @@ import { timeArithmetic } from "./timeArithmetic.js";
  * Arithmetic of two operands. Days, instants and durations have sums and differences, all else is for numbers.
  * @param isDirect whether it is the whole expression: a literal beside a column then takes the column's type
  */
-export function computed(
+export function* computed(
   nodes: BoundNodes,
   node: Arithmetic,
   given: readonly [Bound, Bound],
   isDirect: boolean,
-): Bound {
+): Steps<Bound> {
   const { operator } = node;
-  const [left, right] = isDirect ? withLiteral(nodes, node, given) : given;
+  const [left, right] = isDirect ? yield* withLiteral(nodes, node, given) : given;
   if (operator === "||") {
     const kinds = [left.type.kind, right.type.kind];
     if (kinds.includes("list") && !kinds.includes("string")) throw noArithmetic(nodes, node, left, right);
     if (kinds.every((kind) => kind === "binary" || kind === "fixedSizeBinary")) {
       const isLarge = [left, right].some(({ type }) => type.kind === "binary" && type.large);
-      const both = [left, right].map((operand) => nodes.cast(operand, BINARY, false, node));
-      const made = nodes.call(node, both, BINARY, concatenation);
-      return isLarge ? nodes.cast(made, { kind: "binary", large: true }, false, node) : made;
+      const both = yield* nodes.castAll([left, right], BINARY, node);
+      const made = yield* nodes.call(node, both, BINARY, concatenation);
+      return isLarge ? yield* nodes.cast(made, { kind: "binary", large: true }, false, node) : made;
     }
-    const operands = [left, right].map((operand) => nodes.cast(operand, STRING, false, node));
-    return nodes.call(node, operands, STRING, concatenation);
+    const operands = yield* nodes.castAll([left, right], STRING, node);
+    return yield* nodes.call(node, operands, STRING, concatenation);
   }
   if (left.type.kind === "null" || right.type.kind === "null") {
     const other = left.type.kind === "null" ? right.type : left.type;
@@ -58,25 +59,25 @@ export function computed(
     return nullOf(other.kind === "null" ? INT64 : other);
   }
   if (operator === "+" || operator === "-") {
-    const ofTimes = timeArithmetic(nodes, node, operator, left, right);
+    const ofTimes = yield* timeArithmetic(nodes, node, operator, left, right);
     if (ofTimes !== null) return ofTimes;
   }
   if (!isNumeric(left.type) || !isNumeric(right.type)) throw noArithmetic(nodes, node, left, right);
   const isShift = operator === "<<" || operator === ">>";
   if ((left.type.kind === "decimal" || right.type.kind === "decimal") && !isShift) {
     const hasFloat = left.type.kind === "float" || right.type.kind === "float";
-    if (!hasFloat) return decimals(nodes, node, operator, left, right);
+    if (!hasFloat) return yield* decimals(nodes, node, operator, left, right);
   }
   const common = numericType(left.type, right.type);
   if (common.kind === "decimal" && left.type.kind === "int" && right.type.kind === "int") {
     // The wider of both takes part on both sides: its digits count in the result.
-    const [one, other] = [left, right].map((operand) => nodes.cast(operand, common, false, node));
-    return decimals(nodes, node, operator, one, other);
+    const [one, other] = yield* nodes.castAll([left, right], common, node);
+    return yield* decimals(nodes, node, operator, one, other);
   }
   const type = computedType(left.type, right.type, common);
   if (type.kind === "float" && isShift) throw noArithmetic(nodes, node, left, right);
-  const operands = [left, right].map((operand) => nodes.cast(operand, type, false, node));
-  return nodes.call(node, operands, type, arithmetic(operator, type));
+  const operands = yield* nodes.castAll([left, right], type, node);
+  return yield* nodes.call(node, operands, type, arithmetic(operator, type));
 }
 
 /** Floats of 16 and 32 bits stay what they are, beside decimals too. */
@@ -89,47 +90,47 @@ function computedType(left: NumericType, right: NumericType, common: NumericType
 }
 
 /** Both operands, a literal among them in the type of the column beside it. */
-function withLiteral(
+function* withLiteral(
   nodes: BoundNodes,
   node: Arithmetic,
   [left, right]: readonly [Bound, Bound],
-): readonly [Bound, Bound] {
+): Steps<readonly [Bound, Bound]> {
   const fits = (literal: Bound, column: Bound) =>
     isNumeric(column.type) && (literal.type.kind === "int" || column.type.kind === "float");
   if (left.kind === "column" && right.kind === "constant" && fits(right, left)) {
-    return [left, literalBeside(nodes, node, right, left, true) ?? right];
+    return [left, (yield* literalBeside(nodes, node, right, left, true)) ?? right];
   }
   if (right.kind === "column" && left.kind === "constant" && fits(left, right)) {
-    return [literalBeside(nodes, node, left, right, true) ?? left, right];
+    return [(yield* literalBeside(nodes, node, left, right, true)) ?? left, right];
   }
   return [left, right];
 }
 
 /** `-a`. Unsigned integers get a sign. */
-export function negated(nodes: BoundNodes, node: Place, operand: Bound): Bound {
+export function* negated(nodes: BoundNodes, node: Place, operand: Bound): Steps<Bound> {
   if (operand.type.kind === "null") return operand;
   if (!isNumeric(operand.type)) throw nodes.invalid(node, `${typeName(operand.type)} has no sign`);
   const type = operand.type.kind === "int" && !operand.type.signed ? INT64 : operand.type;
-  return nodes.call(node, [nodes.cast(operand, type, false, node)], type, negation(type));
+  return yield* nodes.call(node, [yield* nodes.cast(operand, type, false, node)], type, negation(type));
 }
 
-function decimals(
+function* decimals(
   nodes: BoundNodes,
   node: Arithmetic,
   operator: NumberOperator,
   left: Bound,
   right: Bound,
-): Bound {
-  const operands = [left, right].map((operand) => decimal(nodes, operand, node));
+): Steps<Bound> {
+  const operands = [yield* decimal(nodes, left, node), yield* decimal(nodes, right, node)];
   const [one, other] = operands.map((operand) => operand.type as DecimalType);
   const type = decimalResult(operator, one, other);
-  return nodes.call(node, operands, type, decimalArithmetic(operator, one, other, type));
+  return yield* nodes.call(node, operands, type, decimalArithmetic(operator, one, other, type));
 }
 
-function decimal(nodes: BoundNodes, operand: Bound, node: Place): Bound {
+function* decimal(nodes: BoundNodes, operand: Bound, node: Place): Steps<Bound> {
   if (operand.type.kind !== "int") return operand;
   const precision = ({ 8: 3, 16: 5, 32: 10, 64: 20 } as const)[operand.type.bits];
-  return nodes.cast(operand, { kind: "decimal", bits: 128, precision, scale: 0 }, false, node);
+  return yield* nodes.cast(operand, { kind: "decimal", bits: 128, precision, scale: 0 }, false, node);
 }
 
 function noArithmetic(nodes: BoundNodes, node: Arithmetic, left: Bound, right: Bound): InvalidInputError {

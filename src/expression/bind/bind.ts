@@ -10,7 +10,7 @@
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { isDate, isUint8Array } from "../../bytes/anyRealm.js";
 import type { FilterParameters, FilterValue } from "../../namespace/queries.js";
-import { type Bound, type Condition, type Constant, logic, nullOf } from "../evaluate/bound.js";
+import { type Bound, type Condition, type Constant, isNull, logic, nullOf } from "../evaluate/bound.js";
 import { conditionOf, notCondition, UNKNOWN_CONDITION, withCondition } from "../evaluate/condition.js";
 import { arrayElement } from "../functions/lists.js";
 import { member } from "../functions/structs.js";
@@ -30,7 +30,8 @@ import type {
   Syntax,
 } from "../parse/syntax.js";
 import { unitedType } from "../values/commonTypes.js";
-import { scalarOf } from "../values/scalars.js";
+import { byteLane } from "../values/operands.js";
+import { scalarOf, textOfBytes } from "../values/scalars.js";
 import {
   BINARY,
   BOOL,
@@ -79,7 +80,7 @@ export class Binder {
   *filter(node: Syntax): Steps<Bound> {
     const bound = yield* this.#bind(node, true);
     if (bound.type.kind === "null") throw this.#nodes.invalid(node, "a condition is expected, not null");
-    return this.#nodes.condition(bound, node);
+    return yield* this.#nodes.condition(bound, node);
   }
 
   /** Any expression. A literal beside a column in it, not in parts of it, gets the column's type. */
@@ -96,7 +97,7 @@ export class Binder {
     const type = wanted(bound.type);
     // Whether lists have the right number of items is known only once they are computed.
     const isSized = type.kind === "list" && bound.type.kind === "list";
-    return this.#nodes.cast(bound, isSized ? { ...type, size: bound.type.size } : type, false, node);
+    return yield* this.#nodes.cast(bound, isSized ? { ...type, size: bound.type.size } : type, false, node);
   }
 
   /** @param isDirect whether the node stands in the filter itself, or in AND and OR of it */
@@ -133,22 +134,22 @@ export class Binder {
       case "name":
         return this.#names.resolve(node, this.#nodes.source);
       case "negative":
-        return negated(this.#nodes, node, yield* this.#bind(node.operand));
+        return yield* negated(this.#nodes, node, yield* this.#bind(node.operand));
       case "not": {
-        const operand = this.#nodes.condition(yield* this.#bind(node.operand), node.operand);
-        return this.#not(node, operand);
+        const operand = yield* this.#nodes.condition(yield* this.#bind(node.operand), node.operand);
+        return yield* this.#not(node, operand);
       }
       case "interval":
         throw this.#nodes.unsupported(node, "an interval that is not added to an instant or a day");
       case "arithmetic":
         if (node.right.kind === "interval" && (node.operator === "+" || node.operator === "-")) {
           const sign = node.operator === "+" ? 1 : -1;
-          return moved(this.#nodes, node, yield* this.#bind(node.left), node.right.text, sign);
+          return yield* moved(this.#nodes, node, yield* this.#bind(node.left), node.right.text, sign);
         }
         if (node.left.kind === "interval" && node.operator === "+") {
-          return moved(this.#nodes, node, yield* this.#bind(node.right), node.left.text, 1);
+          return yield* moved(this.#nodes, node, yield* this.#bind(node.right), node.left.text, 1);
         }
-        return computed(
+        return yield* computed(
           this.#nodes,
           node,
           [yield* this.#bind(node.left), yield* this.#bind(node.right)],
@@ -157,10 +158,10 @@ export class Binder {
       case "comparison": {
         const left = yield* this.#bind(node.left);
         const right = yield* this.#bind(node.right);
-        return compared(this.#nodes, node, node.operator, left, right, isDirect);
+        return yield* compared(this.#nodes, node, node.operator, left, right, isDirect);
       }
       case "distinct":
-        return distinctness(
+        return yield* distinctness(
           this.#nodes,
           node,
           yield* this.#bind(node.left),
@@ -179,20 +180,33 @@ export class Binder {
       }
       case "between": {
         const operand = yield* this.#bind(node.operand);
-        const low = compared(this.#nodes, node, ">=", operand, yield* this.#bind(node.low), isDirect);
-        const high = compared(this.#nodes, node, "<=", operand, yield* this.#bind(node.high), isDirect);
-        const both = this.#nodes.folded(logic("and", [low, high]));
-        return node.isNegated ? this.#not(node, both) : both;
+        const low = yield* compared(this.#nodes, node, ">=", operand, yield* this.#bind(node.low), isDirect);
+        const high = yield* compared(
+          this.#nodes,
+          node,
+          "<=",
+          operand,
+          yield* this.#bind(node.high),
+          isDirect,
+        );
+        const both = yield* this.#nodes.folded(logic("and", [low, high]));
+        return node.isNegated ? yield* this.#not(node, both) : both;
       }
       case "like":
         return yield* this.#like(node);
       case "is": {
         const operand = yield* this.#bind(node.operand);
         if (node.what === "null") {
-          return this.#nodes.nullTest(operand, node.isNegated);
+          return yield* this.#nodes.nullTest(operand, node.isNegated);
         }
-        const condition = this.#nodes.condition(operand, node.operand);
-        const truth = this.#nodes.call(node, [condition], BOOL, isTruth(node.what, node.isNegated), false);
+        const condition = yield* this.#nodes.condition(operand, node.operand);
+        const truth = yield* this.#nodes.call(
+          node,
+          [condition],
+          BOOL,
+          isTruth(node.what, node.isNegated),
+          false,
+        );
         return withCondition(truth, truthCondition(conditionOf(condition), node));
       }
       case "cast":
@@ -230,7 +244,7 @@ export class Binder {
     const type = bound.at(1)?.type;
     const bins = yield* called(this.#nodes, call, bound);
     const isLocal = type?.kind === "timestamp" && type.timezone === null;
-    return isLocal ? this.#nodes.cast(bins, type, false, call) : bins;
+    return isLocal ? yield* this.#nodes.cast(bins, type, false, call) : bins;
   }
 
   *#operandsOf(call: CallSyntax): Steps<Bound[]> {
@@ -301,9 +315,9 @@ export class Binder {
     const inLists = yield* this.#lists(node, isDirect, merged);
     for (const operand of node.operands) {
       if (inLists.has(operand)) continue;
-      merged.add(this.#nodes.condition(yield* this.#bind(operand, isDirect), operand));
+      merged.add(yield* this.#nodes.condition(yield* this.#bind(operand, isDirect), operand));
     }
-    return this.#nodes.folded(logic(node.kind, yield* merged.finish()));
+    return yield* this.#nodes.folded(logic(node.kind, yield* merged.finish()));
   }
 
   /**
@@ -348,21 +362,22 @@ export class Binder {
     const { escape: escaping, ignoresCase, isNegated } = node;
     if (pattern.kind !== "constant") {
       const kernel = likeEachKernel(escaping ?? "\\", ignoresCase, isNegated);
-      return this.#nodes.call(node, [operand, pattern], BOOL, kernel);
+      return yield* this.#nodes.call(node, [operand, pattern], BOOL, kernel);
     }
-    const text = scalarOf(pattern.column, pattern.type);
-    if (text === null) return nullOf(BOOL);
-    const kernel = this.#nodes.make(node, () =>
-      likeKernel(text as string, escaping ?? "\\", ignoresCase, isNegated),
+    if (isNull(pattern)) return nullOf(BOOL);
+    const { bytes, offsets } = byteLane({ column: pattern.column, step: 0 });
+    const text = yield* textOfBytes(bytes, offsets[0], offsets[1]);
+    const kernel = yield* this.#nodes.makeInSteps(node, () =>
+      likeKernel(text, escaping ?? "\\", ignoresCase, isNegated),
     );
-    const like = this.#nodes.call(node, [operand], BOOL, kernel);
+    const like = yield* this.#nodes.call(node, [operand], BOOL, kernel);
     if (ignoresCase) return like;
-    const condition = likeCondition(operand, text as string, escaping ?? "\\");
+    const condition = likeCondition(operand, text, escaping ?? "\\");
     return withCondition(like, isNegated ? notCondition(condition) : condition);
   }
 
-  #not(node: Syntax, operand: Bound): Bound {
-    const negation = this.#nodes.call(node, [operand], BOOL, not);
+  *#not(node: Syntax, operand: Bound): Steps<Bound> {
+    const negation = yield* this.#nodes.call(node, [operand], BOOL, not);
     return withCondition(negation, notCondition(conditionOf(operand)));
   }
 
@@ -388,13 +403,13 @@ export class Binder {
         isWhole64(bound.type) &&
         wanted.kind === "timestamp" &&
         wanted.unit === "ns";
-      if (isSeconds) bound = this.#nodes.cast(bound, timestamp("s", null), isTry, node);
-      bound = this.#nodes.cast(bound, wanted, isTry, node);
+      if (isSeconds) bound = yield* this.#nodes.cast(bound, timestamp("s", null), isTry, node);
+      bound = yield* this.#nodes.cast(bound, wanted, isTry, node);
     }
     if (bound.kind === "constant") return { ...bound, isCast: true };
     // A column of texts may be a dictionary, which a cast to text makes plain.
     const isText = bound.kind === "column" && bound.type.kind === "string";
-    return isText ? this.#nodes.call(node, [bound], bound.type, ([{ column }]) => column) : bound;
+    return isText ? yield* this.#nodes.call(node, [bound], bound.type, ([{ column }]) => column) : bound;
   }
 
   *#case(node: Case): Steps<Bound> {
@@ -403,8 +418,8 @@ export class Binder {
     for (const { when, result } of node.branches) {
       const condition =
         subject === null
-          ? this.#nodes.condition(yield* this.#bind(when), when)
-          : compared(this.#nodes, when, "=", subject, yield* this.#bind(when), false);
+          ? yield* this.#nodes.condition(yield* this.#bind(when), when)
+          : yield* compared(this.#nodes, when, "=", subject, yield* this.#bind(when), false);
       branches.push({ when: condition, result: yield* this.#bind(result) });
     }
     const otherwise = node.otherwise === null ? nullOf(NULL) : yield* this.#bind(node.otherwise);
@@ -413,13 +428,13 @@ export class Binder {
     const cast: { when: Bound; result: Bound }[] = [];
     for (const { when, result } of branches) {
       if (this.#pace.isStep()) yield;
-      cast.push({ when, result: this.#nodes.cast(result, type, false, node) });
+      cast.push({ when, result: yield* this.#nodes.cast(result, type, false, node) });
     }
-    return this.#nodes.folded({
+    return yield* this.#nodes.folded({
       kind: "case",
       type,
       branches: cast,
-      otherwise: this.#nodes.cast(otherwise, type, false, node),
+      otherwise: yield* this.#nodes.cast(otherwise, type, false, node),
     });
   }
 }

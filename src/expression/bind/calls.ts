@@ -1,5 +1,6 @@
 /** Calls of functions. Those that give one of their operands take any type that all operands have in common. */
 
+import type { Column } from "../../arrow/columns/column.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { type Bound, type Constant, constantOf, nullOf } from "../evaluate/bound.js";
 import { testOf, withCondition } from "../evaluate/condition.js";
@@ -8,8 +9,8 @@ import { sqlFunction } from "../functions/functionTable.js";
 import { coalesce, extreme, listKernel, nullIf } from "../kernels/choice.js";
 import type { CallSyntax } from "../parse/syntax.js";
 import { unitedType } from "../values/commonTypes.js";
-import type { ValueKernel } from "../values/operands.js";
-import { columnOfScalars, isNullConstant, type Scalar, scalarOf } from "../values/scalars.js";
+import { byteLane, type ValueKernel } from "../values/operands.js";
+import { columnInSteps, isNullConstant, type Scalar, scalarOf, textOfBytes } from "../values/scalars.js";
 import { BOOL, listTypeOf, NULL, STRING, timestamp, type ValueType } from "../values/types.js";
 import { arrowNameOf, arrowTypeNamed } from "./arrowNames.js";
 import { scalarConstant } from "./constants.js";
@@ -45,12 +46,12 @@ export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly 
       const type = unitedType(operands.slice(1).map((operand) => operand.type));
       if (type === null) throw nodes.invalid(node, "nvl2: the operands have no common type");
       const when: Bound = { kind: "nullTest", type: BOOL, operand: operands[0], isNegated: true };
-      const [result, otherwise] = operands.slice(1).map((operand) => nodes.cast(operand, type, false, node));
-      return nodes.folded({ kind: "case", type, branches: [{ when, result }], otherwise });
+      const [result, otherwise] = yield* nodes.castAll(operands.slice(1), type, node);
+      return yield* nodes.folded({ kind: "case", type, branches: [{ when, result }], otherwise });
     }
     case "is_valid": {
       if (operands.length !== 1) throw nodes.invalid(node, "is_valid: 1 operand is expected");
-      return nodes.nullTest(operands[0], true);
+      return yield* nodes.nullTest(operands[0], true);
     }
     case "arrow_cast":
     case "arrow_try_cast": {
@@ -64,8 +65,8 @@ export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly 
       const isTry = node.name === "arrow_try_cast";
       // Where it is cast, a day begins at midnight in the zone; where it is compared, at midnight in UTC.
       const isMidnight = operand.type.kind === "date" && type.kind === "timestamp" && type.timezone !== null;
-      const day = isMidnight ? nodes.cast(operand, timestamp(type.unit, null), isTry, node) : operand;
-      return nodes.cast(day, type, isTry, node);
+      const day = isMidnight ? yield* nodes.cast(operand, timestamp(type.unit, null), isTry, node) : operand;
+      return yield* nodes.cast(day, type, isTry, node);
     }
     case "arrow_typeof": {
       if (operands.length !== 1) throw nodes.invalid(node, "arrow_typeof: 1 operand is expected");
@@ -81,9 +82,11 @@ export function* called(nodes: BoundNodes, node: CallSyntax, operands: readonly 
 }
 
 /** The value of a constant, as definitions of functions get it: no items of lists, which may be many. */
-function knownValue({ column, type }: Constant): Scalar {
+function* knownValue({ column, type }: Constant): Steps<Scalar> {
   if (type.kind === "list") return isNullConstant(column) ? null : [];
-  return scalarOf(column, type);
+  if (type.kind !== "string" || isNullConstant(column)) return scalarOf(column, type);
+  const { bytes, offsets } = byteLane({ column, step: 0 });
+  return yield* textOfBytes(bytes, offsets[0], offsets[1]);
 }
 
 /** A function by its definition. */
@@ -98,19 +101,20 @@ export function* applied(
   const constants: (Scalar | undefined)[] = [];
   for (const operand of operands) {
     if (pace.isStep()) yield;
-    constants.push(operand.kind === "constant" ? knownValue(operand) : undefined);
+    constants.push(operand.kind === "constant" ? yield* knownValue(operand) : undefined);
   }
   const types = operands.map((operand) => operand.type);
   const form = nodes.make(node, () => definition(types, constants));
   if (typeof form === "string") throw nodes.invalid(node, `${name}: ${form}`);
-  const { type, kernel, isStrict = true, isVolatile, nullKernel } = form;
+  const { type, kernel, isStrict = true, isVolatile, nullKernel, prepare } = form;
+  if (prepare !== undefined) yield* nodes.makeInSteps(node, prepare);
   const wanted = form.operands;
   const cast: Bound[] = [];
   for (const [index, operand] of operands.entries()) {
     if (pace.isStep()) yield;
-    cast.push(nodes.cast(operand, wanted[index], false, node));
+    cast.push(yield* nodes.cast(operand, wanted[index], false, node));
   }
-  const call = nodes.call(node, cast, type, kernel, isStrict, { isVolatile, nullKernel });
+  const call = yield* nodes.call(node, cast, type, kernel, isStrict, { isVolatile, nullKernel });
   const [first, ...others] = cast;
   if (form.test === undefined || !others.every((operand) => operand.kind === "constant")) return call;
   const test = form.test(others.map(({ column }) => column));
@@ -136,7 +140,7 @@ function* chosen(
   if (type === null) throw nodes.invalid(node, `${node.name}: the operands have no common type`);
   if (type.kind === "null") return nullOf(NULL);
   const cast = yield* nodes.castAll(operands, type, node);
-  return nodes.call(node, cast, type, kernelOf(type), false, { takesFirst: kernelOf === coalesce });
+  return yield* nodes.call(node, cast, type, kernelOf(type), false, { takesFirst: kernelOf === coalesce });
 }
 
 /** A list of items. */
@@ -146,10 +150,13 @@ export function* boundList(nodes: BoundNodes, node: Place, items: readonly Bound
   const cast = yield* nodes.castAll(items, item, node);
   const values = yield* nodes.constantsOf(cast, item);
   if (values !== null) {
-    return constantOf(listTypeOf(item), columnOfScalars(listTypeOf(item), [values]));
+    const items = yield* columnInSteps(item, values);
+    const offsets = Int32Array.of(0, items.length);
+    const list: Column = { kind: "list", length: 1, validity: null, offsets, items };
+    return constantOf(listTypeOf(item), list);
   }
   if (items.length > MAX_OPERANDS) {
     throw nodes.invalid(node, `a list of more than ${MAX_OPERANDS} items that are no constants`);
   }
-  return nodes.call(node, cast, listTypeOf(item), listKernel(item), false);
+  return yield* nodes.call(node, cast, listTypeOf(item), listKernel(item), false);
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Column } from "../../arrow/columns/column.js";
+import type { Steps } from "../../async/eventLoop.js";
 import {
   type Bound,
   type ColumnReference,
@@ -18,23 +19,23 @@ import { comparison } from "../kernels/compare.js";
 import { not } from "../kernels/logic.js";
 import type { ComparisonOperator } from "../parse/syntax.js";
 import { comparedType } from "../values/commonTypes.js";
-import { type Scalar, scalarOf } from "../values/scalars.js";
+import { type Scalar, scalarOf, shownScalar } from "../values/scalars.js";
 import { areSame, BOOL, typeName, type ValueType } from "../values/types.js";
 import { literalAs } from "./coercion.js";
-import { decimalOfText, scalarConstant, shownScalar, writtenDecimal } from "./constants.js";
+import { decimalOfText, scalarConstant, writtenDecimal } from "./constants.js";
 import type { BoundNodes, Place } from "./nodes.js";
 
 /** @param isDirect whether the comparison stands in the filter itself, or in AND and OR of it */
-export function compared(
+export function* compared(
   nodes: BoundNodes,
   node: Place,
   operator: ComparisonOperator,
   left: Bound,
   right: Bound,
   isDirect: boolean,
-): Bound {
-  const [one, other] = comparable(nodes, node, left, right, isDirect);
-  const bound = nodes.call(node, [one, other], BOOL, comparison(operator, one.type));
+): Steps<Bound> {
+  const [one, other] = yield* comparable(nodes, node, left, right, isDirect);
+  const bound = yield* nodes.call(node, [one, other], BOOL, comparison(operator, one.type));
   if (other.kind === "constant") return withCondition(bound, comparedWith(one, operator, other.column));
   if (one.kind === "constant") return withCondition(bound, comparedWith(other, TURNED[operator], one.column));
   return bound;
@@ -75,38 +76,40 @@ function comparedWith(operand: Bound, operator: ComparisonOperator, value: Colum
 }
 
 /** IS [NOT] DISTINCT FROM. */
-export function distinctness(
+export function* distinctness(
   nodes: BoundNodes,
   node: Place,
   left: Bound,
   right: Bound,
   isNegated: boolean,
-): Bound {
-  const [one, other] = comparable(nodes, node, left, right, false);
-  const test = (operand: Bound, negated: boolean): Bound =>
+): Steps<Bound> {
+  const [one, other] = yield* comparable(nodes, node, left, right, false);
+  const test = (operand: Bound, negated: boolean): Steps<Bound> =>
     nodes.folded({ kind: "nullTest", type: BOOL, operand, isNegated: negated });
-  const equal = nodes.call(node, [one, other], BOOL, comparison("=", one.type));
-  const bothNull = nodes.folded(logic("and", [test(one, false), test(other, false)]));
-  const bothThere = nodes.folded(logic("and", [test(one, true), test(other, true), equal]));
-  const same = nodes.folded(logic("or", [bothNull, bothThere]));
-  return isNegated ? same : nodes.call(node, [same], BOOL, not);
+  const equal = yield* nodes.call(node, [one, other], BOOL, comparison("=", one.type));
+  const areNull = [yield* test(one, false), yield* test(other, false)];
+  const areThere = [yield* test(one, true), yield* test(other, true)];
+  const bothNull = yield* nodes.folded(logic("and", areNull));
+  const bothThere = yield* nodes.folded(logic("and", [...areThere, equal]));
+  const same = yield* nodes.folded(logic("or", [bothNull, bothThere]));
+  return isNegated ? same : yield* nodes.call(node, [same], BOOL, not);
 }
 
 /** Both operands in the type in which they are compared. */
-function comparable(
+function* comparable(
   nodes: BoundNodes,
   node: Place,
   left: Bound,
   right: Bound,
   isDirect: boolean,
-): readonly [Bound, Bound] {
+): Steps<readonly [Bound, Bound]> {
   if (areSame(left.type, right.type)) return [left, right];
   if (left.kind === "column" && right.kind === "constant") {
-    const literal = literalBeside(nodes, node, right, left, isDirect);
+    const literal = yield* literalBeside(nodes, node, right, left, isDirect);
     if (literal !== null) return [left, literal];
   }
   if (right.kind === "column" && left.kind === "constant") {
-    const literal = literalBeside(nodes, node, left, right, isDirect);
+    const literal = yield* literalBeside(nodes, node, left, right, isDirect);
     if (literal !== null) return [literal, right];
   }
   const [one, other] = [left, right].map((operand) =>
@@ -116,17 +119,17 @@ function comparable(
   if (type === null) {
     throw nodes.invalid(node, `${typeName(left.type)} can't be compared with ${typeName(right.type)}`);
   }
-  return [nodes.cast(one, type, false, node), nodes.cast(other, type, false, node)];
+  return [yield* nodes.cast(one, type, false, node), yield* nodes.cast(other, type, false, node)];
 }
 
 /** A constant in the type of the column beside it; null where both have to be brought to another type. */
-export function literalBeside(
+export function* literalBeside(
   nodes: BoundNodes,
   node: Place,
   literal: Constant,
   column: ColumnReference,
   isDirect: boolean,
-): Constant | null {
+): Steps<Constant | null> {
   const { type } = literal;
   const wanted = column.type;
   const value = scalarOf(literal.column, type);
@@ -135,7 +138,7 @@ export function literalBeside(
   const rounds = type.kind === "float" && wanted.kind === "float" && (!isDirect || isLost);
   const coerced = rounds ? undefined : literalAs({ type, value }, wanted);
   if (coerced !== undefined) return scalarConstant(wanted, coerced);
-  const exact = exactly(nodes, literal, wanted, node);
+  const exact = yield* exactly(nodes, literal, wanted, node);
   if (exact !== null) return exact;
   const isRefused =
     isDirect &&
@@ -154,16 +157,21 @@ export function literalBeside(
  * A number or time in another type that has its very value; null where that has none. A timestamp beside a column of
  * timestamps loses what is finer than the column.
  */
-function exactly(nodes: BoundNodes, literal: Constant, wanted: ValueType, node: Place): Constant | null {
+function* exactly(
+  nodes: BoundNodes,
+  literal: Constant,
+  wanted: ValueType,
+  node: Place,
+): Steps<Constant | null> {
   const { type, text, column } = literal;
   const isNumber = type.kind === "float" && (wanted.kind === "int" || wanted.kind === "decimal");
   const isTime = TIMES.has(type.kind) && TIMES.has(wanted.kind) && comparedType(type, wanted) !== null;
   if (!isNumber && !isTime) return null;
   const own = isNumber && text !== undefined ? decimalOfText(text) : null;
   const source = own ?? constantOf(type, column);
-  const there = nodes.cast(source, wanted, true, node);
+  const there = yield* nodes.cast(source, wanted, true, node);
   if (there.kind !== "constant" || isNull(there)) return null;
-  const back = nodes.cast(there, source.type, true, node);
+  const back = yield* nodes.cast(there, source.type, true, node);
   if (back.kind !== "constant" || isNull(back)) return null;
   const isSame = scalarOf(back.column, source.type) === scalarOf(source.column, source.type);
   const isCut = type.kind === "timestamp" && wanted.kind === "timestamp";

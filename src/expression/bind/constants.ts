@@ -1,6 +1,5 @@
 /** Constants: literals, values of programs, and numbers as they were written. */
 
-import { isUint8Array } from "../../bytes/anyRealm.js";
 import { type Bound, type Constant, constantOf } from "../evaluate/bound.js";
 import { parseDecimal } from "../kernels/casts.js";
 import type { NumberLiteral } from "../parse/syntax.js";
@@ -38,9 +37,3 @@ export function decimalOfText(text: string): Constant | null {
 }
 
 const MAX_DIGITS = 38;
-
-/** A value in messages. */
-export function shownScalar(value: Scalar): string {
-  const text = isUint8Array(value) ? `a binary of ${value.length} bytes` : String(value);
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
-}

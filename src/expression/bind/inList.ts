@@ -18,7 +18,7 @@ import { not } from "../kernels/logic.js";
 import { membership } from "../kernels/membership.js";
 import type { In, Syntax } from "../parse/syntax.js";
 import { unitedType } from "../values/commonTypes.js";
-import { columnOfScalars, type Scalar } from "../values/scalars.js";
+import { columnInSteps, type Scalar } from "../values/scalars.js";
 import { BOOL, INT64, typeName, type ValueType } from "../values/types.js";
 import { literalAs } from "./coercion.js";
 import { literalBeside } from "./comparisons.js";
@@ -49,14 +49,14 @@ export function* listed(
     for (const [index, item] of items.entries()) {
       if (pace.isStep()) yield;
       if (item.kind === "constant") {
-        items[index] = literalBeside(nodes, node, item, operand, isDirect) ?? item;
+        items[index] = (yield* literalBeside(nodes, node, item, operand, isDirect)) ?? item;
       }
     }
   }
   const type = unitedType([subject.type, ...items.map((item) => item.type)]);
   if (type === null) throw nodes.invalid(node, `the values are not of type ${typeName(subject.type)}`);
   if (type.kind === "null") return nullOf(BOOL);
-  subject = nodes.cast(subject, type, false, node);
+  subject = yield* nodes.cast(subject, type, false, node);
   items = yield* nodes.castAll(items, type, node);
   // Of nothing but nulls it is never known whether a value is among them.
   if (items.every(isNull)) return nullOf(BOOL);
@@ -69,22 +69,22 @@ export function* listed(
   const equal: Bound[] = [];
   for (const item of items) {
     if (pace.isStep()) yield;
-    equal.push(nodes.call(node, [subject, item], BOOL, comparison("=", type)));
+    equal.push(yield* nodes.call(node, [subject, item], BOOL, comparison("=", type)));
   }
-  const any = nodes.folded(logic("or", equal));
+  const any = yield* nodes.folded(logic("or", equal));
   return node.isNegated
-    ? withCondition(nodes.call(node, [any], BOOL, not), notCondition(conditionOf(any)))
+    ? withCondition(yield* nodes.call(node, [any], BOOL, not), notCondition(conditionOf(any)))
     : any;
 }
 
 function* member(nodes: BoundNodes, node: In, subject: Bound, values: readonly Scalar[]): Steps<Bound> {
   const { type } = subject;
   const hasNull = values.includes(null);
-  const items = columnOfScalars(type, values);
+  const items = yield* columnInSteps(type, values);
   if (values.length > LITERALS) yield;
   const kernel = yield* membership(items, type, hasNull, node.isNegated);
   if (values.length > LITERALS) yield;
-  const bound = nodes.call(node, [subject], BOOL, kernel);
+  const bound = yield* nodes.call(node, [subject], BOOL, kernel);
   return withCondition(bound, memberCondition(subject, items, hasNull, node.isNegated));
 }
 

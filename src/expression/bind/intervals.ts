@@ -3,6 +3,7 @@
  * only, `INTERVAL '1 month 2 days'` or `INTERVAL '1' MONTH`: no column holds any.
  */
 
+import type { Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { type Bound, nullOf } from "../evaluate/bound.js";
 import { perRow } from "../kernels/arithmetic.js";
@@ -39,8 +40,12 @@ const NANOS_PER_MS = 1_000_000n;
 /** Beyond it, no calendar of the engine reaches. */
 const MAX_MONTHS = 12 * 600_000;
 
+/** Longest text of an interval. */
+const MAX_TEXT = 1000;
+
 /** Null for a text that is no interval. Without a unit, seconds are meant. */
 function parseInterval(text: string): Interval | null {
+  if (text.length > MAX_TEXT) return null;
   const words = text.trim().toLowerCase();
   if (!/^(?:-?(?:\d{1,15}(?:\.\d{0,15})?|\.\d{1,15})\s*(?:[a-z]+|$)\s*)+$/.test(words)) return null;
   let [months, days, nanos] = [0, 0, 0n];
@@ -90,7 +95,13 @@ export function strideText(nodes: BoundNodes, node: Place, text: string): string
  * then by the time. Days stay days, and lose the time; instants of a zone move by its calendar.
  * @param sign 1 to add the interval, -1 to take it away
  */
-export function moved(nodes: BoundNodes, node: Place, operand: Bound, text: string, sign: 1 | -1): Bound {
+export function* moved(
+  nodes: BoundNodes,
+  node: Place,
+  operand: Bound,
+  text: string,
+  sign: 1 | -1,
+): Steps<Bound> {
   const interval = parseInterval(text);
   if (interval === null) throw nodes.invalid(node, `${JSON.stringify(text.slice(0, 80))} is no interval`);
   const { type } = operand;
@@ -98,7 +109,7 @@ export function moved(nodes: BoundNodes, node: Place, operand: Bound, text: stri
   if (type.kind !== "timestamp" && type.kind !== "date") {
     throw nodes.invalid(node, `an interval is added to instants and days, not to ${typeName(type)}`);
   }
-  return nodes.call(node, [operand], type, mover(type, interval, sign));
+  return yield* nodes.call(node, [operand], type, mover(type, interval, sign));
 }
 
 function mover(type: ValueType, { months, days, nanos }: Interval, sign: 1 | -1): ValueKernel {

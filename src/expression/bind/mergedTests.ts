@@ -12,7 +12,7 @@ import type { Bound, ColumnReference, Condition, RangeBound } from "../evaluate/
 import { notCondition, testOf, withCondition } from "../evaluate/condition.js";
 import { membership } from "../kernels/membership.js";
 import type { Logic } from "../parse/syntax.js";
-import { columnOfScalars, type Scalar, scalarOf } from "../values/scalars.js";
+import { columnInSteps, type Scalar, scalarOf } from "../values/scalars.js";
 import { BOOL } from "../values/types.js";
 import type { BoundNodes } from "./nodes.js";
 
@@ -64,9 +64,9 @@ export class MergedTests {
         if (pace.isStep()) yield;
         scalars.push(scalarOf(value, type));
       }
-      const items = columnOfScalars(type, scalars);
+      const items = yield* columnInSteps(type, scalars);
       const kernel = yield* membership(items, type, false, isNegated);
-      const found = this.#nodes.call(this.#node, [column], BOOL, kernel);
+      const found = yield* this.#nodes.call(this.#node, [column], BOOL, kernel);
       const condition = testOf(column, { kind: "in", values: items });
       this.#operands.push(withCondition(found, isNegated ? notCondition(condition) : condition));
     }

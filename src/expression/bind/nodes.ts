@@ -28,37 +28,37 @@ export class BoundNodes {
   }
 
   /** A call; its value where it depends on no row. */
-  call(
+  *call(
     node: Place,
     operands: readonly Bound[],
     type: ValueType,
     kernel: ValueKernel,
     isStrict = true,
     traits: Pick<BoundCall, "isVolatile" | "nullKernel" | "takesFirst"> = {},
-  ): Bound {
+  ): Steps<Bound> {
     if (isStrict && operands.some(isNull)) return nullOf(type);
     const call: BoundCall = { kind: "call", type, operands, kernel, isStrict, ...traits };
-    return this.folded(call, node);
+    return yield* this.folded(call, node);
   }
 
   /** A condition: a boolean, or the matches of a regular expression, which stand for whether there are any. */
-  condition(bound: Bound, node: Place): Bound {
+  *condition(bound: Bound, node: Place): Steps<Bound> {
     if (bound.type.kind === "bool") return bound;
     if (bound.type.kind === "null") return nullOf(BOOL);
-    if (bound.kind === "call" && bound.nullKernel !== undefined) return this.nullTest(bound, true);
+    if (bound.kind === "call" && bound.nullKernel !== undefined) return yield* this.nullTest(bound, true);
     throw this.invalid(node, `a condition is expected, not ${typeName(bound.type)}`);
   }
 
   /** Whether an operand is null, or is not. */
-  nullTest(operand: Bound, isNegated: boolean): Bound {
+  *nullTest(operand: Bound, isNegated: boolean): Steps<Bound> {
     const known =
       operand.kind === "call" && operand.nullKernel !== undefined
         ? { ...operand, type: BOOL, kernel: operand.nullKernel, nullKernel: undefined }
         : operand;
-    return this.folded({ kind: "nullTest", type: BOOL, operand: known, isNegated });
+    return yield* this.folded({ kind: "nullTest", type: BOOL, operand: known, isNegated });
   }
 
-  cast(operand: Bound, type: ValueType, isTry: boolean, node: Place): Bound {
+  *cast(operand: Bound, type: ValueType, isTry: boolean, node: Place): Steps<Bound> {
     if (areSame(operand.type, type)) return operand;
     if (operand.type.kind === "null") return nullOf(type);
     if (operand.kind === "constant" && operand.text !== undefined && type.kind === "decimal") {
@@ -70,15 +70,15 @@ export class BoundNodes {
     if (kernel === null) {
       throw this.invalid(node, `${typeName(operand.type)} cannot be cast to ${typeName(type)}`);
     }
-    return this.call(node, [operand], type, kernel);
+    return yield* this.call(node, [operand], type, kernel);
   }
 
-  /** Many operands as one type. */
+  /** Operands as one type. */
   *castAll(operands: readonly Bound[], type: ValueType, node: Place): Steps<Bound[]> {
     const cast: Bound[] = [];
     for (const operand of operands) {
       if (this.#pace.isStep()) yield;
-      cast.push(this.cast(operand, type, false, node));
+      cast.push(yield* this.cast(operand, type, false, node));
     }
     return cast;
   }
@@ -95,17 +95,25 @@ export class BoundNodes {
   }
 
   /** A node; its value where it depends on no row. */
-  folded(bound: Bound, node: Place = { at: -1 }): Bound {
+  *folded(bound: Bound, node: Place = { at: -1 }): Steps<Bound> {
     if (!isFoldable(bound)) return bound;
-    return this.make(node, () =>
-      constantOf(bound.type, oneOf(evaluate(bound, { columns: [], rowCount: 1 }), 0)),
-    );
+    const values = yield* this.makeInSteps(node, () => evaluate(bound, { columns: [], rowCount: 1 }));
+    return constantOf(bound.type, oneOf(values, 0));
   }
 
   /** What `make` makes; its errors carry the place of the expression. */
   make<Made>(node: Place, make: () => Made): Made {
     try {
       return make();
+    } catch (error) {
+      throw this.#located(error, node);
+    }
+  }
+
+  /** The same of what is made in steps. */
+  *makeInSteps<Made>(node: Place, make: () => Steps<Made>): Steps<Made> {
+    try {
+      return yield* make();
     } catch (error) {
       throw this.#located(error, node);
     }

@@ -4,6 +4,7 @@
  */
 
 import type { TimestampType, TimeUnit } from "../../arrow/types/type.js";
+import type { Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import type { Bound } from "../evaluate/bound.js";
 import { arithmetic, perRow } from "../kernels/arithmetic.js";
@@ -14,57 +15,57 @@ import { DATE, INT32, INT64, timestamp, typeName, type ValueType } from "../valu
 import type { BoundNodes, Place } from "./nodes.js";
 
 /** Null where an operand is no time, or the two have no sum or difference. */
-export function timeArithmetic(
+export function* timeArithmetic(
   nodes: BoundNodes,
   node: Place,
   operator: "+" | "-",
   left: Bound,
   right: Bound,
-): Bound | null {
+): Steps<Bound | null> {
   const [one, other] = [left.type, right.type];
   if (one.kind === "timestamp" && other.kind === "duration") {
-    return shifted(nodes, node, operator, left, one, right);
+    return yield* shifted(nodes, node, operator, left, one, right);
   }
   if (operator === "+" && one.kind === "duration" && other.kind === "timestamp") {
-    return shifted(nodes, node, "+", right, other, left);
+    return yield* shifted(nodes, node, "+", right, other, left);
   }
   if (one.kind === "duration" && other.kind === "duration") {
     const type = comparedType(one, other) ?? one;
-    const operands = [left, right].map((operand) => nodes.cast(operand, type, false, node));
-    return nodes.call(node, operands, type, ticks(operator, type));
+    const operands = yield* nodes.castAll([left, right], type, node);
+    return yield* nodes.call(node, operands, type, ticks(operator, type));
   }
-  return operator === "-" ? difference(nodes, node, left, right) : null;
+  return operator === "-" ? yield* difference(nodes, node, left, right) : null;
 }
 
 /** An instant that much later, or earlier. */
-function shifted(
+function* shifted(
   nodes: BoundNodes,
   node: Place,
   operator: "+" | "-",
   instant: Bound,
   type: TimestampType,
   by: Bound,
-): Bound {
-  const duration = nodes.cast(by, { kind: "duration", unit: type.unit }, false, node);
-  return nodes.call(node, [instant, duration], type, ticks(operator, type));
+): Steps<Bound> {
+  const duration = yield* nodes.cast(by, { kind: "duration", unit: type.unit }, false, node);
+  return yield* nodes.call(node, [instant, duration], type, ticks(operator, type));
 }
 
 /** The days between two days, or the time between two instants or an instant and the beginning of a day. */
-function difference(nodes: BoundNodes, node: Place, left: Bound, right: Bound): Bound | null {
+function* difference(nodes: BoundNodes, node: Place, left: Bound, right: Bound): Steps<Bound | null> {
   const [one, other] = [left.type, right.type];
   if (one.kind === "date" && other.kind === "date") {
-    const days = [left, right].map((operand) =>
-      nodes.cast(nodes.cast(nodes.cast(operand, DATE, false, node), INT32, false, node), INT64, false, node),
-    );
-    return nodes.call(node, days, INT64, arithmetic("-", INT64));
+    let days = yield* nodes.castAll([left, right], DATE, node);
+    days = yield* nodes.castAll(days, INT32, node);
+    days = yield* nodes.castAll(days, INT64, node);
+    return yield* nodes.call(node, days, INT64, arithmetic("-", INT64));
   }
   const [unit, otherUnit] = [unitOf(one), unitOf(other)];
   if (unit === null || otherUnit === null) return null;
   const hasDay = one.kind === "date" || other.kind === "date";
   const common = timestamp(hasDay ? "ns" : coarser(unit, otherUnit), zoneOf(one) ?? zoneOf(other));
-  const times = [left, right].map((operand) => nodes.cast(operand, common, false, node));
+  const times = yield* nodes.castAll([left, right], common, node);
   const type: ValueType = { kind: "duration", unit: common.unit };
-  return nodes.call(node, times, type, ticks("-", type));
+  return yield* nodes.call(node, times, type, ticks("-", type));
 }
 
 const unitOf = (type: ValueType): TimeUnit | null =>

@@ -5,16 +5,18 @@
  */
 
 import type { Column, DictionaryColumn, Validity } from "../../arrow/columns/column.js";
+import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { dictionaryValidity, plainColumn, readIndices } from "../../arrow/columns/dictionaries.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { bothValid, isValid } from "../../arrow/columns/validity.js";
-import { atOnce, Pace, type Steps } from "../../async/eventLoop.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { countOnes, positionsOfOnes } from "../../bytes/bits.js";
 import { pick } from "../kernels/choice.js";
 import { lookUpInChunks } from "../kernels/compareChunks.js";
 import { Combination, nullTest, truesOf } from "../kernels/logic.js";
-import { takeBounded } from "../values/boundedTake.js";
-import { bitsColumn, bitsOf, type Operand } from "../values/operands.js";
+import { bytesBeforeValue, estimatedBytes, takeBounded } from "../values/boundedTake.js";
+import { bitsColumn, bitsOf, madeBy, type Operand } from "../values/operands.js";
 import { nullsOf } from "../values/scalars.js";
 import type { Bound, BoundCall, BoundCase, ColumnReference, Constant } from "./bound.js";
 
@@ -33,39 +35,90 @@ export interface Inputs {
 }
 
 /** The values of an expression for each row. */
-export function evaluate(node: Bound, inputs: Inputs): Column {
-  const { column, step } = run(node, inputs);
-  return step === 1 ? column : takeBounded(column, new Uint32Array(inputs.rowCount), MAX_REPEATED);
+export function* evaluate(node: Bound, inputs: Inputs): Steps<Column> {
+  const parts: Column[] = [];
+  for (const part of partsOf(inputs)) parts.push(yield* evaluatePart(node, part));
+  return parts.length === 1 ? parts[0] : yield* concatInSteps(parts.map(plainColumn));
+}
+
+function* evaluatePart(node: Bound, inputs: Inputs): Steps<Column> {
+  const { column, step } = yield* run(node, inputs);
+  return step === 1 ? column : yield* takeBounded(column, new Uint32Array(inputs.rowCount), MAX_REPEATED);
 }
 
 /** The rows in which a condition is true; null where it is so in all. */
-export function selectRows(condition: Bound, inputs: Inputs): Uint32Array | null {
-  return atOnce(selectInSteps(condition, inputs));
+export function* selectRows(condition: Bound, inputs: Inputs): Steps<Uint32Array | null> {
+  const parts = partsOf(inputs);
+  if (parts.length === 1) return yield* selectPart(condition, inputs);
+  const rows = new Uint32Array(inputs.rowCount);
+  let count = 0;
+  let first = 0;
+  for (const part of parts) {
+    const selected = yield* selectPart(condition, part);
+    const selectedCount = selected?.length ?? part.rowCount;
+    for (let index = 0; index < selectedCount; index++) rows[count++] = first + (selected?.[index] ?? index);
+    first += part.rowCount;
+  }
+  return count === inputs.rowCount ? null : rows.slice(0, count);
 }
 
-/** The same; there is a step after some operands of each AND and OR that the condition is made of. */
-export function* selectInSteps(condition: Bound, inputs: Inputs): Steps<Uint32Array | null> {
+function* selectPart(condition: Bound, inputs: Inputs): Steps<Uint32Array | null> {
   const { rowCount } = inputs;
-  return positionsOfOnes(truesOf(yield* runInSteps(condition, inputs), rowCount), rowCount);
+  return positionsOfOnes(truesOf(yield* run(condition, inputs), rowCount), rowCount);
 }
 
-/** The number of these rows. */
-export function* countInSteps(condition: Bound, inputs: Inputs): Steps<number> {
-  return countOnes(truesOf(yield* runInSteps(condition, inputs), inputs.rowCount), 0, inputs.rowCount);
+/** The number of rows in which a condition is true. */
+export function* countSelected(condition: Bound, inputs: Inputs): Steps<number> {
+  let count = 0;
+  for (const part of partsOf(inputs)) {
+    count += countOnes(truesOf(yield* run(condition, part), part.rowCount), 0, part.rowCount);
+  }
+  return count;
 }
 
-function* runInSteps(node: Bound, inputs: Inputs): Steps<Operand> {
+/**
+ * The rows of a batch in parts whose values take a bounded number of bytes, so that what runs without steps is short. A
+ * row with larger values is a part by itself.
+ */
+function partsOf(inputs: Inputs): readonly Inputs[] {
+  const { columns, rowCount } = inputs;
+  const sizes = columns.map((column) => estimatedBytes(column));
+  const byteLength = sizes.reduce((sum, size) => sum + size, 0);
+  if (rowCount < 2 || byteLength <= MAX_PART_BYTES) return [inputs];
+  const bytesBefore = columns.map(bytesBeforeValue);
+  const parts: Inputs[] = [];
+  for (let first = 0; first < rowCount; ) {
+    let end = first;
+    let partBytes = 0;
+    while (end < rowCount) {
+      for (const before of bytesBefore) partBytes += before(end + 1) - before(end);
+      if (partBytes > PART_BYTES && end > first) break;
+      end++;
+    }
+    const count = end - first;
+    const start = first;
+    parts.push({ columns: columns.map((column) => sliceColumn(column, start, count)), rowCount: count });
+    first = end;
+  }
+  return parts;
+}
+
+/** Bytes of the values of a batch up to which it is computed at once, and of its parts where it has more. */
+const MAX_PART_BYTES = 2 ** 24;
+const PART_BYTES = 2 ** 22;
+
+function* run(node: Bound, inputs: Inputs): Steps<Operand> {
   switch (node.kind) {
     case "constant":
     case "column":
       return leaf(node, inputs);
     case "call": {
       if (node.takesFirst === true && node.operands.slice(1).some(isComputed)) {
-        return call(node, yield* neededOperands(node, inputs), inputs.rowCount);
+        return yield* call(node, yield* neededOperands(node, inputs), inputs.rowCount);
       }
       const operands: Operand[] = [];
       for (const operand of node.operands) operands.push(yield* operandInSteps(operand, inputs));
-      return call(node, operands, inputs.rowCount);
+      return yield* call(node, operands, inputs.rowCount);
     }
     case "nullTest": {
       const { column, step } = yield* operandInSteps(node.operand, inputs);
@@ -132,9 +185,7 @@ function* neededOperands(node: BoundCall, inputs: Inputs): Steps<Operand[]> {
 
 /** An operand; one that has no parts takes no steps. */
 function* operandInSteps(node: Bound, inputs: Inputs): Steps<Operand> {
-  return node.kind === "constant" || node.kind === "column"
-    ? leaf(node, inputs)
-    : yield* runInSteps(node, inputs);
+  return node.kind === "constant" || node.kind === "column" ? leaf(node, inputs) : yield* run(node, inputs);
 }
 
 function leaf(node: Constant | ColumnReference, { columns }: Inputs): Operand {
@@ -161,45 +212,50 @@ const oneTruth = ({ column }: Operand): boolean | null =>
 /** Whether a column of one value has it. */
 const isThere = (column: Column): boolean => column.kind !== "null" && isValid(column.validity, 0);
 
-const run = (node: Bound, inputs: Inputs): Operand => atOnce(runInSteps(node, inputs));
-
 function validityOf(column: Column): Validity | null {
   if (column.kind === "dictionary") return dictionaryValidity(column);
   if (column.kind !== "null") return column.validity;
   return { bytes: new Uint8Array((column.length + 7) >>> 3), bitOffset: 0, nullCount: column.length };
 }
 
-function call(node: BoundCall, operands: readonly Operand[], rowCount: number): Operand {
+function* call(node: BoundCall, operands: readonly Operand[], rowCount: number): Steps<Operand> {
   if (rowCount === 0) return { column: nullsOf(node.type, 0), step: 1 };
   const varying = operands.filter(({ step }) => step === 1);
-  if (varying.length === 0 && node.isVolatile !== true) return { column: callOnce(node, operands), step: 0 };
-  return { column: callPerRow(node, operands, varying, rowCount), step: 1 };
+  const isOnce = varying.length === 0 && node.isVolatile !== true;
+  const column = isOnce
+    ? yield* callOnce(node, operands)
+    : yield* callPerRow(node, operands, varying, rowCount);
+  if (rowCount >= STEP_ROWS) yield;
+  return { column, step: isOnce ? 0 : 1 };
 }
 
+/** Rows from which on a call is a step. */
+const STEP_ROWS = 4096;
+
 /** The one result for operands of one value each. */
-function callOnce(node: BoundCall, operands: readonly Operand[]): Column {
+function* callOnce(node: BoundCall, operands: readonly Operand[]): Steps<Column> {
   if (node.isStrict && operands.some(({ column }) => !isThere(column))) return nullsOf(node.type, 1);
-  const result = node.kernel(operands.map(plain), 1, null);
+  const result = yield* madeBy(node.kernel(operands.map(plain), 1, null));
   if (!isThere(result)) return nullsOf(node.type, 1);
   // What is there has no validity, as constants have none.
   return { ...result, validity: null } as Column;
 }
 
-function callPerRow(
+function* callPerRow(
   node: BoundCall,
   operands: readonly Operand[],
   varying: readonly Operand[],
   rowCount: number,
-): Column {
-  if (!node.isStrict) return node.kernel(operands.map(plain), rowCount, null);
+): Steps<Column> {
+  if (!node.isStrict) return yield* madeBy(node.kernel(operands.map(plain), rowCount, null));
   // A constant among the operands of a strict call is never null, but what columns of one value give may be.
   if (operands.some(({ column, step }) => step === 0 && !isThere(column)))
     return nullsOf(node.type, rowCount);
   const [only] = varying;
   if (varying.length === 1 && only.column.kind === "dictionary" && isWorthwhile(only.column)) {
-    return callPerValue(node, operands, only.column);
+    return yield* callPerValue(node, operands, only.column);
   }
-  return callStrictly(node, operands.map(plain), rowCount);
+  return yield* callStrictly(node, operands.map(plain), rowCount);
 }
 
 const plain = ({ column, step }: Operand): Operand => ({ column: plainColumn(column), step });
@@ -208,25 +264,31 @@ const plain = ({ column, step }: Operand): Operand => ({ column: plainColumn(col
 const isWorthwhile = ({ dictionary, length }: DictionaryColumn): boolean =>
   dictionary.length > 0 && dictionary.length <= length;
 
-function callPerValue(node: BoundCall, operands: readonly Operand[], column: DictionaryColumn): Column {
+function* callPerValue(
+  node: BoundCall,
+  operands: readonly Operand[],
+  column: DictionaryColumn,
+): Steps<Column> {
   const { dictionary } = column;
   const values = operands.map(
     (operand): Operand => (operand.step === 0 ? operand : { column: dictionary, step: 1 }),
   );
-  const ofAll = column.indices.chunks === undefined ? null : callOnAll(node, values, dictionary.length);
+  const ofAll =
+    column.indices.chunks === undefined ? null : yield* callOnAll(node, values, dictionary.length);
   const found = ofAll === null ? null : lookUpTruth(ofAll, column);
   if (found !== null) return found;
   const indices = readIndices(column);
-  const results = ofAll ?? callStrictly(node, values, dictionary.length, usedValues(column, indices));
-  const taken = takeColumn(results, indices);
+  const results =
+    ofAll ?? (yield* callStrictly(node, values, dictionary.length, usedValues(column, indices)));
+  const taken = yield* takeBounded(results, indices, MAX_REPEATED);
   if (taken.kind === "null") return taken;
   return { ...taken, validity: bothValid(taken.validity, column.validity, column.length) } as Column;
 }
 
 /** The results of all values of a dictionary; null where one fails: it may be a value that no row has. */
-function callOnAll(node: BoundCall, values: readonly Operand[], size: number): Column | null {
+function* callOnAll(node: BoundCall, values: readonly Operand[], size: number): Steps<Column | null> {
   try {
-    return callStrictly(node, values, size);
+    return yield* callStrictly(node, values, size);
   } catch {
     return null;
   }
@@ -254,18 +316,18 @@ function usedValues(column: DictionaryColumn, indices: Uint32Array): Validity | 
   return count === dictionary.length ? null : { bytes, bitOffset: 0, nullCount: dictionary.length - count };
 }
 
-function callStrictly(
+function* callStrictly(
   node: BoundCall,
   operands: readonly Operand[],
   rowCount: number,
   used: Validity | null = null,
-): Column {
+): Steps<Column> {
   let valid = used;
   for (const { column, step } of operands) {
     if (step === 1) valid = bothValid(valid, validityOf(column), rowCount);
   }
   if (valid !== null && valid.nullCount === rowCount) return nullsOf(node.type, rowCount);
-  return node.kernel(operands, rowCount, valid);
+  return yield* madeBy(node.kernel(operands, rowCount, valid));
 }
 
 /** Each branch sees the rows only that no branch before it took. */
@@ -282,7 +344,7 @@ function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
       taken.length === rowCount
         ? inputs
         : { columns: inputs.columns.map((column) => takeColumn(column, taken)), rowCount: taken.length };
-    const { column, step } = yield* runInSteps(result, own);
+    const { column, step } = yield* run(result, own);
     for (const [place, row] of taken.entries()) {
       chosen[row] = results.length;
       places[row] = place * step;
@@ -296,7 +358,7 @@ function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
       rows.length === rowCount
         ? inputs
         : { columns: inputs.columns.map((column) => takeColumn(column, rows)), rowCount: rows.length };
-    const selected = yield* selectInSteps(when, own);
+    const selected = yield* selectPart(when, own);
     const taken = selected === null ? rows : selected.map((place) => rows[place]);
     if (taken.length === 0) continue;
     yield* assign(result, taken);
@@ -311,7 +373,7 @@ function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
     if (pace.isStep()) yield;
     const indices = new Uint32Array(rowCount);
     for (let row = 0; row < rowCount; row++) if (chosen[row] === index) indices[row] = places[row];
-    spread.push({ column: takeColumn(column, indices), step: 1 });
+    spread.push({ column: yield* takeBounded(column, indices, MAX_REPEATED), step: 1 });
   }
-  return pick(spread, node.type, rowCount, (row) => chosen[row]);
+  return yield* pick(spread, node.type, rowCount, (row) => chosen[row]);
 }

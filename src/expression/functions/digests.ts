@@ -1,10 +1,12 @@
 /** Hashes of texts and bytes, and bytes as text. */
 
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
-import { type HashName, hashBytes } from "../../platform/native.js";
-import { perRow } from "../kernels/arithmetic.js";
-import { byteLane, type ValueKernel } from "../values/operands.js";
-import type { Scalar } from "../values/scalars.js";
+import { type HashName, startHash } from "../../platform/native.js";
+import { TextLane, textRows } from "../kernels/textRows.js";
+import type { GrowingTexts } from "../values/growing.js";
+import type { ValueKernel } from "../values/operands.js";
+import { shownScalar } from "../values/scalars.js";
 import { BINARY, STRING, type ValueType } from "../values/types.js";
 import { type FunctionDefinition, type Functions, operandCount, wantsText } from "./form.js";
 
@@ -15,23 +17,37 @@ const byteType = (type: ValueType): ValueType | null =>
   wantsText(type) ? STRING : type.kind === "binary" || type.kind === "fixedSizeBinary" ? type : null;
 
 /** A function of the bytes of each value. */
-function ofBytes(type: ValueType, compute: (bytes: Uint8Array) => Scalar): ValueKernel {
-  return ([operand], length, valid) => {
-    const { bytes, offsets } = byteLane(operand);
-    const { step } = operand;
-    return perRow(type, length, valid, (row) =>
-      compute(bytes.subarray(offsets[row * step], offsets[row * step + 1])),
-    );
+const ofBytes =
+  (
+    name: string | null,
+    compute: (lane: TextLane, row: number, made: GrowingTexts) => Steps<void>,
+  ): ValueKernel =>
+  ([operand], length, valid) => {
+    const lane = new TextLane(operand);
+    return textRows(name, [lane], length, valid, (row, made) => compute(lane, row, made));
   };
-}
 
 const HASHES: ReadonlySet<string> = new Set<HashName>(["md5", "sha224", "sha256", "sha384", "sha512"]);
 
-function hasher(name: HashName): (bytes: Uint8Array) => Uint8Array {
-  if (hashBytes === null)
+/** Bytes that are hashed from one step to the next. */
+const STEP_HASHED = 2 ** 20;
+
+/** @throws UnsupportedError */
+function hashKernel(name: HashName, isHex: boolean): ValueKernel {
+  if (startHash === null)
     throw new UnsupportedError(`the function ${name} where the runtime has no such hash`);
-  const hash = hashBytes;
-  return (bytes) => hash(name, bytes);
+  const start = startHash;
+  return ofBytes(name, function* compute(lane, row, made) {
+    const hash = start(name);
+    const end = lane.end(row);
+    for (let at = lane.start(row); at < end; at += STEP_HASHED) {
+      hash.update(lane.bytes.subarray(at, Math.min(end, at + STEP_HASHED)));
+      if (at + STEP_HASHED < end) yield;
+    }
+    const digest = hash.digest();
+    if (isHex) yield* toHex(digest, 0, digest.length, made);
+    else made.put(digest, 0, digest.length);
+  });
 }
 
 const hashed =
@@ -40,11 +56,10 @@ const hashed =
     if (types.length !== 1) return operandCount(1);
     const wanted = byteType(types[0]);
     if (wanted === null) return byteOperands;
-    const hash = hasher(name);
     // The reference gives this one as text.
-    return name === "md5"
-      ? { operands: [wanted], type: STRING, kernel: ofBytes(STRING, (bytes) => toHex(hash(bytes))) }
-      : { operands: [wanted], type: BINARY, kernel: ofBytes(BINARY, hash) };
+    const isHex = name === "md5";
+    const type = isHex ? STRING : BINARY;
+    return { operands: [wanted], type, kernel: hashKernel(name, isHex) };
   };
 
 /** DIGEST(value, 'sha256'). */
@@ -54,25 +69,37 @@ const digest: FunctionDefinition = (types, constants) => {
   if (wanted === null) return byteOperands;
   const [, name] = constants;
   if (typeof name !== "string") return "the name of a hash is a constant text";
-  if (/^blake/.test(name)) throw new UnsupportedError(`the hash ${name} is not supported by this release`);
-  if (!HASHES.has(name)) return `there is no hash ${JSON.stringify(name)}, only ${[...HASHES].join(", ")}`;
-  const hash = hasher(name as HashName);
-  return { operands: [wanted, STRING], type: BINARY, kernel: ofBytes(BINARY, hash) };
+  if (/^blake/.test(name)) {
+    throw new UnsupportedError(`the hash ${shownScalar(name)} is not supported by this release`);
+  }
+  if (!HASHES.has(name)) {
+    return `there is no hash ${JSON.stringify(shownScalar(name))}, only ${[...HASHES].join(", ")}`;
+  }
+  const kernel = hashKernel(name as HashName, false);
+  return { operands: [wanted, STRING], type: BINARY, kernel };
 };
 
 // ------------------------------------------------------------------------------------------ bytes as text
 
+/** Adds what the bytes from a place to another become. */
+type Code = (bytes: Uint8Array, start: number, end: number, made: GrowingTexts) => Steps<void>;
+
 interface Encoding {
-  readonly encode: (bytes: Uint8Array) => string;
-  readonly decode: (bytes: Uint8Array) => Uint8Array;
+  readonly encode: Code;
+  readonly decode: Code;
 }
 
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+/** Bytes that are coded from one step to the next. */
+const STEP_CODED = 2 ** 15;
+const HEX = new TextEncoder().encode("0123456789abcdef");
 
-function toHex(bytes: Uint8Array): string {
-  let text = "";
-  for (const byte of bytes) text += HEX[byte];
-  return text;
+function* toHex(bytes: Uint8Array, start: number, end: number, made: GrowingTexts): Steps<void> {
+  const pace = new Pace(STEP_CODED);
+  for (let at = start; at < end; at++) {
+    made.putByte(HEX[bytes[at] >>> 4]);
+    made.putByte(HEX[bytes[at] & 15]);
+    if (pace.isStep()) yield;
+  }
 }
 
 function hexDigit(code: number): number {
@@ -81,63 +108,68 @@ function hexDigit(code: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
-function fromHex(text: Uint8Array): Uint8Array {
-  if (text.length % 2 !== 0) throw new InvalidInputError("decode: an odd number of digits");
-  const bytes = new Uint8Array(text.length / 2);
-  for (let at = 0; at < bytes.length; at++) {
-    const high = hexDigit(text[2 * at]);
-    const low = hexDigit(text[2 * at + 1]);
+function* fromHex(text: Uint8Array, start: number, end: number, made: GrowingTexts): Steps<void> {
+  if ((end - start) % 2 !== 0) throw new InvalidInputError("decode: an odd number of digits");
+  const pace = new Pace(STEP_CODED);
+  for (let at = start; at < end; at += 2) {
+    const high = hexDigit(text[at]);
+    const low = hexDigit(text[at + 1]);
     if (high < 0 || low < 0) throw new InvalidInputError("decode: a text that is not hexadecimal");
-    bytes[at] = 16 * high + low;
+    made.putByte(16 * high + low);
+    if (pace.isStep()) yield;
   }
-  return bytes;
 }
 
-const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const ALPHABET = new TextEncoder().encode("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
 const SIXES = new Int8Array(256).fill(-1);
-for (let six = 0; six < 64; six++) SIXES[ALPHABET.charCodeAt(six)] = six;
+for (let six = 0; six < 64; six++) SIXES[ALPHABET[six]] = six;
 const PADDING = 0x3d;
 
-function toBase64(bytes: Uint8Array, isPadded: boolean): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 3) {
-    const count = Math.min(3, bytes.length - at);
-    const word = (bytes[at] << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
-    for (let place = 0; place <= count; place++) text += ALPHABET[(word >>> (18 - 6 * place)) & 63];
-    if (isPadded) text += "=".repeat(3 - count);
-  }
-  return text;
-}
+const toBase64 = (isPadded: boolean): Code =>
+  function* encode(bytes, start, end, made) {
+    const pace = new Pace(STEP_CODED);
+    for (let at = start; at < end; at += 3) {
+      const count = Math.min(3, end - at);
+      const word = (bytes[at] << 16) | (count > 1 ? bytes[at + 1] << 8 : 0) | (count > 2 ? bytes[at + 2] : 0);
+      for (let place = 0; place <= count; place++) made.putByte(ALPHABET[(word >>> (18 - 6 * place)) & 63]);
+      for (let place = count; isPadded && place < 3; place++) made.putByte(PADDING);
+      if (pace.isStep()) yield;
+    }
+  };
 
 /** Padding may be there, whole or in part, or not. */
-function fromBase64(text: Uint8Array): Uint8Array {
-  let { length } = text;
-  while (length > 0 && text.length - length < 2 && text[length - 1] === PADDING) length--;
-  if (length % 4 === 1) {
+function* fromBase64(text: Uint8Array, start: number, stop: number, made: GrowingTexts): Steps<void> {
+  let end = stop;
+  while (end > start && stop - end < 2 && text[end - 1] === PADDING) end--;
+  if ((end - start) % 4 === 1) {
     throw new InvalidInputError("decode: a text whose length is not that of base64");
   }
-  const bytes = new Uint8Array(Math.floor((length * 3) / 4));
+  const pace = new Pace(STEP_CODED);
   let word = 0;
-  let made = 0;
-  for (let at = 0; at < length; at++) {
+  let bits = 0;
+  for (let at = start; at < end; at++) {
     const six = SIXES[text[at]];
     if (six < 0) throw new InvalidInputError("decode: a text that is not base64");
     word = (word << 6) | six;
-    const bits = 6 * (at + 1) - 8 * made;
+    bits += 6;
+    if (pace.isStep()) yield;
     if (bits < 8) continue;
-    bytes[made++] = word >>> (bits - 8);
-    word &= (1 << (bits - 8)) - 1;
+    bits -= 8;
+    made.putByte((word >>> bits) & 0xff);
+    word &= (1 << bits) - 1;
   }
   // Bits behind the last byte are 0.
   if (word !== 0) throw new InvalidInputError("decode: a text that is not base64");
-  return bytes;
 }
 
 const ENCODINGS: Readonly<Record<string, Encoding>> = {
   hex: { encode: toHex, decode: fromHex },
-  base64: { encode: (bytes) => toBase64(bytes, false), decode: fromBase64 },
-  base64pad: { encode: (bytes) => toBase64(bytes, true), decode: fromBase64 },
+  base64: { encode: toBase64(false), decode: fromBase64 },
+  base64pad: { encode: toBase64(true), decode: fromBase64 },
 };
+
+const codeKernel = (code: Code): ValueKernel =>
+  ofBytes(null, (lane, row, made) => code(lane.bytes, lane.start(row), lane.end(row), made));
 
 const coded =
   (type: ValueType, kernelOf: (encoding: Encoding) => ValueKernel): FunctionDefinition =>
@@ -158,6 +190,6 @@ export const DIGEST_FUNCTIONS: Functions = {
   sha384: hashed("sha384"),
   sha512: hashed("sha512"),
   digest,
-  encode: coded(STRING, ({ encode }) => ofBytes(STRING, encode)),
-  decode: coded(BINARY, ({ decode }) => ofBytes(BINARY, decode)),
+  encode: coded(STRING, ({ encode }) => codeKernel(encode)),
+  decode: coded(BINARY, ({ decode }) => codeKernel(decode)),
 };

@@ -1,6 +1,7 @@
 /** What a function is to binding: for given types of operands, the types it wants and the one it gives. */
 
 import type { Column } from "../../arrow/columns/column.js";
+import type { Steps } from "../../async/eventLoop.js";
 import type { ColumnTest } from "../evaluate/bound.js";
 import type { ValueKernel } from "../values/operands.js";
 import type { Scalar } from "../values/scalars.js";
@@ -11,6 +12,8 @@ export interface FunctionForm {
   readonly operands: readonly ValueType[];
   readonly type: ValueType;
   readonly kernel: ValueKernel;
+  /** Makes ready what the kernels need, before they first run. */
+  readonly prepare?: () => Steps<void>;
   /** Whether null operands make a null result, so that the kernel never sees them. Default true. */
   readonly isStrict?: boolean;
   /** Whether it gives another value each time, even for the same operands. Default false. */

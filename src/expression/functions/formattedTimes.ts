@@ -1,11 +1,15 @@
 /** Days and instants as text, in a format of one's own, and instants rounded down to the bins of a raster. */
 
 import { InvalidInputError } from "../../errors.js";
+import { perRow } from "../kernels/arithmetic.js";
+import { TextLane } from "../kernels/textRows.js";
 import { dayOf, daysOf, floorDivide, zoneOffset } from "../kernels/times.js";
-import type { Scalar } from "../values/scalars.js";
+import { checkLength } from "../values/growing.js";
+import { decodeText, type ValueKernel } from "../values/operands.js";
+import { type Scalar, scalarReader } from "../values/scalars.js";
 import { STRING, timestamp, type ValueType } from "../values/types.js";
 import { type FunctionDefinition, type Functions, operandCount, textOperands, wantsText } from "./form.js";
-import { checkLength, rowKernel } from "./text.js";
+import { rowKernel } from "./textForm.js";
 import {
   isoWeek,
   localNanos,
@@ -214,6 +218,9 @@ function specified([, filling, letter, parts, zone]: RegExpExecArray, moment: Mo
   return sign + String(Math.abs(value)).padStart(width, filler);
 }
 
+/** Longest format, in bytes. */
+const MAX_FORMAT = 2 ** 12;
+
 /** TO_CHAR(time, format), in the letters of strftime. */
 const toChar: FunctionDefinition = (types) => {
   if (types.length !== 2) return operandCount(2);
@@ -221,9 +228,23 @@ const toChar: FunctionDefinition = (types) => {
   if (source === null) return timeOperands;
   if (!wantsText(types[1])) return textOperands;
   const operands = [source, STRING];
-  const kernel = rowKernel(operands, STRING, ([value, format]) =>
-    formatMoment(format as string, momentOf(value, source)),
-  );
+  const kernel: ValueKernel = ([values, formats], length, valid) => {
+    const read = scalarReader(values, source);
+    const lane = new TextLane(formats);
+    const formatOf = (row: number): string => {
+      if (lane.size(row) > MAX_FORMAT) {
+        throw new InvalidInputError(`to_char: a format of more than ${MAX_FORMAT} bytes is too long`);
+      }
+      return decodeText(lane.bytes, lane.start(row), lane.end(row));
+    };
+    return perRow(
+      STRING,
+      length,
+      valid,
+      (row) => formatMoment(formatOf(row), momentOf(read(row), source)),
+      (row) => lane.size(row) >>> 2,
+    );
+  };
   return { operands, type: STRING, kernel };
 };
 
@@ -240,10 +261,17 @@ const UNIT_NANOS: readonly (readonly [pattern: RegExp, nanos: bigint])[] = [
   [/^(?:ns|nanoseconds?)$/, 1n],
 ];
 
+/** Longest text of a length of time. */
+const MAX_STRIDE = 1000;
+
 /** The nanoseconds of a text like `1 day 2 hours`; what is wrong with it, where it has none. */
 function parseStride(text: string): bigint | string {
-  const words = text.trim().toLowerCase();
-  if (!/^(?:\d{1,18}\s*[a-z]+\s*)+$/.test(words)) return `${JSON.stringify(text)} is no length of time`;
+  const words = text
+    .slice(0, MAX_STRIDE + 1)
+    .trim()
+    .toLowerCase();
+  if (text.length > MAX_STRIDE || !/^(?:\d{1,18}\s*[a-z]+\s*)+$/.test(words))
+    return `${JSON.stringify(words.slice(0, 80))} is no length of time`;
   let nanos = 0n;
   for (const [, count, unit] of words.matchAll(/(\d+)\s*([a-z]+)/g)) {
     const known = UNIT_NANOS.find(([pattern]) => pattern.test(unit));

@@ -1,9 +1,11 @@
 /** Items of lists that are told apart by their values. Nulls among the items equal each other. */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { concatInSteps } from "../../arrow/columns/concatColumns.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
-import { rowComparison } from "../kernels/compare.js";
+import { RowOrder } from "../kernels/rowOrder.js";
+import { bytesBeforeValue } from "../values/boundedTake.js";
 import { type Scalar, scalarReader } from "../values/scalars.js";
 import type { ValueType } from "../values/types.js";
 
@@ -11,6 +13,8 @@ import type { ValueType } from "../values/types.js";
 const MAX_COMPARED = 2 ** 20;
 /** Items up to which comparing each with all is quicker than looking them up. */
 const FEW = 16;
+/** Work from one step to the next: items that are compared or looked up. */
+export const STEP_ITEMS = 2 ** 12;
 
 export interface ItemRange {
   readonly start: number;
@@ -25,28 +29,33 @@ export function checkCompared({ start, end }: ItemRange): void {
 
 /** Items of one column. */
 export class ComparedItems {
-  readonly #read: (place: number) => Scalar;
-  readonly #compare: (one: number, other: number) => number;
+  readonly #keys: ItemKeys;
+  readonly #order: RowOrder;
+  readonly #pace: Pace;
   #last: { readonly range: ItemRange; readonly set: ItemSet } | null = null;
 
-  constructor(items: Column, type: ValueType) {
-    this.#read = scalarReader({ column: items, step: 1 }, type);
-    this.#compare = rowComparison(items, items, type);
+  constructor(items: Column, type: ValueType, pace: Pace) {
+    this.#keys = new ItemKeys(items, type);
+    this.#order = new RowOrder(items, items, type);
+    this.#pace = pace;
   }
 
-  readonly same = (one: number, other: number): boolean => this.#compare(one, other) === 0;
+  /** Whether two items are the same. */
+  same(one: number, other: number): Steps<boolean> {
+    return isSame(this.#order, this.#pace, one, other);
+  }
 
   emptySet(): ItemSet {
-    return new ItemSet(this.#read, this.same);
+    return new ItemSet(this.#keys, this.#order, this.#pace);
   }
 
   /** The items of a list: the very set that was made last, where it is the same list. */
-  setOf(range: ItemRange): ItemSet {
+  *setOf(range: ItemRange): Steps<ItemSet> {
     const { start, end } = range;
     if (this.#last?.range.start === start && this.#last.range.end === end) return this.#last.set;
     checkCompared(range);
     const set = this.emptySet();
-    for (let place = start; place < end; place++) set.add(place);
+    for (let place = start; place < end; place++) yield* set.add(place);
     this.#last = { range, set };
     return set;
   }
@@ -60,7 +69,8 @@ export class ListPair {
   readonly #items: Column;
   readonly #others: Column;
   readonly #type: ValueType;
-  readonly #compare: (item: number, other: number) => number;
+  readonly #order: RowOrder;
+  readonly #pace = new Pace(STEP_ITEMS);
   /** Of both columns, those of the second one last. Made where lists are long. */
   #joined: ComparedItems | null = null;
 
@@ -68,31 +78,40 @@ export class ListPair {
     this.#items = items;
     this.#others = others;
     this.#type = type;
-    this.#compare = rowComparison(items, others, type);
+    this.#order = new RowOrder(items, others, type);
   }
 
   /** Whether some item of a list is one of the other's. */
-  meet(own: ItemRange, other: ItemRange): boolean {
-    if (isShort(own, other)) return some(other, (at) => this.#isIn(own, at));
-    const { joined, moved } = this.#join(other);
-    const others = joined.setOf(moved);
-    return some(own, (at) => others.has(at));
+  *meet(own: ItemRange, other: ItemRange): Steps<boolean> {
+    if (this.#pace.isStep()) yield;
+    if (isShort(own, other)) return yield* some(other, (at) => this.#isIn(own, at));
+    const { joined, moved } = yield* this.#join(other);
+    const others = yield* joined.setOf(moved);
+    return yield* some(own, (at) => others.has(at));
   }
 
   /** Whether a list has all the items of the other. */
-  holds(own: ItemRange, other: ItemRange): boolean {
-    if (isShort(own, other)) return !some(other, (at) => !this.#isIn(own, at));
-    const { joined, moved } = this.#join(other);
-    const owns = joined.setOf(own);
-    return !some(moved, (at) => !owns.has(at));
+  *holds(own: ItemRange, other: ItemRange): Steps<boolean> {
+    if (this.#pace.isStep()) yield;
+    if (isShort(own, other)) return yield* all(other, (at) => this.#isIn(own, at));
+    const { joined, moved } = yield* this.#join(other);
+    const owns = yield* joined.setOf(own);
+    return yield* all(moved, (at) => owns.has(at));
   }
 
-  #isIn(own: ItemRange, other: number): boolean {
-    return some(own, (at) => this.#compare(at, other) === 0);
+  *#isIn({ start, end }: ItemRange, other: number): Steps<boolean> {
+    for (let place = start; place < end; place++) {
+      if (yield* isSame(this.#order, this.#pace, place, other)) return true;
+    }
+    return false;
   }
 
-  #join({ start, end }: ItemRange): { readonly joined: ComparedItems; readonly moved: ItemRange } {
-    this.#joined ??= new ComparedItems(concatColumns([this.#items, this.#others]), this.#type);
+  *#join({ start, end }: ItemRange): Steps<{ readonly joined: ComparedItems; readonly moved: ItemRange }> {
+    this.#joined ??= new ComparedItems(
+      yield* concatInSteps([this.#items, this.#others]),
+      this.#type,
+      this.#pace,
+    );
     const base = this.#items.length;
     return { joined: this.#joined, moved: { start: base + start, end: base + end } };
   }
@@ -101,32 +120,47 @@ export class ListPair {
 const isShort = (one: ItemRange, other: ItemRange): boolean =>
   (one.end - one.start) * (other.end - other.start) <= FEW_PAIRS;
 
-function some({ start, end }: ItemRange, test: (place: number) => boolean): boolean {
-  for (let place = start; place < end; place++) if (test(place)) return true;
+function* some({ start, end }: ItemRange, test: (place: number) => Steps<boolean>): Steps<boolean> {
+  for (let place = start; place < end; place++) if (yield* test(place)) return true;
   return false;
+}
+
+function* all({ start, end }: ItemRange, test: (place: number) => Steps<boolean>): Steps<boolean> {
+  for (let place = start; place < end; place++) if (!(yield* test(place))) return false;
+  return true;
+}
+
+function* isSame(order: RowOrder, pace: Pace, one: number, other: number): Steps<boolean> {
+  if (pace.isStep(order.work(one, other))) yield;
+  return (order.isLong(one, other) ? yield* order.inSteps(one, other) : order.compare(one, other)) === 0;
 }
 
 /** Places of different items. */
 export class ItemSet {
-  readonly #read: (place: number) => Scalar;
-  readonly #same: (one: number, other: number) => boolean;
+  readonly #keys: ItemKeys;
+  readonly #order: RowOrder;
+  readonly #pace: Pace;
   readonly #few: number[] = [];
   /** All of them, once they are not few: by what equal items have in common. */
   #byKey: Map<unknown, number[]> | null = null;
 
-  constructor(read: (place: number) => Scalar, same: (one: number, other: number) => boolean) {
-    this.#read = read;
-    this.#same = same;
+  constructor(keys: ItemKeys, order: RowOrder, pace: Pace) {
+    this.#keys = keys;
+    this.#order = order;
+    this.#pace = pace;
   }
 
-  has(place: number): boolean {
-    const alike = this.#byKey === null ? this.#few : this.#byKey.get(keyOf(this.#read(place)));
-    return alike?.some((other) => this.#same(place, other)) === true;
+  *has(place: number): Steps<boolean> {
+    const alike = this.#byKey === null ? this.#few : this.#byKey.get(this.#keys.of(place));
+    if (this.#pace.isStep(this.#keys.work(place))) yield;
+    if (alike === undefined) return false;
+    for (const other of alike) if (yield* isSame(this.#order, this.#pace, place, other)) return true;
+    return false;
   }
 
   /** @returns whether no item like it was there */
-  add(place: number): boolean {
-    if (this.has(place)) return false;
+  *add(place: number): Steps<boolean> {
+    if (yield* this.has(place)) return false;
     this.#few.push(place);
     if (this.#byKey !== null) this.#file(place);
     else if (this.#few.length > FEW) {
@@ -138,10 +172,38 @@ export class ItemSet {
 
   #file(place: number): void {
     const byKey = this.#byKey as Map<unknown, number[]>;
-    const key = keyOf(this.#read(place));
+    const key = this.#keys.of(place);
     const alike = byKey.get(key);
     if (alike === undefined) byKey.set(key, [place]);
     else alike.push(place);
+  }
+}
+
+/** Bytes of an item up to which its key tells of all of it. */
+const MAX_KEYED = 2 ** 12;
+
+/** What items have in common that are the same, and others mostly have not. */
+class ItemKeys {
+  readonly #read: (place: number) => Scalar;
+  readonly #bytesBefore: (place: number) => number;
+
+  constructor(items: Column, type: ValueType) {
+    this.#read = scalarReader({ column: items, step: 1 }, type);
+    this.#bytesBefore = bytesBeforeValue(items);
+  }
+
+  of(place: number): unknown {
+    const size = this.#size(place);
+    return size > MAX_KEYED ? `long ${size}` : keyOf(this.#read(place));
+  }
+
+  work(place: number): number {
+    const size = this.#size(place);
+    return size > MAX_KEYED ? 1 : 1 + (size >>> 5);
+  }
+
+  #size(place: number): number {
+    return this.#bytesBefore(place + 1) - this.#bytesBefore(place);
   }
 }
 

@@ -2,12 +2,14 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
+import { Pace } from "../../async/eventLoop.js";
+import { perRow } from "../kernels/arithmetic.js";
 import { takeBounded } from "../values/boundedTake.js";
 import type { ValueKernel } from "../values/operands.js";
-import { listLane, nullsOf, type Scalar } from "../values/scalars.js";
+import { type ListLane, listLane, nullsOf } from "../values/scalars.js";
 import { listTypeOf, UINT64, type ValueType } from "../values/types.js";
 import { type FunctionDefinition, type Functions, operandCount } from "./form.js";
-import { rowKernel } from "./text.js";
+import { STEP_ITEMS } from "./itemSets.js";
 
 /** ARRAY_DIMS(list): how many items it has, its first item has, and so on; null for a list without items. */
 const dims: FunctionDefinition = (types) => {
@@ -15,16 +17,29 @@ const dims: FunctionDefinition = (types) => {
   const [list] = types;
   if (list.kind !== "list") return "a list is expected";
   const type = listTypeOf(UINT64);
-  const kernel = rowKernel([list], type, ([value]) => {
-    const lengths: bigint[] = [];
-    let at: Scalar | undefined = value;
-    for (let level: ValueType = list; level.kind === "list" && at !== undefined; level = level.item) {
-      const items: readonly Scalar[] = Array.isArray(at) ? at : [];
-      lengths.push(BigInt(items.length));
-      at = items[0];
+  const kernel: ValueKernel = ([lists], length, valid) => {
+    const lanes: ListLane[] = [];
+    let { column }: { column: Column } = lists;
+    for (let level: ValueType = list; level.kind === "list" && column.kind !== "null"; level = level.item) {
+      const lane = listLane({ column, step: 1 });
+      lanes.push(lane);
+      column = lane.items;
     }
-    return lengths[0] === 0n ? null : lengths;
-  });
+    return perRow(type, length, valid, (row) => {
+      const lengths: bigint[] = [];
+      let place = row * lists.step;
+      let isThere = true;
+      for (const [depth, { offsets }] of lanes.entries()) {
+        const start = offsets[place];
+        const count = isThere ? offsets[place + 1] - start : 0;
+        lengths.push(BigInt(count));
+        if (count === 0) break;
+        place = start;
+        isThere = isValid(lanes[depth].items.validity, place);
+      }
+      return lengths[0] === 0n ? null : lengths;
+    });
+  };
   return { operands: [list], type, kernel };
 };
 
@@ -37,7 +52,8 @@ const zip: FunctionDefinition = (types) => {
   if (!types.every(({ kind }) => kind === "list" || kind === "null")) return "lists are expected";
   const itemTypes = types.map((type): ValueType => (type.kind === "list" ? type.item : { kind: "null" }));
   const members = itemTypes.map((type, index) => ({ name: String(index + 1), type }));
-  const kernel: ValueKernel = (operands, length) => {
+  const kernel: ValueKernel = function* run(operands, length) {
+    const pace = new Pace(STEP_ITEMS);
     const lanes = operands.map((operand) => {
       if (operand.column.kind === "null") return null;
       const { items, offsets } = listLane(operand);
@@ -51,28 +67,34 @@ const zip: FunctionDefinition = (types) => {
     const offsets = new Int32Array(length + 1);
     const known = new Uint8Array((length + 7) >>> 3);
     for (let row = 0; row < length; row++) {
+      if (pace.isStep(lanes.length)) yield;
       const most = Math.max(...lanes.map((lane) => lane?.countOf(row) ?? -1));
       if (most >= 0) known[row >>> 3] |= 1 << (row & 7);
       offsets[row + 1] = offsets[row] + Math.max(most, 0);
     }
     const total = offsets[length];
-    const children = lanes.map((lane, index): Column => {
+    const children: Column[] = [];
+    for (const [index, lane] of lanes.entries()) {
       const type = itemTypes[index];
-      if (lane === null || lane.items.length === 0 || lane.items.kind === "null") return nullsOf(type, total);
+      if (lane === null || lane.items.length === 0 || lane.items.kind === "null") {
+        children.push(nullsOf(type, total));
+        continue;
+      }
       const places = new Uint32Array(total);
       const there = new Uint8Array((total + 7) >>> 3);
       for (let row = 0; row < length; row++) {
+        if (pace.isStep()) yield;
         for (let item = 0; item < lane.countOf(row); item++) {
           const target = offsets[row] + item;
           places[target] = lane.startOf(row) + item;
           if (isValid(lane.items.validity, places[target])) there[target >>> 3] |= 1 << (target & 7);
+          if (pace.isStep()) yield;
         }
       }
-      const taken = takeBounded(lane.items, places);
-      return taken.kind === "null"
-        ? taken
-        : ({ ...taken, validity: validityFrom(there, 0, total) } as Column);
-    });
+      const taken = yield* takeBounded(lane.items, places);
+      const validity = validityFrom(there, 0, total);
+      children.push(taken.kind === "null" ? taken : ({ ...taken, validity } as Column));
+    }
     const items: Column = { kind: "struct", length: total, validity: null, children };
     return { kind: "list", length, validity: validityFrom(known, 0, length), offsets, items };
   };

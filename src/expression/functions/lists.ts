@@ -4,13 +4,14 @@ import type { Column, Validity } from "../../arrow/columns/column.js";
 import { sliceAround } from "../../arrow/columns/sliceAround.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
-import { atOnce } from "../../async/eventLoop.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import type { ColumnTest } from "../evaluate/bound.js";
 import { fixedColumn } from "../kernels/arithmetic.js";
 import { takeWhere } from "../kernels/choice.js";
-import { comparison, rowComparison } from "../kernels/compare.js";
+import { comparison } from "../kernels/compare.js";
 import { membership } from "../kernels/membership.js";
-import { bitsColumn, bitsOf, type Operand, type ValueKernel, without } from "../values/operands.js";
+import { RowOrder } from "../kernels/rowOrder.js";
+import { bitsColumn, bitsOf, madeBy, type Operand, type ValueKernel, without } from "../values/operands.js";
 import { listLane, scalarReader } from "../values/scalars.js";
 import { BOOL, INT64, type ListValueType, UINT64, type ValueType } from "../values/types.js";
 import { withComparedItems } from "./commonItems.js";
@@ -22,7 +23,7 @@ import {
   operandCount,
   wantsInteger,
 } from "./form.js";
-import { type ItemRange, ListPair } from "./itemSets.js";
+import { type ItemRange, ListPair, STEP_ITEMS } from "./itemSets.js";
 
 const listOperands = "a list is expected";
 
@@ -42,19 +43,21 @@ function itemsOf(lists: Operand, length: number): ItemsOfLists {
 }
 
 /** The rows some of whose items have their bit set. @param given a bit for each of the items */
-function anyItem(
+function* anyItem(
   given: Uint8Array,
   { first, offsets }: ItemsOfLists,
   step: number,
   length: number,
-): Uint8Array {
+): Steps<Uint8Array> {
   const found = new Uint8Array((length + 7) >>> 3);
   const lists = step === 1 ? length : 1;
   const end = offsets[lists];
   const firstByte = first >>> 3;
   // From one item that has its bit to the next: items without are passed over eight at a time, and their rows are not
   // looked at.
+  const pace = new Pace(ITEMS_AT_ONCE);
   for (let item = offsets[0], row = 0; item < end; ) {
+    if (pace.isStep()) yield;
     const left = given[(item >>> 3) - firstByte] >>> (item & 7);
     if (left === 0) {
       item += 8 - (item & 7);
@@ -112,14 +115,17 @@ const isNested = (item: ValueType): boolean => item.kind === "list" || item.kind
  * What tells the items of a constant list: its table is made once, not for each batch of rows.
  * @param isUnknownBesideNull whether a value that a list with a null does not have may be the null
  */
-function keptMembership(item: ValueType, isUnknownBesideNull: boolean): (list: Operand) => ValueKernel {
+function keptMembership(
+  item: ValueType,
+  isUnknownBesideNull: boolean,
+): (list: Operand) => Steps<ValueKernel> {
   let known: { readonly list: Column; readonly member: ValueKernel } | null = null;
-  return (list) => {
+  return function* of(list) {
     if (known?.list !== list.column) {
       const { items, offsets } = listLane(list);
       const own = sliceColumn(items, offsets[0], offsets[1] - offsets[0]);
       const hasNull = isUnknownBesideNull && (own.kind === "null" || (own.validity?.nullCount ?? 0) > 0);
-      known = { list: list.column, member: atOnce(membership(own, item, hasNull, false)) };
+      known = { list: list.column, member: yield* membership(own, item, hasNull, false) };
     }
     return known.member;
   };
@@ -135,27 +141,30 @@ const arrayHas: FunctionDefinition = (types, constants) => {
   const isListed = constants[0] !== undefined && !isNested(item);
   // As the reference does it, which makes an IN of a constant list.
   const memberOf = keptMembership(item, true);
-  const kernel: ValueKernel = ([lists, wanted], length, valid) => {
+  const kernel: ValueKernel = function* run([lists, wanted], length, valid) {
     // One list for all rows: each value is looked up in it.
-    if (isListed && lists.step === 0) return memberOf(lists)([wanted], length, valid);
+    if (isListed && lists.step === 0) {
+      const member = yield* memberOf(lists);
+      return yield* madeBy(member([wanted], length, valid));
+    }
     if (isConstant) {
       const own = itemsOf(lists, length);
-      const { items } = own;
-      const same = equal([{ column: items, step: 1 }, wanted], items.length, items.validity);
-      const bits = ofValid(bitsOf({ column: same, step: 1 }, items.length), items);
-      return bitsColumn(anyItem(bits, own, lists.step, length), length, valid);
+      const bits = yield* bitsOfItems(own.items, (part) =>
+        equal([{ column: part, step: 1 }, wanted], part.length, part.validity),
+      );
+      return bitsColumn(yield* anyItem(ofValid(bits, own.items), own, lists.step, length), length, valid);
     }
     const { items, offsets } = listLane(lists);
-    const compare = rowComparison(items, wanted.column, item);
+    const rows = new RowOrder(items, wanted.column, item);
     const found = new Uint8Array((length + 7) >>> 3);
+    const pace = new Pace(STEP_ITEMS);
     for (let row = 0; row < length; row++) {
       if (!isValid(valid, row)) continue;
+      if (pace.isStep()) yield;
+      const start = offsets[row * lists.step];
       const end = offsets[row * lists.step + 1];
-      for (let at = offsets[row * lists.step]; at < end; at++) {
-        if (compare(at, row * wanted.step) !== 0) continue;
-        found[row >>> 3] |= 1 << (row & 7);
-        break;
-      }
+      const place = yield* firstEqual(rows, start, end, row * wanted.step, pace);
+      if (place < end) found[row >>> 3] |= 1 << (row & 7);
     }
     return bitsColumn(found, length, valid);
   };
@@ -166,6 +175,34 @@ const arrayHas: FunctionDefinition = (types, constants) => {
     test: ([values]) => ({ kind: "hasAny", values }),
   };
 };
+
+/** Items that are looked at at once. */
+const ITEMS_AT_ONCE = 2 ** 18;
+
+/** The truth of each item of some lists. */
+function* bitsOfItems(items: Column, test: (part: Column) => ReturnType<ValueKernel>): Steps<Uint8Array> {
+  const bits = new Uint8Array((items.length + 7) >>> 3);
+  for (let first = 0; first < items.length; first += ITEMS_AT_ONCE) {
+    const part = sliceColumn(items, first, Math.min(ITEMS_AT_ONCE, items.length - first));
+    const truth = yield* madeBy(test(part));
+    bits.set(
+      bitsOf({ column: truth, step: 1 }, part.length).subarray(0, (part.length + 7) >>> 3),
+      first >>> 3,
+    );
+    if (first + ITEMS_AT_ONCE < items.length) yield;
+  }
+  return bits;
+}
+
+/** The first item of a list that equals a value; the list's end where none does. */
+function* firstEqual(rows: RowOrder, start: number, end: number, value: number, pace: Pace): Steps<number> {
+  for (let place = start; place < end; place++) {
+    const order = rows.isLong(place, value) ? yield* rows.inSteps(place, value) : rows.compare(place, value);
+    if (order === 0) return place;
+    if (pace.isStep(rows.work(place, value))) yield;
+  }
+  return end;
+}
 
 /** What the items of a constant list are to a list that has any, or all, of them. */
 function itemsTest(kind: "hasAny" | "hasAll", list: Column): ColumnTest | null {
@@ -196,21 +233,23 @@ const arrayHasAny: FunctionDefinition = (types, constants) =>
     const memberOf = keptMembership(item, false);
     return {
       type: BOOL,
-      kernel: ([lists, others], length, valid) => {
+      *kernel([lists, others], length, valid) {
         const other = listLane(others);
         if (constants[1] !== undefined && !isNested(item)) {
           const own = itemsOf(lists, length);
           const { items } = own;
-          const member = memberOf(others);
-          const same = member([{ column: items, step: 1 }], items.length, items.validity);
-          const bits = ofValid(bitsOf({ column: same, step: 1 }, items.length), items);
+          const member = yield* memberOf(others);
+          const same = yield* bitsOfItems(items, (part) =>
+            member([{ column: part, step: 1 }], part.length, part.validity),
+          );
+          const bits = ofValid(same, items);
           // A null among the items equals one among the others.
           if (other.items.validity !== null && items.validity !== null) {
             const nulls = nullBits(items.validity, items.length);
             for (let byte = 0; byte < nulls.length; byte++) nulls[byte] |= bits[byte];
-            return bitsColumn(anyItem(nulls, own, lists.step, length), length, valid);
+            return bitsColumn(yield* anyItem(nulls, own, lists.step, length), length, valid);
           }
-          return bitsColumn(anyItem(bits, own, lists.step, length), length, valid);
+          return bitsColumn(yield* anyItem(bits, own, lists.step, length), length, valid);
         }
         const { items, offsets } = listLane(lists);
         const found = new Uint8Array((length + 7) >>> 3);
@@ -218,7 +257,8 @@ const arrayHasAny: FunctionDefinition = (types, constants) =>
         for (let row = 0; row < length; row++) {
           if (!isValid(valid, row)) continue;
           const own = rangeAt(offsets, row * lists.step);
-          if (pair.meet(own, rangeAt(other.offsets, row * others.step))) found[row >>> 3] |= 1 << (row & 7);
+          if (yield* pair.meet(own, rangeAt(other.offsets, row * others.step)))
+            found[row >>> 3] |= 1 << (row & 7);
         }
         return bitsColumn(found, length, valid);
       },
@@ -229,7 +269,7 @@ const arrayHasAny: FunctionDefinition = (types, constants) =>
 const arrayHasAll: FunctionDefinition = (types) =>
   withLists(types, ({ item }) => ({
     type: BOOL,
-    kernel: ([lists, others], length, valid) => {
+    *kernel([lists, others], length, valid) {
       const { items, offsets } = listLane(lists);
       const other = listLane(others);
       const pair = new ListPair(items, other.items, item);
@@ -237,7 +277,8 @@ const arrayHasAll: FunctionDefinition = (types) =>
       for (let row = 0; row < length; row++) {
         if (!isValid(valid, row)) continue;
         const own = rangeAt(offsets, row * lists.step);
-        if (pair.holds(own, rangeAt(other.offsets, row * others.step))) found[row >>> 3] |= 1 << (row & 7);
+        if (yield* pair.holds(own, rangeAt(other.offsets, row * others.step)))
+          found[row >>> 3] |= 1 << (row & 7);
       }
       return bitsColumn(found, length, valid);
     },
@@ -306,9 +347,10 @@ const arrayPosition: FunctionDefinition = (types) => {
   const [list] = types;
   if (list.kind !== "list") return listOperands;
   // A null is found where a list has one.
-  const kernel: ValueKernel = ([lists, wanted], length) => {
+  const kernel: ValueKernel = function* run([lists, wanted], length) {
     const { items, offsets } = listLane(lists);
-    const compare = rowComparison(items, wanted.column, list.item);
+    const rows = new RowOrder(items, wanted.column, list.item);
+    const pace = new Pace(STEP_ITEMS);
     const places = new BigInt64Array(length);
     const missing = new Uint8Array((length + 7) >>> 3);
     for (let row = 0; row < length; row++) {
@@ -316,8 +358,8 @@ const arrayPosition: FunctionDefinition = (types) => {
       // A list that is null may have items in the column that it is taken from.
       const end = isValid(lists.column.validity, list) ? offsets[list + 1] : offsets[list];
       const start = offsets[list];
-      let at = start;
-      while (at < end && compare(at, row * wanted.step) !== 0) at++;
+      if (pace.isStep()) yield;
+      const at = yield* firstEqual(rows, start, end, row * wanted.step, pace);
       if (at === end) missing[row >>> 3] |= 1 << (row & 7);
       else places[row] = BigInt(at - start + 1);
     }

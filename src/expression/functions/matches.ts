@@ -1,11 +1,20 @@
-/** Functions of what regular expressions match in texts: give it, replace it, count it, tell where it is. */
+/** Functions of regular expressions: whether they match a text, and what; give it, replace it, count it, tell where it is. */
 
-import { InvalidInputError } from "../../errors.js";
+import type { Column, Validity } from "../../arrow/columns/column.js";
+import { isValid, validityFrom } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
+import { InternalError, InvalidInputError } from "../../errors.js";
+import { fixedColumn } from "../kernels/arithmetic.js";
+import { automatonTest, textTest } from "../kernels/like.js";
+import { RowPace, TextLane, textRows, wholeNumbers } from "../kernels/textRows.js";
+import { Automaton } from "../regex/automaton.js";
 import { parsePattern } from "../regex/pattern.js";
 import { type Match, Search } from "../regex/search.js";
-import type { ValueKernel } from "../values/operands.js";
-import type { Scalar } from "../values/scalars.js";
-import { INT64, listTypeOf, STRING, type ValueType } from "../values/types.js";
+import { afterCharacters, countCharactersInSteps } from "../values/characters.js";
+import { GrowingNumbers, GrowingTexts } from "../values/growing.js";
+import { bitsColumn, madeBy, type ValueKernel } from "../values/operands.js";
+import { type Scalar, textOfBytes } from "../values/scalars.js";
+import { BOOL, INT64, listTypeOf, STRING, type ValueType } from "../values/types.js";
 import {
   type FunctionDefinition,
   type FunctionForm,
@@ -16,22 +25,9 @@ import {
   wantsInteger,
   wantsText,
 } from "./form.js";
-import { checkLength, onlyTrue, regexForm, rowKernel } from "./text.js";
+import { rowKernel } from "./textForm.js";
 
 const constantPattern = "the pattern of a regular expression and its flags are constants";
-
-const pointsOf = (text: string): number[] =>
-  Array.from(text, (character) => character.codePointAt(0) as number);
-/** Characters of a text that are put together at once: they are arguments of one call. */
-const AT_ONCE = 8192;
-
-const textOf = (points: readonly number[], start: number, end: number): string => {
-  let text = "";
-  for (let place = start; place < end; place += AT_ONCE) {
-    text += String.fromCodePoint(...points.slice(place, Math.min(end, place + AT_ONCE)));
-  }
-  return text;
-};
 
 /** The form of a function whose pattern or flags are null. */
 const nothing = (operands: readonly ValueType[], type: ValueType, value: Scalar): FunctionForm => ({
@@ -40,6 +36,69 @@ const nothing = (operands: readonly ValueType[], type: ValueType, value: Scalar)
   isStrict: false,
   kernel: rowKernel(operands, type, () => value),
 });
+
+/** Something that is made in steps before rows are computed. */
+class Prepared<Made> {
+  readonly #make: () => Steps<Made>;
+  #made: { readonly value: Made } | null = null;
+
+  constructor(make: () => Steps<Made>) {
+    this.#make = make;
+  }
+
+  readonly prepare = function* (this: Prepared<Made>): Steps<void> {
+    this.#made = { value: yield* this.#make() };
+  }.bind(this);
+
+  get value(): Made {
+    if (this.#made === null) throw new InternalError("a pattern is used before it is ready");
+    return this.#made.value;
+  }
+}
+
+const searchFor = (pattern: string, flags: string, remembersGroups: boolean): Prepared<Search> =>
+  new Prepared(function* make() {
+    return yield* Search.of(yield* parsePattern(pattern, flags), remembersGroups);
+  });
+
+/** Nulls where the bits are not set. */
+function onlyTrue(found: Column, length: number, valid: Validity | null): Column {
+  if (found.kind !== "bits") return found;
+  const known = new Uint8Array((length + 7) >>> 3);
+  let nullCount = 0;
+  const isTrue = { bytes: found.bits, bitOffset: found.bitOffset, nullCount: 1 };
+  for (let row = 0; row < length; row++) {
+    if (isValid(valid, row) && isValid(isTrue, row)) known[row >>> 3] |= 1 << (row & 7);
+    else nullCount++;
+  }
+  return bitsColumn(found.bits, length, nullCount === 0 ? null : { bytes: known, bitOffset: 0, nullCount });
+}
+
+/** REGEXP_LIKE(text, pattern [, flags]). */
+const like: FunctionDefinition = (types, constants) => {
+  if (types.length < 2 || types.length > 3) return operandCount(2, 3);
+  if (!types.every(wantsText)) return textOperands;
+  const [, pattern, flags = ""] = constants;
+  const operands = types.map(() => STRING);
+  if (pattern === null || flags === null) return nothing(operands, BOOL, null);
+  if (
+    typeof pattern !== "string" ||
+    typeof flags !== "string" ||
+    (types.length === 3 && constants[2] === undefined)
+  ) {
+    return "the pattern of a regular expression is a constant";
+  }
+  const kernel = new Prepared(function* make() {
+    const automaton = yield* Automaton.of(yield* parsePattern(pattern, flags), false);
+    return textTest(automatonTest(automaton), false);
+  });
+  return {
+    operands,
+    type: BOOL,
+    prepare: kernel.prepare,
+    kernel: (values, length, valid) => kernel.value(values, length, valid),
+  };
+};
 
 /** REGEXP_REPLACE(text, pattern, replacement [, flags]): the first match, or all with the flag `g`. */
 const replace: FunctionDefinition = (types, constants) => {
@@ -55,71 +114,111 @@ const replace: FunctionDefinition = (types, constants) => {
   ) {
     return constantPattern;
   }
-  const search = new Search(parsePattern(pattern, flags));
+  const search = searchFor(pattern, flags, true);
   const isGlobal = flags.includes("g");
   const templates = new Map<string, Template>();
-  const templateOf = (text: string): Template => {
-    let template = templates.get(text);
-    if (template === undefined) {
-      if (templates.size >= MAX_TEMPLATES) templates.clear();
-      template = parseTemplate(text, search);
-      templates.set(text, template);
+  const kernel: ValueKernel = ([texts, , replacements], length, valid) => {
+    const [lane, other] = [new TextLane(texts), new TextLane(replacements)];
+    const { bytes } = lane;
+    let ofAll: Template | null = null;
+    function* templateOf(row: number): Steps<Template> {
+      if (ofAll !== null) return ofAll;
+      const template = yield* templateFor(other, row, search.value, templates);
+      if (other.isConstant) ofAll = template;
+      return template;
     }
-    return template;
+    return textRows("regexp_replace", [lane, other], length, valid, function* write(row, made) {
+      const template = yield* templateOf(row);
+      const [start, stop] = [lane.start(row), lane.end(row)];
+      let end = start;
+      yield* search.value.findAll(bytes, start, stop, function* use(match) {
+        yield* made.copy(bytes, end, match[0]);
+        yield* fill(template, bytes, match, made);
+        end = match[1];
+        return isGlobal;
+      });
+      yield* made.copy(bytes, end, stop);
+    });
   };
-  const kernel = rowKernel(operands, STRING, ([text, , replacement]) => {
-    const points = pointsOf(text as string);
-    const template = templateOf(replacement as string);
-    let made = "";
-    let end = 0;
-    for (const match of search.findAll(points)) {
-      checkLength("regexp_replace", made.length + match[0] - end + filledLength(template, match));
-      made += textOf(points, end, match[0]) + filled(template, points, match);
-      [, end] = match;
-      if (!isGlobal) break;
-    }
-    return made + textOf(points, end, points.length);
-  });
-  return { operands, type: STRING, kernel };
+  return { operands, type: STRING, prepare: search.prepare, kernel };
 };
 
 const MAX_TEMPLATES = 256;
+/** Longer ones are not kept. */
+const MAX_KEPT = 2 ** 10;
+/** Longest template, in bytes. */
+const MAX_TEMPLATE = 2 ** 16;
 
 /** Texts, and numbers of groups; -1 for a group that there is not. */
-type Template = readonly (string | number)[];
+type Template = readonly (Uint8Array | number)[];
+
+/** @throws InvalidInputError for a replacement that is too long */
+function* templateFor(
+  lane: TextLane,
+  row: number,
+  search: Search,
+  templates: Map<string, Template>,
+): Steps<Template> {
+  if (lane.size(row) > MAX_TEMPLATE) {
+    // Where it stands for itself, it may have any length.
+    const text = lane.of(row);
+    if (!(yield* hasSigns(text))) return [text];
+    throw new InvalidInputError(
+      `regexp_replace: a replacement with $ or \\ is longer than ${MAX_TEMPLATE} bytes`,
+    );
+  }
+  const text = yield* textOfBytes(lane.bytes, lane.start(row), lane.end(row));
+  const known = templates.get(text);
+  if (known !== undefined) return known;
+  const template = parseTemplate(text, search);
+  if (text.length > MAX_KEPT) yield;
+  else {
+    if (templates.size >= MAX_TEMPLATES) templates.clear();
+    templates.set(text, template);
+  }
+  return template;
+}
+
+/** Whether a text has a dollar or a backslash. */
+function* hasSigns(text: Uint8Array): Steps<boolean> {
+  for (let at = 0; at < text.length; at += MAX_TEMPLATE) {
+    const piece = text.subarray(at, at + MAX_TEMPLATE);
+    if (piece.includes(0x24) || piece.includes(0x5c)) return true;
+    yield;
+  }
+  return false;
+}
 
 /** `$1`, `${1}`, `$name`, `${name}` and `\1` stand for groups, a backslash alone for none, `$$` for a dollar. */
 function parseTemplate(text: string, search: Search): Template {
-  const parts: (string | number)[] = [];
+  const parts: (Uint8Array | number)[] = [];
+  const encoder = new TextEncoder();
+  const addText = (part: string) => {
+    if (part !== "") parts.push(encoder.encode(part));
+  };
   const groupOf = (name: string): number => {
     const index = /^\d{1,9}$/.test(name) ? Number(name) : (search.names.get(name) ?? -1);
     return index <= search.groupCount ? index : -1;
   };
   let end = 0;
   for (const match of text.matchAll(/\$\$|\$\{([^}]*)\}|\$(\w+)|\\(\d*)/g)) {
-    parts.push(text.slice(end, match.index));
+    addText(text.slice(end, match.index));
     end = match.index + match[0].length;
     const name = match[1] ?? match[2] ?? match[3];
-    parts.push(name === undefined ? "$" : groupOf(name));
+    if (name === undefined) addText("$");
+    else parts.push(groupOf(name));
   }
-  parts.push(text.slice(end));
+  addText(text.slice(end));
   return parts;
 }
 
-/** In characters. */
-const filledLength = (template: Template, match: Match): number =>
-  template.reduce<number>((sum, part) => {
-    if (typeof part === "string") return sum + part.length;
-    return part < 0 || match[2 * part] < 0 ? sum : sum + match[2 * part + 1] - match[2 * part];
-  }, 0);
-
-const filled = (template: Template, points: readonly number[], match: Match): string =>
-  template
-    .map((part) => {
-      if (typeof part === "string") return part;
-      return part < 0 || match[2 * part] < 0 ? "" : textOf(points, match[2 * part], match[2 * part + 1]);
-    })
-    .join("");
+function* fill(template: Template, bytes: Uint8Array, match: Match, made: GrowingTexts): Steps<void> {
+  for (const [index, part] of template.entries()) {
+    if (typeof part !== "number") yield* made.copy(part, 0, part.length);
+    else if (part >= 0 && match[2 * part] >= 0) yield* made.copy(bytes, match[2 * part], match[2 * part + 1]);
+    if ((index & 255) === 255) yield;
+  }
+}
 
 /** REGEXP_COUNT(text, pattern [, start [, flags]]): 0 for a text that is null. */
 const count: FunctionDefinition = (types, constants) => {
@@ -137,20 +236,33 @@ const count: FunctionDefinition = (types, constants) => {
   ) {
     return constantPattern;
   }
-  const search = new Search(parsePattern(constant, chosen));
-  const kernel = rowKernel(operands, INT64, ([value, , from]) => {
-    if (value === null) return 0n;
-    const first = from === undefined || from === null ? 1 : Number(from);
-    if (first < 1) throw new InvalidInputError("regexp_count: characters are counted from 1");
-    let found = 0n;
-    const points = pointsOf(value as string);
-    // Nothing is found behind the end, not even an empty match.
-    if (first > points.length + 1) return found;
-    // What lies before the start is no part of the text.
-    for (const _ of search.findAll(points.slice(first - 1))) found++;
-    return found;
-  });
-  return { operands, type: INT64, kernel, isStrict: false };
+  const search = searchFor(constant, chosen, false);
+  const kernel: ValueKernel = ([texts, , starts], length) => {
+    const lane = new TextLane(texts);
+    const firsts = starts === undefined || starts.column.kind === "null" ? null : wholeNumbers(starts);
+    const hasFirst = (row: number) =>
+      starts !== undefined && isValid(starts.column.validity, row * starts.step);
+    return countRows([lane], length, null, function* compute(row) {
+      if (lane.isNull(row)) return 0;
+      const first = firsts === null || !hasFirst(row) ? 1 : firsts(row);
+      if (first < 1) throw new InvalidInputError("regexp_count: characters are counted from 1");
+      const [begin, end] = [lane.start(row), lane.end(row)];
+      // What lies before the start is no part of the text.
+      const from = yield* afterCharacters(lane.bytes, begin, end, first - 1);
+      // Nothing is found behind the end, not even an empty match.
+      if (from === end && first > 1) {
+        const characters = yield* countCharactersInSteps(lane.bytes, begin, end);
+        if (first > characters + 1) return 0;
+      }
+      let found = 0;
+      yield* search.value.findAll(lane.bytes, from, end, () => {
+        found++;
+        return true;
+      });
+      return found;
+    });
+  };
+  return { operands, type: INT64, kernel, isStrict: false, prepare: search.prepare };
 };
 
 /** REGEXP_INSTR(text, pattern): where the first match begins, from 1; 0 for none, and for an empty text or pattern. */
@@ -161,44 +273,99 @@ const place: FunctionDefinition = (types, constants) => {
   const [, pattern] = constants;
   if (pattern === null) return nothing(operands, INT64, null);
   if (typeof pattern !== "string") return constantPattern;
-  const search = new Search(parsePattern(pattern, ""));
-  const kernel = rowKernel(operands, INT64, ([text]) =>
-    text === "" || pattern === "" ? 0n : BigInt((search.find(pointsOf(text as string), 0)?.[0] ?? -1) + 1),
-  );
-  return { operands, type: INT64, kernel };
+  const search = searchFor(pattern, "", false);
+  const kernel: ValueKernel = ([texts], length, valid) => {
+    const lane = new TextLane(texts);
+    return countRows([lane], length, valid, function* compute(row) {
+      const [start, end] = [lane.start(row), lane.end(row)];
+      if (start === end || pattern === "") return 0;
+      const match = yield* search.value.find(lane.bytes, start, end, start);
+      return match === null ? 0 : (yield* countCharactersInSteps(lane.bytes, start, match[0])) + 1;
+    });
+  };
+  return { operands, type: INT64, kernel, prepare: search.prepare };
 };
+
+/** A whole number of 64 bits for each row. */
+function* countRows(
+  lanes: readonly TextLane[],
+  length: number,
+  valid: Validity | null,
+  compute: (row: number) => Steps<number>,
+): Steps<Column> {
+  const numbers = new BigInt64Array(length);
+  const words = new Int32Array(numbers.buffer);
+  const pace = new RowPace(lanes);
+  for (let row = 0; row < length; row++) {
+    if (isValid(valid, row)) words[2 * row] = yield* compute(row);
+    if (pace.isStep(row)) yield;
+  }
+  return fixedColumn(numbers, length, valid);
+}
 
 /**
  * REGEXP_MATCH(text, pattern [, flags]): what the groups of the first match hold, without those that have no part in it;
  * the match itself where there are no groups. As a condition it holds where there is a match.
  */
 const match: FunctionDefinition = (types, constants) => {
-  const test = regexForm(types, constants);
+  const test = like(types, constants);
   if (typeof test === "string") return test;
-  const { operands } = test;
+  const { operands, prepare: prepareTest } = test;
   const type = listTypeOf(STRING);
   const [, pattern, flags = ""] = constants;
   if (typeof pattern !== "string" || typeof flags !== "string") return nothing(operands, type, null);
   if (flags.includes("g")) return "the flag g is not for one match";
-  const search = new Search(parsePattern(pattern, flags));
-  const kernel = rowKernel(operands, type, ([text]) => {
-    if (pattern === "") return [""];
-    const points = pointsOf(text as string);
-    const found = search.find(points, 0);
-    if (found === null) return null;
-    const first = search.groupCount === 0 ? 0 : 1;
-    const parts: string[] = [];
-    for (let group = first; group <= search.groupCount; group++) {
-      if (found[2 * group] >= 0) parts.push(textOf(points, found[2 * group], found[2 * group + 1]));
+  const search = searchFor(pattern, flags, true);
+  const kernel: ValueKernel = function* run([texts], length, valid) {
+    const lane = new TextLane(texts);
+    const { bytes } = lane;
+    const items = new GrowingTexts(null);
+    const ends = new GrowingNumbers();
+    const known = new Uint8Array((length + 7) >>> 3);
+    const pace = new RowPace([lane]);
+    for (let row = 0; row < length; row++) {
+      if (isValid(valid, row)) {
+        const [start, end] = [lane.start(row), lane.end(row)];
+        const found = pattern === "" ? NO_TEXT : yield* search.value.find(bytes, start, end, start);
+        if (found !== null) {
+          known[row >>> 3] |= 1 << (row & 7);
+          yield* addGroups(bytes, found, items);
+        }
+      }
+      ends.push(items.count);
+      if (pace.isStep(row)) yield;
     }
-    return parts;
-  });
-  const nullKernel: ValueKernel = (values, length, valid) =>
-    onlyTrue(test.kernel(values, length, valid), length, valid);
-  return { operands, type, kernel, nullKernel };
+    const offsets = new Int32Array(length + 1);
+    offsets.set(yield* ends.finish(), 1);
+    const validity = validityFrom(known, 0, length);
+    return { kind: "list", length, validity, offsets, items: yield* items.finish(null) };
+  };
+  const nullKernel: ValueKernel = function* run(values, length, valid) {
+    return onlyTrue(yield* madeBy(test.kernel(values, length, valid)), length, valid);
+  };
+  function* prepare(): Steps<void> {
+    yield* search.prepare();
+    if (prepareTest !== undefined) yield* prepareTest();
+  }
+  return { operands, type, kernel, nullKernel, prepare };
 };
 
+/** What an empty pattern matches. */
+const NO_TEXT: Match = new Int32Array(2);
+
+/** Adds what the groups of a match hold. */
+function* addGroups(bytes: Uint8Array, found: Match, items: GrowingTexts): Steps<void> {
+  const pace = new Pace(1024);
+  for (let slot = found.length > 2 ? 2 : 0; slot < found.length; slot += 2) {
+    if (found[slot] < 0) continue;
+    yield* items.copy(bytes, found[slot], found[slot + 1]);
+    items.end();
+    if (pace.isStep(1 + ((found[slot + 1] - found[slot]) >>> 6))) yield;
+  }
+}
+
 export const MATCH_FUNCTIONS: Functions = {
+  regexp_like: like,
   regexp_match: match,
   regexp_replace: replace,
   regexp_count: count,

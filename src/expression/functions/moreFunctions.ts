@@ -9,6 +9,7 @@ import { MATCH_FUNCTIONS } from "./matches.js";
 import { NESTED_LIST_FUNCTIONS } from "./nestedLists.js";
 import { NEW_LIST_FUNCTIONS } from "./newLists.js";
 import { NUMBER_FUNCTIONS } from "./numbers.js";
+import { TEXT_PART_FUNCTIONS } from "./partsOfTexts.js";
 import { REARRANGING_FUNCTIONS } from "./rearrangedLists.js";
 import { TEXT_FUNCTIONS } from "./text.js";
 import { TIME_FUNCTIONS } from "./times.js";
@@ -18,6 +19,7 @@ import { VOLATILE_FUNCTIONS } from "./volatile.js";
 export const MORE_FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
   [
     TEXT_FUNCTIONS,
+    TEXT_PART_FUNCTIONS,
     COMPARED_TEXT_FUNCTIONS,
     DIGEST_FUNCTIONS,
     MATCH_FUNCTIONS,

@@ -2,15 +2,18 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { fixedColumn, perRow } from "../kernels/arithmetic.js";
-import { castKernel } from "../kernels/casts.js";
+import { castItems, castKernel } from "../kernels/casts.js";
+import { TextLane, textRows } from "../kernels/textRows.js";
 import type { ValueKernel } from "../values/operands.js";
-import { type ListLane, listLane, scalarReader } from "../values/scalars.js";
+import { type ListLane, listLane } from "../values/scalars.js";
 import { STRING, UINT64, type ValueType } from "../values/types.js";
 import { type FunctionDefinition, type Functions, operandCount, textOperands, wantsText } from "./form.js";
-import { joined } from "./text.js";
 
 const listOperands = "a list is expected";
+/** Lists, or items, that are looked at from one step to the next. */
+const STEP_LISTS = 2 ** 12;
 
 const dimensions = (type: ValueType): number => (type.kind === "list" ? 1 + dimensions(type.item) : 0);
 
@@ -29,15 +32,17 @@ const dimensionCount: FunctionDefinition = (types) => {
 };
 
 /** How many innermost items lie before each item of a column of lists; null where the items are innermost themselves. */
-function innermostBefore(column: Column, type: ValueType): Float64Array | null {
+function* innermostBefore(column: Column, type: ValueType): Steps<Float64Array | null> {
   if (type.kind !== "list") return null;
   const { items, offsets } = listLane({ column, step: 1 });
-  const within = innermostBefore(items, type.item);
+  const within = yield* innermostBefore(items, type.item);
+  const pace = new Pace(STEP_LISTS);
   const before = new Float64Array(column.length + 1);
   for (let at = 0; at < column.length; at++) {
     // A list that is null may have items in the column.
     const count = isValid(column.validity, at) ? itemsBetween(within, offsets[at], offsets[at + 1]) : 0;
     before[at + 1] = before[at] + count;
+    if (pace.isStep()) yield;
   }
   return before;
 }
@@ -53,9 +58,9 @@ const cardinality: FunctionDefinition = (types) => {
   if (types.length !== 1) return operandCount(1);
   const [list] = types;
   if (list.kind !== "list") return listOperands;
-  const kernel: ValueKernel = ([lists], length, valid) => {
+  const kernel: ValueKernel = function* run([lists], length, valid) {
     const { items, offsets } = listLane(lists);
-    const before = innermostBefore(items, list.item);
+    const before = yield* innermostBefore(items, list.item);
     const counts = new BigInt64Array(length);
     for (let row = 0, at = 0; row < length; row++, at += lists.step) {
       counts[row] = BigInt(itemsBetween(before, offsets[at], offsets[at + 1]));
@@ -86,32 +91,36 @@ const toText: FunctionDefinition = (types) => {
   const [list, ...texts] = types;
   if (list.kind !== "list") return listOperands;
   if (!texts.every(wantsText)) return textOperands;
-  const cast = castKernel(innermost(list.item), STRING, false);
-  if (cast === null) return "a list of values that have a text is expected";
-  const kernel: ValueKernel = ([lists, separator, forNull], length, valid) => {
+  const castItem = castKernel(innermost(list.item), STRING, false);
+  if (castItem === null) return "a list of values that have a text is expected";
+  const kernel: ValueKernel = function* run([lists, separators, nulls], length, valid) {
     const { lanes, innermost: items } = itemColumns(listLane(lists), list.item);
-    const read = scalarReader(
-      { column: cast([{ column: items, step: 1 }], items.length, items.validity), step: 1 },
-      STRING,
-    );
-    const readSeparator = scalarReader(separator, STRING);
-    const readNull = forNull === undefined ? () => null : scalarReader(forNull, STRING);
-    return perRow(STRING, length, valid, (row) => {
-      const parts: string[] = [];
-      const add = (text: unknown) => {
-        if (text !== null) parts.push(text as string);
-      };
-      const addItems = (depth: number, at: number) => {
+    const cast = yield* castItems(castItem, items);
+    const itemTexts = new TextLane({ column: cast, step: 1 });
+    const separator = new TextLane(separators);
+    const forNull = nulls === undefined ? null : new TextLane(nulls);
+    const pace = new Pace(STEP_LISTS);
+    return yield* textRows("array_to_string", [separator], length, valid, function* write(row, made) {
+      let isFirst = true;
+      function* add(lane: TextLane, place: number): Steps<void> {
+        if (!isFirst) yield* made.copy(separator.bytes, separator.start(row), separator.end(row));
+        isFirst = false;
+        yield* made.copy(lane.bytes, lane.start(place), lane.end(place));
+      }
+      function* addItems(depth: number, at: number): Steps<void> {
         const { items: within, offsets } = lanes[depth];
         const isInnermost = depth === lanes.length - 1;
         for (let place = offsets[at]; place < offsets[at + 1]; place++) {
-          if (isInnermost) add(read(place) ?? readNull(row));
-          else if (isValid(within.validity, place)) addItems(depth + 1, place);
-          else add(readNull(row));
+          const before = made.size;
+          const isNull = isInnermost ? itemTexts.isNull(place) : !isValid(within.validity, place);
+          if (isNull) {
+            if (forNull !== null && !forNull.isNull(row)) yield* add(forNull, row);
+          } else if (isInnermost) yield* add(itemTexts, place);
+          else yield* addItems(depth + 1, place);
+          if (pace.isStep(1 + ((made.size - before) >>> 6))) yield;
         }
-      };
-      addItems(0, row * lists.step);
-      return joined("array_to_string", parts, readSeparator(row) as string);
+      }
+      yield* addItems(0, row * lists.step);
     });
   };
   return { operands: [list, ...texts.map(() => STRING)], type: STRING, kernel };

@@ -2,9 +2,15 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
+import { compareRanges } from "../../bytes/compare.js";
 import { InvalidInputError } from "../../errors.js";
 import { fixedColumn } from "../kernels/arithmetic.js";
+import { ByteSearch } from "../kernels/byteSearch.js";
+import { madeOnce, RowPace, TextLane } from "../kernels/textRows.js";
 import { takeBounded } from "../values/boundedTake.js";
+import { endOfCharacter } from "../values/characters.js";
+import { GrowingNumbers, GrowingTexts } from "../values/growing.js";
 import type { ValueKernel } from "../values/operands.js";
 import { listLane, nullsOf, scalarReader } from "../values/scalars.js";
 import { INT64, listTypeOf, STRING, type ValueType } from "../values/types.js";
@@ -17,8 +23,9 @@ import {
   wantsInteger,
   wantsText,
 } from "./form.js";
+import { STEP_ITEMS } from "./itemSets.js";
+import { nextPlace } from "./partsOfTexts.js";
 import { listsOf } from "./rearrangedLists.js";
-import { rowKernel } from "./text.js";
 
 const listOperands = "a list is expected";
 /** Maximum items that these functions make for one batch. */
@@ -43,7 +50,7 @@ const slice: FunctionDefinition = (types) => {
     const readFrom = scalarReader(froms, INT64);
     const readTo = scalarReader(tos, INT64);
     const readStep = steps === undefined ? () => 1n : scalarReader(steps, INT64);
-    return listsOf(items, item, length, valid, (row, add) => {
+    return listsOf(items, item, length, valid, function* fill(row, taken) {
       const start = offsets[row * lists.step];
       const count = offsets[row * lists.step + 1] - start;
       const [from, to, step] = [readFrom(row), readTo(row), readStep(row)].map(Number);
@@ -51,7 +58,10 @@ const slice: FunctionDefinition = (types) => {
       const first = from < 0 ? Math.max(count + from, 0) : Math.max(from - 1, 0);
       const last = to < 0 ? count + to : Math.min(to, count) - 1;
       if (first >= count || last < 0) return;
-      for (let place = first; step > 0 ? place <= last : place >= last; place += step) add(start + place);
+      for (let place = first; step > 0 ? place <= last : place >= last; place += step) {
+        taken.add(start + place);
+        if (taken.pace.isStep()) yield;
+      }
     });
   };
   return { operands: [listTypeOf(item), ...positions.map(() => INT64)], type: listTypeOf(item), kernel };
@@ -62,7 +72,7 @@ const repeat: FunctionDefinition = (types) => {
   if (types.length !== 2) return operandCount(2);
   const [value, count] = types;
   if (!wantsInteger(count)) return integerOperands;
-  const kernel: ValueKernel = ([values, counts], length) => {
+  const kernel: ValueKernel = function* run([values, counts], length) {
     const read = scalarReader(counts, INT64);
     const offsets = new Int32Array(length + 1);
     const known = new Uint8Array((length + 7) >>> 3);
@@ -75,11 +85,19 @@ const repeat: FunctionDefinition = (types) => {
       offsets[row + 1] = total;
     }
     const places = new Uint32Array(total);
-    for (let row = 0; row < length; row++) places.fill(row * values.step, offsets[row], offsets[row + 1]);
+    const pace = new Pace(STEP_ITEMS);
+    for (let row = 0; row < length; row++) {
+      for (let from = offsets[row]; from < offsets[row + 1]; from += STEP_ITEMS) {
+        const end = Math.min(from + STEP_ITEMS, offsets[row + 1]);
+        places.fill(row * values.step, from, end);
+        if (pace.isStep(end - from)) yield;
+      }
+      if (pace.isStep()) yield;
+    }
     const items =
       total === 0 || values.column.kind === "null"
         ? nullsOf(value, total)
-        : takeBounded(values.column, places);
+        : yield* takeBounded(values.column, places);
     return { kind: "list", length, validity: validityFrom(known, 0, length), offsets, items };
   };
   return { operands: [value, INT64], type: listTypeOf(value), kernel, isStrict: false };
@@ -97,14 +115,14 @@ const flatten: FunctionDefinition = (types) => {
   const { item } = inner;
   const kernel: ValueKernel = ([lists], length, valid) => {
     const outer = listLane(lists);
-    if (outer.items.kind === "null") return listsOf(outer.items, item, length, valid, () => undefined);
+    if (outer.items.kind === "null") return listsOf(outer.items, item, length, valid, null);
     const { items, offsets } = listLane({ column: outer.items, step: 1 });
     const { validity } = outer.items;
-    return listsOf(items, item, length, valid, (row, add) => {
+    return listsOf(items, item, length, valid, function* fill(row, taken) {
       const end = outer.offsets[row * lists.step + 1];
       for (let place = outer.offsets[row * lists.step]; place < end; place++) {
-        if (!isValid(validity, place)) continue;
-        for (let at = offsets[place]; at < offsets[place + 1]; at++) add(at);
+        if (taken.pace.isStep()) yield;
+        if (isValid(validity, place)) yield* taken.addAll({ start: offsets[place], end: offsets[place + 1] });
       }
     });
   };
@@ -117,7 +135,8 @@ const series =
   (types) => {
     if (types.length < 1 || types.length > 3) return operandCount(1, 3);
     if (!types.every(wantsInteger)) return integerOperands;
-    const kernel: ValueKernel = (operands, length, valid) => {
+    const kernel: ValueKernel = function* run(operands, length, valid) {
+      const pace = new Pace(STEP_NUMBERS);
       const readers = operands.map((operand) => scalarReader(operand, INT64));
       const boundsOf = (row: number): readonly [start: bigint, step: bigint, count: bigint] => {
         const values = readers.map((read) => read(row) as bigint);
@@ -132,6 +151,7 @@ const series =
       const offsets = new Int32Array(length + 1);
       let total = 0n;
       for (let row = 0; row < length; row++) {
+        if (pace.isStep(8)) yield;
         if (isValid(valid, row)) total += boundsOf(row)[2];
         checkItems(name, total);
         offsets[row + 1] = Number(total);
@@ -140,7 +160,10 @@ const series =
       for (let row = 0; row < length; row++) {
         if (offsets[row] === offsets[row + 1]) continue;
         let [value, step] = boundsOf(row);
-        for (let at = offsets[row]; at < offsets[row + 1]; at++, value += step) numbers[at] = value;
+        for (let at = offsets[row]; at < offsets[row + 1]; at++, value += step) {
+          numbers[at] = value;
+          if (pace.isStep()) yield;
+        }
       }
       const items: Column = fixedColumn(numbers, numbers.length, null);
       return { kind: "list", length, validity: valid, offsets, items };
@@ -158,20 +181,87 @@ const fromText: FunctionDefinition = (types) => {
   if (!types.every(wantsText)) return textOperands;
   const operands = types.map(() => STRING);
   const type = listTypeOf(STRING);
-  const kernel = rowKernel(operands, type, ([text, separator, forNull]) => {
-    if (text === null) return null;
-    const parts =
-      separator === null ? Array.from(text as string) : partsOf(text as string, separator as string);
-    checkItems("string_to_array", parts.length);
-    return parts.map((part) => (part === forNull ? null : part));
-  });
+  const kernel: ValueKernel = function* run([texts, separators, nulls], length) {
+    const [lane, separator] = [new TextLane(texts), new TextLane(separators)];
+    const forNull = nulls === undefined ? null : new TextLane(nulls);
+    const parts = new ListParts();
+    const pace = new RowPace([lane, separator]);
+    const searchOf = madeOnce(separator, (row) => new ByteSearch(separator.of(row)));
+    for (let row = 0; row < length; row++) {
+      if (!lane.isNull(row)) {
+        const wanted = forNull === null || forNull.isNull(row) ? null : forNull.of(row);
+        const search = separator.isNull(row) ? null : yield* searchOf(row);
+        yield* parts.add(lane.bytes, lane.start(row), lane.end(row), search, wanted);
+      }
+      parts.endList(!lane.isNull(row));
+      if (pace.isStep(row)) yield;
+    }
+    return yield* parts.finish();
+  };
   return { operands, type, kernel, isStrict: false };
 };
 
-function partsOf(text: string, separator: string): string[] {
-  if (text === "") return [];
-  return separator === "" ? [text] : text.split(separator);
+/** Texts cut in parts, as items of lists. */
+class ListParts {
+  readonly #texts = new GrowingTexts(null);
+  readonly #ends = new GrowingNumbers();
+  readonly #nullLists: boolean[] = [];
+  readonly #nullItems = new GrowingNumbers();
+  readonly #pace = new Pace(STEP_ITEMS);
+
+  /**
+   * Adds the parts of a text.
+   * @param search for what stands between parts; null where each character is one
+   * @param forNull a part that stands for null
+   */
+  *add(
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    search: ByteSearch | null,
+    forNull: Uint8Array | null,
+  ): Steps<void> {
+    if (start === end) return;
+    for (let from = start; ; ) {
+      let stop: number;
+      if (search === null) stop = endOfCharacter(bytes, from, end);
+      else stop = search.size === 0 ? -1 : yield* nextPlace(search, bytes, from, end);
+      const partEnd = stop < 0 ? end : stop;
+      if (forNull !== null && isEqual(bytes, from, partEnd, forNull)) this.#nullItems.push(this.#texts.count);
+      yield* this.#texts.copy(bytes, from, partEnd);
+      this.#texts.end();
+      if (this.#pace.isStep(1 + ((partEnd - from) >>> 6))) yield;
+      if (stop < 0 || (search === null && stop >= end)) return;
+      checkItems("string_to_array", this.#texts.count);
+      from = search === null ? stop : stop + search.size;
+    }
+  }
+
+  endList(isThere: boolean): void {
+    this.#ends.push(this.#texts.count);
+    this.#nullLists.push(!isThere);
+  }
+
+  *finish(): Steps<Column> {
+    const length = this.#nullLists.length;
+    const known = new Uint8Array((length + 7) >>> 3);
+    for (const [row, isNull] of this.#nullLists.entries()) if (!isNull) known[row >>> 3] |= 1 << (row & 7);
+    const count = this.#texts.count;
+    const there = new Uint8Array((count + 7) >>> 3).fill(0xff);
+    for (const item of yield* this.#nullItems.finish()) there[item >>> 3] &= ~(1 << (item & 7));
+    const offsets = new Int32Array(length + 1);
+    offsets.set(yield* this.#ends.finish(), 1);
+    const items = yield* this.#texts.finish(validityFrom(there, 0, count));
+    return { kind: "list", length, validity: validityFrom(known, 0, length), offsets, items };
+  }
 }
+
+function isEqual(bytes: Uint8Array, start: number, end: number, wanted: Uint8Array): boolean {
+  return end - start === wanted.length && compareRanges(bytes, start, end, wanted, 0, wanted.length) === 0;
+}
+
+/** Numbers that are made from one step to the next. */
+const STEP_NUMBERS = 2 ** 14;
 
 export const NEW_LIST_FUNCTIONS: Functions = {
   string_to_array: fromText,

@@ -4,14 +4,16 @@
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
-import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
-import { perRow } from "../kernels/arithmetic.js";
+import { fixedColumn } from "../kernels/arithmetic.js";
 import { takeWhere } from "../kernels/choice.js";
-import { rowComparison } from "../kernels/compare.js";
+import { RowOrder } from "../kernels/rowOrder.js";
 import { takeBounded } from "../values/boundedTake.js";
-import type { Operand, ValueKernel } from "../values/operands.js";
+import { GrowingNumbers } from "../values/growing.js";
+import { madeBy, type Operand, type ValueKernel } from "../values/operands.js";
 import { listLane, nullsOf, type Scalar, scalarReader } from "../values/scalars.js";
 import { INT64, listTypeOf, STRING, UINT64, type ValueType } from "../values/types.js";
 import { withCommonItems, withComparedItems } from "./commonItems.js";
@@ -22,7 +24,7 @@ import {
   operandCount,
   wantsInteger,
 } from "./form.js";
-import { ComparedItems, checkCompared, type ItemRange } from "./itemSets.js";
+import { ComparedItems, checkCompared, type ItemRange, STEP_ITEMS } from "./itemSets.js";
 
 const listOperands = "a list is expected";
 /** Maximum items that a function makes for one batch. */
@@ -38,14 +40,14 @@ interface Pool {
   readonly starts: readonly number[];
 }
 
-function poolOf(parts: readonly Column[]): Pool {
+function* poolOf(parts: readonly Column[]): Steps<Pool> {
   const starts: number[] = [];
   let base = 0;
   for (const part of parts) {
     starts.push(base);
     base += part.length;
   }
-  return { items: parts.length === 1 ? parts[0] : concatColumns(parts), starts };
+  return { items: yield* concatInSteps(parts), starts };
 }
 
 /** Places in the pool of the items of an operand: of its list, or the value itself. */
@@ -66,9 +68,45 @@ function placesOf(operand: Operand, isList: boolean, base: number): Places {
 type Arrange = (
   places: readonly ItemRange[],
   items: ComparedItems,
-  add: (place: number) => void,
+  taken: TakenItems,
   numbers: readonly number[],
-) => void;
+) => Steps<void>;
+
+/** The places of items that lists are made of. */
+class TakenItems {
+  readonly #places = new GrowingNumbers();
+  readonly #ends = new GrowingNumbers();
+  readonly pace = new Pace(STEP_PLACES);
+
+  add(place: number): void {
+    this.#places.push(place);
+  }
+
+  /** Adds the places from one to another, in that order or the opposite one. */
+  *addAll({ start, end }: ItemRange, isReversed = false): Steps<void> {
+    for (let place = start; place < end; place++) {
+      this.#places.push(isReversed ? start + end - 1 - place : place);
+      if (this.pace.isStep()) yield;
+    }
+  }
+
+  /** Finishes a list. @throws InvalidInputError for too many items */
+  endList(): void {
+    checkItems(this.#places.length);
+    this.#ends.push(this.#places.length);
+  }
+
+  *finish(items: Column, item: ValueType, length: number, valid: Validity | null): Steps<Column> {
+    const offsets = new Int32Array(length + 1);
+    offsets.set(yield* this.#ends.finish(), 1);
+    const places = yield* this.#places.finish();
+    const all = places.length === 0 ? nullsOf(item, 0) : yield* takeBounded(items, places);
+    return { kind: "list", length, validity: valid, offsets, items: all };
+  }
+}
+
+/** Items that are taken from one step to the next. */
+const STEP_PLACES = 2 ** 14;
 
 /**
  * A kernel that makes a list for each row.
@@ -80,7 +118,7 @@ function arranged(
   arrange: Arrange,
   types: readonly ValueType[],
 ): ValueKernel {
-  return (operands, length, valid) => {
+  return function* run(operands, length, valid) {
     const sources = operands.flatMap((operand, index) => (kinds[index] === "n" ? [] : [{ operand, index }]));
     const columns = sources.map(({ operand, index }) =>
       operand.column.kind === "null"
@@ -89,30 +127,28 @@ function arranged(
           ? listLane(operand).items
           : operand.column,
     );
-    const { items, starts } = poolOf(columns);
+    const { items, starts } = yield* poolOf(columns);
     const places = sources.map(({ operand, index }, source) =>
       placesOf(operand, kinds[index] === "l", starts[source]),
     );
     const numbers = operands.flatMap((operand, index) =>
       kinds[index] === "n" ? [scalarReader(operand, types[index])] : [],
     );
-    const compared = new ComparedItems(items, item);
-    const taken: number[] = [];
-    const offsets = new Int32Array(length + 1);
+    const compared = new ComparedItems(items, item, new Pace(STEP_ITEMS));
+    const taken = new TakenItems();
     for (let row = 0; row < length; row++) {
       if (isValid(valid, row)) {
-        arrange(
+        yield* arrange(
           places.map((of) => of(row)),
           compared,
-          (place) => taken.push(place),
+          taken,
           numbers.map((read) => Number(read(row) ?? 0)),
         );
-        checkItems(taken.length);
       }
-      offsets[row + 1] = taken.length;
+      taken.endList();
+      if (taken.pace.isStep(8)) yield;
     }
-    const all = taken.length === 0 ? nullsOf(item, 0) : takeBounded(items, Uint32Array.from(taken));
-    return { kind: "list", length, validity: valid, offsets, items: all };
+    return yield* taken.finish(items, item, length, valid);
   };
 }
 
@@ -140,32 +176,25 @@ function arranging(kinds: string, arrange: Arrange, isStrict = true): FunctionDe
   };
 }
 
-const append = arranging("lv", (places, _, add) => addEach(places, add), false);
-const prepend = arranging("vl", (places, _, add) => addEach(places, add), false);
-
-function addEach(places: readonly ItemRange[], add: (place: number) => void): void {
-  for (const each of places) addAll(each, add);
-}
-
-function addAll({ start, end }: ItemRange, add: (place: number) => void): void {
-  for (let place = start; place < end; place++) add(place);
-}
+const addEach: Arrange = function* add(places, _, taken) {
+  for (const each of places) yield* taken.addAll(each);
+};
+const append = arranging("lv", addEach, false);
+const prepend = arranging("vl", addEach, false);
 
 /** Of lists that are null nothing comes; where all are, the result is null. */
 const concatLists: FunctionDefinition = (types, constants) => {
   if (types.length === 0) return operandCount(1, Number.POSITIVE_INFINITY);
-  const form = arranging(
-    "l".repeat(types.length),
-    (places, _, add) => addEach(places, add),
-    false,
-  )(types, constants);
+  const form = arranging("l".repeat(types.length), addEach, false)(types, constants);
   if (typeof form === "string") return form;
   return {
     ...form,
-    kernel: (operands, length, valid) => {
-      const lists = form.kernel(operands, length, valid);
+    *kernel(operands, length, valid) {
+      const lists = yield* madeBy(form.kernel(operands, length, valid));
       const known = new Uint8Array((length + 7) >>> 3);
+      const pace = new Pace(STEP_PLACES);
       for (let row = 0; row < length; row++) {
+        if (pace.isStep(operands.length)) yield;
         const isThere = operands.some(
           ({ column, step }) => column.kind !== "null" && isValid(column.validity, row * step),
         );
@@ -180,75 +209,76 @@ const concatCommon: FunctionDefinition = (types, constants) =>
   withCommonItems(concatLists, ...types.keys())(types, constants);
 
 /** Adds the items of some places for which a test holds, each value once. */
-function addDistinct(
+function* addDistinct(
   ranges: readonly ItemRange[],
   items: ComparedItems,
-  add: (place: number) => void,
-  wants: (place: number) => boolean = () => true,
-): void {
+  taken: TakenItems,
+  wants: ((place: number) => Steps<boolean>) | null = null,
+): Steps<void> {
   const seen = items.emptySet();
   for (const range of ranges) {
     checkCompared(range);
     for (let place = range.start; place < range.end; place++) {
-      if (wants(place) && seen.add(place)) add(place);
+      if ((wants === null || (yield* wants(place))) && (yield* seen.add(place))) taken.add(place);
     }
   }
 }
 
-const distinct = arranging("l", (lists, items, add) => addDistinct(lists, items, add));
-const union = arranging("ll", (lists, items, add) => addDistinct(lists, items, add));
+const distinct = arranging("l", (lists, items, taken) => addDistinct(lists, items, taken));
+const union = arranging("ll", (lists, items, taken) => addDistinct(lists, items, taken));
 /** In the order of the longer list, as the reference has it. */
-const intersect = arranging("ll", ([one, other], items, add) => {
+const intersect = arranging("ll", function* add([one, other], items, taken) {
   const isLonger = other.end - other.start > one.end - one.start;
   const [longer, shorter] = isLonger ? [other, one] : [one, other];
-  const wanted = items.setOf(shorter);
-  addDistinct([longer], items, add, (place) => wanted.has(place));
+  const wanted = yield* items.setOf(shorter);
+  yield* addDistinct([longer], items, taken, (place) => wanted.has(place));
 });
-const except = arranging("ll", ([one, other], items, add) => {
-  const others = items.setOf(other);
-  addDistinct([one], items, add, (place) => !others.has(place));
+const except = arranging("ll", function* add([one, other], items, taken) {
+  const others = yield* items.setOf(other);
+  yield* addDistinct([one], items, taken, function* wants(place) {
+    return !(yield* others.has(place));
+  });
 });
 
-const reverse = arranging("l", ([{ start, end }], _, add) => {
-  for (let place = end - 1; place >= start; place--) add(place);
-});
-const popFront = arranging("l", ([{ start, end }], _, add) => addAll({ start: start + 1, end }, add));
-const popBack = arranging("l", ([{ start, end }], _, add) => addAll({ start, end: end - 1 }, add));
+const reverse = arranging("l", ([list], _, taken) => taken.addAll(list, true));
+const popFront = arranging("l", ([{ start, end }], _, taken) => taken.addAll({ start: start + 1, end }));
+const popBack = arranging("l", ([{ start, end }], _, taken) => taken.addAll({ start, end: end - 1 }));
 
 /** The first `most` items that equal a value are left out, or replaced. */
-function without(
+function* without(
   { start, end }: ItemRange,
   value: number,
   most: number,
-  same: (one: number, other: number) => boolean,
-  add: (place: number) => void,
+  items: ComparedItems,
+  taken: TakenItems,
   replacement?: number,
-): void {
+): Steps<void> {
   let left = most;
   for (let place = start; place < end; place++) {
-    if (left <= 0 || !same(place, value)) {
-      add(place);
+    if (left <= 0 || !(yield* items.same(place, value))) {
+      taken.add(place);
+      if (taken.pace.isStep()) yield;
       continue;
     }
     left--;
-    if (replacement !== undefined) add(replacement);
+    if (replacement !== undefined) taken.add(replacement);
   }
 }
 
 const removing = (most: number) =>
-  arranging("lv", ([list, value], { same }, add) => without(list, value.start, most, same, add));
-const removeSome = arranging("lvn", ([list, value], { same }, add, [most]) =>
-  without(list, value.start, most, same, add),
+  arranging("lv", ([list, value], items, taken) => without(list, value.start, most, items, taken));
+const removeSome = arranging("lvn", ([list, value], items, taken, [most]) =>
+  without(list, value.start, most, items, taken),
 );
 const replacing = (most: number) =>
   arranging(
     "lvv",
-    ([list, value, other], { same }, add) => without(list, value.start, most, same, add, other.start),
+    ([list, value, other], items, taken) => without(list, value.start, most, items, taken, other.start),
     false,
   );
 const replaceSome = arranging(
   "lvvn",
-  ([list, value, other], { same }, add, [most]) => without(list, value.start, most, same, add, other.start),
+  ([list, value, other], items, taken, [most]) => without(list, value.start, most, items, taken, other.start),
   false,
 );
 
@@ -260,8 +290,8 @@ const ofList =
     if (typeof form === "string") return form;
     return {
       ...form,
-      kernel: (operands, length, valid) => {
-        const lists = form.kernel(operands, length, valid);
+      *kernel(operands, length, valid) {
+        const lists = yield* madeBy(form.kernel(operands, length, valid));
         const [{ column, step }] = operands;
         const known = new Uint8Array((length + 7) >>> 3);
         for (let row = 0; row < length; row++) {
@@ -286,18 +316,24 @@ const sort: FunctionDefinition = (types, constants) => {
   const { item } = list;
   const kernel: ValueKernel = ([lists], length, valid) => {
     const { items, offsets } = listLane(lists);
-    const compare = rowComparison(items, items, item);
+    const rows = new RowOrder(items, items, item);
     const { validity } = items;
-    const order = (one: number, other: number): number => {
+    const pace = new Pace(STEP_ITEMS);
+    function* order(one: number, other: number): Steps<number> {
       const isThere = isValid(validity, one);
       if (isThere !== isValid(validity, other)) return isThere === (isNullLast === 1) ? -1 : 1;
-      return isDescending === 1 ? compare(other, one) : compare(one, other);
-    };
-    return listsOf(items, item, length, valid, (row, add) => {
+      const [first, second] = isDescending === 1 ? [other, one] : [one, other];
+      if (pace.isStep(rows.work(first, second))) yield;
+      return rows.isLong(first, second) ? yield* rows.inSteps(first, second) : rows.compare(first, second);
+    }
+    return listsOf(items, item, length, valid, function* fill(row, taken) {
       const start = offsets[row * lists.step];
-      const count = offsets[row * lists.step + 1] - start;
-      checkCompared({ start, end: start + count });
-      for (const place of Array.from({ length: count }, (_, index) => start + index).sort(order)) add(place);
+      const end = offsets[row * lists.step + 1];
+      checkCompared({ start, end });
+      for (const place of yield* sorted(start, end, order)) {
+        taken.add(place);
+        if (taken.pace.isStep()) yield;
+      }
     });
   };
   return {
@@ -307,30 +343,53 @@ const sort: FunctionDefinition = (types, constants) => {
   };
 };
 
+/** The places from one to another in an order; those that are alike stay in theirs. Merges runs that double. */
+function* sorted(
+  start: number,
+  end: number,
+  order: (one: number, other: number) => Steps<number>,
+): Steps<Uint32Array> {
+  let places = new Uint32Array(end - start);
+  for (let index = 0; index < places.length; index++) places[index] = start + index;
+  let target = new Uint32Array(places.length);
+  for (let width = 1; width < places.length; width *= 2) {
+    for (let first = 0; first < places.length; first += 2 * width) {
+      const middle = Math.min(first + width, places.length);
+      const last = Math.min(middle + width, places.length);
+      for (let one = first, other = middle, to = first; to < last; to++) {
+        const takesOne = one < middle && (other >= last || (yield* order(places[one], places[other])) <= 0);
+        target[to] = takesOne ? places[one++] : places[other++];
+      }
+    }
+    yield;
+    [places, target] = [target, places];
+  }
+  return places;
+}
+
 const wordOf = (text: Scalar | undefined, words: readonly string[]): number | null => {
-  const place = typeof text === "string" ? words.indexOf(text.trim().toUpperCase()) : -1;
+  const place = typeof text === "string" ? words.indexOf(text.slice(0, 100).trim().toUpperCase()) : -1;
   return place < 0 ? null : place;
 };
 
 /**
  * A list for each row.
- * @param fill adds the places of the items that a row's list has
+ * @param fill adds the places of the items that a row's list has; null where none has any
  */
-export function listsOf(
+export function* listsOf(
   items: Column,
   item: ValueType,
   length: number,
   valid: Validity | null,
-  fill: (row: number, add: (place: number) => void) => void,
-): Column {
-  const taken: number[] = [];
-  const offsets = new Int32Array(length + 1);
+  fill: ((row: number, taken: TakenItems) => Steps<void>) | null,
+): Steps<Column> {
+  const taken = new TakenItems();
   for (let row = 0; row < length; row++) {
-    if (isValid(valid, row)) fill(row, (place) => checkItems(taken.push(place)));
-    offsets[row + 1] = taken.length;
+    if (fill !== null && isValid(valid, row)) yield* fill(row, taken);
+    taken.endList();
+    if (taken.pace.isStep(8)) yield;
   }
-  const all = taken.length === 0 ? nullsOf(item, 0) : takeBounded(items, Uint32Array.from(taken));
-  return { kind: "list", length, validity: valid, offsets, items: all };
+  return yield* taken.finish(items, item, length, valid);
 }
 
 /** One item of each list: -1 where there is none. */
@@ -339,45 +398,61 @@ function picking(
     start: number,
     end: number,
     isThere: (place: number) => boolean,
-    compare: (one: number, other: number) => number,
-  ) => number,
+    rows: RowOrder,
+    pace: Pace,
+  ) => Steps<number>,
 ): FunctionDefinition {
   return (types) => {
     if (types.length !== 1) return operandCount(1);
     const [list] = types;
     if (list.kind !== "list") return listOperands;
     const { item } = list;
-    const kernel: ValueKernel = ([lists], length, valid) => {
+    const kernel: ValueKernel = function* run([lists], length, valid) {
       const { items, offsets } = listLane(lists);
-      const compare = rowComparison(items, items, item);
+      const rows = new RowOrder(items, items, item);
+      const pace = new Pace(STEP_ITEMS);
       const isThere = (place: number) => items.kind !== "null" && isValid(items.validity, place);
       const indices = new Uint32Array(length);
       const known = new Uint8Array((length + 7) >>> 3);
       for (let row = 0; row < length; row++) {
         if (!isValid(valid, row)) continue;
         const at = row * lists.step;
-        const place = pick(offsets[at], offsets[at + 1], isThere, compare);
+        if (pace.isStep()) yield;
+        const place = yield* pick(offsets[at], offsets[at + 1], isThere, rows, pace);
         if (place < 0) continue;
         indices[row] = place;
         known[row >>> 3] |= 1 << (row & 7);
       }
-      return takeWhere(items, indices, known, item);
+      return yield* takeWhere(items, indices, known, item);
     };
     return { operands: [list], type: item, kernel };
   };
 }
 
 const extremeItem = (sign: 1 | -1) =>
-  picking((start, end, isThere, compare) => {
+  picking(function* pick(start, end, isThere, rows, pace) {
     let best = -1;
     for (let place = start; place < end; place++) {
-      if (isThere(place) && (best < 0 || compare(place, best) * sign > 0)) best = place;
+      if (!isThere(place)) {
+        if (pace.isStep()) yield;
+        continue;
+      }
+      if (best < 0) {
+        best = place;
+        continue;
+      }
+      const order = rows.isLong(place, best) ? yield* rows.inSteps(place, best) : rows.compare(place, best);
+      if (order * sign > 0) best = place;
+      if (pace.isStep(rows.work(place, best))) yield;
     }
     return best;
   });
 
-const anyItem = picking((start, end, isThere) => {
-  for (let place = start; place < end; place++) if (isThere(place)) return place;
+const anyItem = picking(function* pick(start, end, isThere, _, pace) {
+  for (let place = start; place < end; place++) {
+    if (isThere(place)) return place;
+    if (pace.isStep()) yield;
+  }
   return -1;
 });
 
@@ -387,18 +462,45 @@ const positions: FunctionDefinition = (types) => {
   const [list] = types;
   if (list.kind !== "list") return listOperands;
   const type = listTypeOf(UINT64);
-  const kernel: ValueKernel = ([lists, wanted], length) => {
+  const kernel: ValueKernel = function* run([lists, wanted], length) {
     const { items, offsets } = listLane(lists);
-    const compare = rowComparison(items, wanted.column, list.item);
-    return perRow(type, length, null, (row) => {
-      if (!isValid(lists.column.validity, row * lists.step)) return null;
-      const found: bigint[] = [];
-      const start = offsets[row * lists.step];
-      for (let place = start; place < offsets[row * lists.step + 1]; place++) {
-        if (compare(place, row * wanted.step) === 0) found.push(BigInt(place - start + 1));
+    const rows = new RowOrder(items, wanted.column, list.item);
+    const pace = new Pace(STEP_ITEMS);
+    const found = new GrowingNumbers();
+    const ends = new GrowingNumbers();
+    const known = new Uint8Array((length + 7) >>> 3);
+    for (let row = 0; row < length; row++) {
+      if (pace.isStep()) yield;
+      if (isValid(lists.column.validity, row * lists.step)) {
+        known[row >>> 3] |= 1 << (row & 7);
+        const value = row * wanted.step;
+        const start = offsets[row * lists.step];
+        for (let place = start; place < offsets[row * lists.step + 1]; place++) {
+          const order = rows.isLong(place, value)
+            ? yield* rows.inSteps(place, value)
+            : rows.compare(place, value);
+          if (order === 0) found.push(place - start + 1);
+          if (pace.isStep(rows.work(place, value))) yield;
+        }
       }
-      return found;
-    });
+      ends.push(found.length);
+    }
+    const listOffsets = new Int32Array(length + 1);
+    listOffsets.set(yield* ends.finish(), 1);
+    const numbers = yield* found.finish();
+    const words = new Uint32Array(2 * numbers.length);
+    for (let index = 0; index < numbers.length; index++) {
+      words[2 * index] = numbers[index];
+      if (pace.isStep()) yield;
+    }
+    const places = fixedColumn(new BigInt64Array(words.buffer), numbers.length, null);
+    return {
+      kind: "list",
+      length,
+      validity: validityFrom(known, 0, length),
+      offsets: listOffsets,
+      items: places,
+    };
   };
   return { operands: [list, list.item], type, kernel, isStrict: false };
 };

@@ -3,26 +3,27 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { bothValid } from "../../arrow/columns/validity.js";
+import type { Steps } from "../../async/eventLoop.js";
 import { takeBounded } from "../values/boundedTake.js";
 import type { Operand, ValueKernel } from "../values/operands.js";
-import { nullsOf } from "../values/scalars.js";
+import { nullsOf, shownScalar } from "../values/scalars.js";
 import { STRING, type ValueType } from "../values/types.js";
 import { type FunctionDefinition, type Functions, operandCount } from "./form.js";
 
 /** A value for every row. */
-function spread({ column, step }: Operand, type: ValueType, length: number): Column {
+function* spread({ column, step }: Operand, type: ValueType, length: number): Steps<Column> {
   if (column.kind === "null") return nullsOf(type, length);
-  return step === 1 ? column : takeBounded(column, new Uint32Array(length));
+  return step === 1 ? column : yield* takeBounded(column, new Uint32Array(length));
 }
 
-const structKernel =
-  (members: readonly ValueType[]): ValueKernel =>
-  (operands, length) => ({
-    kind: "struct",
-    length,
-    validity: null,
-    children: operands.map((operand, index) => spread(operand, members[index], length)),
-  });
+const structKernel = (members: readonly ValueType[]): ValueKernel =>
+  function* run(operands, length) {
+    const children: Column[] = [];
+    for (const [index, operand] of operands.entries()) {
+      children.push(yield* spread(operand, members[index], length));
+    }
+    return { kind: "struct", length, validity: null, children };
+  };
 
 /** STRUCT(value, …): the members are c0, c1, … */
 const struct: FunctionDefinition = (types) => {
@@ -43,7 +44,8 @@ const namedStruct: FunctionDefinition = (types, constants) => {
   for (let index = 0; index < types.length; index += 2) {
     const name = constants[index];
     if (typeof name !== "string" || name === "") return "the name of a member is a constant text";
-    if (members.some((member) => member.name === name)) return `two members have the name ${name}`;
+    if (members.some((member) => member.name === name))
+      return `two members have the name ${shownScalar(name)}`;
     members.push({ name, type: types[index + 1] });
   }
   const kernel = structKernel(members.map(({ type }) => type));
@@ -67,7 +69,7 @@ export const member: FunctionDefinition = (types, constants) => {
   if (struct.kind !== "struct") return "a struct is expected";
   const [, name] = constants;
   const index = struct.members.findIndex((each) => each.name === name);
-  if (index < 0) return `no member ${String(name)}`;
+  if (index < 0) return `no member ${shownScalar(name ?? null)}`;
   const { type } = struct.members[index];
   const kernel: ValueKernel = ([{ column }], length, valid) => {
     const child = column.kind === "struct" ? plainColumn(column.children[index]) : nullsOf(type, length);

@@ -1,18 +1,19 @@
-/** Functions of text. Positions and lengths count characters, which are code points. */
+/** Functions of text. Lengths count characters, which are code points. */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
-import { isValid } from "../../arrow/columns/validity.js";
+import { isValid, validityFrom } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import type { ColumnTest } from "../evaluate/bound.js";
-import { fixedColumn, perRow } from "../kernels/arithmetic.js";
-import { containsTest, endsWithTest, regexKernel, startsWithTest } from "../kernels/like.js";
-import { parsePattern } from "../regex/pattern.js";
-import { bitsColumn, byteLane, type ValueKernel } from "../values/operands.js";
-import { type Scalar, scalarReader } from "../values/scalars.js";
-import { BOOL, INT32, INT64, STRING, type ValueType } from "../values/types.js";
+import { fixedColumn } from "../kernels/arithmetic.js";
+import { containsTest, endsWithTest, startsWithTest, textsTest } from "../kernels/like.js";
+import { numberRows, TextLane, textRows, truthRows } from "../kernels/textRows.js";
+import { countCharacters, pointAt } from "../values/characters.js";
+import { byteLane, decodeText, type Operand, type ValueKernel } from "../values/operands.js";
+import { BOOL, INT32, INT64, STRING } from "../values/types.js";
+import { STEP_BYTES } from "../values/work.js";
 import {
   type FunctionDefinition,
-  type FunctionForm,
   type Functions,
   integerOperands,
   operandCount,
@@ -20,371 +21,320 @@ import {
   wantsInteger,
   wantsText,
 } from "./form.js";
+import { changedInPieces, lowerCase, upperCase, WordCase } from "./letterCase.js";
+import { ofTexts, rowKernel } from "./textForm.js";
 
-/** Longest text that a function makes. */
-const MAX_TEXT = 2 ** 24;
-
-/** @throws InvalidInputError */
-export function checkLength(name: string, length: number): void {
-  if (length > MAX_TEXT) throw new InvalidInputError(`${name}: a text of ${length} characters is too long`);
-}
-
-/** @throws InvalidInputError for a text that would be too long */
-export function joined(name: string, parts: readonly string[], separator: string): string {
-  const length = parts.reduce(
-    (sum, part) => sum + part.length,
-    separator.length * Math.max(parts.length - 1, 0),
-  );
-  checkLength(name, length);
-  return parts.join(separator);
-}
-
-/** A function of one text that gives another. */
-const mapped =
-  (map: (text: string) => string, quick?: ValueKernel): FunctionDefinition =>
-  ([type, ...rest]) => {
-    if (type === undefined || rest.length > 0) return operandCount(1);
-    if (!wantsText(type)) return textOperands;
-    const kernel: ValueKernel = ([operand], length, valid) => {
-      const read = scalarReader(operand, STRING);
-      return perRow(STRING, length, valid, (row) => map(read(row) as string));
+/** A function of one text that gives another, and changes ASCII letters in their place. */
+const changedCase =
+  (change: (text: string) => string, first: number, last: number): FunctionDefinition =>
+  (types) => {
+    if (types.length !== 1) return operandCount(1);
+    if (!wantsText(types[0])) return textOperands;
+    const kernel: ValueKernel = function* run([operand], length, valid) {
+      const lane = new TextLane(operand);
+      const [start, end] = [lane.start(0), lane.end(length - 1)];
+      if (yield* isAscii(lane.bytes, start, end)) {
+        return yield* changedAscii(operand, length, valid, first, last);
+      }
+      return yield* textRows(null, [lane], length, valid, (row, texts) =>
+        changedInPieces(lane.bytes, lane.start(row), lane.end(row), texts, change),
+      );
     };
-    return {
-      operands: [STRING],
-      type: STRING,
-      kernel: quick === undefined ? kernel : asciiOr(quick, kernel),
-    };
+    return { operands: [STRING], type: STRING, kernel };
   };
 
-/** The quick kernel where all bytes are ASCII. */
-const asciiOr =
-  (quick: ValueKernel, kernel: ValueKernel): ValueKernel =>
-  (operands, length, valid) => {
-    const { bytes, offsets } = byteLane(operands[0]);
-    const end = offsets[offsets.length - 1];
-    for (let at = offsets[0]; at < end; at++) if (bytes[at] >= 0x80) return kernel(operands, length, valid);
-    return quick(operands, length, valid);
-  };
+function* isAscii(bytes: Uint8Array, start: number, end: number): Steps<boolean> {
+  for (let first = start; first < end; first += STEP_BYTES) {
+    const stop = Math.min(end, first + STEP_BYTES);
+    for (let at = first; at < stop; at++) if (bytes[at] >= 0x80) return false;
+    if (stop < end) yield;
+  }
+  return true;
+}
 
-/** Changes the case of ASCII. */
-const asciiCase =
-  (first: number, last: number): ValueKernel =>
-  ([operand], length, valid) => {
-    const { column } = operand;
-    const { bytes, offsets } = byteLane(operand);
-    const changed = bytes.slice();
-    const end = offsets[offsets.length - 1];
-    for (let at = offsets[0]; at < end; at++) {
+function* changedAscii(
+  operand: Operand,
+  length: number,
+  valid: Validity | null,
+  first: number,
+  last: number,
+): Steps<Column> {
+  const { bytes, offsets: starts } = byteLane(operand);
+  const [start, end] = [starts[0], starts[length]];
+  const offsets = new Int32Array(length + 1);
+  for (let row = 0; row <= length; row++) offsets[row] = starts[row] - start;
+  const changed = new Uint8Array(end - start);
+  for (let from = 0; from < changed.length; from += STEP_BYTES) {
+    const stop = Math.min(changed.length, from + STEP_BYTES);
+    changed.set(bytes.subarray(start + from, start + stop), from);
+    for (let at = from; at < stop; at++) {
       const byte = changed[at];
       if (byte >= first && byte <= last) changed[at] = byte ^ 0x20;
     }
-    if (column.kind !== "variable") throw new TypeError("a constant is folded");
-    return { ...column, length, validity: valid, bytes: changed };
-  };
-
-/** A function of text whose operands have fixed kinds: t text, i whole number; the small ones may be missing. */
-export function signature(
-  kinds: string,
-  least: number,
-  type: ValueType,
-  compute: (operands: readonly Scalar[]) => Scalar,
-): FunctionDefinition {
-  return (types) => {
-    if (types.length < least || types.length > kinds.length) return operandCount(least, kinds.length);
-    for (const [index, operand] of types.entries()) {
-      if (kinds[index] === "t" && !wantsText(operand)) return textOperands;
-      if (kinds[index] === "i" && !wantsInteger(operand)) return integerOperands;
-    }
-    const operands = types.map((_, index) => (kinds[index] === "t" ? STRING : INT64));
-    return { operands, type, kernel: rowKernel(operands, type, compute) };
-  };
-}
-
-export function rowKernel(
-  types: readonly ValueType[],
-  type: ValueType,
-  compute: (operands: readonly Scalar[]) => Scalar,
-): ValueKernel {
-  return (operands, length, valid) => {
-    const readers = operands.map((operand, index) => scalarReader(operand, types[index]));
-    const values = new Array<Scalar>(operands.length);
-    return perRow(type, length, valid, (row) => {
-      for (let index = 0; index < readers.length; index++) values[index] = readers[index](row);
-      return compute(values);
-    });
-  };
+    if (stop < changed.length) yield;
+  }
+  return { kind: "variable", length, validity: valid, offsets, bytes: changed };
 }
 
 /** A test of a text by another, which is quick where that is a constant. */
 function tested(
-  quick: (wanted: string) => ValueKernel,
-  slow: (text: string, wanted: string) => boolean,
+  quick: (wanted: Uint8Array) => ValueKernel,
+  slow: (lane: TextLane, wanted: TextLane, row: number) => Steps<boolean>,
   test: (wanted: string) => ColumnTest | null = () => null,
 ): FunctionDefinition {
   return (types, constants) => {
     if (types.length !== 2) return operandCount(2);
     if (!types.every(wantsText)) return textOperands;
     const [, wanted] = constants;
-    const kernel =
-      typeof wanted === "string"
-        ? quick(wanted)
-        : rowKernel([STRING, STRING], BOOL, ([text, other]) => slow(text as string, other as string));
+    let known: { readonly column: Column; readonly kernel: ValueKernel } | null = null;
+    const kernel: ValueKernel = ([text, other], length, valid) => {
+      if (other.step === 1 || text.step === 0) {
+        const [lane, otherLane] = [new TextLane(text), new TextLane(other)];
+        return truthRows([lane, otherLane], length, valid, (row) => slow(lane, otherLane, row));
+      }
+      if (known?.column !== other.column)
+        known = { column: other.column, kernel: quick(new TextLane(other).of(0)) };
+      return known.kernel([text], length, valid);
+    };
     return {
       operands: [STRING, STRING],
       type: BOOL,
       kernel,
-      test: () => (typeof wanted === "string" ? test(wanted) : null),
+      test: () => (typeof wanted === "string" && wanted.length <= MAX_TESTED ? test(wanted) : null),
     };
   };
 }
 
+/** Longest text, in units, that an index is asked about. */
+const MAX_TESTED = 2 ** 16;
+
+/** A test of a text by another in each row. */
+const testedByRow =
+  (quick: (wanted: Uint8Array) => ReturnType<typeof textsTest>) =>
+  (lane: TextLane, wanted: TextLane, row: number): Steps<boolean> =>
+    quick(wanted.of(row)).inSteps(lane.bytes, lane.start(row), lane.end(row));
+
 /** A number of each text's bytes. */
 const counted =
-  (count: (bytes: Uint8Array, start: number, end: number) => number): FunctionDefinition =>
+  (
+    count: ((bytes: Uint8Array, start: number, end: number) => number) | null,
+    factor = 1,
+  ): FunctionDefinition =>
   (types) => {
     if (types.length !== 1) return operandCount(1);
     if (!wantsText(types[0]) && types[0].kind !== "binary") return textOperands;
     const wanted = types[0].kind === "binary" ? types[0] : STRING;
-    const kernel: ValueKernel = ([operand], length, valid) => {
-      const { bytes, offsets } = byteLane(operand);
+    const kernel: ValueKernel = function* run([operand], length, valid) {
+      const lane = new TextLane(operand);
+      const { bytes } = lane;
       const result = new Int32Array(length);
-      for (let row = 0, at = 0; row < length; row++, at += operand.step) {
-        result[row] = count(bytes, offsets[at], offsets[at + 1]);
+      const pace = new Pace(STEP_BYTES);
+      for (let row = 0; row < length; row++) {
+        let start = lane.start(row);
+        const end = lane.end(row);
+        if (count === null) result[row] = factor * (end - start);
+        else {
+          for (; end - start > STEP_BYTES; start += STEP_BYTES) {
+            result[row] += count(bytes, start, start + STEP_BYTES);
+            yield;
+          }
+          result[row] += count(bytes, start, end);
+        }
+        if (pace.isStep(4 + (count === null ? 0 : end - start))) yield;
       }
       return fixedColumn(result, length, valid);
     };
     return { operands: [wanted], type: INT32, kernel };
   };
 
-const countCharacters = counted((bytes, start, end) => {
-  let count = 0;
-  for (let at = start; at < end; at++) if ((bytes[at] & 0xc0) !== 0x80) count++;
-  return count;
-});
-
-function trimmed(fromStart: boolean, fromEnd: boolean): FunctionDefinition {
-  return signature("tt", 1, STRING, ([text, characters]) => {
-    const removed = new Set(characters === undefined ? [" "] : Array.from(characters as string));
-    const parts = Array.from(text as string);
-    let start = 0;
-    let end = parts.length;
-    if (fromStart) while (start < end && removed.has(parts[start])) start++;
-    if (fromEnd) while (end > start && removed.has(parts[end - 1])) end--;
-    return parts.slice(start, end).join("");
-  });
-}
-
-const substring = signature("tii", 2, STRING, ([text, start, count]) => {
-  const characters = Array.from(text as string);
-  const first = Number(start) - 1;
-  if (count === undefined) return characters.slice(Math.max(first, 0)).join("");
-  if (Number(count) < 0) throw new InvalidInputError("substr: a negative length");
-  return characters.slice(Math.max(first, 0), Math.max(first + Number(count), 0)).join("");
-});
-
-function padded(atStart: boolean): FunctionDefinition {
-  return signature("tit", 2, STRING, ([text, width, filling]) => {
-    const characters = Array.from(text as string);
-    const wanted = Math.max(Number(width), 0);
-    checkLength(atStart ? "lpad" : "rpad", wanted);
-    const fill = filling === undefined ? [" "] : Array.from(filling as string);
-    if (characters.length >= wanted || fill.length === 0) return characters.slice(0, wanted).join("");
-    const added = Array.from({ length: wanted - characters.length }, (_, index) => fill[index % fill.length]);
-    return (atStart ? [...added, ...characters] : [...characters, ...added]).join("");
-  });
-}
+const characterCount = counted(countCharacters);
 
 /** Nulls count as empty. */
 const concat: FunctionDefinition = (types) => {
   if (types.length === 0) return operandCount(1, Number.POSITIVE_INFINITY);
-  const operands = types.map(() => STRING);
   return {
-    operands,
+    operands: types.map(() => STRING),
     type: STRING,
     isStrict: false,
-    kernel: rowKernel(operands, STRING, (texts) =>
-      joined(
-        "concat",
-        texts.map((text) => (text ?? "") as string),
-        "",
-      ),
-    ),
+    kernel: (operands, length) => {
+      const lanes = operands.map((operand) => new TextLane(operand));
+      return textRows("concat", lanes, length, null, function* write(row, texts) {
+        for (const lane of lanes) {
+          if (!lane.isNull(row)) yield* texts.copy(lane.bytes, lane.start(row), lane.end(row));
+        }
+      });
+    },
   };
 };
 
 const concatWithSeparator: FunctionDefinition = (types) => {
   if (types.length < 2) return operandCount(2, Number.POSITIVE_INFINITY);
-  const operands = types.map(() => STRING);
   return {
-    operands,
+    operands: types.map(() => STRING),
     type: STRING,
     isStrict: false,
-    kernel: rowKernel(operands, STRING, ([separator, ...texts]) =>
-      separator === null
-        ? null
-        : joined("concat_ws", texts.filter((text) => text !== null) as string[], separator as string),
-    ),
+    kernel: ([separators, ...operands], length) => {
+      const separator = new TextLane(separators);
+      const lanes = operands.map((operand) => new TextLane(operand));
+      const { column, step } = separators;
+      const isThere = (row: number) => column.kind !== "null" && isValid(column.validity, row * step);
+      const known = new Uint8Array((length + 7) >>> 3);
+      for (let row = 0; row < length; row++) if (isThere(row)) known[row >>> 3] |= 1 << (row & 7);
+      const valid = validityFrom(known, 0, length);
+      return textRows("concat_ws", [separator, ...lanes], length, valid, function* write(row, texts) {
+        let isFirst = true;
+        for (const lane of lanes) {
+          if (lane.isNull(row)) continue;
+          if (!isFirst) yield* texts.copy(separator.bytes, separator.start(row), separator.end(row));
+          yield* texts.copy(lane.bytes, lane.start(row), lane.end(row));
+          isFirst = false;
+        }
+      });
+    },
   };
 };
 
-const regexpLike: FunctionDefinition = (types, constants) => {
-  const form = regexForm(types, constants);
-  return typeof form === "string" ? form : { ...form, type: BOOL };
-};
-
-/** Nulls where the bits are not set. */
-export function onlyTrue(found: Column, length: number, valid: Validity | null): Column {
-  if (found.kind !== "bits") return found;
-  const known = new Uint8Array((length + 7) >>> 3);
-  let nullCount = 0;
-  const isTrue = { bytes: found.bits, bitOffset: found.bitOffset, nullCount: 1 };
-  for (let row = 0; row < length; row++) {
-    if (isValid(valid, row) && isValid(isTrue, row)) known[row >>> 3] |= 1 << (row & 7);
-    else nullCount++;
-  }
-  return bitsColumn(found.bits, length, nullCount === 0 ? null : { bytes: known, bitOffset: 0, nullCount });
-}
-
-export function regexForm(
-  types: readonly ValueType[],
-  constants: readonly (Scalar | undefined)[],
-): Pick<FunctionForm, "operands" | "kernel" | "type"> | string {
-  if (types.length < 2 || types.length > 3) return operandCount(2, 3);
-  if (!types.every(wantsText)) return textOperands;
-  const [, pattern, flags = ""] = constants;
-  const operands = types.map(() => STRING);
-  if (pattern === null || flags === null) return { operands, type: BOOL, kernel: ([text]) => text.column };
-  if (
-    typeof pattern === "string" &&
-    typeof flags === "string" &&
-    (types.length < 3 || constants[2] !== undefined)
-  ) {
-    return { operands, type: BOOL, kernel: regexKernel(parsePattern(pattern, flags)) };
-  }
-  return "the pattern of a regular expression is a constant";
-}
-
-/** Where a text begins in another, from 1; 0 where it is not in it. */
-const position = signature("tt", 2, INT32, ([text, wanted]) => {
-  const at = (text as string).indexOf(wanted as string);
-  return at < 0 ? 0 : Array.from((text as string).slice(0, at)).length + 1;
+/** CONTAINS_TOKENS(text, tokens): whether all words of the second, runs of letters and digits, are words of the first. */
+const containsTokens = ofTexts("tt", 2, BOOL, (operands, length, valid) => {
+  const [text, wanted] = [operands.text(0), operands.text(1)];
+  return truthRows(operands.lanes, length, valid, function* test(row) {
+    const missing = new Set<string>();
+    const pace = new Pace(STEP_PIECES);
+    for (const words of wordsInSteps(wanted.bytes, wanted.start(row), wanted.end(row))) {
+      if (pace.isStep()) yield;
+      for (const word of words) missing.add(word);
+    }
+    for (const words of wordsInSteps(text.bytes, text.start(row), text.end(row))) {
+      if (missing.size === 0) break;
+      if (pace.isStep()) yield;
+      for (const word of words) missing.delete(word);
+    }
+    return missing.size === 0;
+  });
 });
 
-/** CONTAINS_TOKENS(text, tokens): whether all words of the second, runs of letters and digits, are words of the first. */
-const containsTokens: FunctionDefinition = (types) => {
-  if (types.length !== 2) return operandCount(2);
-  if (!types.every(wantsText)) return textOperands;
-  const operands = [STRING, STRING];
-  const kernel = rowKernel(operands, BOOL, ([text, wanted]) => {
-    const words = new Set(wordsOf(text as string));
-    return wordsOf(wanted as string).every((word) => words.has(word));
-  });
-  return { operands, type: BOOL, kernel };
-};
+/** Pieces of texts that are looked at from one step to the next. */
+const STEP_PIECES = 4;
+/** Bytes of a piece. */
+const PIECE_BYTES = 2 ** 14;
 
-const wordsOf = (text: string): readonly string[] => text.match(/[\p{Alphabetic}\p{N}]+/gu) ?? [];
+/** The words of a text, some thousand at a time. */
+function* wordsInSteps(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): Generator<readonly string[], void, undefined> {
+  // Of a word that may go on behind its piece.
+  let open = "";
+  for (let from = start; from < end; ) {
+    let stop = Math.min(end, from + PIECE_BYTES);
+    while (stop < end && (bytes[stop] & 0xc0) === 0x80) stop++;
+    const piece = open + decodeText(bytes, from, stop);
+    const words = piece.match(WORDS) ?? [];
+    const last = words.at(-1);
+    const isOpen = stop < end && last !== undefined && piece.endsWith(last);
+    open = isOpen ? last : "";
+    // A long word is put together piece by piece, and not looked at again for each.
+    if (open.length > PIECE_BYTES) {
+      const whole = yield* longWord(open, bytes, stop, end);
+      yield [...words.slice(0, -1), whole.word];
+      open = "";
+      from = whole.end;
+      continue;
+    }
+    yield isOpen ? words.slice(0, -1) : words;
+    from = stop;
+  }
+  if (open !== "") yield [open];
+}
+
+const WORDS = /[\p{Alphabetic}\p{N}]+/gu;
+const FIRST_WORD = /^[\p{Alphabetic}\p{N}]+/u;
+
+function* longWord(
+  beginning: string,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): Generator<readonly string[], { word: string; end: number }, undefined> {
+  const parts = [beginning];
+  let from = start;
+  while (from < end) {
+    let stop = Math.min(end, from + PIECE_BYTES);
+    while (stop < end && (bytes[stop] & 0xc0) === 0x80) stop++;
+    const piece = decodeText(bytes, from, stop);
+    const part = FIRST_WORD.exec(piece)?.[0] ?? "";
+    parts.push(part);
+    if (part.length < piece.length) {
+      from += new TextEncoder().encode(part).length;
+      break;
+    }
+    from = stop;
+    yield [];
+  }
+  return { word: parts.join(""), end: from };
+}
+
+const initcap: FunctionDefinition = ofTexts("t", 1, STRING, (operands, length, valid) => {
+  const text = operands.text(0);
+  return textRows(null, operands.lanes, length, valid, (row, texts) => {
+    const words = new WordCase();
+    return changedInPieces(text.bytes, text.start(row), text.end(row), texts, (piece) => words.change(piece));
+  });
+});
+
+const ascii = ofTexts("t", 1, INT32, (operands, length, valid) => {
+  const text = operands.text(0);
+  return numberRows([], length, valid, (row) =>
+    text.size(row) === 0 ? 0 : pointAt(text.bytes, text.start(row), text.end(row)),
+  );
+});
+
+const ofInteger =
+  (compute: (value: bigint) => string): FunctionDefinition =>
+  (types) => {
+    if (types.length !== 1) return operandCount(1);
+    if (!wantsInteger(types[0])) return integerOperands;
+    return {
+      operands: [INT64],
+      type: STRING,
+      kernel: rowKernel([INT64], STRING, ([value]) => compute(value as bigint)),
+    };
+  };
 
 export const TEXT_FUNCTIONS: Functions = {
   contains_tokens: containsTokens,
-  lower: mapped((text) => text.toLowerCase(), asciiCase(0x41, 0x5a)),
-  upper: mapped((text) => text.toUpperCase(), asciiCase(0x61, 0x7a)),
-  length: countCharacters,
-  char_length: countCharacters,
-  character_length: countCharacters,
-  octet_length: counted((_, start, end) => end - start),
-  bit_length: counted((_, start, end) => 8 * (end - start)),
-  reverse: mapped((text) => Array.from(text).reverse().join("")),
-  initcap: mapped((text) =>
-    text.toLowerCase().replace(/[\p{L}\p{N}]+/gu, (word) => {
-      const [first, ...rest] = Array.from(word);
-      return first.toUpperCase() + rest.join("");
-    }),
-  ),
-  btrim: trimmed(true, true),
-  trim: trimmed(true, true),
-  ltrim: trimmed(true, false),
-  rtrim: trimmed(false, true),
-  substr: substring,
-  substring,
-  left: signature("ti", 2, STRING, ([text, count]) => {
-    const characters = Array.from(text as string);
-    return characters.slice(0, Number(count)).join("");
-  }),
-  right: signature("ti", 2, STRING, ([text, count]) => {
-    const characters = Array.from(text as string);
-    const wanted = Number(count);
-    return characters.slice(wanted >= 0 ? Math.max(characters.length - wanted, 0) : -wanted).join("");
-  }),
-  lpad: padded(true),
-  rpad: padded(false),
-  repeat: signature("ti", 2, STRING, ([text, count]) => {
-    const times = Math.max(Number(count), 0);
-    checkLength("repeat", times * (text as string).length);
-    return (text as string).repeat(times);
-  }),
-  replace: signature("ttt", 3, STRING, ([text, wanted, other]) =>
-    replaced(text as string, wanted as string, other as string),
-  ),
-  overlay: signature("ttii", 3, STRING, ([text, other, position, count]) => {
-    const characters = Array.from(text as string);
-    const first = Math.max(Number(position) - 1, 0);
-    const replacedCount = count === undefined ? Array.from(other as string).length : Number(count);
-    return (
-      characters.slice(0, first).join("") +
-      other +
-      characters.slice(Math.max(first + replacedCount, 0)).join("")
-    );
-  }),
-  translate: signature("ttt", 3, STRING, ([text, from, to]) => {
-    const targets = Array.from(to as string);
-    const map = new Map<string, string>();
-    for (const [index, character] of Array.from(from as string).entries()) {
-      if (!map.has(character)) map.set(character, targets[index] ?? "");
-    }
-    return Array.from(text as string, (character) => map.get(character) ?? character).join("");
-  }),
-  split_part: signature("tti", 3, STRING, ([text, separator, number]) => {
-    const index = Number(number);
-    if (index === 0) throw new InvalidInputError("split_part: parts are counted from 1");
-    const parts = separator === "" ? [text as string] : (text as string).split(separator as string);
-    return parts.at(index > 0 ? index - 1 : index) ?? "";
-  }),
-  instr: position,
-  strpos: position,
-  ascii: signature("t", 1, INT32, ([text]) => (text as string).codePointAt(0) ?? 0),
-  chr: signature("i", 1, STRING, ([point]) => {
+  lower: changedCase(lowerCase, 0x41, 0x5a),
+  upper: changedCase(upperCase, 0x61, 0x7a),
+  length: characterCount,
+  char_length: characterCount,
+  character_length: characterCount,
+  octet_length: counted(null),
+  bit_length: counted(null, 8),
+  initcap,
+  ascii,
+  chr: ofInteger((point) => {
     const value = Number(point);
     if (value < 0 || value > 0x10ffff || (value >= 0xd800 && value < 0xe000)) {
       throw new InvalidInputError(`chr: ${value} is no character`);
     }
     return String.fromCodePoint(value);
   }),
-  to_hex: signature("i", 1, STRING, ([value]) => BigInt.asUintN(64, value as bigint).toString(16)),
+  to_hex: ofInteger((value) => BigInt.asUintN(64, value).toString(16)),
   starts_with: tested(
     startsWithTest,
-    (text, wanted) => text.startsWith(wanted),
+    testedByRow((wanted) => textsTest("start", wanted)),
     (prefix) => ({ kind: "startsWith", prefix }),
   ),
-  ends_with: tested(endsWithTest, (text, wanted) => text.endsWith(wanted)),
+  ends_with: tested(
+    endsWithTest,
+    testedByRow((wanted) => textsTest("end", wanted)),
+  ),
   contains: tested(
     containsTest,
-    (text, wanted) => text.includes(wanted),
+    testedByRow((wanted) => textsTest("any", wanted)),
     (text) => ({ kind: "contains", text }),
   ),
   concat,
   concat_ws: concatWithSeparator,
-  regexp_like: regexpLike,
 };
-
-/** @param wanted where it is empty, the other goes before, between and behind all characters */
-function replaced(text: string, wanted: string, other: string): string {
-  if (wanted === "") return joined("replace", ["", ...Array.from(text), ""], other);
-  if (other.length > wanted.length) {
-    let length = text.length;
-    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
-      length += other.length - wanted.length;
-    }
-    checkLength("replace", length);
-  }
-  return text.replaceAll(wanted, () => other);
-}

@@ -16,7 +16,7 @@ import {
   type ValueType,
 } from "../values/types.js";
 import { type FunctionDefinition, type Functions, operandCount, textOperands, wantsText } from "./form.js";
-import { rowKernel } from "./text.js";
+import { rowKernel } from "./textForm.js";
 
 export const NANOS_PER_DAY = 86_400_000_000_000n;
 export const NANOS_PER_SECOND = 1_000_000_000n;

@@ -6,12 +6,13 @@
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import type { DecimalType, FloatType, IntegerType } from "../../arrow/types/type.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { encodeHalfFloat } from "../../bytes/halfFloat.js";
 import { InvalidInputError } from "../../errors.js";
 import type { ArithmeticOperator } from "../parse/syntax.js";
 import { checkMade } from "../values/boundedTake.js";
 import { numbersOf, type ValueKernel, wordLane } from "../values/operands.js";
-import { columnOfScalars, type Scalar, scalarReader } from "../values/scalars.js";
+import { columnInSteps, type Scalar, scalarReader } from "../values/scalars.js";
 import { typeName, type ValueType } from "../values/types.js";
 
 export type NumberOperator = Exclude<ArithmeticOperator, "||">;
@@ -252,26 +253,35 @@ export function negation(type: IntegerType | FloatType | DecimalType): ValueKern
 
 /**
  * Computes a column value by value, for what is too rare for loops of its own.
+ * @param workOf how many microseconds a value takes, where that is more than a few
  * @throws InvalidInputError for values that are too long together
  */
-export function perRow(
+export function* perRow(
   type: ValueType,
   length: number,
   valid: Validity | null,
   compute: (row: number) => Scalar,
-): Column {
+  workOf?: (row: number) => number,
+): Steps<Column> {
   const values = new Array<Scalar>(length);
+  const pace = new Pace(STEP_ROWS);
   let made = 0;
   for (let row = 0; row < length; row++) {
     const value = isValid(valid, row) ? compute(row) : null;
     values[row] = value;
+    let size = 0;
     if (typeof value === "string" || (typeof value === "object" && value !== null)) {
-      made += value.length;
+      size = value.length;
+      made += size;
       checkMade(made);
     }
+    if (pace.isStep(1 + (size >>> 8) + (workOf?.(row) ?? 0))) yield;
   }
-  return columnOfScalars(type, values);
+  return yield* columnInSteps(type, values);
 }
+
+/** Values that are computed one by one from one step to the next. */
+const STEP_ROWS = 256;
 
 /** Where floats of a type are computed: there is no array of those of 16 bits. */
 export const floatArray = ({ bits }: FloatType, length: number): Float32Array | Float64Array =>

@@ -4,13 +4,27 @@
  * arrays, all else value by value.
  */
 
+import type { Column, Validity } from "../../arrow/columns/column.js";
+import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
+import { checkOffsetRange } from "../../arrow/columns/offsets.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { bothValid, isValid } from "../../arrow/columns/validity.js";
 import type { DecimalType } from "../../arrow/types/type.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { isUint8Array } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
-import { numbersOf, type ValueKernel } from "../values/operands.js";
-import { columnOfScalars, isWide, listLane, nullsOf, type Scalar, scalarReader } from "../values/scalars.js";
+import { GrowingTexts } from "../values/growing.js";
+import {
+  byteLane,
+  decodeText,
+  madeBy,
+  numbersOf,
+  type Operand,
+  type ValueKernel,
+  without,
+} from "../values/operands.js";
+import { columnInSteps, isWide, listLane, nullsOf, type Scalar, scalarReader } from "../values/scalars.js";
 import {
   areSame,
   byteWidthOf,
@@ -23,6 +37,7 @@ import {
   type ValueType,
 } from "../values/types.js";
 import { fixedColumn } from "./arithmetic.js";
+import { RowPace, TextLane } from "./textRows.js";
 import {
   floorDivide,
   formatDay,
@@ -39,21 +54,158 @@ export function castKernel(from: ValueType, to: ValueType, isTry: boolean): Valu
   if (areSame(from, to)) return ([{ column }]) => column;
   if (from.kind === "list" && to.kind === "list") return listCast(from, to, isTry);
   if (from.kind === "struct" && to.kind === "struct") return structCast(from, to, isTry);
-  const quick = quickCast(from, to);
+  const quick = quickCast(from, to) ?? byteCast(from, to, isTry);
   if (quick !== null) return quick;
+  if (from.kind === "list" && to.kind === "string") return listTextCast(from, to);
   const convert = conversion(from, to);
   if (convert === null) return null;
-  return ([operand], length, valid) => {
-    const read = scalarReader(operand, from);
+  return function* run([operand], length, valid) {
+    const read = from.kind === "string" ? shortTexts(operand) : scalarReader(operand, from);
     const values = new Array<Scalar>(length).fill(null);
+    const pace = new Pace(STEP_ROWS);
     for (let row = 0; row < length; row++) {
       if (!isValid(valid, row)) continue;
       const value = read(row);
-      const result = convert(value);
+      const result = typeof value === "string" && value.length > MAX_VALUE_TEXT ? null : convert(value);
       if (result === null && !isTry) throw castError(value, from, to);
       values[row] = result;
+      if (pace.isStep(1 + (typeof value === "string" ? value.length >>> 7 : 0))) yield;
     }
-    return columnOfScalars(to, values);
+    return yield* columnInSteps(to, values);
+  };
+}
+
+/** Rows that are cast one by one from one step to the next. */
+const STEP_ROWS = 256;
+/** Units of the longest text that is one of a number, a time or a boolean. */
+const MAX_VALUE_TEXT = 2 ** 14;
+
+/** Reads texts, of long ones no more than what tells that they are none of a value. */
+function shortTexts(operand: Operand): (row: number) => Scalar {
+  const lane = new TextLane(operand);
+  return (row) => {
+    if (lane.isNull(row)) return null;
+    const start = lane.start(row);
+    return decodeText(lane.bytes, start, Math.min(lane.end(row), start + 4 * MAX_VALUE_TEXT));
+  };
+}
+
+/** Casts between texts and bytes, which keep the bytes; null for all others. */
+function byteCast(from: ValueType, to: ValueType, isTry: boolean): ValueKernel | null {
+  const isText = from.kind === "string";
+  if (isText && (to.kind === "string" || to.kind === "binary")) {
+    return ([operand], length, valid) => withOffsets(operand, length, valid, to.large);
+  }
+  if (from.kind !== "binary" && from.kind !== "fixedSizeBinary") return null;
+  if (to.kind === "binary")
+    return ([operand], length, valid) => withOffsets(operand, length, valid, to.large);
+  if (to.kind !== "string") return null;
+  return function* run([operand], length, valid) {
+    const lane = new TextLane(operand);
+    const failed = new Uint8Array((length + 7) >>> 3);
+    const pace = new RowPace([lane]);
+    for (let row = 0; row < length; row++) {
+      if (!isValid(valid, row)) continue;
+      if (!(yield* isUtf8(lane.bytes, lane.start(row), lane.end(row)))) {
+        if (!isTry) throw castError(lane.of(row), from, to);
+        failed[row >>> 3] |= 1 << (row & 7);
+      }
+      if (pace.isStep(row)) yield;
+    }
+    const made = withOffsets(operand, length, valid, to.large);
+    return { ...made, validity: without(valid, failed, length) } as Column;
+  };
+}
+
+/** Bytes that are checked from one step to the next. */
+const STEP_CHECKED = 2 ** 18;
+
+function* isUtf8(bytes: Uint8Array, start: number, end: number): Steps<boolean> {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  try {
+    for (let at = start; at < end; at += STEP_CHECKED) {
+      const stop = Math.min(end, at + STEP_CHECKED);
+      decoder.decode(bytes.subarray(at, stop), { stream: stop < end });
+      if (stop < end) yield;
+    }
+    return true;
+  } catch {
+    // Bytes that are no UTF-8.
+    return false;
+  }
+}
+
+/** The same bytes in a column with offsets of another width. */
+function withOffsets(operand: Operand, length: number, valid: Validity | null, isLarge: boolean): Column {
+  const { bytes, offsets } = byteLane(operand);
+  const end = offsets[length];
+  if (!isLarge) checkOffsetRange(end);
+  const wide = isLarge ? new BigInt64Array(length + 1) : null;
+  const narrow = isLarge ? null : new Int32Array(length + 1);
+  const words = wide === null ? null : new Int32Array(wide.buffer);
+  for (let row = 0; row <= length; row++) {
+    const offset = offsets[row];
+    if (narrow !== null) narrow[row] = offset;
+    if (words !== null) {
+      words[2 * row] = offset;
+      words[2 * row + 1] = Math.floor(offset / 2 ** 32);
+    }
+  }
+  const made = (wide ?? narrow) as BigInt64Array | Int32Array;
+  return { kind: "variable", length, validity: valid, offsets: made, bytes };
+}
+
+/** Lists as text: their items between brackets. */
+function listTextCast(
+  from: Extract<ValueType, { kind: "list" }>,
+  to: Extract<ValueType, { kind: "string" }>,
+): ValueKernel | null {
+  if (!hasListText(from)) return null;
+  return function* run([operand], length, valid) {
+    const texts = new GrowingTexts(null);
+    const pace = new Pace(STEP_ROWS);
+    const write = listWriter(operand.column, from, texts, pace);
+    for (let row = 0; row < length; row++) {
+      if (isValid(valid, row)) yield* write(row * operand.step);
+      texts.end();
+      if (pace.isStep()) yield;
+    }
+    const made = yield* texts.finish(valid);
+    return to.large ? withOffsets({ column: made, step: 1 }, length, valid, true) : made;
+  };
+}
+
+/** Whether lists of a type have a text, those in lists too. */
+const hasListText = (type: Extract<ValueType, { kind: "list" }>): boolean =>
+  type.size === null && (type.item.kind === "list" ? hasListText(type.item) : itemText(type.item) !== null);
+
+/** Writes the text of a list; what is null in it is written as nothing. */
+function listWriter(
+  column: Column,
+  type: Extract<ValueType, { kind: "list" }>,
+  texts: GrowingTexts,
+  pace: Pace,
+): (place: number) => Steps<void> {
+  const { items, offsets } = listLane({ column, step: 1 });
+  const encoder = new TextEncoder();
+  const put = (text: string) => {
+    const bytes = encoder.encode(text);
+    texts.put(bytes, 0, bytes.length);
+  };
+  const within = type.item.kind === "list" ? listWriter(items, type.item, texts, pace) : null;
+  const item = within === null ? itemText(type.item) : null;
+  const read = item === null ? null : scalarReader({ column: items, step: 1 }, type.item);
+  return function* write(place) {
+    put("[");
+    for (let at = offsets[place]; at < offsets[place + 1]; at++) {
+      if (at > offsets[place]) put(", ");
+      const before = texts.size;
+      if (within !== null) {
+        if (isValid(items.validity, at)) yield* within(at);
+      } else put(String(item?.(read?.(at) ?? null) ?? ""));
+      if (pace.isStep(1 + ((texts.size - before) >>> 8))) yield;
+    }
+    put("]");
   };
 }
 
@@ -73,12 +225,29 @@ function listCast(
       ? (_, length) => nullsOf(to.item, length)
       : castKernel(from.item, to.item, isTry);
   if (items === null || (to.size !== null && to.size !== from.size)) return null;
-  return ([{ column }]) => {
+  return function* run([{ column }]) {
     const lane = listLane({ column, step: 1 });
-    const cast = items([{ column: lane.items, step: 1 }], lane.items.length, lane.items.validity);
-    const offsets = Int32Array.from(lane.offsets);
+    const first = lane.offsets[0];
+    // A page has the items of many batches.
+    const own = sliceColumn(lane.items, first, lane.offsets[column.length] - first);
+    const cast = yield* castItems(items, own);
+    const offsets = new Int32Array(column.length + 1);
+    for (let row = 0; row < offsets.length; row++) offsets[row] = lane.offsets[row] - first;
     return { kind: "list", length: column.length, validity: column.validity, offsets, items: cast };
   };
+}
+
+/** Items that are cast at once. */
+const ITEMS_AT_ONCE = 2 ** 18;
+
+export function* castItems(cast: ValueKernel, items: Column): Steps<Column> {
+  const parts: Column[] = [];
+  for (let first = 0; first < items.length || parts.length === 0; first += ITEMS_AT_ONCE) {
+    const part = sliceColumn(items, first, Math.min(ITEMS_AT_ONCE, items.length - first));
+    parts.push(yield* madeBy(cast([{ column: part, step: 1 }], part.length, part.validity)));
+    if (first + ITEMS_AT_ONCE < items.length) yield;
+  }
+  return yield* concatInSteps(parts);
 }
 
 /** Members are told by their names, in whatever order; both structs have the same. */
@@ -98,14 +267,15 @@ function structCast(
     if (cast === null) return null;
     casts.push({ source, cast });
   }
-  return ([{ column }]) => {
+  return function* run([{ column }]) {
     if (column.kind !== "struct") return nullsOf(to, column.length);
     const { length, validity } = column;
-    const children = casts.map(({ source, cast }) => {
+    const children: Column[] = [];
+    for (const { source, cast } of casts) {
       const child = plainColumn(column.children[source]);
       const known = child.kind === "null" ? null : bothValid(child.validity, validity, length);
-      return cast([{ column: child, step: 1 }], length, known);
-    });
+      children.push(yield* madeBy(cast([{ column: child, step: 1 }], length, known)));
+    }
     return { kind: "struct", length, validity, children };
   };
 }
@@ -156,12 +326,6 @@ function conversion(from: ValueType, to: ValueType): Convert | null {
       return toDecimal(from, to);
     case "string":
       return toText(from);
-    case "binary":
-      return from.kind === "string"
-        ? (value) => new TextEncoder().encode(value as string)
-        : from.kind === "binary" || from.kind === "fixedSizeBinary"
-          ? (value) => value
-          : null;
     case "fixedSizeBinary":
       return from.kind === "binary"
         ? (value) => ((value as Uint8Array).length === to.bytes ? value : null)
@@ -306,7 +470,6 @@ function decimalText(value: bigint, scale: number): string {
 
 function toText(from: ValueType): Convert | null {
   switch (from.kind) {
-    case "string":
     case "bool":
     case "int":
       return (value) => String(value);
@@ -314,17 +477,6 @@ function toText(from: ValueType): Convert | null {
       return (value) => formatFloat(value as number, from.bits);
     case "decimal":
       return (value) => decimalText(value as bigint, from.scale);
-    case "binary": {
-      const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-      return (value) => {
-        try {
-          return decoder.decode(value as Uint8Array);
-        } catch {
-          // Bytes that are no UTF-8.
-          return null;
-        }
-      };
-    }
     case "date":
       return from.bits === 32
         ? (value) => formatDay(value as number)
@@ -337,11 +489,6 @@ function toText(from: ValueType): Convert | null {
       const nanos = BigInt(1_000_000_000 / TICKS_PER_SECOND[from.unit]);
       return (value) => formatTimeOfDay(BigInt(value as number | bigint) * nanos);
     }
-    case "list": {
-      const item = from.size === null ? itemText(from.item) : null;
-      if (item === null) return null;
-      return (list) => `[${(list as readonly Scalar[]).map((value) => item(value) ?? "").join(", ")}]`;
-    }
     default:
       return null;
   }
@@ -353,7 +500,9 @@ function itemText(type: ValueType): Convert | null {
   const text =
     type.kind === "binary" || type.kind === "fixedSizeBinary"
       ? (value: Scalar) => hexText(value as Uint8Array)
-      : toText(type);
+      : type.kind === "string"
+        ? (value: Scalar) => value as string
+        : toText(type);
   return text === null ? null : (value) => (value === null ? "" : text(value));
 }
 

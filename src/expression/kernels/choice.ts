@@ -1,21 +1,22 @@
 /** Picks for each row the value of one of several operands: COALESCE, NULLIF, GREATEST, LEAST, and lists of operands. */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { concatColumns } from "../../arrow/columns/concatColumns.js";
-import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
+import { takeBounded } from "../values/boundedTake.js";
 import type { Operand, ValueKernel } from "../values/operands.js";
 import { nullsOf } from "../values/scalars.js";
 import type { ValueType } from "../values/types.js";
-import { rowComparison } from "./compare.js";
+import { RowOrder } from "./rowOrder.js";
 
 /** The values of `type` that `choose` picks; it gives the number of an operand, or -1 for null. */
-export function pick(
+export function* pick(
   operands: readonly Operand[],
   type: ValueType,
   length: number,
-  choose: (row: number) => number,
-): Column {
+  choose: (row: number) => number | Steps<number>,
+): Steps<Column> {
   const places = Float64Array.from({ length: operands.length }, () => 0);
   let base = 0;
   for (const [index, { column }] of operands.entries()) {
@@ -24,20 +25,34 @@ export function pick(
   }
   const indices = new Uint32Array(length);
   const known = new Uint8Array((length + 7) >>> 3);
+  const pace = new Pace(STEP_CHOICES);
   for (let row = 0; row < length; row++) {
-    const chosen = choose(row);
+    if (pace.isStep(operands.length)) yield;
+    const choice = choose(row);
+    const chosen = typeof choice === "number" ? choice : yield* choice;
     if (chosen < 0) continue;
     indices[row] = places[chosen] + row * operands[chosen].step;
     known[row >>> 3] |= 1 << (row & 7);
   }
-  return takeWhere(concatColumns(operands.map(({ column }) => column)), indices, known, type);
+  const all = yield* concatInSteps(operands.map(({ column }) => column));
+  return yield* takeWhere(all, indices, known, type);
 }
 
+/** Operands that are looked at from one step to the next. */
+const STEP_CHOICES = 2 ** 14;
+/** Bytes of values that are given for rows of a batch. Offsets have 32 bits. */
+const MAX_TAKEN = 2 ** 31 - 1;
+
 /** The values at `indices` of the rows whose bit in `known` is set; null for all others. */
-export function takeWhere(column: Column, indices: Uint32Array, known: Uint8Array, type: ValueType): Column {
+export function* takeWhere(
+  column: Column,
+  indices: Uint32Array,
+  known: Uint8Array,
+  type: ValueType,
+): Steps<Column> {
   const { length } = indices;
   if (column.length === 0) return nullsOf(type, length);
-  const taken = takeColumn(column, indices);
+  const taken = yield* takeBounded(column, indices, MAX_TAKEN);
   const { validity } = taken;
   if (taken.kind === "null") return taken;
   if (validity === null) return { ...taken, validity: validityFrom(known, 0, length) };
@@ -56,43 +71,68 @@ export const coalesce =
       ),
     );
 
+const isThere = ({ column, step }: Operand, row: number): boolean =>
+  column.kind !== "null" && isValid(column.validity, row * step);
+
 /** The first operand, or null where it equals the second. */
 export const nullIf =
   (type: ValueType): ValueKernel =>
   ([first, second], length) => {
-    const compare = rowComparison(first.column, second.column, type);
-    const isThere = (operand: Operand, row: number) =>
-      operand.column.kind !== "null" && isValid(operand.column.validity, row * operand.step);
-    return pick([first], type, length, (row) =>
-      isThere(first, row) && isThere(second, row) && compare(row * first.step, row * second.step) === 0
-        ? -1
-        : 0,
-    );
+    const rows = new RowOrder(first.column, second.column, type);
+    const choose = function* choose(row: number): Steps<number> {
+      if (!isThere(first, row) || !isThere(second, row)) return 0;
+      return (yield* orderOf(rows, row * first.step, row * second.step)) === 0 ? -1 : 0;
+    };
+    return pick([first], type, length, choose);
   };
+
+/** The order of two values; where they are long, comparing them is a step. */
+function* orderOf(rows: RowOrder, one: number, other: number): Steps<number> {
+  if (!rows.isLong(one, other)) {
+    const order = rows.compare(one, other);
+    if (rows.work(one, other) > LONG_WORK) yield;
+    return order;
+  }
+  return yield* rows.inSteps(one, other);
+}
+
+/** Work of a comparison that is a step by itself. */
+const LONG_WORK = 2 ** 10;
 
 /** The greatest operand, or the least; nulls are passed over. */
 export const extreme =
   (type: ValueType, sign: 1 | -1): ValueKernel =>
-  (operands, length) =>
-    pick(operands, type, length, (row) => {
+  (operands, length) => {
+    // By the numbers of both operands. Those of far fewer pairs are needed than there are.
+    const orders = new Map<number, RowOrder>();
+    const ordersOf = (one: number, other: number): RowOrder => {
+      const key = one * operands.length + other;
+      let rows = orders.get(key);
+      if (rows === undefined) {
+        rows = new RowOrder(operands[one].column, operands[other].column, type);
+        orders.set(key, rows);
+      }
+      return rows;
+    };
+    return pick(operands, type, length, function* choose(row) {
       let best = -1;
-      for (const [index, { column, step }] of operands.entries()) {
-        if (column.kind === "null" || !isValid(column.validity, row * step)) continue;
+      for (const [index, operand] of operands.entries()) {
+        if (!isThere(operand, row)) continue;
         if (best < 0) {
           best = index;
           continue;
         }
-        const chosen = operands[best];
-        const order = rowComparison(column, chosen.column, type)(row * step, row * chosen.step);
+        const rows = ordersOf(index, best);
+        const order = yield* orderOf(rows, row * operand.step, row * operands[best].step);
         if (order * sign > 0) best = index;
       }
       return best;
     });
+  };
 
 /** A list of the operands, row by row. */
-export const listKernel =
-  (item: ValueType): ValueKernel =>
-  (operands, length) => {
+export const listKernel = (item: ValueType): ValueKernel =>
+  function* run(operands, length) {
     const count = operands.length;
     const offsets = new Int32Array(length + 1);
     for (let row = 1; row <= length; row++) offsets[row] = row * count;
@@ -105,6 +145,6 @@ export const listKernel =
     const items =
       count === 0
         ? nullsOf(item, 0)
-        : takeColumn(concatColumns(operands.map(({ column }) => column)), indices);
+        : yield* takeBounded(yield* concatInSteps(operands.map(({ column }) => column)), indices, MAX_TAKEN);
     return { kind: "list", length, validity: null, offsets, items };
   };

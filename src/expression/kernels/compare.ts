@@ -5,6 +5,7 @@
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { compareRanges } from "../../bytes/compare.js";
 import type { ComparisonOperator } from "../parse/syntax.js";
 import {
@@ -17,12 +18,12 @@ import {
   type ValueKernel,
   wordLane,
 } from "../values/operands.js";
-import { listLane } from "../values/scalars.js";
 import { byteWidthOf, type ValueType } from "../values/types.js";
 import { relateChunksToOne } from "./compareChunks.js";
 import { compareInKernel } from "./compareKernel.js";
 import { beside, compareNumber, type NumberRelation } from "./compareNumber.js";
-import { TextQuestions } from "./compareText.js";
+import { compareRangesInSteps, MAX_AT_ONCE, TextQuestions } from "./compareText.js";
+import { RowOrder } from "./rowOrder.js";
 
 /** Which bits a loop sets. */
 type Relation = NumberRelation;
@@ -31,16 +32,36 @@ type Relation = NumberRelation;
 export function comparison(operator: ComparisonOperator, type: ValueType): ValueKernel {
   const [relation, isSwapped, isNegated] = RELATIONS[operator];
   const questions = new TextQuestions();
-  return ([left, right], length, valid) => {
-    const first = isSwapped ? right : left;
-    const second = isSwapped ? left : right;
-    const bits =
-      questions.ask(relation, first, second, length, valid) ??
-      relate(relation, first, second, type, length, valid);
+  const finish = (bits: Uint8Array, length: number, valid: Validity | null): Column => {
     if (isNegated) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
     return bitsColumn(bits, length, valid);
   };
+  function* inSteps(left: Operand, right: Operand, length: number, valid: Validity | null): Steps<Column> {
+    const asked = yield* questions.ask(relation, left, right, length, valid);
+    if (asked !== null) return finish(asked, length, valid);
+    const bits =
+      type.kind === "list" || type.kind === "struct"
+        ? yield* relateNested(relation, left, right, type, length, valid)
+        : yield* relateBytes(relation, left, right, length);
+    return finish(bits, length, valid);
+  }
+  return ([left, right], length, valid) => {
+    const first = isSwapped ? right : left;
+    const second = isSwapped ? left : right;
+    return UNSIZED.has(type.kind)
+      ? inSteps(first, second, length, valid)
+      : finish(relate(relation, first, second, type, length), length, valid);
+  };
 }
+
+/** Kinds of types whose values may be long. */
+const UNSIZED: ReadonlySet<ValueType["kind"]> = new Set([
+  "string",
+  "binary",
+  "fixedSizeBinary",
+  "list",
+  "struct",
+]);
 
 const RELATIONS: Readonly<Record<ComparisonOperator, readonly [Relation, boolean, boolean]>> = {
   "=": ["equal", false, false],
@@ -57,7 +78,6 @@ function relate(
   right: Operand,
   type: ValueType,
   length: number,
-  valid: Validity | null,
 ): Uint8Array {
   switch (type.kind) {
     case "null":
@@ -65,15 +85,6 @@ function relate(
       return new Uint8Array((length + 7) >>> 3);
     case "bool":
       return relateBits(relation, bitsOf(left, length), bitsOf(right, length));
-    case "string":
-    case "binary":
-    case "fixedSizeBinary":
-      return relation === "equal"
-        ? equalBytes(left, right, length)
-        : orderBytes(relation, left, right, length);
-    case "list":
-    case "struct":
-      return relateNested(relation, left, right, type, length, valid);
     default: {
       const stored = relateChunksToOne(relation, left, right, type, length);
       if (stored !== null) return stored;
@@ -263,153 +274,55 @@ function relateWords(
 const fits = (relation: Relation, order: number): boolean =>
   relation === "equal" ? order === 0 : relation === "less" ? order < 0 : order <= 0;
 
-function equalBytes(left: Operand, right: Operand, length: number): Uint8Array {
+/** Texts and bytes. */
+function* relateBytes(relation: Relation, left: Operand, right: Operand, length: number): Steps<Uint8Array> {
   const a = byteLane(left);
   const b = byteLane(right);
   const bits = new Uint8Array((length + 7) >>> 3);
+  const pace = new Pace(STEP_BYTES);
   for (let row = 0, at = 0, bt = 0; row < length; row++, at += left.step, bt += right.step) {
-    let first = a.offsets[at];
-    let second = b.offsets[bt];
-    const end = a.offsets[at + 1];
-    if (end - first !== b.offsets[bt + 1] - second) continue;
-    while (first < end && a.bytes[first] === b.bytes[second]) {
-      first++;
-      second++;
+    const [first, end] = [a.offsets[at], a.offsets[at + 1]];
+    const [second, otherEnd] = [b.offsets[bt], b.offsets[bt + 1]];
+    const size = Math.min(end - first, otherEnd - second);
+    if (relation === "equal" && end - first !== otherEnd - second) {
+      if (pace.isStep(ROW_WORK)) yield;
+      continue;
     }
-    if (first === end) bits[row >>> 3] |= 1 << (row & 7);
-  }
-  return bits;
-}
-
-function orderBytes(relation: Relation, left: Operand, right: Operand, length: number): Uint8Array {
-  const a = byteLane(left);
-  const b = byteLane(right);
-  const bits = new Uint8Array((length + 7) >>> 3);
-  for (let row = 0, at = 0, bt = 0; row < length; row++, at += left.step, bt += right.step) {
-    const order = compareRanges(
-      a.bytes,
-      a.offsets[at],
-      a.offsets[at + 1],
-      b.bytes,
-      b.offsets[bt],
-      b.offsets[bt + 1],
-    );
+    const order =
+      size > MAX_AT_ONCE
+        ? yield* compareRangesInSteps(a.bytes, first, end, b.bytes, second, otherEnd)
+        : compareRanges(a.bytes, first, end, b.bytes, second, otherEnd);
     if (fits(relation, order)) bits[row >>> 3] |= 1 << (row & 7);
+    if (pace.isStep(ROW_WORK + size)) yield;
   }
   return bits;
 }
 
-function relateNested(
+/** Bytes that are compared from one step to the next. */
+const STEP_BYTES = 2 ** 18;
+/** Work of a row besides its bytes. */
+const ROW_WORK = 16;
+
+function* relateNested(
   relation: Relation,
   left: Operand,
   right: Operand,
   type: ValueType,
   length: number,
   valid: Validity | null,
-): Uint8Array {
-  const compare = rowComparison(left.column, right.column, type);
+): Steps<Uint8Array> {
+  const rows = new RowOrder(left.column, right.column, type);
   const bits = new Uint8Array((length + 7) >>> 3);
+  const pace = new Pace(STEP_WORK);
   for (let row = 0; row < length; row++) {
     if (!isValid(valid, row)) continue;
-    if (fits(relation, compare(row * left.step, row * right.step))) bits[row >>> 3] |= 1 << (row & 7);
+    const [a, b] = [row * left.step, row * right.step];
+    const order = rows.isLong(a, b) ? yield* rows.inSteps(a, b) : rows.compare(a, b);
+    if (fits(relation, order)) bits[row >>> 3] |= 1 << (row & 7);
+    if (pace.isStep(rows.work(a, b))) yield;
   }
   return bits;
 }
 
-/** Orders single values: nulls inside lists and structs equal each other and come first. */
-export function rowComparison(
-  left: Column,
-  right: Column,
-  type: ValueType,
-): (left: number, right: number) => number {
-  const compare = valueComparison(left, right, type);
-  return (a, b) => {
-    const isThere = isValid(left.validity, a);
-    if (isThere && isValid(right.validity, b)) return compare(a, b);
-    return Number(isThere) - Number(isValid(right.validity, b));
-  };
-}
-
-function valueComparison(
-  left: Column,
-  right: Column,
-  type: ValueType,
-): (left: number, right: number) => number {
-  const one: Operand = { column: left, step: 1 };
-  const other: Operand = { column: right, step: 1 };
-  switch (type.kind) {
-    case "null":
-    case "other":
-      return () => 0;
-    case "bool": {
-      const a = bitsOf(one, left.length);
-      const b = bitsOf(other, right.length);
-      return (i, j) => ((a[i >>> 3] >>> (i & 7)) & 1) - ((b[j >>> 3] >>> (j & 7)) & 1);
-    }
-    case "string":
-    case "binary":
-    case "fixedSizeBinary": {
-      const a = byteLane(one);
-      const b = byteLane(other);
-      return (i, j) =>
-        compareRanges(a.bytes, a.offsets[i], a.offsets[i + 1], b.bytes, b.offsets[j], b.offsets[j + 1]);
-    }
-    case "list": {
-      const a = listLane(one);
-      const b = listLane(other);
-      const compare = rowComparison(a.items, b.items, type.item);
-      return (i, j) => {
-        let at = a.offsets[i];
-        let bt = b.offsets[j];
-        for (; at < a.offsets[i + 1] && bt < b.offsets[j + 1]; at++, bt++) {
-          const order = compare(at, bt);
-          if (order !== 0) return order;
-        }
-        return a.offsets[i + 1] - at - (b.offsets[j + 1] - bt);
-      };
-    }
-    case "struct": {
-      if (!("children" in left) || !("children" in right)) return () => 0;
-      const compares = type.members.map((member, index) =>
-        rowComparison(left.children[index], right.children[index], member.type),
-      );
-      return (i, j) => {
-        for (const compare of compares) {
-          const order = compare(i, j);
-          if (order !== 0) return order;
-        }
-        return 0;
-      };
-    }
-    default: {
-      const width = byteWidthOf(type);
-      if (type.kind === "float" || width <= 4) {
-        const a = numbersOf(one, type);
-        const b = numbersOf(other, type);
-        return (i, j) => orderNumbers(a[i], b[j]);
-      }
-      const a = wordLane(one);
-      const b = wordLane(other);
-      const words = width / 4;
-      const flip = type.kind === "int" && !type.signed ? -0x8000_0000 : 0;
-      return (i, j) => {
-        const at = i * words;
-        const bt = j * words;
-        const high = a[at + words - 1] ^ flip;
-        const otherHigh = b[bt + words - 1] ^ flip;
-        if (high !== otherHigh) return high < otherHigh ? -1 : 1;
-        for (let word = words - 2; word >= 0; word--) {
-          const difference = (a[at + word] >>> 0) - (b[bt + word] >>> 0);
-          if (difference !== 0) return difference;
-        }
-        return 0;
-      };
-    }
-  }
-}
-
-function orderNumbers(a: number, b: number): number {
-  if (a < b) return -1;
-  if (a > b) return 1;
-  return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
-}
+/** Items that are compared from one step to the next. */
+const STEP_WORK = 2 ** 14;

@@ -1,6 +1,7 @@
 /** Compares texts with a constant, without decoding them where they are codes still. */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
+import type { Steps } from "../../async/eventLoop.js";
 import { compareRanges } from "../../bytes/compare.js";
 import { byteLane, type Operand } from "../values/operands.js";
 import type { NumberRelation } from "./compareNumber.js";
@@ -14,13 +15,13 @@ export class TextQuestions {
   #isTurned = false;
 
   /** A bit for each row; null for what are not texts beside a constant, and for few. */
-  ask(
+  *ask(
     relation: NumberRelation,
     left: Operand,
     right: Operand,
     length: number,
     valid: Validity | null,
-  ): Uint8Array | null {
+  ): Steps<Uint8Array | null> {
     if (left.step === right.step) return null;
     const [texts, constant] = right.step === 0 ? [left.column, right.column] : [right.column, left.column];
     if (texts.kind !== "variable" || constant.kind !== "variable") return null;
@@ -31,7 +32,7 @@ export class TextQuestions {
       const own = !this.#isTurned ? relation : relation === "less" ? "atMost" : "less";
       this.#question = questionOf(own, constant);
     }
-    const bits = this.#question.ask(texts, length, valid);
+    const bits = yield* this.#question.ask(texts, length, valid);
     if (bits === null || !this.#isTurned) return bits;
     for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
     return bits;
@@ -42,8 +43,39 @@ export class TextQuestions {
 function questionOf(relation: NumberRelation, constant: Column): TextQuestion {
   const lane = byteLane({ column: constant, step: 0 });
   const wanted = lane.bytes.slice(lane.offsets[0], lane.offsets[1]);
-  return new TextQuestion(relationAutomaton(relation, wanted), (bytes, start, end) => {
-    const order = compareRanges(bytes, start, end, wanted, 0, wanted.length);
-    return relation === "equal" ? order === 0 : relation === "less" ? order < 0 : order <= 0;
+  const fits = (order: number) =>
+    relation === "equal" ? order === 0 : relation === "less" ? order < 0 : order <= 0;
+  return new TextQuestion(relationAutomaton(relation, wanted), {
+    fits: (bytes, start, end) =>
+      Math.min(end - start, wanted.length) > MAX_AT_ONCE
+        ? null
+        : fits(compareRanges(bytes, start, end, wanted, 0, wanted.length)),
+    *inSteps(bytes, start, end) {
+      return fits(yield* compareRangesInSteps(bytes, start, end, wanted, 0, wanted.length));
+    },
   });
+}
+
+/** Bytes that are compared without steps. */
+export const MAX_AT_ONCE = 2 ** 16;
+
+/** {@link compareRanges} of any number of bytes. */
+export function* compareRangesInSteps(
+  a: Uint8Array,
+  startA: number,
+  endA: number,
+  b: Uint8Array,
+  startB: number,
+  endB: number,
+): Steps<number> {
+  let at = startA;
+  let bt = startB;
+  while (Math.min(endA - at, endB - bt) > MAX_AT_ONCE) {
+    const order = compareRanges(a, at, at + MAX_AT_ONCE, b, bt, bt + MAX_AT_ONCE);
+    if (order !== 0) return order;
+    at += MAX_AT_ONCE;
+    bt += MAX_AT_ONCE;
+    yield;
+  }
+  return compareRanges(a, at, endA, b, bt, endB);
 }

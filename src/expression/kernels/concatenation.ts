@@ -1,11 +1,20 @@
 /** Joins texts, or bytes, row by row. */
 
 import { isValid } from "../../arrow/columns/validity.js";
+import { Pace } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { byteLane, type ValueKernel } from "../values/operands.js";
+import { copyInSteps } from "../values/work.js";
+
+/** Bytes that are joined from one step to the next. */
+const STEP_BYTES = 2 ** 20;
+/** Longest value that is copied without steps. */
+const MAX_COPIED = 2 ** 20;
+/** Work of a row besides its bytes. */
+const ROW_WORK = 64;
 
 /** || of two operands that are both text, or both bytes. */
-export const concatenation: ValueKernel = ([left, right], length, valid) => {
+export const concatenation: ValueKernel = function* run([left, right], length, valid) {
   const a = byteLane(left);
   const b = byteLane(right);
   const offsets = new Int32Array(length + 1);
@@ -17,13 +26,20 @@ export const concatenation: ValueKernel = ([left, right], length, valid) => {
     offsets[row + 1] = size;
   }
   const bytes = new Uint8Array(size);
+  const pace = new Pace(STEP_BYTES);
   for (let row = 0; row < length; row++) {
     if (offsets[row] === offsets[row + 1]) continue;
     const at = row * left.step;
     const bt = row * right.step;
     const middle = offsets[row] + sizeOf(a, at);
+    if (offsets[row + 1] - offsets[row] > MAX_COPIED) {
+      yield* copyInSteps(a.bytes, a.offsets[at], a.offsets[at + 1], bytes, offsets[row]);
+      yield* copyInSteps(b.bytes, b.offsets[bt], b.offsets[bt + 1], bytes, middle);
+      continue;
+    }
     bytes.set(a.bytes.subarray(a.offsets[at], a.offsets[at + 1]), offsets[row]);
     bytes.set(b.bytes.subarray(b.offsets[bt], b.offsets[bt + 1]), middle);
+    if (pace.isStep(ROW_WORK + offsets[row + 1] - offsets[row])) yield;
   }
   return { kind: "variable", length, validity: valid, offsets, bytes };
 };

@@ -4,23 +4,28 @@
  */
 
 import { isValid } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { Automaton } from "../regex/automaton.js";
-import { ANY_CHARACTER, anyCase, single } from "../regex/characterSets.js";
+import { ANY_CHARACTER, anyCase, single, withSets } from "../regex/characterSets.js";
 import type { Pattern } from "../regex/pattern.js";
-import { bitsColumn, byteLane, decodeText, type ValueKernel } from "../values/operands.js";
+import { bitsColumn, byteLane, type ValueKernel } from "../values/operands.js";
+import { textOfBytes } from "../values/scalars.js";
+import { ByteSearch } from "./byteSearch.js";
 import { piecesAutomaton, relationAutomaton, type TextAutomaton } from "./textAutomaton.js";
-import { type Fits, TextQuestion } from "./textQuestion.js";
+import { TextQuestion, type TextTest } from "./textQuestion.js";
+import { TextLane, truthRows } from "./textRows.js";
 
 /** @param escaping the character that makes a wildcard mean itself */
-export function likeKernel(
+export function* likeKernel(
   pattern: string,
   escaping: string,
   ignoresCase: boolean,
   isNegated: boolean,
-): ValueKernel {
+): Steps<ValueKernel> {
   const pieces = piecesOf(pattern, escaping);
-  return textTest(piecesTest(pieces, ignoresCase), isNegated, ignoresCase ? null : pieces);
+  const test = yield* piecesTest(pieces, ignoresCase);
+  return textTest(test, isNegated, ignoresCase ? null : automatonOf(pieces));
 }
 
 /** Null for a pattern that is more than texts with anything between them. */
@@ -47,72 +52,101 @@ const MAX_PATTERNS = 256;
 
 /** LIKE with a pattern of each row's own. */
 export function likeEachKernel(escaping: string, ignoresCase: boolean, isNegated: boolean): ValueKernel {
-  const tests = new Map<string, Fits>();
-  const testOf = (pattern: string): Fits => {
-    let test = tests.get(pattern);
-    if (test === undefined) {
-      if (tests.size >= MAX_PATTERNS) tests.clear();
-      test = piecesTest(piecesOf(pattern, escaping), ignoresCase);
-      tests.set(pattern, test);
+  const tests = new Map<string, TextTest>();
+  function* testOf(pattern: string): Steps<TextTest> {
+    const known = tests.get(pattern);
+    if (known !== undefined) return known;
+    const test = yield* piecesTest(piecesOf(pattern, escaping), ignoresCase);
+    if (pattern.length > LONG_PATTERN) {
+      // Looking a long one up takes as long, and it is not kept.
+      yield;
+      return test;
     }
+    if (tests.size >= MAX_PATTERNS) tests.clear();
+    tests.set(pattern, test);
     return test;
-  };
+  }
   return ([operand, patterns], length, valid) => {
-    const { bytes, offsets } = byteLane(operand);
-    const own = byteLane(patterns);
-    const bits = new Uint8Array((length + 7) >>> 3);
-    for (let row = 0; row < length; row++) {
-      if (!isValid(valid, row)) continue;
-      const at = row * operand.step;
-      const pattern = row * patterns.step;
-      const fits = testOf(decodeText(own.bytes, own.offsets[pattern], own.offsets[pattern + 1]));
-      if (fits(bytes, offsets[at], offsets[at + 1]) !== isNegated) bits[row >>> 3] |= 1 << (row & 7);
-    }
-    return bitsColumn(bits, length, valid);
+    const [lane, own] = [new TextLane(operand), new TextLane(patterns)];
+    return truthRows([lane, own], length, valid, function* test(row) {
+      const pattern = yield* textOfBytes(own.bytes, own.start(row), own.end(row));
+      const { bytes } = lane;
+      const [start, end] = [lane.start(row), lane.end(row)];
+      const like = yield* testOf(pattern);
+      return (like.fits(bytes, start, end) ?? (yield* like.inSteps(bytes, start, end))) !== isNegated;
+    });
   };
 }
 
+/** Longer patterns of rows are not kept. */
+const LONG_PATTERN = 256;
+
 /** Whether some part of a text matches a regular expression. */
-export function regexKernel(pattern: Pattern): ValueKernel {
-  const automaton = new Automaton(pattern, false);
-  return textTest((bytes, start, end) => automaton.matches(bytes, start, end), false);
-}
+export const automatonTest = (automaton: Automaton): TextTest => ({
+  fits: (bytes, start, end) => automaton.matches(bytes, start, end),
+  inSteps: (bytes, start, end) => automaton.matchesInSteps(bytes, start, end),
+});
 
 /**
  * The rows whose text a test takes.
- * @param pieces what such texts are made of; null where that is not known
+ * @param automaton for the same question; null where there is none
  */
-function textTest(fits: Fits, isNegated: boolean, pieces: readonly Piece[] | null = null): ValueKernel {
-  const automaton = pieces === null ? null : automatonOf(pieces);
-  const question = automaton === null ? null : new TextQuestion(automaton, fits);
-  return ([operand], length, valid) => {
-    const asked = operand.step === 0 ? null : (question?.ask(operand.column, length, valid) ?? null);
+export function textTest(
+  test: TextTest,
+  isNegated: boolean,
+  automaton: TextAutomaton | null = null,
+): ValueKernel {
+  const question = automaton === null ? null : new TextQuestion(automaton, test);
+  return function* run([operand], length, valid) {
+    const asked =
+      operand.step === 0 || question === null ? null : yield* question.ask(operand.column, length, valid);
     if (asked !== null) {
       if (isNegated) for (let byte = 0; byte < asked.length; byte++) asked[byte] = ~asked[byte];
       return bitsColumn(asked, length, valid);
     }
     const { bytes, offsets } = byteLane(operand);
     const bits = new Uint8Array((length + 7) >>> 3);
+    const pace = new Pace(STEP_SCANNED);
     for (let row = 0, at = 0; row < length; row++, at += operand.step) {
-      if (fits(bytes, offsets[at], offsets[at + 1]) !== isNegated) bits[row >>> 3] |= 1 << (row & 7);
+      const [start, end] = [offsets[at], offsets[at + 1]];
+      let isFit = test.fits(bytes, start, end);
+      if (isFit === null) {
+        yield;
+        isFit = isValid(valid, row) && (yield* test.inSteps(bytes, start, end));
+      }
+      if (isFit !== isNegated) bits[row >>> 3] |= 1 << (row & 7);
+      if (pace.isStep(ROW_WORK + end - start)) yield;
     }
     return bitsColumn(bits, length, valid);
   };
 }
 
+/** Bytes that are looked through from one step to the next. */
+const STEP_SCANNED = 2 ** 18;
+/** Work of a row besides its bytes. */
+const ROW_WORK = 16;
+
 type Piece = { readonly kind: "text"; text: string } | { readonly kind: "one" } | { readonly kind: "any" };
 
-function piecesTest(pieces: readonly Piece[], ignoresCase: boolean): Fits {
+function* piecesTest(pieces: readonly Piece[], ignoresCase: boolean): Steps<TextTest> {
   const [first, second, third] = pieces;
   if (!ignoresCase) {
-    if (pieces.length === 0) return (_, start, end) => start === end;
-    if (pieces.length === 1 && first.kind === "text") return equals(first.text);
-    if (pieces.length === 2 && first.kind === "text" && second.kind === "any") return startsWith(first.text);
-    if (pieces.length === 2 && first.kind === "any" && second.kind === "text") return endsWith(second.text);
+    if (pieces.length === 0) return textsTest("whole", NOTHING);
+    if (pieces.length === 1 && first.kind === "text") return textsTest("whole", encoder.encode(first.text));
+    if (pieces.length === 2 && first.kind === "text" && second.kind === "any")
+      return textsTest("start", encoder.encode(first.text));
+    if (pieces.length === 2 && first.kind === "any" && second.kind === "text")
+      return textsTest("end", encoder.encode(second.text));
     if (pieces.length === 3 && first.kind === "any" && second.kind === "text" && third.kind === "any") {
-      return contains(second.text);
+      return textsTest("any", encoder.encode(second.text));
     }
   }
+  const parts = yield* withSets(() => patternOf(pieces, ignoresCase));
+  return automatonTest(yield* Automaton.of({ kind: "sequence", parts }, true));
+}
+
+/** @throws InvalidInputError for one that is too long; MissingSet */
+function patternOf(pieces: readonly Piece[], ignoresCase: boolean): Pattern[] {
   const parts: Pattern[] = [];
   for (const piece of pieces) {
     if (parts.length > MAX_PIECES || (piece.kind === "text" && piece.text.length > 2 * MAX_PIECES)) {
@@ -129,8 +163,7 @@ function piecesTest(pieces: readonly Piece[], ignoresCase: boolean): Fits {
       }
     }
   }
-  const automaton = new Automaton({ kind: "sequence", parts }, true);
-  return (bytes, start, end) => automaton.matches(bytes, start, end);
+  return parts;
 }
 
 /** Maximum parts of a pattern of LIKE. */
@@ -192,47 +225,66 @@ function indexFrom(text: string, part: string, from: number): number {
   return at < 0 ? text.length : at;
 }
 
-function equals(text: string): Fits {
-  const wanted = new TextEncoder().encode(text);
-  return (bytes, start, end) => end - start === wanted.length && isAt(bytes, start, wanted);
-}
-
 /** Texts that begin with another. */
-export const startsWithTest = (text: string): ValueKernel =>
-  textTest(startsWith(text), false, [{ kind: "text", text }, { kind: "any" }]);
+export const startsWithTest = (text: Uint8Array): ValueKernel =>
+  textTest(textsTest("start", text), false, piecesFrom([text], true, false));
 
 /** Texts that end with another. */
-export const endsWithTest = (text: string): ValueKernel =>
-  textTest(endsWith(text), false, [{ kind: "any" }, { kind: "text", text }]);
+export const endsWithTest = (text: Uint8Array): ValueKernel =>
+  textTest(textsTest("end", text), false, piecesFrom([text], false, true));
 
 /** Texts that hold another. */
-export const containsTest = (text: string): ValueKernel =>
-  textTest(contains(text), false, [{ kind: "any" }, { kind: "text", text }, { kind: "any" }]);
+export const containsTest = (text: Uint8Array): ValueKernel =>
+  textTest(textsTest("any", text), false, piecesFrom([text], false, false));
 
-function startsWith(text: string): Fits {
-  const wanted = new TextEncoder().encode(text);
-  return (bytes, start, end) => end - start >= wanted.length && isAt(bytes, start, wanted);
-}
+const piecesFrom = (
+  pieces: readonly Uint8Array[],
+  isFromStart: boolean,
+  isToEnd: boolean,
+): TextAutomaton | null =>
+  pieces.some(({ length }) => length === 0) ? null : piecesAutomaton({ pieces, isFromStart, isToEnd });
 
-function endsWith(text: string): Fits {
-  const wanted = new TextEncoder().encode(text);
-  return (bytes, start, end) => end - start >= wanted.length && isAt(bytes, end - wanted.length, wanted);
-}
+const NOTHING = new Uint8Array(0);
 
-function contains(text: string): Fits {
-  const wanted = new TextEncoder().encode(text);
-  if (wanted.length === 0) return () => true;
-  const [first] = wanted;
-  return (bytes, start, end) => {
-    const last = end - wanted.length;
-    for (let at = start; at <= last; at++) {
-      if (bytes[at] === first && isAt(bytes, at, wanted)) return true;
-    }
-    return false;
+/** A test of texts by another: whether it is the text, its start or end, or anywhere in it. */
+export function textsTest(where: "whole" | "start" | "end" | "any", wanted: Uint8Array): TextTest {
+  const size = wanted.length;
+  if (where === "any") {
+    const search = new ByteSearch(wanted);
+    return {
+      fits: (bytes, start, end) => {
+        if (end - start < size) return false;
+        return end - start > MAX_AT_ONCE ? null : search.find(bytes, start, end) >= 0;
+      },
+      *inSteps(bytes, start, end) {
+        return (yield* search.findInSteps(bytes, start, end)) >= 0;
+      },
+    };
+  }
+  const mayFit = (start: number, end: number) =>
+    where === "whole" ? end - start === size : end - start >= size;
+  const placeIn = (start: number, end: number) => (where === "end" ? end - size : start);
+  return {
+    fits: (bytes, start, end) => {
+      if (!mayFit(start, end)) return false;
+      return size > MAX_AT_ONCE ? null : isAt(bytes, placeIn(start, end), wanted, 0, size);
+    },
+    *inSteps(bytes, start, end) {
+      if (!mayFit(start, end)) return false;
+      const place = placeIn(start, end);
+      for (let first = 0; first < size; first += MAX_AT_ONCE) {
+        if (!isAt(bytes, place, wanted, first, Math.min(size, first + MAX_AT_ONCE))) return false;
+        yield;
+      }
+      return true;
+    },
   };
 }
 
-function isAt(bytes: Uint8Array, start: number, wanted: Uint8Array): boolean {
-  for (let byte = 0; byte < wanted.length; byte++) if (bytes[start + byte] !== wanted[byte]) return false;
+/** Bytes that are looked at without steps. */
+const MAX_AT_ONCE = 2 ** 16;
+
+function isAt(bytes: Uint8Array, place: number, wanted: Uint8Array, first: number, end: number): boolean {
+  for (let byte = first; byte < end; byte++) if (bytes[place + byte] !== wanted[byte]) return false;
   return true;
 }

@@ -3,7 +3,7 @@
  * unknown where the list holds a null.
  */
 
-import type { Column } from "../../arrow/columns/column.js";
+import type { Column, Validity } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { compareRanges } from "../../bytes/compare.js";
@@ -35,20 +35,28 @@ export function* membership(
   isNegated: boolean,
 ): Steps<ValueKernel> {
   const find = yield* finder(items, type);
-  return ([operand], length, valid) => {
-    const bits = new Uint8Array((length + 7) >>> 3);
-    find(operand.column, operand.step === 1 ? length : 1, bits);
-    if (operand.step === 0) bits.fill(-(bits[0] & 1));
+  const finish = (bits: Uint8Array, isConstant: boolean, length: number, valid: Validity | null): Column => {
+    if (isConstant) bits.fill(-(bits[0] & 1));
     const found = hasNull ? bits.slice() : bits;
     if (isNegated) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
     if (!hasNull) return bitsColumn(bits, length, valid);
     for (let byte = 0; byte < found.length; byte++) found[byte] = ~found[byte];
     return bitsColumn(bits, length, without(valid, found, length));
   };
+  return ([{ column, step }], length, valid) => {
+    const bits = new Uint8Array((length + 7) >>> 3);
+    const steps = find(column, step === 1 ? length : 1, bits);
+    return steps === undefined
+      ? finish(bits, step === 0, length, valid)
+      : (function* inSteps() {
+          yield* steps;
+          return finish(bits, step === 0, length, valid);
+        })();
+  };
 }
 
-/** Sets the bits of the first values of a column that are found. */
-type Find = (column: Column, length: number, bits: Uint8Array) => void;
+/** Sets the bits of the first values of a column that are found; in steps where values may be long. */
+type Find = (column: Column, length: number, bits: Uint8Array) => Steps<void> | undefined;
 
 function* finder(items: Column, type: ValueType): Steps<Find> {
   const listed = { column: items, step: 1 as const };
@@ -68,6 +76,7 @@ function* finder(items: Column, type: ValueType): Steps<Find> {
         for (let byte = 0; byte < target.length; byte++) {
           target[byte] = (hasTrue ? own[byte] : 0) | (hasFalse ? ~own[byte] : 0);
         }
+        return undefined;
       };
     }
     case "string":
@@ -87,17 +96,23 @@ function* finder(items: Column, type: ValueType): Steps<Find> {
       const table = new HashTable(count, same);
       const pace = new Pace(VALUES_PER_STEP);
       for (let row = 0; row < count; row++) {
-        if (pace.isStep()) yield;
+        const [start, end] = [lane.offsets[row], lane.offsets[row + 1]];
+        if (pace.isStep(1 + ((end - start) >>> 5))) yield;
         if (!isValid(items.validity, row)) continue;
-        table.insert(hashBytes(lane.bytes, lane.offsets[row], lane.offsets[row + 1]), row);
+        table.insert(yield* hashBytes(lane.bytes, start, end), row);
       }
       const { slots, mask, entries, hashes } = table;
-      return (column, length, target) => {
+      return function* find(column, length, target) {
         const { bytes, offsets } = byteLane({ column, step: 1 });
+        const rows = new Pace(STEP_BYTES);
         for (let row = 0; row < length; row++) {
           const start = offsets[row];
           const size = offsets[row + 1] - start;
-          const hash = hashBytes(bytes, start, start + size);
+          const hash =
+            size <= MAX_HASHED
+              ? hashAtOnce(bytes, start, start + size)
+              : yield* hashBytes(bytes, start, start + size);
+          if (rows.isStep(ROW_WORK + size)) yield;
           for (let slot = hash & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
             const entry = slots[slot] - 1;
             if (hashes[entry] !== hash) continue;
@@ -177,6 +192,7 @@ function* numberFinder(items: Column, type: ValueType): Steps<Find> {
         break;
       }
     }
+    return undefined;
   };
 }
 
@@ -186,9 +202,10 @@ const closeFinder =
   (column, length, target) => {
     const chunks = column.kind === "fixed" && column.byteWidth === 4 ? column.chunks : undefined;
     if (chunks !== undefined && length === column.length) {
-      if (integerSetKernel.get()?.lookUp(close, chunks, target) === true) return;
+      if (integerSetKernel.get()?.lookUp(close, chunks, target) === true) return undefined;
     }
     close.look(signedOf(numbersOf({ column, step: 1 }, type)), length, target);
+    return undefined;
   };
 
 function* wordFinder(items: Column, width: number): Steps<Find> {
@@ -196,7 +213,12 @@ function* wordFinder(items: Column, width: number): Steps<Find> {
   if (width === 2) {
     const words = wordsOf(items, listed, 2);
     const look = words.length === 0 ? () => undefined : closePairs(words);
-    if (look !== null) return (column, length, target) => look(wordLane({ column, step: 1 }), length, target);
+    if (look !== null) {
+      return (column, length, target) => {
+        look(wordLane({ column, step: 1 }), length, target);
+        return undefined;
+      };
+    }
   }
   const table = new HashTable(items.length, (one, other) => {
     for (let word = 0; word < width; word++) {
@@ -229,18 +251,42 @@ function* wordFinder(items: Column, width: number): Steps<Find> {
         break;
       }
     }
+    return undefined;
   };
 }
 
+/** Nobody outside knows which values share a slot. */
+const SEED = Math.floor(Math.random() * 2 ** 32) | 0;
+
 function scramble(value: number): number {
-  const mixed = Math.imul(value ^ (value >>> 16), 0x7feb352d);
+  const seeded = value ^ SEED;
+  const mixed = Math.imul(seeded ^ (seeded >>> 16), 0x7feb352d);
   return Math.imul(mixed ^ (mixed >>> 15), 0x846ca68b) ^ (mixed >>> 13);
 }
 
-function hashBytes(bytes: Uint8Array, start: number, end: number): number {
-  let hash = end - start;
-  for (let at = start; at < end; at++) hash = Math.imul(hash ^ bytes[at], 0x01000193);
+/** Longest value that is hashed without steps. */
+const MAX_HASHED = 2 ** 16;
+/** Bytes that are hashed from one step to the next. */
+const STEP_BYTES = 2 ** 18;
+/** Work of a row besides its bytes. */
+const ROW_WORK = 16;
+
+const hashAtOnce = (bytes: Uint8Array, start: number, end: number): number =>
+  scramble(mixBytes(SEED ^ (end - start), bytes, start, end));
+
+function* hashBytes(bytes: Uint8Array, start: number, end: number): Steps<number> {
+  let hash = SEED ^ (end - start);
+  for (let at = start; at < end; at += MAX_HASHED) {
+    hash = mixBytes(hash, bytes, at, Math.min(end, at + MAX_HASHED));
+    if (at + MAX_HASHED < end) yield;
+  }
   return scramble(hash);
+}
+
+function mixBytes(seed: number, bytes: Uint8Array, start: number, end: number): number {
+  let hash = seed;
+  for (let at = start; at < end; at++) hash = Math.imul(hash ^ bytes[at], 0x01000193);
+  return hash;
 }
 
 /** An open hash table of rows, half full at most. Of equal values it holds the first. */

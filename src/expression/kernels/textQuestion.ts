@@ -9,6 +9,7 @@ import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/codedValues.j
 import type { Column, Validity, VariableColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isSet } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { narrowOffsets } from "../values/operands.js";
 import { FAULT, STATES, stepsOfSymbols, type TextAutomaton } from "./textAutomaton.js";
 import {
@@ -20,7 +21,11 @@ import {
 } from "./textKernel.js";
 
 /** Tells whether a text of UTF-8 fits. */
-export type Fits = (bytes: Uint8Array, start: number, end: number) => boolean;
+export interface TextTest {
+  /** Null where telling takes too long without steps. */
+  fits(bytes: Uint8Array, start: number, end: number): boolean | null;
+  inSteps(bytes: Uint8Array, start: number, end: number): Steps<boolean>;
+}
 
 /** Fewer texts are not worth the way into the memory of a kernel, or the steps of their symbols. */
 const MIN_TEXTS = 1024;
@@ -33,40 +38,48 @@ interface AskedTexts {
 
 export class TextQuestion {
   readonly #automaton: TextAutomaton;
-  readonly #fits: Fits;
+  readonly #test: TextTest;
   readonly #ofSymbols = new WeakMap<CodeSymbols, KernelSteps>();
   #ofBytes: KernelSteps | null = null;
 
-  /** @param fits the same question, asked of a text itself */
-  constructor(automaton: TextAutomaton, fits: Fits) {
+  /** @param test the same question, asked of a text itself */
+  constructor(automaton: TextAutomaton, test: TextTest) {
     this.#automaton = automaton;
-    this.#fits = fits;
+    this.#test = test;
   }
 
   /**
    * A bit for each text that fits; those of nulls mean nothing.
    * @returns null where the texts are to be asked one by one
    */
-  ask(column: Column, length: number, valid: Validity | null): Uint8Array | null {
+  *ask(column: Column, length: number, valid: Validity | null): Steps<Uint8Array | null> {
     if (column.kind !== "variable" || length < MIN_TEXTS) return null;
     const bytes = (length + 7) >>> 3;
     const answers = { yes: new Uint8Array(bytes), open: new Uint8Array(bytes) };
     const { texts } = column;
-    const isAsked = texts !== undefined && column.length === length && this.#askChunks(texts, answers);
-    if (!isAsked && !this.#askGathered(column, length, answers)) return null;
-    this.#askOpen(column, rowsOf(answers.open, length, valid), answers.yes);
+    const isAsked =
+      texts !== undefined && column.length === length && (yield* this.#askChunks(texts, answers));
+    if (!isAsked && !(yield* this.#askGathered(column, length, answers))) return null;
+    yield* this.#askOpen(column, rowsOf(answers.open, length, valid), answers.yes);
     return answers.yes;
   }
 
   /** Asks texts where chunks hold them; false where that can't be done. */
-  #askChunks(texts: ChunkedTexts, answers: TextAnswers): boolean {
+  *#askChunks(texts: ChunkedTexts, answers: TextAnswers): Steps<boolean> {
     const kernel = textKernelUse.get();
     const { chunks, counts } = texts;
     if (kernel === null || !chunks.every((chunk, index) => kernel.fits(chunk, counts[index]))) return false;
     for (let index = 0; index < counts.length - 1; index++) if ((counts[index] & 7) !== 0) return false;
-    kernel.setSteps(this.#steps(texts.symbols));
+    const steps = this.#steps(texts.symbols);
+    kernel.setSteps(steps);
+    const pace = new Pace(STEP_BYTES);
     let first = 0;
     for (const [index, chunk] of chunks.entries()) {
+      if (pace.isStep(chunk.length)) {
+        yield;
+        // Somebody else may have asked meanwhile.
+        kernel.setSteps(steps);
+      }
       // Whoever gathers them says what is wrong with their positions.
       if (!kernel.runChunk(chunk, counts[index], first, answers)) return false;
       first += counts[index];
@@ -74,24 +87,28 @@ export class TextQuestion {
     return true;
   }
 
-  #askGathered(column: VariableColumn, length: number, answers: TextAnswers): boolean {
+  *#askGathered(column: VariableColumn, length: number, answers: TextAnswers): Steps<boolean> {
     const { coded } = column;
     const offsets = coded?.offsets ?? column.offsets;
     if (!areNarrow(offsets)) return false;
     const asked = { texts: coded?.codes ?? column.bytes, offsets };
-    askAll(asked, this.#steps(coded?.symbols ?? null), length, answers);
+    yield* askAll(asked, this.#steps(coded?.symbols ?? null), length, answers);
     return true;
   }
 
   /** Looks at the texts of which the automaton can't tell. */
-  #askOpen(column: VariableColumn, rows: Uint32Array, yes: Uint8Array): void {
+  *#askOpen(column: VariableColumn, rows: Uint32Array, yes: Uint8Array): Steps<void> {
     if (rows.length === 0) return;
     const { coded } = column;
     const { bytes, offsets } = coded === undefined ? column : takeCoded(coded, rows);
     const places = narrowOffsets(offsets);
+    const pace = new Pace(STEP_BYTES);
     for (const [index, row] of rows.entries()) {
       const place = coded === undefined ? row : index;
-      if (this.#fits(bytes, places[place], places[place + 1])) yes[row >>> 3] |= 1 << (row & 7);
+      const [start, end] = [places[place], places[place + 1]];
+      const isFit = this.#test.fits(bytes, start, end) ?? (yield* this.#test.inSteps(bytes, start, end));
+      if (isFit) yes[row >>> 3] |= 1 << (row & 7);
+      if (pace.isStep(OPEN_WORK + end - start)) yield;
     }
   }
 
@@ -115,19 +132,33 @@ function kernelSteps(automaton: TextAutomaton, symbols: CodeSymbols | null): Ker
   return { steps, automaton, isCoded, completing: completingCodes(steps, automaton, isCoded) };
 }
 
-function askAll(asked: AskedTexts, steps: KernelSteps, length: number, answers: TextAnswers): void {
+function* askAll(asked: AskedTexts, steps: KernelSteps, length: number, answers: TextAnswers): Steps<void> {
   const { texts, offsets } = asked;
   const kernel = textKernelUse.get();
   kernel?.setSteps(steps);
+  const pace = new Pace(STEP_BYTES);
   for (let first = 0; first < length; ) {
     const count = kernel?.run(texts, offsets, first, length, answers) ?? 0;
-    first += count;
-    if (count > 0) continue;
-    const end = kernel === null ? length : Math.min(length, first + 8);
-    askPlainly(asked, steps, first, end, answers);
+    let end = first + count;
+    if (count === 0) {
+      end = kernel === null ? length : Math.min(length, first + 8);
+      yield* askPlainly(asked, steps, first, end, answers);
+      kernel?.setSteps(steps);
+    } else if (pace.isStep(offsets[end] - offsets[first])) {
+      yield;
+      // Somebody else may have asked meanwhile.
+      kernel?.setSteps(steps);
+    }
     first = end;
   }
 }
+
+/** Bytes that are looked at from one step to the next. */
+const STEP_BYTES = 2 ** 20;
+/** Work of a text that is looked at by itself, besides its bytes. */
+const OPEN_WORK = 64;
+/** Codes that are looked at plainly from one step to the next. */
+const STEP_CODES = 2 ** 18;
 
 /** Of more codes than this, most texts have one. */
 const MAX_COMPLETING = 64;
@@ -155,20 +186,23 @@ function completingCodes(
 }
 
 /** The kernel's loop, for texts that are too long for its memory, and where there is none. */
-function askPlainly(
+function* askPlainly(
   { texts, offsets }: AskedTexts,
   { steps, automaton: { accepts, isOpen, firstFinal }, isCoded }: KernelSteps,
   first: number,
   end: number,
   { yes, open }: TextAnswers,
-): void {
+): Steps<void> {
+  const pace = new Pace(STEP_CODES);
   for (let row = first; row < end; row++) {
     let state = 0;
+    if (pace.isStep()) yield;
     for (let at = offsets[row]; at < offsets[row + 1] && state < firstFinal; at++) {
       let code = texts[at];
       if (!isCoded) code += OF_BYTES;
       else if (code === ESCAPE_CODE) code = ++at < offsets[row + 1] ? texts[at] + OF_BYTES : -1;
       state = code < 0 ? FAULT : steps[STATES * code + state];
+      if (pace.isStep()) yield;
     }
     if (accepts[state]) yes[row >>> 3] |= 1 << (row & 7);
     if (isOpen[state] || state === FAULT) open[row >>> 3] |= 1 << (row & 7);

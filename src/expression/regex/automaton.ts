@@ -1,12 +1,14 @@
 /**
  * Matches patterns over UTF-8 in linear time: a pattern becomes a nondeterministic automaton, whose sets of states
  * become states of a deterministic one when they are first met. Characters are told apart only as far as the pattern
- * does. The number of states kept is bounded; when it is reached, they are forgotten and found anew.
+ * does. The memory of the states kept is bounded; when it is reached, they are forgotten and found anew.
  *
  * The state before a character knows what the character before it was, in so far as positions such as `\b` ask for it.
  */
 
-import { type CharacterSet, holdsPoint, wordSet } from "./characterSets.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
+import { endOfCharacter, pointAt } from "../values/characters.js";
+import { type CharacterSet, holdsPoint, withSets, wordSet } from "./characterSets.js";
 import type { Pattern } from "./pattern.js";
 import {
   asksForWords,
@@ -19,18 +21,24 @@ import {
   OTHER,
 } from "./program.js";
 
-/** Maximum states kept. */
-const MAX_STATES = 2_000;
+/** Numbers that the states kept have together: instructions, and the states that follow. */
+const MAX_KEPT = 2 ** 20;
+/** Work from one step to the next: instructions that are looked at. */
+const STEP_WORK = 2 ** 15;
+/** Instructions, or characters, that may be looked at for a text without steps. */
+const QUICK_WORK = 2 ** 14;
+const UNKNOWN = -1;
 
 interface State {
-  /** Instructions that are reached, before positions are asked. */
-  readonly reached: readonly number[];
+  /** Instructions that are reached, before positions are asked; ascending. */
+  readonly reached: Int32Array;
   readonly before: Kind;
-  /** By class of character, and last for the end: the next state, or null where it is not known yet. */
-  readonly next: (State | null)[];
-  /** Whether the text matches whatever follows. */
-  readonly isMatch: boolean;
+  /** By class of character, and last for the end: the number of the next state, or `UNKNOWN`. */
+  readonly next: Int32Array;
 }
+
+/** The number of the state from which the text matches whatever follows. */
+const MATCHED = 0;
 
 export class Automaton {
   readonly #program: readonly Instruction[];
@@ -41,66 +49,134 @@ export class Automaton {
   readonly #ascii = new Uint16Array(128);
   /** What the characters of each class are to positions. */
   readonly #kinds: readonly Kind[];
-  #states = new Map<string, State>();
-  #first: State;
+  readonly #states: State[] = [];
+  /** Numbers of states, by a hash of what they reach. */
+  readonly #byHash = new Map<number, number[]>();
+  /** Numbers that the states have together. */
+  #kept = 0;
   readonly #mark: Uint32Array;
+  readonly #isReached: Uint32Array;
   #generation = 0;
+  /** Instructions that were looked at since somebody last asked. */
+  #work = 0;
 
   /**
    * @param isAnchored whether the pattern has to match the whole text, not some part of it
    * @throws InvalidInputError for a pattern that is too large
    */
-  constructor(pattern: Pattern, isAnchored: boolean) {
+  static *of(pattern: Pattern, isAnchored: boolean): Steps<Automaton> {
     const anchored: Pattern = isAnchored
       ? { kind: "sequence", parts: [pattern, { kind: "position", position: "end" }] }
       : pattern;
     const program = compilePattern(anchored);
-    this.#program = program;
-    this.#isAnchored = isAnchored;
-    this.#mark = new Uint32Array(program.length);
     const asksWords = asksForWords(program);
-    this.#starts = classStarts(program, asksWords);
-    this.#kinds = Array.from(this.#starts, (point) => kindOf(point, asksWords));
-    for (let point = 0; point < 128; point++) this.#ascii[point] = this.#search(point);
-    this.#first = this.#state([0], EDGE);
+    if (program.length > STEP_INSTRUCTIONS) yield;
+    const starts = yield* withSets(() => classStarts(program, asksWords));
+    if (program.length > STEP_INSTRUCTIONS) yield;
+    const kinds = Array.from(starts, (point) => kindOf(point, asksWords));
+    return new Automaton(program, isAnchored, starts, kinds);
   }
 
-  /** Whether the text of UTF-8 from `start` to `end` matches. */
-  matches(bytes: Uint8Array, start: number, end: number): boolean {
-    let state = this.#first;
+  private constructor(
+    program: readonly Instruction[],
+    isAnchored: boolean,
+    starts: Int32Array,
+    kinds: readonly Kind[],
+  ) {
+    this.#program = program;
+    this.#isAnchored = isAnchored;
+    this.#starts = starts;
+    this.#kinds = kinds;
+    this.#mark = new Uint32Array(program.length);
+    this.#isReached = new Uint32Array((program.length + 31) >>> 5);
+    for (let point = 0; point < 128; point++) this.#ascii[point] = this.#classOf(point);
+    this.#forget();
+  }
+
+  /** Whether the text of UTF-8 from `start` to `end` matches; null where telling takes too long without steps. */
+  matches(bytes: Uint8Array, start: number, end: number): boolean | null {
+    if (end - start > QUICK_WORK) return null;
+    this.#work = 0;
+    let state = this.#first(EDGE);
     for (let at = start; at < end; ) {
-      if (state.isMatch) return true;
-      if (state.reached.length === 0) return false;
-      const byte = bytes[at++];
+      const { next, reached } = this.#states[state];
+      if (state === MATCHED) return true;
+      if (reached.length === 0) return false;
+      const byte = bytes[at];
       let characterClass: number;
       if (byte < 0x80) {
         characterClass = this.#ascii[byte];
+        at++;
       } else {
-        let point: number;
-        if (byte < 0xe0) {
-          point = ((byte & 0x1f) << 6) | (bytes[at] & 0x3f);
-          at += 1;
-        } else if (byte < 0xf0) {
-          point = ((byte & 0x0f) << 12) | ((bytes[at] & 0x3f) << 6) | (bytes[at + 1] & 0x3f);
-          at += 2;
-        } else {
-          point =
-            ((byte & 0x07) << 18) |
-            ((bytes[at] & 0x3f) << 12) |
-            ((bytes[at + 1] & 0x3f) << 6) |
-            (bytes[at + 2] & 0x3f);
-          at += 3;
-        }
-        characterClass = this.#search(point);
+        characterClass = this.#classOf(pointAt(bytes, at, end));
+        at = endOfCharacter(bytes, at, end);
       }
-      state = state.next[characterClass] ?? this.#follow(state, characterClass);
+      const known = next[characterClass];
+      if (known !== UNKNOWN) state = known;
+      else {
+        state = this.#follow(state, characterClass);
+        if (this.#work > QUICK_WORK) return null;
+      }
     }
+    return this.#isMatchAtEnd(state);
+  }
+
+  /**
+   * The same for any text.
+   * @param before what the character before the text is to positions. Default: there is none
+   */
+  *matchesInSteps(bytes: Uint8Array, start: number, end: number, before: Kind = EDGE): Steps<boolean> {
+    const pace = new Pace(STEP_WORK);
+    let state = this.#first(before);
+    for (let at = start; at < end; ) {
+      const { next, reached } = this.#states[state];
+      if (state === MATCHED) return true;
+      if (reached.length === 0) return false;
+      const byte = bytes[at];
+      let characterClass: number;
+      if (byte < 0x80) {
+        characterClass = this.#ascii[byte];
+        at++;
+      } else {
+        characterClass = this.#classOf(pointAt(bytes, at, end));
+        at = endOfCharacter(bytes, at, end);
+      }
+      const known = next[characterClass];
+      let work = 1;
+      if (known !== UNKNOWN) state = known;
+      else {
+        this.#work = 0;
+        state = this.#follow(state, characterClass);
+        work += this.#work;
+      }
+      if (!pace.isStep(work)) continue;
+      // Somebody else may use the automaton meanwhile, and forget the states.
+      const { reached: own, before: kind } = this.#states[state];
+      yield;
+      if (state !== MATCHED) state = this.#state(own, kind);
+    }
+    return this.#isMatchAtEnd(state);
+  }
+
+  /** What a character is to the positions of the pattern. */
+  kindOf(bytes: Uint8Array, at: number, end: number): Kind {
+    const byte = bytes[at];
+    return this.#kinds[byte < 0x80 ? this.#ascii[byte] : this.#classOf(pointAt(bytes, at, end))];
+  }
+
+  #isMatchAtEnd(state: number): boolean {
+    if (state === MATCHED) return true;
     const last = this.#starts.length;
-    return state.isMatch || (state.next[last] ?? this.#follow(state, last)).isMatch;
+    const known = this.#states[state].next[last];
+    return (known === UNKNOWN ? this.#follow(state, last) : known) === MATCHED;
+  }
+
+  #first(before: Kind): number {
+    return this.#state(FIRST, before);
   }
 
   /** The class of a code point. */
-  #search(point: number): number {
+  #classOf(point: number): number {
     const starts = this.#starts;
     let low = 0;
     let high = starts.length;
@@ -112,57 +188,67 @@ export class Automaton {
     return low;
   }
 
-  #follow(state: State, characterClass: number): State {
+  #follow(state: number, characterClass: number): number {
+    const { reached, before, next } = this.#states[state];
     const isEnd = characterClass === this.#starts.length;
     const after: Kind = isEnd ? EDGE : this.#kinds[characterClass];
-    const closed = this.#close(state.reached, state.before, after);
-    let next: State;
-    if (closed === null) {
-      next = this.#matched;
-    } else {
-      const reached: number[] = [];
+    const closed = this.#close(reached, before, after);
+    let following = MATCHED;
+    if (closed !== null) {
+      const bits = this.#isReached.fill(0);
       if (!isEnd) {
         const point = this.#starts[characterClass];
         for (const at of closed) {
           const instruction = this.#program[at];
-          if (instruction.kind === "set" && holdsPoint(instruction.set, point)) reached.push(at + 1);
+          if (instruction.kind === "set" && holdsPoint(instruction.set, point)) {
+            bits[(at + 1) >>> 5] |= 1 << ((at + 1) & 31);
+          }
         }
-        if (!this.#isAnchored) reached.push(0);
+        if (!this.#isAnchored) bits[0] |= 1;
       }
-      next = this.#state(reached, after);
+      this.#work += 2 * closed.length + bits.length;
+      following = this.#state(placesOf(bits), after);
     }
-    state.next[characterClass] = next;
-    return next;
+    // Where the states were forgotten, this one is none of them, and nobody reads it.
+    next[characterClass] = following;
+    return following;
   }
 
-  readonly #matched: State = { reached: [0], before: OTHER, next: [], isMatch: true };
-
-  #state(reached: number[], before: Kind): State {
-    const distinct = [...new Set(reached)].sort((a, b) => a - b);
-    const key = `${before}:${distinct.join()}`;
-    let state = this.#states.get(key);
-    if (state === undefined) {
-      if (this.#states.size >= MAX_STATES) this.#forget();
-      const next = new Array<State | null>(this.#starts.length + 1).fill(null);
-      state = { reached: distinct, before, next, isMatch: false };
-      this.#states.set(key, state);
+  #state(reached: Int32Array, before: Kind): number {
+    let hash = before + 1;
+    for (const at of reached) hash = Math.imul(hash ^ at, 0x01000193);
+    this.#work += reached.length;
+    for (const number of this.#byHash.get(hash) ?? []) {
+      const state = this.#states[number];
+      if (state.before === before && isSame(state.reached, reached)) return number;
     }
-    return state;
+    const size = reached.length + this.#starts.length + STATE_SIZE;
+    if (this.#kept + size > MAX_KEPT) this.#forget();
+    this.#kept += size;
+    const next = new Int32Array(this.#starts.length + 1).fill(UNKNOWN);
+    this.#work += next.length;
+    const number = this.#states.push({ reached, before, next }) - 1;
+    const alike = this.#byHash.get(hash);
+    if (alike === undefined) this.#byHash.set(hash, [number]);
+    else alike.push(number);
+    return number;
   }
 
   #forget(): void {
-    for (const state of this.#states.values()) state.next.fill(null);
-    this.#states = new Map();
-    this.#first = this.#state([0], EDGE);
+    this.#states.length = 0;
+    this.#byHash.clear();
+    this.#kept = 0;
+    this.#states.push({ reached: FIRST, before: OTHER, next: new Int32Array(0) });
   }
 
   /** All instructions for characters that are reached without one; null where the pattern has matched. */
-  #close(reached: readonly number[], before: Kind, after: Kind): number[] | null {
+  #close(reached: Int32Array, before: Kind, after: Kind): number[] | null {
     const generation = ++this.#generation;
     const mark = this.#mark;
-    const stack = reached.slice();
+    const stack = Array.from(reached);
     const found: number[] = [];
     for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
+      this.#work++;
       if (mark[at] === generation) continue;
       mark[at] = generation;
       const instruction = this.#program[at];
@@ -184,6 +270,28 @@ export class Automaton {
     }
     return found;
   }
+}
+
+/** Instructions of a program from which on it is made in steps. */
+const STEP_INSTRUCTIONS = 1024;
+/** What a state takes besides its numbers. */
+const STATE_SIZE = 32;
+const FIRST = new Int32Array(1);
+
+/** The places of the bits that are set, ascending. */
+function placesOf(bits: Uint32Array): Int32Array {
+  const places: number[] = [];
+  for (const [word, value] of bits.entries()) {
+    for (let left = value; left !== 0; left &= left - 1)
+      places.push(32 * word + 31 - Math.clz32(left & -left));
+  }
+  return Int32Array.from(places);
+}
+
+function isSame(one: Int32Array, other: Int32Array): boolean {
+  if (one.length !== other.length) return false;
+  for (let place = 0; place < one.length; place++) if (one[place] !== other[place]) return false;
+  return true;
 }
 
 function classStarts(program: readonly Instruction[], asksWords: boolean): Int32Array {

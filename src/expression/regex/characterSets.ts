@@ -1,5 +1,8 @@
 /** Sets of characters, as the brackets, escapes and flags of a regular expression make them. */
 
+import { Pace, type Steps } from "../../async/eventLoop.js";
+import { lowerBound } from "../../bytes/lowerBound.js";
+
 /** Ranges of code points, both ends included: ascending and apart. */
 export type CharacterSet = readonly (readonly [number, number])[];
 
@@ -66,10 +69,19 @@ export const single = (character: string): CharacterSet => {
 
 export const isSingle = (set: CharacterSet): boolean => set.length === 1 && set[0][0] === set[0][1];
 
-export function union(one: CharacterSet, other: CharacterSet): CharacterSet {
-  const ranges = [...one, ...other].sort((a, b) => a[0] - b[0]);
+/** Code points below this differ in their case from others. */
+const CASED_POINTS = 0x1e944;
+/** A range as one number: its ends have 21 bits each. */
+const RANGE = 2 ** 21;
+
+/** All characters of some sets. */
+export function union(sets: Iterable<CharacterSet>): CharacterSet {
+  const packed: number[] = [];
+  for (const set of new Set(sets)) for (const [from, to] of set) packed.push(from * RANGE + to);
   const merged: [number, number][] = [];
-  for (const [from, to] of ranges) {
+  for (const range of Float64Array.from(packed).sort()) {
+    const from = Math.floor(range / RANGE);
+    const to = range % RANGE;
     const last = merged.at(-1);
     if (last !== undefined && from <= last[1] + 1) last[1] = Math.max(last[1], to);
     else merged.push([from, to]);
@@ -77,7 +89,11 @@ export function union(one: CharacterSet, other: CharacterSet): CharacterSet {
   return merged;
 }
 
+const complements = new WeakMap<CharacterSet, CharacterSet>();
+
 export function complement(set: CharacterSet): CharacterSet {
+  const known = complements.get(set);
+  if (known !== undefined) return known;
   const rest: [number, number][] = [];
   let next = 0;
   for (const [from, to] of set) {
@@ -85,34 +101,61 @@ export function complement(set: CharacterSet): CharacterSet {
     next = to + 1;
   }
   if (next <= MAX_CODE_POINT) rest.push([next, MAX_CODE_POINT]);
+  complements.set(set, rest);
   return rest;
+}
+
+/**
+ * Sets that are found by asking the runtime about every code point: once, and in steps. Who needs one that is not there
+ * yet throws, has it loaded, and begins again.
+ */
+class MissingSet extends Error {
+  readonly load: () => Steps<void>;
+
+  constructor(load: () => Steps<void>) {
+    super("a set of characters is not loaded yet");
+    this.load = load;
+  }
+}
+
+/** Does what needs such sets, as often as one is missing. */
+export function* withSets<Result>(make: () => Result): Steps<Result> {
+  for (;;) {
+    try {
+      return make();
+    } catch (error) {
+      if (!(error instanceof MissingSet)) throw error;
+      yield* error.load();
+    }
+  }
 }
 
 const properties = new Map<string, CharacterSet>();
 
-/** Found by asking the runtime of every code point, once. */
+/** @throws MissingSet; SyntaxError for what is no property */
 export function propertySet(name: string): CharacterSet {
-  const found = properties.get(name);
-  if (found !== undefined) return found;
-  const set = scan(new RegExp(`^\\p{${name}}$`, "u"));
-  properties.set(name, set);
-  return set;
+  return properties.get(name) ?? missingSet(name, new RegExp(`^\\p{${name}}$`, "u"));
 }
 
-/** What \w matches: letters, marks, digits, connectors and joiners. */
+/** What \w matches: letters, marks, digits, connectors and joiners. @throws MissingSet */
 export function wordSet(): CharacterSet {
-  const found = properties.get("\\w");
-  if (found !== undefined) return found;
-  const set = scan(/^[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]$/u);
-  properties.set("\\w", set);
-  return set;
+  return properties.get("\\w") ?? missingSet("\\w", WORD);
 }
 
-function scan(pattern: RegExp): CharacterSet {
+const WORD = /^[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]$/u;
+
+function missingSet(name: string, pattern: RegExp): never {
+  throw new MissingSet(function* load() {
+    properties.set(name, yield* scan(pattern));
+  });
+}
+
+function* scan(pattern: RegExp): Steps<CharacterSet> {
   const set: [number, number][] = [];
+  const pace = new Pace(STEP_POINTS);
   let start = -1;
   for (let point = 0; point <= MAX_CODE_POINT + 1; point++) {
-    // There are none but private characters from here on, up to the last planes.
+    if (pace.isStep()) yield;
     const holds = point <= MAX_CODE_POINT && pattern.test(String.fromCodePoint(point));
     if (holds && start < 0) start = point;
     if (!holds && start >= 0) {
@@ -123,22 +166,30 @@ function scan(pattern: RegExp): CharacterSet {
   return set;
 }
 
+const STEP_POINTS = 2 ** 12;
+
 /** By character: the others that differ from it in case only. */
 let otherCases: ReadonlyMap<number, readonly number[]> | null = null;
+/** The characters that have others, ascending. */
+let casedPoints = new Uint32Array(0);
 
-/** The set with its characters in the other case too. */
+const inAnyCase = new WeakMap<CharacterSet, CharacterSet>();
+
+/** The set with its characters in the other case too. @throws MissingSet */
 export function anyCase(set: CharacterSet): CharacterSet {
-  otherCases ??= findOtherCases();
-  const added: [number, number][] = [];
-  if (isSingle(set)) {
-    for (const other of otherCases.get(set[0][0]) ?? []) added.push([other, other]);
-    return added.length === 0 ? set : union(set, added);
+  const others = otherCases;
+  if (others === null) throw new MissingSet(loadOtherCases);
+  const known = inAnyCase.get(set);
+  if (known !== undefined) return known;
+  const added: CharacterSet[] = [];
+  for (const [from, to] of set) {
+    for (let place = lowerBound(casedPoints, from); casedPoints[place] <= to; place++) {
+      for (const other of others.get(casedPoints[place]) ?? []) added.push([[other, other]]);
+    }
   }
-  for (const [point, others] of otherCases) {
-    if (!holdsPoint(set, point)) continue;
-    for (const other of others) added.push([other, other]);
-  }
-  return added.length === 0 ? set : union(set, added);
+  const all = added.length === 0 ? set : union([set, ...added]);
+  inAnyCase.set(set, all);
+  return all;
 }
 
 export function holdsPoint(set: CharacterSet, point: number): boolean {
@@ -152,9 +203,11 @@ export function holdsPoint(set: CharacterSet, point: number): boolean {
   return low < set.length && set[low][0] <= point;
 }
 
-function findOtherCases(): Map<number, number[]> {
+function* loadOtherCases(): Steps<void> {
   const folded = new Map<string, number[]>();
-  for (let point = 0; point < 0x1e944; point++) {
+  const pace = new Pace(STEP_POINTS);
+  for (let point = 0; point < CASED_POINTS; point++) {
+    if (pace.isStep()) yield;
     const character = String.fromCodePoint(point);
     const upper = character.toUpperCase();
     const lower = character.toLowerCase();
@@ -173,5 +226,6 @@ function findOtherCases(): Map<number, number[]> {
         group.filter((other) => other !== point),
       );
   }
-  return others;
+  casedPoints = Uint32Array.from(others.keys()).sort();
+  otherCases = others;
 }

@@ -12,6 +12,7 @@
  * Flags: `i` any case, `m` lines, `s` dots match line breaks, `x` blanks mean nothing, `U` is ignored.
  */
 
+import type { Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import {
   ANY_CHARACTER,
@@ -25,6 +26,7 @@ import {
   propertySet,
   single,
   union,
+  withSets,
   wordSet,
 } from "./characterSets.js";
 
@@ -50,9 +52,14 @@ const MAX_REPEAT = 1000;
 /** Maximum UTF-16 units: programs of longer patterns are too large, but for those of large classes. */
 const MAX_LENGTH = 65_536;
 
+/** Large classes of which the other cases are looked up: each takes some ten microseconds. */
+const MAX_CASED_CLASSES = 128;
+/** A class of more ranges, or with a range of more characters, is large. */
+const SMALL_CLASS = 64;
+
 /** @throws InvalidInputError naming the position */
-export function parsePattern(text: string, flags: string): Pattern {
-  return new PatternParser(text, flags).parse();
+export function parsePattern(text: string, flags: string): Steps<Pattern> {
+  return withSets(() => new PatternParser(text, flags).parse());
 }
 
 class PatternParser {
@@ -60,6 +67,7 @@ class PatternParser {
   #next = 0;
   #nesting = 0;
   #groups = 0;
+  readonly #large = new Set<CharacterSet>();
   #flags: Set<string>;
 
   constructor(text: string, flags: string) {
@@ -288,8 +296,9 @@ class PatternParser {
     for (const property of [name.replace(":", "="), `Script=${name}`]) {
       try {
         return propertySet(property);
-      } catch {
-        // Not the name of a property: a script may have it.
+      } catch (error) {
+        // Where it is not the name of a property, a script may have it.
+        if (!(error instanceof SyntaxError)) throw error;
       }
     }
     throw this.#fail(`no property ${name}`);
@@ -311,17 +320,13 @@ class PatternParser {
   #class(): CharacterSet {
     if (++this.#nesting > MAX_NESTING) throw this.#fail(`nested deeper than ${MAX_NESTING}`);
     const isNegated = this.#accept("^");
-    let set: CharacterSet = [];
+    const sets: CharacterSet[] = [];
     for (let isFirst = true; ; isFirst = false) {
       const character = this.#take();
       if (character === "]" && !isFirst) break;
       if (character === "&" && this.#characters[this.#next] === "&") throw this.#fail("&& is not supported");
       if (character === "[") {
-        if (this.#characters[this.#next] === ":") {
-          set = union(set, this.#posixClass());
-          continue;
-        }
-        set = union(set, this.#class());
+        sets.push(this.#characters[this.#next] === ":" ? this.#posixClass() : this.#class());
         continue;
       }
       const own = character === "\\" ? this.#escapedSet(this.#take()) : single(character);
@@ -330,17 +335,17 @@ class PatternParser {
         (this.#characters[this.#next + 1] ?? "]") !== "]" &&
         isSingle(own);
       if (!isRange) {
-        set = union(set, own);
+        sets.push(own);
         continue;
       }
       this.#next++;
       const last = this.#take();
       const end = last === "\\" ? this.#escapedSet(this.#take()) : single(last);
       if (!isSingle(end) || end[0][0] < own[0][0]) throw this.#fail("a range that does not ascend");
-      set = union(set, [[own[0][0], end[0][0]]]);
+      sets.push([[own[0][0], end[0][0]]]);
     }
     this.#nesting--;
-    if (this.#flags.has("i")) set = anyCase(set);
+    const set = this.#inCase(union(sets));
     return isNegated ? complement(set) : set;
   }
 
@@ -353,7 +358,17 @@ class PatternParser {
   }
 
   #set(set: CharacterSet): Pattern {
-    return { kind: "set", set: this.#flags.has("i") ? anyCase(set) : set };
+    return { kind: "set", set: this.#inCase(set) };
+  }
+
+  /** The set, in any case where a flag says so. */
+  #inCase(set: CharacterSet): CharacterSet {
+    if (!this.#flags.has("i")) return set;
+    const isLarge = set.length > SMALL_CLASS || set.some(([from, to]) => to - from > SMALL_CLASS);
+    if (isLarge && !this.#large.has(set) && this.#large.add(set).size > MAX_CASED_CLASSES) {
+      throw this.#fail(`more than ${MAX_CASED_CLASSES} large classes in any case`);
+    }
+    return anyCase(set);
   }
 
   #accept(character: string): boolean {

@@ -1,155 +1,179 @@
 /**
  * Finds where a pattern matches, and what its groups match, in time linear in the text: all ways to match are followed
  * at once, in the order in which they are preferred. The first place counts, and of the matches there the one that is
- * preferred.
+ * preferred. An automaton tells first whether there is a match at all.
  *
  * Searching for all matches may look at the rest of the text again for each of them. How often is bounded.
  */
 
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
+import { endOfCharacter, pointAt } from "../values/characters.js";
+import { Automaton } from "./automaton.js";
 import { holdsPoint } from "./characterSets.js";
 import type { Pattern } from "./pattern.js";
-import { asksForWords, compilePattern, EDGE, type Instruction, isAt, type Kind, kindOf } from "./program.js";
+import { compilePattern, EDGE, type Instruction, isAt, type Kind } from "./program.js";
 
-/** Starts and ends of the whole match and of each group, counted in characters; -1 for a group without a match. */
-export type Match = readonly number[];
-
-/** A way to match so far. */
-interface Thread {
-  readonly at: number;
-  readonly slots: readonly number[];
-}
+/** Starts and ends of the whole match and of each group, counted in bytes; -1 for a group without a match. */
+export type Match = Int32Array;
 
 /** How often characters may be looked at, on average, for all matches of one text, and how many looks are always allowed. */
 const MAX_LOOKS = 16;
 const FREE_LOOKS = 2 ** 20;
+/** Most places that all ways to match remember together. */
+const MAX_REMEMBERED = 2 ** 22;
+/** Work from one step to the next: instructions that are looked at, and places that are remembered. */
+const STEP_WORK = 2 ** 15;
+
+/** Ways to match so far, the preferred ones first. */
+class Threads {
+  readonly at: Int32Array;
+  /** What each of them remembers. */
+  readonly slots: Int32Array;
+  readonly #slotCount: number;
+  count = 0;
+
+  constructor(most: number, slotCount: number) {
+    this.at = new Int32Array(most);
+    this.slots = new Int32Array(most * slotCount);
+    this.#slotCount = slotCount;
+  }
+
+  add(at: number, slots: Int32Array): void {
+    this.slots.set(slots, this.count * this.#slotCount);
+    this.at[this.count++] = at;
+  }
+
+  slotsOf(thread: number): Int32Array {
+    return this.slots.subarray(thread * this.#slotCount, (thread + 1) * this.#slotCount);
+  }
+}
 
 export class Search {
   readonly #program: readonly Instruction[];
-  readonly #asksWords: boolean;
+  readonly #automaton: Automaton;
   readonly #slotCount: number;
-  readonly #mark: Uint32Array;
+  /** Most ways to match at a time. */
+  readonly #threadCount: number;
   /** Of the groups that have one: the number. */
   readonly names = new Map<string, number>();
-  #generation = 0;
-  /** Characters that were looked at so far. */
-  #looks = 0;
+  /** Number of groups, without the whole match. */
+  readonly groupCount: number;
+  /** What the next search runs in; null while one runs. */
+  #spare: Run | null = null;
 
-  /** @throws InvalidInputError for a pattern that is too large */
-  constructor(pattern: Pattern) {
+  /**
+   * @param remembersGroups whether it matters what the groups match
+   * @throws InvalidInputError for a pattern that is too large
+   */
+  static *of(pattern: Pattern, remembersGroups: boolean): Steps<Search> {
+    const automaton = yield* Automaton.of(pattern, false);
+    return new Search(pattern, automaton, remembersGroups);
+  }
+
+  private constructor(pattern: Pattern, automaton: Automaton, remembersGroups: boolean) {
     this.#program = compilePattern({ kind: "group", index: 0, name: null, part: pattern });
-    this.#asksWords = asksForWords(this.#program);
-    this.#mark = new Uint32Array(this.#program.length);
-    const slots = this.#program.flatMap((instruction) =>
-      instruction.kind === "save" ? [instruction.slot] : [],
-    );
-    this.#slotCount = Math.max(...slots) + 1;
+    this.#automaton = automaton;
+    let [most, sets] = [1, 1];
+    for (const instruction of this.#program) {
+      if (instruction.kind === "save") most = Math.max(most, instruction.slot);
+      else if (instruction.kind === "set") sets++;
+    }
+    this.groupCount = (most - 1) / 2;
+    this.#slotCount = remembersGroups ? most + 1 : 2;
+    this.#threadCount = sets;
+    if (this.#slotCount * sets > MAX_REMEMBERED) {
+      throw new InvalidInputError(
+        `regular expression: ${this.groupCount} groups are too many beside ${sets} characters`,
+      );
+    }
     this.#collectNames(pattern);
   }
 
-  /** Number of groups, without the whole match. */
-  get groupCount(): number {
-    return this.#slotCount / 2 - 1;
-  }
-
-  /** The first match that begins at `from` or behind it; null for none. */
-  find(points: readonly number[], from: number): Match | null {
-    let threads: Thread[] = [];
+  /**
+   * The first match that begins at `from` or behind it; null for none.
+   * @param start of the text
+   * @param looked counts the characters that are looked at
+   */
+  *find(
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    from: number,
+    looked: { looks: number } = { looks: 0 },
+  ): Steps<Match | null> {
+    const edge = from === start ? EDGE : this.#kindBefore(bytes, start, end, from);
+    if (!(yield* this.#isMatchBehind(bytes, from, end, edge))) return null;
+    const pace = new Pace(STEP_WORK);
+    const run = this.#spare ?? new Run(this.#program, this.#slotCount, this.#threadCount);
+    this.#spare = null;
     let found: Match | null = null;
-    for (let place = from; place <= points.length; place++) {
-      const before: Kind = place === 0 ? EDGE : kindOf(points[place - 1], this.#asksWords);
-      const after: Kind = place === points.length ? EDGE : kindOf(points[place], this.#asksWords);
-      const generation = ++this.#generation;
-      this.#looks++;
-      const reached: Thread[] = [];
-      for (const thread of threads) this.#reach(thread, place, before, after, generation, reached);
-      if (found === null) {
-        const slots = new Array<number>(this.#slotCount).fill(-1);
-        this.#reach({ at: 0, slots }, place, before, after, generation, reached);
+    let before = edge;
+    for (let at = from; ; ) {
+      const isEnd = at >= end;
+      const after: Kind = isEnd ? EDGE : this.#automaton.kindOf(bytes, at, end);
+      looked.looks++;
+      const work = run.reach(at, before, after, found === null);
+      const match = run.follow(isEnd ? -1 : pointAt(bytes, at, end));
+      if (match !== null) found = match;
+      if (isEnd || (found !== null && run.isEnded)) {
+        run.clear();
+        this.#spare = run;
+        return found;
       }
-      threads = [];
-      for (const { at, slots } of reached) {
-        const instruction = this.#program[at];
-        if (instruction.kind === "match") {
-          found = slots;
-          // What comes behind is less preferred.
-          break;
-        }
-        if (
-          place < points.length &&
-          instruction.kind === "set" &&
-          holdsPoint(instruction.set, points[place])
-        ) {
-          threads.push({ at: at + 1, slots });
-        }
-      }
-      if (found !== null && threads.length === 0) return found;
+      if (pace.isStep(work)) yield;
+      before = after;
+      at = endOfCharacter(bytes, at, end);
     }
-    return found;
   }
 
   /**
    * All matches one behind the other; an empty one does not touch the one before.
+   * @param use gets each of them, and tells whether the search goes on
    * @throws InvalidInputError where too much of the text is looked at again and again
    */
-  *findAll(points: readonly number[], from = 0): Generator<Match, void, undefined> {
-    let start = from;
+  *findAll(
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    use: (match: Match) => boolean | Steps<boolean>,
+  ): Steps<void> {
+    let from = start;
     let lastEnd = -1;
-    let looks = 0;
-    while (start <= points.length) {
-      const before = this.#looks;
-      const match = this.find(points, start);
-      looks += this.#looks - before;
-      if (looks > MAX_LOOKS * points.length + FREE_LOOKS) {
+    const pace = new Pace(STEP_WORK);
+    const looked = { looks: 0 };
+    while (from <= end) {
+      const match = yield* this.find(bytes, start, end, from, looked);
+      if (looked.looks > MAX_LOOKS * (end - start) + FREE_LOOKS) {
         throw new InvalidInputError(
           "regular expression: too long a search for all its matches, most of which need the rest of the text",
         );
       }
       if (match === null) return;
+      if (pace.isStep(256)) yield;
       if (match[0] === match[1] && match[1] === lastEnd) {
-        start++;
+        from = from >= end ? end + 1 : endOfCharacter(bytes, from, end);
         continue;
       }
-      yield match;
-      [, lastEnd] = match;
-      start = lastEnd;
+      const goesOn = use(match);
+      if (!(typeof goesOn === "boolean" ? goesOn : yield* goesOn)) return;
+      lastEnd = match[1];
+      from = lastEnd;
     }
   }
 
-  /** Adds the instructions for characters, and the end, that a way leads to without a character. */
-  #reach(
-    thread: Thread,
-    place: number,
-    before: Kind,
-    after: Kind,
-    generation: number,
-    reached: Thread[],
-  ): void {
-    const stack: Thread[] = [thread];
-    for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
-      const { at, slots } = next;
-      if (this.#mark[at] === generation) continue;
-      this.#mark[at] = generation;
-      const instruction = this.#program[at];
-      switch (instruction.kind) {
-        case "split":
-          for (let index = instruction.to.length - 1; index >= 0; index--) {
-            stack.push({ at: instruction.to[index], slots });
-          }
-          break;
-        case "position":
-          if (isAt(instruction.position, before, after)) stack.push({ at: at + 1, slots });
-          break;
-        case "save": {
-          const saved = slots.slice();
-          saved[instruction.slot] = place;
-          stack.push({ at: at + 1, slots: saved });
-          break;
-        }
-        default:
-          reached.push(next);
-      }
+  *#isMatchBehind(bytes: Uint8Array, from: number, end: number, before: Kind): Steps<boolean> {
+    if (before === EDGE) {
+      const quick = this.#automaton.matches(bytes, from, end);
+      if (quick !== null) return quick;
     }
+    return yield* this.#automaton.matchesInSteps(bytes, from, end, before);
+  }
+
+  #kindBefore(bytes: Uint8Array, start: number, end: number, from: number): Kind {
+    let at = from - 1;
+    while (at > start && (bytes[at] & 0xc0) === 0x80) at--;
+    return this.#automaton.kindOf(bytes, at, end);
   }
 
   #collectNames(pattern: Pattern): void {
@@ -165,5 +189,116 @@ export class Search {
       case "choice":
         for (const part of pattern.parts) this.#collectNames(part);
     }
+  }
+}
+
+/** One search. */
+class Run {
+  readonly #program: readonly Instruction[];
+  readonly #mark: Uint32Array;
+  #generation = 0;
+  #threads: Threads;
+  /** Those that wait for the next character. */
+  #reached: Threads;
+  readonly #slots: Int32Array;
+  /** Instructions to look at; below 0, what a slot was before. */
+  readonly #stack: number[] = [];
+  #hasMatch = false;
+
+  constructor(program: readonly Instruction[], slotCount: number, threadCount: number) {
+    this.#program = program;
+    this.#mark = new Uint32Array(program.length);
+    this.#threads = new Threads(threadCount + 1, slotCount);
+    this.#reached = new Threads(threadCount + 1, slotCount);
+    this.#slots = new Int32Array(slotCount);
+  }
+
+  /** Whether no way to match goes on. */
+  get isEnded(): boolean {
+    return this.#threads.count === 0;
+  }
+
+  /** Makes ready for the next search. */
+  clear(): void {
+    this.#threads.count = 0;
+  }
+
+  /**
+   * Finds what is reached at a place without a character.
+   * @param begins whether a match may begin here
+   * @returns the work that it took
+   */
+  reach(at: number, before: Kind, after: Kind, begins: boolean): number {
+    this.#generation++;
+    this.#reached.count = 0;
+    this.#hasMatch = false;
+    let work = 8;
+    for (let thread = 0; thread < this.#threads.count && !this.#hasMatch; thread++) {
+      this.#slots.set(this.#threads.slotsOf(thread));
+      work += this.#from(this.#threads.at[thread], at, before, after);
+    }
+    if (begins && !this.#hasMatch) {
+      this.#slots.fill(-1);
+      work += this.#from(0, at, before, after);
+    }
+    return work;
+  }
+
+  /** Goes on with a character; -1 for the end. @returns what a way has matched that ends here, if there is one */
+  follow(point: number): Match | null {
+    const { at, count } = this.#reached;
+    const threads = this.#threads;
+    threads.count = 0;
+    for (let thread = 0; thread < count; thread++) {
+      const place = at[thread];
+      const instruction = this.#program[place];
+      // What comes behind is less preferred.
+      if (instruction.kind === "match") return this.#reached.slotsOf(thread).slice();
+      if (point >= 0 && instruction.kind === "set" && holdsPoint(instruction.set, point)) {
+        threads.add(place + 1, this.#reached.slotsOf(thread));
+      }
+    }
+    return null;
+  }
+
+  #from(first: number, place: number, before: Kind, after: Kind): number {
+    const stack = this.#stack;
+    const slots = this.#slots;
+    stack.push(first);
+    let work = 0;
+    for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
+      work++;
+      if (at < 0) {
+        slots[-1 - at] = stack.pop() as number;
+        continue;
+      }
+      if (this.#mark[at] === this.#generation) continue;
+      this.#mark[at] = this.#generation;
+      const instruction = this.#program[at];
+      switch (instruction.kind) {
+        case "split":
+          for (let index = instruction.to.length - 1; index >= 0; index--) stack.push(instruction.to[index]);
+          break;
+        case "position":
+          if (isAt(instruction.position, before, after)) stack.push(at + 1);
+          break;
+        case "save":
+          if (instruction.slot < slots.length) {
+            stack.push(slots[instruction.slot], -1 - instruction.slot);
+            slots[instruction.slot] = place;
+          }
+          stack.push(at + 1);
+          break;
+        default:
+          this.#reached.add(at, slots);
+          work += 2 * slots.length;
+          if (instruction.kind === "match") {
+            this.#hasMatch = true;
+            stack.length = 0;
+            return work;
+          }
+      }
+    }
+    return work;
   }
 }

@@ -1,22 +1,34 @@
 /**
  * Values that expressions repeat. A short text can ask for very many, `array_repeat(array_repeat(s, 1000), 1000)` for one,
- * so what they would take is reckoned before it is taken.
+ * so what they would take is reckoned before it is taken, and they are taken in steps.
  */
 
-import type { Column } from "../../arrow/columns/column.js";
+import type { Column, Validity } from "../../arrow/columns/column.js";
+import { areNarrow, checkOffsetRange } from "../../arrow/columns/offsets.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { takeBits, validityFrom } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
+import { copyInSteps, STEP_BYTES } from "./work.js";
 
 /** Most bytes, and most characters, that a function makes of one batch of rows. */
 export const MAX_MADE = 2 ** 28;
+/** Values, and bytes, up to which they are taken in one step. */
+const FEW_VALUES = 2 ** 16;
+const FEW_BYTES = 2 ** 21;
 
 /** @throws InvalidInputError where the values of a batch take too many bytes */
-export function takeBounded(column: Column, indices: Uint32Array, maxBytes = MAX_MADE): Column {
+export function* takeBounded(column: Column, indices: Uint32Array, maxBytes = MAX_MADE): Steps<Column> {
   const bytesBefore = bytesBeforeValue(column);
+  const pace = new Pace(FEW_VALUES);
   let byteLength = 0;
-  for (const index of indices) byteLength += bytesBefore(index + 1) - bytesBefore(index);
+  for (const index of indices) {
+    byteLength += bytesBefore(index + 1) - bytesBefore(index);
+    if (pace.isStep()) yield;
+  }
   checkMade(byteLength, maxBytes);
-  return takeColumn(column, indices);
+  if (indices.length <= FEW_VALUES && byteLength <= FEW_BYTES) return takeColumn(column, indices);
+  return yield* takeInSteps(column, indices);
 }
 
 /** @throws InvalidInputError */
@@ -27,15 +39,135 @@ export function checkMade(size: number, most = MAX_MADE): void {
   );
 }
 
+/** The values at `indices`, as {@link takeColumn}. */
+function* takeInSteps(column: Column, indices: Uint32Array): Steps<Column> {
+  const { length } = indices;
+  const validity = yield* takeValidity(column.validity, indices);
+  switch (column.kind) {
+    case "fixed": {
+      const { byteWidth } = column;
+      const values = new Uint8Array(byteWidth * length);
+      const rows = Math.max(1, Math.min(FEW_VALUES, Math.floor(FEW_BYTES / byteWidth)));
+      const plain = { ...column, validity: null };
+      for (let first = 0; first < length; first += rows) {
+        values.set(takeColumn(plain, indices.subarray(first, first + rows)).values, first * byteWidth);
+        yield;
+      }
+      return { kind: "fixed", length, validity, byteWidth, values };
+    }
+    case "bits": {
+      const bits = yield* bitsInSteps(column.bits, column.bitOffset, indices);
+      return { kind: "bits", length, validity, bits, bitOffset: 0 };
+    }
+    case "variable": {
+      if (!areNarrow(column.offsets)) return takeColumn(column, indices);
+      return {
+        kind: "variable",
+        length,
+        validity,
+        ...(yield* takeTexts(column.offsets, column.bytes, indices)),
+      };
+    }
+    case "list": {
+      const { offsets: source } = column;
+      const offsets = new Int32Array(length + 1);
+      const pace = new Pace(FEW_VALUES);
+      for (let row = 0; row < length; row++) {
+        offsets[row + 1] = offsets[row] + Number(source[indices[row] + 1]) - Number(source[indices[row]]);
+        checkOffsetRange(offsets[row + 1]);
+        if (pace.isStep()) yield;
+      }
+      const startOf = (row: number) => Number(source[indices[row]]);
+      const items = yield* takeInSteps(column.items, yield* itemPositions(offsets, startOf));
+      return { kind: "list", length, validity, offsets, items };
+    }
+    case "fixedSizeList":
+    case "sizedList": {
+      const { dimension } = column;
+      const offsets = new Int32Array(length + 1);
+      for (let row = 0; row < length; row++) offsets[row + 1] = (row + 1) * dimension;
+      const startOf = (row: number) => indices[row] * dimension;
+      const items = yield* takeInSteps(column.items, yield* itemPositions(offsets, startOf));
+      return { ...column, length, validity, items } as Column;
+    }
+    case "struct":
+    case "packedStruct": {
+      const children: Column[] = [];
+      for (const child of column.children as readonly Column[])
+        children.push(yield* takeInSteps(child, indices));
+      return { kind: column.kind, length, validity, children } as Column;
+    }
+    default:
+      return takeColumn(column, indices);
+  }
+}
+
+function* takeTexts(
+  source: Int32Array,
+  from: Uint8Array,
+  indices: Uint32Array,
+): Steps<{ offsets: Int32Array; bytes: Uint8Array }> {
+  const { length } = indices;
+  const offsets = new Int32Array(length + 1);
+  const pace = new Pace(STEP_BYTES);
+  let byteLength = 0;
+  for (let row = 0; row < length; row++) {
+    byteLength += source[indices[row] + 1] - source[indices[row]];
+    checkOffsetRange(byteLength);
+    offsets[row + 1] = byteLength;
+    if (pace.isStep()) yield;
+  }
+  const bytes = new Uint8Array(byteLength);
+  for (let row = 0; row < length; row++) {
+    const start = source[indices[row]];
+    const size = offsets[row + 1] - offsets[row];
+    if (size > FEW_BYTES) yield* copyInSteps(from, start, start + size, bytes, offsets[row]);
+    else bytes.set(from.subarray(start, start + size), offsets[row]);
+    // A copy takes less time than what else is done for each byte.
+    if (pace.isStep(16 + (size >>> 4))) yield;
+  }
+  return { offsets, bytes };
+}
+
+function* itemPositions(offsets: Int32Array, startOf: (row: number) => number): Steps<Uint32Array> {
+  const pace = new Pace(FEW_VALUES);
+  const positions = new Uint32Array(offsets[offsets.length - 1]);
+  for (let row = 0, place = 0; row < offsets.length - 1; row++) {
+    for (let item = startOf(row); place < offsets[row + 1]; ) {
+      const end = Math.min(offsets[row + 1], place + FEW_VALUES);
+      if (pace.isStep(1 + end - place)) yield;
+      while (place < end) positions[place++] = item++;
+    }
+  }
+  return positions;
+}
+
+function* takeValidity(validity: Validity | null, indices: Uint32Array): Steps<Validity | null> {
+  if (validity === null) return null;
+  return validityFrom(yield* bitsInSteps(validity.bytes, validity.bitOffset, indices), 0, indices.length);
+}
+
+function* bitsInSteps(bits: Uint8Array, bitOffset: number, indices: Uint32Array): Steps<Uint8Array> {
+  const taken = new Uint8Array((indices.length + 7) >>> 3);
+  for (let first = 0; first < indices.length; first += FEW_VALUES) {
+    taken.set(takeBits(bits, bitOffset, indices.subarray(first, first + FEW_VALUES)), first >>> 3);
+    yield;
+  }
+  return taken;
+}
+
 /** How many bytes the values before one take, without validities and offsets. */
-function bytesBeforeValue(column: Column): (index: number) => number {
+export function bytesBeforeValue(column: Column): (index: number) => number {
   switch (column.kind) {
     case "fixed":
       return (index) => index * column.byteWidth;
     case "bits":
       return (index) => index / 8;
-    case "variable":
+    case "variable": {
+      const { coded } = column;
+      if (coded !== undefined) return (index) => CODED_BYTES * coded.offsets[index];
       return (index) => Number(column.offsets[index]);
+    }
     case "list": {
       const ofItems = bytesBeforeValue(column.items);
       return (index) => ofItems(Number(column.offsets[index]));
@@ -55,4 +187,17 @@ function bytesBeforeValue(column: Column): (index: number) => number {
     case "null":
       return () => 0;
   }
+}
+
+/** Bytes that a code stands for, about. */
+const CODED_BYTES = 3;
+
+/** Bytes of the values of a column, about: those that are not decoded yet stay so. */
+export function estimatedBytes(column: Column): number {
+  if (column.kind === "variable" && column.texts !== undefined) {
+    const byteLength = column.texts.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    return column.texts.symbols === null ? byteLength : CODED_BYTES * byteLength;
+  }
+  const before = bytesBeforeValue(column);
+  return before(column.length) - before(0);
 }

@@ -6,6 +6,7 @@
 import type { BitsColumn, Column, Validity } from "../../arrow/columns/column.js";
 import { areNarrow, wordsOf } from "../../arrow/columns/offsets.js";
 import { isSet, shiftBits, validityFrom } from "../../arrow/columns/validity.js";
+import type { Steps } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { decodeHalfFloat } from "../../bytes/halfFloat.js";
 import { InternalError } from "../../errors.js";
@@ -18,11 +19,21 @@ export interface Operand {
 }
 
 /**
- * Computes a column of `length` values.
+ * Computes a column of `length` values, in steps where a value or the rows of a batch can take more than a few
+ * milliseconds.
  * @param valid rows in which no operand is null; null for all. What a kernel computes for other rows means nothing, and
  *   it must not fail on them
  */
-export type ValueKernel = (operands: readonly Operand[], length: number, valid: Validity | null) => Column;
+export type ValueKernel = (
+  operands: readonly Operand[],
+  length: number,
+  valid: Validity | null,
+) => Column | Steps<Column>;
+
+/** What a kernel makes: at once, or in steps. */
+export function* madeBy(made: Column | Steps<Column>): Steps<Column> {
+  return "next" in made ? yield* made : made;
+}
 
 /** Numbers that JavaScript reads as numbers. Few classes of arrays keep the loops over them fast. */
 export type NumberLane = Int32Array | Uint32Array | Float32Array | Float64Array;

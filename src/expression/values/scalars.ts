@@ -1,9 +1,11 @@
 /** Single values as JavaScript has them, and columns of them: for constants, and for what is too rare for typed loops. */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
+import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
+import type { Steps } from "../../async/eventLoop.js";
 import { isUint8Array } from "../../bytes/anyRealm.js";
 import { encodeHalfFloat } from "../../bytes/halfFloat.js";
 import { InternalError } from "../../errors.js";
@@ -104,7 +106,45 @@ export function listLane({ column }: Operand): ListLane {
   throw new InternalError(`lists in a column of kind ${column.kind}`);
 }
 
-/** A column of values. */
+/** Values that are put into a column from one step to the next, and units of their texts. */
+const STEP_VALUES = 2 ** 12;
+const STEP_UNITS = 2 ** 16;
+
+/** A column of many values. */
+export function* columnInSteps(type: ValueType, scalars: readonly Scalar[]): Steps<Column> {
+  const parts: Column[] = [];
+  let first = 0;
+  let units = 0;
+  for (const [index, value] of scalars.entries()) {
+    if (typeof value === "string" || (typeof value === "object" && value !== null)) units += value.length;
+    if (units < STEP_UNITS && index - first < STEP_VALUES) continue;
+    parts.push(columnOfScalars(type, scalars.slice(first, index + 1)));
+    first = index + 1;
+    units = 0;
+    yield;
+  }
+  if (parts.length === 0) return columnOfScalars(type, scalars);
+  if (first < scalars.length) parts.push(columnOfScalars(type, scalars.slice(first)));
+  return yield* concatInSteps(parts);
+}
+
+/** Bytes of a text that are decoded from one step to the next. */
+const STEP_DECODED = 2 ** 20;
+
+/** {@link decodeText} of a text of any length. */
+export function* textOfBytes(bytes: Uint8Array, start: number, end: number): Steps<string> {
+  if (end - start <= STEP_DECODED) return decodeText(bytes, start, end);
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let text = "";
+  for (let at = start; at < end; at += STEP_DECODED) {
+    const stop = Math.min(end, at + STEP_DECODED);
+    text += decoder.decode(bytes.subarray(at, stop), { stream: stop < end });
+    yield;
+  }
+  return text;
+}
+
+/** A column of a few values, or of short ones. */
 export function columnOfScalars(type: ValueType, scalars: readonly Scalar[]): Column {
   const { length } = scalars;
   const validity = validityOf(scalars);
@@ -251,3 +291,9 @@ export const isNullConstant = (column: Column): boolean =>
 
 /** One value of a column as a column of its own. */
 export const oneOf = (column: Column, row: number): Column => sliceColumn(column, row, 1);
+
+/** A value in messages. */
+export function shownScalar(value: Scalar): string {
+  const text = isUint8Array(value) ? `a binary of ${value.length} bytes` : String(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}

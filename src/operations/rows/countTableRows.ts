@@ -33,7 +33,7 @@ export async function countTableRows(
     const source = versionSource(snapshot);
     count = await countFiltered(source, {
       fragments,
-      filter: await filterOf(snapshot, predicate, request.params, "predicate", useIndexes),
+      filter: await filterOf(snapshot, predicate, request.params, "predicate", signal, useIndexes),
       numbers: new RowNumbers(source, manifest, snapshot.path),
       readAhead: context.streams.open(),
       signal,

@@ -17,7 +17,7 @@ export async function deleteFromTable(
   const table = await openWritable(context, request);
   const { committed, transactionId, change } = await deleteMatching(
     table,
-    (base) => filterOf(base, predicate, params, "predicate"),
+    (base) => filterOf(base, predicate, params, "predicate", signal),
     text,
     { signal, onRows },
   );

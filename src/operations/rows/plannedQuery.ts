@@ -92,7 +92,10 @@ export async function planQuery(
   if (highlights && !isTextSearch) throw new InvalidInputError("highlight: goes with fullTextQuery");
   const found = isTextSearch ? textColumns(isHybrid, highlights) : planned?.found;
   const reads = new ColumnReads(fields, found);
-  const projection = await goThrough(selectColumns(fields, reads, metadata, request.columns, selection));
+  const projection = await goThrough(
+    selectColumns(fields, reads, metadata, request.columns, selection),
+    request.signal,
+  );
   const given = request.filter ?? null;
   const isPostfilter = planned !== null && !filtersFirst && given !== null;
   // A filter that comes after a search by vector may name its distance, and is read by itself. Where a search by text goes
@@ -100,7 +103,7 @@ export async function planQuery(
   const ofRows =
     given === null || (isPostfilter && !isTextSearch)
       ? null
-      : await filterOf(snapshot, given, request.params, "filter", useIndexes);
+      : await filterOf(snapshot, given, request.params, "filter", request.signal, useIndexes);
   const filter = isPostfilter ? null : ofRows;
   const plan: QueryPlan = {
     fragments: manifest.fragments,
@@ -108,7 +111,7 @@ export async function planQuery(
     search: planned && {
       ...planned,
       postfilter: isPostfilter
-        ? await postfilterOf(fields, given, parameters, "filter", planned.found)
+        ? await postfilterOf(fields, given, parameters, "filter", planned.found, request.signal)
         : null,
     },
     textSearch: isTextSearch

@@ -26,9 +26,9 @@ export async function takeRows(
   const fields = decodeSchema(manifest.fields, snapshot.path);
   const metadata = schemaMetadataOf(manifest);
   const selecting = selectColumns(fields, new ColumnReads(fields), metadata, request.columns);
-  const projection = await goThrough(selecting);
-  const { fragments } = manifest;
   const { signal } = request;
+  const projection = await goThrough(selecting, signal);
+  const { fragments } = manifest;
   const source = versionSource(snapshot);
   const numbers = new RowNumbers(source, manifest, snapshot.path);
   return readRowsAt(source, { fragments, projection, numbers, rowOffsets, signal });

@@ -29,8 +29,8 @@ export async function updateTable(
   const { committed, transactionId, change } = await updateMatching(
     table,
     async (fields, base) => ({
-      filter: await filterOf(base, predicate, parameters, "predicate"),
-      assignments: await planAssignments(fields, assignments, parameters),
+      filter: await filterOf(base, predicate, parameters, "predicate", signal),
+      assignments: await planAssignments(fields, assignments, parameters, signal),
     }),
     { signal, onRows },
   );

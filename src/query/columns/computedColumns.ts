@@ -3,6 +3,7 @@
 import type { Field } from "apache-arrow";
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
+import { goThrough } from "../../async/eventLoop.js";
 import type { BoundExpression } from "../../expression/expression.js";
 import { fieldOfValues, withoutDictionaries } from "../../expression/values/valueField.js";
 import type { ColumnSource } from "./columnReads.js";
@@ -45,9 +46,10 @@ export async function compute(
   numbers: RowNumbers,
   columns: readonly Column[],
   rowCount: number,
+  signal: AbortSignal | undefined,
 ): Promise<Column> {
   const own = await columnsFrom(inputs, numbers, columns);
-  return withoutDictionaries(expression.evaluate(own, rowCount));
+  return withoutDictionaries(await goThrough(expression.evaluate(own, rowCount), signal));
 }
 
 /**

@@ -114,12 +114,13 @@ export async function returnedColumns(
   numbers: RowNumbers,
   columns: readonly Column[],
   rowCount: number,
+  signal: AbortSignal | undefined,
 ): Promise<Column[]> {
   const made: Column[] = [];
   for (const column of returned) {
     // Small batches are so many that waiting for each of their columns would take longer than the columns do.
     if (column.kind === "stored") made.push(columns[column.output]);
-    else if (column.kind === "computed") made.push(await compute(column, numbers, columns, rowCount));
+    else if (column.kind === "computed") made.push(await compute(column, numbers, columns, rowCount, signal));
     else made.push(...(await columnsFrom([column], numbers, columns)));
   }
   return made;

@@ -3,7 +3,7 @@
  * which they lie on disk.
  */
 
-import type { Steps } from "../../async/eventLoop.js";
+import { goThrough, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import type { Effort } from "../../expression/evaluate/bound.js";
 import { type BoundExpression, bindFilter, type ExpressionInput } from "../../expression/expression.js";
@@ -248,10 +248,10 @@ async function* scanSelected(
 }
 
 async function selectIn(
-  { filter: { expression, inputs }, numbers, isCount = false }: SelectRequest,
+  { filter: { expression, inputs }, numbers, isCount = false, signal }: SelectRequest,
   { columns, rowCount }: ScannedRows,
 ): Promise<Pick<SelectedBatch, "rows" | "rowCount">> {
   const own = await columnsFrom(inputs, numbers, columns);
-  if (isCount) return { rows: null, rowCount: await expression.countBreathing(own, rowCount) };
-  return { rows: await expression.selectBreathing(own, rowCount), rowCount };
+  if (isCount) return { rows: null, rowCount: await goThrough(expression.count(own, rowCount), signal) };
+  return { rows: await goThrough(expression.select(own, rowCount), signal), rowCount };
 }

@@ -5,9 +5,10 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid, shiftBits } from "../../arrow/columns/validity.js";
+import { atOnce } from "../../async/eventLoop.js";
 import { positionsOfOnes } from "../../bytes/bits.js";
 import { comparison } from "../../expression/kernels/compare.js";
-import type { ValueKernel } from "../../expression/values/operands.js";
+import { madeBy, type Operand, type ValueKernel } from "../../expression/values/operands.js";
 import type { ValueType } from "../../expression/values/types.js";
 import type { KeyOrder } from "./sortKeys.js";
 
@@ -39,14 +40,11 @@ export class SortBound {
   rowsBefore(column: Column, rowCount: number): Uint32Array | null {
     if (column.kind === "null") return this.#nullsFirst ? null : new Uint32Array(0);
     const { validity } = column;
-    const found = this.#mayPass(
-      [
-        { column, step: 1 },
-        { column: this.#value, step: 0 },
-      ],
-      rowCount,
-      validity,
-    );
+    const operands: readonly Operand[] = [
+      { column, step: 1 },
+      { column: this.#value, step: 0 },
+    ];
+    const found = atOnce(madeBy(this.#mayPass(operands, rowCount, validity)));
     if (found.kind !== "bits") return null;
     const bits = found.bits.slice(0, (rowCount + 7) >>> 3);
     if (validity !== null) {

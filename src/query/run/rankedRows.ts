@@ -81,7 +81,7 @@ async function* returnedRows(
     const found = ranked.found.map((column) => sliceColumn(column, start, count));
     if (highlighter !== null) found.push(await highlighter.column(own, fragments, addresses));
     const all = [...outputs, ...found, columns[columns.length - 1]];
-    yield { columns: await returnedColumns(projection, numbers, all, count), rowCount: count };
+    yield { columns: await returnedColumns(projection, numbers, all, count, signal), rowCount: count };
   }
 }
 

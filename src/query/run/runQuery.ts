@@ -51,7 +51,7 @@ export function runQuery(
           : null;
   if (found === null) {
     const scanned = observedScan(source, options.observer, scanOf(plan, options, batchRows));
-    return scannedBatches(scanned, projection, numbers);
+    return scannedBatches(scanned, projection, numbers, options.signal);
   }
   return foundBatches(found, request, numbers);
 }
@@ -87,10 +87,11 @@ async function batchOf(
   { columns, rowCount }: BatchRows,
   projection: Projection,
   numbers: RowNumbers,
+  signal: AbortSignal | undefined,
 ): Promise<RecordBatch> {
   return makeBatch(
     projection.schema,
-    await returnedColumns(projection, numbers, columns, rowCount),
+    await returnedColumns(projection, numbers, columns, rowCount, signal),
     rowCount,
   );
 }
@@ -100,8 +101,9 @@ async function* scannedBatches(
   scanned: AsyncIterable<BatchRows>,
   projection: Projection,
   numbers: RowNumbers,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<RecordBatch, void, undefined> {
-  for await (const rows of scanned) yield await batchOf(rows, projection, numbers);
+  for await (const rows of scanned) yield await batchOf(rows, projection, numbers, signal);
 }
 
 async function* foundBatches(
@@ -116,7 +118,7 @@ async function* foundBatches(
       memory?.note(SELECTED, bytes);
       for (const part of partsOf(rows, rowsAtOnce(request, bytes / rows.rowCount))) {
         signal?.throwIfAborted();
-        yield await batchOf(part, projection, numbers);
+        yield await batchOf(part, projection, numbers, signal);
       }
     }
   } finally {

@@ -6,6 +6,7 @@
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { goThrough } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import type { RowsPlan } from "../columns/columnReads.js";
 import { columnsFrom } from "../columns/computedColumns.js";
@@ -168,7 +169,7 @@ async function* selected(
     const read = await readRowsAtAddresses(own, { fragments, projection, signal }, addressesIn(part));
     const { columns } = withFound(read, search.found, part);
     const inputs = await columnsFrom(filter.inputs, numbers, columns);
-    const rows = filter.expression.select(inputs, part.rowCount);
+    const rows = await goThrough(filter.expression.select(inputs, part.rowCount), signal);
     yield rows === null ? part : pick(part, rows);
   }
 }

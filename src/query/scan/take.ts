@@ -51,7 +51,7 @@ export async function readRowsAt(
   const { rows, positions } = distinctRows(request.rowOffsets);
   const wanted = await fragmentsAtOffsets(source, request.fragments, rows);
   const columns = await gatheredColumns(source, request, wanted, positions);
-  const returned = await returnedColumns(projection, numbers, columns, rowCount);
+  const returned = await returnedColumns(projection, numbers, columns, rowCount, request.signal);
   return toTable(projection.schema, [makeBatch(projection.schema, returned, rowCount)]);
 }
 

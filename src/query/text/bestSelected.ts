@@ -4,7 +4,7 @@
  */
 
 import type { FixedColumn } from "../../arrow/columns/column.js";
-import { breathe } from "../../async/eventLoop.js";
+import { breathe, goThrough } from "../../async/eventLoop.js";
 import type { DataFragment } from "../../format/table.js";
 import { columnsFrom } from "../columns/computedColumns.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
@@ -102,5 +102,6 @@ async function selectedAmong(
   const request = { fragments, projection: filter.projection, signal };
   const { columns } = await readRowsAtAddresses(source, request, own);
   const inputs = await columnsFrom(filter.inputs, numbers, columns);
-  return filter.expression.select(inputs, rowCount) ?? Array.from({ length: rowCount }, (_, row) => row);
+  const selected = await goThrough(filter.expression.select(inputs, rowCount), signal);
+  return selected ?? Array.from({ length: rowCount }, (_, row) => row);
 }

@@ -173,9 +173,9 @@ async function bySql(
     registered: null,
     projection: resolveProjection(fields, new Map(), paths),
     isByRow: false,
-    compute: async ({ columns, offsets, fragmentId, texts }) => {
-      const column = namingRows(`${label}, fragment ${fragmentId}`, offsets, () =>
-        computeColumn(computed, columns, offsets.length),
+    compute: async ({ columns, offsets, fragmentId, texts }, { signal }) => {
+      const column = await namingRows(`${label}, fragment ${fragmentId}`, offsets, () =>
+        goThrough(computeColumn(computed, columns, offsets.length), signal),
       );
       // The values may lie where those of the columns do.
       texts.leave();
@@ -185,9 +185,13 @@ async function bySql(
 }
 
 /** Runs what computes values of rows; an error that they give names them. */
-function namingRows<Result>(label: string, offsets: Uint32Array, compute: () => Result): Result {
+async function namingRows<Result>(
+  label: string,
+  offsets: Uint32Array,
+  compute: () => Promise<Result>,
+): Promise<Result> {
   try {
-    return compute();
+    return await compute();
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
     throw new InvalidInputError(`${label}, ${rowsInWords(offsets)}: ${error.message}`, { cause: error });

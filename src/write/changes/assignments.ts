@@ -14,7 +14,7 @@ import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { unwrapStructs } from "../../arrow/columns/spine.js";
 import { layoutOf } from "../../arrow/types/layouts.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
-import { goThrough } from "../../async/eventLoop.js";
+import { goThrough, type Steps } from "../../async/eventLoop.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import { type BoundExpression, bindAssigned, type ExpressionInput } from "../../expression/expression.js";
 import { STRING, type ValueType, valueTypeOfField } from "../../expression/values/types.js";
@@ -42,7 +42,7 @@ export interface PlannedAssignment {
   /** Whether the values are those of blobs, which files keep in structs with their places. */
   readonly wrapsBlobs: boolean;
   /** The new values in the form in which the column is written. */
-  evaluate(columns: readonly Column[], rowCount: number): Column;
+  evaluate(columns: readonly Column[], rowCount: number): Steps<Column>;
 }
 
 /**
@@ -55,6 +55,7 @@ export async function planAssignments(
   fields: readonly TableField[],
   assignments: readonly Assignment[],
   parameters: FilterParameters,
+  signal: AbortSignal | undefined,
 ): Promise<PlannedAssignment[]> {
   const seen = new Set<number>();
   const planned: PlannedAssignment[] = [];
@@ -68,7 +69,7 @@ export async function planAssignments(
     const [field] = chain;
     if (seen.has(field.id)) throw new InvalidInputError(`${assignment.label}: column ${path} is set twice`);
     seen.add(field.id);
-    planned.push(await planAssignment(fields, field, assignment, parameters));
+    planned.push(await planAssignment(fields, field, assignment, parameters, signal));
   }
   const set = new Set(planned.map(({ field }) => field.name));
   return [...planned, ...outdatedFields(fields, set).map((field) => withoutValues(fields, field))];
@@ -83,7 +84,10 @@ function withoutValues(fields: readonly TableField[], field: TableField): Planne
     index: fields.indexOf(field),
     field,
     wrapsBlobs: false,
-    evaluate: (_, rowCount) => nullColumn(layout, rowCount),
+    *evaluate(_, rowCount) {
+      yield;
+      return nullColumn(layout, rowCount);
+    },
   };
 }
 
@@ -92,6 +96,7 @@ async function planAssignment(
   field: TableField,
   { value, number, label }: Assignment,
   parameters: FilterParameters,
+  signal: AbortSignal | undefined,
 ): Promise<PlannedAssignment> {
   const path = formatFieldPath([field.name]);
   if (number !== undefined && !Number.isSafeInteger(number) && valueTypeOfField(field).kind === "int") {
@@ -99,7 +104,7 @@ async function planAssignment(
     throw new InvalidInputError(`${label}: ${number} is no integer that is exact as a number; pass a bigint`);
   }
   const bound = bindAssigned(value, parameters, fields, (own) => assignedType(field, own), label);
-  const expression = await goThrough(bound);
+  const expression = await goThrough(bound, signal);
   const inputs = expression.paths.map((segments) => inputAt(fields, segments));
   const isText = field.type.kind === "json" && expression.type.kind === "string";
   const wrapsBlobs = storageOf(field) === "blobStructs" && expression.type.kind === "binary";
@@ -108,8 +113,8 @@ async function planAssignment(
     index: fields.indexOf(field),
     field,
     wrapsBlobs,
-    evaluate(columns, rowCount) {
-      const values = evaluateOver(expression, inputs, columns, rowCount);
+    *evaluate(columns, rowCount) {
+      const values = yield* evaluateOver(expression, inputs, columns, rowCount);
       if (field.type.kind !== "json") return storedColumn(values, layout, path);
       return isText ? jsonbColumn(values as LeafColumn, path) : storedColumn(values, JSONB_LAYOUT, path);
     },
@@ -152,7 +157,7 @@ function evaluateOver(
   inputs: readonly Input[],
   columns: readonly Column[],
   rowCount: number,
-): Column {
+): Steps<Column> {
   const operands = inputs.map(({ index, members }) => unwrapStructs(columns[index], members));
   return expression.evaluate(operands, rowCount);
 }

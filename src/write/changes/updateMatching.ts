@@ -6,6 +6,7 @@
 import type { Column } from "../../arrow/columns/column.js";
 import type { ArrowInput, InputBatch } from "../../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
+import { goThrough } from "../../async/eventLoop.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { storedProjection } from "../../query/columns/projection.js";
 import type { Filter } from "../../query/filter/filter.js";
@@ -137,16 +138,19 @@ class MovedRows {
       const { fragment, rows } = selection;
       if (this.#isStable) this.#ids.push(pickRuns(stableIdsOf(fragment, this.#base.path), rows));
       for await (const { columns, rowCount } of readRows(source, projection, selection, signal)) {
-        yield { columns: this.#changed(columns, rowCount), rowCount };
+        yield { columns: await this.#changed(columns, rowCount), rowCount };
       }
     }
   }
 
   /** Assignments see the columns as they were. */
-  #changed(columns: readonly Column[], rowCount: number): Column[] {
+  async #changed(columns: readonly Column[], rowCount: number): Promise<Column[]> {
     const changed = [...columns];
     for (const assignment of this.#meant.assignments) {
-      changed[assignment.index] = assignment.evaluate(columns, rowCount);
+      changed[assignment.index] = await goThrough(
+        assignment.evaluate(columns, rowCount),
+        this.#options.signal,
+      );
     }
     return changed;
   }

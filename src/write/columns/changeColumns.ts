@@ -12,6 +12,7 @@ import type { InputBatch } from "../../arrow/exchange/input.js";
 import { layoutOf } from "../../arrow/types/layouts.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
 import { formatType } from "../../arrow/types/type.js";
+import type { Steps } from "../../async/eventLoop.js";
 import { InternalError, InvalidInputError, TableSchemaValidationError } from "../../errors.js";
 import type { Field } from "../../format/file.js";
 import { type DataFragment, Merge, Project, type Transaction } from "../../format/table.js";
@@ -98,14 +99,20 @@ function newColumns(
     projection: resolveProjection(present, new Map(), paths),
     fields,
     steps: computed.reduce((sum, { expression }) => sum + expression.effort.size, 0),
-    derive: (columns, rowCount) =>
-      written.map(({ values }) => {
-        if (values.kind !== "computed") return takeColumn(values, new Uint32Array(rowCount));
+    *derive(columns, rowCount) {
+      const made: Column[] = [];
+      for (const { values } of written) {
+        if (values.kind !== "computed") {
+          made.push(takeColumn(values, new Uint32Array(rowCount)));
+          continue;
+        }
         const inputs = values.expression.paths.map(
           (path) => columns[places.get(formatFieldPath(path)) ?? -1],
         );
-        return computeColumn(values, inputs, rowCount);
-      }),
+        made.push(yield* computeColumn(values, inputs, rowCount));
+      }
+      return made;
+    },
     nullStructs: fileVersionOf(open.file) !== "2.0",
     signal,
   };
@@ -324,7 +331,14 @@ async function rewrite(
       projection: resolveProjection(read, new Map(), undefined),
       fields: written,
       steps: columns.length,
-      derive: (values: readonly Column[]) => columns.map((column, index) => column.cast(values[index])),
+      *derive(values: readonly Column[]): Steps<Column[]> {
+        const made: Column[] = [];
+        for (const [index, column] of columns.entries()) {
+          made.push(column.cast(values[index]));
+          yield;
+        }
+        return made;
+      },
       nullStructs: version !== "2.0",
       signal,
     };

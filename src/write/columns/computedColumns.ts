@@ -1,6 +1,7 @@
 /** New columns whose values expressions compute from other columns of a row. */
 
 import type { Column } from "../../arrow/columns/column.js";
+import type { Steps } from "../../async/eventLoop.js";
 import { UnsupportedError } from "../../errors.js";
 import type { BoundExpression } from "../../expression/expression.js";
 import type { ValueType } from "../../expression/values/types.js";
@@ -77,11 +78,11 @@ const withoutMetadata = ({ name, type, nullable, children }: TableField): NewFie
 });
 
 /** The values of a computed column for some rows. */
-export function computeColumn(
+export function* computeColumn(
   { expression, copied }: ComputedColumn,
   inputs: readonly Column[],
   rowCount: number,
-): Column {
-  const column = expression.evaluate(inputs, rowCount);
+): Steps<Column> {
+  const column = yield* expression.evaluate(inputs, rowCount);
   return copied === null ? withoutDictionaries(column) : column;
 }

@@ -5,7 +5,7 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
-import { breathe } from "../../async/eventLoop.js";
+import { breathe, goThrough, type Steps } from "../../async/eventLoop.js";
 import type { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import type { Projection } from "../../query/columns/projection.js";
@@ -31,7 +31,7 @@ export interface Derivation {
   /** Steps that a row takes, about. */
   readonly steps: number;
   /** Makes a batch of the outputs of the projection. */
-  readonly derive: (columns: readonly Column[], rowCount: number) => Column[];
+  readonly derive: (columns: readonly Column[], rowCount: number) => Steps<Column[]>;
   /** Whether structs may be null; files of 2.0 have no null structs. */
   readonly nullStructs: boolean;
   readonly signal: AbortSignal | undefined;
@@ -66,10 +66,10 @@ export async function* derivedRows(
 
 async function* derivedBatches(
   batches: AsyncIterable<BatchRows>,
-  { derive }: Derivation,
+  { derive, signal }: Derivation,
 ): AsyncGenerator<InputBatch, void, undefined> {
   for await (const { columns, rowCount } of batches) {
-    yield { columns: derive(columns, rowCount), rowCount };
+    yield { columns: await goThrough(derive(columns, rowCount), signal), rowCount };
     await breathe();
   }
 }

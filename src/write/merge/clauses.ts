@@ -66,12 +66,13 @@ export async function planMerge(
   request: MergeRequest,
   fields: readonly TableField[],
   sourceNames: ReadonlySet<string>,
+  signal: AbortSignal | undefined,
 ): Promise<MergePlan> {
   const given = fields.filter(({ name }) => sourceNames.has(name));
   const key = planKey(request.on, fields);
   for (const { path } of key) requireGiven(path, fields, sourceNames);
   if (request.insert) refuseMissing(fields, sourceNames);
-  return { key, given, ...(await planFilters(request, fields, given)) };
+  return { key, given, ...(await planFilters(request, fields, given, signal)) };
 }
 
 function planKey(on: readonly string[], fields: readonly TableField[]): KeyPart[] {
@@ -114,6 +115,7 @@ async function planFilters(
   { update, remove, parameters }: MergeRequest,
   fields: readonly TableField[],
   given: readonly TableField[],
+  signal: AbortSignal | undefined,
 ): Promise<Pick<MergePlan, "updateFilter" | "removeFilter">> {
   const struct = { kind: "struct" } as const;
   const sides = [
@@ -122,12 +124,12 @@ async function planFilters(
   ];
   let updateFilter: RowFilter | null = null;
   if (update?.filter !== undefined) {
-    const condition = await goThrough(bindFilter(update.filter, parameters, sides, UPDATE_FILTER));
+    const condition = await goThrough(bindFilter(update.filter, parameters, sides, UPDATE_FILTER), signal);
     updateFilter = { condition, columns: condition.paths.map(sideOf) };
   }
   let removeFilter: RowFilter | null = null;
   if (remove?.filter !== undefined) {
-    const condition = await goThrough(bindFilter(remove.filter, parameters, fields, REMOVE_FILTER));
+    const condition = await goThrough(bindFilter(remove.filter, parameters, fields, REMOVE_FILTER), signal);
     const columns = condition.paths.map((path) => ({ side: "target" as const, path: formatFieldPath(path) }));
     removeFilter = { condition, columns };
   }

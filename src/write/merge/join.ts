@@ -7,7 +7,7 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
-import { breathe } from "../../async/eventLoop.js";
+import { breathe, goThrough } from "../../async/eventLoop.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
 import { resolveProjection } from "../../query/columns/projection.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
@@ -116,7 +116,7 @@ class Join {
   async pass(keys: SourceKeys): Promise<RowPairs> {
     const pairs = new PairLists();
     if (keys.rows.length > 0 || this.#request.remove !== null) {
-      for await (const batch of this.#scan()) this.#look(batch, keys, pairs);
+      for await (const batch of this.#scan()) await this.#look(batch, keys, pairs);
     }
     return pairs.pairs;
   }
@@ -152,11 +152,11 @@ class Join {
     }
   }
 
-  #look(batch: TargetBatch, keys: SourceKeys, pairs: PairLists): void {
+  async #look(batch: TargetBatch, keys: SourceKeys, pairs: PairLists): Promise<void> {
     const key = keyOf(this.#plan.key, batch.columns);
     const hashes = hashKeys(key, batch.rowCount, keys.seed);
     const found = keys.table.find(key, hashes);
-    this.#match(batch, keys, found, pairs);
+    await this.#match(batch, keys, found, pairs);
     if (this.#request.remove === null) return;
     const valid = rowsWithKey(key, batch.rowCount);
     const lacking = new NumberList();
@@ -165,7 +165,7 @@ class Join {
       if (isValid(valid, row) ? keys.covers(hashes[row]) : keys.isFirst) lacking.push(row);
     }
     const rows = lacking.numbers;
-    const chosen = chosenPairs(this.#plan.removeFilter, rows.length, ({ path }) =>
+    const chosen = await this.#chosenPairs(this.#plan.removeFilter, rows.length, ({ path }) =>
       takeColumn(columnAt(batch.columns, path), rows),
     );
     const removed = chosen === null ? rows : chosen.map((index) => rows[index]);
@@ -174,7 +174,7 @@ class Join {
   }
 
   /** Notes the rows that match, and pairs those that are replaced with what replaces them. */
-  #match(batch: TargetBatch, keys: SourceKeys, found: Int32Array, pairs: PairLists): void {
+  async #match(batch: TargetBatch, keys: SourceKeys, found: Int32Array, pairs: PairLists): Promise<void> {
     const { table, rows } = keys;
     const targets = new NumberList();
     const sources = new NumberList();
@@ -188,7 +188,7 @@ class Join {
     }
     if (this.#request.update === null || targets.length === 0) return;
     const [targetRows, sourceRows] = [targets.numbers, sources.numbers];
-    const chosen = chosenPairs(this.#plan.updateFilter, targetRows.length, ({ side, path }) =>
+    const chosen = await this.#chosenPairs(this.#plan.updateFilter, targetRows.length, ({ side, path }) =>
       side === "source"
         ? takeColumn(keys.carried[this.#carried.indexOf(path)], sourceRows)
         : takeColumn(columnAt(batch.columns, path), targetRows),
@@ -205,6 +205,16 @@ class Join {
       pairs.add(sourceRow, batch.places.fragmentId, physicalRow(batch.places, replaced[index]));
     }
     this.#remove(batch, replaced);
+  }
+
+  /** The indexes of the rows, or pairs of rows, that a filter selects; null for all of them. */
+  async #chosenPairs(
+    filter: RowFilter | null,
+    count: number,
+    columnOf: (column: FilterColumn) => Column,
+  ): Promise<Uint32Array | null> {
+    if (filter === null || count === 0) return null;
+    return goThrough(filter.condition.select(filter.columns.map(columnOf), count), this.#signal);
   }
 
   #remove({ places }: TargetBatch, rows: Uint32Array): void {
@@ -243,14 +253,6 @@ class PairLists {
     };
   }
 }
-
-/** The indexes of the rows, or pairs of rows, that a filter selects; null for all of them. */
-const chosenPairs = (
-  filter: RowFilter | null,
-  count: number,
-  columnOf: (column: FilterColumn) => Column,
-): Uint32Array | null =>
-  filter === null || count === 0 ? null : filter.condition.select(filter.columns.map(columnOf), count);
 
 const keyOf = (parts: readonly KeyPart[], columns: ReadonlyMap<string, Column>) =>
   parts.map(({ path, form }) => keyColumn(columnAt(columns, path), form));

@@ -176,7 +176,7 @@ class Merge {
       );
     }
     const names = new Set(this.#input.schema.fields.map(({ name }) => name));
-    const plan = await planMerge(this.#request, fields, names);
+    const plan = await planMerge(this.#request, fields, names, this.#options.signal);
     const source = await SourceRows.write(base, this.#input, fields, plan.given, this.#options);
     this.#planned = { fields, plan, source };
     return this.#planned;

@@ -1,0 +1,427 @@
+/** Functions that give parts of texts, fill texts up, and put others in their place. Positions count characters from 1. */
+
+import { Pace, type Steps } from "../../async/eventLoop.js";
+import { InvalidInputError } from "../../errors.js";
+import { ByteSearch } from "../kernels/byteSearch.js";
+import { madeOnce, numberRows, type TextLane } from "../kernels/textRows.js";
+import {
+  afterCharacters,
+  beforeCharacters,
+  countCharactersInSteps,
+  endOfCharacter,
+  pointAt,
+} from "../values/characters.js";
+import { checkLength, type GrowingTexts } from "../values/growing.js";
+import { INT32 } from "../values/types.js";
+import { STEP_BYTES } from "../values/work.js";
+import type { Functions } from "./form.js";
+import { makingTexts, ofTexts } from "./textForm.js";
+
+const SPACE = new Set([0x20]);
+
+const trimmed = (fromStart: boolean, fromEnd: boolean) =>
+  makingTexts(null, "tt", 1, (operands) => {
+    const text = operands.text(0);
+    const characters = operands.optionalText(1);
+    const removedOf = characters === null ? null : madeOnce(characters, (row) => pointSet(characters, row));
+    const { bytes } = text;
+    return function* write(row, texts) {
+      const removed = removedOf === null ? SPACE : yield* removedOf(row);
+      const pace = new Pace(STEP_BYTES);
+      let start = text.start(row);
+      let end = text.end(row);
+      while (fromStart && start < end && removed.has(pointAt(bytes, start, end))) {
+        start = endOfCharacter(bytes, start, end);
+        if (pace.isStep()) yield;
+      }
+      while (fromEnd && start < end) {
+        let last = end - 1;
+        while (last > start && (bytes[last] & 0xc0) === 0x80) last--;
+        if (!removed.has(pointAt(bytes, last, end))) break;
+        end = last;
+        if (pace.isStep()) yield;
+      }
+      yield* texts.copy(bytes, start, end);
+    };
+  });
+
+function* pointSet(lane: TextLane, row: number): Steps<ReadonlySet<number>> {
+  const points = new Set<number>();
+  const pace = new Pace(STEP_BYTES);
+  const { bytes } = lane;
+  const end = lane.end(row);
+  for (let at = lane.start(row); at < end; at = endOfCharacter(bytes, at, end)) {
+    points.add(pointAt(bytes, at, end));
+    if (pace.isStep(16)) yield;
+  }
+  return points;
+}
+
+const substring = makingTexts(null, "tii", 2, (operands) => {
+  const text = operands.text(0);
+  const starts = operands.numbers(1);
+  const counts = operands.optionalNumbers(2);
+  const { bytes } = text;
+  return function* write(row, texts) {
+    const first = starts(row) - 1;
+    const count = counts?.(row);
+    if (count !== undefined && count < 0) throw new InvalidInputError("substr: a negative length");
+    const end = text.end(row);
+    const skipped = Math.max(first, 0);
+    const from = yield* afterCharacters(bytes, text.start(row), end, skipped);
+    const to =
+      count === undefined
+        ? end
+        : yield* afterCharacters(bytes, from, end, Math.max(first + count, 0) - skipped);
+    yield* texts.copy(bytes, from, to);
+  };
+});
+
+const left = makingTexts(null, "ti", 2, (operands) => {
+  const text = operands.text(0);
+  const counts = operands.numbers(1);
+  const { bytes } = text;
+  return function* write(row, texts) {
+    const [count, start, end] = [counts(row), text.start(row), text.end(row)];
+    const stop =
+      count >= 0
+        ? yield* afterCharacters(bytes, start, end, count)
+        : yield* beforeCharacters(bytes, start, end, -count);
+    yield* texts.copy(bytes, start, stop);
+  };
+});
+
+const right = makingTexts(null, "ti", 2, (operands) => {
+  const text = operands.text(0);
+  const counts = operands.numbers(1);
+  const { bytes } = text;
+  return function* write(row, texts) {
+    const [count, start, end] = [counts(row), text.start(row), text.end(row)];
+    const from =
+      count >= 0
+        ? yield* beforeCharacters(bytes, start, end, count)
+        : yield* afterCharacters(bytes, start, end, -count);
+    yield* texts.copy(bytes, from, end);
+  };
+});
+
+const BLANK = Uint8Array.of(0x20);
+
+const padded = (name: string, atStart: boolean) =>
+  makingTexts(name, "tit", 2, (operands) => {
+    const text = operands.text(0);
+    const widths = operands.numbers(1);
+    const filling = operands.optionalText(2);
+    const { bytes } = text;
+    return function* write(row, texts) {
+      const width = Math.max(widths(row), 0);
+      checkLength(name, width);
+      const [start, end] = [text.start(row), text.end(row)];
+      const fill = filling?.of(row) ?? BLANK;
+      const count = yield* countCharactersInSteps(bytes, start, end);
+      if (count >= width || fill.length === 0) {
+        yield* texts.copy(bytes, start, yield* afterCharacters(bytes, start, end, width));
+        return;
+      }
+      if (!atStart) yield* texts.copy(bytes, start, end);
+      yield* fillUp(texts, fill, width - count);
+      if (atStart) yield* texts.copy(bytes, start, end);
+    };
+  });
+
+/** Adds so many characters of a text that is repeated. */
+function* fillUp(texts: GrowingTexts, fill: Uint8Array, count: number): Steps<void> {
+  const own = yield* countCharactersInSteps(fill, 0, fill.length);
+  yield* texts.repeat(fill, 0, fill.length, Math.floor(count / own));
+  yield* texts.copy(fill, 0, yield* afterCharacters(fill, 0, fill.length, count % own));
+}
+
+const repeat = makingTexts("repeat", "ti", 2, (operands) => {
+  const text = operands.text(0);
+  const counts = operands.numbers(1);
+  return function* write(row, texts) {
+    const times = Math.max(counts(row), 0);
+    checkLength("repeat", times * text.size(row));
+    yield* texts.repeat(text.bytes, text.start(row), text.end(row), times);
+  };
+});
+
+const reverse = makingTexts(null, "t", 1, (operands) => {
+  const text = operands.text(0);
+  const { bytes } = text;
+  return function* write(row, texts) {
+    const start = text.start(row);
+    const pace = new Pace(STEP_BYTES);
+    for (let end = text.end(row); end > start; ) {
+      let first = end - 1;
+      while (first > start && (bytes[first] & 0xc0) === 0x80) first--;
+      for (let at = first; at < end; at++) texts.putByte(bytes[at]);
+      end = first;
+      if (pace.isStep()) yield;
+    }
+  };
+});
+
+const searchOf = (lane: TextLane): ((row: number) => Steps<ByteSearch>) =>
+  madeOnce(lane, (row) => new ByteSearch(lane.of(row)));
+
+/** What is empty lies before, between and behind all characters. */
+const replace = makingTexts("replace", "ttt", 3, (operands) => {
+  const [text, wanted, other] = [operands.text(0), operands.text(1), operands.text(2)];
+  const search = searchOf(wanted);
+  const { bytes } = text;
+  return function* write(row, texts) {
+    const sought = yield* search(row);
+    const [start, end] = [text.start(row), text.end(row)];
+    const [otherStart, otherEnd] = [other.start(row), other.end(row)];
+    const otherSize = otherEnd - otherStart;
+    const pace = new Pace(STEP_BYTES);
+    if (sought.size === 0) {
+      yield* texts.copy(other.bytes, otherStart, otherEnd);
+      for (let at = start; at < end; ) {
+        const next = endOfCharacter(bytes, at, end);
+        texts.put(bytes, at, next);
+        texts.put(other.bytes, otherStart, otherEnd);
+        at = next;
+        if (pace.isStep(16 + otherSize)) yield;
+      }
+      return;
+    }
+    for (let from = start; ; ) {
+      const place = yield* nextPlace(sought, bytes, from, end);
+      if (place < 0) {
+        yield* texts.copy(bytes, from, end);
+        return;
+      }
+      yield* copyShort(texts, bytes, from, place);
+      yield* copyShort(texts, other.bytes, otherStart, otherEnd);
+      if (pace.isStep(16 + place - from + otherSize)) yield;
+      from = place + sought.size;
+    }
+  };
+});
+
+/** Bytes that are looked through without steps. */
+const SHORT = 2 ** 12;
+
+/** The next occurrence: short stretches are looked through at once, as there may be many. */
+export function* nextPlace(sought: ByteSearch, bytes: Uint8Array, from: number, end: number): Steps<number> {
+  const near = Math.min(end, from + SHORT + sought.size);
+  if (sought.size < SHORT) {
+    const place = sought.find(bytes, from, near);
+    if (place >= 0 || near === end) return place;
+  }
+  return yield* sought.findInSteps(bytes, sought.size < SHORT ? near - sought.size : from, end);
+}
+
+function* copyShort(texts: GrowingTexts, bytes: Uint8Array, start: number, end: number): Steps<void> {
+  if (end - start <= SHORT) texts.put(bytes, start, end);
+  else yield* texts.copy(bytes, start, end);
+}
+
+const overlay = makingTexts(null, "ttii", 3, (operands) => {
+  const [text, other] = [operands.text(0), operands.text(1)];
+  const positions = operands.numbers(2);
+  const counts = operands.optionalNumbers(3);
+  const { bytes } = text;
+  return function* write(row, texts) {
+    const [start, end] = [text.start(row), text.end(row)];
+    const [otherStart, otherEnd] = [other.start(row), other.end(row)];
+    const first = Math.max(positions(row) - 1, 0);
+    const count = counts?.(row) ?? (yield* countCharactersInSteps(other.bytes, otherStart, otherEnd));
+    yield* texts.copy(bytes, start, yield* afterCharacters(bytes, start, end, first));
+    yield* texts.copy(other.bytes, otherStart, otherEnd);
+    const rest = yield* afterCharacters(bytes, start, end, Math.max(first + count, 0));
+    yield* texts.copy(bytes, rest, end);
+  };
+});
+
+/** By code point, the bytes that take its place. */
+type Replacements = ReadonlyMap<number, Uint8Array>;
+
+const translate = makingTexts(null, "ttt", 3, (operands) => {
+  const [text, from, to] = [operands.text(0), operands.text(1), operands.text(2)];
+  const { bytes } = text;
+  const both = from.isConstant && to.isConstant;
+  let known: Replacements | null = null;
+  return function* write(row, texts) {
+    const map: Replacements = known ?? (yield* replacements(from.of(row), to.of(row)));
+    if (both) known = map;
+    const end = text.end(row);
+    const pace = new Pace(STEP_BYTES);
+    for (let at = text.start(row); at < end; ) {
+      const next = endOfCharacter(bytes, at, end);
+      const target = map.get(pointAt(bytes, at, end));
+      if (target === undefined) texts.put(bytes, at, next);
+      else texts.put(target, 0, target.length);
+      at = next;
+      if (pace.isStep(8)) yield;
+    }
+  };
+});
+
+function* replacements(from: Uint8Array, to: Uint8Array): Steps<Replacements> {
+  const map = new Map<number, Uint8Array>();
+  const pace = new Pace(STEP_BYTES);
+  let target = 0;
+  for (let at = 0; at < from.length; at = endOfCharacter(from, at, from.length)) {
+    const point = pointAt(from, at, from.length);
+    const end = target < to.length ? endOfCharacter(to, target, to.length) : target;
+    if (!map.has(point)) map.set(point, to.subarray(target, end));
+    target = end;
+    if (pace.isStep(64)) yield;
+  }
+  return map;
+}
+
+const splitPart = makingTexts(null, "tti", 3, (operands) => {
+  const [text, separator] = [operands.text(0), operands.text(1)];
+  const numbers = operands.numbers(2);
+  const search = searchOf(separator);
+  const { bytes } = text;
+  return function* write(row, texts) {
+    const number = numbers(row);
+    if (number === 0) throw new InvalidInputError("split_part: parts are counted from 1");
+    const sought = yield* search(row);
+    const [start, end] = [text.start(row), text.end(row)];
+    const wanted = number > 0 ? number : (yield* countParts(sought, bytes, start, end)) + 1 + number;
+    if (wanted < 1) return;
+    const pace = new Pace(STEP_BYTES);
+    let from = start;
+    for (let part = 1; ; part++) {
+      const place = sought.size === 0 ? -1 : yield* nextPlace(sought, bytes, from, end);
+      if (part === wanted) {
+        yield* texts.copy(bytes, from, place < 0 ? end : place);
+        return;
+      }
+      if (place < 0) return;
+      if (pace.isStep(16 + place - from)) yield;
+      from = place + sought.size;
+    }
+  };
+});
+
+function* countParts(sought: ByteSearch, bytes: Uint8Array, start: number, end: number): Steps<number> {
+  if (sought.size === 0) return 1;
+  const pace = new Pace(STEP_BYTES);
+  for (let count = 1, from = start; ; count++) {
+    const place = yield* nextPlace(sought, bytes, from, end);
+    if (place < 0) return count;
+    if (pace.isStep(16 + place - from)) yield;
+    from = place + sought.size;
+  }
+}
+
+/**
+ * SUBSTR_INDEX(text, separator, count): the part before the `count`th occurrence of a separator, or behind the one that is
+ * counted so from the end; the whole text where there are fewer.
+ */
+const substringIndex = makingTexts(null, "tti", 3, (operands) => {
+  const [text, separator] = [operands.text(0), operands.text(1)];
+  const counts = operands.numbers(2);
+  const search = searchOf(separator);
+  const backward = madeOnce(separator, function* make(row) {
+    return new ByteSearch(yield* reversed(separator.bytes, separator.start(row), separator.end(row)));
+  });
+  return function* write(row, texts) {
+    const count = counts(row);
+    const { bytes } = text;
+    const [start, end] = [text.start(row), text.end(row)];
+    if (separator.size(row) === 0 || count === 0) return;
+    if (count > 0) {
+      const place = yield* placeOf(yield* search(row), bytes, start, end, count);
+      yield* texts.copy(bytes, start, place < 0 ? end : place);
+      return;
+    }
+    const turned = yield* reversed(bytes, start, end);
+    const place = yield* placeOf(yield* backward(row), turned, 0, turned.length, -count);
+    yield* texts.copy(bytes, place < 0 ? start : end - place, end);
+  };
+});
+
+/** Where the `count`th occurrence begins; -1 for none. */
+function* placeOf(
+  sought: ByteSearch,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  count: number,
+): Steps<number> {
+  const pace = new Pace(STEP_BYTES);
+  let from = start;
+  for (let seen = 1; ; seen++) {
+    const place = yield* nextPlace(sought, bytes, from, end);
+    if (place < 0 || seen >= count) return place;
+    if (pace.isStep(16 + place - from)) yield;
+    from = place + sought.size;
+  }
+}
+
+function* reversed(bytes: Uint8Array, start: number, end: number): Steps<Uint8Array> {
+  const turned = new Uint8Array(end - start);
+  const pace = new Pace(STEP_BYTES);
+  for (let at = start; at < end; at++) {
+    turned[end - 1 - at] = bytes[at];
+    if (pace.isStep()) yield;
+  }
+  return turned;
+}
+
+/** Where a text begins in another, from 1; 0 where it is not in it. */
+const position = ofTexts("tt", 2, INT32, (operands, length, valid) => {
+  const [text, wanted] = [operands.text(0), operands.text(1)];
+  const search = searchOf(wanted);
+  return numberRows(operands.lanes, length, valid, function* compute(row) {
+    const start = text.start(row);
+    const place = yield* nextPlace(yield* search(row), text.bytes, start, text.end(row));
+    return place < 0 ? 0 : (yield* countCharactersInSteps(text.bytes, start, place)) + 1;
+  });
+});
+
+/** The place of a text among those between commas, from 1; 0 where it is none of them. */
+const findInSet = ofTexts("tt", 2, INT32, (operands, length, valid) => {
+  const [wanted, list] = [operands.text(0), operands.text(1)];
+  return numberRows(operands.lanes, length, valid, function* compute(row) {
+    const text = wanted.of(row);
+    const { bytes } = list;
+    const end = list.end(row);
+    const pace = new Pace(STEP_BYTES);
+    // How many bytes of the text were seen since the last comma; -1 once another one was.
+    let seen = 0;
+    for (let at = list.start(row), place = 1; ; at++) {
+      if (at === end || bytes[at] === COMMA) {
+        if (seen === text.length) return place;
+        if (at === end) return 0;
+        place++;
+        seen = 0;
+      } else if (seen >= 0) seen = seen < text.length && bytes[at] === text[seen] ? seen + 1 : -1;
+      if (pace.isStep()) yield;
+    }
+  });
+});
+
+const COMMA = 0x2c;
+
+export const TEXT_PART_FUNCTIONS: Functions = {
+  btrim: trimmed(true, true),
+  trim: trimmed(true, true),
+  ltrim: trimmed(true, false),
+  rtrim: trimmed(false, true),
+  substr: substring,
+  substring,
+  left,
+  right,
+  lpad: padded("lpad", true),
+  rpad: padded("rpad", false),
+  repeat,
+  reverse,
+  replace,
+  overlay,
+  translate,
+  split_part: splitPart,
+  substr_index: substringIndex,
+  substring_index: substringIndex,
+  instr: position,
+  strpos: position,
+  find_in_set: findInSet,
+};

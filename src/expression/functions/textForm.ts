@@ -1,0 +1,113 @@
+/** The form of functions whose operands are texts and whole numbers, and that run in steps over bytes of UTF-8. */
+
+import type { Column, Validity } from "../../arrow/columns/column.js";
+import type { Steps } from "../../async/eventLoop.js";
+import { perRow } from "../kernels/arithmetic.js";
+import { TextLane, textRows, wholeNumbers } from "../kernels/textRows.js";
+import type { GrowingTexts } from "../values/growing.js";
+import type { Operand, ValueKernel } from "../values/operands.js";
+import { type Scalar, scalarReader } from "../values/scalars.js";
+import { INT64, STRING, type ValueType } from "../values/types.js";
+import {
+  type FunctionDefinition,
+  integerOperands,
+  operandCount,
+  textOperands,
+  wantsInteger,
+  wantsText,
+} from "./form.js";
+
+/** The operands of a function. */
+export class Arguments {
+  readonly #operands: readonly Operand[];
+  readonly #lanes: readonly (TextLane | null)[];
+
+  constructor(kinds: string, operands: readonly Operand[]) {
+    this.#operands = operands;
+    this.#lanes = operands.map((operand, index) => (kinds[index] === "t" ? new TextLane(operand) : null));
+  }
+
+  get count(): number {
+    return this.#operands.length;
+  }
+
+  /** All texts. */
+  get lanes(): readonly TextLane[] {
+    return this.#lanes.filter((lane) => lane !== null);
+  }
+
+  text(index: number): TextLane {
+    return this.#lanes[index] as TextLane;
+  }
+
+  /** @returns null for an operand that is not there */
+  optionalText(index: number): TextLane | null {
+    return this.#lanes[index] ?? null;
+  }
+
+  numbers(index: number): (row: number) => number {
+    return wholeNumbers(this.#operands[index]);
+  }
+
+  /** @returns null for an operand that is not there */
+  optionalNumbers(index: number): ((row: number) => number) | null {
+    return index < this.#operands.length ? this.numbers(index) : null;
+  }
+}
+
+/**
+ * @param kinds of the operands: t text, i whole number
+ * @param least operands; those behind may be missing
+ */
+export function ofTexts(
+  kinds: string,
+  least: number,
+  type: ValueType,
+  compute: (operands: Arguments, length: number, valid: Validity | null) => Steps<Column>,
+): FunctionDefinition {
+  return (types) => {
+    const refusal = refusalOf(kinds, least, types);
+    if (refusal !== null) return refusal;
+    return {
+      operands: types.map((_, index) => (kinds[index] === "t" ? STRING : INT64)),
+      type,
+      kernel: (operands, length, valid) => compute(new Arguments(kinds, operands), length, valid),
+    };
+  };
+}
+
+function refusalOf(kinds: string, least: number, types: readonly ValueType[]): string | null {
+  if (types.length < least || types.length > kinds.length) return operandCount(least, kinds.length);
+  for (const [index, operand] of types.entries()) {
+    if (kinds[index] === "t" && !wantsText(operand)) return textOperands;
+    if (kinds[index] === "i" && !wantsInteger(operand)) return integerOperands;
+  }
+  return null;
+}
+
+/** A function of the same kind that makes texts. @param name if they have a maximum length */
+export const makingTexts = (
+  name: string | null,
+  kinds: string,
+  least: number,
+  write: (operands: Arguments) => (row: number, texts: GrowingTexts) => Steps<void>,
+): FunctionDefinition =>
+  ofTexts(kinds, least, STRING, (operands, length, valid) =>
+    textRows(name, operands.lanes, length, valid, write(operands)),
+  );
+
+/** A kernel that computes single values of few bytes, row by row. */
+export function rowKernel(
+  types: readonly ValueType[],
+  type: ValueType,
+  compute: (operands: readonly Scalar[]) => Scalar,
+): ValueKernel {
+  return (operands, length, valid) => {
+    const readers = operands.map((operand, index) => scalarReader(operand, types[index]));
+    const values = new Array<Scalar>(operands.length);
+    return perRow(type, length, valid, (row) => {
+      for (let index = 0; index < readers.length; index++) values[index] = readers[index](row);
+      return compute(values);
+    });
+  };
+}

@@ -1,0 +1,148 @@
+/**
+ * Finds bytes among others in linear time. Mostly the first byte is rare and tells; where too much was compared in vain,
+ * the search goes on by the two-way algorithm (Crochemore and Perrin), which compares each byte a few times at most.
+ */
+
+import { atOnce, Pace, type Steps } from "../../async/eventLoop.js";
+import { STEP_BYTES } from "../values/work.js";
+
+/** Bytes that may be compared in vain before what was compared is weighed against what was passed. */
+const FREE_BYTES = 1024;
+/** Bytes compared in vain for each that was passed, at most. */
+const MAX_COMPARED = 8;
+
+/** How the bytes are cut in two: the right part is compared first. */
+interface Factors {
+  readonly cut: number;
+  /** How far the search goes on where both parts are there. */
+  readonly shift: number;
+  /** Bytes at the start that are known to be there after such a shift. */
+  readonly known: number;
+}
+
+export class ByteSearch {
+  readonly #wanted: Uint8Array;
+  #factors: Factors | null = null;
+
+  constructor(wanted: Uint8Array) {
+    this.#wanted = wanted;
+  }
+
+  get size(): number {
+    return this.#wanted.length;
+  }
+
+  /** Where the bytes lie first from `start` on, before `end`; -1 for nowhere. For a few ten thousand bytes. */
+  find(bytes: Uint8Array, start: number, end: number): number {
+    const place = this.#quick(bytes, start, end - this.#wanted.length, end);
+    return place >= -1 ? place : atOnce(this.#twoWay(bytes, -2 - place, end));
+  }
+
+  /** The same, for any number of bytes. */
+  *findInSteps(bytes: Uint8Array, start: number, end: number): Steps<number> {
+    const last = end - this.#wanted.length;
+    for (let at = start; at <= last; at += STEP_BYTES) {
+      const place = this.#quick(bytes, at, Math.min(last, at + STEP_BYTES - 1), end);
+      if (place >= 0) return place;
+      if (place < -1) return yield* this.#twoWay(bytes, -2 - place, end);
+      if (at + STEP_BYTES <= last) yield;
+    }
+    return -1;
+  }
+
+  /**
+   * Looks from one occurrence of the first byte to the next.
+   * @param last place at which the bytes may begin
+   * @returns -1 for nowhere; below it, -2 less the place at which to go on where too much was compared
+   */
+  #quick(bytes: Uint8Array, start: number, last: number, end: number): number {
+    const wanted = this.#wanted;
+    const size = wanted.length;
+    if (size === 0) return start <= end ? start : -1;
+    const [first] = wanted;
+    let budget = FREE_BYTES;
+    for (let at = start; at <= last; at++) {
+      if (bytes[at] !== first) continue;
+      let byte = 1;
+      while (byte < size && bytes[at + byte] === wanted[byte]) byte++;
+      if (byte === size) return at;
+      budget -= byte;
+      if (budget < -MAX_COMPARED * (at - start)) return -2 - (at + 1);
+    }
+    return -1;
+  }
+
+  *#twoWay(bytes: Uint8Array, start: number, end: number): Steps<number> {
+    this.#factors ??= yield* factorsOf(this.#wanted);
+    const { cut, shift, known } = this.#factors;
+    const wanted = this.#wanted;
+    const size = wanted.length;
+    const pace = new Pace(STEP_BYTES);
+    let seen = 0;
+    for (let at = start; at + size <= end; ) {
+      let byte = Math.max(cut, seen);
+      while (byte < size && wanted[byte] === bytes[at + byte]) {
+        byte++;
+        if (pace.isStep()) yield;
+      }
+      if (pace.isStep()) yield;
+      if (byte < size) {
+        at += byte - cut + 1;
+        seen = 0;
+        continue;
+      }
+      byte = cut;
+      while (byte > seen && wanted[byte - 1] === bytes[at + byte - 1]) {
+        byte--;
+        if (pace.isStep()) yield;
+      }
+      if (byte <= seen) return at;
+      at += shift;
+      seen = known;
+    }
+    return -1;
+  }
+}
+
+function* factorsOf(wanted: Uint8Array): Steps<Factors> {
+  const size = wanted.length;
+  const one = yield* greatestSuffix(wanted, false);
+  const other = yield* greatestSuffix(wanted, true);
+  const { cut, period } = other.cut > one.cut ? other : one;
+  const pace = new Pace(STEP_BYTES);
+  let byte = 0;
+  while (byte < cut && wanted[byte] === wanted[period + byte]) {
+    byte++;
+    if (pace.isStep()) yield;
+  }
+  if (byte < cut) return { cut, shift: Math.max(cut - 1, size - cut) + 1, known: 0 };
+  return { cut, shift: period, known: size - period };
+}
+
+/** Where the suffix begins that comes last in the order of bytes, or in the opposite order, and its period. */
+function* greatestSuffix(wanted: Uint8Array, isReversed: boolean): Steps<{ cut: number; period: number }> {
+  const pace = new Pace(STEP_BYTES);
+  let suffix = -1;
+  let candidate = 0;
+  let offset = 1;
+  let period = 1;
+  while (candidate + offset < wanted.length) {
+    if (pace.isStep()) yield;
+    const difference = wanted[suffix + offset] - wanted[candidate + offset];
+    if (difference === 0) {
+      if (offset === period) {
+        candidate += period;
+        offset = 1;
+      } else offset++;
+    } else if (difference > 0 !== isReversed) {
+      candidate += offset;
+      offset = 1;
+      period = candidate - suffix;
+    } else {
+      suffix = candidate++;
+      offset = 1;
+      period = 1;
+    }
+  }
+  return { cut: suffix + 1, period };
+}

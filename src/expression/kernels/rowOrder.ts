@@ -1,0 +1,225 @@
+/** Orders single values of two columns, and tells how much work that is: texts, lists and structs may be long. */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { isValid } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
+import { compareRanges } from "../../bytes/compare.js";
+import { bytesBeforeValue } from "../values/boundedTake.js";
+import { bitsOf, byteLane, numbersOf, type Operand, wordLane } from "../values/operands.js";
+import { listLane } from "../values/scalars.js";
+import { byteWidthOf, type ValueType } from "../values/types.js";
+import { compareRangesInSteps, MAX_AT_ONCE } from "./compareText.js";
+
+/** Bytes that are compared in the time that a call takes. */
+const BYTES_PER_WORK = 8;
+
+export class RowOrder {
+  /** Below zero where the left value comes first, 0 where both are the same. For values that are not long. */
+  readonly compare: (left: number, right: number) => number;
+  readonly #left: Column;
+  readonly #right: Column;
+  readonly #type: ValueType;
+  /** How many bytes the values before one take; null for values of a fixed size. */
+  readonly #bytesBefore: readonly [(row: number) => number, (row: number) => number] | null;
+  #inSteps: ((left: number, right: number) => Steps<number>) | null = null;
+
+  constructor(left: Column, right: Column, type: ValueType) {
+    this.compare = rowComparison(left, right, type);
+    this.#left = left;
+    this.#right = right;
+    this.#type = type;
+    this.#bytesBefore = UNSIZED.has(type.kind) ? [bytesBeforeValue(left), bytesBeforeValue(right)] : null;
+  }
+
+  /** What comparing two values takes at most, 1 for numbers. */
+  work(left: number, right: number): number {
+    return this.#bytesBefore === null ? 1 : 1 + Math.ceil(this.#bytes(left, right) / BYTES_PER_WORK);
+  }
+
+  isLong(left: number, right: number): boolean {
+    return this.#bytesBefore !== null && this.#bytes(left, right) > MAX_AT_ONCE;
+  }
+
+  /** {@link compare} for long values. */
+  inSteps(left: number, right: number): Steps<number> {
+    this.#inSteps ??= orderInSteps(this.#left, this.#right, this.#type);
+    return this.#inSteps(left, right);
+  }
+
+  #bytes(left: number, right: number): number {
+    if (this.#bytesBefore === null) return 0;
+    const [before, otherBefore] = this.#bytesBefore;
+    return Math.min(before(left + 1) - before(left), otherBefore(right + 1) - otherBefore(right));
+  }
+}
+
+const UNSIZED: ReadonlySet<ValueType["kind"]> = new Set(["string", "binary", "list", "struct"]);
+/** Items that are compared from one step to the next. */
+const STEP_ITEMS = 2 ** 14;
+
+function orderInSteps(
+  left: Column,
+  right: Column,
+  type: ValueType,
+): (left: number, right: number) => Steps<number> {
+  const compare = valueOrderInSteps(left, right, type);
+  return function* order(a, b) {
+    const isThere = isValid(left.validity, a);
+    if (isThere && isValid(right.validity, b)) {
+      const order = compare(a, b);
+      return typeof order === "number" ? order : yield* order;
+    }
+    return Number(isThere) - Number(isValid(right.validity, b));
+  };
+}
+
+function valueOrderInSteps(
+  left: Column,
+  right: Column,
+  type: ValueType,
+): (left: number, right: number) => number | Steps<number> {
+  switch (type.kind) {
+    case "string":
+    case "binary": {
+      const a = byteLane({ column: left, step: 1 });
+      const b = byteLane({ column: right, step: 1 });
+      return (i, j) =>
+        compareRangesInSteps(
+          a.bytes,
+          a.offsets[i],
+          a.offsets[i + 1],
+          b.bytes,
+          b.offsets[j],
+          b.offsets[j + 1],
+        );
+    }
+    case "list": {
+      const a = listLane({ column: left, step: 1 });
+      const b = listLane({ column: right, step: 1 });
+      const items = new RowOrder(a.items, b.items, type.item);
+      return function* order(i, j) {
+        const pace = new Pace(STEP_ITEMS);
+        let at = a.offsets[i];
+        let bt = b.offsets[j];
+        for (; at < a.offsets[i + 1] && bt < b.offsets[j + 1]; at++, bt++) {
+          const between = items.isLong(at, bt) ? yield* items.inSteps(at, bt) : items.compare(at, bt);
+          if (between !== 0) return between;
+          if (pace.isStep(items.work(at, bt))) yield;
+        }
+        return a.offsets[i + 1] - at - (b.offsets[j + 1] - bt);
+      };
+    }
+    case "struct": {
+      if (!("children" in left) || !("children" in right)) return () => 0;
+      const orders = type.members.map((member, index) =>
+        orderInSteps(left.children[index], right.children[index], member.type),
+      );
+      return function* order(i, j) {
+        for (const member of orders) {
+          const between = yield* member(i, j);
+          if (between !== 0) return between;
+        }
+        return 0;
+      };
+    }
+  }
+  return rowComparison(left, right, type);
+}
+
+/** Orders single values: nulls inside lists and structs equal each other and come first. */
+function rowComparison(
+  left: Column,
+  right: Column,
+  type: ValueType,
+): (left: number, right: number) => number {
+  const compare = valueComparison(left, right, type);
+  return (a, b) => {
+    const isThere = isValid(left.validity, a);
+    if (isThere && isValid(right.validity, b)) return compare(a, b);
+    return Number(isThere) - Number(isValid(right.validity, b));
+  };
+}
+
+function valueComparison(
+  left: Column,
+  right: Column,
+  type: ValueType,
+): (left: number, right: number) => number {
+  const one: Operand = { column: left, step: 1 };
+  const other: Operand = { column: right, step: 1 };
+  switch (type.kind) {
+    case "null":
+    case "other":
+      return () => 0;
+    case "bool": {
+      const a = bitsOf(one, left.length);
+      const b = bitsOf(other, right.length);
+      return (i, j) => ((a[i >>> 3] >>> (i & 7)) & 1) - ((b[j >>> 3] >>> (j & 7)) & 1);
+    }
+    case "string":
+    case "binary":
+    case "fixedSizeBinary": {
+      const a = byteLane(one);
+      const b = byteLane(other);
+      return (i, j) =>
+        compareRanges(a.bytes, a.offsets[i], a.offsets[i + 1], b.bytes, b.offsets[j], b.offsets[j + 1]);
+    }
+    case "list": {
+      const a = listLane(one);
+      const b = listLane(other);
+      const compare = rowComparison(a.items, b.items, type.item);
+      return (i, j) => {
+        let at = a.offsets[i];
+        let bt = b.offsets[j];
+        for (; at < a.offsets[i + 1] && bt < b.offsets[j + 1]; at++, bt++) {
+          const order = compare(at, bt);
+          if (order !== 0) return order;
+        }
+        return a.offsets[i + 1] - at - (b.offsets[j + 1] - bt);
+      };
+    }
+    case "struct": {
+      if (!("children" in left) || !("children" in right)) return () => 0;
+      const compares = type.members.map((member, index) =>
+        rowComparison(left.children[index], right.children[index], member.type),
+      );
+      return (i, j) => {
+        for (const compare of compares) {
+          const order = compare(i, j);
+          if (order !== 0) return order;
+        }
+        return 0;
+      };
+    }
+    default: {
+      const width = byteWidthOf(type);
+      if (type.kind === "float" || width <= 4) {
+        const a = numbersOf(one, type);
+        const b = numbersOf(other, type);
+        return (i, j) => orderNumbers(a[i], b[j]);
+      }
+      const a = wordLane(one);
+      const b = wordLane(other);
+      const words = width / 4;
+      const flip = type.kind === "int" && !type.signed ? -0x8000_0000 : 0;
+      return (i, j) => {
+        const at = i * words;
+        const bt = j * words;
+        const high = a[at + words - 1] ^ flip;
+        const otherHigh = b[bt + words - 1] ^ flip;
+        if (high !== otherHigh) return high < otherHigh ? -1 : 1;
+        for (let word = words - 2; word >= 0; word--) {
+          const difference = (a[at + word] >>> 0) - (b[bt + word] >>> 0);
+          if (difference !== 0) return difference;
+        }
+        return 0;
+      };
+    }
+  }
+}
+
+function orderNumbers(a: number, b: number): number {
+  if (a < b) return -1;
+  if (a > b) return 1;
+  return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
+}

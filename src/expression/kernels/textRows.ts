@@ -1,0 +1,158 @@
+/** Functions of texts as loops over bytes of UTF-8: what a row's operands are, and the columns that rows make. */
+
+import type { Column, Validity } from "../../arrow/columns/column.js";
+import { isValid } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
+import { GrowingTexts } from "../values/growing.js";
+import { bitsColumn, byteLane, type Operand } from "../values/operands.js";
+import { type Scalar, scalarReader } from "../values/scalars.js";
+import { INT64 } from "../values/types.js";
+import { STEP_BYTES } from "../values/work.js";
+import { fixedColumn } from "./arithmetic.js";
+
+/** Work of a row whatever its values, in bytes that are looked at. */
+const ROW_WORK = 64;
+
+/** The texts, or bytes, of an operand. */
+export class TextLane {
+  readonly bytes: Uint8Array;
+  readonly isConstant: boolean;
+  readonly #offsets: Int32Array | Float64Array;
+  readonly #step: number;
+  readonly #validity: Validity | null;
+  readonly #isNull: boolean;
+
+  constructor(operand: Operand) {
+    const { column, step } = operand;
+    this.#isNull = column.kind === "null";
+    const { bytes, offsets } = column.kind === "null" ? NO_BYTES : byteLane(operand);
+    this.bytes = bytes;
+    this.#offsets = offsets;
+    this.#step = step;
+    this.#validity = column.validity;
+    this.isConstant = step === 0;
+  }
+
+  start(row: number): number {
+    return this.#offsets[row * this.#step];
+  }
+
+  end(row: number): number {
+    return this.#offsets[row * this.#step + 1];
+  }
+
+  size(row: number): number {
+    return this.end(row) - this.start(row);
+  }
+
+  isNull(row: number): boolean {
+    return this.#isNull || !isValid(this.#validity, row * this.#step);
+  }
+
+  /** The bytes of a row's text. */
+  of(row: number): Uint8Array {
+    return this.bytes.subarray(this.start(row), this.end(row));
+  }
+}
+
+const NO_BYTES = { bytes: new Uint8Array(0), offsets: new Int32Array(1) };
+
+/** Whole numbers of an operand. */
+export function wholeNumbers(operand: Operand): (row: number) => number {
+  const read = scalarReader(operand, INT64);
+  return (row) => Number(read(row) as Exclude<Scalar, null>);
+}
+
+/** Counts the work on rows by the bytes of their texts. */
+export class RowPace {
+  readonly #lanes: readonly TextLane[];
+  readonly #pace = new Pace(STEP_BYTES);
+
+  constructor(lanes: readonly TextLane[]) {
+    // A constant is looked at once, or counts where it is.
+    this.#lanes = lanes.filter(({ isConstant }) => !isConstant);
+  }
+
+  /** Counts a row, and what was made of it. @returns whether a step ends with it */
+  isStep(row: number, made = 0): boolean {
+    let work = ROW_WORK + made;
+    for (const lane of this.#lanes) work += lane.size(row);
+    return this.#pace.isStep(work);
+  }
+}
+
+/**
+ * A text for each row.
+ * @param name of the function, if its texts have a maximum length
+ * @param write writes the text of a row, in steps where it may be long; false for null
+ */
+export function* textRows(
+  name: string | null,
+  lanes: readonly TextLane[],
+  length: number,
+  valid: Validity | null,
+  write: (row: number, texts: GrowingTexts) => Steps<void>,
+): Steps<Column> {
+  const texts = new GrowingTexts(name);
+  const pace = new RowPace(lanes);
+  for (let row = 0; row < length; row++) {
+    let made = 0;
+    if (isValid(valid, row)) {
+      yield* write(row, texts);
+      made = texts.size;
+    }
+    texts.end();
+    if (pace.isStep(row, made)) yield;
+  }
+  return yield* texts.finish(valid);
+}
+
+/** A whole number of 32 bits for each row. */
+export function* numberRows(
+  lanes: readonly TextLane[],
+  length: number,
+  valid: Validity | null,
+  compute: (row: number) => number | Steps<number>,
+): Steps<Column> {
+  const numbers = new Int32Array(length);
+  const pace = new RowPace(lanes);
+  for (let row = 0; row < length; row++) {
+    if (isValid(valid, row)) {
+      const computed = compute(row);
+      numbers[row] = typeof computed === "number" ? computed : yield* computed;
+    }
+    if (pace.isStep(row)) yield;
+  }
+  return fixedColumn(numbers, length, valid);
+}
+
+/** A truth for each row. */
+export function* truthRows(
+  lanes: readonly TextLane[],
+  length: number,
+  valid: Validity | null,
+  test: (row: number) => Steps<boolean>,
+): Steps<Column> {
+  const bits = new Uint8Array((length + 7) >>> 3);
+  const pace = new RowPace(lanes);
+  for (let row = 0; row < length; row++) {
+    if (isValid(valid, row) && (yield* test(row))) bits[row >>> 3] |= 1 << (row & 7);
+    if (pace.isStep(row)) yield;
+  }
+  return bitsColumn(bits, length, valid);
+}
+
+/** What is made of a constant operand once, and of one that varies for each row. */
+export function madeOnce<Made extends object>(
+  lane: TextLane,
+  make: (row: number) => Made | Steps<Made>,
+): (row: number) => Steps<Made> {
+  let known: Made | null = null;
+  return function* of(row) {
+    if (known !== null) return known;
+    const making = make(row);
+    const made = "next" in making ? yield* making : making;
+    if (lane.isConstant) known = made;
+    return made;
+  };
+}

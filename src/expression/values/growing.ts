@@ -1,0 +1,171 @@
+/** Numbers and texts whose count is known only once all are made. They lie in blocks, so that nothing is copied as they grow. */
+
+import type { Column, Validity } from "../../arrow/columns/column.js";
+import type { Steps } from "../../async/eventLoop.js";
+import { InvalidInputError } from "../../errors.js";
+import { checkMade } from "./boundedTake.js";
+import { copyInSteps } from "./work.js";
+
+const FIRST_NUMBERS = 2 ** 10;
+const MOST_NUMBERS = 2 ** 18;
+
+/** Numbers of 32 bits without a sign. */
+export class GrowingNumbers {
+  readonly #blocks: Uint32Array[] = [];
+  #block = new Uint32Array(FIRST_NUMBERS);
+  #used = 0;
+  /** Numbers in the blocks that are full. */
+  #before = 0;
+
+  get length(): number {
+    return this.#before + this.#used;
+  }
+
+  push(value: number): void {
+    if (this.#used === this.#block.length) {
+      this.#blocks.push(this.#block);
+      this.#before += this.#used;
+      this.#block = new Uint32Array(Math.min(MOST_NUMBERS, 4 * this.#block.length));
+      this.#used = 0;
+    }
+    this.#block[this.#used++] = value;
+  }
+
+  *finish(): Steps<Uint32Array> {
+    if (this.#blocks.length === 0) return this.#block.subarray(0, this.#used);
+    const all = new Uint32Array(this.length);
+    let position = 0;
+    for (const block of this.#blocks) {
+      all.set(block, position);
+      position += block.length;
+      yield;
+    }
+    all.set(this.#block.subarray(0, this.#used), position);
+    return all;
+  }
+}
+
+/** Longest text that a function makes, in bytes. */
+const MAX_TEXT = 2 ** 24;
+const FIRST_BYTES = 2 ** 14;
+const MOST_BYTES = 2 ** 21;
+/** Shorter pieces are copied byte by byte. */
+const SHORT = 24;
+
+/** @throws InvalidInputError */
+export function checkLength(name: string, byteLength: number): void {
+  if (byteLength > MAX_TEXT)
+    throw new InvalidInputError(`${name}: a text of ${byteLength} bytes is too long`);
+}
+
+/** Texts as UTF-8, or bytes, one after another. */
+export class GrowingTexts {
+  readonly #name: string | null;
+  readonly #blocks: Uint8Array[] = [];
+  #block = new Uint8Array(FIRST_BYTES);
+  #used = 0;
+  /** Bytes in the blocks before. */
+  #before = 0;
+  /** Where the text that is being made begins. */
+  #start = 0;
+  readonly #ends = new GrowingNumbers();
+
+  /** @param name of the function whose texts have a maximum length; null for none */
+  constructor(name: string | null) {
+    this.#name = name;
+  }
+
+  /** Bytes of the text that is being made. */
+  get size(): number {
+    return this.#before + this.#used - this.#start;
+  }
+
+  /** Number of texts that are finished. */
+  get count(): number {
+    return this.#ends.length;
+  }
+
+  /** Adds a few bytes, at most some hundred kilobytes. */
+  put(bytes: Uint8Array, start: number, end: number): void {
+    const size = end - start;
+    this.#makeRoom(size);
+    const block = this.#block;
+    let to = this.#used;
+    if (size < SHORT) for (let at = start; at < end; at++) block[to++] = bytes[at];
+    else block.set(bytes.subarray(start, end), to);
+    this.#used += size;
+  }
+
+  putByte(byte: number): void {
+    if (this.#used === this.#block.length) this.#makeRoom(1);
+    this.#block[this.#used++] = byte;
+  }
+
+  /** Adds any number of bytes. */
+  *copy(bytes: Uint8Array, start: number, end: number): Steps<void> {
+    if (end - start <= MOST_BYTES) {
+      this.put(bytes, start, end);
+      return;
+    }
+    this.#makeRoom(end - start);
+    yield* copyInSteps(bytes, start, end, this.#block, this.#used);
+    this.#used += end - start;
+  }
+
+  /** Adds bytes again and again. */
+  *repeat(bytes: Uint8Array, start: number, end: number, times: number): Steps<void> {
+    const size = end - start;
+    const total = size * times;
+    if (total === 0) return;
+    this.#makeRoom(total);
+    const block = this.#block;
+    const first = this.#used;
+    yield* copyInSteps(bytes, start, end, block, first);
+    // What is there already is copied behind itself: each time twice as much, up to a step.
+    for (let made = size; made < total; ) {
+      const whole = made > MOST_BYTES ? Math.max(size, MOST_BYTES - (MOST_BYTES % size)) : made;
+      const count = Math.min(whole, total - made);
+      yield* copyInSteps(block, first, first + count, block, first + made);
+      made += count;
+    }
+    this.#used += total;
+  }
+
+  /** Finishes a text. */
+  end(): void {
+    const end = this.#before + this.#used;
+    if (this.#name !== null) checkLength(this.#name, end - this.#start);
+    checkMade(end);
+    this.#ends.push(end);
+    this.#start = end;
+  }
+
+  *finish(validity: Validity | null): Steps<Column> {
+    const length = this.#ends.length;
+    const offsets = new Int32Array(length + 1);
+    offsets.set(yield* this.#ends.finish(), 1);
+    return { kind: "variable", length, validity, offsets, bytes: yield* this.#bytes() };
+  }
+
+  *#bytes(): Steps<Uint8Array> {
+    if (this.#blocks.length === 0) return this.#block.subarray(0, this.#used);
+    const all = new Uint8Array(this.#before + this.#used);
+    let position = 0;
+    for (const block of this.#blocks) {
+      yield* copyInSteps(block, 0, block.length, all, position);
+      position += block.length;
+    }
+    yield* copyInSteps(this.#block, 0, this.#used, all, position);
+    return all;
+  }
+
+  #makeRoom(size: number): void {
+    if (this.#used + size <= this.#block.length) return;
+    if (this.#name !== null) checkLength(this.#name, this.size + size);
+    checkMade(this.#before + this.#used + size);
+    this.#blocks.push(this.#block.subarray(0, this.#used));
+    this.#before += this.#used;
+    this.#block = new Uint8Array(Math.max(size, Math.min(MOST_BYTES, 4 * this.#block.length)));
+    this.#used = 0;
+  }
+}
