@@ -69,11 +69,16 @@ export function nearestName(given: string, names: readonly string[]): string | u
 export function nearestNames(given: string, names: readonly string[]): string[] {
   const plain = fold(given);
   const most = allowedChanges(plain.length);
-  return names
-    .map((name) => ({ name, changes: changesBetween(plain, fold(name), most + 1) }))
-    .filter(({ changes }) => changes <= most)
-    .sort((one, other) => one.changes - other.changes)
-    .map(({ name }) => name);
+  return (
+    names
+      .map((name) => ({ name, changes: changesBetween(plain, fold(name), most + 1) }))
+      // Where half of the letters are others, it is another name.
+      .filter(
+        ({ name, changes }) => changes <= most && 2 * changes < Math.max(plain.length, fold(name).length),
+      )
+      .sort((one, other) => one.changes - other.changes)
+      .map(({ name }) => name)
+  );
 }
 
 /** What a message says of the names that are spelled nearly like a given one; nothing where none is. */

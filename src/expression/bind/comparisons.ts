@@ -146,6 +146,9 @@ export function* literalBeside(
       (type.kind === "int" && !isCast) ||
       (type.kind === "string" && wanted.kind !== "string"));
   if (isRefused) {
+    if (TIMES.has(type.kind)) {
+      throw nodes.invalid(node, `${typeName(wanted)} can't be compared with ${typeName(type)}`);
+    }
     const isMoment = type.kind === "string" && wanted.kind === "timestamp";
     const hint = isMoment ? `; a moment is written timestamp '${shownScalar(value)}'` : "";
     throw nodes.invalid(node, `${shownScalar(value)} is no value of type ${typeName(wanted)}${hint}`);

@@ -100,7 +100,14 @@ function missing(
   // SQL's double quotes are for names; who comes from JavaScript means a text.
   const isQuoted = source.text?.[name.at] === '"';
   const meant = isQuoted ? `; a text is written '${wanted}'` : "";
-  const near = nearest.length === 0 ? "" : `; near it: ${nearest.join(", ")}`;
+  // A column may have dots in its name.
+  const whole = name.segments.join(".");
+  const isWhole = parents.length === 0 && siblings.some((field) => field.name === whole);
+  const near = isWhole
+    ? `; the column of that name is written ${formatFieldPath([whole])}`
+    : nearest.length === 0
+      ? ""
+      : `; near it: ${nearest.join(", ")}`;
   const comma = source.text === null ? "" : ",";
   const reason = `there is no column ${formatFieldPath(path)}${meant}${near}${comma}`;
   return new TableColumnNotFoundError(problemText(source, name.at, reason));
