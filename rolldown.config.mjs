@@ -236,6 +236,20 @@ async function arrowModules() {
   };
 }
 
+/** Tells the bundle the names of its chunks (platform/modules). */
+const chunkNames = {
+  name: "chunk-names",
+  generateBundle(_, bundle) {
+    const parts = Object.values(bundle).filter(({ type }) => type === "chunk");
+    // Who deploys only the files that a program needs may leave an entry point out.
+    const loadedLater = parts.filter(({ isEntry }) => !isEntry);
+    const names = loadedLater.map(({ fileName }) => fileName.replace(/\.c?js$/, "")).join(" ");
+    const holders = parts.filter(({ code }) => code.includes('"tiltyard chunks"'));
+    if (holders.length !== 1) throw new Error("one module tells the names of the chunks");
+    for (const part of holders) part.code = part.code.replace('"tiltyard chunks"', JSON.stringify(names));
+  },
+};
+
 const BUILT_IN = "\0built-in:";
 
 /**
@@ -305,6 +319,6 @@ const bundle = (names, plugins, parts, isMapped) => ({
  * of the package, since a thread may load an ES module wherever it was started from.
  */
 export default defineConfig([
-  bundle(ENTRIES, [licences, types], await groups(), true),
+  bundle(ENTRIES, [licences, types, chunkNames], await groups(), true),
   bundle(["tiltyardWorker"], [], [], false),
 ]);

@@ -6,7 +6,7 @@
  */
 
 import type { Table } from "apache-arrow";
-import { type Deferred, deferred } from "./async/deferred.js";
+import { type Deferred, deferred, lazyModule } from "./async/deferred.js";
 import type { Engine, OperationBody } from "./engine/engine.js";
 import { ServiceUnavailableError } from "./errors.js";
 import type { TableHandleOptions } from "./handle/handleOptions.js";
@@ -36,11 +36,13 @@ import { checkOptionMembers } from "./optionMembers.js";
 import { checkRequestMembers, type Requests } from "./requestMembers.js";
 import { TableHandle } from "./TableHandle.js";
 
+const engineModule = lazyModule(() => import("./engine/engine.js"));
+
 /** All operations, in the parts in which they are loaded. */
-const reading = deferred(() => import("./engine/reading.js"));
-const describing = deferred(() => import("./engine/describing.js"));
-const changing = deferred(() => import("./engine/changing.js"));
-const upkeep = deferred(() => import("./engine/upkeep.js"));
+const reading = lazyModule(() => import("./engine/reading.js"));
+const describing = lazyModule(() => import("./engine/describing.js"));
+const changing = lazyModule(() => import("./engine/changing.js"));
+const upkeep = lazyModule(() => import("./engine/upkeep.js"));
 
 /**
  * A hierarchy of namespaces with versioned Lance tables, in one directory of the local file system. Any number of
@@ -71,7 +73,7 @@ export class DirectoryNamespace implements AsyncDisposable {
     const contextOptions = contextOptionsOf(options);
     this.#authorize = options.authorize;
     this.#root = contextOptions.root;
-    this.#engine = deferred(async () => new (await import("./engine/engine.js")).Engine(contextOptions));
+    this.#engine = deferred(async () => new (await engineModule.get()).Engine(contextOptions));
   }
 
   /** Absolute path of the namespace's directory. */

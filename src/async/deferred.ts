@@ -3,6 +3,8 @@
  * no more than it uses.
  */
 
+import { importModule } from "../platform/native.js";
+
 /** Something that is made when it is first asked for, once, and then kept. */
 export interface Deferred<Value> {
   /** Where it is made already, without waiting; undefined before. */
@@ -38,3 +40,10 @@ export function deferred<Value extends object>(make: () => Promise<Value>): Defe
     },
   };
 }
+
+/**
+ * A module that is loaded when it is first needed.
+ * @param load nothing but `import("…")`, which bundlers see
+ */
+export const lazyModule = <Module extends object>(load: () => Promise<Module>): Deferred<Module> =>
+  deferred(() => importModule(load));

@@ -63,6 +63,9 @@ export interface WorkerPoolOptions {
 }
 
 const IDLE_MS = 5000;
+/** Pause after a thread that could not be started; each further one doubles it. */
+const FIRST_START_PAUSE_MS = 1000;
+const MAX_START_PAUSE_MS = 60_000;
 const FRESH_MEMORY: SharedMemory = {
   lend: (byteLength) => new Uint8Array(new SharedArrayBuffer(byteLength)),
   giveBack: () => undefined,
@@ -100,8 +103,10 @@ export class WorkerPool {
   /** Memory of outputs that may be given back. */
   readonly #lent = new WeakSet<ArrayBufferLike>();
   readonly #spare: SharedArrayBuffer[] = [];
-  /** Whether threads can be started; found out by the first. */
-  #canStart = true;
+  /** Earliest time of `performance.now()` at which a thread may be started; infinite where there can be none. */
+  #startAfterMs = Number.NEGATIVE_INFINITY;
+  /** Threads in a row that ended before they were ready. */
+  #failedStarts = 0;
 
   constructor({ size, idleMs = IDLE_MS, errorOf, memory = FRESH_MEMORY }: WorkerPoolOptions) {
     this.memory = memory;
@@ -112,7 +117,18 @@ export class WorkerPool {
 
   /** Most threads that work at a time; 0 where the work is done in line. */
   get size(): number {
-    return this.#canStart ? this.#size : 0;
+    return this.#mayStart() ? this.#size : 0;
+  }
+
+  #mayStart(): boolean {
+    return performance.now() >= this.#startAfterMs;
+  }
+
+  /** The host may have no descriptors or memory for a thread at the moment. The work is done in line meanwhile. */
+  #pauseStarts(): void {
+    const pauseMs = Math.min(FIRST_START_PAUSE_MS * 2 ** this.#failedStarts, MAX_START_PAUSE_MS);
+    this.#failedStarts++;
+    this.#startAfterMs = Math.max(this.#startAfterMs, performance.now() + pauseMs);
   }
 
   /** Threads there are at the moment. */
@@ -158,7 +174,7 @@ export class WorkerPool {
    */
   close(): boolean {
     let isQuiet = true;
-    this.#canStart = false;
+    this.#startAfterMs = Number.POSITIVE_INFINITY;
     this.#spare.length = 0;
     for (const member of [...this.#members]) {
       const { job, isReady, owned } = member;
@@ -180,7 +196,7 @@ export class WorkerPool {
     while (this.#waiting.length > 0) {
       const member = this.#idleMember() ?? this.#start();
       if (member === null) {
-        if (!this.#canStart) this.#doInLine();
+        if (!this.#mayStart()) this.#doInLine();
         return;
       }
       const job = this.#waiting.shift();
@@ -194,11 +210,18 @@ export class WorkerPool {
   }
 
   #start(): Member | null {
-    if (!this.#canStart || this.#members.size >= this.#size) return null;
+    if (!this.#mayStart() || this.#members.size >= this.#size) return null;
     const spare = spareThreads.take();
-    const owned = spare ?? startOwned();
+    let owned: OwnedThread | null;
+    try {
+      owned = spare ?? startOwned();
+    } catch {
+      this.#pauseStarts();
+      return null;
+    }
     if (owned === null) {
-      if (this.#members.size === 0) this.#canStart = false;
+      // There is no script, or the runtime has no threads.
+      if (this.#members.size === 0) this.#startAfterMs = Number.POSITIVE_INFINITY;
       return null;
     }
     const member: Member = { owned, isReady: spare !== null, job: null, idle: null };
@@ -229,8 +252,8 @@ export class WorkerPool {
   #receive(member: Member, message: unknown): void {
     if (!member.isReady) {
       member.isReady = message === GREETING;
-      if (!member.isReady)
-        this.#lose(member, new Error("another script was found in place of the threads' own"));
+      if (member.isReady) this.#failedStarts = 0;
+      else this.#lose(member, new Error("another script was found in place of the threads' own"));
       return;
     }
     const { job } = member;
@@ -255,12 +278,12 @@ export class WorkerPool {
     member.idle = idle;
   }
 
-  /** A thread has ended by itself. One that never began shows that there can be none. */
+  /** A thread has ended by itself. After one that never began, no other is started for a while. */
   #lose(member: Member, reason: unknown): void {
     if (!this.#members.has(member)) return;
     const { job, isReady } = member;
     this.#remove(member);
-    if (!isReady) this.#canStart = false;
+    if (!isReady) this.#pauseStarts();
     if (job !== null) {
       if (isReady) job.reject(this.#errorOf(reason));
       else settleInLine(job);
@@ -287,18 +310,17 @@ export class WorkerPool {
   }
 }
 
-/** A thread without an owner yet; null where the host forbids threads, or has no room for one. */
+/**
+ * A thread without an owner yet; null where there can be none.
+ * @throws the platform's error where the host forbids threads, or has no room for one
+ */
 function startOwned(): OwnedThread | null {
   let owned: OwnedThread | null = null;
-  try {
-    const thread = startThread(
-      (message) => owned?.owner?.receive(message),
-      (reason) => owned?.owner?.lose(reason),
-    );
-    if (thread !== null) owned = { thread, owner: null };
-  } catch {
-    return null;
-  }
+  const thread = startThread(
+    (message) => owned?.owner?.receive(message),
+    (reason) => owned?.owner?.lose(reason),
+  );
+  if (thread !== null) owned = { thread, owner: null };
   return owned;
 }
 

@@ -9,7 +9,7 @@ import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import type { InputBatch } from "../arrow/exchange/input.js";
 import { arrowTypeFromLogical } from "../arrow/types/logicalTypes.js";
 import { formatType, isSameType, type LogicalType } from "../arrow/types/type.js";
-import { deferred } from "../async/deferred.js";
+import { lazyModule } from "../async/deferred.js";
 import { alignedBytes } from "../bytes/aligned.js";
 import { CorruptFileError, UnsupportedError } from "../errors.js";
 import type { DataFileMetadata } from "../file/container/reader.js";
@@ -26,7 +26,7 @@ import type { TableField } from "../schema/schema.js";
 import type { IndexFiles, IndexTarget, WrittenIndexFile } from "./kind.js";
 
 /** Indexes are asked more often than they are built: what writes files is loaded with the first that is. */
-const writing = deferred(() => import("../rows/writeColumns.js"));
+const writing = lazyModule(() => import("../rows/writeColumns.js"));
 
 /** A column of an index file, without nulls unless it says so. */
 export interface FileColumnType {

@@ -4,7 +4,7 @@
  * and open files.
  */
 
-import { type Deferred, deferred } from "../async/deferred.js";
+import { type Deferred, deferred, lazyModule } from "../async/deferred.js";
 import { WorkerPool } from "../async/workerPool.js";
 import { unfinishedBatches } from "../catalog/batches/unfinishedBatches.js";
 import { hasVersionsIn } from "../catalog/listing.js";
@@ -51,10 +51,12 @@ import type { ContextOptions } from "./namespaceOptions.js";
 import { RecentTransactions } from "./recentTransactions.js";
 import { unreadWarnings } from "./warnings.js";
 
+const sketchStores = lazyModule(() => import("../indexes/vector/sketches/sketchStore.js"));
+const jobsModule = lazyModule(() => import("../jobs/jobs.js"));
 /** Loaded with the first table of an old release. */
-const oldManifests = deferred(() => import("../table/fragments/oldManifests.js"));
+const oldManifests = lazyModule(() => import("../table/fragments/oldManifests.js"));
 /** Loaded with the first commit. */
-const autoCleanup = deferred(() => import("../table/cleanup/autoCleanup.js"));
+const autoCleanup = lazyModule(() => import("../table/cleanup/autoCleanup.js"));
 
 /** Maximum bytes of decoded manifests in the cache. */
 const MANIFEST_CACHE_BYTES = 64 * 1024 * 1024;
@@ -142,7 +144,7 @@ export function openContext(options: ContextOptions): OperationContext {
   const deletions = new LruCache<KeptDeletions>(DELETIONS_CACHE_BYTES);
   const { scratch, leave } = takeScratch();
   const sketches = deferred(async () => {
-    const { SketchStore } = await import("../indexes/vector/sketches/sketchStore.js");
+    const { SketchStore } = await sketchStores.get();
     return new SketchStore(options.vectorCacheBytes ?? SKETCH_BYTES);
   });
   /** From the cache, if the file is unchanged. */
@@ -179,7 +181,7 @@ export function openContext(options: ContextOptions): OperationContext {
   };
   let jobsClosed: "wait" | "cancel" | null = null;
   const jobs = deferred(async () => {
-    const { Jobs } = await import("../jobs/jobs.js");
+    const { Jobs } = await jobsModule.get();
     const made = new Jobs({ root: options.root, disk, lock });
     if (jobsClosed !== null) await made.close(jobsClosed);
     return made;

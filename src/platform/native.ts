@@ -11,6 +11,7 @@ import path from "node:path";
 // As one object: of a namespace, bundlers make imports of the functions by name, and not every release has all of them.
 import zlib from "node:zlib";
 import { nodeCrypto, nodeThreads } from "./builtin.js";
+import { importNodeModule } from "./modules.js";
 import type { Thread } from "./thread.js";
 
 /** Paths of the platform. */
@@ -18,6 +19,9 @@ export const { basename, dirname, isAbsolute, join, relative, resolve, sep } = p
 
 /** Calls back at the next turn of the event loop, after timers and sockets. */
 export const nextTurn = (callback: () => void): void => void setImmediate(callback);
+
+/** Loads a module with its first use; see modules.ts. */
+export const importModule = importNodeModule;
 
 /** Keeps Node.js from warning of a leak where many calls that are under way at a time listen to one signal. */
 export const allowManyListeners = (signal: AbortSignal): void => setMaxListeners(0, signal);
@@ -87,7 +91,7 @@ export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Ar
 /** A function that stems words in lower case of a language, null where that is not known. Null if the runtime has none. */
 export const loadStemmer: ((language: string) => Promise<((word: string) => string) | null>) | null = async (
   language,
-) => (await import("./stemmers.js")).snowballStemmer(language);
+) => (await importNodeModule(() => import("./stemmers.js"))).snowballStemmer(language);
 
 /** Name of the script of the threads, without its extension. */
 const SCRIPT = "tiltyardWorker";

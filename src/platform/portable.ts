@@ -20,6 +20,9 @@ export function nextTurn(callback: () => void): void {
   channel.port2.postMessage(null);
 }
 
+/** Browsers ask again for what they could not load. */
+export const importModule = <Module>(load: () => Promise<Module>): Promise<Module> => load();
+
 export const allowManyListeners = (_signal: AbortSignal): void => undefined;
 
 export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {

@@ -130,6 +130,26 @@ describe("a pool", () => {
     }
   });
 
+  it("starts threads again some time after one could not be started, later each time", async () => {
+    let nowMs = 1_000_000;
+    vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+    const pool = open(1);
+    for (const pauseMs of [1000, 2000, 4000]) {
+      const inTime = pool.run(DOUBLE, 1);
+      expect(pool.threadCount).toBe(1);
+      played.threads.at(-1)?.die(new Error("EMFILE: too many open files"));
+      expect(await inTime).toBe(2);
+      nowMs += pauseMs - 1;
+      expect([pool.size, await pool.run(DOUBLE, 2), pool.threadCount]).toEqual([0, 4, 0]);
+      nowMs += 1;
+      expect(pool.size).toBe(1);
+    }
+    const done = pool.run(DOUBLE, 3);
+    played.threads.at(-1)?.say(GREETING);
+    played.threads.at(-1)?.say({ output: "from a thread" });
+    expect(await done).toBe("from a thread");
+  });
+
   it("reports a thread that died at work, and goes on with another one", async () => {
     const pool = open(1);
     const [one, two] = [pool.run(DOUBLE, 1), pool.run(DOUBLE, 2)];

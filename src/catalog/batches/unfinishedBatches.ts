@@ -3,14 +3,14 @@
  * loaded where there are any.
  */
 
-import { deferred } from "../../async/deferred.js";
+import { lazyModule } from "../../async/deferred.js";
 import type { UnfinishedBatches } from "../../table/versions/tableAt.js";
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
 import { listReadableBatches } from "./batchDirectories.js";
 import type { BatchScope } from "./batchScope.js";
 import type { SettleOptions } from "./batchSettlement.js";
 
-const settlement = deferred(() => import("./batchSettlement.js"));
+const settlement = lazyModule(() => import("./batchSettlement.js"));
 
 /** What {@link settleBatches} does, where there are batches. Where there are none, it costs one look at a missing directory. */
 export async function settleThoseLeft(

@@ -13,7 +13,7 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
-import { deferred } from "../../async/deferred.js";
+import { lazyModule } from "../../async/deferred.js";
 import { sleep } from "../../async/sleep.js";
 import { ConcurrentModificationError, CorruptFileError, UnsupportedError } from "../../errors.js";
 import { type Manifest, Overwrite } from "../../format/table.js";
@@ -62,8 +62,8 @@ export interface CatalogEnvironment extends ReaderEnvironment {
 }
 
 /** What writes rows and commits them is loaded with the first change. */
-const writing = deferred(() => import("../../write/rewriteTable.js"));
-const committing = deferred(() => import("../../table/commit/commit.js"));
+const writing = lazyModule(() => import("../../write/rewriteTable.js"));
+const committing = lazyModule(() => import("../../table/commit/commit.js"));
 
 /** Decoded catalogs by version, bounded in bytes. */
 export class CatalogCache extends LruCache<Catalog> {}

@@ -4,6 +4,7 @@
  * process that asks for a few rows.
  */
 
+import { lazyModule } from "../../async/deferred.js";
 import type { Steps } from "../../async/eventLoop.js";
 import { InternalError } from "../../errors.js";
 import type { FunctionDefinition } from "./form.js";
@@ -13,6 +14,7 @@ import { STRUCT_FUNCTIONS } from "./structs.js";
 const FIRST: ReadonlyMap<string, FunctionDefinition> = new Map(
   [LIST_FUNCTIONS, STRUCT_FUNCTIONS].flatMap(Object.entries),
 );
+const moreFunctions = lazyModule(() => import("./moreFunctions.js"));
 /** Null until they are loaded. */
 let more: ReadonlyMap<string, FunctionDefinition> | null = null;
 
@@ -26,5 +28,5 @@ export function* sqlFunction(name: string): Steps<FunctionDefinition | null> {
 }
 
 async function loadMore(): Promise<void> {
-  more = (await import("./moreFunctions.js")).MORE_FUNCTIONS;
+  more = (await moreFunctions.get()).MORE_FUNCTIONS;
 }

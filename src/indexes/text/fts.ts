@@ -3,14 +3,14 @@
  * needed.
  */
 
-import { deferred } from "../../async/deferred.js";
+import { lazyModule } from "../../async/deferred.js";
 import { InvertedIndexDetails } from "../../format/indexDetails.js";
 import type { TableField } from "../../schema/schema.js";
 import type { IndexKind } from "../kind.js";
 import { textParameters } from "./parameters.js";
 
-const files = deferred(() => import("./ftsFiles.js"));
-const opened = deferred(() => import("./textIndex.js"));
+const files = lazyModule(() => import("./ftsFiles.js"));
+const opened = lazyModule(() => import("./textIndex.js"));
 
 export const FTS: IndexKind = {
   name: "FTS",

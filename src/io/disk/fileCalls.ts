@@ -8,7 +8,7 @@
 // make room (shortage.ts).
 import fs, { open, promises, readdir } from "node:fs";
 import path from "node:path";
-import { deferred } from "../../async/deferred.js";
+import { lazyModule } from "../../async/deferred.js";
 import { type CallRoute, type Done, onPool, shortCalls } from "./callRoute.js";
 import type { Confinement } from "./confinement.js";
 import { isMissing } from "./errno.js";
@@ -185,7 +185,7 @@ export const linkFile = (confinement: Confinement, existingPath: string, newPath
   );
 
 /** Its renames wait, on Windows, until other programs have closed the file. Loaded with the first of them. */
-const patient = deferred(() => import("fs-extra"));
+const patient = lazyModule(() => import("fs-extra"));
 
 export const renamePath = (confinement: Confinement, fromPath: string, toPath: string): Promise<void> =>
   onTwoEntries(

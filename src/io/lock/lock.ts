@@ -13,7 +13,7 @@
 
 import path from "node:path";
 import { whenAborted } from "../../async/abort.js";
-import { deferred } from "../../async/deferred.js";
+import { lazyModule } from "../../async/deferred.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import { type Confinement, confirmDirectory, UNCONFINED } from "../disk/confinement.js";
 import { codeOf } from "../disk/errno.js";
@@ -23,8 +23,8 @@ import type { LockLease } from "./lease.js";
 import type { Fence } from "./staleLocks.js";
 
 /** Loaded with the first lock: a program that only reads takes none. */
-const holding = deferred(() => import("./heldLock.js"));
-const judging = deferred(() => import("./staleLocks.js"));
+const holding = lazyModule(() => import("./heldLock.js"));
+const judging = lazyModule(() => import("./staleLocks.js"));
 
 export interface LockOptions {
   /** Milliseconds without renewal after which a holder counts as dead; at least 2,000. Default 10,000. */

@@ -1,6 +1,6 @@
 /** Plans of queries: what a request asks for, checked against the version that it reads. */
 
-import { deferred } from "../../async/deferred.js";
+import { lazyModule } from "../../async/deferred.js";
 import { goThrough } from "../../async/eventLoop.js";
 import { InvalidInputError, PermissionDeniedError, UnsupportedError } from "../../errors.js";
 import { isUnwritable } from "../../io/disk/errno.js";
@@ -43,9 +43,9 @@ export interface PlannedQuery {
 }
 
 /** What only searches need is loaded with the first of them. */
-const vectorSearches = deferred(() => import("../../query/vector/vectorSearch.js"));
-const vectorIndexes = deferred(() => import("../../query/vector/vectorIndexes.js"));
-const textQueries = deferred(() => import("./textQuery.js"));
+const vectorSearches = lazyModule(() => import("../../query/vector/vectorSearch.js"));
+const vectorIndexes = lazyModule(() => import("../../query/vector/vectorIndexes.js"));
+const textQueries = lazyModule(() => import("./textQuery.js"));
 
 /** Rows of a search that says not how many. */
 const DEFAULT_NEAREST = 10;

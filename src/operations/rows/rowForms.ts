@@ -3,10 +3,10 @@
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import { toTable } from "../../arrow/exchange/batch.js";
 import { objectsOfBatch } from "../../arrow/exchange/objectsOfBatch.js";
-import { deferred } from "../../async/deferred.js";
+import { lazyModule } from "../../async/deferred.js";
 import type { RowForms } from "../../namespace/queries.js";
 
-const ipcOutput = deferred(() => import("../../arrow/exchange/ipcOutput.js"));
+const ipcOutput = lazyModule(() => import("../../arrow/exchange/ipcOutput.js"));
 
 /**
  * @param batches runs the query; `isKept` tells that all its rows will be in memory together

@@ -3,7 +3,7 @@
 import type { RecordBatch } from "apache-arrow";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { makeBatch } from "../../arrow/exchange/batch.js";
-import { deferred } from "../../async/deferred.js";
+import { lazyModule } from "../../async/deferred.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { type Projection, returnedColumns } from "../columns/projection.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
@@ -15,7 +15,7 @@ import type { HybridRows } from "./hybridSearch.js";
 import type { QueryOptions, QueryPlan } from "./queryPlan.js";
 
 /** Loaded with the first search by vector and text at once. */
-const hybrid = deferred(() => import("./hybridSearch.js"));
+const hybrid = lazyModule(() => import("./hybridSearch.js"));
 
 /** Rows that are read at once by their addresses: fewer where they have blobs, more where they are short. */
 const RANKED_ROWS = 8192;

@@ -4,7 +4,7 @@ import type { RecordBatch } from "apache-arrow";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { makeBatch } from "../../arrow/exchange/batch.js";
-import { deferred } from "../../async/deferred.js";
+import { lazyModule } from "../../async/deferred.js";
 import { rowsOfBatch } from "../../rows/batchSize.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { computationEffort, type Projection, returnedColumns } from "../columns/projection.js";
@@ -19,10 +19,10 @@ import type { SearchRequest } from "../vector/nearestRows.js";
 import type { QueryOptions, QueryPlan } from "./queryPlan.js";
 
 /** Searches are loaded with the first of their kind. */
-const byVector = deferred(() => import("./searchedRows.js"));
-const byText = deferred(() => import("./rankedRows.js"));
+const byVector = lazyModule(() => import("./searchedRows.js"));
+const byText = lazyModule(() => import("./rankedRows.js"));
 /** The same for sorting. */
-const ordering = deferred(() => import("../order/orderedRows.js"));
+const ordering = lazyModule(() => import("../order/orderedRows.js"));
 
 /** Name of the use of memory by rows that a filter selected, or that were sorted. */
 const SELECTED = "selected rows";

@@ -1,6 +1,6 @@
 /** The indexes on vectors that a search can ask. */
 
-import { deferred } from "../../async/deferred.js";
+import { lazyModule } from "../../async/deferred.js";
 import { formatFieldPath } from "../../ident.js";
 import type { IndexFiles } from "../../indexes/kind.js";
 import { isVectorTypeUrl } from "../../indexes/kinds/kinds.js";
@@ -24,7 +24,7 @@ import type { VectorColumn, VectorIndex } from "./vectorSearch.js";
 const MAX_INDEX_VERSION = 2;
 
 /** Loaded with the first column that has an index. */
-const ivf = deferred(() => import("../../indexes/vector/ivf/ivfIndex.js"));
+const ivf = lazyModule(() => import("../../indexes/vector/ivf/ivfIndex.js"));
 
 const IVF = {
   name: "IVF",

@@ -85,7 +85,8 @@ export async function commitTransaction(
       },
     ),
   );
-  await at.environment.afterCommit?.(committed);
+  // The commit stands. An error here would pass for a failed commit, whose files are removed.
+  await at.environment.afterCommit?.(committed).catch(() => undefined);
   return committed;
 }
 

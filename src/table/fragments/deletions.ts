@@ -12,7 +12,7 @@
  * the second.
  */
 
-import { deferred } from "../../async/deferred.js";
+import { lazyModule } from "../../async/deferred.js";
 import { CHECK_BLOCK_BYTES, lookAtCheckBlock, makeCheckBlock } from "../../bytes/checkBlock.js";
 import { decodeRoaring, encodeRoaring } from "../../bytes/roaring.js";
 import { CorruptFileError, InternalError } from "../../errors.js";
@@ -28,7 +28,7 @@ import type { VersionsAt } from "../versions/versions.js";
 import { resolveDeletionFile } from "./fileLookup.js";
 
 /** What reads and writes IPC files is loaded with the first of them. */
-const arrowForm = deferred(() => import("./arrowDeletions.js"));
+const arrowForm = lazyModule(() => import("./arrowDeletions.js"));
 
 /** A larger file would hold more rows than any fragment has. */
 const MAX_DELETION_FILE_BYTES = 2 ** 30;

@@ -22,8 +22,8 @@ import {
 import type { Disk } from "../../../src/io/disk/disk.js";
 import { PublishUncertainError } from "../../../src/io/publish.js";
 import { encodeSchema } from "../../../src/schema/schema.js";
-import { commitCreation } from "../../../src/table/commit/commit.js";
-import { newTransaction, readTransaction } from "../../../src/table/commit/transaction.js";
+import { commitCreation, commitPlanned } from "../../../src/table/commit/commit.js";
+import { fileNameOf, newTransaction, readTransaction } from "../../../src/table/commit/transaction.js";
 import { ABSENT } from "../../../src/table/versions/identity.js";
 import { findLatestVersion } from "../../../src/table/versions/latestVersion.js";
 import { encodeManifestFile } from "../../../src/table/versions/manifest.js";
@@ -190,6 +190,23 @@ describe("an append", () => {
     }
     expect(costs[39]).toBe(costs[5]);
     expect(costs[39]).toBeLessThanOrEqual(26);
+  });
+});
+
+describe("what follows a commit", () => {
+  it("leaves the version and its files whole where it fails", async () => {
+    const table = await makeReferenceTable([1]);
+    const afterCommit = () => Promise.reject(new Error("EMFILE: too many open files"));
+    const environment = { ...openEnvironment(), afterCommit };
+    const latest = await findLatestVersion({ disk, root: table.root });
+    if (latest === null) throw new Error("the table has no version");
+    const target = { at: tableAt(environment, table.root), latest };
+    const transaction = await appendAgain(table);
+    let isDiscarded = false;
+    const discard = async () => void (isDiscarded = true);
+    const { committed } = await commitPlanned(target, () => ({ transaction, discard }));
+    expect([committed.version, isDiscarded]).toEqual([transaction.readVersion + 1, false]);
+    expect(await access(join(transactionsDirectory(table.root), fileNameOf(transaction)))).toBe(undefined);
   });
 });
 

@@ -1,0 +1,145 @@
+/**
+ * Parts of the built package whose first load fails for a reason that passes are loaded by later calls: as ES modules and as
+ * CommonJS, each time in a process of its own.
+ */
+
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { cp, mkdir, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, it } from "vitest";
+import { makeTempDir } from "../support/tempDir.js";
+
+const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
+const run = promisify(execFile);
+
+/** Calls that need parts of their own. */
+const CALLS = `
+  const callsOf = (ns, t) => ({
+    count: () => t.countRows(),
+    insert: () => t.insert([{ id: 9, s: "z" }]),
+    optimize: () => t.optimize(),
+    search: () => t.search({ text: "a" }).toArray(),
+    function: () => t.countRows("lower(s) = 'a'"),
+    index: async () => ns.waitForJob(await t.createIndex("id", { replace: true, name: "i" })),
+    versions: () => t.versions(),
+    update: () => t.update({ where: "id = 1", valuesSql: { s: "s" } }),
+    list: () => ns.listTables({ id: [] }),
+    sorted: () => t.scan({ orderBy: [{ columnName: "s" }] }).toArray(),
+  });
+  const outcomes = async (calls) => {
+    const failed = {};
+    for (const [name, call] of Object.entries(calls)) {
+      try { await call(); } catch (error) { failed[name] = error.name; }
+    }
+    return failed;
+  };
+`;
+
+/** Makes the table that the calls are about. */
+const MAKE = `
+  async function make(DirectoryNamespace, root) {
+    const ns = new DirectoryNamespace({ root, workers: 0, durability: "none" });
+    await ns.createTable({ id: ["t"] }, [{ id: 1, s: "a b" }, { id: 2, s: "c" }]);
+    await ns.waitForJob(await ns.table("t").createIndex("s", { indexType: "FTS" }));
+    await ns.close();
+  }
+`;
+
+/** The package in a directory of its own, and a table. */
+let copy: string;
+let root: string;
+
+beforeAll(async () => {
+  copy = await makeTempDir();
+  root = await makeTempDir();
+  await mkdir(join(copy, "dist"));
+  for (const name of ["package.json", "dist/esm", "dist/cjs"]) {
+    await cp(join(CHECKOUT, name), join(copy, name), { recursive: true });
+  }
+  await symlink(join(CHECKOUT, "node_modules"), join(copy, "node_modules"), "junction");
+  await runText(`${IMPORTS.esm} ${MAKE} await make(DirectoryNamespace, process.argv[2]);`);
+});
+
+const IMPORTS = {
+  esm: `import fs from "node:fs"; import { DirectoryNamespace } from "./dist/esm/index.js";`,
+  cjs: `import fs from "node:fs"; import { createRequire } from "node:module";
+    const { DirectoryNamespace } = createRequire(import.meta.url)("./dist/cjs/index.cjs");`,
+};
+
+async function runText(text: string, prefix = ""): Promise<string> {
+  const script = join(copy, `${crypto.randomUUID()}.mjs`);
+  await writeFile(script, text);
+  const { stdout } =
+    prefix === ""
+      ? await run(process.execPath, [script, root])
+      : await run("sh", ["-c", `${prefix}; exec "$0" "$@"`, process.execPath, script, root]);
+  return stdout;
+}
+
+describe.runIf(process.platform !== "win32")("a process without free descriptors", () => {
+  it.each([
+    { form: "esm", free: 0 },
+    { form: "esm", free: 31 },
+    { form: "cjs", free: 0 },
+  ] as const)("can make every call once there are descriptors again: $form, $free free", async ({
+    form,
+    free,
+  }) => {
+    const text = `${IMPORTS[form]} ${CALLS}
+      const ns = new DirectoryNamespace({ root: process.argv[2], workers: 0, durability: "none" });
+      const calls = callsOf(ns, ns.table("t"));
+      const held = [];
+      for (;;) try { held.push(fs.openSync("/dev/null")); } catch { break; }
+      for (let count = 0; count < ${free}; count++) fs.closeSync(held.pop());
+      const first = await outcomes(calls);
+      while (held.length > 0) fs.closeSync(held.pop());
+      const later = await outcomes(calls);
+      console.log(JSON.stringify({ first, later }));
+      await ns.close();`;
+    const { first, later } = JSON.parse(await runText(text, "ulimit -n 300"));
+    expect(new Set(Object.values(first))).toEqual(new Set(["ServiceUnavailableError"]));
+    expect(later).toEqual({});
+  });
+
+  it("makes its first calls with 40 free descriptors", async () => {
+    const text = `${IMPORTS.esm} ${CALLS}
+      const ns = new DirectoryNamespace({ root: process.argv[2], workers: 0, durability: "none" });
+      const held = [];
+      for (;;) try { held.push(fs.openSync("/dev/null")); } catch { break; }
+      for (let count = 0; count < 40; count++) fs.closeSync(held.pop());
+      console.log(JSON.stringify(await outcomes(callsOf(ns, ns.table("t")))));
+      await ns.close();`;
+    expect(JSON.parse(await runText(text, "ulimit -n 300"))).toEqual({});
+  });
+});
+
+it("every import() goes through what proves that it can succeed", () => {
+  const source = join(CHECKOUT, "src");
+  const bare = readdirSync(source, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .flatMap((name) => readFileSync(join(source, name), "utf8").split("\n"))
+    .filter((line) => /(?<!typeof )\bimport\("[^"]*"\)(?!\.)/.test(line) && !/^\s*(\*|\/\/)/.test(line))
+    .filter((line) => !/\b(lazyModule|importNodeModule)\(\(\) => import\("[^"]*"\)\)/.test(line));
+  expect(bare).toEqual([]);
+});
+
+describe("a file of the package", () => {
+  it.each(["esm", "cjs"] as const)("may be missing for a while: %s", async (form) => {
+    const part = join(copy, "dist", form, form === "esm" ? "changing.js" : "changing.cjs");
+    const text = `${IMPORTS[form]} ${CALLS}
+      const ns = new DirectoryNamespace({ root: process.argv[2], workers: 0, durability: "none" });
+      const calls = callsOf(ns, ns.table("t"));
+      fs.renameSync(${JSON.stringify(part)}, ${JSON.stringify(`${part}.away`)});
+      let first;
+      try { first = await outcomes(calls); } finally { fs.renameSync(${JSON.stringify(`${part}.away`)}, ${JSON.stringify(part)}); }
+      const later = await outcomes(calls);
+      console.log(JSON.stringify({ first: Object.keys(first), later }));
+      await ns.close();`;
+    const { first, later } = JSON.parse(await runText(text));
+    expect(first).toContain("insert");
+    expect(later).toEqual({});
+  });
+});
