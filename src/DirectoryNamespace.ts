@@ -485,7 +485,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
   /**
    * Publishes staged manifests of several tables, all of them or none.
-   * @throws InternalError if the batch is decided but can't be finished now: the next operation on one of the tables
+   * @throws ServiceUnavailableError if the batch is decided but can't be finished now: the next operation on one of the tables
    *   finishes it
    */
   batchCreateTableVersions(
@@ -514,7 +514,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
   /**
    * Declares tables, publishes and deletes versions and deregisters tables, all of it or nothing.
-   * @throws InternalError if the batch is decided but can't be finished now: the next operation on one of the tables
+   * @throws ServiceUnavailableError if the batch is decided but can't be finished now: the next operation on one of the tables
    *   finishes it
    */
   batchCommitTables(request: versions.BatchCommitTablesRequest): Promise<versions.BatchCommitTablesResponse> {

@@ -2,13 +2,13 @@
 
 import {
   InternalError,
-  messageOf,
   NamespaceAlreadyExistsError,
   NamespaceNotEmptyError,
   NamespaceNotFoundError,
   TableAlreadyExistsError,
 } from "../errors.js";
 import { checkNamespaceName, formatIdentifier, isRootTableName } from "../ident.js";
+import { tellFailure } from "../io/disk/diskErrors.js";
 import type { Properties } from "../namespace/request.js";
 import { clearPlace } from "./places/leftovers.js";
 import { directoryOfRow } from "./places/locations.js";
@@ -196,7 +196,7 @@ async function discardAll(
   await sweepDropped(environment);
   if (failures.length === 0) return;
   throw new InternalError(
-    `namespace ${formatIdentifier(path)} was dropped, but the files of ${failures.length} of its tables stay: ${messageOf(failures[0])}`,
+    `namespace ${formatIdentifier(path)} was dropped, but the files of ${failures.length} of its tables stay: ${tellFailure(failures[0])}`,
     { cause: failures[0] },
   );
 }

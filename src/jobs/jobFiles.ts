@@ -19,7 +19,7 @@
 import { CorruptFileError, InvalidInputError } from "../errors.js";
 import { UUID_FORM } from "../ident.js";
 import type { Disk } from "../io/disk/disk.js";
-import { codeOf } from "../io/disk/errno.js";
+import { codeOf, isMissing, isUnwritable } from "../io/disk/errno.js";
 import type { LockLease } from "../io/lock/lease.js";
 import { DEFAULT_STALE_MS, type LockOptions, stateOfLock } from "../io/lock/lock.js";
 import { sha256 } from "../io/names/sha256.js";
@@ -135,15 +135,19 @@ export async function readJob(
   return { jobId, record, progress, outcome, owner, isCancelRequested: cancel !== null };
 }
 
-/** The same for many; those that are no records are left out. */
+/** The same for many: null also for a record that is malformed, or that this process may not or can't read. */
 export async function readJobIfSound(environment: JobsEnvironment, jobId: string): Promise<StoredJob | null> {
   try {
     return await readJob(environment, jobId);
   } catch (error) {
-    if (error instanceof CorruptFileError) return null;
+    if (error instanceof CorruptFileError || isUnreadable(error)) return null;
     throw error;
   }
 }
+
+/** Whether one record is at fault, and not the disk as a whole. */
+const isUnreadable = (error: unknown): boolean =>
+  isMissing(error) || isUnwritable(error) || codeOf(error) === "EISDIR" || codeOf(error) === "EIO";
 
 async function readFile(disk: Disk, path: string, maxBytes: number): Promise<Uint8Array | null> {
   try {

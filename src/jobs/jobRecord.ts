@@ -11,6 +11,7 @@
  * jobs are not for earlier releases.
  */
 
+import { parseBoundedJson } from "../bytes/boundedJson.js";
 import { encodeSealedJson, isSealBroken } from "../bytes/sealedJson.js";
 import type { JobKind, JobState, JobUnit } from "../namespace/jobs.js";
 import { isCount, isJsonObject } from "../table/versions/jsonValues.js";
@@ -73,7 +74,7 @@ const encode = (value: object): Uint8Array => encodeSealedJson(value);
 function decode(bytes: Uint8Array): Record<string, unknown> | null {
   if (isSealBroken(bytes)) return null;
   try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const value: unknown = parseBoundedJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     return isJsonObject(value) ? value : null;
   } catch {
     // Neither UTF-8 nor JSON.

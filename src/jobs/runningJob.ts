@@ -7,6 +7,7 @@ import type { Limit } from "../async/parallel.js";
 import { letProcessEnd } from "../async/timers.js";
 import { NamespaceError, ServiceUnavailableError } from "../errors.js";
 import type { Disk } from "../io/disk/disk.js";
+import { platformError } from "../io/disk/diskErrors.js";
 import type { LockLease } from "../io/lock/lease.js";
 import { TableReplacedError } from "../table/versions/identity.js";
 import { isSameTable } from "../table/versions/tableIdentity.js";
@@ -144,7 +145,7 @@ export class RunningJob {
       const reason: unknown = signal.aborted ? signal.reason : await this.#reasonOf(error);
       if (!(reason instanceof JobCancelledError)) {
         this.#cause = reason instanceof NamespaceError ? reason.cause : reason;
-        return this.#ended({ state: "Failed", error: failureOf(reason) });
+        return this.#ended({ state: "Failed", error: failureOf(platformError(reason) ?? reason) });
       }
       if (reason.why === "cancelled") return this.#ended({ state: "Cancelled" });
       this.#isClosed = true;

@@ -5,13 +5,11 @@ import {
   InternalError,
   messageOf,
   NamespaceError,
-  PermissionDeniedError,
-  ServiceUnavailableError,
   TableBranchNotFoundError,
   TableNotFoundError,
 } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
-import { codeOf, hasTooManyOpen, isDiskFull, isUnwritable } from "../io/disk/errno.js";
+import { platformError } from "../io/disk/diskErrors.js";
 import { isMainBranch } from "../table/refs/refs.js";
 import { TableGoneError } from "../table/versions/identity.js";
 import { optionalId } from "./request.js";
@@ -38,30 +36,6 @@ function asAborted(error: NamespaceError, operation: string, signal: AbortSignal
   const { reason } = signal;
   if (reason instanceof NamespaceError || error.cause === undefined || error.cause !== reason) return error;
   return new AbortedError(`${operation} was aborted`, { cause: reason });
-}
-
-/**
- * What the platform refused, by its code; null for any other failure. The message names no more of a path than its
- * end, as messages of these classes reach a server's clients; the rest is in the cause.
- */
-export function platformError(error: unknown, what = "the disk"): NamespaceError | null {
-  const code = codeOf(error);
-  const { syscall, path } = error as { readonly syscall?: unknown; readonly path?: unknown };
-  const name = typeof path === "string" ? path.split(/[/\\]/).at(-1) : undefined;
-  const at = typeof syscall === "string" && name ? `: ${syscall} ${name}` : "";
-  const told = (reason: string) => `${what}: ${reason} (${code}${at})`;
-  if (isUnwritable(error)) {
-    const reason =
-      code === "EROFS" ? "the file system is read-only" : "the file system does not let this process do that";
-    return new PermissionDeniedError(told(reason), { cause: error });
-  }
-  if (isDiskFull(error)) {
-    return new ServiceUnavailableError(told("there is no room left"), { cause: error });
-  }
-  if (hasTooManyOpen(error)) {
-    return new ServiceUnavailableError(told("too many files are open"), { cause: error });
-  }
-  return null;
 }
 
 /**

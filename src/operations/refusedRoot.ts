@@ -13,9 +13,9 @@ import {
   TableNotFoundError,
 } from "../errors.js";
 import type { Disk, FileStat } from "../io/disk/disk.js";
+import { platformError } from "../io/disk/diskErrors.js";
 import { codeOf } from "../io/disk/errno.js";
 import { dirname, sep } from "../platform/native.js";
-import { platformError } from "./failure.js";
 
 /** Errors that a path always fails with, and what they mean. */
 const NO_PATH: ReadonlyMap<string, string> = new Map([

@@ -17,6 +17,7 @@
  *   computed_column.inputs      JSON array of the paths that it names
  */
 
+import { parseBoundedJson } from "../bytes/boundedJson.js";
 import { InvalidInputError } from "../errors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
 import { type FieldAtPath, type FindField, fieldFinder, findField } from "./fieldPaths.js";
@@ -100,7 +101,7 @@ function pathList(name: string, metadata: ReadonlyMap<string, string>, key: stri
   if (text === undefined || text === "null") return [];
   let list: unknown;
   try {
-    list = JSON.parse(text);
+    list = parseBoundedJson(text);
   } catch (error) {
     throw new InvalidInputError(`column ${JSON.stringify(name)}: ${key} is no JSON`, { cause: error });
   }

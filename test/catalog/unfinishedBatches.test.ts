@@ -20,6 +20,7 @@ import {
   DirectoryNamespace,
   InternalError,
   InvalidInputError,
+  PermissionDeniedError,
   ServiceUnavailableError,
   UnsupportedError,
 } from "tiltyard";
@@ -212,7 +213,7 @@ describe("a batch that can't be finished now", () => {
       { id: ["other"], version: 2, manifestPath: await stageDoubled(places.other, 2) },
     ];
     const outcome = ns.batchCreateTableVersions({ entries: more });
-    await expect(outcome).rejects.toBeInstanceOf(InternalError);
+    await expect(outcome).rejects.toBeInstanceOf(ServiceUnavailableError);
     await expect(outcome).rejects.toThrow(/is decided, and the next operation .*ENOSPC/);
     expect(await versionsOf(later, ["n", "c"])).toEqual([1, 2]);
     expect(await versionsOf(later, ["other"])).toEqual([1, 2]);
@@ -353,8 +354,8 @@ describe("a batch that will never be possible", () => {
     const ns = open(root, refusing);
     const entries = [await entryOf(["a"], places.a), await entryOf(["b"], places.b)];
     const outcome = ns.batchCreateTableVersions({ entries });
-    await expect(outcome).rejects.toBeInstanceOf(InternalError);
-    await expect(outcome).rejects.toThrow(/^version 2 of b\.lance: EROFS/);
+    await expect(outcome).rejects.toBeInstanceOf(PermissionDeniedError);
+    await expect(outcome).rejects.toThrow(/^version 2 of b\.lance: the file system is read-only \(EROFS/);
     expect(await versionsOf(ns, ["a"])).toEqual([1]);
     expect(existsSync(batchesIn(root))).toBe(false);
     await ns.close();
@@ -383,7 +384,9 @@ describe("a batch that will never be possible", () => {
         { deleteTableVersions: { id: ["b"], ranges } },
       ],
     });
-    await expect(outcome).rejects.toThrow(/^the deletion of versions of b\.lance: EACCES/);
+    await expect(outcome).rejects.toThrow(
+      /^the deletion of versions of b\.lance: the file system does not let this process do that \(EACCES/,
+    );
     expect(existsSync(batchesIn(root))).toBe(false);
     expect((await ns.listAllTables()).tables).toEqual(["a", "b", "n$c", "n$d", "other", "r"]);
     expect((await ns.describeTable({ id: ["n", "c"] })).properties).toEqual({ p: "1" });

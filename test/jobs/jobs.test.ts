@@ -1,6 +1,6 @@
 /** Jobs in one process, or in several namespaces of it: their records, states, progress, checkpoints and ends. */
 
-import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ConcurrentModificationError, InvalidInputError, type Job, TransactionNotFoundError } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -360,6 +360,9 @@ describe("a table that is dropped", () => {
   });
 });
 
+/** JSON that `JSON.parse` takes, and that recursion over it can't. */
+const deep = "[".repeat(5000) + "]".repeat(5000);
+
 describe("records that somebody else has put there", () => {
   const valid = async () => {
     const jobs = table.open();
@@ -386,6 +389,8 @@ describe("records that somebody else has put there", () => {
       JSON.stringify({ ...record, kind: "__proto__" }),
       JSON.stringify({ ...record, location: "../../etc" }),
       JSON.stringify(record),
+      JSON.stringify({ ...record, parameters: 0 }).replace('"parameters":0', `"parameters":${deep}`),
+      deep,
       "x".repeat(1024 * 1024 + 1),
     ];
     const ids: string[] = [];
@@ -400,6 +405,9 @@ describe("records that somebody else has put there", () => {
     await mkdir(join(jobDirectory(table.root, crypto.randomUUID()), "job.json"), { recursive: true });
     await writeFile(jobDirectory(table.root, crypto.randomUUID()), "a file");
     await mkdir(join(jobsDirectory(table.root), "not-an-id"));
+    const looped = crypto.randomUUID();
+    await mkdir(jobDirectory(table.root, looped));
+    await symlink("job.json", join(jobDirectory(table.root, looped), "job.json"));
     expect((await jobs.list()).map((job) => job.jobId)).toEqual([jobId]);
     for (const id of ids) await expect(jobs.describe(id)).rejects.toMatchObject({ name: "CorruptFileError" });
     await expect(jobs.describe(empty)).rejects.toBeInstanceOf(TransactionNotFoundError);
@@ -414,7 +422,8 @@ describe("records that somebody else has put there", () => {
       await writeFile(join(directory, "progress.json"), content);
       expect(await jobs.describe(jobId)).toMatchObject({ state: "Failed", done: 0, isInterrupted: true });
     }
-    for (const content of ['{"state":"Done"}', '{"state":"Failed","finishedMs":1,"done":0}']) {
+    const deepResult = `{"state":"Succeeded","finishedMs":1,"done":1,"result":${deep}}`;
+    for (const content of ['{"state":"Done"}', '{"state":"Failed","finishedMs":1,"done":0}', deepResult]) {
       await writeFile(join(directory, "outcome.json"), content);
       expect(await jobs.describe(jobId)).toMatchObject({ state: "Failed", isInterrupted: true });
     }

@@ -9,8 +9,9 @@
  * deleted them first; in a batch that was decided just now it is a conflict.
  */
 
-import { messageOf, NamespaceNotFoundError, TableNotFoundError } from "../../errors.js";
+import { NamespaceNotFoundError, TableNotFoundError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
+import { tellFailure } from "../../io/disk/diskErrors.js";
 import { codeOf } from "../../io/disk/errno.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { removeLeased } from "../../io/publish.js";
@@ -201,7 +202,7 @@ function requireLease({ tables, refusals }: BatchLocks, tableRoot: string): Lock
   if (lease !== undefined) return lease;
   const cause = refusals.get(tableRoot);
   if (cause === undefined) throw new BatchConflict("the table or branch was dropped meanwhile");
-  throw new BatchConflict(`the lock can't be taken: ${messageOf(cause)}`, { cause });
+  throw new BatchConflict(`the lock can't be taken: ${tellFailure(cause)}`, { cause });
 }
 
 /** @throws BatchConflict where it is gone */

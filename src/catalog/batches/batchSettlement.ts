@@ -15,14 +15,9 @@
  *   that can't be read, because of its permissions or the disk, stops nobody, as no one can tell whom it should stop.
  */
 
-import {
-  CorruptFileError,
-  messageOf,
-  NamespaceError,
-  ServiceUnavailableError,
-  UnsupportedError,
-} from "../../errors.js";
+import { CorruptFileError, NamespaceError, ServiceUnavailableError, UnsupportedError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
+import { tellFailure } from "../../io/disk/diskErrors.js";
 import { codeOf, isUnwritable } from "../../io/disk/errno.js";
 import { DEFAULT_STALE_MS, type LockOptions, withLock } from "../../io/lock/lock.js";
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
@@ -95,7 +90,7 @@ export async function settleBatches(
     if (tolerate === "unwritable" && isUnwritable(error)) return;
     if (error instanceof NamespaceError || isLasting(error)) throw error;
     throw new ServiceUnavailableError(
-      `a batch of changes to several tables, this one among them, can't be finished now: ${messageOf(error)}`,
+      `a batch of changes to several tables, this one among them, can't be finished now: ${tellFailure(error)}`,
       { cause: error },
     );
   };

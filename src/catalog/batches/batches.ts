@@ -14,7 +14,13 @@
  * it acts. It finds the outcome where the process that ended the batch left it.
  */
 
-import { ConcurrentModificationError, InternalError, messageOf, NamespaceError } from "../../errors.js";
+import {
+  ConcurrentModificationError,
+  InternalError,
+  NamespaceError,
+  ServiceUnavailableError,
+} from "../../errors.js";
+import { platformError, tellFailure } from "../../io/disk/diskErrors.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { withLock } from "../../io/lock/lock.js";
 import { PublishUncertainError } from "../../io/publish.js";
@@ -66,7 +72,7 @@ const MAX_ATTEMPTS = 5;
  *   written. It may be called again
  * @throws ConcurrentModificationError where another engine got in between; the error that a part was refused with,
  *   naming the part. Nothing has changed then
- * @throws InternalError where the batch is decided and not done: the next operation on one of its tables does the rest
+ * @throws ServiceUnavailableError where the batch is decided and not done: the next operation on one of its tables does the rest
  */
 export async function commitBatch(
   environment: CatalogEnvironment,
@@ -170,9 +176,10 @@ async function decideAndDo(
   }
 }
 
-const unfinished = (cause: unknown): InternalError =>
-  new InternalError(
-    `the batch is decided, and the next operation on one of its tables finishes it: ${messageOf(cause)}`,
+/** The caller can do nothing better than try later: the next operation meets the tables as they are then. */
+const unfinished = (cause: unknown): ServiceUnavailableError =>
+  new ServiceUnavailableError(
+    `the batch is decided, and the next operation on one of its tables finishes it: ${tellFailure(cause)}`,
     { cause },
   );
 
@@ -180,11 +187,13 @@ const unfinished = (cause: unknown): InternalError =>
 function requireDone(ending: Ending): void {
   if (ending.outcome === "done") return;
   const { refusal, step } = ending;
-  const message = `${formatStep(step)}: ${messageOf(refusal)}`;
+  const message = `${formatStep(step)}: ${tellFailure(refusal)}`;
   if (refusal instanceof BatchConflict) {
     throw new ConcurrentModificationError(message, { cause: refusal.cause });
   }
-  if (!(refusal instanceof NamespaceError)) throw new InternalError(message, { cause: refusal });
+  if (!(refusal instanceof NamespaceError)) {
+    throw platformError(refusal, formatStep(step)) ?? new InternalError(message, { cause: refusal });
+  }
   // Thrown as an error of its own kind, with all that it tells.
   refusal.message = message;
   throw refusal;

@@ -13,6 +13,7 @@
  * for earlier releases.
  */
 
+import { parseBoundedJson } from "../../bytes/boundedJson.js";
 import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
 import { NamespaceError } from "../../errors.js";
 import { UUID_FORM } from "../../ident.js";
@@ -96,14 +97,16 @@ export const encodeJournal = (steps: readonly BatchStep[]): Uint8Array =>
 export function decodeJournal(bytes: Uint8Array): DecodedJournal {
   let names = NOTHING;
   try {
-    const journal = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    names = recognise(journal?.steps);
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    const journal = parseBoundedJson(text) as { readonly format?: unknown; readonly steps?: unknown } | null;
+    const { format, steps } = journal ?? {};
+    names = recognise(steps);
     if (isSealBroken(bytes)) throw new TypeError("the journal fails its checksum");
-    if (Number.isSafeInteger(journal?.format) && journal.format > FORMAT) {
-      return { kind: "later", names, reason: `format ${journal.format}` };
+    if (Number.isSafeInteger(format) && Number(format) > FORMAT) {
+      return { kind: "later", names, reason: `format ${format}` };
     }
-    if (journal?.format !== FORMAT || !Array.isArray(journal.steps)) throw new TypeError("unknown format");
-    return { kind: "steps", steps: journal.steps.map(checkStep) };
+    if (format !== FORMAT || !Array.isArray(steps)) throw new TypeError("unknown format");
+    return { kind: "steps", steps: steps.map(checkStep) };
   } catch (cause) {
     return { kind: "damaged", names, cause };
   }

@@ -12,6 +12,7 @@
  * nothing of a table that was made in the same place since.
  */
 
+import { parseBoundedJson } from "../../bytes/boundedJson.js";
 import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
 import { InvalidInputError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
@@ -203,7 +204,7 @@ async function readRecord(disk: Disk, record: string): Promise<string | null> {
   if (bytes === null || isSealBroken(bytes)) return null;
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder().decode(bytes));
+    value = parseBoundedJson(new TextDecoder().decode(bytes));
   } catch {
     // A record that was cut short, or another's file.
     return null;

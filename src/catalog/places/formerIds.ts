@@ -6,6 +6,7 @@
  * root have no other place than their own.
  */
 
+import { parseBoundedJson } from "../../bytes/boundedJson.js";
 import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
 import { CorruptFileError } from "../../errors.js";
 import { DEFAULT_DELIMITER } from "../../ident.js";
@@ -77,7 +78,7 @@ async function readNote(disk: Disk, directory: string): Promise<readonly string[
 function parseNote(bytes: Uint8Array): readonly string[] {
   if (isSealBroken(bytes)) return ROOT;
   try {
-    const id: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const id: unknown = parseBoundedJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     return isId(id) ? id : ROOT;
   } catch {
     // Neither UTF-8 nor JSON.

@@ -13,8 +13,9 @@
  * only after an hour, and only if it is the one that was meant.
  */
 
-import { InternalError, messageOf } from "../../errors.js";
+import { InternalError } from "../../errors.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
+import { tellFailure } from "../../io/disk/diskErrors.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { sha256 } from "../../io/names/sha256.js";
 import { isUnmovable } from "../../io/publish.js";
@@ -119,7 +120,7 @@ export async function discardDirectory(
   if ((await disk.stat(directory)) === null || (await isDropped(disk, directory))) return;
   if (!(await isDoomed(directory))) return;
   if ((await disk.removeEmptyDirectory(directory)) || (await isEmptied(disk, directory))) return;
-  const reason = cause === null ? "it is hidden as that of a deregistered table" : messageOf(cause);
+  const reason = cause === null ? "it is hidden as that of a deregistered table" : tellFailure(cause);
   throw new InternalError(`${directory} cannot be removed: ${reason}`, { cause });
 }
 

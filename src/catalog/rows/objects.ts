@@ -3,6 +3,7 @@
  * parent of a new object must exist.
  */
 
+import { parseBoundedJson } from "../../bytes/boundedJson.js";
 import { CorruptFileError, InvalidInputError, NamespaceNotFoundError } from "../../errors.js";
 import { checkObjectName, DEFAULT_DELIMITER, formatIdentifier } from "../../ident.js";
 import type { Properties } from "../../namespace/request.js";
@@ -75,7 +76,7 @@ export function decodeProperties({ objectId, metadata }: CatalogRow): Record<str
   };
   let value: unknown;
   try {
-    value = JSON.parse(metadata);
+    value = parseBoundedJson(metadata);
   } catch (error) {
     return refuse(error);
   }

@@ -3,6 +3,7 @@
  * its default; one that is not known is left alone.
  */
 
+import { parseBoundedJson } from "../../bytes/boundedJson.js";
 import type { IndexTarget } from "../kind.js";
 
 export type TextParameters = {
@@ -86,7 +87,7 @@ export function formatTextParameters(parameters: TextParameters): string {
 export function parseTextParameters(text: string): TextParameters | null {
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = parseBoundedJson(text);
   } catch {
     // A text that is no JSON: parsing fails for no other reason.
     return null;

@@ -1,5 +1,6 @@
 /** What a version records of an index, in the words of the interface. */
 
+import { parseBoundedJson } from "../../bytes/boundedJson.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import { METRICS, VectorIndexDetails } from "../../format/indexDetails.js";
 import type { IndexMetadata } from "../../format/table.js";
@@ -97,7 +98,7 @@ const isUnreadable = (error: unknown): boolean =>
 
 function parseObject(text: string, path: string): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseBoundedJson(text);
     return isJsonObject(value) ? value : {};
   } catch (cause) {
     throw new CorruptFileError(path, 0, "its type is no JSON", { cause });

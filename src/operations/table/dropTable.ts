@@ -9,9 +9,10 @@ import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { objectIdOf } from "../../catalog/rows/objects.js";
 import { removeRootTable, removeTableRow } from "../../catalog/tableRows.js";
 import { watchTable } from "../../catalog/watchTable.js";
-import { InternalError, messageOf } from "../../errors.js";
+import { InternalError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { FileStat } from "../../io/disk/disk.js";
+import { tellFailure } from "../../io/disk/diskErrors.js";
 import { codeOf } from "../../io/disk/errno.js";
 import type { DropTableRequest, DropTableResponse } from "../../namespace/tables.js";
 import type { OperationContext } from "../context.js";
@@ -51,7 +52,7 @@ export async function dropTable(
   if (ownsDirectory) {
     await discardDirectory(context, directory, isDoomed).catch((cause: unknown) => {
       throw new InternalError(
-        `table ${formatIdentifier(id)} was dropped, but its files stay: ${messageOf(cause)}`,
+        `table ${formatIdentifier(id)} was dropped, but its files stay: ${tellFailure(cause)}`,
         { cause },
       );
     });

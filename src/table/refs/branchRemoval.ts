@@ -8,7 +8,8 @@
  * well; in a directory that other branches lie in, only the branch's own parts are removed.
  */
 
-import { InternalError, InvalidInputError, messageOf, TableBranchNotFoundError } from "../../errors.js";
+import { InternalError, InvalidInputError, TableBranchNotFoundError } from "../../errors.js";
+import { tellFailure } from "../../io/disk/diskErrors.js";
 import { LeaseLostError } from "../../io/lock/lease.js";
 import { hasLock, withLock } from "../../io/lock/lock.js";
 import { foldName } from "../../io/names/foldName.js";
@@ -80,7 +81,7 @@ export function deleteBranch(
         // Once the lock is lost, the directories may be a successor's. Cleaning up the table tells them apart.
         const [cause] = failures.filter((error) => !isOverruled(error));
         if (cause === undefined) return;
-        throw new InternalError(`branch ${branch} was deleted, but its files stay: ${messageOf(cause)}`, {
+        throw new InternalError(`branch ${branch} was deleted, but its files stay: ${tellFailure(cause)}`, {
           cause,
         });
       } finally {

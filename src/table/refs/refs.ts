@@ -7,6 +7,7 @@
  * may point at. If the writer also needs the lock of a branch, it takes that one second.
  */
 
+import { parseBoundedJson } from "../../bytes/boundedJson.js";
 import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
 import {
   CorruptFileError,
@@ -134,7 +135,7 @@ export async function readRefFile(disk: Disk, path: string): Promise<RefContent 
   if (isSealBroken(bytes)) throw new CorruptFileError(path, 0, "the file fails its checksum");
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    value = parseBoundedJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (cause) {
     throw new CorruptFileError(path, 0, "not JSON", { cause });
   }

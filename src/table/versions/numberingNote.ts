@@ -1,5 +1,6 @@
 /** The small JSON files that help to find the latest version: the hint and the gap. */
 
+import { parseBoundedJson } from "../../bytes/boundedJson.js";
 import { isSealBroken } from "../../bytes/sealedJson.js";
 import { CorruptFileError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
@@ -26,7 +27,7 @@ export async function readNumberingNote<T>(
   if (isSealBroken(bytes)) return "garbage";
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    value = parseBoundedJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
     // No UTF-8, or no JSON.
     return "garbage";

@@ -4,6 +4,7 @@
  * manifest's size and SHA-256, which tell it from the record of an attempt that was never published.
  */
 
+import { parseBoundedJson } from "../../bytes/boundedJson.js";
 import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
 import { InvalidInputError } from "../../errors.js";
 import type { LockLease } from "../../io/lock/lease.js";
@@ -82,7 +83,7 @@ function parseRecord(bytes: Uint8Array): StoredRecord | null {
   if (isSealBroken(bytes)) return null;
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    value = parseBoundedJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
     // No UTF-8, or no JSON.
     return null;

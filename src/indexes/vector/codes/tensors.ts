@@ -1,5 +1,6 @@
 /** Tensors and JSON in the files of indexes on vectors, checked as they are read. */
 
+import { parseBoundedJson } from "../../../bytes/boundedJson.js";
 import { CorruptFileError, UnsupportedError } from "../../../errors.js";
 import { TENSOR_TYPES, type Tensor } from "../../../format/vectorIndex.js";
 import type { OpenIndexFile } from "../../indexFile.js";
@@ -38,7 +39,7 @@ export function tensorValues(
 export function jsonMembers(file: OpenIndexFile, text: string | null): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
-    value = JSON.parse(text ?? "");
+    value = parseBoundedJson(text ?? "");
   } catch (cause) {
     throw new CorruptFileError(file.path, 0, "its metadata are no JSON", { cause });
   }

@@ -1,0 +1,64 @@
+/** The errors that callers see for calls that the disk refused. */
+
+import {
+  InternalError,
+  InvalidTableStateError,
+  messageOf,
+  NamespaceError,
+  PermissionDeniedError,
+  ServiceUnavailableError,
+} from "../../errors.js";
+import { codeOf, hasTooManyOpen, isDiskFull, isUnwritable } from "./errno.js";
+
+/** Failures that may pass, besides a full disk and too many open files. */
+const PASSING: ReadonlyMap<string, string> = new Map([
+  ["EIO", "it can't be read or written"],
+  ["ENXIO", "it is not there"],
+  ["ENODEV", "it is not there"],
+  ["ESTALE", "what was open is gone"],
+  ["ETIMEDOUT", "it does not answer"],
+  ["EBUSY", "another program uses a file"],
+  ["EAGAIN", "the system has no room for the call"],
+  ["ENOMEM", "the system has no memory for the call"],
+]);
+
+/** Failures that last until somebody changes what lies on the disk. */
+const LASTING: ReadonlyMap<string, string> = new Map([
+  ["ENOTDIR", "a file lies where a directory belongs"],
+  ["EISDIR", "a directory lies where a file belongs"],
+  ["ELOOP", "a symbolic link is on the way"],
+  ["ENAMETOOLONG", "a name or path is too long"],
+  ["EFBIG", "a file would be larger than it may be"],
+  ["EMLINK", "a file would have too many names"],
+]);
+
+/**
+ * The error to report for a call that the platform refused, by its code; null for any other failure. The message names no
+ * more of a path than its end, because messages of these classes reach a server's clients. The cause tells the rest.
+ */
+export function platformError(error: unknown, what = "the disk"): NamespaceError | null {
+  if (error instanceof NamespaceError) return null;
+  const code = codeOf(error);
+  if (code === undefined) return null;
+  const { syscall, path } = error as { readonly syscall?: unknown; readonly path?: unknown };
+  const name = typeof path === "string" ? path.split(/[/\\]/).at(-1) : undefined;
+  const call = typeof syscall === "string" ? `: ${syscall}${name ? ` ${name}` : ""}` : "";
+  const told = (reason: string) => `${what}: ${reason} (${code}${call})`;
+  const options = { cause: error };
+  if (isUnwritable(error)) {
+    const reason =
+      code === "EROFS" ? "the file system is read-only" : "the file system does not let this process do that";
+    return new PermissionDeniedError(told(reason), options);
+  }
+  if (isDiskFull(error)) return new ServiceUnavailableError(told("there is no room left"), options);
+  if (hasTooManyOpen(error)) return new ServiceUnavailableError(told("too many files are open"), options);
+  const passing = PASSING.get(code);
+  if (passing !== undefined) return new ServiceUnavailableError(told(passing), options);
+  const lasting = LASTING.get(code);
+  if (lasting !== undefined) return new InvalidTableStateError(told(lasting), options);
+  // Texts of the platform have whole paths.
+  return typeof syscall === "string" ? new InternalError(told("a call failed"), options) : null;
+}
+
+/** What is told of an error inside the text of another one: no paths of the platform's. */
+export const tellFailure = (error: unknown): string => platformError(error)?.message ?? messageOf(error);
