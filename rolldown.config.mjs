@@ -303,6 +303,14 @@ const mapsToSources = {
 
 const arrow = await arrowModules();
 
+/** Included packages wait by the timers that the engine waits by, whatever a test runner puts in their place. */
+const inject = Object.fromEntries(
+  ["setTimeout", "clearTimeout", "setInterval", "clearInterval"].map((name) => [
+    name,
+    [moduleAt("async/timers.js"), name],
+  ]),
+);
+
 /** @param isMapped whether people read it: with maps, and in both forms */
 const bundle = (names, plugins, parts, isMapped) => ({
   input: Object.fromEntries(names.map((name) => [name, join(DIST, `${name}.js`)])),
@@ -310,6 +318,7 @@ const bundle = (names, plugins, parts, isMapped) => ({
   // Else a comment before each module tells where it is from, as maps do.
   experimental: { attachDebugInfo: "none" },
   external: (id) => id.startsWith("node:") || outside.some((name) => id === name || id.startsWith(`${name}/`)),
+  transform: { inject },
   plugins: [staticImports, embeddedStemmers, mapsToSources, arrow, asciiOnly, ...plugins],
   output: [output("esm", "js", parts, isMapped), ...(isMapped ? [output("cjs", "cjs", parts, isMapped)] : [])],
 });

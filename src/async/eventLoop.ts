@@ -7,6 +7,7 @@
  */
 
 import { nextTurn } from "../platform/native.js";
+import { performance } from "./timers.js";
 
 /** Milliseconds that long work may hold the thread before it lets the event loop turn. */
 const MAX_HOLD_MS = 8;

@@ -5,7 +5,7 @@
  */
 
 import type { Thread } from "../platform/thread.js";
-import { letProcessEnd } from "./timers.js";
+import { clearTimeout, letProcessEnd, setTimeout } from "./timers.js";
 
 /** Who is told what a thread says. */
 export interface ThreadOwner {

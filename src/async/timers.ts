@@ -1,4 +1,14 @@
-/** Timers: how long they can take, and those that are no reason for a process to go on. */
+/**
+ * The host's timers and clock, which all waits and deadlines go by: fakes that a test runner installs later do not stop the
+ * engine. `Date` stays the program's, so that the times which tables record are those that a program means.
+ */
+
+import { hostTimers, nextTurn } from "../platform/native.js";
+
+export const { setTimeout, clearTimeout, setInterval, clearInterval, performance } = hostTimers;
+
+/** Calls back at the next turn of the event loop, after timers and sockets. */
+export const onNextTurn = (callback: () => void): void => nextTurn(callback);
 
 /** The longest time that a timer takes, in milliseconds. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -14,7 +14,7 @@
 
 import { startThread } from "../platform/native.js";
 import { type OwnedThread, SpareThreads } from "./spareThreads.js";
-import { letProcessEnd } from "./timers.js";
+import { clearTimeout, letProcessEnd, performance, setTimeout } from "./timers.js";
 
 /** The first message of a thread: that it runs the script of this release. */
 export const GREETING = "tiltyard threads 1";

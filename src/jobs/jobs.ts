@@ -6,7 +6,7 @@
 import { untilAborted, whenAborted } from "../async/abort.js";
 import { Limit, mapParallel } from "../async/parallel.js";
 import { isPending } from "../async/pending.js";
-import { MAX_TIMER_MS } from "../async/timers.js";
+import { clearTimeout, MAX_TIMER_MS, performance, setTimeout } from "../async/timers.js";
 import { ServiceUnavailableError, TransactionNotFoundError } from "../errors.js";
 import type { LockLease } from "../io/lock/lease.js";
 import { withLock } from "../io/lock/lock.js";

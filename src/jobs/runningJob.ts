@@ -4,7 +4,7 @@
  */
 
 import type { Limit } from "../async/parallel.js";
-import { letProcessEnd } from "../async/timers.js";
+import { clearInterval, letProcessEnd, setInterval } from "../async/timers.js";
 import { NamespaceError, ServiceUnavailableError } from "../errors.js";
 import type { Disk } from "../io/disk/disk.js";
 import { platformError } from "../io/disk/diskErrors.js";

@@ -8,6 +8,9 @@ import { isAscii as nativeIsAscii, isUtf8 as nativeIsUtf8 } from "node:buffer";
 import { setMaxListeners } from "node:events";
 import os from "node:os";
 import path from "node:path";
+import { performance } from "node:perf_hooks";
+// As one object, too: test runners replace its members.
+import timers from "node:timers";
 // As one object: of a namespace, bundlers make imports of the functions by name, and not every release has all of them.
 import zlib from "node:zlib";
 import { nodeCrypto, nodeThreads } from "./builtin.js";
@@ -16,6 +19,31 @@ import type { Thread } from "./thread.js";
 
 /** Paths of the platform. */
 export const { basename, dirname, isAbsolute, join, relative, resolve, sep } = path;
+
+/**
+ * The function that a name of the host's timers had before a test runner put a fake in its place: a fake waits until the test
+ * moves its clock, and the engine's work would wait with it.
+ */
+function real<Name extends "setTimeout" | "clearTimeout" | "setInterval" | "clearInterval" | "setImmediate">(
+  name: Name,
+): (typeof timers)[Name] {
+  const current = timers[name];
+  // Fakes of sinon, which Jest and Vitest use too, keep what they replace.
+  const { clock } = current as { readonly clock?: Readonly<Record<string, unknown>> };
+  const replaced = clock?.[`_${name}`];
+  return typeof replaced === "function" ? (replaced as (typeof timers)[Name]) : current;
+}
+
+/** Timers and the clock of the host, as they were when the package was loaded. */
+export const hostTimers = {
+  setTimeout: real("setTimeout"),
+  clearTimeout: real("clearTimeout"),
+  setInterval: real("setInterval"),
+  clearInterval: real("clearInterval"),
+  performance: performance as { now(): number },
+};
+
+const setImmediate = real("setImmediate");
 
 /** Calls back at the next turn of the event loop, after timers and sockets. */
 export const nextTurn = (callback: () => void): void => void setImmediate(callback);

@@ -7,6 +7,16 @@ export const { basename, dirname, isAbsolute, join, relative, resolve } = paths;
 
 export const sep: "/" | "\\" = "/";
 
+const { setTimeout, clearTimeout, setInterval, clearInterval, performance } = globalThis;
+
+export const hostTimers = {
+  setTimeout,
+  clearTimeout,
+  setInterval,
+  clearInterval,
+  performance: performance as { now(): number },
+};
+
 const callbacks: (() => void)[] = [];
 // A channel, because timers would wait for milliseconds. Made on first use: an open channel keeps some runtimes alive.
 let channel: MessageChannel | null = null;

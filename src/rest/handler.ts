@@ -4,6 +4,7 @@
  * been sent.
  */
 
+import { performance } from "../async/timers.js";
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
 import { InvalidInputError } from "../errors.js";
 import type { Principal } from "../namespace/request.js";

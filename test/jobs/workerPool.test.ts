@@ -13,6 +13,13 @@ interface Played {
 
 const played = vi.hoisted(() => ({ threads: [] as Played[], mode: "start" as "start" | "none" | "throw" }));
 
+/** The engine waits by the host's own timers; here it waits by those that the tests move. */
+vi.mock(import("../../src/async/timers.js"), async (original) => ({
+  ...(await original()),
+  setTimeout: ((callback: () => void, ms: number) => setTimeout(callback, ms)) as typeof setTimeout,
+  clearTimeout: (timer) => clearTimeout(timer),
+}));
+
 vi.mock(import("../../src/platform/native.js"), async (original) => ({
   ...(await original()),
   startThread: (onMessage, onEnd) => {

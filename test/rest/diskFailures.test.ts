@@ -70,7 +70,7 @@ describe("a batch that is decided, and that the disk does not let end", () => {
     expect(text).toContain("the batch is decided, and the next operation on one of its tables finishes it");
     expect(text).not.toContain(root);
     isFull = false;
-    expect((await ns.listTables({ id: ["n"] })).tables.sort()).toEqual(["a", "b"]);
+    expect([...(await ns.listTables({ id: ["n"] })).tables].sort()).toEqual(["a", "b"]);
   });
 });
 

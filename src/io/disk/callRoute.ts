@@ -22,7 +22,8 @@
  * they always use the pool.
  */
 
-import { performance } from "node:perf_hooks";
+import { performance } from "../../async/timers.js";
+import { nextTurn } from "../../platform/native.js";
 import { isShortage, outlastShortage } from "./shortage.js";
 import { openThreadQueue } from "./threadQueue.js";
 
@@ -110,7 +111,7 @@ export class CallRoute {
     }
     if (this.#inlineRun++ < MAX_INLINE_RUN) return this.#runInline(inline, pooled);
     this.#inlineRun = 0;
-    return new Promise<void>((resolve) => setImmediate(resolve)).then(() => this.#runInline(inline, pooled));
+    return new Promise<void>(nextTurn).then(() => this.#runInline(inline, pooled));
   }
 
   /**
@@ -221,7 +222,7 @@ export class CallRoute {
           if (outcome.status === "rejected") throw outcome.reason;
         }
       } else {
-        await new Promise<void>((resolve) => setImmediate(resolve));
+        await new Promise<void>(nextTurn);
       }
       this.#heldMs = 0;
       ({ end, waited } = this.#runInRow(lengths, index, inline));

@@ -4,6 +4,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { runParallel } from "../../async/parallel.js";
 import { sleep } from "../../async/sleep.js";
+import { performance } from "../../async/timers.js";
 import { onPool, shortCalls } from "./callRoute.js";
 import { type Confinement, UNCONFINED } from "./confinement.js";
 import { codeOf, isMissing } from "./errno.js";

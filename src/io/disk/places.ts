@@ -8,6 +8,7 @@
  */
 
 import path from "node:path";
+import { performance } from "../../async/timers.js";
 import { PermissionDeniedError } from "../../errors.js";
 import { realPathNow, realPathOrNull } from "./realPath.js";
 

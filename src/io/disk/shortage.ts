@@ -4,6 +4,7 @@
  */
 
 import { sleep } from "../../async/sleep.js";
+import { performance } from "../../async/timers.js";
 import { codeOf } from "./errno.js";
 
 /** A shortage that lasts longer is reported: nobody is about to close anything. */

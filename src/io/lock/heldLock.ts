@@ -27,6 +27,7 @@
 
 import path from "node:path";
 import fs from "fs-extra";
+import { performance } from "../../async/timers.js";
 import { lockCalls } from "../disk/callRoute.js";
 import type { Confinement } from "../disk/confinement.js";
 import { removeTree, removeTreeNow } from "../disk/directoryTrees.js";

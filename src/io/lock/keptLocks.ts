@@ -4,6 +4,7 @@
  */
 
 import path from "node:path";
+import { performance, setTimeout } from "../../async/timers.js";
 import type { HeldLock } from "./heldLock.js";
 
 /** Milliseconds after which a lock that was not taken again is removed. */

@@ -14,6 +14,7 @@
 import path from "node:path";
 import { whenAborted } from "../../async/abort.js";
 import { lazyModule } from "../../async/deferred.js";
+import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import { type Confinement, confirmDirectory, UNCONFINED } from "../disk/confinement.js";
 import { codeOf } from "../disk/errno.js";

@@ -23,6 +23,7 @@
 import path from "node:path";
 import type { Confinement } from "../disk/confinement.js";
 import { removeTree } from "../disk/directoryTrees.js";
+import { performance } from "../../async/timers.js";
 import { codeOf, isMissing } from "../disk/errno.js";
 import { LruCache } from "../memory/cache.js";
 import {

@@ -4,7 +4,7 @@
  * meanwhile.
  */
 
-import { letProcessEnd } from "../../async/timers.js";
+import { clearTimeout, letProcessEnd, setTimeout } from "../../async/timers.js";
 import { ScratchMemory } from "./scratch.js";
 
 const IDLE_MS = 5000;

@@ -4,6 +4,7 @@
  */
 
 import { whenAborted } from "../../async/abort.js";
+import { clearTimeout, setTimeout } from "../../async/timers.js";
 import { requireKnown } from "../../catalog/places/tables.js";
 import {
   ConcurrentModificationError,

@@ -1,6 +1,7 @@
 /** Measures the stages of a query while it runs. */
 
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
+import { performance } from "../../async/timers.js";
 import { countedReads } from "../../io/disk/countedReads.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { HandlePool } from "../../io/disk/handles.js";

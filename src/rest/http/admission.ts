@@ -5,6 +5,7 @@
  */
 
 import { whenAborted } from "../../async/abort.js";
+import { clearTimeout, setTimeout } from "../../async/timers.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import { Refusal } from "../wire/problem.js";
 

@@ -4,6 +4,7 @@
  */
 
 import { breathe } from "../../async/eventLoop.js";
+import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
 import type { MemoryShare } from "../../memory.js";
 import { Refusal } from "../wire/problem.js";
 import { bodyIsGone } from "./parsedBody.js";

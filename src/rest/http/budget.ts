@@ -4,6 +4,7 @@
  * that stay small never wait.
  */
 
+import { clearTimeout, setTimeout } from "../../async/timers.js";
 import type { MemoryShare } from "../../memory.js";
 import { Refusal } from "../wire/problem.js";
 

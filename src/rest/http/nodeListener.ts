@@ -2,6 +2,7 @@
 
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { clearTimeout, onNextTurn, setTimeout } from "../../async/timers.js";
 import { problemOf, Refusal } from "../wire/problem.js";
 import { attachProblemAnswers, serverOf } from "./nodeProblems.js";
 import { parsedBody } from "./parsedBody.js";
@@ -206,7 +207,7 @@ class IncomingBody {
       // If the thread was busy for long, the time is up before data that arrived meanwhile has been looked at.
       const lookOnce = () => {
         const before = taken;
-        setImmediate(() => {
+        onNextTurn(() => {
           if (taken === before) done();
           else timer.refresh();
         });

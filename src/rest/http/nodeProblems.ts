@@ -7,6 +7,7 @@
 import type { EventEmitter } from "node:events";
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
+import { clearTimeout, setTimeout } from "../../async/timers.js";
 import { type Problem, problemOf, Refusal } from "../wire/problem.js";
 
 /** Milliseconds for which further data of the client is read, so that it gets to read the answer. */

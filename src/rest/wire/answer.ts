@@ -2,6 +2,7 @@
 
 import type { RecordBatch } from "apache-arrow";
 import { encodeIpc } from "../../arrow/exchange/ipcOutput.js";
+import { clearTimeout, setTimeout } from "../../async/timers.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import type { MemoryShare } from "../../memory.js";
 import type { QueryResult } from "../../namespace/queries.js";

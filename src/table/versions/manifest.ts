@@ -13,6 +13,7 @@
  * reference's own) is only checked for being well formed.
  */
 
+import { performance } from "../../async/timers.js";
 import { CHECK_BLOCK_BYTES, lookAtCheckBlock, makeCheckBlock } from "../../bytes/checkBlock.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import { IndexSection, Manifest, ManifestHead, Transaction } from "../../format/table.js";

@@ -8,6 +8,7 @@
  */
 
 import { Limit, mapAhead } from "../../async/parallel.js";
+import { performance } from "../../async/timers.js";
 import { ConcurrentModificationError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";

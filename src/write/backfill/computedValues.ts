@@ -5,7 +5,7 @@
  */
 
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
-import { letProcessEnd, MAX_TIMER_MS } from "../../async/timers.js";
+import { clearTimeout, letProcessEnd, MAX_TIMER_MS, performance, setTimeout } from "../../async/timers.js";
 import { type CheckpointFiles, CheckpointGoneError } from "./checkpointFiles.js";
 import { type ComputedPart, type ComputedRows, partInMemory, releaseAll } from "./computedRows.js";
 

@@ -10,6 +10,7 @@ import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { breathe } from "../../async/eventLoop.js";
 import { type Limit, mapAhead, runParallel } from "../../async/parallel.js";
+import { performance } from "../../async/timers.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
 import { CorruptFileError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";

@@ -10,6 +10,7 @@ import { untilAborted, whenAborted } from "../../async/abort.js";
 import { breathe } from "../../async/eventLoop.js";
 import { runParallel } from "../../async/parallel.js";
 import { isPending } from "../../async/pending.js";
+import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
 import { InternalError, messageOf } from "../../errors.js";
 import type { BatchFunction, RowFunction } from "../../namespace/options.js";
 import type { RegisteredFunction } from "../userFunctions.js";

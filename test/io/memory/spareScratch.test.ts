@@ -4,6 +4,13 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { ScratchMemory } from "../../../src/io/memory/scratch.js";
 import { takeScratch } from "../../../src/io/memory/spareScratch.js";
 
+/** The engine waits by the host's own timers; here it waits by those that the tests move. */
+vi.mock(import("../../../src/async/timers.js"), async (original) => ({
+  ...(await original()),
+  setTimeout: ((callback: () => void, ms: number) => setTimeout(callback, ms)) as typeof setTimeout,
+  clearTimeout: (timer) => clearTimeout(timer),
+}));
+
 beforeEach(() => {
   vi.useFakeTimers();
 });
