@@ -8,13 +8,14 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import timers from "node:timers";
 import { fileURLToPath } from "node:url";
 
 /**
- * Descriptors that an import may need at a time: it opens all modules that one module imports before it closes the first. The
- * largest part, with those of apache-arrow, needs 26.
+ * Descriptors that have to be free before the first import. Later ones share few descriptors with calls under way. An import opens the modules that one module imports at the same time: the largest part
+ * takes 4 where a program has loaded apache-arrow, and up to 26 together with modules of apache-arrow.
  */
-const FREE_DESCRIPTORS = 32;
+const FREE_DESCRIPTORS = 4;
 
 /** The build writes the names of the package's chunks here, without extension, separated by spaces. */
 const CHUNKS = "tiltyard chunks";
@@ -56,16 +57,19 @@ const isShortage = (error: unknown): boolean =>
 /** @throws the system's error where a file of the package can't be read, or too few descriptors are free */
 function proveLoadable(): void {
   chunks ??= chunkFiles();
-  const opened: number[] = [];
   const first = new Uint8Array(1);
+  const opened: number[] = [];
   try {
     for (const file of chunks) {
       const descriptor = fs.openSync(file, "r");
       opened.push(descriptor);
       fs.readSync(descriptor, first, 0, 1, 0);
+      fs.closeSync(descriptor);
+      opened.pop();
     }
     const any = chunks[0] ?? os.devNull;
-    while (opened.length < FREE_DESCRIPTORS) opened.push(fs.openSync(any, "r"));
+    const wanted = loadedBy.size === 0 ? FREE_DESCRIPTORS : 1;
+    while (opened.length < wanted) opened.push(fs.openSync(any, "r"));
   } catch (error) {
     // Only the host knows how to load what is not laid out as in the package, or when there is no such device.
     if (isShortage(error) || (chunks.length > 0 && isPackaged())) throw error;
@@ -77,14 +81,43 @@ function proveLoadable(): void {
 /** Settles when the imports that were asked for before have ended: together they would need more descriptors than are proven. */
 let lastImport: Promise<unknown> = Promise.resolve();
 
+/** Texts of the functions whose modules are loaded: importing one of these again opens no file. */
+const loadedBy = new Set<string>();
+
+/** How long an import waits for descriptors that other calls are about to give back. */
+const MAX_WAIT_MS = 1000;
+const PAUSE_MS = 5;
+/** As it was before a test runner put a fake in its place. */
+const pause = timers.setTimeout;
+const relievers = new Set<() => void>();
+
+/** Registers what closes files that nobody reads, for an import that finds too few descriptors. */
+export const onShortageOfDescriptors = (relieve: () => void): void => void relievers.add(relieve);
+
+async function waitUntilLoadable(): Promise<void> {
+  for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
+    try {
+      return proveLoadable();
+    } catch (error) {
+      if (!isShortage(error) || waitedMs >= MAX_WAIT_MS) throw error;
+    }
+    for (const relieve of relievers) relieve();
+    await new Promise<void>((resolve) => void pause(resolve, PAUSE_MS));
+  }
+}
+
 /**
  * Loads a module. If something is missing that may come back, the call fails, and a later call loads the module.
  * @param load imports the module
  */
 export function importNodeModule<Module>(load: () => Promise<Module>): Promise<Module> {
-  const loaded = lastImport.then(() => {
-    proveLoadable();
-    return load();
+  const text = String(load);
+  if (loadedBy.has(text)) return load();
+  const loaded = lastImport.then(async () => {
+    await waitUntilLoadable();
+    const module = await load();
+    loadedBy.add(text);
+    return module;
   });
   lastImport = loaded.catch(() => undefined);
   return loaded;

@@ -14,7 +14,7 @@ import timers from "node:timers";
 // As one object: of a namespace, bundlers make imports of the functions by name, and not every release has all of them.
 import zlib from "node:zlib";
 import { nodeCrypto, nodeThreads } from "./builtin.js";
-import { importNodeModule } from "./modules.js";
+import { importNodeModule, onShortageOfDescriptors } from "./modules.js";
 import type { Thread } from "./thread.js";
 
 /** Paths of the platform. */
@@ -50,6 +50,9 @@ export const nextTurn = (callback: () => void): void => void setImmediate(callba
 
 /** Loads a module with its first use; see modules.ts. */
 export const importModule = importNodeModule;
+
+/** Registers what closes idle files where an import finds too few descriptors. */
+export const relieveImports = onShortageOfDescriptors;
 
 /** Keeps Node.js from warning of a leak where many calls that are under way at a time listen to one signal. */
 export const allowManyListeners = (signal: AbortSignal): void => setMaxListeners(0, signal);

@@ -33,6 +33,8 @@ export function nextTurn(callback: () => void): void {
 /** Browsers ask again for what they could not load. */
 export const importModule = <Module>(load: () => Promise<Module>): Promise<Module> => load();
 
+export const relieveImports = (_relieve: () => void): void => undefined;
+
 export const allowManyListeners = (_signal: AbortSignal): void => undefined;
 
 export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {

@@ -8,7 +8,6 @@
  */
 
 import path from "node:path";
-import { performance } from "../../async/timers.js";
 import { PermissionDeniedError } from "../../errors.js";
 import { realPathNow, realPathOrNull } from "./realPath.js";
 

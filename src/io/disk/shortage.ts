@@ -5,6 +5,7 @@
 
 import { sleep } from "../../async/sleep.js";
 import { performance } from "../../async/timers.js";
+import { relieveImports } from "../../platform/native.js";
 import { codeOf } from "./errno.js";
 
 /** A shortage that lasts longer is reported: nobody is about to close anything. */
@@ -54,3 +55,5 @@ function releaseIdleFiles(): void {
     else files.release();
   }
 }
+
+relieveImports(releaseIdleFiles);

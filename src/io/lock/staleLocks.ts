@@ -21,9 +21,9 @@
  */
 
 import path from "node:path";
+import { performance } from "../../async/timers.js";
 import type { Confinement } from "../disk/confinement.js";
 import { removeTree } from "../disk/directoryTrees.js";
-import { performance } from "../../async/timers.js";
 import { codeOf, isMissing } from "../disk/errno.js";
 import { LruCache } from "../memory/cache.js";
 import {

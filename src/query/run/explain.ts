@@ -9,7 +9,7 @@
  *             Scan: columns=[price], fragments=2, rows=2000
  */
 
-import { deferred } from "../../async/deferred.js";
+import { lazyModule } from "../../async/deferred.js";
 import { formatFieldPath } from "../../ident.js";
 import type { QueryPlanMetrics, QueryPlanNode } from "../../namespace/queries.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
@@ -23,7 +23,7 @@ import type { VectorSearch } from "../vector/vectorSearch.js";
 import type { QueryPlan } from "./queryPlan.js";
 
 /** Opens indexes of words: loaded with the first search by text. */
-const searches = deferred(() => import("./explainSearch.js"));
+const searches = lazyModule(() => import("./explainSearch.js"));
 
 /** What each stage of a query that was run has done. */
 export type StageMetrics = ReadonlyMap<QueryStage, QueryPlanMetrics>;
