@@ -4,7 +4,7 @@
  */
 
 import { whenAborted } from "../../async/abort.js";
-import { clearTimeout, setTimeout } from "../../async/timers.js";
+import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
 import { requireKnown } from "../../catalog/places/tables.js";
 import {
   ConcurrentModificationError,
@@ -18,9 +18,9 @@ import type {
   MergeInsertIntoTableResponse,
   RowsInput,
 } from "../../namespace/rows.js";
-import { type InsertOptions, insertRows } from "../../write/insert.js";
+import { insertRows } from "../../write/insert.js";
 import type { MergeRequest } from "../../write/merge/clauses.js";
-import { mergeInsert } from "../../write/merge/mergeInsert.js";
+import { type MergeOptions, mergeInsert } from "../../write/merge/mergeInsert.js";
 import type { OperationContext } from "../context.js";
 import { optionalFilter, parametersOf } from "../filter.js";
 import { rowProgress } from "../longWork.js";
@@ -44,11 +44,12 @@ export async function mergeInsertIntoTable(
   const onRows = rowProgress(request);
   const timeoutMs = parseTimeout(optionalString(request.timeout, "timeout"));
   optionalBoolean(request.useIndex, "useIndex");
-  const open = await openTable(context, request);
-  const writable = await writableOf(open);
   const deadline = startDeadline(timeoutMs, request.signal);
   try {
-    const options = { bounds, onRows, signal: deadline.signal };
+    const open = await openTable(context, request);
+    const writable = await writableOf(open);
+    const { signal, verify } = deadline;
+    const options = { bounds, onRows, signal, verify };
     if (writable === null) return await createWith(context, open, merge, data, options);
     const merged = await mergeInsert(writable, data, merge, options);
     return {
@@ -92,7 +93,7 @@ async function createWith(
   open: OpenTable,
   merge: MergeRequest,
   data: RowsInput,
-  options: Pick<InsertOptions, "bounds" | "onRows" | "signal">,
+  { verify, ...options }: Pick<MergeOptions, "bounds" | "onRows" | "signal" | "verify">,
 ): Promise<MergeInsertIntoTableResponse> {
   const name = `table ${formatIdentifier(open.table.id)}`;
   if (!merge.insert) {
@@ -104,7 +105,10 @@ async function createWith(
     mode: "Append",
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: "fail",
-    beforeCreation: () => requireKnown(context, open.table),
+    beforeCreation: async () => {
+      await verify?.();
+      await requireKnown(context, open.table);
+    },
     key: merge.on,
     pool: context.workers,
     ...options,
@@ -143,9 +147,13 @@ function parseTimeout(text: string | undefined): number | undefined {
   return Math.min(MAX_TIMEOUT_MS, Number(number) * factor);
 }
 
-/** A signal that aborts with the caller's, and when the time is up. */
+/**
+ * A signal that aborts with the caller's, and when the time is up; and what throws before the commit where a timer has not
+ * had its turn since.
+ */
 function startDeadline(timeoutMs: number | undefined, signal: AbortSignal | undefined) {
-  if (timeoutMs === undefined) return { signal, end: () => undefined };
+  if (timeoutMs === undefined) return { signal, verify: undefined, end: () => undefined };
+  const endMs = performance.now() + timeoutMs;
   const controller = new AbortController();
   const endWait = signal === undefined ? null : whenAborted(signal, () => controller.abort(signal.reason));
   const reason = new ServiceUnavailableError(`timeout: the merge took longer than ${timeoutMs} ms`);
@@ -154,5 +162,8 @@ function startDeadline(timeoutMs: number | undefined, signal: AbortSignal | unde
     clearTimeout(timer);
     endWait?.();
   };
-  return { signal: controller.signal, end };
+  const verify = async () => {
+    if (performance.now() >= endMs) throw reason;
+  };
+  return { signal: controller.signal, verify, end };
 }

@@ -64,6 +64,7 @@ type PlanRowChange<Change> = (
  * @param plan called with the latest version, and again with a newer one where other writers were first; it marks the
  *   rows that go, and removes the files it wrote if it fails
  * @param signal ends the work; ignored once the version is being published
+ * @param verifyMore called right before the version is published; what it throws ends the change
  * @throws errors of `plan`; TableReplacedError where the table was dropped meanwhile; ConcurrentModificationError where
  *   other writers keep changing the same fragments
  */
@@ -71,9 +72,11 @@ export async function commitRowChange<Change extends RowChange>(
   target: ChangeTarget<ReaderEnvironment>,
   plan: PlanRowChange<Change>,
   signal?: AbortSignal,
+  verifyMore?: () => Promise<void>,
 ): Promise<CommittedRowChange<Change>> {
   let planned: Proposal<Change> | null = null;
   const verify = async (): Promise<void> => {
+    await verifyMore?.();
     const files = planned === null ? [] : [planned.marks, ...planned.change.written];
     for (const each of files) {
       if (!(await each.areInPlace())) throw new TableReplacedError(target.at.root);

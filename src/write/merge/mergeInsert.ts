@@ -44,6 +44,8 @@ export interface MergeOptions {
   /** Told how many rows of the source were taken so far. */
   readonly onRows?: (rowCount: number) => void;
   readonly signal?: AbortSignal;
+  /** Called right before the merge is committed; what it throws ends the merge. */
+  readonly verify?: () => Promise<void>;
   /** Bytes of keys that are held at once. Default: 256 MiB, less where other merges are under way (keyMemory.ts). */
   readonly maxKeyBytes?: number;
 }
@@ -90,6 +92,7 @@ export async function mergeInsert(
           target,
           (base, marks) => merge.plan(base, marks),
           signal,
+          options.verify,
         );
         await merge.discardUnused(change.written);
         const { updatedRows, insertedRows, deletedRows } = change;
