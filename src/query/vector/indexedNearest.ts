@@ -7,16 +7,23 @@
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import type { DataFragment } from "../../format/table.js";
-import { NearestRows } from "../../indexes/vector/distance/nearestRows.js";
+import { type FoundRows, MAX_NEAREST, NearestRows } from "../../indexes/vector/distance/nearestRows.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { wordPairs } from "../columns/rowAddresses.js";
 import { readRowsAtAddresses } from "../scan/take.js";
-import { type NearRows, offerRows, type SearchRequest } from "./nearestRows.js";
+import { MAX_KEPT, type NearRows, offerRows, type SearchRequest } from "./nearestRows.js";
 import { SearchableRows } from "./searchableRows.js";
 import type { VectorIndex, VectorSearch } from "./vectorSearch.js";
 
 /** Partitions that are looked into where nobody says how many. */
 const DEFAULT_PROBES = 20;
+/**
+ * Rows as far away as the last wanted one that are compared exactly too. Codes of several rows are often the same, so their
+ * distances are equal until they are compared.
+ */
+const MOST_TIES = 1024;
+/** Distances of codes whose difference is a smaller part of them are taken for equal: they were added up in another order. */
+const TIE_DIFFERENCE = 1e-5;
 /** Rows whose vectors are read at once to compute their distances exactly. */
 const READ_ROWS = 4096;
 
@@ -37,7 +44,8 @@ export async function* nearestByIndex(
   const isExact = refineFactor !== undefined || others.length > 0;
   const found = askIndex(source, request, index, covered, most * (refineFactor ?? 1), isExact);
   const candidates = await (observer?.time("index", found) ?? found);
-  const nearest = isExact ? await refined(source, request, candidates, most) : candidates;
+  const wanted = most * (refineFactor ?? 1);
+  const nearest = isExact ? await refined(source, request, candidates, { wanted, most }) : candidates;
   if (others.length > 0) await offerRows(source, { ...request, fragments: others }, nearest);
   for (const query of queries.keys()) yield { query, rows: nearest[query].finish() };
 }
@@ -52,7 +60,10 @@ async function askIndex(
 ): Promise<NearestRows[]> {
   const { search, signal } = request;
   const { queries, column } = search;
-  const nearest = queries.map(() => new NearestRows(most));
+  // Distances that are exact are the same for rows whose vectors are.
+  const isExact = index.segments.every(({ open }) => open.kind === "IVF_FLAT") && !isBoundedBelow(search);
+  const room = Math.min(most + MOST_TIES, MAX_NEAREST, Math.floor(MAX_KEPT / queries.length));
+  const nearest = queries.map(() => new NearestRows(isRefined && !isExact ? Math.max(most, room) : most));
   if (covered.length === 0) return nearest;
   const rows = await SearchableRows.of(source, request, covered, index.path);
   const vectors = queries.map(({ numbers }) => Float64Array.from(numbers.subarray(0, column.dimension)));
@@ -63,7 +74,8 @@ async function askIndex(
         queries: vectors,
         wantedRows: most,
         ...(search.asked.beam !== undefined && { beam: search.asked.beam }),
-        lowerBound: isRefined ? Number.NEGATIVE_INFINITY : search.lowerBound,
+        // Nearer rows would leave no room for those that are wanted.
+        lowerBound: isRefined ? search.lowerBound - slackAt(search.lowerBound) : search.lowerBound,
         upperBound: isRefined ? Number.POSITIVE_INFINITY : search.upperBound,
         place: (low, high, address) => rows.place(low, high, own, address),
         ...(signal && { signal }),
@@ -88,17 +100,21 @@ function probesOf(
   };
 }
 
-/** The same rows with exact distances. The vectors of rows of several queries are read together. */
+/**
+ * The nearest of the candidates, by exact distances. The vectors of rows of several queries are read together.
+ * @param wanted candidates that are compared; more if several are equally far away
+ * @param most rows that are kept
+ */
 async function refined(
   source: FragmentSource,
   request: SearchRequest,
   candidates: readonly NearestRows[],
-  most: number,
+  { wanted, most }: { readonly wanted: number; readonly most: number },
 ): Promise<NearestRows[]> {
   const { search, fragments, signal } = request;
   const nearest = candidates.map(() => new NearestRows(most));
   const plan = { fragments, projection: search.read, signal };
-  for (const parts of piecesOf(candidates.map((own) => own.finish().addresses))) {
+  for (const parts of piecesOf(candidates.map((own) => withTies(own.finish(), wanted, search.lowerBound)))) {
     const addresses = concatColumns(parts.map(({ words }) => wordPairs(words)));
     const { columns } = await readRowsAtAddresses(source, plan, addresses);
     let start = 0;
@@ -111,6 +127,23 @@ async function refined(
     }
   }
   return nearest;
+}
+
+/** How far distances that are taken for equal differ at most. */
+const slackAt = (distance: number): number => TIE_DIFFERENCE * Math.max(1, Math.abs(distance));
+
+const isBoundedBelow = ({ lowerBound }: VectorSearch): boolean => lowerBound !== Number.NEGATIVE_INFINITY;
+
+/** The addresses of the first rows that are not too near, of those as far away as the last of them, and of nearer ones. */
+function withTies({ distances, addresses }: FoundRows, wanted: number, lowerBound: number): Uint32Array {
+  let count = 0;
+  const least = lowerBound === Number.NEGATIVE_INFINITY ? lowerBound : lowerBound + slackAt(lowerBound);
+  while (count < distances.length && distances[count] < least) count++;
+  count += wanted;
+  if (count >= distances.length) return addresses;
+  const last = distances[count - 1];
+  while (count < distances.length && distances[count] <= last + slackAt(last)) count++;
+  return addresses.subarray(0, 2 * count);
 }
 
 /** Some of the rows of a query: pairs of words. */

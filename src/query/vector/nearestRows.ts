@@ -26,7 +26,7 @@ const BATCH_ROWS = 65_536;
 const BATCH_BYTES = 2 ** 25;
 
 /** Rows of all vectors that are kept in memory while rows are compared. */
-const MAX_KEPT = 2 ** 20;
+export const MAX_KEPT = 2 ** 20;
 
 export interface SearchRequest extends ScanRequest, SortOptions {
   readonly search: VectorSearch;

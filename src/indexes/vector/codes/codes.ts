@@ -79,7 +79,7 @@ export async function openCodes(
     case "PQ":
       return pqCodes(await readCodebook(file, dimension), metric);
     case "SQ":
-      return sqCodes(storageMembers(file), metric, file, dimension);
+      return sqCodes(storageMembers(file), metric, file, { item, dimension });
   }
 }
 
@@ -318,7 +318,7 @@ function sqCodes(
   members: Readonly<Record<string, unknown>>,
   metric: Metric,
   file: OpenIndexFile,
-  dimension: number,
+  { item, dimension }: { readonly item: VectorItem; readonly dimension: number },
 ): Codes {
   const { start, end } = (members.bounds ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof start !== "number" || typeof end !== "number" || !(end >= start)) {
@@ -332,7 +332,9 @@ function sqCodes(
     memoryWeight: 0,
     model: { kind: "SQ", start, end },
     from(query) {
-      const own = Float64Array.from(query, (value) => quantized(value, start, width));
+      // A vector of length 1 is rounded to the column's type before it is encoded, as the indexed vectors were.
+      const rounded = item === "float64" ? query : Float32Array.from(query);
+      const own = Float64Array.from(rounded, (value) => quantized(value, start, end));
       const distanceAt = (codes: Uint8Array, first: number): number => {
         let sum = 0;
         if (metric === "dot") {
@@ -370,5 +372,6 @@ function sqCodes(
   };
 }
 
-const quantized = (value: number, start: number, width: number): number =>
-  width === 0 ? 0 : Math.max(0, Math.min(255, Math.trunc((value - start) / width)));
+/** In this order of operations, the code of an indexed vector is the same as that of the same query. */
+const quantized = (value: number, start: number, end: number): number =>
+  start === end ? 0 : Math.max(0, Math.min(255, Math.trunc(((value - start) * 255) / (end - start))));

@@ -148,7 +148,7 @@ export function trainBounds(sample: Float32Array): Extract<CodeModel, { kind: "S
 
 function sqEncoder({ dimension }: IndexedVectors, model: Extract<CodeModel, { kind: "SQ" }>): Encoder {
   const { start, end } = model;
-  const width = (end - start) / 255;
+  const span = end - start;
   return {
     model,
     column: "__sq_code",
@@ -161,9 +161,9 @@ function sqEncoder({ dimension }: IndexedVectors, model: Extract<CodeModel, { ki
     storage: () => ({ dim: dimension, num_bits: 8, bounds: { start, end } }),
     encode(vectors) {
       const codes = new Uint8Array(vectors.length);
-      if (width === 0) return codes;
+      if (span === 0) return codes;
       for (let at = 0; at < codes.length; at++) {
-        codes[at] = Math.max(0, Math.min(255, (vectors[at] - start) / width));
+        codes[at] = Math.max(0, Math.min(255, ((vectors[at] - start) * 255) / span));
       }
       return codes;
     },

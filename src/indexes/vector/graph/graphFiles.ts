@@ -90,7 +90,10 @@ export class GraphFiles {
     const texts = Object.values(jsonMembers(file, file.text("lance:hnsw")));
     if (texts.length !== starts.length - 1) file.fail(`${texts.length} graphs of ${starts.length - 1}`);
     let parameters: GraphParameters = {};
-    const places = texts.map((text, partition) => {
+    const places = texts.map((text, partition): GraphPlace => {
+      // The reference writes an empty text for a partition without rows.
+      if (rowCounts(partition) === 0)
+        return { firstRow: starts[partition], entryPoint: 0, levelStarts: [0, 0] };
       const members = jsonMembers(file, typeof text === "string" ? text : null);
       const { m, ef_construction } = (members.params ?? {}) as Readonly<Record<string, unknown>>;
       // Where a file says more than is of use, graphs are made as if it said nothing.
@@ -145,7 +148,6 @@ function placeOf(
   graphRows: number,
   rowCount: number,
 ): GraphPlace {
-  if (rowCount === 0) return { firstRow, entryPoint: 0, levelStarts: [0, 0] };
   const levelStarts = Array.isArray(level_offsets) ? (level_offsets as unknown[]) : [];
   const isAscending = levelStarts.every(
     (start, level) =>
