@@ -65,6 +65,14 @@ export function formatFieldPath(segments: readonly string[]): string {
   return segments.map(formatSegment).join(".");
 }
 
+/** A field path as LanceDB lists it: each segment is quoted that has other characters than letters, digits and `_`. */
+export const formatQuotedPath = (segments: readonly string[]): string =>
+  segments
+    .map((segment) =>
+      /^[\p{Alphabetic}\p{N}_]*$/u.test(segment) ? segment : `\`${segment.replaceAll("`", "``")}\``,
+    )
+    .join(".");
+
 function formatSegment(segment: string): string {
   return /[.`]/.test(segment) ? `\`${segment.replaceAll("`", "``")}\`` : segment;
 }

@@ -101,7 +101,7 @@ describe.each(["l2", "cosine", "dot"] as const)("by %s", (metric) => {
         if (filter !== undefined) query.where(filter);
         if (fastSearch === true) query.fastSearch();
         if (lowerBound !== undefined || upperBound !== undefined) query.distanceRange(lowerBound, upperBound);
-        const there = distancesOf((await query.toArray()) as Found[], count);
+        const there = distancesOf((await query.toArray()) as unknown as Found[], count);
         const { count: _, ...request } = asked;
         const vector = count === 1 ? queries[0] : queries;
         const found = await namespace.queryTable({
@@ -111,7 +111,7 @@ describe.each(["l2", "cosine", "dot"] as const)("by %s", (metric) => {
           prefilter: true,
           ...request,
         });
-        const here = distancesOf((await found.toArray()) as Found[], count);
+        const here = distancesOf((await found.toArray()) as unknown as Found[], count);
         for (const [index, distances] of there.entries()) {
           const told = JSON.stringify({ asked, query: queries[index], here: here[index], there: distances });
           expect(here[index].length, told).toBeGreaterThanOrEqual(distances.length);
@@ -132,6 +132,6 @@ it("a graph index of the reference with empty partitions leads to rows", async (
   const table = await connection.createTable("emptyPartitions", makeArrowTable(data, { schema }));
   await table.createIndex("v", { config: Index.hnswSq({ numPartitions: 6 }) });
   const found = await namespace.queryTable({ id: ["emptyPartitions"], vector: [1, 2, 3, 4], limit: 30 });
-  const ids = ((await found.toArray()) as Found[]).map(({ id }) => id).sort((a, b) => a - b);
+  const ids = ((await found.toArray()) as unknown as Found[]).map(({ id }) => id).sort((a, b) => a - b);
   expect(ids).toEqual(Array.from({ length: 30 }, (_, index) => 2 * index));
 });

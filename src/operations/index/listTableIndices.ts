@@ -45,7 +45,7 @@ async function describe(
   const { name, segments } = index;
   const [first] = segments;
   const { indexed, unindexed } = countIndexedRows(snapshot.file.manifest, index);
-  const { indexType } = await typeOfIndex(snapshot, index);
+  const type = await typeOfIndex(snapshot, index);
   const created = segments.flatMap(({ createdAt }) => (createdAt === undefined ? [] : [createdAt]));
   const files = segments.flatMap((segment) => segment.files);
   const id = first.uuid?.uuid ?? new Uint8Array(0);
@@ -54,7 +54,7 @@ async function describe(
     indexUuid: id.length === INDEX_ID_BYTES ? indexDirectoryName(id) : "",
     columns,
     status: "SUCCEEDED",
-    indexType,
+    indexType: type.indexType,
     typeUrl: first.indexDetails?.typeUrl ?? "",
     numIndexedRows: indexed,
     numUnindexedRows: unindexed,
@@ -63,7 +63,7 @@ async function describe(
     numSegments: segments.length,
     ...(created.length > 0 && { createdAt: timeText(Math.min(...created)) }),
     indexVersion: first.indexVersion ?? 0,
-    indexDetails: detailsText(first),
+    indexDetails: detailsText(first, type),
   };
 }
 

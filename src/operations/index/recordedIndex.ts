@@ -4,7 +4,7 @@ import { parseBoundedJson } from "../../bytes/boundedJson.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import { METRICS, VectorIndexDetails } from "../../format/indexDetails.js";
 import type { IndexMetadata } from "../../format/table.js";
-import { formatFieldPath } from "../../ident.js";
+import { formatQuotedPath } from "../../ident.js";
 import { isVectorTypeUrl, kindOfTypeUrl } from "../../indexes/kinds/kinds.js";
 import { messageName } from "../../indexes/messageName.js";
 import { textDetails } from "../../indexes/text/detailedParameters.js";
@@ -105,15 +105,18 @@ function parseObject(text: string, path: string): Record<string, unknown> {
   }
 }
 
-/** Details of an index as JSON text; `{}` for those of a form that is not read. */
-export function detailsText(segment: IndexMetadata): string {
+/**
+ * Details of an index as JSON text; `{}` for those of a form that is not read.
+ * @param type of the index: where an entry has no details, the index's file tells the distance
+ */
+export function detailsText(segment: IndexMetadata, { distanceType }: RecordedType): string {
   const typeUrl = segment.indexDetails?.typeUrl ?? "";
   if (isVectorTypeUrl(typeUrl)) {
     const details = vectorDetails(segment);
     if (details === null) return "{}";
     const { metricType, targetPartitionSize, hnsw, pq, sq, rq } = details;
     return JSON.stringify({
-      metric_type: METRICS[metricType],
+      metric_type: distanceType ?? METRICS[metricType],
       target_partition_size: targetPartitionSize || undefined,
       hnsw: hnsw && { m: hnsw.maxConnections, ef_construction: hnsw.constructionEf },
       num_bits: (pq ?? sq ?? rq)?.numBits,
@@ -143,7 +146,7 @@ export function columnPaths({ file }: OpenVersion): (index: NamedIndex) => strin
   const fields = decodeSchema(file.manifest.fields, file.path);
   const byId = new Map<number, string>();
   for (const { chain, field } of allFields(fields)) {
-    byId.set(field.id, formatFieldPath(chain.map(({ name }) => name)));
+    byId.set(field.id, formatQuotedPath(chain.map(({ name }) => name)));
   }
   return ({ segments: [segment] }) =>
     segment.fields.flatMap((id) => {

@@ -73,7 +73,11 @@ export async function explainPlan(
   const isSorted = search !== null || order !== null;
   const wanted = search?.read ?? (isLate ? order.ofKeys : order?.ofRows)?.projection ?? projection;
   const indexed = use?.parts ?? [];
-  const scanned = fragments.filter(({ id }) => !indexed.some(({ fragmentIds }) => fragmentIds.has(id)));
+  // A filter is applied to the rows that an index on vectors covers, too.
+  const covered = filter === null && search !== null ? coveredBy(search) : new Set<number>();
+  const scanned = fragments.filter(
+    ({ id }) => !covered.has(id) && !indexed.some(({ fragmentIds }) => fragmentIds.has(id)),
+  );
   let rows = node("scan", "Scan", {
     columns: pathsOf(filter === null ? wanted : filter.projection),
     fragments: scanned.length,
@@ -119,13 +123,18 @@ function searchDetail({ plan, fragmentIds, rows, isExact }: IndexedPart): QueryP
   };
 }
 
+/** Ids of the fragments that the index of a search covers. */
+const coveredBy = ({ index }: VectorSearch): ReadonlySet<number> =>
+  new Set(index?.segments.flatMap((segment) => [...segment.covered]));
+
 /** What is asked of an index, and whether it covers all fragments that are searched. */
 function vectorIndexNode(
-  { index, asked, column }: VectorSearch,
+  search: VectorSearch,
   { fragments, filter }: QueryPlan,
 ): { readonly node: QueryPlanNode; readonly isAll: boolean } | null {
+  const { index, asked, column } = search;
   if (index === null) return null;
-  const covered = new Set(index.segments.flatMap(({ covered: own }) => [...own]));
+  const covered = coveredBy(search);
   const { leastProbes, mostProbes, refineFactor, isIndexedOnly } = asked;
   const detail = {
     index: index.name,

@@ -1,0 +1,81 @@
+/** What lists of indexes and plans say of indexes, beside what the reference says. */
+
+import { Field, FixedSizeList, Float32, Schema, Uint8 } from "apache-arrow";
+import { expect, it } from "vitest";
+import { openBothEngines } from "../support/bothEngines.js";
+import { buildIndex } from "../support/indexedTable.js";
+
+const { namespace, connection } = await openBothEngines();
+
+it("both engines list the same paths, and a listed path names the column in a request", async () => {
+  const names = [
+    "row-id",
+    "naïve",
+    "1abc",
+    "with space",
+    "日本",
+    "a$b",
+    "²x",
+    "ok_1",
+    "a`b",
+    "a.b",
+    "é\u0301",
+  ];
+  const values = Object.fromEntries(names.map((name, index) => [name, index]));
+  const table = await connection.createTable("paths", [
+    { ...values, "meta-data": { "user-id": 1, plain: 2 } },
+  ]);
+  const quoted = (name: string): string => `\`${name.replaceAll("`", "``")}\``;
+  const paths = [...names.map(quoted), "`meta-data`.`user-id`", "`meta-data`.plain"];
+  for (const [index, path] of paths.entries()) {
+    await buildIndex(namespace, { id: ["paths"], column: path, indexType: "BTREE", name: `index${index}` });
+  }
+  const { indexes } = await namespace.listTableIndices({ id: ["paths"] });
+  const here = Object.fromEntries(indexes.map(({ indexName, columns }) => [indexName, columns]));
+  const there = Object.fromEntries((await table.listIndices()).map(({ name, columns }) => [name, columns]));
+  expect(here).toEqual(there);
+  for (const [indexName, [column]] of Object.entries(here)) {
+    await buildIndex(namespace, {
+      id: ["paths"],
+      column,
+      indexType: "BTREE",
+      name: indexName,
+      replace: true,
+    });
+  }
+  expect((await namespace.listTableIndices({ id: ["paths"] })).indexes.length).toBe(paths.length);
+});
+
+it.each([
+  "hamming",
+  "l2",
+  "cosine",
+  "dot",
+] as const)("details of an index tell its distance: %s", async (distanceType) => {
+  const item = new Field("item", distanceType === "hamming" ? new Uint8() : new Float32(), true);
+  const schema = new Schema([new Field("v", new FixedSizeList(8, item), true)]);
+  const id = [`details_${distanceType}`];
+  const rows = Array.from({ length: 60 }, (_, row) => ({
+    v: Uint8Array.from({ length: 8 }, (_, index) => (row * 7 + index) % 256),
+  }));
+  await namespace.createTable({ id, schema }, rows);
+  await buildIndex(namespace, { id, column: "v", indexType: "IVF_FLAT", numPartitions: 2, distanceType });
+  const [{ indexDetails }] = (await namespace.listTableIndices({ id })).indexes;
+  expect(JSON.parse(indexDetails ?? "")).toMatchObject({ metric_type: distanceType });
+  const [there] = await (await connection.openTable(id[0])).listIndices();
+  expect(JSON.stringify(there.indexDetails).toLowerCase()).toContain(`"metric_type":"${distanceType}"`);
+});
+
+it("the plan of a search by an index has a scan of the rows that the index does not cover", async () => {
+  const id = ["plans"];
+  const rows = (count: number) =>
+    Array.from({ length: count }, (_, row) => ({ vector: Float32Array.of(row, 0.5) }));
+  await namespace.createTable({ id }, rows(300));
+  await buildIndex(namespace, { id, column: "vector", indexType: "IVF_FLAT", numPartitions: 2 });
+  await namespace.insertIntoTable({ id }, rows(3));
+  const plan = async (more: object) =>
+    namespace.explainTableQueryPlan({ id, query: { vector: [1, 2], ...more } });
+  expect(await plan({})).toContain("Scan: columns=[vector], fragments=1, rows=3");
+  expect(await plan({ fastSearch: true })).not.toContain("Scan:");
+  expect(await plan({ bypassVectorIndex: true })).toContain("Scan: columns=[vector], fragments=2, rows=303");
+});
