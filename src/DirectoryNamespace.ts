@@ -27,7 +27,7 @@ import type * as tags from "./namespace/tags.js";
 import type * as transactions from "./namespace/transactions.js";
 import type * as upkeepOf from "./namespace/upkeep.js";
 import type * as versions from "./namespace/versions.js";
-import { accessOf, pinRequest } from "./operations/access.js";
+import { accessOf, isAskedOfTable, pinRequest } from "./operations/access.js";
 import { operationError } from "./operations/failure.js";
 import { checkChoice, contextOptionsOf } from "./operations/namespaceOptions.js";
 import { operationOfPart, pinOperations, pinParts } from "./operations/pinParts.js";
@@ -768,7 +768,7 @@ export class DirectoryNamespace implements AsyncDisposable {
       // No waiting where they are loaded.
       engine = this.#engine.current ?? (await this.#engine.get());
       const of = part.current ?? (await part.get());
-      await access.require(operation, id, details);
+      if (!isAskedOfTable(operation, id)) await access.require(operation, id, details);
       return await engine.run({ operation, id, request: pinned, access }, bodyOf(of));
     } catch (error) {
       const told = engine === undefined ? error : await engine.inTermsOf(request ?? {}, error);

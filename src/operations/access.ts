@@ -66,6 +66,19 @@ const isCopied = (request: object): boolean =>
   Object.getPrototypeOf(request) === Object.prototype &&
   Object.getOwnPropertyNames(request).length === Object.keys(request).length;
 
+/** Operations that name a job or a transaction rather than its table. */
+const OF_JOBS: ReadonlySet<string> = new Set([
+  ...["describeJob", "waitForJob", "cancelJob", "listJobs"],
+  ...["describeTransaction", "alterTransaction"],
+]);
+
+/**
+ * Whether an operation finds out itself which tables it is about, and asks about these. The id of a request says nothing of
+ * the table of a job or transaction; only of `listJobs` it is a table's.
+ */
+export const isAskedOfTable = (operation: string, id: readonly string[]): boolean =>
+  OF_JOBS.has(operation) && (operation !== "listJobs" || id.length === 0);
+
 /** Asks whether a caller may do something. */
 export interface Access {
   /**
@@ -80,11 +93,11 @@ export interface Access {
    */
   requireBranch(branch: string | null): Promise<void>;
   /**
-   * Which objects a listing shows: those whose existence the caller may ask for; null if there is no `authorize`.
+   * Which objects a listing shows: those about which the question is granted; null if there is no `authorize`.
    * @throws an error of the engine's classes that `authorize` throws while it is asked, other than a denial or that
    *   there is no such object
    */
-  visibility(operation: "tableExists" | "namespaceExists"): Visibility;
+  visibility(operation: "tableExists" | "namespaceExists" | "listJobs"): Visibility;
 }
 
 /** Errors that `authorize` throws to hide an object: reporting it as missing hides it as well. */

@@ -14,6 +14,7 @@ import { type CommittedTransaction, findTransaction } from "../table/commit/tran
 import { tableAt } from "../table/versions/tableAt.js";
 import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
+import { isVisible } from "./jobAccess.js";
 
 /** Maximum number of tables searched at once. */
 const PARALLELISM = 16;
@@ -44,6 +45,7 @@ export async function findCommitted(
   }
   if (tableId.length === 0) {
     const { found, foundIn } = await findAnywhere(context, id, signal);
+    if (!(await isVisible(foundIn, access))) throw absent(id);
     await allow(foundIn);
     await allow(foundIn, found.at.branch);
     return { found, foundIn };
@@ -57,6 +59,9 @@ export async function findCommitted(
   await allow(tableId, found.at.branch);
   return { found, foundIn: tableId };
 }
+
+const absent = (id: string): TransactionNotFoundError =>
+  new TransactionNotFoundError(`there is no transaction ${id}`);
 
 /** @throws TransactionNotFoundError; CorruptFileError if it may be in a table that can't be read */
 async function findAnywhere(
@@ -90,5 +95,5 @@ async function findAnywhere(
     if (outcome !== null) return outcome;
   }
   if (unreadable !== null) throw unreadable;
-  throw new TransactionNotFoundError(`there is no transaction ${id}`);
+  throw absent(id);
 }

@@ -1,6 +1,6 @@
 /**
- * Who may see a job: whoever may see its table. For others there is no such job. The operation itself is asked about the
- * table, and about its branch, too.
+ * Who may see a job or a transaction: whoever may see its table. For others there is none of that id. The operation itself is
+ * asked about the table, and about its branch, too.
  */
 
 import { TransactionNotFoundError } from "../errors.js";
@@ -24,7 +24,7 @@ export async function findJob(
 ): Promise<Job> {
   const id = requireString(jobId, "jobId").toLowerCase();
   const job = isJobId(id) ? await (await context.jobs.get()).describe(id).catch(absent) : null;
-  if (job === null || !(await isVisible(job, access)))
+  if (job === null || !(await isVisible(job.table, access)))
     throw new TransactionNotFoundError(`there is no job ${id}`);
   await access.require(operation, job.table);
   if (job.branch !== undefined) await access.require(operation, job.table, { branch: job.branch });
@@ -67,8 +67,8 @@ export function describeAsTransaction(job: Job): DescribeTransactionResponse {
   };
 }
 
-/** Whether a listing shows a job. */
-export const isVisible = async ({ table }: Job, access: Access): Promise<boolean> =>
+/** Whether the caller may learn of jobs and transactions of a table. */
+export const isVisible = async (table: readonly string[], access: Access): Promise<boolean> =>
   (await access.visibility("tableExists")?.(table)) ?? true;
 
 function absent(error: unknown): null {

@@ -83,9 +83,11 @@ export class Responder {
     const preflight = origins.preflight(request);
     if (preflight !== null) return preflight;
     const ticket = (call.ticket = this.admission.enter(request.signal));
-    call.principal = (await this.authenticator.byHeaders(request.headers, ticket.signal)) ?? undefined;
+    const proof = this.authenticator.byHeaders(request.headers, ticket.signal);
+    call.principal = (await countedWhileChecked(proof, ticket)) ?? undefined;
     const isStranger = call.principal === undefined;
     if (isStranger) ticket.ofStranger();
+    else ticket.ofCaller();
     const path = innerPath(call.url.pathname, this.#options.basePath);
     const method = request.method === "HEAD" ? "GET" : request.method;
     if (path === OPENAPI_PATH && method === "GET") return this.#describe(call, ticket);
@@ -174,6 +176,21 @@ export class Responder {
       throw refusal;
     }
   }
+}
+
+/** Turns of promises within which a check has ended that waits for nothing. */
+const PROMPT_TURNS = 16;
+
+/** The outcome of a check. Unless it is there at once, the request counts as a stranger's until then. */
+async function countedWhileChecked<Proof>(proof: Promise<Proof>, ticket: Ticket): Promise<Proof> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  proof.then(end, end);
+  for (let turn = 0; turn < PROMPT_TURNS && !isOver; turn++) await null;
+  if (!isOver) ticket.ofUnproven();
+  return proof;
 }
 
 /** A request whose route is known. */

@@ -227,14 +227,18 @@ it("who asks must be allowed to ask about the table, however it is named", async
       if (id.length === 1 && id[0] === "secret") throw new Error("not for you");
     },
   });
-  for (const table of [[], ["secret"]]) {
-    const id = [...table, transactionId as string];
-    await expect(guarded.describeTransaction({ id })).rejects.toBeInstanceOf(PermissionDeniedError);
+  const unnamed = guarded.describeTransaction({ id: [transactionId as string] });
+  await expect(unnamed).rejects.toMatchObject({ message: `there is no transaction ${transactionId}` });
+  const missing = "00000000-0000-4000-8000-000000000000";
+  const absent = guarded.describeTransaction({ id: [missing] });
+  await expect(absent).rejects.toMatchObject({ message: `there is no transaction ${missing}` });
+  for (const id of [transactionId as string, missing]) {
+    const named = guarded.describeTransaction({ id: ["secret", id] });
+    await expect(named).rejects.toBeInstanceOf(PermissionDeniedError);
   }
   expect(calls).toEqual([
-    ["describeTransaction", transactionId],
+    ["tableExists", "secret"],
     ["describeTransaction", "secret"],
-    ["describeTransaction", "secret", transactionId],
     ["describeTransaction", "secret"],
   ]);
   await guarded.close();

@@ -17,9 +17,10 @@ export async function listJobs(
   const table = id.length === 0 ? null : requireTableId(id);
   const state = stateOf(request.state);
   const jobs: Job[] = [];
+  const isListed = access.visibility("listJobs") ?? (async () => true);
   for (const job of await (await context.jobs.get()).list({ state }, request.signal)) {
     if (table !== null && !isSame(table, job.table)) continue;
-    if (await isVisible(job, access)) jobs.push(job);
+    if ((await isVisible(job.table, access)) && (await isListed(job.table))) jobs.push(job);
   }
   return { jobs };
 }

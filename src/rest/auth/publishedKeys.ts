@@ -1,20 +1,13 @@
 /**
- * The keys that an authorization server publishes as a JWK set. They are cached, and fetched again when they are old or
- * when a token names an unknown key, but never twice within a pause. Neither an authorization server that is down nor
- * forged tokens thus make this server send a request for each call.
+ * The keys that an authorization server publishes as a JWK set. They are kept, and read again when they are old or when a
+ * token names an unknown key, but never twice within a pause. Neither an authorization server that is down nor forged
+ * tokens thus make this server send a request for each call.
  */
 
-import {
-  createRemoteJWKSet,
-  customFetch,
-  errors,
-  type JWKSCacheInput,
-  type JWTVerifyGetKey,
-  jwksCache,
-} from "jose";
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 
 const TIMEOUT_MS = 5_000;
-/** Minimum time between two fetches of the keys. */
+/** Minimum time between two reads of the keys. */
 const PAUSE_MS = 5_000;
 const MAX_AGE_MS = 600_000;
 /** How long the last keys are used while the server delivers none. A key that is withdrawn meanwhile stays accepted. */
@@ -25,57 +18,131 @@ const MAX_BYTES = 2 ** 20;
 /** A token's key was not found, but the token is not known to be wrong. */
 class KeysUnavailable extends Error {}
 
-class TooSoon extends Error {}
+/** A moment whose age is asked for. */
+class Moment {
+  /** Milliseconds since the epoch. */
+  readonly wallMs = Date.now();
+  readonly #tickMs = performance.now();
+
+  /** By the clock that went farther: one may be set back, the other stands still while the machine sleeps. */
+  get ageMs(): number {
+    return Math.max(Date.now() - this.wallMs, performance.now() - this.#tickMs);
+  }
+}
+
+/** Keys that were read. */
+interface KeySet {
+  readonly find: JWTVerifyGetKey;
+  readonly readAt: Moment;
+}
 
 /**
  * Returns a function that finds the key of a token.
  * @throws KeysUnavailable from the returned function; its own JOSEError if the token is the reason
  */
 export function publishedKeys(url: URL): JWTVerifyGetKey {
-  let askedAt = Number.NEGATIVE_INFINITY;
-  let failedAt = Number.NEGATIVE_INFINITY;
-  let failure: unknown;
-  const cache: JWKSCacheInput = {};
-  const keys = createRemoteJWKSet(url, {
-    timeoutDuration: TIMEOUT_MS,
-    cooldownDuration: PAUSE_MS,
-    cacheMaxAge: MAX_AGE_WITHOUT_SERVER_MS,
-    [jwksCache]: cache,
-    async [customFetch](href, options) {
-      if (Date.now() < askedAt + PAUSE_MS) throw new TooSoon();
-      askedAt = Date.now();
-      try {
-        return await fetchKeys(href, options);
-      } finally {
-        askedAt = Date.now();
-      }
-    },
-  });
+  const published = new PublishedKeys(url);
+  return (header, token) => published.keyOf(header, token);
+}
 
-  const note = (error: unknown) => {
-    if (error instanceof TooSoon) return;
-    failure = error;
-    failedAt = Date.now();
-  };
+class PublishedKeys {
+  readonly #url: URL;
+  #keys: KeySet | null = null;
+  /** When the last read began or ended. */
+  #askedAt: Moment | null = null;
+  /** Why the last read failed; undefined if it did not. */
+  #failure: unknown;
+  #reading: Promise<KeySet> | null = null;
 
-  async function refresh(readAt: number): Promise<void> {
-    if (!keys.fresh || Date.now() < Math.max(readAt + MAX_AGE_MS, askedAt + PAUSE_MS)) return;
-    const refreshed = keys.reload().catch(note);
-    // After a failure, no request waits for the next attempt.
-    if (failedAt <= readAt) await refreshed;
+  constructor(url: URL) {
+    this.#url = url;
   }
 
-  return async (header, token) => {
-    if (cache.uat !== undefined) await refresh(cache.uat);
+  async keyOf(...[header, token]: Parameters<JWTVerifyGetKey>) {
+    const { keys, isNew } = await this.#current();
     try {
-      return await keys(header, token);
+      return await keys.find(header, token);
+    } catch (error) {
+      if (isNew || !(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      // The key may have been published since: only a read that is made now tells. A token that was issued before the keys
+      // were read is wrong.
+      const isPaused = this.#reading === null && !this.#mayAsk && this.#failure === undefined;
+      if (isPaused && !isIssuedAfter(token, keys.readAt)) throw error;
+      const latest = await this.#read();
+      return await latest.find(header, token);
+    }
+  }
+
+  /** The keys, read again if they are old, and whether they were read for this call. */
+  async #current(): Promise<{ readonly keys: KeySet; readonly isNew: boolean }> {
+    const keys = this.#keys;
+    if (keys === null || keys.readAt.ageMs >= MAX_AGE_WITHOUT_SERVER_MS) {
+      return { keys: await this.#read(), isNew: true };
+    }
+    if (keys.readAt.ageMs < MAX_AGE_MS || !this.#mayAsk) return { keys, isNew: false };
+    // After a failure, no request waits for the next attempt.
+    const waits = this.#failure === undefined;
+    const refreshed = this.#read().catch(() => keys);
+    const latest = waits ? await refreshed : keys;
+    return { keys: latest, isNew: latest !== keys };
+  }
+
+  get #mayAsk(): boolean {
+    return this.#reading === null && (this.#askedAt === null || this.#askedAt.ageMs >= PAUSE_MS);
+  }
+
+  /** @throws KeysUnavailable */
+  #read(): Promise<KeySet> {
+    if (this.#reading === null && !this.#mayAsk) return Promise.reject(this.#unavailable());
+    this.#reading ??= this.#readNow().finally(() => {
+      this.#reading = null;
+    });
+    return this.#reading;
+  }
+
+  async #readNow(): Promise<KeySet> {
+    this.#askedAt = new Moment();
+    try {
+      const find = usableKeys(createLocalJWKSet(await fetchKeys(this.#url)));
+      this.#failure = undefined;
+      this.#keys = { find, readAt: new Moment() };
+      return this.#keys;
+    } catch (error) {
+      this.#failure = error;
+      throw this.#unavailable();
+    } finally {
+      this.#askedAt = new Moment();
+    }
+  }
+
+  #unavailable(): KeysUnavailable {
+    return new KeysUnavailable("the authorization server's keys cannot be had", { cause: this.#failure });
+  }
+}
+
+/** Whether a token says that it was issued after a moment, or does not say when. */
+function isIssuedAfter({ payload }: Parameters<JWTVerifyGetKey>[1], { wallMs }: Moment): boolean {
+  try {
+    const text = typeof payload === "string" ? Buffer.from(payload, "base64url").toString() : "{}";
+    const { iat } = JSON.parse(text) as { readonly iat?: unknown };
+    return typeof iat !== "number" || iat * 1000 > wallMs;
+  } catch {
+    // The token is refused for its payload once a key is found.
+    return true;
+  }
+}
+
+/** Finds keys, and blames none but the token for what is wrong with it: a published key may be unusable. */
+const usableKeys =
+  (find: JWTVerifyGetKey): JWTVerifyGetKey =>
+  async (header, token) => {
+    try {
+      return await find(header, token);
     } catch (error) {
       if (isAboutToken(error)) throw error;
-      note(error);
-      throw new KeysUnavailable("the authorization server's keys cannot be had", { cause: failure });
+      throw new KeysUnavailable("the authorization server's keys cannot be had", { cause: error });
     }
   };
-}
 
 const isAboutToken = (error: unknown): boolean =>
   error instanceof errors.JWKSNoMatchingKey ||
@@ -83,8 +150,12 @@ const isAboutToken = (error: unknown): boolean =>
   error instanceof errors.JOSENotSupported;
 
 /** Reads a set of keys, but no more than its maximum size. */
-async function fetchKeys(url: string, options: RequestInit): Promise<Response> {
-  const response = await fetch(url, options);
+async function fetchKeys(url: URL): Promise<JSONWebKeySet> {
+  const response = await fetch(url, {
+    redirect: "manual",
+    headers: { accept: "application/json, application/jwk-set+json" },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of response.body ?? []) {
@@ -92,5 +163,6 @@ async function fetchKeys(url: string, options: RequestInit): Promise<Response> {
     if (bytes > MAX_BYTES) throw new Error(`the set of keys has more than ${MAX_BYTES} bytes`);
     pieces.push(piece);
   }
-  return new Response(new Blob(pieces as BlobPart[]), { status: response.status, headers: response.headers });
+  if (response.status !== 200) throw new Error(`Expected 200 OK for the set of keys, not ${response.status}`);
+  return JSON.parse(await new Blob(pieces as BlobPart[]).text());
 }

@@ -1,7 +1,7 @@
 /**
  * Requests in progress: how many there may be, how long each may take, and how they end when the server stops. A
- * request is in progress until the last byte of its answer was handed over. Strangers, who have shown no credentials,
- * get only a part of the places, so that others find one.
+ * request is in progress until the last byte of its answer was handed over. Requests of strangers, whose credentials are not
+ * proven, get only a part of the places, so that others find one.
  */
 
 import { whenAborted } from "../../async/abort.js";
@@ -11,6 +11,9 @@ import { Refusal } from "../wire/problem.js";
 
 /** Seconds after which a refused client may try again. */
 const RETRY_AFTER = "1";
+
+/** How long credentials are checked at most that found no place of a stranger. */
+const BRIEF_MS = 250;
 
 export interface AdmissionLimits {
   readonly maxInFlight: number;
@@ -28,6 +31,12 @@ export interface Ticket {
    * @throws Refusal if there are too many already
    */
   ofStranger(): void;
+  /**
+   * Counts the request as a stranger's while its credentials are checked. If strangers have all their places, a few more
+   * checks may still take a short time: a caller whose proof is quick gets in, however many checks hang.
+   * @throws Refusal if there are too many already
+   */
+  ofUnproven(): void;
   /** No longer counts the request as a stranger's. */
   ofCaller(): void;
   /** May be called any number of times. */
@@ -39,6 +48,8 @@ export class Admission {
   readonly #underWay = new Set<AbortController>();
   readonly #waiting: (() => void)[] = [];
   readonly #strangers = new Set<AbortController>();
+  /** Requests whose credentials are checked beyond the places of strangers, with what ends their time. */
+  readonly #brief = new Map<AbortController, NodeJS.Timeout>();
   #stopping = false;
 
   constructor(limits: AdmissionLimits) {
@@ -66,13 +77,30 @@ export class Admission {
     const endWait = whenAborted(client, clientLeft);
     this.#underWay.add(controller);
     const ofStranger = () => {
+      clearTimeout(this.#brief.get(controller));
+      this.#brief.delete(controller);
       const strangers = this.#strangers;
       if (!strangers.has(controller) && strangers.size >= maxUnauthenticated) {
         throw unavailable("too many requests without credentials in a header are under way");
       }
       strangers.add(controller);
     };
-    const ofCaller = () => void this.#strangers.delete(controller);
+    const ofUnproven = () => {
+      if (this.#strangers.size < maxUnauthenticated) {
+        this.#strangers.add(controller);
+        return;
+      }
+      const refusal = unavailable("too many requests whose credentials are not proven are under way");
+      if (this.#brief.size >= (maxInFlight - maxUnauthenticated) / 2) throw refusal;
+      const brief = setTimeout(() => controller.abort(refusal), BRIEF_MS);
+      brief.unref?.();
+      this.#brief.set(controller, brief);
+    };
+    const ofCaller = () => {
+      this.#strangers.delete(controller);
+      clearTimeout(this.#brief.get(controller));
+      this.#brief.delete(controller);
+    };
     const release = () => {
       ofCaller();
       if (!this.#underWay.delete(controller)) return;
@@ -80,7 +108,7 @@ export class Admission {
       endWait();
       if (this.#underWay.size === 0) for (const wake of this.#waiting.splice(0)) wake();
     };
-    return { signal: controller.signal, ofStranger, ofCaller, release };
+    return { signal: controller.signal, ofStranger, ofUnproven, ofCaller, release };
   }
 
   /** Admits no more requests, waits for those in progress, and aborts them when the grace period is over. */
