@@ -35,6 +35,10 @@ export interface FileColumnType {
   readonly nullable?: boolean;
   /** Of lists: the type of their items, which are nullable. */
   readonly item?: LogicalType;
+  /** Name that older releases gave it; the column is read under either. */
+  readonly formerName?: string;
+  /** Whether a file need not have it. */
+  readonly isOptional?: boolean;
 }
 
 export const UINT32: LogicalType = { kind: "int", bits: 32, signed: false };
@@ -113,14 +117,14 @@ export function binaryColumn(values: readonly Uint8Array[]): VariableColumn {
 /** An open file of an index. */
 export class OpenIndexFile {
   readonly #files: IndexFiles;
-  readonly #fields: readonly TableField[];
+  readonly #fields: ReadonlyMap<string, TableField>;
   readonly #stored: ReadonlyMap<string, { readonly plan: LeafPlan; readonly stored: OpenColumns }>;
   readonly metadata: DataFileMetadata;
 
   private constructor(
     files: IndexFiles,
     metadata: DataFileMetadata,
-    fields: readonly TableField[],
+    fields: ReadonlyMap<string, TableField>,
     stored: ReadonlyMap<string, { readonly plan: LeafPlan; readonly stored: OpenColumns }>,
   ) {
     this.#files = files;
@@ -141,16 +145,18 @@ export class OpenIndexFile {
     const metadata = await files.open(name);
     const { fields, file } = columnsOfFile(metadata);
     const stored = new Map<string, { readonly plan: LeafPlan; readonly stored: OpenColumns }>();
-    const found: TableField[] = [];
+    const found = new Map<string, TableField>();
     for (const column of columns) {
-      const field = fields.find((candidate) => candidate.name === column.name);
+      const named = (name: string | undefined) => fields.find((candidate) => candidate.name === name);
+      const field = named(column.name) ?? named(column.formerName);
+      if (field === undefined && column.isOptional === true) continue;
       if (field === undefined || !isSameType(field.type, column.type)) {
         const wanted = `no column ${column.name} of type ${formatType(column.type)}`;
         throw new UnsupportedError(`${metadata.path} has ${wanted}`);
       }
       const plan = planLeaves([[field]]);
       stored.set(column.name, { plan, stored: await openColumns([file], plan.leaves) });
-      found.push(field);
+      found.set(column.name, field);
     }
     return new OpenIndexFile(files, metadata, found, stored);
   }
@@ -184,10 +190,20 @@ export class OpenIndexFile {
     throw new CorruptFileError(this.path, 0, reason);
   }
 
+  /** Whether it has a column that it need not have. */
+  has(name: string): boolean {
+    return this.#fields.has(name);
+  }
+
+  /** Bytes of the schema's metadata; null where there are none of the name. */
+  metadataBytes(name: string): Uint8Array | null {
+    return this.metadata.descriptor.schema?.metadata.get(name) ?? null;
+  }
+
   /** A text of the schema's metadata; null where there is none of the name. */
   text(name: string): string | null {
-    const bytes = this.metadata.descriptor.schema?.metadata.get(name);
-    return bytes === undefined ? null : new TextDecoder().decode(bytes);
+    const bytes = this.metadataBytes(name);
+    return bytes === null ? null : new TextDecoder().decode(bytes);
   }
 
   /**
@@ -276,7 +292,7 @@ export class OpenIndexFile {
   }
 
   #field(name: string): TableField {
-    return this.#fields.find((field) => field.name === name) as TableField;
+    return this.#fields.get(name) as TableField;
   }
 
   #of(name: string): { readonly plan: LeafPlan; readonly stored: OpenColumns } {

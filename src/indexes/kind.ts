@@ -102,9 +102,11 @@ export interface IndexFiles {
   /**
    * Opens a file of the segment.
    * @param name such as `page_data.lance`
-   * @throws CorruptFileError where there is none
+   * @throws UnsupportedError, CorruptFileError where there is none
    */
   open(name: string): Promise<DataFileMetadata>;
+  /** Whether there is a file of a name. */
+  has(name: string): Promise<boolean>;
   /** What the files' pages are read through. */
   readonly source: PageSource;
   /** Parts of files, decoded, shared by all open indexes. Keys begin with the path and the identity of the file. */

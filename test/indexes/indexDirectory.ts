@@ -31,6 +31,7 @@ export function filesIn(directory: string, partBytes = 64 * MIB): IndexFiles & {
       const path = join(directory, name);
       return handles.withHandle(path, (handle) => openDataFile(handle, path));
     },
+    has: async (name) => (await disk.stat(join(directory, name))) !== null,
     source: { handles, chunkMaps: new LruCache(MIB), scratch: new ScratchMemory(MIB) },
     parts: new LruCache<IndexPart>(partBytes),
     close: async () => handles.close(),

@@ -2,7 +2,7 @@
  * BTREE: the rows sorted by value, and what each range of them begins and ends with. Two files:
  *
  *     page_data.lance    values  the indexed type, nullable
- *                        ids     u64
+ *                        ids     u64; `row_ids` in files of LanceDB before 0.22
  *                        one row for each of the table's, in the order of valueOrder.ts, nulls first
  *     page_lookup.lance  min, max    first and last value of a page, as it is stored: null where that is a null
  *                        null_count  u32, nulls of the page
@@ -43,7 +43,7 @@ const MAX_PAGES = 2 ** 24;
 
 const pageData = (type: LogicalType): FileColumnType[] => [
   { name: "values", type, nullable: true },
-  { name: "ids", type: UINT64_TYPE },
+  { name: "ids", type: UINT64_TYPE, formerName: "row_ids" },
 ];
 
 const pageLookup = (type: LogicalType): FileColumnType[] => [

@@ -11,6 +11,15 @@ const LEAST_LENGTH = 64;
 /** Documents between two looks at the clock. */
 const STEP_DOCUMENTS = 65_536;
 
+/** The documents of a partition. */
+export interface DocumentTable {
+  /** Row ids, as pairs of words: low, high. */
+  readonly ids: Uint32Array;
+  /** Tokens of each document. */
+  readonly lengths: Uint32Array;
+  readonly count: number;
+}
+
 /** Documents with consecutive ids. */
 export interface IdRuns {
   /** The first document of each run, and behind those of the last run the number of all. */

@@ -249,3 +249,36 @@ export function decodePositions(bytes: Uint8Array, frequencies: Uint32Array, pat
   }
   return positions;
 }
+
+/**
+ * The positions of a token in one document, as LanceDB before 0.31 wrote them: a u32 with their number, blocks of 128 packed
+ * as documents are, and a rest of u32.
+ * @throws CorruptFileError
+ */
+export function decodeDocumentPositions(
+  pieces: readonly Uint8Array[],
+  count: number,
+  path: string,
+): Uint32Array {
+  const [head = new Uint8Array(0), ...blocks] = pieces;
+  const reader = new ByteReader(head, path);
+  const full = Math.floor(count / GROUP);
+  if (reader.word() !== count || reader.left > 0 || blocks.length !== Math.ceil(count / GROUP)) {
+    reader.fail(`another number of positions than ${count}`);
+  }
+  const positions = new Uint32Array(count);
+  for (const [index, bytes] of blocks.entries()) {
+    const block = new ByteReader(bytes, path);
+    const start = index * GROUP;
+    if (index < full) {
+      const first = block.word();
+      block.packed(GROUP_LANES, block.byte(), positions, start);
+      positions[start] += first;
+      for (let at = start + 1; at < start + GROUP; at++) positions[at] += positions[at - 1];
+    } else {
+      for (let at = start; at < count; at++) positions[at] = block.word();
+    }
+    if (block.left > 0) block.fail("bytes are left over");
+  }
+  return positions;
+}

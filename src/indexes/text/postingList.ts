@@ -6,10 +6,10 @@
 import { countSetBits } from "../../bytes/bits.js";
 import { CorruptFileError, InternalError } from "../../errors.js";
 import type { KeptPostings } from "../kind.js";
+import type { BlockedPositions } from "./positions.js";
 import {
   blockHead,
   checkBlockCount,
-  decodePositions,
   type PostingArrays,
   type PostingForm,
   type Postings,
@@ -17,12 +17,6 @@ import {
 } from "./postingBlocks.js";
 import type { LengthTerms } from "./score.js";
 import { putShares, SHARE_BYTES } from "./score.js";
-
-/** Positions of a token: a stream of bytes, and where each block's begin. */
-export interface PackedPositions {
-  readonly bytes: Uint8Array;
-  readonly offsets: Uint32Array;
-}
 
 export interface PostingSource {
   readonly blocks: readonly Uint8Array[];
@@ -32,7 +26,7 @@ export interface PostingSource {
   readonly documentCount: number;
   readonly form: PostingForm;
   /** Null where they were not asked for. */
-  readonly positions: PackedPositions | null;
+  readonly positions: BlockedPositions | null;
   /** Of the file, for errors. */
   readonly path: string;
 }
@@ -130,11 +124,11 @@ export class PostingList implements KeptPostings {
       this.firsts[index] = first;
       this.scores[index] = score;
     }
-    if (positions !== null && positions.offsets.length !== blocks.length) {
+    if (positions !== null && (positions.blockCount ?? blocks.length) !== blocks.length) {
       this.#fail("positions are of another number of blocks");
     }
     this.#isKept = new Uint8Array(blocks.length);
-    const bytes = blocks.reduce((sum, block) => sum + block.length, positions?.bytes.length ?? 0);
+    const bytes = blocks.reduce((sum, block) => sum + block.length, positions?.byteLength ?? 0);
     this.#packedBytes = 256 + bytes + BLOCK_OVERHEAD * blocks.length;
   }
 
@@ -338,13 +332,9 @@ export class PostingList implements KeptPostings {
   }
 
   #unpackPositions(block: number, frequencies: Uint32Array): Uint32Array {
-    const { positions, path } = this.#source;
+    const { positions } = this.#source;
     if (positions === null) throw new InternalError("positions that were not asked for");
-    const { bytes, offsets } = positions;
-    const start = offsets[block];
-    const end = offsets[block + 1] ?? bytes.length;
-    if (start > end || end > bytes.length) this.#fail("positions lie outside");
-    return decodePositions(bytes.subarray(start, end), frequencies, path);
+    return positions.ofBlock(block, block * this.blockSize, frequencies);
   }
 
   /** The positions in all documents. @param frequencies of these */

@@ -4,7 +4,7 @@
  *     metadata.lance   deleted_fragments  binary, one row: ids of fragments whose documents no longer count
  *
  * and the files of its partitions (textPartition.ts). The metadata of the first says how text is cut and how the others
- * are laid out.
+ * are laid out. LanceDB before 0.21 wrote the files of one partition only.
  */
 
 import { decodeRoaring } from "../../bytes/roaring.js";
@@ -14,7 +14,8 @@ import type { IndexFiles, OpenIndex } from "../kind.js";
 import { Analyzer } from "./analyzer.js";
 import { parseTextParameters, type TextParameters } from "./parameters.js";
 import type { TailCodec } from "./postingBlocks.js";
-import { type PartitionForm, TextPartition } from "./textPartition.js";
+import type { PositionLayout } from "./postingFile.js";
+import { FORMER_FILES, type PartitionForm, TextPartition } from "./textPartition.js";
 
 export const METADATA_FILE = "metadata.lance";
 export const DELETED_FRAGMENTS = "deleted_fragments";
@@ -69,19 +70,36 @@ export class TextIndex implements OpenIndex {
 
 /** @throws UnsupportedError for a form, or a way to cut text, that this release does not read; CorruptFileError */
 export async function openTextIndex(files: IndexFiles): Promise<TextIndex> {
+  const isFormer = !(await files.has(METADATA_FILE)) && (await files.has(FORMER_FILES.tokens));
+  const index = isFormer ? await openFormerIndex(files) : await openPartitions(files);
+  await index.analyzer();
+  return index;
+}
+
+async function openPartitions(files: IndexFiles): Promise<TextIndex> {
+  // Before LanceDB 0.27 the file had metadata only.
   const file = await OpenIndexFile.open(files, METADATA_FILE, [
-    { name: DELETED_FRAGMENTS, type: BINARY_TYPE, nullable: true },
+    { name: DELETED_FRAGMENTS, type: BINARY_TYPE, nullable: true, isOptional: true },
   ]);
-  const parameters = parseTextParameters(file.text("params") ?? "");
-  if (parameters === null) {
-    throw new UnsupportedError(`${file.path}: text is cut in a way that is not supported by this release`);
-  }
+  const parameters = parametersIn(file, "params");
   const form = formOf(file, parameters);
   const partitions: TextPartition[] = [];
   for (const id of partitionIds(file)) partitions.push(await TextPartition.open(files, id, form));
-  const index = new TextIndex(parameters, partitions, await deletedFragments(file));
-  await index.analyzer();
-  return index;
+  return new TextIndex(parameters, partitions, await deletedFragments(file));
+}
+
+/** Opens an index that LanceDB before 0.21 wrote: one partition, whose tokens say how text is cut. */
+async function openFormerIndex(files: IndexFiles): Promise<TextIndex> {
+  const file = await OpenIndexFile.open(files, FORMER_FILES.tokens, []);
+  const partition = await TextPartition.openFormer(files);
+  const parameters = { ...parametersIn(file, "tokenizer", "{}"), withPosition: partition.hasPositions };
+  return new TextIndex(parameters, [partition], new Set());
+}
+
+function parametersIn(file: OpenIndexFile, name: string, fallback = ""): TextParameters {
+  const parameters = parseTextParameters(file.text(name) ?? fallback);
+  if (parameters !== null) return parameters;
+  throw new UnsupportedError(`${file.path}: text is cut in a way that is not supported by this release`);
 }
 
 function formOf(file: OpenIndexFile, { withPosition }: TextParameters): PartitionForm {
@@ -89,18 +107,20 @@ function formOf(file: OpenIndexFile, { withPosition }: TextParameters): Partitio
   const tail = file.text("posting_tail_codec") ?? "fixed32_v1";
   const blockSize = file.count("posting_block_size", 128, 256);
   if (tokens !== "fst" && tokens !== "arrow") throw unknownForm(file, `token_set_format ${tokens}`);
-  if (tail !== "varint_delta_v1" && tail !== "fixed32_v1")
+  if (tail !== "varint_delta_v1" && tail !== "fixed32_v1") {
     throw unknownForm(file, `posting_tail_codec ${tail}`);
-  if (blockSize !== 128 && blockSize !== 256) file.fail(`posting_block_size is ${blockSize}`);
-  const isPacked =
-    file.text("positions_layout") === "shared_stream_v2" &&
-    file.text("positions_codec") === "packed_delta_v1";
-  if (withPosition && !isPacked) {
-    throw new UnsupportedError(
-      `${file.path}: positions are laid out in a way that is not supported by this release`,
-    );
   }
-  return { tokens, tail: tail as TailCodec, blockSize, withPosition };
+  if (blockSize !== 128 && blockSize !== 256) throw unknownForm(file, `posting_block_size ${blockSize}`);
+  const positions = withPosition ? positionLayout(file) : null;
+  return { tokens, tail: tail as TailCodec, blockSize, positions };
+}
+
+function positionLayout(file: OpenIndexFile): PositionLayout {
+  const layout = file.text("positions_layout");
+  const codec = file.text("positions_codec");
+  if (layout === null && codec === null) return "listed";
+  if (layout === "shared_stream_v2" && codec === "packed_delta_v1") return "packed";
+  throw unknownForm(file, `positions laid out as ${layout}, ${codec}`);
 }
 
 const unknownForm = ({ path }: OpenIndexFile, what: string): UnsupportedError =>
@@ -117,7 +137,7 @@ function partitionIds(file: OpenIndexFile): string[] {
 }
 
 async function deletedFragments(file: OpenIndexFile): Promise<Set<number>> {
-  if (file.rowCount === 0) return new Set();
+  if (file.rowCount === 0 || !file.has(DELETED_FRAGMENTS)) return new Set();
   const column = await file.column(DELETED_FRAGMENTS);
   if (column.kind !== "variable" || column.bytes.length === 0) return new Set();
   const { bytes, offsets } = column;

@@ -5,21 +5,16 @@
  *     part_<id>_docs.lance    _rowid u64, _num_tokens u32                      row: a document
  *     part_<id>_tokens.lance  _token utf8, _token_id u32                       sorted by the bytes of tokens; or
  *                             _token_fst_bytes large_binary, …                 one row: a transducer (tokenFst.ts)
- *     part_<id>_invert.lance  _posting list<large_binary>, _max_score f32,     row: a token, by its id
- *                             _length u32, number of its documents
- *                             _compressed_position large_binary, _position_block_offset list<u32>, with positions
+ *     part_<id>_invert.lance  the documents of each token (postingFile.ts)
  */
 
 import type { Column, StructColumn, VariableColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
-import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { breathe, goThrough, Pace, type Steps } from "../../async/eventLoop.js";
 import { compareBytes } from "../../bytes/compare.js";
-import { InternalError } from "../../errors.js";
 import {
   integerWords,
   LARGE_BINARY_TYPE,
-  LIST_TYPE,
   OpenIndexFile,
   TEXT_TYPE,
   UINT32,
@@ -27,24 +22,17 @@ import {
   uint32Column,
 } from "../indexFile.js";
 import type { IndexFiles } from "../kind.js";
-import { DocumentIds, findIdRuns, type IdRuns } from "./documentIds.js";
+import { DocumentIds, type DocumentTable, findIdRuns, type IdRuns } from "./documentIds.js";
+import { FormerPostings } from "./formerPostings.js";
 import type { PostingForm, Postings } from "./postingBlocks.js";
-import { type PackedPositions, PostingList } from "./postingList.js";
+import { bytesOf, type PositionLayout, type PostingFile, StoredPostings } from "./postingFile.js";
+import type { PostingList } from "./postingList.js";
 import { TokenFst, walkTokenFst } from "./tokenFst.js";
 import { lettersOfTokens, type TokenLetters } from "./tokenLetters.js";
 
 export interface PartitionForm extends PostingForm {
   readonly tokens: "fst" | "arrow";
-  readonly withPosition: boolean;
-}
-
-/** The documents of a partition. */
-export interface DocumentTable {
-  /** Row ids, as pairs of words: low, high. */
-  readonly ids: Uint32Array;
-  /** Tokens of each document. */
-  readonly lengths: Uint32Array;
-  readonly count: number;
+  readonly positions: PositionLayout;
 }
 
 /** Finds single tokens of a partition. */
@@ -69,21 +57,23 @@ export interface TokenPostings extends Postings {
   readonly positions: Uint32Array | null;
 }
 
-const LIST_COLUMNS = ["_length", "_posting"];
-const POSITION_COLUMNS = ["_compressed_position", "_position_block_offset"];
-
 export const partitionFiles = (id: string) => ({
   docs: `part_${id}_docs.lance`,
   tokens: `part_${id}_tokens.lance`,
   invert: `part_${id}_invert.lance`,
 });
 
+/** Files of the only partition of an index that LanceDB before 0.21 wrote. */
+export const FORMER_FILES = { docs: "docs.lance", tokens: "tokens.lance", invert: "invert.lance" } as const;
+
 export class TextPartition {
   readonly #files: IndexFiles;
-  readonly #form: PartitionForm;
   readonly #docs: OpenIndexFile;
   readonly #tokens: OpenIndexFile;
-  readonly #invert: OpenIndexFile;
+  readonly #tokenFormat: PartitionForm["tokens"];
+  readonly #postings: PostingFile;
+  /** Whether it knows where in texts the tokens are. */
+  readonly hasPositions: boolean;
   #totalTokens: number | null = null;
   /** Undefined until they were looked for. */
   #idRuns: IdRuns | null | undefined;
@@ -92,45 +82,39 @@ export class TextPartition {
 
   private constructor(
     files: IndexFiles,
-    form: PartitionForm,
-    docs: OpenIndexFile,
-    tokens: OpenIndexFile,
-    invert: OpenIndexFile,
+    { docs, tokens }: PartitionHead,
+    tokenFormat: PartitionForm["tokens"],
+    postings: PostingFile,
+    hasPositions: boolean,
   ) {
     this.#files = files;
-    this.#form = form;
     this.#docs = docs;
     this.#tokens = tokens;
-    this.#invert = invert;
+    this.#tokenFormat = tokenFormat;
+    this.#postings = postings;
+    this.hasPositions = hasPositions;
   }
 
+  /** @throws UnsupportedError for files that are laid out in another way; CorruptFileError */
   static async open(files: IndexFiles, id: string, form: PartitionForm): Promise<TextPartition> {
     const names = partitionFiles(id);
-    const docs = await OpenIndexFile.open(files, names.docs, [
-      { name: "_rowid", type: UINT64_TYPE },
-      { name: "_num_tokens", type: UINT32 },
-    ]);
-    const tokens = await OpenIndexFile.open(
-      files,
-      names.tokens,
-      form.tokens === "fst"
-        ? [{ name: "_token_fst_bytes", type: LARGE_BINARY_TYPE }]
-        : [
-            { name: "_token", type: TEXT_TYPE },
-            { name: "_token_id", type: UINT32 },
-          ],
-    );
-    const invert = await OpenIndexFile.open(files, names.invert, [
-      { name: "_posting", type: LIST_TYPE },
-      { name: "_length", type: UINT32 },
-      ...(form.withPosition
-        ? [
-            { name: "_compressed_position", type: LARGE_BINARY_TYPE },
-            { name: "_position_block_offset", type: LIST_TYPE },
-          ]
-        : []),
-    ]);
-    return new TextPartition(files, form, docs, tokens, invert);
+    const { tokens, positions } = form;
+    const head = await openHead(files, names, tokens);
+    const { rowCount } = head.docs;
+    const postings = await StoredPostings.open(files, names.invert, form, positions, rowCount);
+    return new TextPartition(files, head, tokens, postings, positions !== null);
+  }
+
+  /**
+   * Opens the partition that {@link FORMER_FILES} are.
+   * @throws UnsupportedError for files that are laid out in another way; CorruptFileError
+   */
+  static async openFormer(files: IndexFiles): Promise<TextPartition> {
+    const head = await openHead(files, FORMER_FILES, "arrow");
+    const { docs, tokens } = head;
+    const documents = (): Promise<DocumentTable> => readDocuments(files, docs);
+    const postings = await FormerPostings.open(files, FORMER_FILES.invert, tokens.rowCount, documents);
+    return new TextPartition(files, head, "arrow", postings, postings.hasPositions);
   }
 
   get documentCount(): number {
@@ -148,16 +132,8 @@ export class TextPartition {
     return this.#totalTokens;
   }
 
-  async documents(signal?: AbortSignal): Promise<DocumentTable> {
-    const table = await this.#part(this.#docs, async () => [
-      await this.#docs.column("_rowid", signal),
-      await this.#docs.column("_num_tokens", signal),
-    ]);
-    return {
-      ids: integerWords(table[0], this.#docs.path),
-      lengths: integerWords(table[1], this.#docs.path),
-      count: this.#docs.rowCount,
-    };
+  documents(signal?: AbortSignal): Promise<DocumentTable> {
+    return readDocuments(this.#files, this.#docs, signal);
   }
 
   /** Finds the ids of {@link documents}. */
@@ -168,12 +144,12 @@ export class TextPartition {
 
   /** Finds tokens without a look at all others, as {@link tokens} has: where these are damaged, some may not be found. */
   async finder(signal?: AbortSignal): Promise<TokenFinder> {
-    if (this.#form.tokens !== "fst") return this.#table(signal);
+    if (this.#tokenFormat !== "fst") return this.#table(signal);
     const fst = new TokenFst(await this.#fstBytes(signal), this.#tokens.path);
     this.#checkTokenCount(fst.keyCount);
     const find = (token: Uint8Array): number => {
       const id = fst.find(token);
-      if (id >= this.#invert.rowCount) this.#tokens.fail(`has a token with the id ${id}`);
+      if (id >= this.#postings.tokenCount) this.#tokens.fail(`has a token with the id ${id}`);
       return id;
     };
     return { find };
@@ -187,8 +163,8 @@ export class TextPartition {
   }
 
   async #table(signal: AbortSignal | undefined): Promise<SortedTokens> {
-    const [texts, ids] = await this.#part(this.#tokens, async () => {
-      if (this.#form.tokens === "fst") return this.#walkFst(signal);
+    const [texts, ids] = await keptColumns(this.#files, this.#tokens, async () => {
+      if (this.#tokenFormat === "fst") return this.#walkFst(signal);
       return [await this.#tokens.column("_token", signal), await this.#tokens.column("_token_id", signal)];
     });
     const words = integerWords(ids, this.#tokens.path);
@@ -264,9 +240,9 @@ export class TextPartition {
       if (pace.isStep()) await breathe();
     }
     const missing = ids.filter((id) => !found.has(id));
-    const read = missing.length === 0 ? [] : await this.#readLists(missing, withPositions, signal);
+    const read = missing.length === 0 ? [] : await this.#postings.lists(missing, withPositions, signal);
     for (const [index, id] of missing.entries()) {
-      const list = this.#listOf(read[index], withPositions);
+      const list = read[index];
       parts.set(this.#listKey(id, withPositions), list, list.memoryWeight);
       found.set(id, list);
       if (pace.isStep()) await breathe();
@@ -284,52 +260,18 @@ export class TextPartition {
   }
 
   #listKey(id: number, withPositions: boolean): string {
-    return `${this.#invert.cacheKey}${withPositions ? "positions" : "list"}|${id}`;
+    return `${this.#postings.cacheKey}${withPositions ? "positions" : "list"}|${id}`;
   }
 
-  /** Rows of the file of postings: each a struct of one row. */
-  async #readLists(
-    ids: Uint32Array,
-    withPositions: boolean,
-    signal: AbortSignal | undefined,
-  ): Promise<StructColumn[]> {
-    const names = withPositions ? [...LIST_COLUMNS, ...POSITION_COLUMNS] : LIST_COLUMNS;
-    const columns: Column[] = [];
-    for (const name of names) columns.push(await this.#invert.take(name, ids, signal));
-    const pace = new Pace(STEP_LISTS);
-    const rows: StructColumn[] = [];
-    for (let row = 0; row < ids.length; row++) {
-      // Of many rows read at once, one that is kept would keep all.
-      const children = columns.map((column) => takeColumn(column, Uint32Array.of(row)));
-      rows.push({ kind: "struct", length: 1, validity: null, children });
-      if (pace.isStep()) await breathe();
-    }
-    return rows;
-  }
-
-  #listOf({ children }: StructColumn, withPositions: boolean): PostingList {
-    const { path } = this.#invert;
-    const [{ items, start, end }] = listsOf(children[1], path);
-    return new PostingList({
-      blocks: bytesOf(items, start, end),
-      count: integerWords(children[0], path)[0],
-      documentCount: this.documentCount,
-      form: this.#form,
-      positions: withPositions ? packedPositions(children[2], children[3], path) : null,
-      path,
-    });
-  }
-
-  /** Rows of the file of postings, batch by batch, as a merge wants them. */
+  /** The lists of all tokens, one by one, as a merge wants them. */
   async *allPostings(signal?: AbortSignal): AsyncGenerator<{ id: number; postings: TokenPostings }> {
     const STEP = 256;
-    const { withPosition } = this.#form;
-    for (let start = 0; start < this.#invert.rowCount; start += STEP) {
-      const count = Math.min(STEP, this.#invert.rowCount - start);
+    const withPosition = this.hasPositions;
+    const { tokenCount } = this.#postings;
+    for (let start = 0; start < tokenCount; start += STEP) {
+      const count = Math.min(STEP, tokenCount - start);
       const ids = Uint32Array.from({ length: count }, (_, index) => start + index);
-      const rows = await this.#readLists(ids, withPosition, signal);
-      for (const [index, row] of rows.entries()) {
-        const list = this.#listOf(row, withPosition);
+      for (const [index, list] of (await this.#postings.lists(ids, withPosition, signal)).entries()) {
         const { documents, frequencies } = list.all();
         const positions = withPosition ? list.allPositions(frequencies) : null;
         yield { id: start + index, postings: { documents, frequencies, positions } };
@@ -338,23 +280,72 @@ export class TextPartition {
   }
 
   #checkTokenCount(count: number): void {
-    if (count === this.#invert.rowCount) return;
-    this.#tokens.fail(`has ${count} tokens, and postings for ${this.#invert.rowCount}`);
+    if (count === this.#postings.tokenCount) return;
+    this.#tokens.fail(`has ${count} tokens, and postings for ${this.#postings.tokenCount}`);
   }
 
   #checkIds(ids: Uint32Array): void {
-    for (const id of ids) if (id >= this.#invert.rowCount) this.#tokens.fail(`has a token with the id ${id}`);
+    for (const id of ids)
+      if (id >= this.#postings.tokenCount) this.#tokens.fail(`has a token with the id ${id}`);
   }
+}
 
-  /** Columns of a file that are kept in memory together. */
-  async #part(file: OpenIndexFile, load: () => Promise<Column[]>): Promise<readonly Column[]> {
-    const part = await this.#files.parts.get(`${file.cacheKey}columns`, async () => {
-      const children = await load();
-      const value: StructColumn = { kind: "struct", length: file.rowCount, validity: null, children };
-      return { value, weight: 128 + children.reduce((sum, column) => sum + weightOf(column), 0) };
-    });
-    return (part as StructColumn).children;
-  }
+/** The files of a partition that are open before its postings. */
+interface PartitionHead {
+  readonly docs: OpenIndexFile;
+  readonly tokens: OpenIndexFile;
+}
+
+async function openHead(
+  files: IndexFiles,
+  names: { readonly docs: string; readonly tokens: string },
+  tokenFormat: PartitionForm["tokens"],
+): Promise<PartitionHead> {
+  const docs = await OpenIndexFile.open(files, names.docs, [
+    { name: "_rowid", type: UINT64_TYPE },
+    { name: "_num_tokens", type: UINT32 },
+  ]);
+  const tokens = await OpenIndexFile.open(
+    files,
+    names.tokens,
+    tokenFormat === "fst"
+      ? [{ name: "_token_fst_bytes", type: LARGE_BINARY_TYPE }]
+      : [
+          { name: "_token", type: TEXT_TYPE },
+          { name: "_token_id", type: UINT32 },
+        ],
+  );
+  return { docs, tokens };
+}
+
+async function readDocuments(
+  files: IndexFiles,
+  docs: OpenIndexFile,
+  signal?: AbortSignal,
+): Promise<DocumentTable> {
+  const table = await keptColumns(files, docs, async () => [
+    await docs.column("_rowid", signal),
+    await docs.column("_num_tokens", signal),
+  ]);
+  return {
+    ids: integerWords(table[0], docs.path),
+    lengths: integerWords(table[1], docs.path),
+    count: docs.rowCount,
+  };
+}
+
+/** Columns of a file that are kept in memory together. */
+async function keptColumns(
+  files: IndexFiles,
+  file: OpenIndexFile,
+  load: () => Promise<Column[]>,
+): Promise<readonly Column[]> {
+  const part = await files.parts.get(`${file.cacheKey}columns`, async () => {
+    const children = await load();
+    const value: StructColumn = { kind: "struct", length: file.rowCount, validity: null, children };
+    return { value, weight: 128 + children.reduce((sum, column) => sum + weightOf(column), 0) };
+  });
+  return (part as StructColumn).children;
 }
 
 /** Tokens between two looks at the clock. */
@@ -368,30 +359,6 @@ const weightOf = (column: Column): number => {
 
 const offsetAt = (offsets: Int32Array | BigInt64Array, index: number): number =>
   areNarrow(offsets) ? offsets[index] : Number(offsets[index]);
-
-function bytesOf(column: Column, start = 0, end = column.length): Uint8Array[] {
-  if (column.kind === "null" && column.length === 0) return [];
-  if (column.kind !== "variable") throw new InternalError(`bytes in a column of kind ${column.kind}`);
-  const { offsets, bytes } = column;
-  return Array.from({ length: end - start }, (_, index) =>
-    bytes.subarray(offsetAt(offsets, start + index), offsetAt(offsets, start + index + 1)),
-  );
-}
-
-function listsOf(column: Column, path: string): { items: Column; start: number; end: number }[] {
-  if (column.kind !== "list") throw new InternalError(`${path}: lists in a column of kind ${column.kind}`);
-  const { offsets, items, length } = column;
-  return Array.from({ length }, (_, row) => ({
-    items,
-    start: offsetAt(offsets, row),
-    end: offsetAt(offsets, row + 1),
-  }));
-}
-
-function packedPositions(bytes: Column, offsets: Column, path: string): PackedPositions {
-  const [{ items, start, end }] = listsOf(offsets, path);
-  return { bytes: bytesOf(bytes)[0], offsets: integerWords(items, path).subarray(start, end) };
-}
 
 class SortedTokens implements TokenTable {
   readonly #texts: VariableColumn;

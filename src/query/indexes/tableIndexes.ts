@@ -17,7 +17,14 @@ import { resolveIndexDirectory, statedIndexDirectory } from "../../table/fragmen
 import { isSystemIndex } from "../../table/fragments/statistics.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
-import { entryRefusal, openSegmentFile, reasonOf, type UnreadIndex, unreadIndex } from "./unreadIndexes.js";
+import {
+  entryRefusal,
+  hasSegmentFile,
+  openSegmentFile,
+  reasonOf,
+  type UnreadIndex,
+  unreadIndex,
+} from "./unreadIndexes.js";
 
 /** One segment of an index. */
 export interface IndexSegment {
@@ -272,6 +279,11 @@ class SegmentFiles implements IndexFiles {
     this.source = environment;
     this.parts = environment.indexParts;
     this.#metadata = metadata;
+  }
+
+  has(name: string): Promise<boolean> {
+    const { disk } = this.#environment;
+    return hasSegmentFile({ stat: (path) => disk.stat(path) }, this.#directory, name, this.#metadata);
   }
 
   async open(name: string): Promise<DataFileMetadata> {

@@ -82,6 +82,15 @@ export async function openSegmentFile(
   return openDataFile(path);
 }
 
+/** Whether a segment has a file, or the manifest records one. */
+export const hasSegmentFile = async (
+  { stat }: Pick<SegmentFilesSource, "stat">,
+  directory: string,
+  name: string,
+  { files }: IndexMetadata,
+): Promise<boolean> =>
+  files.some(({ path }) => path === name) || (await stat(`${directory}/${name}`)) !== null;
+
 /** The reason in an error that opening a segment's files threw. */
 export const reasonOf = ({ message }: UnsupportedError, directory: string): string =>
   message.replaceAll(`${directory}/`, "");

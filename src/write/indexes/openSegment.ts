@@ -7,7 +7,12 @@ import { isVectorTypeUrl, kindOfTypeUrl } from "../../indexes/kinds/kinds.js";
 import { VECTOR_SEGMENTS } from "../../indexes/vector/ivf/vectorKinds.js";
 import { LruCache } from "../../io/memory/cache.js";
 import { noteUnread } from "../../query/indexes/tableIndexes.js";
-import { entryRefusal, openSegmentFile, reasonOf } from "../../query/indexes/unreadIndexes.js";
+import {
+  entryRefusal,
+  hasSegmentFile,
+  openSegmentFile,
+  reasonOf,
+} from "../../query/indexes/unreadIndexes.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { allFields } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
@@ -82,5 +87,6 @@ async function openSegment(
     openDataFile: (path: string) => at.environment.openDataFileOnce(path),
   };
   const open = (name: string) => openSegmentFile(files, directory, name, segment);
-  return kind.open({ open, source, parts }, field);
+  const has = (name: string) => hasSegmentFile(files, directory, name, segment);
+  return kind.open({ open, has, source, parts }, field);
 }

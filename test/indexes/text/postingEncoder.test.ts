@@ -2,6 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { PackedPositions } from "../../../src/indexes/text/positions.js";
 import { ENCODE_POSTINGS } from "../../../src/indexes/text/postingEncoder.js";
 import { PostingList } from "../../../src/indexes/text/postingList.js";
 import { lengthNorm, wordScore, wordWeight } from "../../../src/indexes/text/score.js";
@@ -69,10 +70,13 @@ describe.each([128, 256])("blocks of %i", (blockSize) => {
             count: encoded.documentCounts[token],
             documentCount,
             form: { blockSize, tail: "varint_delta_v1" },
-            positions: positions && {
-              bytes: positions.bytes.subarray(positions.starts[token], positions.starts[token + 1]),
-              offsets: positions.blockOffsets.subarray(from, to),
-            },
+            positions:
+              positions &&
+              new PackedPositions(
+                positions.bytes.subarray(positions.starts[token], positions.starts[token + 1]),
+                positions.blockOffsets.subarray(from, to),
+                "postings",
+              ),
             path: "postings",
           });
           const { documents, frequencies } = decoded.all();

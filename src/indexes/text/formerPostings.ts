@@ -1,0 +1,282 @@
+/**
+ * The file of postings that LanceDB before 0.21 wrote, in an index of one partition:
+ *
+ *     invert.lance  _rowid u64, _frequency f32      row: a document of a token, by the ids of tokens
+ *                   _position list<i32>             with positions
+ *                   metadata: offsets, a JSON array with the first row of each token
+ *
+ * It tells documents by their row ids. The lists are turned into the present form as they are read.
+ */
+
+import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { areNarrow } from "../../arrow/columns/offsets.js";
+import { goThrough, Pace, type Steps } from "../../async/eventLoop.js";
+import { alignedBytes } from "../../bytes/aligned.js";
+import { UnsupportedError } from "../../errors.js";
+import {
+  FLOAT32_TYPE,
+  integerWords,
+  LIST_TYPE,
+  OpenIndexFile,
+  UINT64_TYPE,
+  uint32Column,
+} from "../indexFile.js";
+import type { IndexFiles } from "../kind.js";
+import type { DocumentTable } from "./documentIds.js";
+import { PlainPositions } from "./positions.js";
+import type { PostingForm } from "./postingBlocks.js";
+import { PostingEncoder } from "./postingEncoder.js";
+import type { PostingFile } from "./postingFile.js";
+import { PostingList } from "./postingList.js";
+import type { Corpus } from "./score.js";
+
+/** The form of the lists that are made of the file's. */
+const FORM: PostingForm & { readonly withPosition: boolean } = {
+  blockSize: 128,
+  tail: "varint_delta_v1",
+  withPosition: false,
+};
+/** Bytes of metadata, or entries of lists, between two looks at the clock. */
+const STEP = 16_384;
+
+/** The documents of a partition, and the numbers that they have in ascending order of their ids. */
+interface FormerDocuments extends DocumentTable {
+  /** Null where they ascend as they are. */
+  readonly order: Uint32Array | null;
+  readonly corpus: Corpus;
+}
+
+/** The documents of a token as the file has them, and its rows in the order of their numbers. */
+interface ListEntries {
+  readonly numbers: Uint32Array;
+  readonly rows: Uint32Array;
+  readonly counts: Float32Array;
+}
+
+export class FormerPostings implements PostingFile {
+  readonly #files: IndexFiles;
+  readonly #file: OpenIndexFile;
+  readonly #documents: () => Promise<DocumentTable>;
+  readonly tokenCount: number;
+  readonly hasPositions: boolean;
+
+  private constructor(
+    files: IndexFiles,
+    file: OpenIndexFile,
+    tokenCount: number,
+    documents: () => Promise<DocumentTable>,
+  ) {
+    this.#files = files;
+    this.#file = file;
+    this.tokenCount = tokenCount;
+    this.hasPositions = file.has("_position");
+    this.#documents = documents;
+  }
+
+  /**
+   * @param tokenCount number of tokens of the partition
+   * @throws UnsupportedError for a file that is laid out in another way; CorruptFileError
+   */
+  static async open(
+    files: IndexFiles,
+    name: string,
+    tokenCount: number,
+    documents: () => Promise<DocumentTable>,
+  ): Promise<FormerPostings> {
+    const file = await OpenIndexFile.open(files, name, [
+      { name: "_rowid", type: UINT64_TYPE },
+      { name: "_frequency", type: FLOAT32_TYPE },
+      { name: "_position", type: LIST_TYPE, isOptional: true },
+    ]);
+    if (file.metadataBytes("offsets") === null) {
+      throw new UnsupportedError(`${file.path} does not say where the list of each token begins`);
+    }
+    return new FormerPostings(files, file, tokenCount, documents);
+  }
+
+  get path(): string {
+    return this.#file.path;
+  }
+
+  get cacheKey(): string {
+    return this.#file.cacheKey;
+  }
+
+  async lists(ids: Uint32Array, withPositions: boolean, signal?: AbortSignal): Promise<PostingList[]> {
+    if (ids.length === 0) return [];
+    const starts = await this.#starts();
+    const spans = Array.from(ids, (id) => ({ start: starts[id], end: starts[id + 1] }));
+    const rows = await this.#file.spans("_rowid", spans, signal);
+    const frequencies = await this.#file.spans("_frequency", spans, signal);
+    const hasPositions = withPositions && this.hasPositions;
+    const positions = hasPositions ? await this.#file.spans("_position", spans, signal) : null;
+    const documents = await this.#numbered();
+    return goThrough(this.#listsOf(rows, frequencies, positions, documents));
+  }
+
+  *#listsOf(
+    rows: readonly Column[],
+    frequencies: readonly Column[],
+    positions: readonly Column[] | null,
+    documents: FormerDocuments,
+  ): Steps<PostingList[]> {
+    const pace = new Pace(STEP);
+    const lists: PostingList[] = [];
+    for (const [index, column] of rows.entries()) {
+      const ids = integerWords(column, this.path);
+      const counts = floatsOf(frequencies[index]);
+      const numbers = new Uint32Array(counts.length);
+      let isAscending = true;
+      for (let row = 0; row < counts.length; row++) {
+        const document = numberOf(documents, ids[2 * row], ids[2 * row + 1]);
+        if (document < 0) this.#file.fail("a token is in a document that is not there");
+        isAscending &&= row === 0 || numbers[row - 1] < document;
+        numbers[row] = document;
+        if (pace.isStep()) yield;
+      }
+      const entryRows = Uint32Array.from({ length: numbers.length }, (_, row) => row);
+      if (!isAscending) entryRows.sort((one, other) => numbers[one] - numbers[other]);
+      const entries = { numbers, rows: entryRows, counts };
+      lists.push(yield* this.#listOf(entries, positions?.[index] ?? null, documents, pace));
+    }
+    return lists;
+  }
+
+  *#listOf(
+    { numbers, rows, counts }: ListEntries,
+    positions: Column | null,
+    documents: FormerDocuments,
+    pace: Pace,
+  ): Steps<PostingList> {
+    const count = rows.length;
+    const sorted = new Uint32Array(count);
+    const frequencies = new Uint32Array(count);
+    for (let index = 0; index < count; index++) {
+      sorted[index] = numbers[rows[index]];
+      frequencies[index] = counts[rows[index]];
+      if (index > 0 && sorted[index - 1] === sorted[index]) this.#file.fail("a token has a document twice");
+      if (pace.isStep()) yield;
+    }
+    const encoder = new PostingEncoder(FORM, documents.corpus, documents.lengths);
+    encoder.add(sorted, frequencies, count, null, 0);
+    const { bytes, byteStarts } = encoder.finish();
+    const blocks = Array.from({ length: byteStarts.length - 1 }, (_, block) =>
+      bytes.subarray(byteStarts[block], byteStarts[block + 1]),
+    );
+    return new PostingList({
+      blocks,
+      count,
+      documentCount: documents.count,
+      form: FORM,
+      positions: positions === null ? null : yield* this.#positionsOf(positions, rows, frequencies, pace),
+      path: this.path,
+    });
+  }
+
+  *#positionsOf(
+    column: Column,
+    rows: Uint32Array,
+    frequencies: Uint32Array,
+    pace: Pace,
+  ): Steps<PlainPositions> {
+    if (column.kind !== "list") return this.#file.fail(`positions in a column of kind ${column.kind}`);
+    const { offsets, items } = column;
+    const all = items.length === 0 ? new Uint32Array(0) : integerWords(items, this.path);
+    const starts = new Uint32Array(rows.length);
+    for (const [index, row] of rows.entries()) {
+      const start = areNarrow(offsets) ? offsets[row] : Number(offsets[row]);
+      const end = areNarrow(offsets) ? offsets[row + 1] : Number(offsets[row + 1]);
+      if (end - start !== frequencies[index]) this.#file.fail("a document has another number of positions");
+      starts[index] = start;
+      if (pace.isStep()) yield;
+    }
+    return new PlainPositions(all, starts, this.path);
+  }
+
+  /** The first row of each token, and the number of rows. They are kept in memory. */
+  async #starts(): Promise<Uint32Array> {
+    const part = await this.#files.parts.get(`${this.cacheKey}starts`, async () => {
+      const starts = await goThrough(this.#readStarts());
+      return { value: uint32Column(starts), weight: 128 + starts.byteLength };
+    });
+    return integerWords(part as FixedColumn, this.path);
+  }
+
+  *#readStarts(): Steps<Uint32Array> {
+    const text = this.#file.metadataBytes("offsets") ?? new Uint8Array(0);
+    const starts = new Uint32Array(this.tokenCount + 1);
+    const pace = new Pace(STEP);
+    let count = 0;
+    let value = -1;
+    for (const byte of text) {
+      if (byte >= ZERO && byte <= ZERO + 9) {
+        value = Math.max(value, 0) * 10 + byte - ZERO;
+      } else if (value >= 0) {
+        const last = count === 0 ? 0 : starts[count - 1];
+        if (count >= this.tokenCount || value < last || value > this.#file.rowCount) this.#failStarts();
+        starts[count++] = value;
+        value = -1;
+      }
+      if (pace.isStep()) yield;
+    }
+    if (count !== this.tokenCount || value >= 0 || (starts[0] !== 0 && count > 0)) this.#failStarts();
+    starts[count] = this.#file.rowCount;
+    return starts;
+  }
+
+  #failStarts(): never {
+    return this.#file.fail(`does not say where the lists of ${this.tokenCount} tokens begin`);
+  }
+
+  async #numbered(): Promise<FormerDocuments> {
+    const documents = await this.#documents();
+    const part = await this.#files.parts.get(`${this.cacheKey}order`, async () => {
+      const order = (await goThrough(orderOf(documents))) ?? new Uint32Array(0);
+      return { value: uint32Column(order), weight: 128 + order.byteLength };
+    });
+    const order = integerWords(part as FixedColumn, this.path);
+    let tokens = 0;
+    for (const length of documents.lengths) tokens += length;
+    const corpus = { documents: documents.count, tokens };
+    return { ...documents, order: order.length === 0 ? null : order, corpus };
+  }
+}
+
+const ZERO = 0x30;
+
+function floatsOf(column: Column): Float32Array {
+  if (column.kind !== "fixed" || column.byteWidth !== 4) return new Float32Array(0);
+  const { buffer, byteOffset } = alignedBytes(column.values, 4);
+  return new Float32Array(buffer, byteOffset, column.length);
+}
+
+const compareIds = (ids: Uint32Array, one: number, low: number, high: number): number =>
+  ids[2 * one + 1] - high || ids[2 * one] - low;
+
+/** Numbers of the documents in ascending order of their ids; null where they ascend as they are. */
+function* orderOf({ ids, count }: DocumentTable): Steps<Uint32Array | null> {
+  const pace = new Pace(STEP);
+  let isAscending = true;
+  for (let document = 1; document < count && isAscending; document++) {
+    isAscending = compareIds(ids, document - 1, ids[2 * document], ids[2 * document + 1]) < 0;
+    if (pace.isStep()) yield;
+  }
+  if (isAscending) return null;
+  const order = Uint32Array.from({ length: count }, (_, document) => document);
+  return order.sort((one, other) => compareIds(ids, one, ids[2 * other], ids[2 * other + 1]) || one - other);
+}
+
+/** The number of the document with an id; -1 where there is none. */
+function numberOf({ ids, order, count }: FormerDocuments, low: number, high: number): number {
+  let first = 0;
+  let last = count;
+  while (first < last) {
+    const middle = (first + last) >>> 1;
+    const document = order === null ? middle : order[middle];
+    if (compareIds(ids, document, low, high) < 0) first = middle + 1;
+    else last = middle;
+  }
+  if (first === count) return -1;
+  const document = order === null ? first : order[first];
+  return compareIds(ids, document, low, high) === 0 ? document : -1;
+}

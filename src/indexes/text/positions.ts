@@ -1,0 +1,128 @@
+/** Positions of a token in its documents, block by block, as files have them. */
+
+import { CorruptFileError } from "../../errors.js";
+import { decodeDocumentPositions, decodePositions } from "./postingBlocks.js";
+
+/** Positions of a token in its documents. */
+export interface BlockedPositions {
+  /** Number of blocks of documents; null where the positions are not cut into blocks. */
+  readonly blockCount: number | null;
+  /** Approximate bytes of memory. */
+  readonly byteLength: number;
+  /**
+   * The positions in the documents of one block, one document after the other.
+   * @param firstDocument number of documents in the blocks before
+   * @param frequencies of the documents of the block
+   * @throws CorruptFileError
+   */
+  ofBlock(block: number, firstDocument: number, frequencies: Uint32Array): Uint32Array;
+}
+
+/** A stream of bytes, and where each block's positions begin. */
+export class PackedPositions implements BlockedPositions {
+  readonly #bytes: Uint8Array;
+  readonly #offsets: Uint32Array;
+  readonly #path: string;
+
+  constructor(bytes: Uint8Array, offsets: Uint32Array, path: string) {
+    this.#bytes = bytes;
+    this.#offsets = offsets;
+    this.#path = path;
+  }
+
+  get blockCount(): number {
+    return this.#offsets.length;
+  }
+
+  get byteLength(): number {
+    return this.#bytes.length;
+  }
+
+  ofBlock(block: number, _firstDocument: number, frequencies: Uint32Array): Uint32Array {
+    const start = this.#offsets[block];
+    const end = this.#offsets[block + 1] ?? this.#bytes.length;
+    if (start > end || end > this.#bytes.length) {
+      throw new CorruptFileError(this.#path, 0, "postings: positions lie outside");
+    }
+    return decodePositions(this.#bytes.subarray(start, end), frequencies, this.#path);
+  }
+}
+
+/** A list of pieces for each document: what LanceDB before 0.31 wrote. */
+export class ListedPositions implements BlockedPositions {
+  readonly blockCount = null;
+  readonly #documents: readonly (readonly Uint8Array[])[];
+  readonly #path: string;
+
+  constructor(documents: readonly (readonly Uint8Array[])[], path: string) {
+    this.#documents = documents;
+    this.#path = path;
+  }
+
+  get byteLength(): number {
+    return this.#documents.reduce(
+      (sum, pieces) => pieces.reduce((bytes, piece) => bytes + piece.length + PIECE_BYTES, sum),
+      0,
+    );
+  }
+
+  ofBlock(_block: number, firstDocument: number, frequencies: Uint32Array): Uint32Array {
+    return joined(frequencies, this.#path, (index) => {
+      const pieces = this.#documents[firstDocument + index] ?? [];
+      return decodeDocumentPositions(pieces, frequencies[index], this.#path);
+    });
+  }
+}
+
+/** Bytes of memory of a piece beside its own. */
+const PIECE_BYTES = 112;
+
+/** All positions, one document after the other: what LanceDB before 0.21 wrote. */
+export class PlainPositions implements BlockedPositions {
+  readonly blockCount = null;
+  readonly #positions: Uint32Array;
+  /** Where those of each document begin. */
+  readonly #starts: Uint32Array;
+  readonly #path: string;
+
+  constructor(positions: Uint32Array, starts: Uint32Array, path: string) {
+    this.#positions = positions;
+    this.#starts = starts;
+    this.#path = path;
+  }
+
+  get byteLength(): number {
+    return this.#positions.byteLength + this.#starts.byteLength;
+  }
+
+  ofBlock(_block: number, firstDocument: number, frequencies: Uint32Array): Uint32Array {
+    return joined(frequencies, this.#path, (index) => {
+      const start = this.#starts[firstDocument + index];
+      return this.#positions.subarray(start, start + frequencies[index]);
+    });
+  }
+}
+
+function joined(
+  frequencies: Uint32Array,
+  path: string,
+  positionsOf: (index: number) => Uint32Array,
+): Uint32Array {
+  let count = 0;
+  const parts: Uint32Array[] = [];
+  for (let index = 0; index < frequencies.length; index++) {
+    const part = positionsOf(index);
+    if (part.length !== frequencies[index]) {
+      throw new CorruptFileError(path, 0, "postings: a document has another number of positions");
+    }
+    parts.push(part);
+    count += part.length;
+  }
+  const all = new Uint32Array(count);
+  let end = 0;
+  for (const part of parts) {
+    all.set(part, end);
+    end += part.length;
+  }
+  return all;
+}

@@ -1,0 +1,162 @@
+/**
+ * The file of postings of a partition, as searches and merges read it: lists of documents by token. Releases of LanceDB
+ * have laid it out in three ways:
+ *
+ *     since 0.31   _posting list<large_binary>, _max_score f32, _length u32     row: a token, by its id
+ *                  _compressed_position large_binary, _position_block_offset list<u32>, with positions
+ *     0.21 - 0.30  the same, with _position list<list<large_binary>> in place of the last two: a list for each document
+ *     before 0.21  formerPostings.ts
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { areNarrow } from "../../arrow/columns/offsets.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { breathe, Pace } from "../../async/eventLoop.js";
+import { InternalError } from "../../errors.js";
+import { integerWords, LARGE_BINARY_TYPE, LIST_TYPE, OpenIndexFile, UINT32 } from "../indexFile.js";
+import type { IndexFiles } from "../kind.js";
+import { type BlockedPositions, ListedPositions, PackedPositions } from "./positions.js";
+import type { PostingForm } from "./postingBlocks.js";
+import { PostingList } from "./postingList.js";
+
+/** How positions are laid out; null where there are none. */
+export type PositionLayout = "packed" | "listed" | null;
+
+export interface PostingFile {
+  readonly path: string;
+  /** Begins the keys of what is cached of the file. */
+  readonly cacheKey: string;
+  /** Number of tokens that have a list, by their ids from 0 on. */
+  readonly tokenCount: number;
+  /**
+   * The lists of some tokens, still packed.
+   * @param ids ascending and each once
+   * @throws CorruptFileError
+   */
+  lists(ids: Uint32Array, withPositions: boolean, signal?: AbortSignal): Promise<PostingList[]>;
+}
+
+const LIST_COLUMNS = ["_length", "_posting"];
+const POSITION_COLUMNS = {
+  packed: ["_compressed_position", "_position_block_offset"],
+  listed: ["_position"],
+} as const;
+/** Lists between two looks at the clock. */
+const STEP_LISTS = 128;
+
+export class StoredPostings implements PostingFile {
+  readonly #file: OpenIndexFile;
+  readonly #form: PostingForm;
+  readonly #layout: PositionLayout;
+  readonly #documentCount: number;
+
+  private constructor(file: OpenIndexFile, form: PostingForm, layout: PositionLayout, documentCount: number) {
+    this.#file = file;
+    this.#form = form;
+    this.#layout = layout;
+    this.#documentCount = documentCount;
+  }
+
+  /** @throws UnsupportedError for a file that is laid out in another way; CorruptFileError */
+  static async open(
+    files: IndexFiles,
+    name: string,
+    form: PostingForm,
+    layout: PositionLayout,
+    documentCount: number,
+  ): Promise<StoredPostings> {
+    const file = await OpenIndexFile.open(files, name, [
+      { name: "_posting", type: LIST_TYPE },
+      { name: "_length", type: UINT32 },
+      ...(layout === "packed"
+        ? [
+            { name: "_compressed_position", type: LARGE_BINARY_TYPE },
+            { name: "_position_block_offset", type: LIST_TYPE },
+          ]
+        : layout === "listed"
+          ? [{ name: "_position", type: LIST_TYPE }]
+          : []),
+    ]);
+    return new StoredPostings(file, form, layout, documentCount);
+  }
+
+  get path(): string {
+    return this.#file.path;
+  }
+
+  get cacheKey(): string {
+    return this.#file.cacheKey;
+  }
+
+  get tokenCount(): number {
+    return this.#file.rowCount;
+  }
+
+  async lists(ids: Uint32Array, withPositions: boolean, signal?: AbortSignal): Promise<PostingList[]> {
+    const layout = withPositions ? this.#layout : null;
+    const names = layout === null ? LIST_COLUMNS : [...LIST_COLUMNS, ...POSITION_COLUMNS[layout]];
+    const columns: Column[] = [];
+    for (const name of names) columns.push(await this.#file.take(name, ids, signal));
+    const pace = new Pace(STEP_LISTS);
+    const lists: PostingList[] = [];
+    for (let row = 0; row < ids.length; row++) {
+      // Of many rows read at once, one that is kept would keep all.
+      const children = columns.map((column) => takeColumn(column, Uint32Array.of(row)));
+      lists.push(this.#listOf(children, layout));
+      if (pace.isStep()) await breathe();
+    }
+    return lists;
+  }
+
+  #listOf([count, posting, ...positions]: readonly Column[], layout: PositionLayout): PostingList {
+    const { path } = this.#file;
+    const [{ items, start, end }] = listsOf(posting, path);
+    return new PostingList({
+      blocks: bytesOf(items, start, end),
+      count: integerWords(count, path)[0],
+      documentCount: this.#documentCount,
+      form: this.#form,
+      positions: layout === null ? null : positionsOf(positions, layout, path),
+      path,
+    });
+  }
+}
+
+function positionsOf(
+  columns: readonly Column[],
+  layout: NonNullable<PositionLayout>,
+  path: string,
+): BlockedPositions {
+  if (layout === "packed") {
+    const [bytes, offsets] = columns;
+    const [{ items, start, end }] = listsOf(offsets, path);
+    return new PackedPositions(bytesOf(bytes)[0], integerWords(items, path).subarray(start, end), path);
+  }
+  const [{ items, start, end }] = listsOf(columns[0], path);
+  const documents = start === end ? [] : listsOf(items, path).slice(start, end);
+  const pieces = documents.map((document) => bytesOf(document.items, document.start, document.end));
+  return new ListedPositions(pieces, path);
+}
+
+const offsetAt = (offsets: Int32Array | BigInt64Array, index: number): number =>
+  areNarrow(offsets) ? offsets[index] : Number(offsets[index]);
+
+/** Values of a column of bytes. */
+export function bytesOf(column: Column, start = 0, end = column.length): Uint8Array[] {
+  if (column.kind === "null" && column.length === 0) return [];
+  if (column.kind !== "variable") throw new InternalError(`bytes in a column of kind ${column.kind}`);
+  const { offsets, bytes } = column;
+  return Array.from({ length: end - start }, (_, index) =>
+    bytes.subarray(offsetAt(offsets, start + index), offsetAt(offsets, start + index + 1)),
+  );
+}
+
+function listsOf(column: Column, path: string): { items: Column; start: number; end: number }[] {
+  if (column.kind !== "list") throw new InternalError(`${path}: lists in a column of kind ${column.kind}`);
+  const { offsets, items, length } = column;
+  return Array.from({ length }, (_, row) => ({
+    items,
+    start: offsetAt(offsets, row),
+    end: offsetAt(offsets, row + 1),
+  }));
+}
