@@ -102,14 +102,17 @@ export class BTreeSearch implements OpenIndex {
       1024 + columns.reduce((sum, column) => sum + columnBytes(column), 0) + lookup.metadata.memoryWeight;
   }
 
-  /** Nulls come first: a page that begins with a value has none, and one that ends with a null has nothing else. */
+  /**
+   * Nulls come first: a page that begins with a null has some, and one that ends with a null has nothing else. Old releases
+   * left the nulls out when they looked for what a page begins with.
+   */
   #checkEntry(lookup: OpenIndexFile, entry: number): void {
     const nullCount = this.#nullCounts[entry];
     const rowCount = this.#rowCountOf(this.#pages[entry]);
     const beginsWithNull = !isValid(this.#min.validity, entry);
     const endsWithNull = !isValid(this.#max.validity, entry);
     if (
-      beginsWithNull === nullCount > 0 &&
+      (nullCount > 0 || !beginsWithNull) &&
       endsWithNull === (nullCount === rowCount) &&
       nullCount <= rowCount
     ) {
@@ -335,7 +338,8 @@ export class BTreeSearch implements OpenIndex {
     if (!areFirst) this.#data.fail(`page ${page}: its nulls are not the first ${nullCount} rows`);
     if (nullCount === length) return;
     const values = orderedValues(this.#type, column);
-    const isMin = nullCount > 0 || compareValues(values, 0, this.#min, entry) === 0;
+    const hasMin = isValid(this.#min.validity, entry);
+    const isMin = !hasMin || compareValues(values, nullCount, this.#min, entry) === 0;
     if (!isMin || compareValues(values, length - 1, this.#max, entry) !== 0) {
       this.#data.fail(`page ${page} does not begin and end with the values that its entry says`);
     }

@@ -7,7 +7,7 @@ import { LANGUAGES } from "../../indexes/text/stopWords.js";
 import { GRAPH_MAXIMA } from "../../indexes/vector/graph/graphFiles.js";
 import type { CreateTableIndexRequest } from "../../namespace/indexes.js";
 import { isSystemIndex } from "../../table/fragments/statistics.js";
-import { SCALAR_KINDS, TEXT_KINDS, VECTOR_KINDS } from "../../write/indexes/kindNames.js";
+import { isBuilt, SCALAR_KINDS, TEXT_KINDS, VECTOR_KINDS } from "../../write/indexes/kindNames.js";
 import { optionalBoolean, optionalCount, optionalString, requireString } from "../request.js";
 
 export type IndexFamily = "scalar" | "text" | "vector";
@@ -85,7 +85,7 @@ function kindOf(given: unknown, family: "any" | "scalar"): AskedKind | null {
     if (family === "scalar" && each === "vector") continue;
     const name = names.find((known) => fold(known) === asked);
     if (name !== undefined) return { family: each, name };
-    choices.push(...names);
+    choices.push(...names.filter(isBuilt));
   }
   const shown = JSON.stringify(text.slice(0, 80));
   throw new InvalidInputError(`indexType: must be one of ${choices.join(", ")}, not ${shown}`);

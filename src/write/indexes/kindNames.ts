@@ -17,12 +17,15 @@ export const VECTOR_KINDS = [
 /** Kinds that this release does not build. */
 const UNBUILT: ReadonlySet<string> = new Set(["FM", "IVF_RQ"]);
 
+/** Whether this release builds indexes of a kind: only such kinds are offered. */
+export const isBuilt = (name: string): boolean => !UNBUILT.has(name);
+
 /** The kinds that a column of plain values can have. */
 export function kindNamesFor(field: TableField): string[] {
   const scalar = SCALAR_KINDS.filter((name) => kindOfName(name)?.refusal(field) === null);
   const text = TEXT_KINDS.filter((name) => textRefusal(name, field) === null);
   const vector = VECTOR_KINDS.filter((name) => vectorRefusal(name, field) === null);
-  return [...scalar, ...text, ...vector].filter((name) => !UNBUILT.has(name));
+  return [...scalar, ...text, ...vector].filter(isBuilt);
 }
 
 /** Why a column can't have an index of a kind for text; null where it can. */
