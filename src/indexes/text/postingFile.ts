@@ -112,7 +112,7 @@ export class StoredPostings implements PostingFile {
     const { path } = this.#file;
     const [{ items, start, end }] = listsOf(posting, path);
     return new PostingList({
-      blocks: bytesOf(items, start, end),
+      blocks: byteValues(items, start, end),
       count: integerWords(count, path)[0],
       documentCount: this.#documentCount,
       form: this.#form,
@@ -130,11 +130,11 @@ function positionsOf(
   if (layout === "packed") {
     const [bytes, offsets] = columns;
     const [{ items, start, end }] = listsOf(offsets, path);
-    return new PackedPositions(bytesOf(bytes)[0], integerWords(items, path).subarray(start, end), path);
+    return new PackedPositions(byteValues(bytes)[0], integerWords(items, path).subarray(start, end), path);
   }
   const [{ items, start, end }] = listsOf(columns[0], path);
   const documents = start === end ? [] : listsOf(items, path).slice(start, end);
-  const pieces = documents.map((document) => bytesOf(document.items, document.start, document.end));
+  const pieces = documents.map((document) => byteValues(document.items, document.start, document.end));
   return new ListedPositions(pieces, path);
 }
 
@@ -142,7 +142,7 @@ const offsetAt = (offsets: Int32Array | BigInt64Array, index: number): number =>
   areNarrow(offsets) ? offsets[index] : Number(offsets[index]);
 
 /** Values of a column of bytes. */
-export function bytesOf(column: Column, start = 0, end = column.length): Uint8Array[] {
+export function byteValues(column: Column, start = 0, end = column.length): Uint8Array[] {
   if (column.kind === "null" && column.length === 0) return [];
   if (column.kind !== "variable") throw new InternalError(`bytes in a column of kind ${column.kind}`);
   const { offsets, bytes } = column;

@@ -25,7 +25,7 @@ import type { IndexFiles } from "../kind.js";
 import { DocumentIds, type DocumentTable, findIdRuns, type IdRuns } from "./documentIds.js";
 import { FormerPostings } from "./formerPostings.js";
 import type { PostingForm, Postings } from "./postingBlocks.js";
-import { bytesOf, type PositionLayout, type PostingFile, StoredPostings } from "./postingFile.js";
+import { byteValues, type PositionLayout, type PostingFile, StoredPostings } from "./postingFile.js";
 import type { PostingList } from "./postingList.js";
 import { TokenFst, walkTokenFst } from "./tokenFst.js";
 import { lettersOfTokens, type TokenLetters } from "./tokenLetters.js";
@@ -194,7 +194,7 @@ export class TextPartition {
       const value = await this.#tokens.column("_token_fst_bytes", signal);
       return { value, weight: 128 + weightOf(value) };
     });
-    const [bytes] = bytesOf(part as Column);
+    const [bytes] = byteValues(part as Column);
     return bytes ?? this.#tokens.fail("holds no map of tokens");
   }
 
