@@ -62,7 +62,8 @@ export function createBearerCheck(options: BearerOptions | BearerCheck | undefin
   const asked = { issuer, audience, algorithms, clockTolerance: CLOCK_TOLERANCE, requiredClaims: ["exp"] };
   return async (token) => {
     try {
-      return principalOf(await verify(token, keys, asked), tokenType);
+      const currentDate = new Date(Date.now());
+      return principalOf(await verify(token, keys, { ...asked, currentDate }), tokenType);
     } catch (error) {
       if (error instanceof InvalidToken) throw error;
       if (error instanceof errors.JOSEError) throw new InvalidToken(error.message, { cause: error });
