@@ -241,8 +241,10 @@ export interface ComputedColumnState {
   /** Of a function: whether one of that name and version is registered in this process. */
   readonly isRegistered?: boolean;
   /**
-   * Rows without a value: those that were added since, or of which `updateTable` or `mergeInsertIntoTable` changed an
-   * input. Rows whose value was computed and is null count, too. A query for `column IS NULL` tells which rows they are.
+   * Rows without a value, and rows whose value no longer fits: those that were added since, or of which a change gave an input
+   * another value. Rows whose value was computed and is null count, too. A query for `column IS NULL` tells which rows have
+   * no value. Values no longer fit where another engine changed inputs, or where nobody knows because the versions that would
+   * tell were cleaned up.
    */
   readonly staleRows: number;
   /** Ids of the fragments that have such rows, ascending: the upper 32 bits of the rows' `_rowaddr`. */

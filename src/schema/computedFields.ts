@@ -1,8 +1,8 @@
 /**
  * Columns whose values are computed from others of their row: how the metadata of a field declares one. The keys are those
- * by which other engines recognise such columns. A value that is not computed yet, or not any more, is null; no other
- * record is kept of it. So that nobody takes an outdated value for a current one, changes of rows make it null, and changes
- * of columns that would give it other inputs are refused. Other engines do neither.
+ * by which other engines recognise such columns. A value that is not computed yet, or not any more, is null. So that nobody
+ * takes an outdated value for a current one, changes of rows make it null, and changes of columns that would give it other
+ * inputs are refused. Other engines do neither; `write/backfill/outdatedRows` finds what they leave outdated.
  *
  *   virtual_column              "true": computed by a function that programs register
  *   virtual_column.udf_name     its name

@@ -57,6 +57,11 @@ export const versionRecordsDirectory = (tableRoot: string): string =>
 export const checkpointsDirectory = (tableRoot: string): string =>
   join(sideDirectory(tableRoot), "checkpoints");
 
+/** What backfills record of computed columns. */
+export const computedDirectory = (tableRoot: string): string => join(sideDirectory(tableRoot), "computed");
+export const fittingRecordPath = (tableRoot: string, fieldId: number): string =>
+  join(computedDirectory(tableRoot), `${fieldId}.json`);
+
 /** What a table or branch keeps in its directory; the directories of branches nested in it lie among these. */
 export const TABLE_PARTS: readonly string[] = [
   "_versions",

@@ -96,7 +96,8 @@ const NEUTRAL: ReadonlySet<string> = new Set([
   ...["append", "delete", "createIndex", "reserveFragments", "updateBases"],
 ]);
 
-function mustSee(other: Transaction): boolean {
+/** Whether a change may leave a plan for the values of a computed column out of date. */
+export function mustSee(other: Transaction): boolean {
   const operation = operationOf(other);
   if (operation.kind !== "updateConfig") return !NEUTRAL.has(operation.kind);
   // The metadata of its field declares the column.

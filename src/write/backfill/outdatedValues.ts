@@ -90,6 +90,35 @@ export async function withoutOutdated(
   return { fragment, outdated };
 }
 
+/**
+ * A fragment without the values that a column has in some rows.
+ * @param rows offsets, ascending, or all rows
+ */
+export async function withoutValues(
+  base: OpenLatest<ReaderEnvironment>,
+  fragment: DataFragment,
+  field: TableField,
+  rows: Uint32Array | "all",
+  { files, signal }: OutdatedOptions,
+): Promise<DataFragment> {
+  const ids = new Set(fieldIdsOf(field));
+  const version = fileVersionOf(base.file);
+  const nullStructs = version !== "2.0";
+  const layout = layoutOfField(field);
+  const { hasBlobs } = resolveProjection([field], new Map(), undefined);
+  const canHaveNulls = !hasBlobs && (nullStructs || layout.kind !== "struct");
+  // A column that no file of a fragment has is null in all its rows.
+  if (rows === "all" || !canHaveNulls) return withoutFields(fragment, ids);
+  const columns = {
+    fields: [field],
+    key: JSON.stringify(["withoutValues", field.id, Array.from(rows), version]),
+    rowsOf: (of: DataFragment) =>
+      filledRows(versionSource(base), of, field, [nullsAt(rows, layout)], { nullStructs, signal }),
+  };
+  const [changed] = await files.addTo([fragment], columns, version);
+  return changed;
+}
+
 /** Offsets of the rows whose value may be another than before, ascending. */
 async function changedRows(parts: readonly ComputedPart[], fillsNulls: boolean): Promise<Uint32Array> {
   const changed: Uint32Array[] = [];

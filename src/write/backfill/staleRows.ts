@@ -1,4 +1,4 @@
-/** Which rows of a computed column have no value. */
+/** Which rows of a computed column have no value, or one that no longer fits. */
 
 import { goThrough } from "../../async/eventLoop.js";
 import { col } from "../../expression/build.js";
@@ -12,12 +12,25 @@ import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { readFittingRecord } from "./fittingRecord.js";
+import { outdatedRows } from "./outdatedRows.js";
 import { areStored } from "./storedFields.js";
 
 export interface StaleRows {
   readonly staleRows: number;
   /** Ids, ascending. */
   readonly staleFragments: number[];
+}
+
+/** Number of rows that are in one of two lists, and not deleted. */
+function liveUnion(
+  marked: Uint32Array,
+  nulls: Uint32Array = new Uint32Array(0),
+  deleted: Uint32Array | null = null,
+): number {
+  const rows = new Set([...marked, ...nulls]);
+  for (const row of deleted ?? []) rows.delete(row);
+  return rows.size;
 }
 
 /**
@@ -45,7 +58,20 @@ export async function staleRowsOf(
   });
   const numbers = new RowNumbers(source, manifest, base.path);
   const request = { fragments: stored, filter, numbers, readAhead: STREAMED, ...options };
-  for await (const { fragment, rows } of selectedRows(source, request)) counts.set(fragment.id, rows.length);
+  const marks = await outdatedRows(base, field, await readFittingRecord(base, field), options.signal);
+  const nullRows = new Map<number, Uint32Array>();
+  for await (const { fragment, rows } of selectedRows(source, request)) {
+    counts.set(fragment.id, rows.length);
+    if (marks.has(fragment.id)) nullRows.set(fragment.id, rows);
+  }
+  for (const fragment of stored) {
+    const marked = marks.get(fragment.id);
+    if (marked === undefined) continue;
+    const deleted = marked === "all" ? null : await source.readDeletions(fragment);
+    const stale =
+      marked === "all" ? liveRowCount(fragment) : liveUnion(marked, nullRows.get(fragment.id), deleted);
+    if (stale > 0) counts.set(fragment.id, stale);
+  }
   return {
     staleRows: [...counts.values()].reduce((sum, count) => sum + count, 0),
     staleFragments: [...counts.keys()].sort((a, b) => a - b),

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
 import { openDataFile } from "../../../src/file/container/reader.js";
 import { compareTables } from "../../support/compareTables.js";
+import { checksumFieldStart, OTHER_FIELD } from "../../support/fileDamage.js";
 import { type ColumnSpec, makeTable } from "../../support/generators.js";
 import { fileToTable, tableToFile } from "../dataFiles.js";
 import { MemoryDisk } from "../memoryDisk.js";
@@ -119,7 +120,10 @@ describe("opening a data file", () => {
   });
 
   it("refuses other versions by name", async () => {
+    // Another writer's file, which has no checksums to tell damage from a version.
     const bytes = await tableToFile(table, "2.2");
+    const { globalBuffers, columns } = await open(bytes);
+    const buffers = columns.flatMap(({ pages }) => pages.flatMap(({ bufferRanges }) => bufferRanges));
     for (const [major, minor, name] of [
       [2, 4, "2.4"],
       [0, 2, "0.1"],
@@ -127,6 +131,8 @@ describe("opening a data file", () => {
       const other = bytes.slice();
       other[bytes.length - 8] = major;
       other[bytes.length - 6] = minor;
+      await expect(open(other)).rejects.toThrow(CorruptFileError);
+      other[checksumFieldStart(globalBuffers[0]!, buffers.length)]! ^= OTHER_FIELD;
       await expect(open(other)).rejects.toThrow(UnsupportedError);
       await expect(open(other)).rejects.toThrow(name);
     }

@@ -1,0 +1,109 @@
+/**
+ * The record that a backfill leaves when all values of a column fit their inputs: `_tiltyard/computed/<field id>.json`, a JSON
+ * object with a checksum (bytes/sealedJson.ts):
+ *
+ *     {"version":7,"declaration":"…","fragments":{"0":"…","3":"…"}}
+ *
+ * with a digest of the column's declaration, and one for each fragment of that version: of the files that hold the column and its
+ * inputs. Files never change, so a fragment of the same files has the same values. Without the record, or with another one,
+ * the transactions tell (outdatedRows.ts).
+ */
+
+import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
+import { CorruptFileError } from "../../errors.js";
+import type { DataFragment } from "../../format/table.js";
+import { replaceFile } from "../../io/publish.js";
+import { declarationOf } from "../../schema/computedFields.js";
+import { fieldIdsOf } from "../../schema/fieldPaths.js";
+import { decodeSchema, type TableField } from "../../schema/schema.js";
+import { isCount, isJsonObject, isStringMap } from "../../table/versions/jsonValues.js";
+import { computedDirectory, fittingRecordPath } from "../../table/versions/paths.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { digestOf } from "./digestOf.js";
+import { type FittingVersion, inputNamesOf } from "./outdatedRows.js";
+
+const MAX_RECORD_BYTES = 256 * 1024 * 1024;
+
+/** What the last backfill recorded of a column that is declared as it was then; null where there is nothing of use. */
+export async function readFittingRecord(
+  { at, file }: OpenVersion,
+  field: TableField,
+): Promise<FittingVersion | null> {
+  let bytes: Uint8Array | null;
+  try {
+    bytes = await at.disk.readFile(fittingRecordPath(at.root, field.id), MAX_RECORD_BYTES);
+  } catch (error) {
+    if (error instanceof CorruptFileError) return null;
+    throw error;
+  }
+  const record = bytes === null ? null : parseRecord(bytes);
+  if (record === null) return null;
+  const fields = decodeSchema(file.manifest.fields, file.path);
+  if (record.declaration !== (await declarationDigest(field))) return null;
+  const ids = relevantIds(fields, field);
+  return {
+    version: record.version,
+    knows: async (fragment) => record.fragments[fragment.id] === (await fragmentDigest(fragment, ids)),
+  };
+}
+
+/** Records that all values of a column fit in a version. */
+export async function writeFittingRecord(
+  { at, file, version }: OpenVersion,
+  field: TableField,
+): Promise<void> {
+  const ids = relevantIds(decodeSchema(file.manifest.fields, file.path), field);
+  const fragments: Record<string, string> = {};
+  for (const fragment of file.manifest.fragments) {
+    fragments[fragment.id] = await fragmentDigest(fragment, ids);
+  }
+  const record = { version, declaration: await declarationDigest(field), fragments };
+  await at.disk.makeDirectory(computedDirectory(at.root), at.root);
+  await replaceFile(at.disk, fittingRecordPath(at.root, field.id), encodeSealedJson(record), { sync: false });
+}
+
+interface StoredRecord {
+  readonly version: number;
+  readonly declaration: string;
+  readonly fragments: Readonly<Record<string, string>>;
+}
+
+/** Null for what we would not have written. */
+function parseRecord(bytes: Uint8Array): StoredRecord | null {
+  if (isSealBroken(bytes)) return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    // No UTF-8, or no JSON.
+    return null;
+  }
+  if (!isJsonObject(value)) return null;
+  const { version, declaration, fragments } = value;
+  return isCount(version) && typeof declaration === "string" && isStringMap(fragments)
+    ? { version, declaration, fragments }
+    : null;
+}
+
+function relevantIds(fields: readonly TableField[], field: TableField): Set<number> {
+  const names = new Set([field.name, ...inputNamesOf(fields, field)]);
+  return new Set(fields.filter(({ name }) => names.has(name)).flatMap(fieldIdsOf));
+}
+
+const declarationDigest = (field: TableField): Promise<string> =>
+  digestOf(JSON.stringify([field.id, field.name, declarationOf(field)]));
+
+const fragmentDigest = (
+  { id, physicalRows, files }: DataFragment,
+  ids: ReadonlySet<number>,
+): Promise<string> =>
+  digestOf(
+    JSON.stringify([
+      id,
+      physicalRows,
+      files.flatMap(({ path, baseId, fields }) => {
+        const own = fields.filter((fieldId) => ids.has(fieldId));
+        return own.length === 0 ? [] : [[path, baseId ?? null, own]];
+      }),
+    ]),
+  );
