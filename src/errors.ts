@@ -198,7 +198,10 @@ export class InternalError extends errorClass("Internal") {}
 export class InvalidTableStateError extends errorClass("InvalidTableState") {}
 /** Rows do not fit the table's schema; the message names the field. Code 20, HTTP 400. */
 export class TableSchemaValidationError extends errorClass("TableSchemaValidation") {}
-/** The server has too many requests under way. Code 21, HTTP 429. */
+/**
+ * A caller makes more requests than it is allowed. Code 21, HTTP 429. The engine and its handler never throw it (too many
+ * requests under way are a {@link ServiceUnavailableError}, 503); `authorize` may, to limit a caller's rate.
+ */
 export class ThrottlingError extends errorClass("Throttling") {}
 /** The table has no such branch. Code 22, HTTP 404. */
 export class TableBranchNotFoundError extends errorClass("TableBranchNotFound") {}

@@ -273,6 +273,57 @@ describe("a key server", () => {
     expect(await byToken(authenticator, known)).toMatchObject({ subject: "alice" });
   });
 
+  it.each([
+    ["back", -3_600_000],
+    ["ahead", 1000],
+    ["back before 1970", -Date.now() - 1e9],
+  ])("is asked again after the clock was set %s, and a token of a key that may be new waits for it", async (_, byMs) => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const authenticator = new Authenticator({ bearer });
+    const expiry = { exp: 2 ** 33 };
+    const next = (claims: JWTPayload = {}) =>
+      token({ pair: pairs[1], header: { kid: "key-1" }, claims: { ...expiry, ...claims } });
+    const before = await token({ claims: { ...expiry, iat: -1e10 } });
+    expect(await byToken(authenticator, before)).toMatchObject({ subject: "alice" });
+
+    published = await keySet([pairs[1]], ["key-1"]);
+    vi.setSystemTime(Date.now() + byMs);
+    const waiting = { status: 503, headers: { "retry-after": "5" } };
+    const later = { iat: Math.floor(Date.now() / 1000) + 2 };
+    expect(await failureOf(byToken(authenticator, await next(later)))).toMatchObject(waiting);
+    const unknown = await token({ pair: pairs[2], header: { kid: "?" }, claims: { ...expiry, ...later } });
+    expect(await failureOf(byToken(authenticator, unknown))).toMatchObject(waiting);
+    expect(asked).toBe(1);
+
+    let sinceMs = 5_001;
+    const startMs = performance.now();
+    const tick = vi.spyOn(performance, "now").mockImplementation(() => startMs + sinceMs);
+    vi.setSystemTime(Date.now() + sinceMs);
+    expect(await byToken(authenticator, await next(later))).toMatchObject({ subject: "alice" });
+    expect(asked).toBe(2);
+    // The key that was withdrawn is at an end, and a token of no key is wrong once a read tells.
+    expect(await failureOf(byToken(authenticator, before))).toMatchObject({ status: 401 });
+    sinceMs += 5_001;
+    vi.setSystemTime(Date.now() + 5_001);
+    expect(await failureOf(byToken(authenticator, unknown))).toMatchObject({ status: 401 });
+    expect(asked).toBe(3);
+    tick.mockRestore();
+  });
+
+  it("of keys that were withdrawn lets nobody in after the clock was set back, once they are old", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const authenticator = new Authenticator({ bearer });
+    const text = await token({ claims: { exp: 2 ** 33 } });
+    expect(await byToken(authenticator, text)).toMatchObject({ subject: "alice" });
+    published = await keySet([pairs[1]], ["key-1"]);
+    vi.setSystemTime(Date.now() - minutes(600));
+    const laterMs = performance.now() + minutes(11);
+    const tick = vi.spyOn(performance, "now").mockImplementation(() => laterMs);
+    expect(await failureOf(byToken(authenticator, text))).toMatchObject({ status: 401 });
+    expect(asked).toBe(2);
+    tick.mockRestore();
+  });
+
   it("that was down from the start is asked again after a pause", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     status = 500;

@@ -20,13 +20,17 @@ class KeysUnavailable extends Error {}
 
 /** A moment whose age is asked for. */
 class Moment {
-  /** Milliseconds since the epoch. */
-  readonly wallMs = Date.now();
+  readonly #wallMs = Date.now();
   readonly #tickMs = performance.now();
+
+  /** Milliseconds since the epoch. Where the clock was set back since, by the clock as it goes now. */
+  get wallMs(): number {
+    return Math.min(this.#wallMs, Date.now() - (performance.now() - this.#tickMs));
+  }
 
   /** By the clock that went farther: one may be set back, the other stands still while the machine sleeps. */
   get ageMs(): number {
-    return Math.max(Date.now() - this.wallMs, performance.now() - this.#tickMs);
+    return Math.max(Date.now() - this.#wallMs, performance.now() - this.#tickMs);
   }
 }
 

@@ -18,6 +18,8 @@ const ERRORS: Readonly<Record<number, string>> = {
   404: "The object, or one it names, does not exist",
   406: "Not supported",
   409: "In conflict with the state of the object",
+  429: "Too many requests of this caller",
+  500: "Failed inside the server",
   503: "Too busy, or stopping",
 };
 
