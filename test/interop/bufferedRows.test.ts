@@ -3,7 +3,7 @@
  * them, and never gives the outdated rows of the fragments alone.
  */
 
-import { DirectoryNamespace, UnsupportedError } from "tiltyard";
+import { DirectoryNamespace, type MergeInsertIntoTableRequest, UnsupportedError } from "tiltyard";
 import { arrow, type Connection, connect, type Table } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
@@ -95,6 +95,61 @@ it("are read and changed as long as no rows are buffered, and the log stays set 
   expect(await table.getLsmWriteSpec()).toBeDefined();
   expect(await byThem(table)).toEqual(["1a", "2b", "3c"]);
   expect(await byUs("empty")).toEqual(["1a", "2b", "3c"]);
+});
+
+it("refuse merges that the reference refuses for their write spec, before any row is buffered", async () => {
+  const table = await makeTable("spec");
+  const update = { whenMatchedUpdateAll: true };
+  const insert = { whenNotMatchedInsertAll: true };
+  const sent = rowsOf([2, "B"], [4, "d"]);
+  const merge = (on: string | string[]) => table.mergeInsert(on);
+  const refused: [Omit<MergeInsertIntoTableRequest, "id">, () => Promise<unknown>][] = [
+    [{ on: "id", ...insert }, () => merge("id").whenNotMatchedInsertAll().execute(sent)],
+    [{ on: "id", ...update }, () => merge("id").whenMatchedUpdateAll().execute(sent)],
+    [
+      { on: "id", ...insert, ...update, whenMatchedUpdateAllFilt: "target.v = 'b'" },
+      () =>
+        merge("id").whenMatchedUpdateAll({ where: "target.v = 'b'" }).whenNotMatchedInsertAll().execute(sent),
+    ],
+    [
+      { on: "id", ...insert, ...update, whenNotMatchedBySourceDelete: true },
+      () =>
+        merge("id")
+          .whenMatchedUpdateAll()
+          .whenNotMatchedInsertAll()
+          .whenNotMatchedBySourceDelete()
+          .execute(sent),
+    ],
+    [
+      { on: "v", ...insert, ...update },
+      () => merge("v").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute(sent),
+    ],
+    [
+      { on: ["id", "v"], ...insert, ...update },
+      () => merge(["id", "v"]).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute(sent),
+    ],
+  ];
+  const version = await table.version();
+  for (const [clauses, byReference] of refused) {
+    await expect(byReference()).rejects.toThrow("LSM write spec");
+    const error = await namespace
+      .mergeInsertIntoTable({ id: ["spec"], ...clauses }, arrow.tableToIPC(sent, "stream"))
+      .catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(UnsupportedError);
+    expect(error.message).toContain("LSM write spec");
+  }
+  expect((await namespace.describeTable({ id: ["spec"] })).version).toBe(version);
+  const plain = await namespace.mergeInsertIntoTable(
+    { id: ["spec"], on: "ID", ...insert, ...update },
+    arrow.tableToIPC(sent, "stream"),
+  );
+  expect(plain).toMatchObject({ numUpdatedRows: 1, numInsertedRows: 1, version: version + 1 });
+  await table.checkoutLatest();
+  expect(await byThem(table)).toEqual(["1a", "2B", "4d"]);
+  // Rows that the reference buffers from now on replace ours, and the table is refused as before.
+  await upsert(table, [4, "D"]);
+  expect(await byThem(table)).toEqual(["1a", "2B", "4D"]);
+  await expectRefusals("spec");
 });
 
 it("are refused while rows lie in the log, or in a generation", async () => {

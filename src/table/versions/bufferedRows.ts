@@ -17,10 +17,13 @@ import type { OpenVersion } from "./tableAt.js";
 const BUFFER_INDEX = "__lance_mem_wal";
 const GENERATION = /_gen_\d+$/;
 
+/** Whether writers of a version's table may buffer rows, be there some or not: it has an LSM write spec. */
+export const mayBufferRows = ({ indexSection }: OpenVersion["file"]): boolean =>
+  indexSection?.indices.some(({ name }) => name === BUFFER_INDEX) ?? false;
+
 /** @throws UnsupportedError for a version whose rows are not all in fragments */
 export async function refuseBufferedRows({ at, file }: Pick<OpenVersion, "at" | "file">): Promise<void> {
-  if (file.indexSection === null) return;
-  if (!file.indexSection.indices.some(({ name }) => name === BUFFER_INDEX)) return;
+  if (!mayBufferRows(file)) return;
   const { disk, root } = at;
   const directory = join(root, "_mem_wal");
   for (const shard of (await disk.list(directory)) ?? []) {

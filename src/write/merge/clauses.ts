@@ -4,12 +4,17 @@
  */
 
 import { goThrough } from "../../async/eventLoop.js";
-import { InvalidInputError, TableColumnNotFoundError, TableSchemaValidationError } from "../../errors.js";
+import {
+  InvalidInputError,
+  TableColumnNotFoundError,
+  TableSchemaValidationError,
+  UnsupportedError,
+} from "../../errors.js";
 import { type BoundExpression, bindFilter, type ExpressionInput } from "../../expression/expression.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import type { FilterParameters } from "../../namespace/queries.js";
 import { fieldFinder, resolveField } from "../../schema/fieldPaths.js";
-import type { TableField } from "../../schema/schema.js";
+import { isPrimaryKey, type TableField } from "../../schema/schema.js";
 import { type KeyForm, keyFormOf } from "./keyColumns.js";
 
 /** A merge as a caller asks for it. */
@@ -100,6 +105,34 @@ function requireGiven(path: string, fields: readonly TableField[], sourceNames: 
   const [top] = resolveField(fields, path).chain;
   if (sourceNames.has(top.name)) return;
   throw new TableColumnNotFoundError(`on: column ${path} is missing from the rows`);
+}
+
+/**
+ * Refuses a merge that a table with an LSM write spec does not take: its other writers may buffer rows at any time, which
+ * replace those of the same primary key and nothing else.
+ * @param fields of the table
+ * @param where the table, for messages
+ * @throws UnsupportedError unless the merge updates every matched row and adds the others, by the primary key
+ */
+export function requireUpsertByPrimaryKey(
+  request: MergeRequest,
+  fields: readonly TableField[],
+  where: string,
+): void {
+  const { update, insert, remove } = request;
+  if (update === null || update.filter !== undefined || !insert || remove !== null) {
+    throw new UnsupportedError(
+      `${where}: the table has an LSM write spec; merges into it need whenMatchedUpdateAll without a filter and whenNotMatchedInsertAll, and no whenNotMatchedBySourceDelete`,
+    );
+  }
+  const primary = fields
+    .filter(({ metadata }) => isPrimaryKey(metadata))
+    .map(({ name }) => formatFieldPath([name]));
+  const key = planKey(request.on, fields).map(({ path }) => path);
+  if (key.length === primary.length && primary.every((path) => key.includes(path))) return;
+  throw new UnsupportedError(
+    `on: the table has an LSM write spec, so the merge must be by its primary key (${primary.join(", ")}), not by ${key.join(", ")}`,
+  );
 }
 
 /** Rows that are added have all columns, or null. */

@@ -20,6 +20,7 @@ import type { ChangeTarget } from "../../table/commit/commit.js";
 import { withFiles } from "../../table/commit/publication.js";
 import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import { concatRuns, pickRuns, type ValueRuns } from "../../table/fragments/rowSequences.js";
+import { mayBufferRows } from "../../table/versions/bufferedRows.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import { TableReplacedError } from "../../table/versions/identity.js";
 import { openVersion } from "../../table/versions/openVersion.js";
@@ -28,7 +29,7 @@ import { commitRowChange, type RowChange } from "../changes/commitRowChange.js";
 import type { DeletionMarks } from "../changes/deletionFiles.js";
 import type { WrittenRows } from "../dataFiles.js";
 import { arrowSchemaOfTable } from "../insert.js";
-import { type MergePlan, type MergeRequest, planMerge } from "./clauses.js";
+import { type MergePlan, type MergeRequest, planMerge, requireUpsertByPrimaryKey } from "./clauses.js";
 import { type FragmentRows, joinByKey, type RowPairs } from "./join.js";
 import { withKeyMemory } from "./keyMemory.js";
 import { hasBit, setBit } from "./marks.js";
@@ -171,6 +172,7 @@ class Merge {
   async #sourceFor(base: OpenLatest<ReaderEnvironment>) {
     const { manifest, path } = base.file;
     const fields = decodeSchema(manifest.fields, path);
+    if (mayBufferRows(base.file)) requireUpsertByPrimaryKey(this.#request, fields, base.at.root);
     if (this.#planned !== null) {
       // The columns that the source has are told from the others by their fields, which must be the same objects.
       if (isSameSchema(fields, this.#planned.fields)) return this.#planned;
