@@ -34,6 +34,7 @@ import { concatColumns } from "../columns/concatColumns.js";
 import { nullColumn } from "../columns/nullColumn.js";
 import { sliceColumn } from "../columns/sliceColumn.js";
 import { shiftBits, validityFrom } from "../columns/validity.js";
+import type { ForeignType } from "../types/typeParameters.js";
 
 /** Maximum bytes allocated for values that a null-filled column lacks. */
 const MAX_PADDED_BYTES = 2 ** 30;
@@ -41,6 +42,7 @@ const NO_BYTES = new Uint8Array(0);
 
 /** A `Data` of any version of apache-arrow. */
 export interface ForeignData {
+  readonly type?: ForeignType;
   readonly length: number;
   readonly offset: number;
   /** Reading it may count the nulls. */
@@ -48,6 +50,8 @@ export interface ForeignData {
   readonly values?: ArrayBufferView | null;
   readonly valueOffsets?: ArrayBufferView | null;
   readonly nullBitmap?: Uint8Array | null;
+  /** What views of more than 12 bytes point into. */
+  readonly variadicBuffers?: readonly ArrayBufferView[];
   readonly children?: readonly ForeignData[];
   readonly dictionary?: { readonly data: readonly ForeignData[] } | null;
 }
@@ -161,10 +165,12 @@ function structChild(
   return concatColumns([column, nullColumn(child.layout, length - column.length)]);
 }
 
-const bytesOrNone = (view: ArrayBufferView | null | undefined): Uint8Array =>
+/** The bytes of a buffer; none if it is absent. */
+export const bytesOrNone = (view: ArrayBufferView | null | undefined): Uint8Array =>
   view === null || view === undefined ? NO_BYTES : bytesOf(view);
 
-function validityOf(data: ForeignData): Validity | null {
+/** Null where no value is null. @throws InvalidInputError for too short a bitmap */
+export function validityOf(data: ForeignData): Validity | null {
   const bitmap = data.nullBitmap;
   if (bitmap === null || bitmap === undefined || bitmap.length === 0 || data.length === 0) return null;
   if (data.nullCount === 0) return null;
@@ -176,7 +182,8 @@ function validityOf(data: ForeignData): Validity | null {
   return validityFrom(bytesOrNone(bitmap), data.offset, data.length);
 }
 
-function fixedBytes(
+/** The bytes of values of one width; of those that a buffer lacks and that are null, zeros. @throws InvalidInputError for too short a buffer */
+export function fixedBytes(
   data: ForeignData,
   length: number,
   byteWidth: number,

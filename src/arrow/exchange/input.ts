@@ -10,6 +10,7 @@
 
 import type { Field, Schema } from "apache-arrow";
 import { untilAborted } from "../../async/abort.js";
+import { goThrough, type Steps } from "../../async/eventLoop.js";
 import { tagOf } from "../../bytes/anyRealm.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../../errors.js";
@@ -25,6 +26,7 @@ import { formatType } from "../types/type.js";
 import { columnFromData, type DictionaryCache, type ForeignData } from "./data.js";
 import { openIpcBytes, openIpcStream } from "./ipc.js";
 import { type CheckedDictionaries, validateColumn } from "./validate.js";
+import { type PlainDictionaries, ViewBounds, withoutViews } from "./views.js";
 
 export interface InputBatch {
   /** Columns in the order of the schema's fields, with `rowCount` values each. */
@@ -222,6 +224,7 @@ class Rows implements ArrowInput {
   readonly #opened: OpenedRows["batches"];
   readonly #source: Source;
   readonly #dictionaries: DictionaryCache = new WeakMap();
+  readonly #plainDictionaries: PlainDictionaries = new WeakMap();
   readonly #checked: CheckedDictionaries = new WeakSet();
   /** Schemas of batches that were found to agree with `schema`. */
   readonly #agreeing = new WeakSet<object>();
@@ -253,15 +256,21 @@ class Rows implements ArrowInput {
     try {
       for await (const batch of this.#opened) {
         this.#source.throwIfAborted();
-        const converted = this.#convert(batch);
-        if (converted.rowCount > 0) yield converted;
+        const { maxBatchBytes = Number.POSITIVE_INFINITY, memory } = this.#bounds;
+        const viewBounds = new ViewBounds(maxBatchBytes, memory);
+        try {
+          const converted = await goThrough(this.#convert(batch, viewBounds));
+          if (converted.rowCount > 0) yield converted;
+        } finally {
+          viewBounds.release();
+        }
       }
     } finally {
       await this.#source.close();
     }
   }
 
-  #convert(batch: ForeignBatch): InputBatch {
+  *#convert(batch: ForeignBatch, viewBounds: ViewBounds): Steps<InputBatch> {
     this.#checkSchema(batch.schema);
     const { children, length: rowCount } = batch.data;
     if (!Number.isSafeInteger(rowCount) || rowCount < 0)
@@ -269,20 +278,24 @@ class Rows implements ArrowInput {
     const { maxRows = Number.POSITIVE_INFINITY, maxBatchBytes = Number.POSITIVE_INFINITY } = this.#bounds;
     this.#rowCount += rowCount;
     if (this.#rowCount > maxRows) throw new InvalidInputError(`more than ${maxRows} rows`);
-    const columns = this.#layouts.map((layout, index) => {
+    const columns: Column[] = [];
+    for (const [index, layout] of this.#layouts.entries()) {
       const { name } = this.schema.fields[index];
       const data = children[index];
-      if (data === undefined && rowCount === 0) return nullColumn(layout, 0);
+      if (data === undefined && rowCount === 0) {
+        columns.push(nullColumn(layout, 0));
+        continue;
+      }
       if (data === undefined) throw new InvalidInputError(`column ${name} is missing from a batch`);
       if (data.length !== rowCount) {
         throw new InvalidInputError(
           `column ${name} has ${data.length} values in a batch of ${rowCount} rows`,
         );
       }
-      const column = this.#column(data, layout, name);
+      const column = yield* this.#column(data, layout, name, viewBounds);
       validateColumn(column, layout, name, this.#checked);
-      return column;
-    });
+      columns.push(column);
+    }
     const bareItems = columns.reduce((sum, column) => sum + countBareItems(column), 0);
     if (bareItems * BARE_ITEM_BYTES > maxBatchBytes) {
       throw new InvalidInputError(`a batch of ${bareItems} items of lists that have no bytes`);
@@ -290,9 +303,10 @@ class Rows implements ArrowInput {
     return { columns, rowCount };
   }
 
-  #column(data: ForeignData, layout: Layout, name: string): Column {
+  *#column(data: ForeignData, layout: Layout, name: string, viewBounds: ViewBounds): Steps<Column> {
     try {
-      return columnFromData(data, layout, this.#dictionaries);
+      const plain = yield* withoutViews(data, viewBounds, this.#plainDictionaries);
+      return columnFromData(plain, layout, this.#dictionaries);
     } catch (error) {
       const reason = error instanceof NamespaceError ? `: ${error.message}` : " cannot be read";
       throw new InvalidInputError(`column ${name}${reason}`, { cause: error });

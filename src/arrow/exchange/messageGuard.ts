@@ -15,6 +15,8 @@
  * Field numbers are those of Message.fbs and Schema.fbs of Arrow's columnar format.
  */
 
+import { UnsupportedError } from "../../errors.js";
+import { typeOfNumber } from "../types/typeParameters.js";
 import { malformedIpc as malformed } from "./malformedIpc.js";
 
 const MAX_NESTING = 64;
@@ -26,23 +28,32 @@ const MAX_WORK = 2 ** 26;
 const MAX_FIELDS = 2 ** 16;
 /** Maximum number of pairs of key and value of a schema and its fields, or of a message. */
 const MAX_PAIRS = 2 ** 17;
-/** No type has more than three buffers. */
+/** No type has more than three buffers, but those that its views point into. */
 const BUFFERS_PER_FIELD = 3;
 
 const HEADER_SCHEMA = 1;
 const HEADER_DICTIONARY_BATCH = 2;
 const HEADER_RECORD_BATCH = 3;
+/** Messages that hold a tensor, sparse or not, in place of rows. */
+const HEADERS_OF_TENSORS: readonly number[] = [4, 5];
+const TYPE_TIMESTAMP = 10;
 const TYPE_UNION = 14;
+/** The largest number of a type that apache-arrow reads, and one below it that it does not. */
+const LAST_TYPE = 24;
+const TYPE_RUN_END_ENCODED = 22;
 const NODE_BYTES = 16;
 const BUFFER_BYTES = 16;
+const VARIADIC_COUNT_BYTES = 8;
 /** i64 offset, i32 bytes of metadata, 4 bytes of padding, i64 bytes of body. */
 const BLOCK_BYTES = 24;
 const LITTLE_ENDIAN = 0;
+const BIG_ENDIAN = 1;
 
 /**
  * @param fields number of fields of the schema that a batch has
  * @returns the number of fields of a schema; for any other message `fields`
- * @throws InvalidInputError where apache-arrow would read outside the metadata or forever
+ * @throws InvalidInputError where apache-arrow would read outside the metadata or forever, UnsupportedError for what is well-formed
+ *   and can't be read
  */
 export function checkMessageMetadata(metadata: Uint8Array, fields: number): number {
   return new Guard(metadata).message(fields);
@@ -68,6 +79,8 @@ export interface IpcFooter {
 export function checkFooter(footer: Uint8Array): IpcFooter {
   return new Guard(footer).footer();
 }
+
+const utf8Decoder = new TextDecoder();
 
 class Guard {
   readonly #view: DataView;
@@ -100,6 +113,11 @@ class Guard {
         return fields;
       }
       default:
+        if (HEADERS_OF_TENSORS.includes(kind)) {
+          throw new UnsupportedError(
+            "Arrow IPC data with tensors in place of rows is not supported by this release",
+          );
+        }
         throw malformed(`a message of unknown kind ${kind}`);
     }
   }
@@ -128,37 +146,60 @@ class Guard {
   }
 
   #schema(schema: number): void {
-    if (this.#short(schema, 0) !== LITTLE_ENDIAN) throw malformed("values in big-endian order");
+    const endianness = this.#short(schema, 0);
+    if (endianness === BIG_ENDIAN) {
+      throw new UnsupportedError("Arrow IPC data in big-endian order is not supported by this release");
+    }
+    if (endianness !== LITTLE_ENDIAN) throw malformed(`values in an unknown order of bytes, ${endianness}`);
     this.#keyValues(schema, 2);
-    this.#fields(schema, 1, 0);
+    this.#fields(schema, 1, []);
   }
 
-  #fields(parent: number, slot: number, depth: number): void {
-    if (depth > MAX_NESTING) throw malformed("types nested too deep");
+  /** @param parents the fields around these */
+  #fields(parent: number, slot: number, parents: readonly number[]): void {
+    if (parents.length > MAX_NESTING) throw malformed("types nested too deep");
     this.#tables(parent, slot, (field) => {
       if (++this.#fieldCount > MAX_FIELDS) throw malformed(`a schema of more than ${MAX_FIELDS} fields`);
       this.#string(field, 0);
       this.#keyValues(field, 6);
       const type = this.#table(field, 3);
+      const typeId = this.#byte(field, 2);
+      if (typeId > LAST_TYPE || typeId === TYPE_RUN_END_ENCODED) {
+        const path = [...parents, field].map((part) => this.#text(part, 0)).join(".");
+        throw new UnsupportedError(
+          `column ${path}: type ${typeOfNumber(typeId)} is not supported by this release`,
+        );
+      }
       if (type !== 0) {
-        if (this.#byte(field, 2) === TYPE_UNION) this.#vector(type, 1, 4);
+        if (typeId === TYPE_UNION) this.#vector(type, 1, 4);
         // Timestamp keeps a string in slot 1; no other type has an offset there that is read.
-        if (this.#byte(field, 2) === 10) this.#string(type, 1);
+        if (typeId === TYPE_TIMESTAMP) this.#string(type, 1);
       }
       const dictionary = this.#table(field, 4);
       if (dictionary !== 0) this.#table(dictionary, 1);
-      this.#fields(field, 5, depth + 1);
+      this.#fields(field, 5, [...parents, field]);
     });
   }
 
   #recordBatch(batch: number, fields: number): void {
     const nodes = this.#vector(batch, 1, NODE_BYTES);
     const buffers = this.#vector(batch, 2, BUFFER_BYTES);
-    if ((nodes?.count ?? 0) > fields || (buffers?.count ?? 0) > fields * BUFFERS_PER_FIELD) {
+    const variadic = this.#vector(batch, 4, VARIADIC_COUNT_BYTES);
+    const bufferCount = buffers?.count ?? 0;
+    let inViews = 0;
+    for (let index = 0; index < (variadic?.count ?? 0); index++) {
+      const position = (variadic?.start ?? 0) + index * VARIADIC_COUNT_BYTES;
+      const count = Number(this.#view.getBigInt64(position, true));
+      if (count < 0 || count > bufferCount)
+        throw malformed(`a column of ${count} buffers among ${bufferCount}`);
+      inViews += count;
+    }
+    const most = fields * BUFFERS_PER_FIELD + inViews;
+    if ((nodes?.count ?? 0) > fields || (variadic?.count ?? 0) > fields || bufferCount > most) {
       throw malformed("a batch of more columns than its schema has fields");
     }
+    if (inViews > bufferCount) throw malformed(`views of ${inViews} buffers among ${bufferCount}`);
     this.#table(batch, 3);
-    this.#vector(batch, 4, 8);
   }
 
   #keyValues(parent: number, slot: number): void {
@@ -223,6 +264,13 @@ class Guard {
 
   #string(parent: number, slot: number): void {
     this.#vector(parent, slot, 1);
+  }
+
+  #text(parent: number, slot: number): string {
+    const vector = this.#vector(parent, slot, 1);
+    if (vector === null) return "";
+    const { buffer, byteOffset } = this.#view;
+    return utf8Decoder.decode(new Uint8Array(buffer, byteOffset + vector.start, vector.count));
   }
 
   #follow(position: number): number {

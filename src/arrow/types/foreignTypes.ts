@@ -2,7 +2,6 @@
 
 import {
   Binary,
-  BinaryView,
   Bool,
   type DataType,
   DateDay,
@@ -31,11 +30,10 @@ import {
   Timestamp,
   Type,
   Utf8,
-  Utf8View,
 } from "apache-arrow";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { arrowInteger, integerTypeOf } from "./logicalTypes.js";
-import { type ForeignField, type ForeignType, floatPrecision } from "./typeParameters.js";
+import { type ForeignField, type ForeignType, floatPrecision, typeOfNumber } from "./typeParameters.js";
 
 /** A schema of any version of apache-arrow. */
 export interface ForeignSchema {
@@ -45,10 +43,12 @@ export interface ForeignSchema {
 
 /**
  * Converts a type of any version of apache-arrow to one of the version used here. Dictionaries get new ids, so that
- * types of different origin can be put into one schema.
+ * types of different origin can be put into one schema. Types of views, which Lance does not have, become those of the same
+ * values without views.
+ * @param path the column, for messages
  * @throws InvalidInputError for a value that is no type, UnsupportedError for a type unknown to apache-arrow 21
  */
-export function adoptType(foreign: ForeignType): DataType {
+export function adoptType(foreign: ForeignType, path?: string): DataType {
   switch (foreign.typeId) {
     case Type.Null:
       return new Null();
@@ -73,69 +73,79 @@ export function adoptType(foreign: ForeignType): DataType {
     case Type.FixedSizeBinary:
       return new FixedSizeBinary(foreign.byteWidth ?? 0);
     case Type.Utf8:
+    case Type.Utf8View:
       return new Utf8();
     case Type.LargeUtf8:
       return new LargeUtf8();
     case Type.Binary:
+    case Type.BinaryView:
       return new Binary();
     case Type.LargeBinary:
       return new LargeBinary();
-    case Type.BinaryView:
-      return new BinaryView();
-    case Type.Utf8View:
-      return new Utf8View();
     case Type.List:
-      return new List(adoptChild(foreign));
+      return new List(adoptChild(foreign, path));
     case Type.LargeList:
-      return new LargeList(adoptChild(foreign));
+      return new LargeList(adoptChild(foreign, path));
     case Type.FixedSizeList:
-      return new FixedSizeList(foreign.listSize ?? 0, adoptChild(foreign));
+      return new FixedSizeList(foreign.listSize ?? 0, adoptChild(foreign, path));
     case Type.Struct:
-      return new Struct((foreign.children ?? []).map(adoptField));
+      return new Struct((foreign.children ?? []).map((child) => adoptField(child, path)));
     case Type.Map:
       return new Map_(
-        adoptChild(foreign) as ConstructorParameters<typeof Map_>[0],
+        adoptChild(foreign, path) as ConstructorParameters<typeof Map_>[0],
         foreign.keysSorted === true,
       );
     case Type.Union: {
       const ids = Array.from(foreign.typeIds ?? []);
-      const children = (foreign.children ?? []).map(adoptField);
+      const children = (foreign.children ?? []).map((child) => adoptField(child, path));
       return foreign.mode === 0 ? new SparseUnion(ids, children) : new DenseUnion(ids, children);
     }
     case Type.Dictionary:
       if (foreign.dictionary === undefined || foreign.indices === undefined) break;
       return new Dictionary(
-        adoptType(foreign.dictionary),
-        adoptType(foreign.indices) as Dictionary["indices"],
+        adoptType(foreign.dictionary, path),
+        adoptType(foreign.indices, path) as Dictionary["indices"],
         null,
         foreign.isOrdered === true,
       );
   }
   if (typeof foreign.typeId === "number") {
-    throw new UnsupportedError(`Arrow type number ${foreign.typeId} is not supported by this release`);
+    const column = path === undefined ? "" : `column ${path}: `;
+    throw new UnsupportedError(
+      `${column}type ${typeOfNumber(foreign.typeId)} is not supported by this release`,
+    );
   }
   throw new InvalidInputError("not an Arrow type");
 }
 
-function adoptChild(foreign: ForeignType): Field {
+function adoptChild(foreign: ForeignType, path?: string): Field {
   const child = foreign.children?.[0];
   if (child === undefined || child === null) throw new InvalidInputError("a list type without an item type");
-  return adoptField(child);
+  return adoptField(child, path);
 }
 
 /** @throws as {@link adoptType} */
-function adoptField(foreign: ForeignField): Field {
+function adoptField(foreign: ForeignField, parent?: string): Field {
   // Members of structs may have an empty name, which comes out of IPC bytes as null.
   const name: unknown = foreign?.name ?? "";
   if (typeof name !== "string" || typeof foreign?.type !== "object" || foreign.type === null) {
     throw new InvalidInputError("not an Arrow field");
   }
-  return new Field(name, adoptType(foreign.type), foreign.nullable === true, adoptMetadata(foreign.metadata));
+  const path = parent === undefined ? name : `${parent}.${name}`;
+  return new Field(
+    name,
+    adoptType(foreign.type, path),
+    foreign.nullable === true,
+    adoptMetadata(foreign.metadata),
+  );
 }
 
 /** @throws as {@link adoptType} */
 export function adoptSchema(foreign: ForeignSchema): Schema {
-  return new Schema(foreign.fields.map(adoptField), adoptMetadata(foreign.metadata));
+  return new Schema(
+    foreign.fields.map((field) => adoptField(field)),
+    adoptMetadata(foreign.metadata),
+  );
 }
 
 function adoptMetadata(metadata: ReadonlyMap<string, string> | null | undefined): Map<string, string> {

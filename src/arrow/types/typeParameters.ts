@@ -46,6 +46,17 @@ export function valueTypeOf(type: DataType): DataType | null {
   return (type as ForeignType).typeId === Type.Dictionary ? (type as Dictionary).dictionary : null;
 }
 
+/** Types of Arrow that apache-arrow does not have, by their numbers in Schema.fbs. */
+const FOREIGN_TYPES = new Map([
+  [22, "RunEndEncoded"],
+  [25, "ListView"],
+  [26, "LargeListView"],
+]);
+
+/** A type that apache-arrow does not have, for messages. */
+export const typeOfNumber = (typeId: number): string =>
+  FOREIGN_TYPES.get(typeId) ?? `number ${typeId} of Arrow`;
+
 export function unsupported(type: DataType, path: string): UnsupportedError {
   return new UnsupportedError(`column ${path}: type ${type} is not supported by this release`);
 }

@@ -6,10 +6,12 @@ import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { columnFromData, type ForeignData } from "../../arrow/exchange/data.js";
 import { validateColumn } from "../../arrow/exchange/validate.js";
+import { ViewBounds, withoutViews } from "../../arrow/exchange/views.js";
 import { encodeValues } from "../../arrow/objects/encodeValues.js";
 import { adoptType } from "../../arrow/types/foreignTypes.js";
 import { logicalFieldOf } from "../../arrow/types/logicalTypes.js";
 import type { ForeignType } from "../../arrow/types/typeParameters.js";
+import { atOnce } from "../../async/eventLoop.js";
 import { tagOf } from "../../bytes/anyRealm.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../errors.js";
@@ -89,7 +91,10 @@ function vectorColumn(
     );
   }
   try {
-    const parts = vector.data.map((data) => columnFromData(data, layout));
+    const bounds = new ViewBounds(Number.POSITIVE_INFINITY);
+    const parts = vector.data.map((data) =>
+      columnFromData(atOnce(withoutViews(data, bounds, new WeakMap())), layout),
+    );
     const column = parts.length === 0 ? nullColumn(layout, 0) : concatColumns(parts);
     validateColumn(column, layout, label);
     return column;

@@ -1,0 +1,180 @@
+/**
+ * Turns view types of Arrow, which Lance does not have, into the types that they become in a table: Utf8View into utf8, BinaryView
+ * into binary. Any `Data` may hold them, at any depth.
+ *
+ *     view     i32 length; up to 12 bytes: the value, padded with zeros
+ *                          more bytes: its first 4 bytes, i32 number of a buffer, i32 offset in it
+ *
+ * Many views may point to the same bytes, so the values of a short message can be very long.
+ */
+
+import { Type } from "apache-arrow";
+import type { Steps } from "../../async/eventLoop.js";
+import { alignedBytes } from "../../bytes/aligned.js";
+import { InvalidInputError } from "../../errors.js";
+import type { MemoryShare } from "../../memory.js";
+import { isValid } from "../columns/validity.js";
+import { bytesOrNone, type ForeignData, fixedBytes, validityOf } from "./data.js";
+import { tooLargeIpc } from "./malformedIpc.js";
+
+const VIEW_BYTES = 16;
+const MAX_INLINE_BYTES = 12;
+/** Maximum bytes of a column's values in one batch: their offsets are of 32 bits. */
+const MAX_VALUE_BYTES = 2 ** 31 - 1;
+/** Longer values are copied by a call, shorter ones byte by byte. */
+const LONG_VALUE_BYTES = 48;
+/** Bytes copied, or views looked at, in a step. */
+const STEP = 2 ** 18;
+/** Name of this use of memory. */
+const VIEWS = "views";
+
+/** What the values of one batch may take once they lie one behind the other. */
+export class ViewBounds {
+  readonly #maxBytes: number;
+  readonly #memory: MemoryShare | undefined;
+  #bytes = 0;
+
+  /** @param memory accounts for the values */
+  constructor(maxBytes: number, memory?: MemoryShare) {
+    this.#maxBytes = maxBytes;
+    this.#memory = memory;
+  }
+
+  /** @throws InvalidInputError where the values of the batch take too much */
+  take(byteLength: number): Promise<void> | undefined {
+    this.#bytes += byteLength;
+    if (this.#bytes > this.#maxBytes) throw tooLargeIpc(this.#bytes, this.#maxBytes);
+    return this.#memory?.hold(VIEWS, this.#bytes);
+  }
+
+  /** Ends the use of the values. */
+  release(): void {
+    if (this.#bytes > 0) this.#memory?.note(VIEWS, 0);
+    this.#bytes = 0;
+  }
+}
+
+/** Dictionaries without views, by the vector that has them; batches share them. */
+export type PlainDictionaries = WeakMap<object, { readonly data: readonly ForeignData[] }>;
+
+/**
+ * The `Data` with values in place of views, in the layout of utf8 and binary; itself if it has none.
+ * @throws InvalidInputError for views that point outside their buffers, or to more bytes than are taken at once
+ */
+export function* withoutViews(
+  data: ForeignData,
+  bounds: ViewBounds,
+  dictionaries: PlainDictionaries,
+): Steps<ForeignData> {
+  if (isView(data)) return yield* valuesOfViews(data, bounds);
+  const { children, dictionary } = data;
+  let isPlain = true;
+  const plainChildren: ForeignData[] = [];
+  for (const child of children ?? []) {
+    // Nested columns without content, as apache-arrow makes them, lack children.
+    const plain =
+      child === undefined || child === null ? child : yield* withoutViews(child, bounds, dictionaries);
+    isPlain &&= plain === child;
+    plainChildren.push(plain);
+  }
+  let plainDictionary = dictionary;
+  if (dictionary?.data.some(isView)) {
+    plainDictionary = dictionaries.get(dictionary);
+    if (plainDictionary === undefined) {
+      const parts: ForeignData[] = [];
+      for (const part of dictionary.data) parts.push(yield* withoutViews(part, bounds, dictionaries));
+      plainDictionary = { data: parts };
+      dictionaries.set(dictionary, plainDictionary);
+    }
+    isPlain = false;
+  }
+  return isPlain ? data : changed(data, { children: plainChildren, dictionary: plainDictionary });
+}
+
+const isView = ({ type }: ForeignData): boolean =>
+  type?.typeId === Type.Utf8View || type?.typeId === Type.BinaryView;
+
+/** `Data` is an object of a class, whose members may be getters. */
+function changed(data: ForeignData, members: Partial<ForeignData>): ForeignData {
+  const { type, length, offset, nullCount, values, valueOffsets, nullBitmap, children, dictionary } = data;
+  return {
+    type,
+    length,
+    offset,
+    nullCount,
+    values,
+    valueOffsets,
+    nullBitmap,
+    children,
+    dictionary,
+    ...members,
+  };
+}
+
+function* valuesOfViews(data: ForeignData, bounds: ViewBounds): Steps<ForeignData> {
+  const { length } = data;
+  // The column of such a `Data` has no buffers, or fails.
+  if (!Number.isSafeInteger(length) || length <= 0) return data;
+  const validity = validityOf(data);
+  const bytes = alignedBytes(fixedBytes(data, length, VIEW_BYTES, validity), 4);
+  const views = new Int32Array(bytes.buffer, bytes.byteOffset, length * 4);
+  const buffers = Array.from(data.variadicBuffers ?? [], bytesOrNone);
+  const offsets = new Int32Array(length + 1);
+  let total = 0;
+  for (let row = 0; row < length; row++) {
+    if (row % STEP === STEP - 1) yield;
+    if (isValid(validity, row)) {
+      const byteLength = views[row * 4];
+      if (byteLength < 0) throw new InvalidInputError(`a view of ${byteLength} bytes in row ${row}`);
+      if (byteLength > MAX_INLINE_BYTES) checkView(views, bytes, buffers, row);
+      total += byteLength;
+      if (total > MAX_VALUE_BYTES) throw tooLargeIpc(total, MAX_VALUE_BYTES);
+    }
+    offsets[row + 1] = total;
+  }
+  const waiting = bounds.take(total + offsets.byteLength);
+  if (waiting !== undefined) yield waiting;
+  const values = new Uint8Array(total);
+  let left = STEP;
+  for (let row = 0; row < length; row++) {
+    let target = offsets[row];
+    const end = offsets[row + 1];
+    left -= 1 + end - target;
+    if (left <= 0) {
+      yield;
+      left = STEP;
+    }
+    if (end === target) continue;
+    const isInline = end - target <= MAX_INLINE_BYTES;
+    const source = isInline ? bytes : buffers[views[row * 4 + 2]];
+    let position = isInline ? row * VIEW_BYTES + 4 : views[row * 4 + 3];
+    if (end - target > LONG_VALUE_BYTES) {
+      values.set(source.subarray(position, position + end - target), target);
+    } else {
+      while (target < end) values[target++] = source[position++];
+    }
+  }
+  return changed(data, { values, valueOffsets: offsets });
+}
+
+/** Checks a view of more bytes than lie in it: against its buffer, and its first bytes against those there. */
+function checkView(views: Int32Array, bytes: Uint8Array, buffers: readonly Uint8Array[], row: number): void {
+  const byteLength = views[row * 4];
+  const index = views[row * 4 + 2];
+  const offset = views[row * 4 + 3];
+  const buffer = buffers[index];
+  if (buffer === undefined) {
+    throw new InvalidInputError(`a view of buffer ${index} among ${buffers.length} in row ${row}`);
+  }
+  if (offset < 0 || offset + byteLength > buffer.length) {
+    throw new InvalidInputError(
+      `a view of ${byteLength} bytes at ${offset} of a buffer of ${buffer.length} in row ${row}`,
+    );
+  }
+  const prefix = row * VIEW_BYTES + 4;
+  for (let byte = 0; byte < 4; byte++) {
+    if (bytes[prefix + byte] !== buffer[offset + byte]) {
+      throw new InvalidInputError(`a view that begins unlike its value in row ${row}`);
+    }
+  }
+}

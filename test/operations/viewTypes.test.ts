@@ -1,0 +1,98 @@
+/** Rows with types of views, which Lance does not have, by every operation that takes Arrow. */
+
+import { readFileSync } from "node:fs";
+import { Binary, BinaryView, Field, Int64, Schema, Struct, tableFromIPC, Utf8, Utf8View } from "apache-arrow";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
+import { RestNamespace } from "../support/restNamespace.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const fixture = (name: string): Uint8Array =>
+  new Uint8Array(readFileSync(new URL(`../arrow/exchange/foreign/${name}`, import.meta.url)));
+const stream = fixture("polars.arrows");
+const file = fixture("polars_zstd.arrow");
+const texts: unknown[] = (
+  JSON.parse(
+    readFileSync(new URL("../arrow/exchange/foreign/polars.rows", import.meta.url), "utf8"),
+  ) as readonly { readonly text: string | null }[]
+).map(({ text }) => text);
+
+const WORLDS = [
+  ["the class", (root: string) => new DirectoryNamespace({ root, durability: "none" })],
+  [
+    "the class behind HTTP",
+    (root: string) => new RestNamespace({ root, durability: "none" }) as unknown as DirectoryNamespace,
+  ],
+] as const;
+
+describe.each(WORLDS)("types of views by %s", (_, open) => {
+  let namespace: DirectoryNamespace;
+  beforeAll(async () => {
+    namespace = open(await makeTempDir());
+  });
+  afterAll(() => namespace.close());
+
+  const textsOf = async (name: string): Promise<unknown[]> => {
+    const result = await namespace.queryTable({ id: [name], k: 100, columns: ["text"] });
+    return (await result.toArray()).map((row) => (row as { text: string | null }).text);
+  };
+
+  it("become types without views in new tables, and in rows that are inserted", async () => {
+    await namespace.createTable({ id: ["made"] }, stream);
+    await namespace.insertIntoTable({ id: ["made"] }, file);
+    await namespace.insertIntoTable({ id: ["made"] }, tableFromIPC(stream));
+    expect(await textsOf("made")).toEqual([...texts, ...texts, ...texts]);
+    await namespace.insertIntoTable({ id: ["made"], mode: "Overwrite" }, file);
+    expect(await textsOf("made")).toEqual(texts);
+  });
+
+  it("match columns without views in a merge", async () => {
+    await namespace.createTable({ id: ["merged"] }, stream);
+    await namespace.deleteFromTable({ id: ["merged"], predicate: "number < 5" });
+    const result = await namespace.mergeInsertIntoTable(
+      { id: ["merged"], on: "number", whenNotMatchedInsertAll: true, whenMatchedUpdateAll: true },
+      file,
+    );
+    expect([result.numInsertedRows, result.numUpdatedRows].map(Number)).toEqual([5, 5]);
+    expect((await textsOf("merged")).sort()).toEqual([...texts].sort());
+  });
+
+  it("that are not supported change nothing", async () => {
+    await namespace.createTable({ id: ["kept"] }, stream);
+    const runs = fixture("pyarrow_runs.arrows");
+    for (const call of [
+      () => namespace.createTable({ id: ["new"] }, runs),
+      () => namespace.insertIntoTable({ id: ["kept"] }, runs),
+      () =>
+        namespace.mergeInsertIntoTable({ id: ["kept"], on: "number", whenNotMatchedInsertAll: true }, runs),
+    ]) {
+      await expect(call()).rejects.toMatchObject({
+        type: "Unsupported",
+        message: expect.stringContaining("column outer.runs: type RunEndEncoded"),
+      });
+    }
+    expect(await textsOf("kept")).toEqual(texts);
+    await expect(namespace.describeTable({ id: ["new"] })).rejects.toMatchObject({ type: "TableNotFound" });
+  });
+});
+
+it("A schema of views for objects makes columns without views", async () => {
+  const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+  const schema = new Schema([
+    new Field("number", new Int64(), true),
+    new Field(
+      "record",
+      new Struct([new Field("text", new Utf8View(), true), new Field("bytes", new BinaryView(), true)]),
+      true,
+    ),
+  ]);
+  await namespace.createTable({ id: ["t"], schema }, [
+    { number: 1n, record: { text: "a", bytes: Uint8Array.of(1) } },
+  ]);
+  const table = tableFromIPC(await namespace.table("t").scan().toIPC());
+  expect(String(table.schema.fields[1].type)).toBe(
+    String(new Struct([new Field("text", new Utf8(), true), new Field("bytes", new Binary(), true)])),
+  );
+  expect(table.get(0)?.record.text).toBe("a");
+  await namespace.close();
+});
