@@ -1,13 +1,15 @@
 /**
  * JavaScript values as columns. What each type of Arrow takes:
  *
- *     Int                  numbers without a fraction and bigints, in its range
+ *     Int                  numbers without a fraction and bigints, in its range; of 64 bits, texts of digits too
  *     Float                numbers
  *     Bool                 booleans
- *     Utf8                 strings of well-formed Unicode
+ *     Utf8                 strings of well-formed Unicode; Date, as its text in ISO 8601, UTC
  *     Binary               Uint8Array and other views, ArrayBuffer
- *     Date Timestamp       Date; numbers, in milliseconds since 1970; bigints, in the type's own unit
- *     Time Duration        numbers and bigints in the type's own unit
+ *     Date Timestamp       Date; numbers, in milliseconds since 1970; bigints, in the type's own unit;
+ *                          texts as CAST takes them, in ISO 8601: without an offset, in the type's zone, or else UTC
+ *     Time                 numbers and bigints in the type's own unit; texts such as "10:11:12.5"
+ *     Duration             numbers and bigints in the type's own unit
  *     Decimal              texts such as "12.30", numbers and bigints, whose digits fit
  *     List FixedSizeList   arrays, typed arrays and other iterables
  *     Struct               objects; members that are absent are null

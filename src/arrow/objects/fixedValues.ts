@@ -5,6 +5,7 @@ import { isDate } from "../../bytes/anyRealm.js";
 import { encodeHalfFloat } from "../../bytes/halfFloat.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InternalError } from "../../errors.js";
+import { parseDay, parseInstant, parseTimeOfDay } from "../types/times.js";
 import { unscaledOf } from "./decimalText.js";
 import { refuse, type ValuePlace } from "./faults.js";
 import { binaryOf, isNullish } from "./valueKinds.js";
@@ -13,6 +14,7 @@ interface NumericType {
   readonly typeId: number;
   readonly isSigned?: boolean;
   readonly unit?: number;
+  readonly timezone?: string | null;
   readonly scale?: number;
   readonly precision?: number;
 }
@@ -27,25 +29,31 @@ export function fixedValues(
   byteWidth: number,
   place: ValuePlace,
 ): Uint8Array {
-  const { typeId, isSigned = true, unit = 0 } = type as unknown as NumericType;
+  const { typeId, isSigned = true, unit = 0, timezone } = type as unknown as NumericType;
   switch (typeId) {
     case Type.Int:
       return byteWidth === 8
-        ? longs(values, type, isSigned, place, exactLong)
+        ? longs(values, type, isSigned, place, exactInteger)
         : smallIntegers(values, type, byteWidth, isSigned, place);
     case Type.Float:
       return floats(values, type, byteWidth, place);
     case Type.Time:
+      return byteWidth === 8
+        ? longs(values, type, true, place, (value) => exactLong(timeOf(value, unit)))
+        : smallIntegers(
+            values.map((value) => timeOf(value, unit)),
+            ...([type, byteWidth, true, place, values] as const),
+          );
     case Type.Duration:
       return byteWidth === 8
         ? longs(values, type, true, place, exactLong)
         : smallIntegers(values, type, byteWidth, true, place);
     case Type.Timestamp:
-      return longs(values, type, true, place, (value) => inUnit(value, unit));
+      return longs(values, type, true, place, (value) => inUnit(value, unit, timezone ?? null));
     case Type.Date:
       return unit === 0
         ? smallIntegers(values.map(daysOf), type, byteWidth, true, place, values)
-        : longs(values, type, true, place, (value) => inUnit(value, 1));
+        : longs(values, type, true, place, (value) => inUnit(value, 1, null));
     case Type.Decimal:
       return decimals(values, type, byteWidth, place);
     case Type.FixedSizeBinary:
@@ -130,12 +138,35 @@ function exactLong(value: unknown): number | bigint | null {
   return Number.isSafeInteger(value) ? (value as number) : null;
 }
 
+const INTEGER_TEXT = /^[+-]?\d{1,40}$/;
+
+/** An integer of 64 bits, which JSON has as a text. */
+const exactInteger = (value: unknown): number | bigint | null =>
+  typeof value === "string" && INTEGER_TEXT.test(value) ? BigInt(value) : exactLong(value);
+
+/** Nanoseconds in a second, a millisecond, a microsecond and a nanosecond. */
+const NANOS_PER_UNIT = [1_000_000_000n, 1_000_000n, 1000n, 1n];
+
+/** The time of day of a text, in a type's unit; anything else, and a text that is none, stays as it is. */
+function timeOf(value: unknown, unit: number): unknown {
+  if (typeof value !== "string") return value;
+  const nanos = parseTimeOfDay(value);
+  return nanos === null ? value : nanos / NANOS_PER_UNIT[unit];
+}
+
 /** Units in a millisecond of seconds, milliseconds, microseconds and nanoseconds. */
 const PER_MILLISECOND = [0.001, 1, 1000, 1_000_000];
 
-/** A moment in a type's unit; null for what is none, or lies between two of them. */
-function inUnit(value: unknown, unit: number): number | bigint | null {
+/**
+ * A moment in a type's unit; null for what is none, or lies between two of them. What a text has beyond the unit is cut
+ * off, as by CAST.
+ */
+function inUnit(value: unknown, unit: number, zone: string | null): number | bigint | null {
   if (typeof value === "bigint") return value;
+  if (typeof value === "string") {
+    const nanos = parseInstant(value, zone);
+    return nanos && nanos / NANOS_PER_UNIT[unit];
+  }
   const milliseconds = isDate(value) ? value.getTime() : value;
   if (typeof milliseconds !== "number" || !Number.isFinite(milliseconds)) return null;
   if (unit === 0) return Number.isSafeInteger(milliseconds / 1000) ? milliseconds / 1000 : null;
@@ -148,10 +179,11 @@ function inUnit(value: unknown, unit: number): number | bigint | null {
 
 const DAY_MS = 86_400_000;
 
-/** Days of a moment at midnight UTC; anything else stays as it is, and is refused as no whole number of days. */
+/** Days of a text, or of a moment at midnight UTC; anything else stays as it is, and is refused as no whole number of days. */
 function daysOf(value: unknown): unknown {
   if (isNullish(value)) return null;
   if (typeof value === "bigint") return value;
+  if (typeof value === "string") return parseDay(value) ?? value;
   const milliseconds = isDate(value) ? value.getTime() : value;
   return typeof milliseconds === "number" ? milliseconds / DAY_MS : value;
 }

@@ -51,17 +51,20 @@ const MAX_DEPTH = 32;
 const ROWS_AT_ONCE = 256;
 
 /**
+ * @param hasMore whether the rows are only the first ones, for messages
  * @throws InvalidInputError where the values of a column are of several types, or all null, naming row and column
  */
-export async function inferSchema(rows: Iterable<object>): Promise<Schema> {
+export async function inferSchema(rows: Iterable<object>, hasMore: boolean): Promise<Schema> {
   const members = new Members("");
   let row = 0;
   for (const value of rows) {
     if (row % ROWS_AT_ONCE === 0) await breathe();
     members.add(value, row++, 0);
   }
-  return new Schema(members.fields());
+  return new Schema(members.fields(hasMore ? `the first ${row} rows` : rowsText(row)));
 }
+
+const rowsText = (count: number): string => (count === 1 ? "the only row" : `all ${count} rows`);
 
 /** What the values of a column were so far. */
 type Seen =
@@ -89,8 +92,9 @@ class Members {
     }
   }
 
-  fields(): Field[] {
-    return [...this.#values].map(([name, values]) => new Field(name, values.type(), true));
+  /** @param looked which rows were looked at, in words */
+  fields(looked: string): Field[] {
+    return [...this.#values].map(([name, values]) => new Field(name, values.type(looked), true));
   }
 }
 
@@ -147,18 +151,19 @@ class Values {
     }
   }
 
-  type(): DataType {
+  /** @param looked which rows were looked at, in words */
+  type(looked: string): DataType {
     const seen = this.#seen;
     if (seen === null) {
       throw new InvalidInputError(
-        `column ${this.#path}: its type is not known, as it has no value that isn't null; pass a schema`,
+        `column ${this.#path}: its type is not known, as it has no value but null in ${looked}; pass a schema`,
       );
     }
     if (seen.kind === "scalar") return seen.type;
-    if (seen.kind === "object") return new Struct(seen.members.fields());
+    if (seen.kind === "object") return new Struct(seen.members.fields(looked));
     const { items, length, isNumeric } = seen;
     if (isNumeric && length !== null && (length >= MIN_DIMENSION || (this.#name === VECTOR && length > 0))) {
-      const item = items.type();
+      const item = items.type(looked);
       const type = item instanceof Float64 && !items.isTyped ? new Float32() : item;
       return new FixedSizeList(length, new Field("item", type, true));
     }
@@ -167,7 +172,7 @@ class Values {
         `column ${this.#path}: its vectors have different lengths; pass a schema if they are meant to be lists`,
       );
     }
-    return new List(new Field("item", items.type(), true));
+    return new List(new Field("item", items.type(looked), true));
   }
 
   /** Whether numbers, and nothing else, were seen. */

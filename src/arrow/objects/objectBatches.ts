@@ -4,6 +4,7 @@ import { type DataType, type Field, Schema } from "apache-arrow";
 import { breathe } from "../../async/eventLoop.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../errors.js";
 import type { Column } from "../columns/column.js";
+import { isNamedZone } from "../types/times.js";
 import { encodeValues } from "./encodeValues.js";
 import { describeValue } from "./faults.js";
 import { inferSchema } from "./inferSchema.js";
@@ -13,6 +14,8 @@ import { isRecord, memberOf } from "./valueKinds.js";
 const BATCH_ROWS = 8192;
 /** Most items of lists of a fixed size in a batch: encoding more at once would hold the thread for too long. */
 const BATCH_ITEMS = 2 ** 20;
+/** Most rows of a batch where a text may need the offset of a zone by its name, which takes some microseconds. */
+const ZONED_BATCH_ROWS = 256;
 /** Rows that are looked at before other work on the thread has its turn. */
 const ROWS_AT_ONCE = 1024;
 
@@ -49,9 +52,10 @@ export async function openObjects(
   const rows = new ObjectRows([first], next);
   const head = await rows.take();
   const seen = all === null ? head : checkedRows(all);
-  const schema = types.schema ?? (await schemaOf(seen, types));
+  const hasMore = all === null && head.length === BATCH_ROWS;
+  const schema = types.schema ?? (await schemaOf(seen, hasMore, types));
   if (schema.fields.length === 0) throw new InvalidInputError("the rows have no members: there is no column");
-  return { schema, batches: encodeRows(schema, head, rows) };
+  return { schema, batches: encodeRows(schema, head, rows, hasMore && types.schema === undefined) };
 }
 
 /** No rows, of columns that are known all the same. */
@@ -61,15 +65,21 @@ export const noObjects = (schema: Schema): ObjectBatches => ({
     schema,
     [],
     new ObjectRows([], () => Promise.resolve({ done: true, value: undefined })),
+    false,
   ),
 });
 
-async function schemaOf(rows: Iterable<object>, { tableSchema }: ObjectTypes): Promise<Schema> {
+async function schemaOf(
+  rows: Iterable<object>,
+  hasMore: boolean,
+  { tableSchema }: ObjectTypes,
+): Promise<Schema> {
   const ofTable = (await tableSchema?.()) ?? null;
-  return ofTable === null ? inferSchema(rows) : namedBy(rows, ofTable);
+  return ofTable === null ? inferSchema(rows, hasMore) : namedBy(rows, ofTable);
 }
 
-async function* encodeRows(schema: Schema, head: readonly object[], rows: ObjectRows) {
+/** @param isGuessed whether the schema is that of the first rows alone, for messages */
+async function* encodeRows(schema: Schema, head: readonly object[], rows: ObjectRows, isGuessed: boolean) {
   const known = new Set(schema.fields.map(({ name }) => name));
   const atOnce = rowsOfBatch(schema);
   let firstRow = 0;
@@ -77,7 +87,8 @@ async function* encodeRows(schema: Schema, head: readonly object[], rows: Object
     for (let at = 0; at < taken.length; at += atOnce) {
       const batch = taken.length <= atOnce ? taken : taken.slice(at, at + atOnce);
       await breathe();
-      for (const [index, row] of batch.entries()) checkMembers(row, known, firstRow + index, schema);
+      for (const [index, row] of batch.entries())
+        checkMembers(row, known, firstRow + index, schema, isGuessed);
       const start = firstRow;
       const columns: Column[] = [];
       for (const field of schema.fields) {
@@ -94,7 +105,8 @@ async function* encodeRows(schema: Schema, head: readonly object[], rows: Object
 
 function rowsOfBatch({ fields }: Schema): number {
   const items = Math.max(1, ...fields.map(({ type }) => itemsOfRow(type)));
-  return Math.max(1, Math.min(BATCH_ROWS, Math.floor(BATCH_ITEMS / items)));
+  const most = fields.some(({ type }) => hasNamedZone(type)) ? ZONED_BATCH_ROWS : BATCH_ROWS;
+  return Math.max(1, Math.min(most, Math.floor(BATCH_ITEMS / items)));
 }
 
 /** Items that a value of a type has by its type alone. */
@@ -102,6 +114,13 @@ function itemsOfRow(type: DataType): number {
   const { listSize, children } = type as { listSize?: number; children?: readonly Field[] };
   const inner = (children ?? []).reduce((sum, field) => sum + itemsOfRow(field.type), 0);
   return Math.max(1, inner) * (listSize ?? 1);
+}
+
+/** Whether a type has timestamps of a zone that has a name. */
+function hasNamedZone(type: DataType): boolean {
+  const { timezone, children } = type as { timezone?: string | null; children?: readonly Field[] };
+  if (typeof timezone === "string" && isNamedZone(timezone)) return true;
+  return (children ?? []).some((field) => hasNamedZone(field.type));
 }
 
 class ObjectRows {
@@ -144,19 +163,34 @@ async function namedBy(rows: Iterable<object>, schema: Schema): Promise<Schema> 
   let index = 0;
   for (const row of rows) {
     if (index % ROWS_AT_ONCE === 0) await breathe();
-    checkMembers(row, known, index++, schema);
+    checkMembers(row, known, index++, schema, false);
     for (const name of Object.keys(row)) named.add(name);
   }
   return new Schema(schema.fields.filter(({ name }) => named.has(name)));
 }
 
-function checkMembers(row: object, known: ReadonlySet<string>, index: number, schema: Schema): void {
+function checkMembers(
+  row: object,
+  known: ReadonlySet<string>,
+  index: number,
+  schema: Schema,
+  isGuessed: boolean,
+): void {
   for (const name of Object.keys(row)) {
-    if (!known.has(name)) throw unknownColumn(name, index, schema.fields);
+    if (!known.has(name)) throw unknownColumn(name, index, schema.fields, isGuessed);
   }
 }
 
-const unknownColumn = (name: string, row: number, fields: readonly Field[]): TableSchemaValidationError =>
-  new TableSchemaValidationError(
-    `row ${row}: there is no column ${name}; the columns of these rows are ${fields.map((field) => field.name).join(", ")}`,
+function unknownColumn(
+  name: string,
+  row: number,
+  fields: readonly Field[],
+  isGuessed: boolean,
+): TableSchemaValidationError {
+  const names = fields.map((field) => field.name).join(", ");
+  return new TableSchemaValidationError(
+    isGuessed
+      ? `row ${row}: the first ${BATCH_ROWS} rows have no column ${name}; the columns that they name are ${names}: name it there as null, or pass a schema`
+      : `row ${row}: there is no column ${name}; the columns of these rows are ${names}`,
   );
+}

@@ -1,7 +1,9 @@
 /** JavaScript values as columns of a variable width: texts and bytes. */
 
 import type { DataType } from "apache-arrow";
+import { isDate } from "../../bytes/anyRealm.js";
 import type { Layout, Validity, VariableColumn } from "../columns/column.js";
+import { formatTime } from "../types/times.js";
 import { refuse, type ValuePlace } from "./faults.js";
 import { binaryOf, isNullish } from "./valueKinds.js";
 
@@ -69,15 +71,25 @@ function texts(
   return bytes.subarray(0, end);
 }
 
-/** UTF-16 units of all texts of a group, which has no other values. */
-function unitsOf(group: readonly unknown[], from: number, type: DataType, place: ValuePlace): number {
+/** UTF-16 units of all texts of a group, in which texts take the places of Dates, and which has no other values. */
+function unitsOf(group: unknown[], from: number, type: DataType, place: ValuePlace): number {
   let units = 0;
   for (let index = 0; index < group.length; index++) {
-    const value = group[index];
+    let value = group[index];
+    if (typeof value === "object" && value !== null && isDate(value)) {
+      value = textOfDate(value) ?? value;
+      group[index] = value;
+    }
     if (typeof value === "string") units += value.length;
     else if (!isNullish(value)) refuse(place, from + index, value, `a value of type ${type}`);
   }
   return units;
+}
+
+/** The text that CAST makes of a moment; null for a Date that is none. */
+function textOfDate(date: Date): string | null {
+  const ms = date.getTime();
+  return Number.isNaN(ms) ? null : formatTime(BigInt(ms) * 1_000_000n, "UTC");
 }
 
 /** Bytes with room for so many UTF-16 units behind those that are used. */

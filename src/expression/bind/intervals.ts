@@ -3,11 +3,11 @@
  * only, `INTERVAL '1 month 2 days'` or `INTERVAL '1' MONTH`: no column holds any.
  */
 
+import { dayOf, daysOf, floorDivide, instantOf, localMillisOf } from "../../arrow/types/times.js";
 import type { Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { type Bound, nullOf } from "../evaluate/bound.js";
 import { perRow } from "../kernels/arithmetic.js";
-import { dayOf, daysOf, floorDivide, instantOf, localMillisOf } from "../kernels/times.js";
 import type { ValueKernel } from "../values/operands.js";
 import { type Scalar, scalarReader } from "../values/scalars.js";
 import { TICKS_PER_SECOND, typeName, type ValueType } from "../values/types.js";

@@ -1,9 +1,9 @@
 /** Days and instants as text, in a format of one's own, and instants rounded down to the bins of a raster. */
 
+import { dayOf, daysOf, floorDivide, zoneOffset } from "../../arrow/types/times.js";
 import { InvalidInputError } from "../../errors.js";
 import { perRow } from "../kernels/arithmetic.js";
 import { TextLane } from "../kernels/textRows.js";
-import { dayOf, daysOf, floorDivide, zoneOffset } from "../kernels/times.js";
 import { checkLength } from "../values/growing.js";
 import { decodeText, type ValueKernel } from "../values/operands.js";
 import { type Scalar, scalarReader } from "../values/scalars.js";

@@ -1,9 +1,9 @@
 /** Functions of days and instants. The parts of an instant of a zone are those of its local time. */
 
+import { dayOf, daysOf, floorDivide, instantOf, zoneOffset } from "../../arrow/types/times.js";
 import type { TimestampType, TimeUnit } from "../../arrow/types/type.js";
 import { perRow } from "../kernels/arithmetic.js";
 import { castKernel } from "../kernels/casts.js";
-import { dayOf, daysOf, floorDivide, instantOf, zoneOffset } from "../kernels/times.js";
 import { type Scalar, scalarReader } from "../values/scalars.js";
 import {
   DATE,

@@ -10,6 +10,17 @@ import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { checkOffsetRange } from "../../arrow/columns/offsets.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { bothValid, isValid } from "../../arrow/columns/validity.js";
+import {
+  floorDivide,
+  formatDay,
+  formatTime,
+  formatTimeOfDay,
+  localMillisOf,
+  nanosInZone,
+  parseDay,
+  parseInstant,
+  parseTimeOfDay,
+} from "../../arrow/types/times.js";
 import type { DecimalType } from "../../arrow/types/type.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { isUint8Array } from "../../bytes/anyRealm.js";
@@ -38,16 +49,6 @@ import {
 } from "../values/types.js";
 import { fixedColumn } from "./arithmetic.js";
 import { RowPace, TextLane } from "./textRows.js";
-import {
-  floorDivide,
-  formatDay,
-  formatTime,
-  formatTimeOfDay,
-  instantOf,
-  localMillisOf,
-  parseTime,
-  parseTimeOfDay,
-} from "./times.js";
 
 /** The cast of an operand; null where there is none between the types. */
 export function castKernel(from: ValueType, to: ValueType, isTry: boolean): ValueKernel | null {
@@ -576,22 +577,14 @@ function nanosReader(
   to: Extract<PlainType, { kind: "date" | "timestamp" | "time" | "duration" }>,
 ): ((value: Scalar) => bigint | null) | null {
   const zone = to.kind === "timestamp" ? to.timezone : null;
-  const inZone = (nanos: bigint): bigint => {
-    if (zone === null) return nanos;
-    const ms = floorDivide(nanos, 1_000_000n);
-    return nanos + (BigInt(instantOf(Number(ms), zone)) - ms) * 1_000_000n;
-  };
   switch (from.kind) {
     case "string":
       if (to.kind === "duration") return null;
       if (to.kind === "time") return (value) => parseTimeOfDay(value as string);
+      if (to.kind === "timestamp" || to.bits === 64) return (value) => parseInstant(value as string, zone);
       return (value) => {
-        const parsed = parseTime(value as string);
-        if (parsed === null) return null;
-        if (to.kind === "date" && to.bits === 32) {
-          return floorDivide(parsed.nanos, 86_400_000_000_000n) * 86_400_000_000_000n;
-        }
-        return parsed.hasOffset ? parsed.nanos : inZone(parsed.nanos);
+        const day = parseDay(value as string);
+        return day === null ? null : BigInt(day) * 86_400_000_000_000n;
       };
     case "date": {
       if (to.kind !== "date" && to.kind !== "timestamp") return null;
@@ -611,7 +604,7 @@ function nanosReader(
         const nanos = (value as bigint) * perTick;
         if (to.kind === "timestamp") {
           // An instant of a zone becomes the local time of UTC. What is finer than the new unit is cut off beforehand.
-          return from.timezone === null ? inZone(nanos - (nanos % nanosPerTick(to))) : nanos;
+          return from.timezone === null ? nanosInZone(nanos - (nanos % nanosPerTick(to)), zone) : nanos;
         }
         const shifted = local(nanos);
         return to.kind === "date"

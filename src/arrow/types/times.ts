@@ -70,6 +70,30 @@ export function parseTime(text: string): ParsedTime | null {
   return { nanos, hasOffset: offset !== undefined };
 }
 
+/**
+ * Nanoseconds from 1970 to the instant of a text. Without an offset in the text, the time is that of the zone, or of UTC.
+ * Null for a text that is none.
+ */
+export function parseInstant(text: string, zone: string | null): bigint | null {
+  const parsed = parseTime(text);
+  return parsed === null || parsed.hasOffset ? (parsed?.nanos ?? null) : nanosInZone(parsed.nanos, zone);
+}
+
+/** Nanoseconds of the instant at which a zone has a local time. */
+export function nanosInZone(localNanos: bigint, zone: string | null): bigint {
+  if (zone === null) return localNanos;
+  const ms = floorDivide(localNanos, NANOS_PER_MS);
+  return localNanos + (BigInt(instantOf(Number(ms), zone)) - ms) * NANOS_PER_MS;
+}
+
+const NANOS_PER_DAY = 86_400_000_000_000n;
+
+/** Days from 1970 to the day of a text, whose time of day does not count; null for a text that is none. */
+export function parseDay(text: string): number | null {
+  const parsed = parseTime(text);
+  return parsed && Number(floorDivide(parsed.nanos, NANOS_PER_DAY));
+}
+
 /** Minutes east of UTC; null for a text that is no offset. */
 function parseOffset(text: string): number | null {
   if (/^(Z|UTC)$/i.test(text)) return 0;
@@ -126,6 +150,9 @@ export function floorDivide(value: bigint, divisor: bigint): bigint {
   const quotient = value / divisor;
   return value % divisor < 0n ? quotient - 1n : quotient;
 }
+
+/** Whether the offset of a zone is looked up by its name, which takes a while. */
+export const isNamedZone = (zone: string): boolean => parseOffset(zone) === null;
 
 /** Quarters of an hour in which a zone has one offset. */
 const QUARTER_MS = 900_000;

@@ -1,0 +1,214 @@
+/** Rows take moments and large integers as texts, and texts as Dates: what is stored is what CAST makes of the same value. */
+
+import {
+  type DataType,
+  DateDay,
+  DateMillisecond,
+  Field,
+  Float64,
+  Int64,
+  List,
+  Schema,
+  Struct,
+  TimeMicrosecond,
+  TimeMillisecond,
+  TimeNanosecond,
+  TimeSecond,
+  TimestampMicrosecond,
+  TimestampMillisecond,
+  TimestampNanosecond,
+  TimestampSecond,
+  Uint64,
+  Utf8,
+} from "apache-arrow";
+import { DirectoryNamespace, TableSchemaValidationError } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeTempDir } from "../../support/tempDir.js";
+
+let namespace: DirectoryNamespace;
+beforeAll(async () => {
+  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+});
+afterAll(() => namespace.close());
+
+const TIMESTAMPS = [
+  "2024-03-10",
+  "2024-03-10T10:11",
+  " 2024-03-10 10:11:12 ",
+  "2024-03-10T10:11:12.123456789",
+  "1969-12-31T23:59:59.999999999",
+  "2024-03-10T00:00:00Z",
+  "2024-03-10T00:00:00+02:00",
+  "2024-03-10T00:00:00 UTC",
+  // Once, never and twice on the clocks of Oslo.
+  "2024-07-01T12:00:00",
+  "2024-03-31T02:30:00",
+  "2024-10-27T02:30:00",
+];
+const TIMES = ["10:11", "10:11:12", "23:59:59.123456789"];
+const CASES: readonly (readonly [string, DataType, readonly unknown[]])[] = [
+  ["day", new DateDay(), [...TIMESTAMPS, "-0001-01-01", "+12024-01-01"]],
+  ["day_ms", new DateMillisecond(), TIMESTAMPS],
+  ["s", new TimestampSecond(), TIMESTAMPS],
+  ["ms", new TimestampMillisecond(), TIMESTAMPS],
+  ["us", new TimestampMicrosecond(), TIMESTAMPS],
+  ["ns", new TimestampNanosecond(), TIMESTAMPS],
+  ["utc", new TimestampMillisecond("UTC"), TIMESTAMPS],
+  ["fixed", new TimestampMicrosecond("-0330"), TIMESTAMPS],
+  ["oslo", new TimestampNanosecond("Europe/Oslo"), TIMESTAMPS],
+  ["time_s", new TimeSecond(), TIMES],
+  ["time_ms", new TimeMillisecond(), TIMES],
+  ["time_us", new TimeMicrosecond(), TIMES],
+  ["time_ns", new TimeNanosecond(), TIMES],
+  ["int64", new Int64(), ["9007199254740993", "-9223372036854775808", "+7"]],
+  ["uint64", new Uint64(), ["18446744073709551615", "0"]],
+  ["text", new Utf8(), [new Date(0), new Date("2024-03-10T10:11:12.5Z"), new Date(-62_198_755_200_000)]],
+];
+
+it.each(CASES)("%s columns store what CAST makes of the same value", async (name, type, values) => {
+  const isDate = values[0] instanceof Date;
+  const schema = new Schema([
+    new Field("source", isDate ? new TimestampMillisecond("UTC") : new Utf8(), true),
+    new Field("inserted", type, true),
+    new Field("updated", type, true),
+  ]);
+  const rows = values.map((value) => ({ source: value, inserted: value }));
+  await namespace.createTable({ id: [name], schema }, rows);
+  const table = namespace.table(name);
+  await table.update({ valuesSql: { updated: "source" } });
+  const stored = await table.scan().toArray();
+  expect(stored.map(({ inserted }) => inserted)).toEqual(stored.map(({ updated }) => updated));
+  expect(stored.map(({ inserted }) => inserted === null)).toEqual(values.map(() => false));
+});
+
+it("merges take what inserts take", async () => {
+  const schema = new Schema([
+    new Field("n", new Int64(), false),
+    new Field("day", new DateDay(), true),
+    new Field("text", new Utf8(), true),
+  ]);
+  await namespace.createTable({ id: ["merged"], schema }, [{ n: "1", day: "2024-03-10" }]);
+  const merged = await namespace.mergeInsertIntoTable(
+    { id: ["merged"], on: "n", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true },
+    [
+      { n: "1", day: "2024-03-11" },
+      { n: "2", text: new Date(0) },
+    ],
+  );
+  expect(merged).toMatchObject({ numUpdatedRows: 1, numInsertedRows: 1 });
+  expect(
+    await namespace
+      .table("merged")
+      .scan({ orderBy: [{ columnName: "n" }] })
+      .toArray(),
+  ).toEqual([
+    { n: 1n, day: Date.UTC(2024, 2, 11), text: null },
+    { n: 2n, day: null, text: "1970-01-01T00:00:00Z" },
+  ]);
+});
+
+describe("a column of a stream whose values come late", () => {
+  const stream = async function* (count: number, late: (n: number) => object) {
+    for (let n = 0; n < count; n++) yield { n, ...late(n) };
+  };
+
+  it.each([
+    [20_000, "the first 8192 rows"],
+    [8191, "all 8191 rows"],
+    [1, "the only row"],
+  ])("is refused with how many of %i rows were looked at", async (count, looked) => {
+    const rows = stream(count, (n) => ({ late: n < 19_999 ? null : "x" }));
+    await expect(namespace.createTable({ id: ["late"] }, rows)).rejects.toThrow(
+      `column late: its type is not known, as it has no value but null in ${looked}; pass a schema`,
+    );
+  });
+
+  it("is refused with the rows that should have named it", async () => {
+    const rows = stream(9000, (n) => (n < 8999 ? {} : { late: "x" }));
+    await expect(namespace.createTable({ id: ["unnamed"] }, rows)).rejects.toThrow(
+      "row 8999: the first 8192 rows have no column late; the columns that they name are n: name it there as null, or pass a schema",
+    );
+  });
+
+  it("is stored where a schema says what it is", async () => {
+    const schema = new Schema([new Field("n", new Float64(), true), new Field("late", new Utf8(), true)]);
+    await namespace.createTable(
+      { id: ["told"], schema },
+      stream(9000, (n) => (n < 8999 ? {} : { late: "x" })),
+    );
+    expect(await namespace.table("told").countRows("late = 'x'")).toBe(1);
+  });
+});
+
+it("instants of texts are those that their offsets and zones say", async () => {
+  const schema = new Schema([
+    new Field("local", new TimestampMillisecond(), true),
+    new Field("oslo", new TimestampMillisecond("Europe/Oslo"), true),
+    new Field("day", new DateDay(), true),
+    new Field("time", new TimeMillisecond(), true),
+    new Field("text", new Utf8(), true),
+  ]);
+  const rows = [
+    { local: "2024-03-10T10:00:00", oslo: "2024-03-10T10:00:00", day: "2024-03-10", time: "00:00:01.5" },
+    { local: "2024-03-10T10:00:00+01:00", oslo: "2024-03-10T10:00:00Z", text: new Date(0) },
+  ];
+  await namespace.createTable({ id: ["instants"], schema }, rows);
+  expect(await namespace.table("instants").scan().toArray()).toEqual([
+    {
+      local: Date.UTC(2024, 2, 10, 10),
+      oslo: Date.UTC(2024, 2, 10, 9),
+      day: Date.UTC(2024, 2, 10),
+      time: 1500,
+      text: null,
+    },
+    {
+      local: Date.UTC(2024, 2, 10, 9),
+      oslo: Date.UTC(2024, 2, 10, 10),
+      day: null,
+      time: null,
+      text: "1970-01-01T00:00:00Z",
+    },
+  ]);
+});
+
+it("texts are taken in structs and lists too, and in streams of many rows", async () => {
+  const moments = new List(new Field("item", new TimestampMillisecond("Europe/Oslo"), true));
+  const schema = new Schema([
+    new Field("s", new Struct([new Field("day", new DateDay(), true)]), true),
+    new Field("l", moments, true),
+  ]);
+  async function* rows() {
+    for (let n = 0; n < 1000; n++)
+      yield { s: { day: "2024-03-10" }, l: [`2024-0${1 + (n % 9)}-01T01:00:00`] };
+  }
+  await namespace.createTable({ id: ["nested"], schema }, rows());
+  const table = namespace.table("nested");
+  expect(await table.countRows("s.day = date '2024-03-10'")).toBe(1000);
+  expect((await table.scan({ offset: 999, limit: 1 }).toArray())[0].l).toEqual([Date.UTC(2024, 0, 1)]);
+});
+
+it.each([
+  ["day", new DateDay(), "2024-13-01", 'the text "2024-13-01"', "Date32<DAY>"],
+  ["day", new DateDay(), "10/3/2024", 'the text "10/3/2024"', "Date32<DAY>"],
+  ["ms", new TimestampMillisecond(), "", 'the text ""', "Timestamp<MILLISECOND>"],
+  ["ms", new TimestampMillisecond(), "1710028800000", 'the text "1710028800000"', "Timestamp<MILLISECOND>"],
+  ["ns", new TimestampNanosecond(), "1677-01-01", 'the text "1677-01-01"', "Timestamp<NANOSECOND>"],
+  ["time", new TimeSecond(), "25:00:00", 'the text "25:00:00"', "Time32<SECOND>"],
+  ["time", new TimeNanosecond(), "soon", 'the text "soon"', "Time64<NANOSECOND>"],
+  ["i", new Int64(), "9223372036854775808", 'the text "9223372036854775808"', "Int64"],
+  ["i", new Int64(), "1.0", 'the text "1.0"', "Int64"],
+  ["u", new Uint64(), "-1", 'the text "-1"', "Uint64"],
+  ["s", new Utf8(), new Date(Number.NaN), "an object of class Date", "Utf8"],
+] as const)("a value that %s does not have is refused by row, column and type: %#", async (name, type, value, shown, typeText) => {
+  const id = ["refused"];
+  await namespace.createTable(
+    { id, schema: new Schema([new Field(name, type, true)]), mode: "Overwrite" },
+    [],
+  );
+  const error = await namespace.insertIntoTable({ id }, [{}, { [name]: value }]).catch((thrown) => thrown);
+  expect(error).toBeInstanceOf(TableSchemaValidationError);
+  expect(error.message).toContain(
+    `row 1, column ${name}: ${shown} where a value of type ${typeText} is wanted`,
+  );
+  expect(await namespace.countTableRows({ id })).toBe(0);
+});
