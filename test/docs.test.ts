@@ -6,7 +6,7 @@
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join, posix } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, it } from "vitest";
 import { codeBlocks, PAGES, type Program, programsOf, readPage } from "./support/documents.js";
@@ -60,10 +60,49 @@ it.each(PAGES)("%s has no block of code that nobody runs without a reason", (pag
   }
 });
 
-it.each(PAGES)("%s links to files that exist, and names scripts that exist", (page) => {
+/** What a reader of the package finds: files, and the folders that they are in. */
+const packedPaths = async (): Promise<ReadonlySet<string>> => {
+  const { stdout } = await promisify(execFile)("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+    ...{ cwd: CHECKOUT, maxBuffer: 2 ** 26, shell: process.platform === "win32" },
+  });
+  const files: string[] = JSON.parse(stdout)[0].files.map(({ path }: { path: string }) => path);
+  const folders = files.flatMap((path) =>
+    path.split("/").map((_, depth, names) => names.slice(0, depth).join("/")),
+  );
+  return new Set([...files, ...folders]);
+};
+
+/** The anchors of a page's headings, as they are shown on the web. */
+function anchorsOf(page: string): string[] {
+  const prose = readPage(page).replace(/^```[\s\S]*?^```$/gm, "");
+  return [...prose.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replace(/\s/g, "-"),
+  );
+}
+
+it("the pages of the package link to what is in the package only, and to headings that are there", async () => {
+  const packed = await packedPaths();
+  const pages = [...packed].filter((path) => path.endsWith(".md"));
+  expect(pages).toEqual(expect.arrayContaining([...PAGES, "src/README.md"]));
+  const broken: string[] = [];
+  for (const page of pages) {
+    const prose = readPage(page).replace(/^```[\s\S]*?^```$/gm, "");
+    for (const [, link] of prose.matchAll(/\]\(\s*([^)\s]+)/g)) {
+      if (/^[a-z]+:/.test(link)) continue;
+      const [path, anchor] = link.split("#");
+      const target = path === "" ? page : posix.join(posix.dirname(page), path).replace(/\/$/, "");
+      const isThere = packed.has(target) && (anchor === undefined || anchorsOf(target).includes(anchor));
+      if (!isThere) broken.push(`${page}: ${link}`);
+    }
+  }
+  expect(broken).toEqual([]);
+});
+
+it.each(PAGES)("%s names scripts that exist", (page) => {
   const text = readPage(page);
-  const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, path]) => path);
-  expect(links.filter((path) => !existsSync(join(CHECKOUT, dirname(page), path)))).toEqual([]);
   const { scripts } = JSON.parse(readFileSync(join(CHECKOUT, "package.json"), "utf8"));
   const named = [...text.matchAll(/npm (?:run )?([a-z:]+)/g)].map(([, name]) => name);
   const npms = ["ci", "install", "pack", "packs"];
