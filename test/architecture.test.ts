@@ -86,6 +86,10 @@ const REPLACEMENTS = ["platform/portable.ts"];
 /** Files that may need Node.js. All else runs where there is none (test/portable). */
 const NODE_FILES = /^(platform\/(native|builtin|modules)\.ts|io\/.*|rest\/http\/.*|rest\/auth\/apiKeys\.ts)$/;
 
+/** Timers and clocks that a test runner may replace by fakes, and the files that take the host's before it does. */
+const TIMERS = /^(set|clear)(Timeout|Interval|Immediate)$|^performance$/;
+const TIMER_FILES = ["platform/native.ts", "platform/portable.ts", "platform/modules.ts", "async/timers.ts"];
+
 /** Files under operations/ that are no operations, although the class uses them too. */
 const SHARED_BY_OPERATIONS = [
   "operations/access.ts",
@@ -342,6 +346,25 @@ function reachableFrom(
   return reached;
 }
 
+/** The global timers and clocks that a file names, and does not import from async/timers.ts. */
+function globalTimers(path: string, imports: readonly Import[]): string[] {
+  const kept = new Set(
+    imports.filter(({ target }) => target === "async/timers.ts").flatMap(({ names }) => names),
+  );
+  const text = readFileSync(join(SOURCE_ROOT, path), "utf8");
+  const named: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isIdentifier(node) && TIMERS.test(node.text) && !kept.has(node.text)) {
+      const { parent } = node;
+      const isMember = ts.isPropertyAccessExpression(parent) && parent.name === node;
+      if (!isMember || parent.expression.getText() === "globalThis") named.push(node.text);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true));
+  return named;
+}
+
 describe("architecture", () => {
   const sources = readSources();
   const files = [...sources.values()];
@@ -521,6 +544,18 @@ describe("architecture", () => {
           .filter(({ specifier }) => specifier.startsWith("node:"))
           .map(({ specifier }) => `${path} -> ${specifier}`),
       );
+    expect(outside).toEqual([]);
+  });
+
+  it("waits and measures by the timers that async/timers.ts keeps, which fakes of a program do not stop", () => {
+    const outside = files
+      .filter(({ path }) => !TIMER_FILES.includes(path))
+      .flatMap(({ path, imports }) => [
+        ...imports
+          .filter(({ specifier }) => /^(node:)?(timers|perf_hooks)(\/|$)/.test(specifier))
+          .map(({ specifier }) => `${path} -> ${specifier}`),
+        ...globalTimers(path, imports).map((name) => `${path}: ${name}`),
+      ]);
     expect(outside).toEqual([]);
   });
 

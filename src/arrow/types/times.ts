@@ -44,7 +44,7 @@ export function daysOf({ year, month, day }: Day): number {
 }
 
 /** An instant or local time, as parsed. */
-export interface ParsedTime {
+interface ParsedTime {
   readonly nanos: bigint;
   /** Whether the text names an offset, and `nanos` is in UTC. */
   readonly hasOffset: boolean;
@@ -54,7 +54,7 @@ const TIME =
   /^([+-]?\d{4,6})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9})\d*)?)?)?\s*(Z|UTC|[+-]\d{2}(?::?\d{2})?)?$/i;
 
 /** Null for a text that is none. */
-export function parseTime(text: string): ParsedTime | null {
+function parseTime(text: string): ParsedTime | null {
   const match = TIME.exec(text.trim());
   if (match === null) return null;
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0));

@@ -5,6 +5,7 @@
  */
 
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+import { performance } from "../../async/timers.js";
 
 const TIMEOUT_MS = 5_000;
 /** Minimum time between two reads of the keys. */
