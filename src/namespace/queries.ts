@@ -80,7 +80,7 @@ export interface VectorSearchOptions {
   readonly fastSearch?: boolean | undefined;
   /** Least distance, inclusive. */
   readonly lowerBound?: number | undefined;
-  /** Distances are below this. */
+  /** Distances are below this. Absent: infinite ones are found too, except by an index without a graph. */
   readonly upperBound?: number | undefined;
 }
 

@@ -158,7 +158,7 @@ function nearestDetail({ column, metric, queries, ...search }: VectorSearch): Qu
     distanceType: metric,
     vectors: queries.length,
     ...(lowerBound !== Number.NEGATIVE_INFINITY && { lowerBound }),
-    ...(upperBound !== Number.POSITIVE_INFINITY && { upperBound }),
+    ...(!Number.isNaN(upperBound) && { upperBound }),
   };
 }
 

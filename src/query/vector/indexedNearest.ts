@@ -76,7 +76,7 @@ async function askIndex(
         ...(search.asked.beam !== undefined && { beam: search.asked.beam }),
         // Nearer rows would leave no room for those that are wanted.
         lowerBound: isRefined ? search.lowerBound - slackAt(search.lowerBound) : search.lowerBound,
-        upperBound: isRefined ? Number.POSITIVE_INFINITY : search.upperBound,
+        upperBound: isRefined ? Number.NaN : search.upperBound,
         place: (low, high, address) => rows.place(low, high, own, address),
         ...(signal && { signal }),
       },
@@ -130,7 +130,8 @@ async function refined(
 }
 
 /** How far distances that are taken for equal differ at most. */
-const slackAt = (distance: number): number => TIE_DIFFERENCE * Math.max(1, Math.abs(distance));
+const slackAt = (distance: number): number =>
+  Number.isFinite(distance) ? TIE_DIFFERENCE * Math.max(1, Math.abs(distance)) : 0;
 
 const isBoundedBelow = ({ lowerBound }: VectorSearch): boolean => lowerBound !== Number.NEGATIVE_INFINITY;
 

@@ -125,7 +125,7 @@ async function* measuredRows(
     const wanted = new Uint32Array(rowCount);
     let count = 0;
     for (let row = 0; row < rowCount; row++) {
-      if (all[row] >= lowerBound && all[row] < upperBound) wanted[count++] = row;
+      if (all[row] >= lowerBound && !(all[row] >= upperBound)) wanted[count++] = row;
     }
     if (count === 0) continue;
     const rows = wanted.subarray(0, count);

@@ -42,7 +42,8 @@ export class SketchCandidates {
     this.most = most;
     this.#query = { metric: search.metric as SketchMetric, query };
     this.#lowerBound = search.lowerBound;
-    this.#farthest = Math.min(search.upperBound, farthest);
+    const { upperBound } = search;
+    this.#farthest = Number.isNaN(upperBound) ? farthest : Math.min(upperBound, farthest);
     this.#reached = new Beam(most);
   }
 

@@ -50,7 +50,7 @@ export async function offerBatch(
     for (let row = 0; row < distances.length; row++) {
       const distance = distances[row];
       // Also false where the distance is NaN.
-      if (distance <= own.farthest && distance >= lowerBound && distance < upperBound) {
+      if (distance <= own.farthest && distance >= lowerBound && !(distance >= upperBound)) {
         const at = 2 * (firstRow + row);
         own.add(distance, words[at], words[at + 1]);
       }
@@ -134,10 +134,10 @@ async function measureLists(
   for (const distances of own) {
     for (let row = 0; row < lists.length; row++) {
       const [start, stop] = [Number(offsets[row]) - first, Number(offsets[row + 1]) - first];
-      let nearest = Number.POSITIVE_INFINITY;
-      for (let at = start; at < stop; at++) if (distances[at] < nearest) nearest = distances[at];
       // Vectors without a distance count for nothing; a row of such has none.
-      sums[row] += nearest === Number.POSITIVE_INFINITY ? Number.NaN : nearest;
+      let nearest = Number.NaN;
+      for (let at = start; at < stop; at++) if (!(distances[at] >= nearest)) nearest = distances[at];
+      sums[row] += nearest;
     }
     await breathe();
   }

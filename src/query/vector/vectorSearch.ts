@@ -59,7 +59,7 @@ export interface VectorSearch {
   readonly found: readonly FoundColumn[];
   /** Least distance, inclusive. */
   readonly lowerBound: number;
-  /** Distances are below it. */
+  /** Distances are below it; NaN for no bound: an infinite distance is below none. */
   readonly upperBound: number;
   /** Applied to the rows that were found; null for none. */
   readonly postfilter: Filter | null;
@@ -127,7 +127,7 @@ export async function planVectorSearch(
     read: { ...reads.plan(), withAddresses: true },
     found: queries.length > 1 && !isMulti ? [QUERY_INDEX, DISTANCE] : [DISTANCE],
     lowerBound: asked.lowerBound ?? Number.NEGATIVE_INFINITY,
-    upperBound: asked.upperBound ?? Number.POSITIVE_INFINITY,
+    upperBound: asked.upperBound ?? Number.NaN,
     asked,
     index,
   };

@@ -6,7 +6,8 @@
  *     dot        1 - the dot product
  *     hamming    the number of bits that differ
  *
- * Smaller is nearer. A distance is NaN where a vector holds NaN, and by cosine where it has the length 0.
+ * Smaller is nearer. A distance is NaN where a vector holds NaN, and by cosine where it has the length 0. Sums that are too
+ * large for floats of 32 bits are infinite.
  */
 
 import { alignedBytes } from "../../../bytes/aligned.js";
@@ -23,12 +24,19 @@ export interface QueryVector {
   readonly norm: number;
 }
 
+/** Squares of this much and more are infinite as floats of 32 bits, as which they are added up. */
+const TOO_MANY_SQUARES = 2 ** 128 - 2 ** 103;
+
+/** The length of a vector, by the sum of the squares of its values; what is too long for floats of 32 bits has no end. */
+const lengthOf = (squares: number): number =>
+  squares < TOO_MANY_SQUARES ? Math.sqrt(squares) : Number.POSITIVE_INFINITY;
+
 /** @param values of the query; they are rounded to what vectors of such values can hold */
 export function queryVector(item: VectorItem, values: Float64Array): QueryVector {
   const numbers = numbersIn(item, encodeVector(item, values));
   let squares = 0;
   for (let index = 0; index < numbers.length; index++) squares += numbers[index] * numbers[index];
-  return { bytes: new Uint8Array(numbers.buffer), numbers, norm: Math.sqrt(squares) };
+  return { bytes: new Uint8Array(numbers.buffer), numbers, norm: lengthOf(squares) };
 }
 
 /**
@@ -164,7 +172,10 @@ function finish(
       return;
     case "cosine":
       for (let row = 0; row < rowCount; row++) {
-        distances[firstRow + row] = 1 - sums[2 * row] / (queryNorm * Math.sqrt(sums[2 * row + 1]));
+        const lengths = queryNorm * lengthOf(sums[2 * row + 1]);
+        // Neither has a direction where both are infinite.
+        const product = lengths === Number.POSITIVE_INFINITY ? Math.fround(sums[2 * row]) : sums[2 * row];
+        distances[firstRow + row] = 1 - product / lengths;
       }
   }
 }

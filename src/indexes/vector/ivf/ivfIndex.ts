@@ -38,6 +38,8 @@ const CENTROID_BYTES = 2 ** 22;
 const NOT_PACKED: KernelPart = { kind: "packed", memoryWeight: 128 };
 /** Rows that are read at once where all are. */
 const PIECE_ROWS = 8192;
+/** Largest float of 32 bits, as which distances are told. */
+const MOST_DISTANCE = 2 ** 128 - 2 ** 104;
 
 /** For distances of the rows of a partition. */
 const scratch = new ScratchMemory(2 ** 20);
@@ -54,6 +56,7 @@ export interface IvfSearch {
   /** Rows that a walk through a graph keeps in sight; undefined for half as many again as are wanted. */
   readonly beam?: number;
   readonly lowerBound: number;
+  /** Distances are below it; NaN for no bound: an infinite distance is below none. */
   readonly upperBound: number;
   /** The address of the row of an id, as a pair of words put into `address`; false where it is not to be found. */
   place(low: number, high: number, address: Uint32Array): boolean;
@@ -153,7 +156,8 @@ export class IvfIndex {
   }
 
   /** Offers the rows of the partitions nearest to each vector to what keeps the rows nearest to it. */
-  async search(search: IvfSearch, nearest: readonly NearestRows[]): Promise<void> {
+  async search(asked: IvfSearch, nearest: readonly NearestRows[]): Promise<void> {
+    const search = this.#ivf.graphs === null ? finiteOnly(asked) : asked;
     for (let first = 0; first < search.queries.length; first += QUERIES_AT_ONCE) {
       const vectors = await this.#searchedVectors(search, first, nearest);
       for (const [partition, own] of probedPartitions(vectors, search)) {
@@ -397,7 +401,7 @@ export class IvfIndex {
       graph: await graphs.graph(partition, words.length / 2, signal),
       measure,
       beam: beamOf(beam, wantedRows),
-      accepts: (row, distance) => distance >= lowerBound && distance < upperBound && isThere(row),
+      accepts: (row, distance) => distance >= lowerBound && !(distance >= upperBound) && isThere(row),
       fail: (row) => rows.fail(`a graph leads to row ${row} of ${words.length / 2}`),
       ...(signal && { signal }),
     });
@@ -441,6 +445,13 @@ export class IvfIndex {
   }
 }
 
+/** A search for rows at distances that are numbers: without a graph, an index leads to no others. */
+const finiteOnly = (search: IvfSearch): IvfSearch => ({
+  ...search,
+  lowerBound: Math.max(search.lowerBound, -MOST_DISTANCE),
+  upperBound: search.upperBound < MOST_DISTANCE ? search.upperBound : MOST_DISTANCE,
+});
+
 /** Rows that a walk through a graph keeps in sight. */
 const beamOf = (beam: number | undefined, wantedRows: number): number =>
   Math.max(wantedRows, beam ?? Math.ceil(BEAM_FACTOR * wantedRows));
@@ -456,7 +467,7 @@ function rowByRow(codes: Uint8Array, rowCount: number): Uint8Array {
 }
 
 const isBounded = ({ lowerBound, upperBound }: IvfSearch): boolean =>
-  lowerBound !== Number.NEGATIVE_INFINITY || upperBound !== Number.POSITIVE_INFINITY;
+  lowerBound > -MOST_DISTANCE || upperBound < MOST_DISTANCE;
 
 /** The bytes of codes, which have no nulls. */
 function bytesOf(column: Column, fail: (reason: string) => never): Uint8Array {

@@ -23,6 +23,7 @@ const scratch = new ScratchMemory(2 ** 21);
 interface WantedRows {
   readonly wantedRows: number;
   readonly lowerBound: number;
+  /** Distances are below it; NaN for no bound. */
   readonly upperBound: number;
   /** The address of the row of an id, as a pair of words put into `address`; false where it is not to be found. */
   place(low: number, high: number, address: Uint32Array): boolean;
@@ -154,7 +155,7 @@ export function offerAll(
     while (row < count && distances[row] > farthest) row++;
     if (row >= count) break;
     const distance = distances[row];
-    const isBetween = distance >= least && distance < upperBound;
+    const isBetween = distance >= least && !(distance >= upperBound);
     if (isBetween && place(words[2 * row], words[2 * row + 1], address)) {
       nearest.add(distance, address[0], address[1]);
       farthest = nearest.farthest;
