@@ -47,6 +47,10 @@ function rows(): Table {
       ids.map((id) => [id, 1, 2, 3, 4, 5, 6, 7]),
       floats(8),
     ),
+    many: vectorFromArray(
+      ids.map((id) => [[id, 1, 2, 3, 4, 5, 6, 7]]),
+      new List(new Field("item", floats(8), true)),
+    ),
     odd: vectorFromArray(
       ids.map((id) => [id, 1, 2]),
       floats(3),
@@ -111,6 +115,13 @@ const REFUSED: readonly (readonly [Request, type: string, told: RegExp])[] = [
   [{ column: "text", indexType: "FTS", customStopWords: ["a", 1] }, "InvalidInput", /customStopWords/],
   [{ column: "text", indexType: "FTS", minNgramLength: 5 }, "InvalidInput", /minNgramLength/],
   [{ column: "text", indexType: "inverted", baseTokenizer: "lindera/ipadic" }, "Unsupported", /lindera/],
+  ...["icu", "icu/split", "code", "jieba", "jieba/default"].map((name): (typeof REFUSED)[number] => [
+    { column: "text", indexType: "FTS", baseTokenizer: name },
+    "Unsupported",
+    new RegExp(name),
+  ]),
+  [{ column: "text", indexType: "FTS", baseTokenizer: "icu/x" }, "InvalidInput", /baseTokenizer.*icu\/x/],
+  [{ column: "text", indexType: "FTS", baseTokenizer: "lindera" }, "InvalidInput", /baseTokenizer/],
   [{ column: "text", indexType: "fm" }, "Unsupported", /FM/],
   // Vectors.
   [{ column: "vector", distanceType: "l3" }, "InvalidInput", /distanceType.*l2, cosine, dot, hamming.*l3/],
@@ -129,6 +140,12 @@ const REFUSED: readonly (readonly [Request, type: string, told: RegExp])[] = [
   [{ column: "vector", indexType: "IVF_HNSW_SQ", efConstruction: -3 }, "InvalidInput", /efConstruction/],
   [{ column: "odd", indexType: "IVF_RQ" }, "InvalidInput", /multiple of 8 values, not 3/],
   [{ column: "vector", indexType: "ivf_rq", distanceType: "Euclidean" }, "Unsupported", /IVF_RQ/],
+  [{ column: "vector", indexType: "IVF_RQ", numBits: 9 }, "Unsupported", /IVF_RQ/],
+  [{ column: "many", indexType: "IVF_PQ", distanceType: "cosine" }, "Unsupported", /many.*several vectors/],
+  [{ column: "many", indexType: "IVF_HNSW_SQ" }, "Unsupported", /many.*several vectors/],
+  [{ column: "many", indexType: "IVF_RQ", distanceType: "cosine" }, "Unsupported", /many.*several vectors/],
+  [{ column: "many", indexType: "IVF_FLAT", distanceType: "dot" }, "InvalidInput", /cosine for column many/],
+  [{ column: "labels", indexType: "IVF_FLAT" }, "InvalidInput", /labels.*is no fixed-size list/],
   [{ column: "vector", indexType: "ivfhnswsq", m: 2049 }, "InvalidInput", /^m: .*2048/],
   [{ column: "vector", indexType: "ivfrq", distanceType: "dot" }, "Unsupported", /IVF_RQ/],
 ];
@@ -181,7 +198,7 @@ describe.each(WORLDS)("indexes by %s", (_, open) => {
     );
     expect(error).toEqual({
       type: "InvalidInput",
-      message: expect.stringMatching(/BTREE.*FM, not "IVF_PQ"/),
+      message: expect.stringMatching(/BTREE.*FTS, not "IVF_PQ"/),
     });
   });
 

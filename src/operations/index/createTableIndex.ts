@@ -129,6 +129,7 @@ function buildableKind(asked: AskedIndex, at: FieldAtPath): BuildableKind {
     return kind;
   }
   if (family === "vector") {
+    refuseLists(asked, at);
     requireKind(at, name, (field) => vectorRefusal(name, field));
     const { type } = at.field;
     if (type.kind === "fixedSizeList") {
@@ -139,6 +140,23 @@ function buildableKind(asked: AskedIndex, at: FieldAtPath): BuildableKind {
     if (buildable !== null) return buildable;
   }
   throw new UnsupportedError(`indexType: building indexes of type ${name} is not supported by this release`);
+}
+
+/**
+ * Refuses indexes on columns whose rows have several vectors.
+ * @throws UnsupportedError for those that LanceDB makes: by cosine, of floats; InvalidInputError for another metric
+ */
+function refuseLists({ distance }: AskedIndex, { path, field }: FieldAtPath): void {
+  const vectors = field.type.kind === "list" ? field.children[0] : undefined;
+  if (vectors === undefined || vectorRefusal("IVF_PQ", vectors) !== null) return;
+  if (distance !== null && distance !== "cosine") {
+    throw new InvalidInputError(
+      `distanceType: must be cosine for column ${path}, whose rows have several vectors, not ${distance}`,
+    );
+  }
+  throw new UnsupportedError(
+    `column: indexes on ${path}, whose rows have several vectors, are not supported by this release`,
+  );
 }
 
 /** What a column gets where no kind is asked for: a vector IVF_PQ, or IVF_FLAT of bytes, anything else BTREE. */

@@ -106,12 +106,14 @@ function nameOf(given: unknown): string | null {
 }
 
 const TOKENIZERS = ["simple", "whitespace", "raw", "ngram"];
+/** What LanceDB cuts texts by besides; the last two need models, whose place may follow a slash. */
+const OTHER_TOKENIZERS = /^(icu|icu\/split|code|jieba|(jieba|lindera)\/.+)$/;
 const BLOCK_SIZES = [128, 256];
 
 function textSettings(request: CreateTableIndexRequest): TextSettings {
   const tokenizer = optionalString(request.baseTokenizer, "baseTokenizer");
-  // Those that need models, whose place follows a slash, are refused as not supported when the index is built.
-  if (tokenizer !== undefined && !TOKENIZERS.includes(tokenizer) && !/^(jieba|lindera)\/./.test(tokenizer)) {
+  // Those of the reference alone are refused as not supported where an index of words is built with them.
+  if (tokenizer !== undefined && !TOKENIZERS.includes(tokenizer) && !OTHER_TOKENIZERS.test(tokenizer)) {
     throw new InvalidInputError(
       `baseTokenizer: must be one of ${TOKENIZERS.join(", ")}, not ${JSON.stringify(tokenizer.slice(0, 80))}`,
     );
@@ -165,7 +167,7 @@ function stopWords(given: unknown): string[] | undefined {
 const VECTOR_MAXIMA = {
   numPartitions: 1_000_000,
   numSubVectors: 65_536,
-  numBits: 8,
+  numBits: 9,
   sampleRate: 1_000_000,
   maxIterations: 100_000,
   targetPartitionSize: 2 ** 32 - 1,
