@@ -99,7 +99,10 @@ export const FileDescriptor = message("FileDescriptor", {
   /** Rows in the file. */
   length: uint64(2),
   /** Fields that only this library uses and other readers ignore: see checksums.ts. */
+  blockCounts: repeatedUint32(998),
+  blocksOffset: uint64(999),
   bufferCounts: repeatedUint32(1000),
+  /** The last one, as it ends with the checksum of what is in front of it. */
   checksums: bytes(1001),
 });
 export type FileDescriptor = MessageOf<typeof FileDescriptor>;

@@ -20,6 +20,7 @@ import {
   shareable,
   TAIL_BYTES,
 } from "../file/container/reader.js";
+import type { PageChecks } from "../file/pages/checkedParts.js";
 import type { ChunkMap } from "../file/pages/pageSlice.js";
 import type { IndexPart } from "../indexes/kind.js";
 import type { SketchStore } from "../indexes/vector/sketches/sketchStore.js";
@@ -66,6 +67,8 @@ const FOOTER_CACHE_BYTES = 64 * 1024 * 1024;
 const CATALOG_CACHE_BYTES = 32 * 1024 * 1024;
 /** Maximum bytes of chunk positions and page dictionaries in the cache. */
 const CHUNK_MAP_CACHE_BYTES = 64 * 1024 * 1024;
+/** Maximum bytes of checksums of blocks in the cache: of some 13 GB of pages. */
+const PAGE_CHECK_CACHE_BYTES = 16 * 1024 * 1024;
 /** Maximum bytes of open indexes in the cache: of what they keep in memory of their files. */
 const INDEX_CACHE_BYTES = 32 * 1024 * 1024;
 /** Maximum bytes of parts of indexes in the cache: a graph of vectors, which is walked all over, is one part. */
@@ -84,6 +87,8 @@ export interface OperationContext extends CatalogEnvironment {
   readonly handles: HandlePool;
   /** Chunk positions of pages that were read in part. */
   readonly chunkMaps: LruCache<ChunkMap>;
+  /** What was verified of pages that were read in part. */
+  readonly pageChecks: LruCache<PageChecks>;
   /** Indexes that queries asked; used again only while their files are the same. */
   readonly openIndexes: LruCache<CachedIndex>;
   /** Pages of index files. */
@@ -110,7 +115,7 @@ export interface OperationContext extends CatalogEnvironment {
    * Metadata of a data file that a manifest names. Data files never change once written; if one changes all the same
    * (damage, another file copied over it), its identity reveals that and it is read again.
    * @param isScanned most of the file is going to be read
-   * @param version that names it: for single rows, which are not checked against checksums either, a file that was looked
+   * @param version that names it: for single rows, a file that was looked
    * at for the same version a moment ago is not looked at again
    */
   openDataFile(path: string, isScanned?: boolean, version?: SeenFiles): Promise<DataFileMetadata>;
@@ -139,6 +144,7 @@ export function openContext(options: ContextOptions): OperationContext {
   const handles = new HandlePool(disk);
   const dataFiles = new LruCache<DataFileMetadata>(FOOTER_CACHE_BYTES);
   const chunkMaps = new LruCache<ChunkMap>(CHUNK_MAP_CACHE_BYTES);
+  const pageChecks = new LruCache<PageChecks>(PAGE_CHECK_CACHE_BYTES);
   const openIndexes = new LruCache<CachedIndex>(INDEX_CACHE_BYTES);
   const indexParts = new LruCache<IndexPart>(INDEX_PART_CACHE_BYTES);
   const deletions = new LruCache<KeptDeletions>(DELETIONS_CACHE_BYTES);
@@ -193,6 +199,7 @@ export function openContext(options: ContextOptions): OperationContext {
     confirmed: new ConfirmedDirectories(confinement),
     handles,
     chunkMaps,
+    pageChecks,
     openIndexes,
     indexParts,
     deletions,
@@ -245,6 +252,7 @@ export function openContext(options: ContextOptions): OperationContext {
       const wasQuiet = context.workers.close();
       dataFiles.clear();
       chunkMaps.clear();
+      pageChecks.clear();
       openIndexes.clear();
       indexParts.clear();
       deletions.clear();

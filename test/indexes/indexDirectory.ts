@@ -32,7 +32,12 @@ export function filesIn(directory: string, partBytes = 64 * MIB): IndexFiles & {
       return handles.withHandle(path, (handle) => openDataFile(handle, path));
     },
     has: async (name) => (await disk.stat(join(directory, name))) !== null,
-    source: { handles, chunkMaps: new LruCache(MIB), scratch: new ScratchMemory(MIB) },
+    source: {
+      handles,
+      chunkMaps: new LruCache(MIB),
+      pageChecks: new LruCache(MIB),
+      scratch: new ScratchMemory(MIB),
+    },
     parts: new LruCache<IndexPart>(partBytes),
     close: async () => handles.close(),
   };

@@ -56,7 +56,12 @@ beforeEach(async () => {
   directory = await makeTempDir();
   disk = new NodeDisk({ durability: "none" });
   handles = new HandlePool(disk);
-  source = { handles, chunkMaps: new LruCache(MIB), scratch: new ScratchMemory(MIB) };
+  source = {
+    handles,
+    chunkMaps: new LruCache(MIB),
+    pageChecks: new LruCache(MIB),
+    scratch: new ScratchMemory(MIB),
+  };
 });
 
 afterEach(() => handles.close());

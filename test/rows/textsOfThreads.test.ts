@@ -65,7 +65,13 @@ async function readTexts(
 ) {
   const scratch = new ScratchMemory(1 << 24);
   const handles = new HandlePool(disk);
-  const source = { handles, chunkMaps: new LruCache<never>(1 << 20), scratch, workers: pool };
+  const source = {
+    handles,
+    chunkMaps: new LruCache<never>(1 << 20),
+    pageChecks: new LruCache<never>(1 << 20),
+    scratch,
+    workers: pool,
+  };
   const file = await handles.withHandle(path, (handle) => openDataFile(handle, path));
   const { fields, file: columns } = columnsOfFile(file);
   const plan = planLeaves([[fields[0]!]]);

@@ -1,11 +1,13 @@
 /**
- * Checksums of a data file. They lie in two fields of the schema descriptor, which other readers ignore:
+ * Checksums of a data file. They lie in fields of the schema descriptor, which other readers ignore:
  *
  *     bufferCounts   page buffers of each column; then the number of global buffers that the writer of the file added,
  *                    if there are any
  *     checksums      u32 × CRC-32 of every page buffer, in column, page and buffer order; of the added global buffers;
  *                    then the CRC-32 of the rest of the file: from the first byte of the descriptor to the end of the
  *                    file, these last four bytes of the descriptor left out. Little-endian
+ *     blockCounts    blocks of every page buffer, in the same order; absent where none has any
+ *     blocksOffset   where the checksums of blocks lie (blockChecksums.ts)
  *
  * Page buffers and global buffers lie before the descriptor and all other metadata after it, so every byte that matters is covered by
  * exactly one checksum. Blob values have checksums of their own (blobChecksums.ts). A file without these fields is read
@@ -16,6 +18,7 @@ import { crc32 } from "../../bytes/crc32.js";
 import { CorruptFileError } from "../../errors.js";
 import type { FileDescriptor } from "../../format/file.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
+import { BlockChecks, BlockPlaces } from "./blockChecksums.js";
 
 /** Verifies page buffers that were read. */
 export interface BufferChecksums {
@@ -26,6 +29,11 @@ export interface BufferChecksums {
    * @throws CorruptFileError
    */
   verify(columnIndex: number, bufferIndex: number, bytes: Uint8Array, path: string, byteOffset: number): void;
+  /**
+   * What checks parts of a page buffer; null where all of it was verified.
+   * @throws CorruptFileError
+   */
+  blocksOf(columnIndex: number, bufferIndex: number, buffer: ByteRange, path: string): BlockChecks | null;
 }
 
 /** Verifies global buffers that were read. */
@@ -47,11 +55,14 @@ export class FileChecksums implements BufferChecksums, GlobalChecksums {
   readonly #values: Uint32Array;
   /** 1 for each page buffer found intact. */
   readonly #verified: Uint8Array;
+  /** Null where no buffer has checksums of blocks. */
+  readonly #blocks: BlockPlaces | null;
 
-  constructor(starts: Uint32Array, values: Uint32Array) {
+  constructor(starts: Uint32Array, values: Uint32Array, blocks: BlockPlaces | null) {
     this.#starts = starts;
     this.#columnCount = starts.length - 1;
     this.#values = values;
+    this.#blocks = blocks;
     this.#verified = new Uint8Array(values.length);
   }
 
@@ -66,7 +77,8 @@ export class FileChecksums implements BufferChecksums, GlobalChecksums {
   }
 
   get memoryWeight(): number {
-    return this.#starts.byteLength + this.#values.byteLength + this.#verified.byteLength;
+    const blocks = this.#blocks?.memoryWeight ?? 0;
+    return this.#starts.byteLength + this.#values.byteLength + this.#verified.byteLength + blocks;
   }
 
   verify(
@@ -77,6 +89,14 @@ export class FileChecksums implements BufferChecksums, GlobalChecksums {
     byteOffset: number,
   ): void {
     this.#verify(this.#starts[columnIndex] + bufferIndex, bytes, path, byteOffset, "page buffer");
+  }
+
+  blocksOf(columnIndex: number, bufferIndex: number, buffer: ByteRange, path: string): BlockChecks | null {
+    const index = this.#starts[columnIndex] + bufferIndex;
+    if (this.#verified[index] === 1) return null;
+    const table = this.#blocks?.rangeOf(index);
+    const hasBlocks = table !== undefined && table.length > 0;
+    return new BlockChecks(buffer, hasBlocks ? table : this.#values[index], path);
   }
 
   verifyGlobal(number: number, bytes: Uint8Array, path: string, byteOffset: number): void {
@@ -137,7 +157,7 @@ const metadataChecksum = (rest: Uint8Array, descriptorLength: number): number =>
  * @throws CorruptFileError where the metadata is not what was written
  */
 export function decodeChecksums(
-  { bufferCounts, checksums }: FileDescriptor,
+  { bufferCounts, checksums, blockCounts, blocksOffset }: FileDescriptor,
   range: ByteRange,
   rest: Uint8Array,
   columnCount: number,
@@ -162,5 +182,9 @@ export function decodeChecksums(
   const values = Uint32Array.from({ length: valueCount }, (_, index) =>
     words.getUint32(CHECKSUM_BYTES * index, true),
   );
-  return new FileChecksums(starts, values);
+  if (blockCounts.length === 0) return new FileChecksums(starts, values, null);
+  if (blockCounts.length !== starts[columnCount]) throw fail("blocks of another number of buffers");
+  const blocks = new BlockPlaces(blocksOffset, blockCounts);
+  if (blocks.end > range.byteOffset) throw fail("checksums of blocks behind the descriptor");
+  return new FileChecksums(starts, values, blocks);
 }

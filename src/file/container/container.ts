@@ -247,6 +247,7 @@ function decodeDirectEncoding(
  * @param checksums CRC-32 of every page buffer of each column, in page and buffer order; see `describeChecksums`
  * @param isBlob whether the pages of each column hold descriptors of blobs
  * @param globalBuffers where the global buffers lie, from number 1 on
+ * @param blocks fields of the descriptor about checksums of blocks; see `encodeBlockTable`
  */
 export function encodeTail(
   version: FileVersion,
@@ -257,9 +258,10 @@ export function encodeTail(
   checksums: readonly (readonly number[])[],
   isBlob: readonly boolean[],
   globalBuffers: readonly ByteRange[],
+  blocks: Partial<Pick<FileDescriptor, "blockCounts" | "blocksOffset">>,
 ): Uint8Array {
   const descriptor = FileDescriptor.encode(
-    FileDescriptor.create({ schema, length: rowCount, ...describeChecksums(checksums) }),
+    FileDescriptor.create({ schema, length: rowCount, ...describeChecksums(checksums), ...blocks }),
   );
   const metadata = columns.map((pages, index) =>
     encodeColumnMetadata(pages, columnEncoding(isBlob[index] && version === "2.0")),

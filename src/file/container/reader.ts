@@ -151,7 +151,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
     rowCount,
     columns,
     // The checksums are decoded by now, and keeping their bytes would keep alive everything that was read with them.
-    descriptor: { ...descriptor, bufferCounts: [], checksums: NO_BYTES },
+    descriptor: { ...descriptor, bufferCounts: [], checksums: NO_BYTES, blockCounts: [] },
     globalBuffers,
     checksums,
     globalChecksums: hasGlobals ? checksums : null,

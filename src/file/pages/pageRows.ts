@@ -4,7 +4,7 @@
  * of repetition indexes), the second the rows. Chunk maps are cached for later reads.
  *
  * A page is read whole, and verified against its checksums, where most of it would be read anyway. What is read in part
- * is not verified, because a checksum covers a whole buffer.
+ * is verified in blocks, where the file has their checksums (checkedParts.ts).
  */
 
 import { breathe } from "../../async/eventLoop.js";
@@ -22,9 +22,11 @@ import {
 } from "../../io/disk/ranges.js";
 import type { LruCache } from "../../io/memory/cache.js";
 import type { ScratchMemory } from "../../io/memory/scratch.js";
+import { SMALL_PAGE_BYTES } from "../container/blockChecksums.js";
 import { BUFFER_ALIGNMENT } from "../container/container.js";
 import type { PageOrigin } from "../container/page.js";
 import type { DataFileMetadata, DataPage } from "../container/reader.js";
+import { type CheckedRead, cutChecked, type PageChecks, planChecks, weightOfChecks } from "./checkedParts.js";
 import {
   type ChunkMap,
   countRows,
@@ -42,8 +44,6 @@ import {
   sliceVariableRows,
 } from "./pageSlice.js";
 
-/** Pages of at most this size are always read whole: a read costs about as much as these bytes. */
-const SMALL_PAGE_BYTES = 64 * 1024;
 /**
  * Pages of at most this size of which few rows are wanted are read like slices: without waiting where a cache has them.
  */
@@ -84,6 +84,8 @@ export interface EncodedRows {
 export interface PageSource {
   readonly handles: HandlePool;
   readonly chunkMaps: LruCache<ChunkMap>;
+  /** What was verified of pages that were read in part. */
+  readonly pageChecks: LruCache<PageChecks>;
   readonly scratch: ScratchMemory;
   /** Threads that decode large pages; absent where they are decoded in line. */
   readonly workers?: WorkerPool;
@@ -220,7 +222,7 @@ async function read<T>(
         return use(wholePage(file, plan, buffers), index);
       }
       const fetching =
-        slice === null ? fetchPage(source, plan, fetch) : fetchSlice(source, plan, slice, fetch);
+        slice === null ? fetchPage(source, plan, fetch) : fetchSlice(source, file, plan, slice, fetch);
       // Bytes that are already there are not awaited: other pages would be read before this one's memory is given back.
       const { buffers, lent } = isPending(fetching) ? await fetching : fetching;
       const rows = slice === null ? wholePage(file, plan, buffers) : slicedPage(plan, slice, buffers);
@@ -258,18 +260,40 @@ const mayBorrow = ({ request, page, slice }: RequestPlan): boolean =>
   (page.layout.miniBlock !== undefined || (page.layout.fullZip !== undefined && slice === null));
 
 function fetchSlice(
-  { scratch }: PageSource,
+  source: PageSource,
+  file: DataFileMetadata,
   plan: RequestPlan,
   { ranges, assemble }: PageSlice,
   fetch: Fetch,
 ): FetchedBuffers | Promise<FetchedBuffers> {
   const borrows = mayBorrow(plan);
-  const bytes = fetch.gathered(ranges, borrows ? (byteLength) => scratch.lend(byteLength) : undefined);
+  const allocate = borrows ? (byteLength: number) => source.scratch.lend(byteLength) : undefined;
+  const bytes = fetchParts(source, file, plan, ranges, plan.sliceChecks, fetch, allocate);
   const finish = (bytes: Uint8Array<ArrayBuffer>): FetchedBuffers => ({
     buffers: assemble(bytes),
     lent: borrows ? bytes : null,
   });
   return isPending(bytes) ? bytes.then(finish) : finish(bytes);
+}
+
+/** Parts of a page, one behind the other. @param checked how they are verified; null where there is nothing to verify */
+function fetchParts(
+  { scratch }: PageSource,
+  { path }: DataFileMetadata,
+  { checks }: RequestPlan,
+  ranges: RangeList,
+  checked: CheckedRead | null,
+  fetch: Fetch,
+  allocate: AllocateOwn = (byteLength) => new Uint8Array(byteLength),
+): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
+  if (checks === null || checked === null) return fetch.gathered(ranges, allocate);
+  const read = fetch.gathered(checked.reads, (byteLength) => scratch.lend(byteLength));
+  const finish = (read: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> => {
+    const parts = cutChecked(checked, checks, read, allocate, path);
+    scratch.giveBack(read);
+    return parts;
+  };
+  return isPending(read) ? read.then(finish) : finish(read);
 }
 
 function fetchPage(
@@ -354,7 +378,18 @@ async function locateRows(
   const mapping = plans.flatMap((plan) => plan.mapRanges ?? []);
   const [mapBytes, ...entries] = await Promise.all([
     mapping.length > 0 ? fetch.ranges(mapping) : [],
-    ...plans.map((plan) => plan.entryRanges && fetch.gathered(plan.entryRanges)),
+    ...plans.map(
+      (plan) =>
+        plan.entryRanges &&
+        fetchParts(
+          source,
+          file,
+          plan,
+          plan.entryRanges,
+          plan.checks && planChecks(plan.checks, plan.entryRanges),
+          fetch,
+        ),
+    ),
   ]);
   let next = 0;
   for (const [index, plan] of plans.entries()) {
@@ -382,7 +417,11 @@ interface RequestPlan {
   readonly mapRanges: readonly ByteRange[] | null;
   /** The entries of a repetition index that say where the rows lie; null where the page has none. */
   readonly entryRanges: RangeList | null;
+  /** What verifies parts of the page; null where it is read whole, or the file has no checksums. */
+  readonly checks: PageChecks | null;
   slice: PageSlice | null;
+  /** How the slice is verified; null where there is nothing to verify. */
+  sliceChecks: CheckedRead | null;
 }
 
 function planRequest(source: PageSource, file: DataFileMetadata, request: RowsRequest): RequestPlan {
@@ -398,7 +437,26 @@ function planRequest(source: PageSource, file: DataFileMetadata, request: RowsRe
     map = source.chunkMaps.peek(mapKey(file, request)) ?? null;
     if (map === null) mapRanges = way.buffers.map((buffer) => page.bufferRanges[buffer]);
   }
-  return { request, page, origin, way, map, mapRanges, entryRanges, slice: null };
+  const checks = way === null ? null : checksOf(source, file, request, page);
+  return { request, page, origin, way, map, mapRanges, entryRanges, checks, slice: null, sliceChecks: null };
+}
+
+function checksOf(
+  { pageChecks }: PageSource,
+  file: DataFileMetadata,
+  request: RowsRequest,
+  { bufferIndex, bufferRanges }: DataPage,
+): PageChecks | null {
+  const { checksums, path } = file;
+  if (checksums === null) return null;
+  const key = mapKey(file, request);
+  const before = pageChecks.peek(key);
+  if (before !== undefined) return before;
+  const checks = bufferRanges.map((range, buffer) =>
+    checksums.blocksOf(request.columnIndex, bufferIndex + buffer, range, path),
+  );
+  pageChecks.set(key, checks, weightOfChecks(checks));
+  return checks;
 }
 
 /** Null where the page is to be read whole. */
@@ -437,7 +495,9 @@ function makeSlice(
   let slice: PageSlice;
   switch (way.kind) {
     case "constant":
-      return sliceConstant(page, rows);
+      slice = sliceConstant(page, rows);
+      plan.sliceChecks = plan.checks && planChecks(plan.checks, slice.ranges);
+      return slice;
     case "fixedRows":
       slice = sliceFixedRows(page, way.layout, way.rowBytes, rows);
       break;
@@ -454,7 +514,9 @@ function makeSlice(
   }
   const { blob } = page.layout;
   if (blob !== undefined) slice = { ...slice, layout: { blob: { ...blob, innerLayout: slice.layout } } };
-  return gatheredBytes(slice.ranges) > bufferBytes(page.bufferRanges) * MOST ? null : slice;
+  plan.sliceChecks = plan.checks && planChecks(plan.checks, slice.ranges);
+  const reads = plan.sliceChecks?.reads ?? slice.ranges;
+  return gatheredBytes(reads) > bufferBytes(page.bufferRanges) * MOST ? null : slice;
 }
 
 function readMap(

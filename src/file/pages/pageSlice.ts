@@ -14,8 +14,8 @@
  * Pages whose events are their rows, or have equally many events for each row, are sliced, and mini-block pages of lists.
  * Chunks may begin and end within a row. Where each row has equally many events, enough chunks to make whole rows are
  * included; of lists, which may be long, rows that nobody asked for may be without their beginning or end. Other pages with
- * lists, and constant pages with levels, are read whole. A checksum covers a whole buffer, so the bytes of a slice cannot be
- * verified against it; the structures that say where rows lie are checked here, the rest by the codecs.
+ * lists, and constant pages with levels, are read whole. Files of other writers have no checksums, so the structures that say
+ * where rows lie are checked here, the rest by the codecs.
  */
 
 import { concatBytes } from "../../bytes/concat.js";

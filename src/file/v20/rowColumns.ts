@@ -65,6 +65,10 @@ const movedChecksums = (
     const home = homes[columnIndex][bufferIndex];
     checksums.verify(home.columnIndex, home.bufferIndex, bytes, path, byteOffset);
   },
+  blocksOf(columnIndex, bufferIndex, buffer, path) {
+    const home = homes[columnIndex][bufferIndex];
+    return checksums.blocksOf(home.columnIndex, home.bufferIndex, buffer, path);
+  },
 });
 
 function pagesByRows(file: DataFileMetadata, leaf: LeafColumns, homes: BufferHome[]): readonly DataPage[] {

@@ -5,8 +5,8 @@ import { valueBytes } from "../../arrow/columns/columnBytes.js";
 import { atOnce, type Steps } from "../../async/eventLoop.js";
 import type { Task, WorkerPool } from "../../async/workerPool.js";
 import { alignTo8, phaseOf } from "../../bytes/aligned.js";
-import { crc32 } from "../../bytes/crc32.js";
 import { hasMemory, hasSharedMemory, isSharedMemory, sharedCopy } from "../../bytes/sharedCopy.js";
+import { type BufferChecksum, checksumsOfPage } from "../container/blockChecksums.js";
 import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
 import { encodeBlobs } from "../pages/blobPages.js";
 import { encodePages } from "../pages/encodePage.js";
@@ -23,7 +23,7 @@ export interface PageInput {
 export interface PageOutput {
   readonly pages: readonly EncodedPage[];
   /** Of each page's buffers. */
-  readonly checksums: readonly (readonly number[])[];
+  readonly checksums: readonly (readonly BufferChecksum[])[];
 }
 
 /** Values of fewer bytes are encoded before a thread would have them. */
@@ -34,10 +34,10 @@ const NO_METADATA: ReadonlyMap<string, string> = new Map();
 
 export function* encodePageInput(input: PageInput): Steps<PageOutput> {
   const pages = yield* encode(input);
-  const checksums: number[][] = [];
+  const checksums: BufferChecksum[][] = [];
   for (const { buffers } of pages) {
     yield;
-    checksums.push(buffers.map((pieces) => pieces.reduce((checksum, piece) => crc32(piece, checksum), 0)));
+    checksums.push(checksumsOfPage(buffers));
   }
   return { pages, checksums };
 }

@@ -23,6 +23,7 @@ import type { ScratchMemory } from "../../io/memory/scratch.js";
 import type { MemoryShare } from "../../memory.js";
 import { DESCRIPTOR_LAYOUT, DESCRIPTOR_ROW_LAYOUT } from "../blobs/blobDescriptors.js";
 import { compressionOptions } from "../compression/compressionOptions.js";
+import { type BufferChecksum, encodeBlockTable } from "../container/blockChecksums.js";
 import { encodeTail, type PageRecord } from "../container/container.js";
 import { FileAppender } from "../container/fileAppender.js";
 import type { FileColumn, FileVersion } from "../container/page.js";
@@ -110,7 +111,7 @@ export class DataFileWriter {
   readonly #version: FileVersion;
   readonly #waiting: WaitingRows[];
   readonly #pages: PageRecord[][];
-  readonly #checksums: number[][];
+  readonly #checksums: BufferChecksum[][];
   readonly #metadata: Map<string, Uint8Array>;
   /** Where the added global buffers lie, and their checksums. */
   readonly #globalBuffers: ByteRange[] = [];
@@ -298,19 +299,31 @@ export class DataFileWriter {
     await this.#blobs.finish();
     const blobChecksums = this.#blobs.writeChecksums();
     const globalChecksums = this.#globalChecksums.length === 0 ? [] : [this.#globalChecksums];
+    const blocks = this.#writeBlockChecksums();
     const tail = encodeTail(
       this.#version,
       this.#file.position,
       { ...this.#schema, metadata: this.#metadata },
       this.#rowCount,
       this.#pages,
-      [...this.#checksums, ...globalChecksums],
+      [...this.#checksums.map((column) => column.map(({ whole }) => whole)), ...globalChecksums],
       this.#columns.map((column) => column.blobs !== undefined),
       blobChecksums === null ? this.#globalBuffers : [blobChecksums],
+      blocks,
     );
     this.#file.append(tail);
     await this.#file.finish();
     return { byteLength: this.#file.position, rowCount: this.#rowCount };
+  }
+
+  /** @returns what the descriptor says about the checksums of blocks; nothing where there are none */
+  #writeBlockChecksums(): { blockCounts?: number[]; blocksOffset?: number } {
+    const table = encodeBlockTable(this.#checksums);
+    if (table === null) return {};
+    const blocksOffset = this.#file.position;
+    for (const piece of table.pieces) this.#file.append(piece);
+    this.#file.pad();
+    return { blockCounts: table.counts, blocksOffset };
   }
 
   /** Gives up and removes the file and its side files. */

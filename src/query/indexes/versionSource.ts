@@ -16,7 +16,7 @@ import type { IndexEnvironment } from "./tableIndexes.js";
 export interface ReaderEnvironment
   extends TableEnvironment,
     Pick<IndexEnvironment, "openIndexes" | "indexParts" | "noteUnread">,
-    Pick<FragmentSource, "handles" | "chunkMaps" | "scratch" | "sketches"> {
+    Pick<FragmentSource, "handles" | "chunkMaps" | "pageChecks" | "scratch" | "sketches"> {
   /**
    * The metadata of a data file; cached.
    * @param isScanned whether most of the file will be read
@@ -58,6 +58,7 @@ export function versionSource(
   return {
     handles: readers.handles,
     chunkMaps: readers.chunkMaps,
+    pageChecks: readers.pageChecks,
     scratch: readers.scratch,
     ...(readers.workers !== undefined && { workers: readers.workers }),
     ...(readers.sketches !== undefined && { sketches: readers.sketches }),

@@ -1,0 +1,263 @@
+/**
+ * Checksums of the blocks of large page buffers, so that what is read of one in part is verified, too. They lie between the
+ * page buffers and the schema descriptor, where other readers do not look:
+ *
+ *     u32 ×    CRC-32 of each block of each buffer that has such, in column, page, buffer and block order. Little-endian
+ *
+ * Two fields of the descriptor say how many blocks each page buffer has, and where the table lies. A block is 4096 bytes, the
+ * last one of a buffer the rest. Buffers of pages that are always read whole have no blocks, nor have buffers of one block: the
+ * checksum of the buffer does (checksums.ts). The part of the table that is about a buffer is read with the first part of it.
+ */
+
+import { crc32 } from "../../bytes/crc32.js";
+import { CorruptFileError } from "../../errors.js";
+import type { ByteRange } from "../../io/disk/ranges.js";
+
+/** Pages of at most this size are always read whole: a read costs about as much as these bytes. */
+export const SMALL_PAGE_BYTES = 64 * 1024;
+
+/** Bytes of a block: a page of the system's cache. */
+export const BLOCK_BYTES = 4096;
+
+/** Bytes of a checksum. */
+const CHECKSUM_BYTES = 4;
+
+/** The checksum of a buffer, and those of its blocks. */
+export interface BufferChecksum {
+  readonly whole: number;
+  /** Empty for a buffer that has no blocks. */
+  readonly blocks: Uint32Array;
+}
+
+const NO_BLOCKS = new Uint32Array(0);
+
+/** The checksums of a page's buffers. @param buffers each as pieces that are written back to back */
+export function checksumsOfPage(buffers: readonly (readonly Uint8Array[])[]): BufferChecksum[] {
+  const lengths = buffers.map((pieces) => pieces.reduce((sum, { length }) => sum + length, 0));
+  const isLarge = lengths.reduce((sum, length) => sum + length, 0) > SMALL_PAGE_BYTES;
+  return buffers.map((pieces, index) =>
+    isLarge && lengths[index] > BLOCK_BYTES
+      ? checksumByBlocks(pieces, lengths[index])
+      : { whole: pieces.reduce((checksum, piece) => crc32(piece, checksum), 0), blocks: NO_BLOCKS },
+  );
+}
+
+/** The checksum of the whole is made of those of the blocks. */
+function checksumByBlocks(pieces: readonly Uint8Array[], byteLength: number): BufferChecksum {
+  const blocks = new Uint32Array(Math.ceil(byteLength / BLOCK_BYTES));
+  let whole = 0;
+  let index = 0;
+  let checksum = 0;
+  let room = BLOCK_BYTES;
+  // Where the last block is shorter, its bytes are looked at twice.
+  const rest = byteLength - (byteLength % BLOCK_BYTES);
+  let position = 0;
+  for (const piece of pieces) {
+    for (let start = 0; start < piece.length; ) {
+      const count = Math.min(room, piece.length - start);
+      const bytes = piece.subarray(start, start + count);
+      checksum = crc32(bytes, checksum);
+      if (position >= rest) whole = crc32(bytes, whole);
+      start += count;
+      position += count;
+      room -= count;
+      if (room > 0) continue;
+      blocks[index++] = checksum;
+      whole = (afterBlock(whole) ^ checksum) >>> 0;
+      checksum = 0;
+      room = BLOCK_BYTES;
+    }
+  }
+  if (room < BLOCK_BYTES) blocks[index] = checksum;
+  return { whole, blocks };
+}
+
+/** Four tables of 256: entry `k · 256 + b` is what byte `k` of a checksum, of value `b`, becomes after a block of zeros. */
+let afterZeros: Uint32Array | undefined;
+
+function makeAfterZeros(): Uint32Array {
+  const zeros = new Uint8Array(BLOCK_BYTES);
+  const table = new Uint32Array(4 * 256);
+  for (let byte = 0; byte < 4; byte++) {
+    for (let value = 1; value < 256; value++) {
+      const lowest = value & -value;
+      // The register of a checksum is its complement; what becomes of several bits is the sum of what becomes of each.
+      const register = ~(lowest << (8 * byte)) >>> 0;
+      table[byte * 256 + value] =
+        value === lowest
+          ? ~crc32(zeros, register)
+          : table[byte * 256 + lowest] ^ table[byte * 256 + (value ^ lowest)];
+    }
+  }
+  return table;
+}
+
+/** The part that a checksum of what is in front of a block has in the checksum of both. */
+function afterBlock(checksum: number): number {
+  const table = (afterZeros ??= makeAfterZeros());
+  return (
+    table[checksum & 0xff] ^
+    table[256 + ((checksum >>> 8) & 0xff)] ^
+    table[512 + ((checksum >>> 16) & 0xff)] ^
+    table[768 + (checksum >>> 24)]
+  );
+}
+
+/** What the file has about its blocks. */
+export interface BlockTable {
+  /** Number of blocks of each page buffer. */
+  readonly counts: number[];
+  /** The checksums, in pieces. */
+  readonly pieces: Uint8Array[];
+}
+
+/** @param checksums of the page buffers of each column. @returns null where no buffer has blocks */
+export function encodeBlockTable(checksums: readonly (readonly BufferChecksum[])[]): BlockTable | null {
+  const buffers = checksums.flat();
+  if (buffers.every(({ blocks }) => blocks.length === 0)) return null;
+  return {
+    counts: buffers.map(({ blocks }) => blocks.length),
+    pieces: buffers.flatMap(({ blocks }) => (blocks.length === 0 ? [] : [encodeWords(blocks)])),
+  };
+}
+
+function encodeWords(words: Uint32Array): Uint8Array {
+  const bytes = new Uint8Array(CHECKSUM_BYTES * words.length);
+  const view = new DataView(bytes.buffer);
+  for (const [index, word] of words.entries()) view.setUint32(CHECKSUM_BYTES * index, word, true);
+  return bytes;
+}
+
+/** Where the checksums of blocks lie in a file. */
+export class BlockPlaces {
+  readonly #byteOffset: number;
+  /** Number of blocks in front of each page buffer, and of all. */
+  readonly #starts: Float64Array;
+
+  /** @param byteOffset of the table */
+  constructor(byteOffset: number, counts: readonly number[]) {
+    this.#byteOffset = byteOffset;
+    this.#starts = new Float64Array(counts.length + 1);
+    for (const [index, count] of counts.entries()) this.#starts[index + 1] = this.#starts[index] + count;
+  }
+
+  /** One past the last byte of the table. */
+  get end(): number {
+    return this.#byteOffset + CHECKSUM_BYTES * this.#starts[this.#starts.length - 1];
+  }
+
+  get memoryWeight(): number {
+    return this.#starts.byteLength;
+  }
+
+  /** Where the checksums of a buffer's blocks lie; empty if it has none. */
+  rangeOf(buffer: number): ByteRange {
+    const start = this.#starts[buffer];
+    return {
+      byteOffset: this.#byteOffset + CHECKSUM_BYTES * start,
+      length: CHECKSUM_BYTES * (this.#starts[buffer + 1] - start),
+    };
+  }
+}
+
+/** Verifies the blocks of one page buffer, each the first time that it is read. */
+export class BlockChecks {
+  /** Place of the buffer, in the file. */
+  readonly buffer: ByteRange;
+  /** Where the checksums lie; null for a buffer that is one block. */
+  readonly table: ByteRange | null;
+  readonly #blockBytes: number;
+  readonly #isIntact: Uint8Array;
+  #checksums: Uint32Array | null = null;
+
+  /**
+   * @param table where the checksums of blocks lie, or the checksum of the buffer, which is then verified as one block
+   * @throws CorruptFileError for a table of another number of blocks
+   */
+  constructor(buffer: ByteRange, table: ByteRange | number, path: string) {
+    this.buffer = buffer;
+    if (typeof table === "number") {
+      this.table = null;
+      this.#blockBytes = buffer.length;
+      this.#checksums = Uint32Array.of(table);
+      this.#isIntact = new Uint8Array(1);
+      return;
+    }
+    this.table = table;
+    this.#blockBytes = BLOCK_BYTES;
+    const count = Math.ceil(buffer.length / BLOCK_BYTES);
+    if (table.length !== CHECKSUM_BYTES * count) {
+      const reason = `${table.length} bytes of checksums for ${count} blocks`;
+      throw new CorruptFileError(path, buffer.byteOffset, reason);
+    }
+    this.#isIntact = new Uint8Array(count);
+  }
+
+  get memoryWeight(): number {
+    return 128 + (1 + CHECKSUM_BYTES) * this.#isIntact.length;
+  }
+
+  /** Whether the table is still to be read. */
+  get lacksTable(): boolean {
+    return this.#checksums === null;
+  }
+
+  /** @param bytes of the {@link table} */
+  takeTable(bytes: Uint8Array): void {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#checksums = Uint32Array.from(this.#isIntact, (_, index) =>
+      view.getUint32(CHECKSUM_BYTES * index, true),
+    );
+  }
+
+  /**
+   * Whether bytes of the buffer have yet to be verified, and can be: without blocks, those of a large buffer only where they
+   * are all of it.
+   * @param start position in the file; `end` likewise, one past the last byte
+   */
+  isToVerify(start: number, end: number): boolean {
+    const { byteOffset, length } = this.buffer;
+    if (this.table === null && length > BLOCK_BYTES && end - start < length) return false;
+    const last = Math.ceil((end - byteOffset) / this.#blockBytes);
+    for (let block = Math.floor((start - byteOffset) / this.#blockBytes); block < last; block++) {
+      if (this.#isIntact[block] === 0) return true;
+    }
+    return false;
+  }
+
+  /** Where the block begins that holds a byte of the file. */
+  startOfBlock(position: number): number {
+    return position - ((position - this.buffer.byteOffset) % this.#blockBytes);
+  }
+
+  /** Where the block ends that holds the byte in front of a position of the file. */
+  endOfBlock(position: number): number {
+    const { byteOffset, length } = this.buffer;
+    const blocks = Math.ceil((position - byteOffset) / this.#blockBytes);
+    return byteOffset + Math.min(length, blocks * this.#blockBytes);
+  }
+
+  /**
+   * Verifies all blocks that lie in some bytes with their beginning and end.
+   * @param start position of the bytes in the file
+   * @throws CorruptFileError
+   */
+  verify(bytes: Uint8Array, start: number, path: string): void {
+    const checksums = this.#checksums;
+    if (checksums === null) return;
+    const { byteOffset, length } = this.buffer;
+    const end = start + bytes.length;
+    for (let block = Math.ceil((start - byteOffset) / this.#blockBytes); block < checksums.length; block++) {
+      const from = byteOffset + block * this.#blockBytes;
+      const to = Math.min(from + this.#blockBytes, byteOffset + length);
+      if (to > end) return;
+      if (this.#isIntact[block] === 1) continue;
+      if (crc32(bytes.subarray(from - start, to - start)) !== checksums[block]) {
+        // The failure may be the table's, or the disk's, so the next read reads it again.
+        if (this.table !== null) this.#checksums = null;
+        throw new CorruptFileError(path, from, `${to - from} bytes of a page buffer fail their checksum`);
+      }
+      this.#isIntact[block] = 1;
+    }
+  }
+}
