@@ -5,7 +5,7 @@
  */
 
 import type { RangeList } from "../../io/disk/ranges.js";
-import type { BlockChecks } from "../container/blockChecksums.js";
+import { BLOCK_BYTES, type BlockChecks } from "../container/blockChecksums.js";
 
 /** Of each buffer of a page; null for one of which all was verified. */
 export type PageChecks = readonly (BlockChecks | null)[];
@@ -48,7 +48,9 @@ export function planChecks(checks: PageChecks, wanted: RangeList): CheckedRead |
       if (check.lacksTable && !lacking.includes(check)) lacking.push(check);
     }
     const last = starts.length - 1;
-    if (last >= 0 && start >= starts[last] && start <= ends[last] && isSame(checks, starts[last], check)) {
+    // A gap of a block would be read along, and costs less here than a copy without it.
+    const adjoins = last >= 0 && start >= starts[last] && start <= ends[last] + BLOCK_BYTES;
+    if (adjoins && isSame(checks, starts[last], check)) {
       ends[last] = Math.max(ends[last], end);
     } else {
       starts.push(start);
