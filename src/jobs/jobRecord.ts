@@ -14,7 +14,7 @@
 import { parseBoundedJson } from "../bytes/boundedJson.js";
 import { encodeSealedJson, isSealBroken } from "../bytes/sealedJson.js";
 import type { JobKind, JobState, JobUnit } from "../namespace/jobs.js";
-import { isCount, isJsonObject } from "../table/versions/jsonValues.js";
+import { isJsonObject } from "../table/versions/jsonValues.js";
 import { isTableIdentity, type TableIdentity } from "../table/versions/tableIdentity.js";
 import { type FailureRecord, isErrorType } from "../typedErrors.js";
 import type { JsonValue } from "./job.js";
@@ -145,6 +145,8 @@ export function decodeOutcome(bytes: Uint8Array): JobOutcome | null {
 const isText = (value: unknown): value is string => typeof value === "string";
 const isAmount = (value: unknown): boolean =>
   typeof value === "number" && Number.isFinite(value) && value >= 0;
-const isTime = (value: unknown): boolean => isCount(value) && value <= MAX_DATE_MS;
+/** Negative where the clock was set before 1970. */
+const isTime = (value: unknown): boolean =>
+  Number.isInteger(value) && Math.abs(value as number) <= MAX_DATE_MS;
 const isFailure = (value: unknown): boolean =>
   isJsonObject(value) && isErrorType(value.type) && isText(value.message);

@@ -6,6 +6,7 @@
  * all jobs, so that no job is started or taken over meanwhile.
  */
 
+import { ageClockMs } from "../async/timers.js";
 import { ServiceUnavailableError } from "../errors.js";
 import { codeOf } from "../io/disk/errno.js";
 import { withLock } from "../io/lock/lock.js";
@@ -40,9 +41,12 @@ export async function removeStale(environment: JobsEnvironment): Promise<void> {
       await removeJob(environment, jobId);
     }
   }
-  ended.sort((a, b) => b.finishedMs - a.finishedMs);
+  // One that ended in the future, by a clock that was set back since, is no newer than those that end now.
+  const nowMs = ageClockMs();
+  const endedMs = ({ finishedMs }: { readonly finishedMs: number }) => Math.min(finishedMs, nowMs);
+  ended.sort((a, b) => endedMs(b) - endedMs(a));
   for (const [position, { jobId, finishedMs }] of ended.entries()) {
-    if (position >= MAX_ENDED || Date.now() - finishedMs > MAX_ENDED_MS) await removeJob(environment, jobId);
+    if (position >= MAX_ENDED || nowMs - finishedMs > MAX_ENDED_MS) await removeJob(environment, jobId);
   }
 }
 
@@ -62,7 +66,7 @@ export async function removeChosen(
 /** Milliseconds since a job's directory was changed. */
 async function ageOf({ disk, root }: JobsEnvironment, jobId: string): Promise<number> {
   const stat = await disk.stat(jobDirectory(root, jobId));
-  return stat === null ? 0 : Date.now() - Number(stat.changedNs / 1_000_000n);
+  return stat === null ? 0 : ageClockMs() - Number(stat.changedNs / 1_000_000n);
 }
 
 /** Removes a job that no living process runs. */

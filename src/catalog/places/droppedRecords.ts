@@ -12,6 +12,7 @@
  * nothing of a table that was made in the same place since.
  */
 
+import { ageClockMs } from "../../async/timers.js";
 import { parseBoundedJson } from "../../bytes/boundedJson.js";
 import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
 import { InvalidInputError } from "../../errors.js";
@@ -193,7 +194,7 @@ async function removeTemporaries(disk: Disk, directory: string, lease: LockLease
 
 async function isStale(disk: Disk, record: string): Promise<boolean> {
   const stat = await disk.stat(record);
-  return stat !== null && Date.now() - Number(stat.modifiedNs / 1_000_000n) >= STALE_RECORD_MS;
+  return stat !== null && ageClockMs() - Number(stat.modifiedNs / 1_000_000n) >= STALE_RECORD_MS;
 }
 
 /** Null for a file that is no record of ours, and where there is none. */

@@ -8,6 +8,7 @@
  * is listed each time.
  */
 
+import { ageClockMs } from "../../async/timers.js";
 import type { DirectoryEntry, Disk, FileStat } from "../../io/disk/disk.js";
 import { isSettled, isUnchanged } from "../../io/disk/settledDirectories.js";
 import { foldName } from "../../io/names/foldName.js";
@@ -126,7 +127,7 @@ export class RootNames {
 
   /** @param stat of the directory as it was a moment ago */
   async #read(stat: FileStat, catalog: Catalog | null): Promise<RootListing> {
-    const readAtMs = Date.now();
+    const readAtMs = ageClockMs();
     const kinds = new Map<string, Kind>();
     for (const { name, kind } of (await this.#disk.list(this.#root)) ?? []) kinds.set(name, kind);
     this.#made.clear();

@@ -3,6 +3,7 @@
  * an entry changes the directory's time. Times are coarse, so a finding from right after a change is not kept.
  */
 
+import { ageClockMs } from "../../async/timers.js";
 import { LruCache } from "../memory/cache.js";
 import type { Disk, FileStat } from "./disk.js";
 
@@ -38,7 +39,7 @@ export class SettledDirectories<Found> {
     if (stat !== null && kept !== undefined && isUnchanged(kept.stat, stat)) return kept.found;
     if (kept !== undefined) this.#kept.delete(path);
     if (stat === null) return null;
-    const readAtMs = Date.now();
+    const readAtMs = ageClockMs();
     const found = await this.#look(path);
     if (isSettled(stat, readAtMs)) this.#kept.set(path, { stat, found }, 1);
     return found;

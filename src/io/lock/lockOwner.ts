@@ -18,6 +18,7 @@
 
 import os from "node:os";
 import fs from "fs-extra";
+import { ageClockMs } from "../../async/timers.js";
 import { codeOf } from "../disk/errno.js";
 import { sha256 } from "../names/sha256.js";
 
@@ -77,12 +78,22 @@ export function isDeadProcess(name: string, renewedMs: number): boolean {
   if (named.boot !== own.boot) {
     // Another machine may have the same id and name. If its process runs, its lock is younger than this machine's boot.
     const isKnown = named.boot !== UNKNOWN && own.boot !== UNKNOWN;
-    return isKnown && renewedMs < Date.now() - os.uptime() * 1000;
+    return isKnown && renewedMs < ageClockMs() - os.uptime() * 1000;
   }
   if (named.pidNamespace !== own.pidNamespace) return false;
   // In two containers whose namespaces are hidden from them, the same pid is a different process in each.
   if (own.pidNamespace === UNKNOWN && HAS_PID_NAMESPACES) return false;
   return !isRunning(named.pid, named.start);
+}
+
+/** Whether the process that an entry names is known to be running, on this machine. */
+export function isLivingProcess(name: string): boolean {
+  const named = parseName(name);
+  own ??= ownRecord();
+  if (named === null || named.pid === NOBODY_PID) return false;
+  if (named.host !== own.host || named.boot !== own.boot || named.boot === UNKNOWN) return false;
+  if (named.pidNamespace !== own.pidNamespace || own.pidNamespace === UNKNOWN) return false;
+  return isRunning(named.pid, named.start);
 }
 
 function parseName(name: string): NamedProcess | null {

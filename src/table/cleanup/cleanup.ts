@@ -25,6 +25,7 @@
  */
 
 import { breathe } from "../../async/eventLoop.js";
+import { ageClockMs } from "../../async/timers.js";
 import { ConcurrentModificationError, InvalidTableStateError } from "../../errors.js";
 import type { FileStat } from "../../io/disk/disk.js";
 import { codeOf, isDiskFull } from "../../io/disk/errno.js";
@@ -196,7 +197,10 @@ class Cleanup {
   readonly #at: TableAt;
   readonly #task: CleanupTask;
   readonly #options: CleanupOptions;
+  /** For the policy, which is about the times that versions record. */
   readonly #nowMs = Date.now();
+  /** For files that nobody has committed yet: a clock that is set ahead does not make them old. */
+  readonly #ageNowMs = ageClockMs();
   readonly #manifests: ManifestReader;
   readonly #files: VersionFiles;
   /** Manifests whose files count as needed, by path and identity. */
@@ -485,7 +489,7 @@ class Cleanup {
   }
 
   #isForgotten({ modifiedNs }: FileStat): boolean {
-    return toMillis(modifiedNs) < this.#nowMs - UNVERIFIED_MS;
+    return toMillis(modifiedNs) < this.#ageNowMs - UNVERIFIED_MS;
   }
 
   #isBeforeAllKept({ modifiedNs }: FileStat): boolean {

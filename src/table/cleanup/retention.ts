@@ -25,5 +25,7 @@ export function isOutdated(
   { olderThanMs = 0, retainVersions = 1 }: RetentionPolicy,
   nowMs: number,
 ): boolean {
-  return newerCount >= Math.max(retainVersions, 1) && followedMs <= nowMs - olderThanMs;
+  // Any age is enough, also of a version from before the clock was set back.
+  const isOldEnough = olderThanMs <= 0 || followedMs <= nowMs - olderThanMs;
+  return newerCount >= Math.max(retainVersions, 1) && isOldEnough;
 }

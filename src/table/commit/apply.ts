@@ -168,12 +168,13 @@ function restoreOver(current: Manifest, restored: VersionContent): VersionConten
 
 /**
  * The current time, but always later than the version before, even where clocks disagree: versions are also found by
- * time.
+ * time. Never before 1970, which other readers of manifests have no numbers for.
  */
 function timestampAfter(previous: Timestamp | undefined, nowNs: bigint): Timestamp {
   const earliest =
     previous === undefined ? 0n : BigInt(previous.seconds) * NS_PER_SECOND + BigInt(previous.nanos) + 1n;
-  const ns = nowNs > earliest ? nowNs : earliest;
+  const latest = nowNs > earliest ? nowNs : earliest;
+  const ns = latest > 0n ? latest : 0n;
   return Timestamp.create({ seconds: Number(ns / NS_PER_SECOND), nanos: Number(ns % NS_PER_SECOND) });
 }
 

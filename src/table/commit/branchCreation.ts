@@ -9,6 +9,7 @@
  * one of the two gets the ref.
  */
 
+import { ageClockMs, performance } from "../../async/timers.js";
 import {
   ConcurrentModificationError,
   CorruptFileError,
@@ -18,8 +19,9 @@ import {
   UnsupportedError,
 } from "../../errors.js";
 import { Clone, Transaction } from "../../format/table.js";
-import type { Disk } from "../../io/disk/disk.js";
+import type { Disk, FileStat } from "../../io/disk/disk.js";
 import type { LockLease } from "../../io/lock/lease.js";
+import { LruCache } from "../../io/memory/cache.js";
 import { createExclusive, PublishUncertainError, Removal, removeLeased } from "../../io/publish.js";
 import { dirname, join } from "../../platform/native.js";
 import {
@@ -57,7 +59,11 @@ import { publishManifest } from "./publication.js";
 import { encodeTransactionFile, fileNameOf, newTransaction } from "./transaction.js";
 
 /** Longer than another engine takes from writing the first manifest of a branch to writing its ref. */
-const FOREIGN_CREATION_MS = 5_000n;
+const FOREIGN_CREATION_MS = 5_000;
+const MAX_WATCHED = 256;
+
+/** When manifests were first seen that are dated in the future, by this process's own count: the clock was set back. */
+const firstSeenMs = new LruCache<number>(MAX_WATCHED);
 
 /** What a branch is made from. */
 export interface BranchSource {
@@ -141,13 +147,12 @@ async function clearLeftovers(
   lease: LockLease,
 ): Promise<void> {
   if ((await disk.stat(root)) === null) return;
-  const youngNs = (BigInt(Date.now()) - FOREIGN_CREATION_MS) * 1_000_000n;
   const directory = versionsDirectory(root);
   for (const { name } of (await disk.list(directory)) ?? []) {
     if (!name.endsWith(MANIFEST_SUFFIX)) continue;
     const path = join(directory, name);
     const stat = await disk.stat(path);
-    if (stat === null || stat.modifiedNs < youngNs || (await isOurs(disk, path))) continue;
+    if (stat === null || !isYoung(path, stat) || (await isOurs(disk, path))) continue;
     throw new ConcurrentModificationError(
       "another engine seems to be making this branch, or has given it up just now; please retry in a few seconds",
     );
@@ -161,6 +166,16 @@ async function clearLeftovers(
   } finally {
     await removal.finish();
   }
+}
+
+/** Whether another engine may still be making a branch that begins with this manifest. */
+function isYoung(path: string, { modifiedNs, identity }: FileStat): boolean {
+  const ageMs = ageClockMs() - Number(modifiedNs / 1_000_000n);
+  if (ageMs > -FOREIGN_CREATION_MS) return ageMs < FOREIGN_CREATION_MS;
+  const key = `${identity} ${path}`;
+  const seenMs = firstSeenMs.peek(key) ?? performance.now();
+  firstSeenMs.set(key, seenMs, 1);
+  return performance.now() - seenMs < FOREIGN_CREATION_MS;
 }
 
 async function isOurs(disk: Disk, path: string): Promise<boolean> {

@@ -1,5 +1,6 @@
 /** The directories of a table's branches. */
 
+import { ageClockMs } from "../../async/timers.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { join } from "../../platform/native.js";
 import { branchTree, TABLE_PARTS, versionsDirectory } from "../versions/paths.js";
@@ -19,7 +20,7 @@ const MAX_DEPTH = 128;
 export async function branchRoots(at: RefsAt, graceMs: number): Promise<string[]> {
   const names = await listBranches(at);
   const roots = new Set(names.map((name) => branchRoot(at.mainRoot, name)));
-  const newestNs = BigInt(Math.floor(Date.now() - graceMs)) * 1_000_000n;
+  const newestNs = BigInt(Math.floor(ageClockMs() - graceMs)) * 1_000_000n;
   for (const root of await rootsBelow(at.disk, branchTree(at.mainRoot), 0)) {
     if (roots.has(root)) continue;
     for (const { path } of await listVersions({ disk: at.disk, root })) {

@@ -106,7 +106,8 @@ export function newBranchRef(parent: {
     parentBranch: parent.branch,
     identifier: { version_mapping: [...parent.lineage, fork] },
     parentVersion: parent.version,
-    createAt: Math.floor(Date.now() / 1000),
+    // No reader takes a time before 1970.
+    createAt: Math.max(0, Math.floor(Date.now() / 1000)),
     manifestSize: parent.manifestSize,
     metadata: {},
   };

@@ -13,6 +13,7 @@
  *   that passes for a hint is checked against all of the above like any other.
  */
 
+import { ageClockMs } from "../../async/timers.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
 import { isSettled, isUnchanged } from "../../io/disk/settledDirectories.js";
 import { LruCache } from "../../io/memory/cache.js";
@@ -102,7 +103,7 @@ export class LatestVersions {
     const known = this.#known.peek(directory);
     if (known !== undefined && directoryStat !== null) {
       if (isUntouched(known, directoryStat)) return { ...known.entry, directory: directoryStat };
-      if (isHint(known, directoryStat) && !isSettled(directoryStat, Date.now())) {
+      if (isHint(known, directoryStat) && !isSettled(directoryStat, ageClockMs())) {
         const manifestStat = await this.#disk.stat(known.entry.path);
         if (manifestStat?.kind === "file") return { ...known.entry, directory: directoryStat, manifestStat };
       }
@@ -151,7 +152,7 @@ export class LatestVersions {
       this.#known.delete(directory);
       return null;
     }
-    const isSettledNow = isSettled(directoryStat, Date.now());
+    const isSettledNow = isSettled(directoryStat, ageClockMs());
     const isSame = known !== undefined && isUntouched(known, directoryStat);
     if (isSame && known.isSettled) {
       const hasNext = (await this.#disk.stat(known.nextPath)) !== null;

@@ -87,7 +87,7 @@ export async function buildIndex(
       name: planned.name,
       fieldId: planned.column.field.id,
       datasetVersion: draft.version,
-      createdAt: Date.now(),
+      createdAt: Math.max(0, Date.now()),
       fragmentIds: covered.map(({ id }) => id),
     });
     const change = CreateIndex.create({

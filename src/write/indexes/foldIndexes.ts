@@ -214,7 +214,7 @@ function metadataOf(
     name: index.name,
     fieldId: column.field.id,
     datasetVersion: index.segments.length === 1 ? first.datasetVersion : base.version,
-    createdAt: Date.now(),
+    createdAt: Math.max(0, Date.now()),
     fragmentIds,
   });
 }
