@@ -58,6 +58,14 @@ export interface JobsEnvironment {
   /** Absolute path of the namespace's directory. */
   readonly root: string;
   readonly lock: LockOptions;
+  /** Told of a record that lists leave out: the id and directory of its job, and why. */
+  readonly noteUnlisted?: ((job: UnlistedJob) => void) | undefined;
+}
+
+export interface UnlistedJob {
+  readonly jobId: string;
+  readonly location: string;
+  readonly reason: string;
 }
 
 /** Who runs a job: a living process, one that died, or none. */
@@ -135,13 +143,21 @@ export async function readJob(
   return { jobId, record, progress, outcome, owner, isCancelRequested: cancel !== null };
 }
 
-/** The same for many: null also for a record that is malformed, or that this process may not or can't read. */
-export async function readJobIfSound(environment: JobsEnvironment, jobId: string): Promise<StoredJob | null> {
+/**
+ * The same for many: null also for a record that is malformed, or that this process may not or can't read.
+ * @param onUnsound told why a record that is there counts for none
+ */
+export async function readJobIfSound(
+  environment: JobsEnvironment,
+  jobId: string,
+  onUnsound?: (reason: string) => void,
+): Promise<StoredJob | null> {
   try {
     return await readJob(environment, jobId);
   } catch (error) {
-    if (error instanceof CorruptFileError || isUnreadable(error)) return null;
-    throw error;
+    if (!(error instanceof CorruptFileError || isUnreadable(error))) throw error;
+    if (!isMissing(error)) onUnsound?.((error as Error).message);
+    return null;
   }
 }
 

@@ -164,7 +164,10 @@ export class Jobs {
   async list({ state }: { readonly state?: JobState } = {}, signal?: AbortSignal): Promise<Job[]> {
     const { disk, root } = this.#environment;
     const ids = await listJobIds(disk, root);
-    const read = (id: string) => this.#readIfSound(id);
+    const read = (jobId: string) =>
+      this.#readIfSound(jobId, (reason) => {
+        this.#environment.noteUnlisted?.({ jobId, location: jobDirectory(root, jobId), reason });
+      });
     const found = await mapParallel(ids, PARALLELISM, read, signal);
     const stored = found.filter((job) => job !== null);
     stored.sort((a, b) => b.record.createdMs - a.record.createdMs || (a.jobId < b.jobId ? -1 : 1));
@@ -400,8 +403,8 @@ export class Jobs {
     return stored;
   }
 
-  async #readIfSound(jobId: string): Promise<StoredJob | null> {
-    return this.#running.get(jobId)?.job.stored ?? readJobIfSound(this.#environment, jobId);
+  async #readIfSound(jobId: string, onUnsound?: (reason: string) => void): Promise<StoredJob | null> {
+    return this.#running.get(jobId)?.job.stored ?? readJobIfSound(this.#environment, jobId, onUnsound);
   }
 
   /** Settles when a job of this process changes or, for one of another, after a while. */

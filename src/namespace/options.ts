@@ -105,17 +105,21 @@ export interface AuthorizeCall {
 }
 
 /**
- * Something that a namespace works around: its answers are right, but take longer. `indexNotRead`: an index that this
- * release can't read, such as one of a kind that is unknown to it. Queries look at all rows in its place; its entry and
- * its files stay as they are.
+ * Something that a namespace works around.
+ *
+ * - `indexNotRead`: an index that this release can't read, such as one of a kind that is unknown to it. Queries look at all
+ *   rows in its place, so that their answers are right but take longer; its entry and its files stay as they are.
+ * - `jobNotListed`: a record of a job that is malformed or can't be read. `listJobs` leaves it out.
  */
 export interface NamespaceWarning {
-  readonly kind: "indexNotRead";
-  /** A sentence that names the index, the table's directory and the reason. */
+  readonly kind: "indexNotRead" | "jobNotListed";
+  /** A sentence that names the index and the table's directory, or the job, and the reason. */
   readonly message: string;
-  /** Name of the index. */
-  readonly indexName: string;
-  /** Directory of the table, or of the branch. */
+  /** Name of the index; absent for jobs. */
+  readonly indexName?: string;
+  /** Id of the job; absent for indexes. */
+  readonly jobId?: string;
+  /** Directory of the table or branch, or of the job's record. */
   readonly location: string;
 }
 
@@ -132,7 +136,7 @@ export interface DirectoryNamespaceOptions {
   /** Functions of computed columns, by name. */
   readonly functions?: Readonly<Record<string, UserFunction>> | undefined;
   /**
-   * Called with each warning: once for each index, while the last thousand of them are remembered. It runs after the call
+   * Called with each warning: once for each index or job, while the last thousand of them are remembered. It runs after the call
    * that it is about has gone on; what it throws is ignored. Default: warnings are dropped.
    */
   readonly onWarning?: ((warning: NamespaceWarning) => void) | undefined;

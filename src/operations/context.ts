@@ -50,7 +50,7 @@ import { errorOfFailure, type FailureRecord, isErrorType } from "../typedErrors.
 import type { RegisteredFunction } from "../write/userFunctions.js";
 import type { ContextOptions } from "./namespaceOptions.js";
 import { RecentTransactions } from "./recentTransactions.js";
-import { unreadWarnings } from "./warnings.js";
+import { unlistedWarnings, unreadWarnings } from "./warnings.js";
 
 const sketchStores = lazyModule(() => import("../indexes/vector/sketches/sketchStore.js"));
 const jobsModule = lazyModule(() => import("../jobs/jobs.js"));
@@ -188,7 +188,10 @@ export function openContext(options: ContextOptions): OperationContext {
   let jobsClosed: "wait" | "cancel" | null = null;
   const jobs = deferred(async () => {
     const { Jobs } = await jobsModule.get();
-    const made = new Jobs({ root: options.root, disk, lock });
+    const made = new Jobs({
+      ...{ root: options.root, disk, lock },
+      noteUnlisted: options.onWarning && unlistedWarnings(options.onWarning),
+    });
     if (jobsClosed !== null) await made.close(jobsClosed);
     return made;
   });

@@ -1,0 +1,39 @@
+/** A record of a job that lists leave out is told to the host: once, with its id and the reason. */
+
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DirectoryNamespace, type NamespaceWarning } from "tiltyard";
+import { expect, it } from "vitest";
+import { makeTempDir } from "../support/tempDir.js";
+
+it("listJobs warns of each malformed record once, and of no directory that holds none", async () => {
+  const root = await makeTempDir();
+  const warnings: NamespaceWarning[] = [];
+  const namespace = new DirectoryNamespace({
+    root,
+    durability: "none",
+    onWarning(warning) {
+      warnings.push(warning);
+      throw new Error("a host's function may fail");
+    },
+  });
+  try {
+    await namespace.createTable({ id: ["t"] }, [{ n: 1 }]);
+    const [broken, foreign, empty] = [crypto.randomUUID(), crypto.randomUUID(), crypto.randomUUID()];
+    for (const id of [broken, foreign, empty]) {
+      await mkdir(join(root, ".tiltyard-jobs", id), { recursive: true });
+    }
+    await writeFile(join(root, ".tiltyard-jobs", broken, "job.json"), "{");
+    await mkdir(join(root, ".tiltyard-jobs", foreign, "job.json"));
+    for (let call = 0; call < 2; call++) expect((await namespace.listJobs()).jobs).toEqual([]);
+    await expect.poll(() => warnings.length).toBe(2);
+    expect(warnings.map(({ kind }) => kind)).toEqual(["jobNotListed", "jobNotListed"]);
+    expect(warnings.map(({ jobId }) => jobId).sort()).toEqual([broken, foreign].sort());
+    for (const { jobId, location, message } of warnings) {
+      expect(location).toBe(join(root, ".tiltyard-jobs", `${jobId}`));
+      expect(message).toContain(`job ${jobId} is left out of lists`);
+    }
+  } finally {
+    await namespace.close();
+  }
+});
