@@ -80,6 +80,11 @@ export class Pace {
     this.#left = stepParts;
   }
 
+  /** Counts several parts that do not end a step: the next that is counted may. */
+  add(parts: number): void {
+    this.#left -= parts;
+  }
+
   /** Counts a part, or several. @returns whether a step ends with them */
   isStep(parts = 1): boolean {
     this.#left -= parts;

@@ -13,6 +13,8 @@ import type { ValueType } from "../values/types.js";
 const MAX_COMPARED = 2 ** 20;
 /** Items up to which comparing each with all is quicker than looking them up. */
 const FEW = 16;
+/** Items of lists up to which they are compared without steps, where each is small. */
+const FEW_AT_ONCE = 2 ** 10;
 /** Work from one step to the next: items that are compared or looked up. */
 export const STEP_ITEMS = 2 ** 12;
 
@@ -38,6 +40,26 @@ export class ComparedItems {
     this.#keys = new ItemKeys(items, type);
     this.#order = new RowOrder(items, items, type);
     this.#pace = pace;
+  }
+
+  /** Whether lists of so many items are compared without steps. */
+  isQuick(count: number): boolean {
+    return count <= FEW_AT_ONCE && this.#order.isSmall;
+  }
+
+  /** Whether two small items are the same. */
+  sameNow(one: number, other: number): boolean {
+    return this.#order.compare(one, other) === 0;
+  }
+
+  /** The items of a list for which {@link isQuick} holds. */
+  setNow(range: ItemRange): ItemSet {
+    const { start, end } = range;
+    if (this.#last?.range.start === start && this.#last.range.end === end) return this.#last.set;
+    const set = this.emptySet();
+    for (let place = start; place < end; place++) set.addNow(place);
+    this.#last = { range, set };
+    return set;
   }
 
   /** Whether two items are the same. */
@@ -82,7 +104,34 @@ export class ListPair {
   }
 
   /** Whether some item of a list is one of the other's. */
-  *meet(own: ItemRange, other: ItemRange): Steps<boolean> {
+  meet(own: ItemRange, other: ItemRange): boolean | Steps<boolean> {
+    if (!this.#isQuick(own, other)) return this.#meetInSteps(own, other);
+    for (let at = other.start; at < other.end; at++) if (this.#isInNow(own, at)) return true;
+    return false;
+  }
+
+  /** Whether a list has all the items of the other. */
+  holds(own: ItemRange, other: ItemRange): boolean | Steps<boolean> {
+    if (!this.#isQuick(own, other)) return this.#holdsInSteps(own, other);
+    for (let at = other.start; at < other.end; at++) if (!this.#isInNow(own, at)) return false;
+    return true;
+  }
+
+  /** What both lists take at most, in the time that a comparison takes. */
+  work(own: ItemRange, other: ItemRange): number {
+    return isShort(own, other) ? (own.end - own.start) * (other.end - other.start) : 1;
+  }
+
+  #isQuick(own: ItemRange, other: ItemRange): boolean {
+    return isShort(own, other) && this.#order.isSmall;
+  }
+
+  #isInNow({ start, end }: ItemRange, other: number): boolean {
+    for (let place = start; place < end; place++) if (this.#order.compare(place, other) === 0) return true;
+    return false;
+  }
+
+  *#meetInSteps(own: ItemRange, other: ItemRange): Steps<boolean> {
     if (this.#pace.isStep()) yield;
     if (isShort(own, other)) return yield* some(other, (at) => this.#isIn(own, at));
     const { joined, moved } = yield* this.#join(other);
@@ -90,8 +139,7 @@ export class ListPair {
     return yield* some(own, (at) => others.has(at));
   }
 
-  /** Whether a list has all the items of the other. */
-  *holds(own: ItemRange, other: ItemRange): Steps<boolean> {
+  *#holdsInSteps(own: ItemRange, other: ItemRange): Steps<boolean> {
     if (this.#pace.isStep()) yield;
     if (isShort(own, other)) return yield* all(other, (at) => this.#isIn(own, at));
     const { joined, moved } = yield* this.#join(other);
@@ -158,16 +206,35 @@ export class ItemSet {
     return false;
   }
 
+  /** Whether a small item is one of some small ones. */
+  hasNow(place: number): boolean {
+    const alike = this.#byKey === null ? this.#few : this.#byKey.get(this.#keys.of(place));
+    if (alike === undefined) return false;
+    for (const other of alike) if (this.#order.compare(place, other) === 0) return true;
+    return false;
+  }
+
+  /** @returns whether no item like it was there */
+  addNow(place: number): boolean {
+    if (this.hasNow(place)) return false;
+    this.#put(place);
+    return true;
+  }
+
   /** @returns whether no item like it was there */
   *add(place: number): Steps<boolean> {
     if (yield* this.has(place)) return false;
+    this.#put(place);
+    return true;
+  }
+
+  #put(place: number): void {
     this.#few.push(place);
     if (this.#byKey !== null) this.#file(place);
     else if (this.#few.length > FEW) {
       this.#byKey = new Map();
       for (const each of this.#few) this.#file(each);
     }
-    return true;
   }
 
   #file(place: number): void {

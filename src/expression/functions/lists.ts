@@ -160,10 +160,11 @@ const arrayHas: FunctionDefinition = (types, constants) => {
     const pace = new Pace(STEP_ITEMS);
     for (let row = 0; row < length; row++) {
       if (!isValid(valid, row)) continue;
-      if (pace.isStep()) yield;
       const start = offsets[row * lists.step];
       const end = offsets[row * lists.step + 1];
-      const place = yield* firstEqual(rows, start, end, row * wanted.step, pace);
+      if (pace.isStep(1 + ((end - start) >>> 1))) yield;
+      const search = firstEqual(rows, start, end, row * wanted.step, pace);
+      const place = typeof search === "number" ? search : yield* search;
       if (place < end) found[row >>> 3] |= 1 << (row & 7);
     }
     return bitsColumn(found, length, valid);
@@ -195,7 +196,20 @@ function* bitsOfItems(items: Column, test: (part: Column) => ReturnType<ValueKer
 }
 
 /** The first item of a list that equals a value; the list's end where none does. */
-function* firstEqual(rows: RowOrder, start: number, end: number, value: number, pace: Pace): Steps<number> {
+function firstEqual(
+  rows: RowOrder,
+  start: number,
+  end: number,
+  value: number,
+  pace: Pace,
+): number | Steps<number> {
+  if (end - start > STEP_ITEMS || !rows.isSmall) return firstInSteps(rows, start, end, value, pace);
+  let place = start;
+  while (place < end && rows.compare(place, value) !== 0) place++;
+  return place;
+}
+
+function* firstInSteps(rows: RowOrder, start: number, end: number, value: number, pace: Pace): Steps<number> {
   for (let place = start; place < end; place++) {
     const order = rows.isLong(place, value) ? yield* rows.inSteps(place, value) : rows.compare(place, value);
     if (order === 0) return place;
@@ -222,6 +236,9 @@ function withLists(
   const second: ValueType = { ...other, item: list.item };
   return { operands: [list, second], ...make(list) };
 }
+
+/** Pairs of items that are compared from one step to the next. */
+const STEP_PAIRS = 2 ** 14;
 
 const rangeAt = (offsets: Int32Array | Float64Array, at: number): ItemRange => ({
   start: offsets[at],
@@ -253,12 +270,15 @@ const arrayHasAny: FunctionDefinition = (types, constants) =>
         }
         const { items, offsets } = listLane(lists);
         const found = new Uint8Array((length + 7) >>> 3);
+        const pace = new Pace(STEP_PAIRS);
         const pair = new ListPair(items, other.items, item);
         for (let row = 0; row < length; row++) {
           if (!isValid(valid, row)) continue;
           const own = rangeAt(offsets, row * lists.step);
-          if (yield* pair.meet(own, rangeAt(other.offsets, row * others.step)))
-            found[row >>> 3] |= 1 << (row & 7);
+          const otherRange = rangeAt(other.offsets, row * others.step);
+          const meet = pair.meet(own, otherRange);
+          if (typeof meet === "boolean" ? meet : yield* meet) found[row >>> 3] |= 1 << (row & 7);
+          if (pace.isStep(1 + pair.work(own, otherRange))) yield;
         }
         return bitsColumn(found, length, valid);
       },
@@ -273,12 +293,15 @@ const arrayHasAll: FunctionDefinition = (types) =>
       const { items, offsets } = listLane(lists);
       const other = listLane(others);
       const pair = new ListPair(items, other.items, item);
+      const pace = new Pace(STEP_PAIRS);
       const found = new Uint8Array((length + 7) >>> 3);
       for (let row = 0; row < length; row++) {
         if (!isValid(valid, row)) continue;
         const own = rangeAt(offsets, row * lists.step);
-        if (yield* pair.holds(own, rangeAt(other.offsets, row * others.step)))
-          found[row >>> 3] |= 1 << (row & 7);
+        const otherRange = rangeAt(other.offsets, row * others.step);
+        const holds = pair.holds(own, otherRange);
+        if (typeof holds === "boolean" ? holds : yield* holds) found[row >>> 3] |= 1 << (row & 7);
+        if (pace.isStep(1 + pair.work(own, otherRange))) yield;
       }
       return bitsColumn(found, length, valid);
     },
@@ -358,8 +381,9 @@ const arrayPosition: FunctionDefinition = (types) => {
       // A list that is null may have items in the column that it is taken from.
       const end = isValid(lists.column.validity, list) ? offsets[list + 1] : offsets[list];
       const start = offsets[list];
-      if (pace.isStep()) yield;
-      const at = yield* firstEqual(rows, start, end, row * wanted.step, pace);
+      if (pace.isStep(1 + ((end - start) >>> 1))) yield;
+      const search = firstEqual(rows, start, end, row * wanted.step, pace);
+      const at = typeof search === "number" ? search : yield* search;
       if (at === end) missing[row >>> 3] |= 1 << (row & 7);
       else places[row] = BigInt(at - start + 1);
     }

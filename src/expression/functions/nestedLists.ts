@@ -6,6 +6,7 @@ import { Pace, type Steps } from "../../async/eventLoop.js";
 import { fixedColumn, perRow } from "../kernels/arithmetic.js";
 import { castItems, castKernel } from "../kernels/casts.js";
 import { TextLane, textRows } from "../kernels/textRows.js";
+import type { GrowingTexts } from "../values/growing.js";
 import type { ValueKernel } from "../values/operands.js";
 import { type ListLane, listLane } from "../values/scalars.js";
 import { STRING, UINT64, type ValueType } from "../values/types.js";
@@ -30,6 +31,9 @@ const dimensionCount: FunctionDefinition = (types) => {
     kernel: (_, length, valid) => perRow(UINT64, length, valid, () => count),
   };
 };
+
+/** Bytes, and items, of a list that are written without steps. */
+const MAX_AT_ONCE = 2 ** 12;
 
 /** How many innermost items lie before each item of a column of lists; null where the items are innermost themselves. */
 function* innermostBefore(column: Column, type: ValueType): Steps<Float64Array | null> {
@@ -100,7 +104,7 @@ const toText: FunctionDefinition = (types) => {
     const separator = new TextLane(separators);
     const forNull = nulls === undefined ? null : new TextLane(nulls);
     const pace = new Pace(STEP_LISTS);
-    return yield* textRows("array_to_string", [separator], length, valid, function* write(row, made) {
+    const writeLong = function* write(row: number, made: GrowingTexts): Steps<void> {
       let isFirst = true;
       function* add(lane: TextLane, place: number): Steps<void> {
         if (!isFirst) yield* made.copy(separator.bytes, separator.start(row), separator.end(row));
@@ -121,6 +125,28 @@ const toText: FunctionDefinition = (types) => {
         }
       }
       yield* addItems(0, row * lists.step);
+    };
+    const [{ offsets }] = lanes;
+    return yield* textRows("array_to_string", [separator], length, valid, (row, made) => {
+      const first = offsets[row * lists.step];
+      const end = offsets[row * lists.step + 1];
+      if (first === end) return undefined;
+      const between = separator.size(row) + (forNull?.size(row) ?? 0);
+      const size =
+        lanes.length > 1 ? Number.POSITIVE_INFINITY : itemTexts.end(end - 1) - itemTexts.start(first);
+      if (size + between * (end - first) > MAX_AT_ONCE || end - first > MAX_AT_ONCE) {
+        return writeLong(row, made);
+      }
+      let isFirst = true;
+      for (let place = first; place < end; place++) {
+        const isNull = itemTexts.isNull(place);
+        if (isNull && (forNull === null || forNull.isNull(row))) continue;
+        if (!isFirst) made.put(separator.bytes, separator.start(row), separator.end(row));
+        isFirst = false;
+        if (isNull) (forNull as TextLane).putInto(row, made);
+        else itemTexts.putInto(place, made);
+      }
+      return undefined;
     });
   };
   return { operands: [list, ...texts.map(() => STRING)], type: STRING, kernel };

@@ -122,7 +122,9 @@ const flatten: FunctionDefinition = (types) => {
       const end = outer.offsets[row * lists.step + 1];
       for (let place = outer.offsets[row * lists.step]; place < end; place++) {
         if (taken.pace.isStep()) yield;
-        if (isValid(validity, place)) yield* taken.addAll({ start: offsets[place], end: offsets[place + 1] });
+        if (!isValid(validity, place)) continue;
+        const steps = taken.addAll({ start: offsets[place], end: offsets[place + 1] });
+        if (steps !== undefined) yield* steps;
       }
     });
   };

@@ -64,13 +64,13 @@ function placesOf(operand: Operand, isList: boolean, base: number): Places {
   };
 }
 
-/** Adds the places of a row's items. */
+/** Adds the places of a row's items: at once, or where there are many in steps. */
 type Arrange = (
   places: readonly ItemRange[],
   items: ComparedItems,
   taken: TakenItems,
   numbers: readonly number[],
-) => Steps<void>;
+) => Steps<void> | undefined;
 
 /** The places of items that lists are made of. */
 class TakenItems {
@@ -83,7 +83,15 @@ class TakenItems {
   }
 
   /** Adds the places from one to another, in that order or the opposite one. */
-  *addAll({ start, end }: ItemRange, isReversed = false): Steps<void> {
+  addAll(range: ItemRange, isReversed = false): Steps<void> | undefined {
+    const { start, end } = range;
+    if (end - start > STEP_PLACES) return this.#addInSteps(range, isReversed);
+    if (isReversed) for (let place = end - 1; place >= start; place--) this.#places.push(place);
+    else for (let place = start; place < end; place++) this.#places.push(place);
+    return undefined;
+  }
+
+  *#addInSteps({ start, end }: ItemRange, isReversed: boolean): Steps<void> {
     for (let place = start; place < end; place++) {
       this.#places.push(isReversed ? start + end - 1 - place : place);
       if (this.pace.isStep()) yield;
@@ -136,17 +144,20 @@ function arranged(
     );
     const compared = new ComparedItems(items, item, new Pace(STEP_ITEMS));
     const taken = new TakenItems();
+    const ranges = new Array<ItemRange>(places.length);
+    const given = new Array<number>(numbers.length);
     for (let row = 0; row < length; row++) {
+      let work = 1;
       if (isValid(valid, row)) {
-        yield* arrange(
-          places.map((of) => of(row)),
-          compared,
-          taken,
-          numbers.map((read) => Number(read(row) ?? 0)),
-        );
+        for (let index = 0; index < places.length; index++) ranges[index] = places[index](row);
+        for (let index = 0; index < numbers.length; index++) given[index] = Number(numbers[index](row) ?? 0);
+        const steps = arrange(ranges, compared, taken, given);
+        if (steps !== undefined) yield* steps;
+        work = 8;
+        for (const { start, end } of ranges) work += 4 * Math.min(end - start, STEP_PLACES);
       }
       taken.endList();
-      if (taken.pace.isStep(8)) yield;
+      if (taken.pace.isStep(work)) yield;
     }
     return yield* taken.finish(items, item, length, valid);
   };
@@ -176,9 +187,22 @@ function arranging(kinds: string, arrange: Arrange, isStrict = true): FunctionDe
   };
 }
 
-const addEach: Arrange = function* add(places, _, taken) {
-  for (const each of places) yield* taken.addAll(each);
+const addEach: Arrange = (places, _, taken) => {
+  for (let index = 0; index < places.length; index++) {
+    const steps = taken.addAll(places[index]);
+    if (steps !== undefined) return addRest(steps, places.slice(index + 1), taken);
+  }
+  return undefined;
 };
+
+function* addRest(first: Steps<void>, places: readonly ItemRange[], taken: TakenItems): Steps<void> {
+  yield* first;
+  for (const each of places) {
+    const steps = taken.addAll(each);
+    if (steps !== undefined) yield* steps;
+  }
+}
+
 const append = arranging("lv", addEach, false);
 const prepend = arranging("vl", addEach, false);
 
@@ -208,18 +232,46 @@ const concatLists: FunctionDefinition = (types, constants) => {
 const concatCommon: FunctionDefinition = (types, constants) =>
   withCommonItems(concatLists, ...types.keys())(types, constants);
 
-/** Adds the items of some places for which a test holds, each value once. */
-function* addDistinct(
+/** Which items are added: those that are in a list, or that are not. */
+interface Wanted {
+  readonly list: ItemRange;
+  readonly isIn: boolean;
+}
+
+/** Adds the items of some places, or the wanted ones among them, each value once. */
+function addDistinct(
   ranges: readonly ItemRange[],
   items: ComparedItems,
   taken: TakenItems,
-  wants: ((place: number) => Steps<boolean>) | null = null,
+  wanted: Wanted | null = null,
+): Steps<void> | undefined {
+  let count = wanted === null ? 0 : wanted.list.end - wanted.list.start;
+  for (const { start, end } of ranges) count += end - start;
+  if (!items.isQuick(count)) return addDistinctInSteps(ranges, items, taken, wanted);
+  const others = wanted === null ? null : items.setNow(wanted.list);
+  const seen = items.emptySet();
+  for (const { start, end } of ranges) {
+    for (let place = start; place < end; place++) {
+      if (others !== null && others.hasNow(place) !== wanted?.isIn) continue;
+      if (seen.addNow(place)) taken.add(place);
+    }
+  }
+  return undefined;
+}
+
+function* addDistinctInSteps(
+  ranges: readonly ItemRange[],
+  items: ComparedItems,
+  taken: TakenItems,
+  wanted: Wanted | null,
 ): Steps<void> {
+  const others = wanted === null ? null : yield* items.setOf(wanted.list);
   const seen = items.emptySet();
   for (const range of ranges) {
     checkCompared(range);
     for (let place = range.start; place < range.end; place++) {
-      if ((wants === null || (yield* wants(place))) && (yield* seen.add(place))) taken.add(place);
+      if (others !== null && (yield* others.has(place)) !== wanted?.isIn) continue;
+      if (yield* seen.add(place)) taken.add(place);
     }
   }
 }
@@ -227,31 +279,48 @@ function* addDistinct(
 const distinct = arranging("l", (lists, items, taken) => addDistinct(lists, items, taken));
 const union = arranging("ll", (lists, items, taken) => addDistinct(lists, items, taken));
 /** In the order of the longer list, as the reference has it. */
-const intersect = arranging("ll", function* add([one, other], items, taken) {
+const intersect = arranging("ll", ([one, other], items, taken) => {
   const isLonger = other.end - other.start > one.end - one.start;
   const [longer, shorter] = isLonger ? [other, one] : [one, other];
-  const wanted = yield* items.setOf(shorter);
-  yield* addDistinct([longer], items, taken, (place) => wanted.has(place));
+  return addDistinct([longer], items, taken, { list: shorter, isIn: true });
 });
-const except = arranging("ll", function* add([one, other], items, taken) {
-  const others = yield* items.setOf(other);
-  yield* addDistinct([one], items, taken, function* wants(place) {
-    return !(yield* others.has(place));
-  });
-});
+const except = arranging("ll", ([one, other], items, taken) =>
+  addDistinct([one], items, taken, { list: other, isIn: false }),
+);
 
 const reverse = arranging("l", ([list], _, taken) => taken.addAll(list, true));
 const popFront = arranging("l", ([{ start, end }], _, taken) => taken.addAll({ start: start + 1, end }));
 const popBack = arranging("l", ([{ start, end }], _, taken) => taken.addAll({ start, end: end - 1 }));
 
 /** The first `most` items that equal a value are left out, or replaced. */
-function* without(
-  { start, end }: ItemRange,
+function without(
+  range: ItemRange,
   value: number,
   most: number,
   items: ComparedItems,
   taken: TakenItems,
   replacement?: number,
+): Steps<void> | undefined {
+  const { start, end } = range;
+  if (!items.isQuick(end - start)) return withoutInSteps(range, value, most, items, taken, replacement);
+  let left = most;
+  for (let place = start; place < end; place++) {
+    if (left <= 0 || !items.sameNow(place, value)) taken.add(place);
+    else {
+      left--;
+      if (replacement !== undefined) taken.add(replacement);
+    }
+  }
+  return undefined;
+}
+
+function* withoutInSteps(
+  { start, end }: ItemRange,
+  value: number,
+  most: number,
+  items: ComparedItems,
+  taken: TakenItems,
+  replacement: number | undefined,
 ): Steps<void> {
   let left = most;
   for (let place = start; place < end; place++) {
@@ -319,21 +388,39 @@ const sort: FunctionDefinition = (types, constants) => {
     const rows = new RowOrder(items, items, item);
     const { validity } = items;
     const pace = new Pace(STEP_ITEMS);
-    function* order(one: number, other: number): Steps<number> {
+    const sign = isDescending === 1 ? -1 : 1;
+    /** By nulls only; 0 where both or none is null. */
+    const orderOfNulls = (one: number, other: number): number => {
       const isThere = isValid(validity, one);
-      if (isThere !== isValid(validity, other)) return isThere === (isNullLast === 1) ? -1 : 1;
-      const [first, second] = isDescending === 1 ? [other, one] : [one, other];
-      if (pace.isStep(rows.work(first, second))) yield;
-      return rows.isLong(first, second) ? yield* rows.inSteps(first, second) : rows.compare(first, second);
+      if (isThere === isValid(validity, other)) return 0;
+      return isThere === (isNullLast === 1) ? -1 : 1;
+    };
+    const orderNow =
+      validity === null && sign === 1
+        ? rows.compare
+        : (one: number, other: number): number => orderOfNulls(one, other) || sign * rows.compare(one, other);
+    function* order(one: number, other: number): Steps<number> {
+      const ofNulls = orderOfNulls(one, other);
+      if (ofNulls !== 0) return ofNulls;
+      if (pace.isStep(rows.work(one, other))) yield;
+      return sign * (rows.isLong(one, other) ? yield* rows.inSteps(one, other) : rows.compare(one, other));
     }
-    return listsOf(items, item, length, valid, function* fill(row, taken) {
-      const start = offsets[row * lists.step];
-      const end = offsets[row * lists.step + 1];
+    function* addSorted(start: number, end: number, taken: TakenItems): Steps<void> {
       checkCompared({ start, end });
       for (const place of yield* sorted(start, end, order)) {
         taken.add(place);
         if (taken.pace.isStep()) yield;
       }
+    }
+    const few = new Uint32Array(FEW_SORTED);
+    return listsOf(items, item, length, valid, (row, taken) => {
+      const start = offsets[row * lists.step];
+      const end = offsets[row * lists.step + 1];
+      if (end - start > FEW_SORTED || !rows.isSmall) return addSorted(start, end, taken);
+      const count = sortFew(few, start, end, orderNow);
+      for (let index = 0; index < count; index++) taken.add(few[index]);
+      taken.pace.add(count * count);
+      return undefined;
     });
   };
   return {
@@ -342,6 +429,26 @@ const sort: FunctionDefinition = (types, constants) => {
     kernel,
   };
 };
+
+/** Items up to which inserting each among those before is quickest. */
+const FEW_SORTED = 32;
+
+/** Writes the places from one to another in an order. @returns how many they are */
+function sortFew(
+  places: Uint32Array,
+  start: number,
+  end: number,
+  order: (one: number, other: number) => number,
+): number {
+  const count = end - start;
+  for (let index = 0; index < count; index++) {
+    const place = start + index;
+    let to = index;
+    for (; to > 0 && order(places[to - 1], place) > 0; to--) places[to] = places[to - 1];
+    places[to] = place;
+  }
+  return count;
+}
 
 /** The places from one to another in an order; those that are alike stay in theirs. Merges runs that double. */
 function* sorted(
@@ -381,11 +488,14 @@ export function* listsOf(
   item: ValueType,
   length: number,
   valid: Validity | null,
-  fill: ((row: number, taken: TakenItems) => Steps<void>) | null,
+  fill: ((row: number, taken: TakenItems) => Steps<void> | undefined) | null,
 ): Steps<Column> {
   const taken = new TakenItems();
   for (let row = 0; row < length; row++) {
-    if (fill !== null && isValid(valid, row)) yield* fill(row, taken);
+    if (fill !== null && isValid(valid, row)) {
+      const steps = fill(row, taken);
+      if (steps !== undefined) yield* steps;
+    }
     taken.endList();
     if (taken.pace.isStep(8)) yield;
   }
@@ -400,7 +510,7 @@ function picking(
     isThere: (place: number) => boolean,
     rows: RowOrder,
     pace: Pace,
-  ) => Steps<number>,
+  ) => number | Steps<number>,
 ): FunctionDefinition {
   return (types) => {
     if (types.length !== 1) return operandCount(1);
@@ -418,7 +528,8 @@ function picking(
         if (!isValid(valid, row)) continue;
         const at = row * lists.step;
         if (pace.isStep()) yield;
-        const place = yield* pick(offsets[at], offsets[at + 1], isThere, rows, pace);
+        const picked = pick(offsets[at], offsets[at + 1], isThere, rows, pace);
+        const place = typeof picked === "number" ? picked : yield* picked;
         if (place < 0) continue;
         indices[row] = place;
         known[row >>> 3] |= 1 << (row & 7);
@@ -430,23 +541,40 @@ function picking(
 }
 
 const extremeItem = (sign: 1 | -1) =>
-  picking(function* pick(start, end, isThere, rows, pace) {
+  picking((start, end, isThere, rows, pace) => {
+    if (end - start > FEW_SORTED || !rows.isSmall)
+      return extremeInSteps(sign, start, end, isThere, rows, pace);
     let best = -1;
     for (let place = start; place < end; place++) {
-      if (!isThere(place)) {
-        if (pace.isStep()) yield;
-        continue;
-      }
-      if (best < 0) {
-        best = place;
-        continue;
-      }
-      const order = rows.isLong(place, best) ? yield* rows.inSteps(place, best) : rows.compare(place, best);
-      if (order * sign > 0) best = place;
-      if (pace.isStep(rows.work(place, best))) yield;
+      if (isThere(place) && (best < 0 || rows.compare(place, best) * sign > 0)) best = place;
     }
     return best;
   });
+
+function* extremeInSteps(
+  sign: 1 | -1,
+  start: number,
+  end: number,
+  isThere: (place: number) => boolean,
+  rows: RowOrder,
+  pace: Pace,
+): Steps<number> {
+  let best = -1;
+  for (let place = start; place < end; place++) {
+    if (!isThere(place)) {
+      if (pace.isStep()) yield;
+      continue;
+    }
+    if (best < 0) {
+      best = place;
+      continue;
+    }
+    const order = rows.isLong(place, best) ? yield* rows.inSteps(place, best) : rows.compare(place, best);
+    if (order * sign > 0) best = place;
+    if (pace.isStep(rows.work(place, best))) yield;
+  }
+  return best;
+}
 
 const anyItem = picking(function* pick(start, end, isThere, _, pace) {
   for (let place = start; place < end; place++) {

@@ -79,7 +79,7 @@ function* changedAscii(
 /** A test of a text by another, which is quick where that is a constant. */
 function tested(
   quick: (wanted: Uint8Array) => ValueKernel,
-  slow: (lane: TextLane, wanted: TextLane, row: number) => Steps<boolean>,
+  slow: (lane: TextLane, wanted: TextLane, row: number) => boolean | Steps<boolean>,
   test: (wanted: string) => ColumnTest | null = () => null,
 ): FunctionDefinition {
   return (types, constants) => {
@@ -111,8 +111,11 @@ const MAX_TESTED = 2 ** 16;
 /** A test of a text by another in each row. */
 const testedByRow =
   (quick: (wanted: Uint8Array) => ReturnType<typeof textsTest>) =>
-  (lane: TextLane, wanted: TextLane, row: number): Steps<boolean> =>
-    quick(wanted.of(row)).inSteps(lane.bytes, lane.start(row), lane.end(row));
+  (lane: TextLane, wanted: TextLane, row: number): boolean | Steps<boolean> => {
+    const test = quick(wanted.of(row));
+    const [start, end] = [lane.start(row), lane.end(row)];
+    return test.fits(lane.bytes, start, end) ?? test.inSteps(lane.bytes, start, end);
+  };
 
 /** A number of each text's bytes. */
 const counted =

@@ -188,25 +188,20 @@ function listWriter(
   pace: Pace,
 ): (place: number) => Steps<void> {
   const { items, offsets } = listLane({ column, step: 1 });
-  const encoder = new TextEncoder();
-  const put = (text: string) => {
-    const bytes = encoder.encode(text);
-    texts.put(bytes, 0, bytes.length);
-  };
   const within = type.item.kind === "list" ? listWriter(items, type.item, texts, pace) : null;
   const item = within === null ? itemText(type.item) : null;
   const read = item === null ? null : scalarReader({ column: items, step: 1 }, type.item);
   return function* write(place) {
-    put("[");
+    texts.putText("[");
     for (let at = offsets[place]; at < offsets[place + 1]; at++) {
-      if (at > offsets[place]) put(", ");
+      if (at > offsets[place]) texts.putText(", ");
       const before = texts.size;
       if (within !== null) {
         if (isValid(items.validity, at)) yield* within(at);
-      } else put(String(item?.(read?.(at) ?? null) ?? ""));
+      } else texts.putText(String(item?.(read?.(at) ?? null) ?? ""));
       if (pace.isStep(1 + ((texts.size - before) >>> 8))) yield;
     }
-    put("]");
+    texts.putText("]");
   };
 }
 

@@ -79,21 +79,30 @@ export const nullIf =
   (type: ValueType): ValueKernel =>
   ([first, second], length) => {
     const rows = new RowOrder(first.column, second.column, type);
-    const choose = function* choose(row: number): Steps<number> {
+    return pick([first], type, length, (row) => {
       if (!isThere(first, row) || !isThere(second, row)) return 0;
-      return (yield* orderOf(rows, row * first.step, row * second.step)) === 0 ? -1 : 0;
-    };
-    return pick([first], type, length, choose);
+      const order = orderOf(rows, row * first.step, row * second.step);
+      return typeof order === "number" ? unlessEqual(order) : thenUnlessEqual(order);
+    });
   };
 
+const unlessEqual = (order: number): number => (order === 0 ? -1 : 0);
+
+function* thenUnlessEqual(order: Steps<number>): Steps<number> {
+  return unlessEqual(yield* order);
+}
+
 /** The order of two values; where they are long, comparing them is a step. */
-function* orderOf(rows: RowOrder, one: number, other: number): Steps<number> {
-  if (!rows.isLong(one, other)) {
-    const order = rows.compare(one, other);
-    if (rows.work(one, other) > LONG_WORK) yield;
-    return order;
-  }
-  return yield* rows.inSteps(one, other);
+function orderOf(rows: RowOrder, one: number, other: number): number | Steps<number> {
+  return rows.isSmall || rows.work(one, other) <= LONG_WORK
+    ? rows.compare(one, other)
+    : longOrder(rows, one, other);
+}
+
+function* longOrder(rows: RowOrder, one: number, other: number): Steps<number> {
+  if (rows.isLong(one, other)) return yield* rows.inSteps(one, other);
+  yield;
+  return rows.compare(one, other);
 }
 
 /** Work of a comparison that is a step by itself. */
@@ -114,20 +123,27 @@ export const extreme =
       }
       return rows;
     };
-    return pick(operands, type, length, function* choose(row) {
-      let best = -1;
-      for (const [index, operand] of operands.entries()) {
+    /** The best of a row's operands from one on, and of what was best before. */
+    const bestOf = (row: number, first: number, before: number): number | Steps<number> => {
+      let best = before;
+      for (let index = first; index < operands.length; index++) {
+        const operand = operands[index];
         if (!isThere(operand, row)) continue;
         if (best < 0) {
           best = index;
           continue;
         }
-        const rows = ordersOf(index, best);
-        const order = yield* orderOf(rows, row * operand.step, row * operands[best].step);
+        const order = orderOf(ordersOf(index, best), row * operand.step, row * operands[best].step);
+        if (typeof order !== "number") return bestBehind(row, index, best, order);
         if (order * sign > 0) best = index;
       }
       return best;
-    });
+    };
+    function* bestBehind(row: number, index: number, best: number, order: Steps<number>): Steps<number> {
+      const next = bestOf(row, index + 1, (yield* order) * sign > 0 ? index : best);
+      return typeof next === "number" ? next : yield* next;
+    }
+    return pick(operands, type, length, (row) => bestOf(row, 0, -1));
   };
 
 /** A list of the operands, row by row. */

@@ -1,6 +1,7 @@
 /** Orders single values of two columns, and tells how much work that is: texts, lists and structs may be long. */
 
 import type { Column } from "../../arrow/columns/column.js";
+import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { compareRanges } from "../../bytes/compare.js";
@@ -21,6 +22,7 @@ export class RowOrder {
   readonly #type: ValueType;
   /** How many bytes the values before one take; null for values of a fixed size. */
   readonly #bytesBefore: readonly [(row: number) => number, (row: number) => number] | null;
+  #isSmall: boolean | null = null;
   #inSteps: ((left: number, right: number) => Steps<number>) | null = null;
 
   constructor(left: Column, right: Column, type: ValueType) {
@@ -29,6 +31,12 @@ export class RowOrder {
     this.#right = right;
     this.#type = type;
     this.#bytesBefore = UNSIZED.has(type.kind) ? [bytesBeforeValue(left), bytesBeforeValue(right)] : null;
+  }
+
+  /** Whether no value takes more than a few bytes, so that comparing two is little work. */
+  get isSmall(): boolean {
+    this.#isSmall ??= isSmall(this.#left) && (this.#left === this.#right || isSmall(this.#right));
+    return this.#isSmall;
   }
 
   /** What comparing two values takes at most, 1 for numbers. */
@@ -51,6 +59,26 @@ export class RowOrder {
     const [before, otherBefore] = this.#bytesBefore;
     return Math.min(before(left + 1) - before(left), otherBefore(right + 1) - otherBefore(right));
   }
+}
+
+/** Bytes of a small value. */
+const MAX_SMALL = 64;
+
+function isSmall(column: Column): boolean {
+  switch (column.kind) {
+    case "variable": {
+      if (column.coded !== undefined || !areNarrow(column.offsets)) return false;
+      const { offsets, length } = column;
+      for (let row = 0; row < length; row++) if (offsets[row + 1] - offsets[row] > MAX_SMALL) return false;
+      return true;
+    }
+    case "fixed":
+      return column.byteWidth <= MAX_SMALL;
+    case "bits":
+    case "null":
+      return true;
+  }
+  return false;
 }
 
 const UNSIZED: ReadonlySet<ValueType["kind"]> = new Set(["string", "binary", "list", "struct"]);

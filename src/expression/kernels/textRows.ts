@@ -49,6 +49,11 @@ export class TextLane {
     return this.#isNull || !isValid(this.#validity, row * this.#step);
   }
 
+  /** Adds a row's text of few bytes to others. */
+  putInto(row: number, texts: GrowingTexts): void {
+    texts.put(this.bytes, this.start(row), this.end(row));
+  }
+
   /** The bytes of a row's text. */
   of(row: number): Uint8Array {
     return this.bytes.subarray(this.start(row), this.end(row));
@@ -84,21 +89,22 @@ export class RowPace {
 /**
  * A text for each row.
  * @param name of the function, if its texts have a maximum length
- * @param write writes the text of a row, in steps where it may be long; false for null
+ * @param write writes the text of a row: at once, or where it may be long in steps
  */
 export function* textRows(
   name: string | null,
   lanes: readonly TextLane[],
   length: number,
   valid: Validity | null,
-  write: (row: number, texts: GrowingTexts) => Steps<void>,
+  write: (row: number, texts: GrowingTexts) => Steps<void> | undefined,
 ): Steps<Column> {
   const texts = new GrowingTexts(name);
   const pace = new RowPace(lanes);
   for (let row = 0; row < length; row++) {
     let made = 0;
     if (isValid(valid, row)) {
-      yield* write(row, texts);
+      const steps = write(row, texts);
+      if (steps !== undefined) yield* steps;
       made = texts.size;
     }
     texts.end();
@@ -131,12 +137,15 @@ export function* truthRows(
   lanes: readonly TextLane[],
   length: number,
   valid: Validity | null,
-  test: (row: number) => Steps<boolean>,
+  test: (row: number) => boolean | Steps<boolean>,
 ): Steps<Column> {
   const bits = new Uint8Array((length + 7) >>> 3);
   const pace = new RowPace(lanes);
   for (let row = 0; row < length; row++) {
-    if (isValid(valid, row) && (yield* test(row))) bits[row >>> 3] |= 1 << (row & 7);
+    if (isValid(valid, row)) {
+      const tested = test(row);
+      if (typeof tested === "boolean" ? tested : yield* tested) bits[row >>> 3] |= 1 << (row & 7);
+    }
     if (pace.isStep(row)) yield;
   }
   return bitsColumn(bits, length, valid);

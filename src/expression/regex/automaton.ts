@@ -57,6 +57,8 @@ export class Automaton {
   readonly #mark: Uint32Array;
   readonly #isReached: Uint32Array;
   #generation = 0;
+  /** The state at the start of a text; `UNKNOWN` until it is first met. */
+  #edge = UNKNOWN;
   /** Instructions that were looked at since somebody last asked. */
   #work = 0;
 
@@ -97,15 +99,18 @@ export class Automaton {
   matches(bytes: Uint8Array, start: number, end: number): boolean | null {
     if (end - start > QUICK_WORK) return null;
     this.#work = 0;
-    let state = this.#first(EDGE);
+    if (this.#edge === UNKNOWN) this.#edge = this.#first(EDGE);
+    const states = this.#states;
+    const ascii = this.#ascii;
+    let state = this.#edge;
     for (let at = start; at < end; ) {
-      const { next, reached } = this.#states[state];
       if (state === MATCHED) return true;
+      const { next, reached } = states[state];
       if (reached.length === 0) return false;
       const byte = bytes[at];
       let characterClass: number;
       if (byte < 0x80) {
-        characterClass = this.#ascii[byte];
+        characterClass = ascii[byte];
         at++;
       } else {
         characterClass = this.#classOf(pointAt(bytes, at, end));
@@ -238,6 +243,7 @@ export class Automaton {
     this.#states.length = 0;
     this.#byHash.clear();
     this.#kept = 0;
+    this.#edge = UNKNOWN;
     this.#states.push({ reached: FIRST, before: OTHER, next: new Int32Array(0) });
   }
 

@@ -19,16 +19,33 @@ const FEW_BYTES = 2 ** 21;
 
 /** @throws InvalidInputError where the values of a batch take too many bytes */
 export function* takeBounded(column: Column, indices: Uint32Array, maxBytes = MAX_MADE): Steps<Column> {
-  const bytesBefore = bytesBeforeValue(column);
-  const pace = new Pace(FEW_VALUES);
-  let byteLength = 0;
-  for (const index of indices) {
-    byteLength += bytesBefore(index + 1) - bytesBefore(index);
-    if (pace.isStep()) yield;
-  }
+  const byteLength = yield* takenBytes(column, indices);
   checkMade(byteLength, maxBytes);
   if (indices.length <= FEW_VALUES && byteLength <= FEW_BYTES) return takeColumn(column, indices);
   return yield* takeInSteps(column, indices);
+}
+
+function* takenBytes(column: Column, indices: Uint32Array): Steps<number> {
+  if (column.kind === "fixed") return column.byteWidth * indices.length;
+  const { length } = indices;
+  let byteLength = 0;
+  const offsets =
+    column.kind === "variable" && column.coded === undefined && areNarrow(column.offsets)
+      ? column.offsets
+      : null;
+  const bytesBefore = bytesBeforeValue(column);
+  for (let first = 0; first < length; first += FEW_VALUES) {
+    const end = Math.min(length, first + FEW_VALUES);
+    if (offsets !== null) {
+      for (let row = first; row < end; row++) byteLength += offsets[indices[row] + 1] - offsets[indices[row]];
+    } else {
+      for (let row = first; row < end; row++) {
+        byteLength += bytesBefore(indices[row] + 1) - bytesBefore(indices[row]);
+      }
+    }
+    if (end < length) yield;
+  }
+  return byteLength;
 }
 
 /** @throws InvalidInputError */

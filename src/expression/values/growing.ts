@@ -58,6 +58,8 @@ export function checkLength(name: string, byteLength: number): void {
     throw new InvalidInputError(`${name}: a text of ${byteLength} bytes is too long`);
 }
 
+const encoder = new TextEncoder();
+
 /** Texts as UTF-8, or bytes, one after another. */
 export class GrowingTexts {
   readonly #name: string | null;
@@ -101,6 +103,24 @@ export class GrowingTexts {
     this.#block[this.#used++] = byte;
   }
 
+  /** Adds a short text. */
+  putText(text: string): void {
+    const size = text.length;
+    this.#makeRoom(size);
+    const block = this.#block;
+    const start = this.#used;
+    for (let unit = 0; unit < size; unit++) {
+      const code = text.charCodeAt(unit);
+      if (code >= 0x80) {
+        const bytes = encoder.encode(text);
+        this.put(bytes, 0, bytes.length);
+        return;
+      }
+      block[start + unit] = code;
+    }
+    this.#used += size;
+  }
+
   /** Adds any number of bytes. */
   *copy(bytes: Uint8Array, start: number, end: number): Steps<void> {
     if (end - start <= MOST_BYTES) {
@@ -117,6 +137,10 @@ export class GrowingTexts {
     const size = end - start;
     const total = size * times;
     if (total === 0) return;
+    if (total <= SHORT) {
+      for (let time = 0; time < times; time++) this.put(bytes, start, end);
+      return;
+    }
     this.#makeRoom(total);
     const block = this.#block;
     const first = this.#used;

@@ -115,7 +115,8 @@ export function* columnInSteps(type: ValueType, scalars: readonly Scalar[]): Ste
   const parts: Column[] = [];
   let first = 0;
   let units = 0;
-  for (const [index, value] of scalars.entries()) {
+  for (let index = 0; index < scalars.length; index++) {
+    const value = scalars[index];
     if (typeof value === "string" || (typeof value === "object" && value !== null)) units += value.length;
     if (units < STEP_UNITS && index - first < STEP_VALUES) continue;
     parts.push(columnOfScalars(type, scalars.slice(first, index + 1)));

@@ -7,7 +7,7 @@ export const STEP_BYTES = 2 ** 16;
 /** Bytes that are copied from one step to the next. */
 const STEP_COPIED = 2 ** 21;
 
-/** Copies bytes from `start` to `end`. */
+/** Copies bytes from `start` to `end`. A few are no step. */
 export function* copyInSteps(
   source: Uint8Array,
   start: number,
@@ -17,6 +17,6 @@ export function* copyInSteps(
 ): Steps<void> {
   for (let at = start; at < end; at += STEP_COPIED) {
     target.set(source.subarray(at, Math.min(end, at + STEP_COPIED)), targetStart + at - start);
-    yield;
+    if (at + STEP_COPIED < end) yield;
   }
 }
