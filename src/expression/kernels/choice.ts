@@ -65,11 +65,10 @@ export function* takeWhere(
 export const coalesce =
   (type: ValueType): ValueKernel =>
   (operands, length) =>
-    pick(operands, type, length, (row) =>
-      operands.findIndex(
-        ({ column, step }) => column.kind !== "null" && isValid(column.validity, row * step),
-      ),
-    );
+    pick(operands, type, length, (row) => {
+      for (let index = 0; index < operands.length; index++) if (isThere(operands[index], row)) return index;
+      return -1;
+    });
 
 const isThere = ({ column, step }: Operand, row: number): boolean =>
   column.kind !== "null" && isValid(column.validity, row * step);

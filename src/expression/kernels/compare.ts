@@ -317,12 +317,15 @@ function* relateNested(
   for (let row = 0; row < length; row++) {
     if (!isValid(valid, row)) continue;
     const [a, b] = [row * left.step, row * right.step];
-    const order = rows.isLong(a, b) ? yield* rows.inSteps(a, b) : rows.compare(a, b);
+    const work = rows.work(a, b);
+    const order = work > FEW_WORK && rows.isLong(a, b) ? yield* rows.inSteps(a, b) : rows.compare(a, b);
     if (fits(relation, order)) bits[row >>> 3] |= 1 << (row & 7);
-    if (pace.isStep(rows.work(a, b))) yield;
+    if (pace.isStep(work)) yield;
   }
   return bits;
 }
 
+/** Work up to which values are never long. */
+const FEW_WORK = 2 ** 10;
 /** Items that are compared from one step to the next. */
 const STEP_WORK = 2 ** 14;

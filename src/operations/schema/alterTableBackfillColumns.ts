@@ -45,7 +45,7 @@ export async function alterTableBackfillColumns(
     (await openVersion(at, latest)) ?? (await openVersion(at, (await openWritable(context, request)).latest));
   if (open === null) throw new ConcurrentModificationError(`${at.root}: versions come and go`);
   const asked = { column, where, functions: context.functions };
-  const { field, meaning } = await meantOn(open, asked);
+  const { field, meaning } = await meantOn(open, asked, request.signal);
   if (old !== null) requireColumnIn(old, field);
   const { maxFragments } = settings;
   const limits = { readVersion, numFrags: Number.isFinite(maxFragments) ? maxFragments : null };

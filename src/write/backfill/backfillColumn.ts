@@ -263,7 +263,7 @@ class Backfill {
    * @throws ConcurrentModificationError where the column is declared otherwise by now
    */
   async #meantOn(base: Pick<OpenVersion, "file">): Promise<MeantBackfill> {
-    const meant = await meantOn(base, this.#request);
+    const meant = await meantOn(base, this.#request, this.#signal);
     if (meant.meaning === this.#request.meaning) return meant;
     throw new ConcurrentModificationError(
       `column ${formatFieldPath([meant.field.name])}: was declared anew while it was filled; ask for it again`,

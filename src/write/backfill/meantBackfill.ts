@@ -57,6 +57,7 @@ export interface MeantBackfill {
 export async function meantOn(
   { file }: Pick<OpenVersion, "file">,
   request: BackfillRequest,
+  signal?: AbortSignal,
 ): Promise<MeantBackfill> {
   const fields = decodeSchema(file.manifest.fields, file.path);
   const { path, chain, field } = resolveField(fields, request.column);
@@ -70,8 +71,8 @@ export async function meantOn(
     );
   }
   const { where } = request;
-  const filter = await goThrough(planFilter(where ?? col(path).isNull(), {}, fields, "where"));
-  const how = await howToCompute(declaration, field, fields, request);
+  const filter = await goThrough(planFilter(where ?? col(path).isNull(), {}, fields, "where"), signal);
+  const how = await howToCompute(declaration, field, fields, request, signal);
   const names = new Set([field.name, ...[...filter.expression.paths, ...how.inputs].map(([name]) => name)]);
   const ids = new Set(fields.filter(({ name }) => names.has(name)).flatMap(fieldIdsOf));
   const ownIds = new Set(fieldIdsOf(field));
@@ -113,8 +114,9 @@ async function howToCompute(
   field: TableField,
   fields: readonly TableField[],
   { functions }: BackfillRequest,
+  signal: AbortSignal | undefined,
 ): Promise<HowToCompute> {
-  if (declaration.kind === "sql") return bySql(declaration, field, fields);
+  if (declaration.kind === "sql") return bySql(declaration, field, fields, signal);
   const owner = registeredFor(declaration, field, functions);
   const inputs = owner.inputs.map((path) => parseFieldPath(path));
   for (const path of owner.inputs) {
@@ -146,10 +148,11 @@ async function bySql(
   { expression: text, inputs }: Extract<ColumnDeclaration, { kind: "sql" }>,
   field: TableField,
   fields: readonly TableField[],
+  signal: AbortSignal | undefined,
 ): Promise<HowToCompute> {
   const label = `expression of column ${formatFieldPath([field.name])}`;
   const others = fields.filter((each) => each !== field);
-  const bound = await goThrough(bindNewColumn(text, others, label));
+  const bound = await goThrough(bindNewColumn(text, others, label), signal);
   if (bound === null) throw new InvalidInputError(`${label}: names no column`);
   const computed = planComputedColumn(bound, text, others, label);
   const stored = storedComputedField(field.name, computed, label);

@@ -65,6 +65,7 @@ export interface WrittenColumn {
 export async function planAddedColumns(
   base: ManifestFile,
   added: readonly AddedColumn[],
+  signal?: AbortSignal,
 ): Promise<AddedColumns> {
   const { manifest, path } = base;
   const present = decodeSchema(manifest.fields, path);
@@ -78,7 +79,7 @@ export async function planAddedColumns(
     }
     taken.add(column.name);
     refuseAwaited(column.name, computed);
-    const planned = await newColumn(column, present);
+    const planned = await newColumn(column, present, signal);
     if (planned.isFilledLater) refuseNullStructs(planned.field, fileVersionOf(base));
     columns.push(planned);
   }
@@ -116,19 +117,23 @@ interface PlannedColumn {
   readonly isFilledLater?: boolean;
 }
 
-async function newColumn(column: AddedColumn, present: readonly TableField[]): Promise<PlannedColumn> {
+async function newColumn(
+  column: AddedColumn,
+  present: readonly TableField[],
+  signal?: AbortSignal,
+): Promise<PlannedColumn> {
   const { name } = column;
   const path = formatFieldPath([name]);
-  if ("computed" in column) return ruledColumn(name, column.computed, present);
+  if ("computed" in column) return ruledColumn(name, column.computed, present, signal);
   if ("filledBy" in column) return virtualColumn(column, present);
   if ("expression" in column) {
     const label = `expression of column ${path}`;
-    const bound = await goThrough(bindNewColumn(column.expression, present, label));
+    const bound = await goThrough(bindNewColumn(column.expression, present, label), signal);
     if (bound !== null) {
       const computed = planComputedColumn(bound, column.expression, present, label);
       return { field: storedComputedField(name, computed, label), values: computed };
     }
-    const { type, value } = await goThrough(parseConstant(column.expression, label));
+    const { type, value } = await goThrough(parseConstant(column.expression, label), signal);
     const field = { name, type, nullable: value === null, metadata: new Map(), children: [] };
     return { field, values: value };
   }
@@ -144,9 +149,10 @@ async function ruledColumn(
   name: string,
   text: string,
   present: readonly TableField[],
+  signal?: AbortSignal,
 ): Promise<PlannedColumn> {
   const label = `computed of column ${formatFieldPath([name])}`;
-  const bound = await goThrough(bindNewColumn(text, present, label));
+  const bound = await goThrough(bindNewColumn(text, present, label), signal);
   if (bound === null) throw new InvalidInputError(`${label}: names no column; a constant is an expression`);
   const field = storedComputedField(name, planComputedColumn(bound, text, present, label), label);
   const inputs = bound.paths.map((path) => formatFieldPath(path));

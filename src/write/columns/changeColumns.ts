@@ -65,7 +65,7 @@ export function addColumns(
   const { signal } = options;
   return commitColumns(target, options, async (open, files) => {
     const { manifest } = open.file;
-    const { schema, written } = await planAddedColumns(open.file, added);
+    const { schema, written } = await planAddedColumns(open.file, added, signal);
     const { fragments } = manifest;
     if (written.length === 0) return { transaction: merge(open.file, schema, fragments) };
     files.begin(fragments);
