@@ -14,6 +14,7 @@ const NOT_SHARING = [
   "test/crash/kills.test.ts",
   "test/crash/mixedKills.test.ts",
   "test/expression/loadedFunctions.test.ts",
+  "test/io/memory/spareScratch.test.ts",
   "test/jobs/workerPool.test.ts",
   "test/operations/swappedDirectories.test.ts",
   "test/query/arbitraryTables.test.ts",

@@ -116,7 +116,9 @@ describe.each(scenarios)("$name", ({ isPrepared, run, after }) => {
     }
     await cp(root, template, { recursive: true });
     let withLeftovers = 0;
-    for (let failing = index % STRIDE; ; failing += STRIDE) {
+    // Few calls write blobs: steps must be small enough to meet one.
+    const stride = dead && !powerCut ? Math.ceil(STRIDE / 3) : STRIDE;
+    for (let failing = index % stride; ; failing += stride) {
       await rm(root, { recursive: true });
       await cp(template, root, { recursive: true });
       const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root: dirname(root) });
@@ -153,7 +155,7 @@ describe.each(scenarios)("$name", ({ isPrepared, run, after }) => {
       const stems = kept.files.map((name) => name.replace(/\.lance$/, ""));
       expect(stems, where).toEqual(expect.arrayContaining(kept.directories));
       expect(await textsIn(reader), where).toEqual([...(texts ?? []), "dedicated"]);
-      if (failing % (3 * STRIDE) === index % STRIDE) {
+      if (failing % (3 * stride) === index % stride) {
         const there = await reference.fetchBlobs(root, "t", "b");
         expect(there.map(textOf), where).toEqual([...(texts ?? []), "dedicated"]);
       }

@@ -54,6 +54,19 @@ export class DurableImage {
     if (node?.kind === "file") node.syncedBytes = 0;
   }
 
+  /** Calls `work` while the file lacks its name in the store: disks do not write in place what has another name. */
+  async withoutStoredName<T>(filePath: string, work: () => Promise<T>): Promise<T> {
+    const [parent, name] = this.#place(filePath);
+    const node = parent.current.get(name);
+    if (node?.kind !== "file") return work();
+    fs.unlinkSync(node.stored);
+    try {
+      return await work();
+    } finally {
+      fs.linkSync(filePath, node.stored);
+    }
+  }
+
   linked(existingPath: string, newPath: string): void {
     const [fromParent, fromName] = this.#place(existingPath);
     const [toParent, toName] = this.#place(newPath);

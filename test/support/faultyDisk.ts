@@ -151,7 +151,8 @@ export class FaultyDisk implements Disk {
   /** "short" leaves the first half of the new bytes and the second of the old. */
   overwrite(path: string, bytes: Uint8Array): Promise<boolean> {
     const overwriteWith = async (content: Uint8Array) => {
-      const done = (await this.#inner.overwrite?.(path, content)) ?? false;
+      const overwrite = async () => (await this.#inner.overwrite?.(path, content)) ?? false;
+      const done = await (this.#image?.withoutStoredName(path, overwrite) ?? overwrite());
       if (done) this.#image?.overwritten(path);
       return done;
     };

@@ -7,6 +7,7 @@ import { Manifest, ManifestHead, type Transaction } from "../../src/format/table
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { commitTransaction } from "../../src/table/commit/commit.js";
 import type { CommitOptions } from "../../src/table/commit/commitAttempts.js";
+import { completeManifest } from "../../src/table/fragments/oldManifests.js";
 import { ABSENT, anchorOf, declaredAnchor, type TableAnchor } from "../../src/table/versions/identity.js";
 import { findLatestVersion } from "../../src/table/versions/latestVersion.js";
 import { ManifestFile } from "../../src/table/versions/manifest.js";
@@ -21,13 +22,13 @@ export const disk = new NodeDisk({ durability: "none" });
 export const openEnvironment = (): TableEnvironment => ({
   disk,
   lock: {},
-  manifests: new ManifestCache(2 ** 24),
+  manifests: new ManifestCache(2 ** 24, completeManifest),
 });
 
 /** What a change is planned on that was planned on the latest version, or on none. */
 export async function anchorAt(root: string): Promise<TableAnchor> {
   const entry = await findLatestVersion({ disk, root });
-  const file = entry && (await new ManifestCache(2 ** 20).read(disk, entry.path));
+  const file = entry && (await new ManifestCache(2 ** 20, completeManifest).read(disk, entry.path));
   const at = tableAt(openEnvironment(), root);
   if (entry !== null && file !== null) return anchorOf({ ...entry, at, file });
   const stat = await disk.stat(root);
@@ -47,7 +48,7 @@ export async function commitPlannedOn(
   const directory = latest?.directory ?? { inode: "0:0", birthNs: 0n, changedNs: 0n };
   const gone = ManifestHead.create({ version: transaction.readVersion });
   const file =
-    (await new ManifestCache(2 ** 20).read(disk, entry.path)) ??
+    (await new ManifestCache(2 ** 20, completeManifest).read(disk, entry.path)) ??
     new ManifestFile(entry.path, gone, Manifest.create({}), null, null, []);
   return commitTransaction({ ...entry, directory, at, file }, transaction, options);
 }
@@ -86,7 +87,7 @@ export async function valuesOf(table: ReferenceTable, version?: number): Promise
 
 export async function latestFile(root: string): Promise<ManifestFile> {
   const latest = await findLatestVersion({ disk, root });
-  const file = latest && (await new ManifestCache(2 ** 20).read(disk, latest.path));
+  const file = latest && (await new ManifestCache(2 ** 20, completeManifest).read(disk, latest.path));
   if (file === null) throw new Error(`no table at ${root}`);
   return file;
 }

@@ -298,7 +298,7 @@ class PatternParser {
         return propertySet(property);
       } catch (error) {
         // Where it is not the name of a property, a script may have it.
-        if (!(error instanceof SyntaxError)) throw error;
+        if ((error as Error).name !== "SyntaxError") throw error;
       }
     }
     throw this.#fail(`no property ${name}`);

@@ -175,7 +175,7 @@ function confinedByDescriptor(places: AdmittedPlaces): Confinement {
       try {
         const real = fs.readlinkSync(alias);
         const isRight = expected === undefined ? places.admitsNow(real) : real === expected;
-        if (!isRight) throw outside(directory);
+        if (!isRight) throw isGone(fd, real) ? missing(directory) : outside(directory);
         return step(alias, real);
       } catch (error) {
         throw withoutAlias(error, alias, directory);
@@ -195,7 +195,7 @@ function confinedByDescriptor(places: AdmittedPlaces): Confinement {
         // Neither this call nor the closing reaches a device.
         const real = fs.readlinkSync(alias);
         const isRight = expected === undefined ? await places.admits(real) : real === expected;
-        if (!isRight) throw outside(directory);
+        if (!isRight) throw isGone(fd, real) ? missing(directory) : outside(directory);
         return await step(alias, real);
       } catch (error) {
         throw withoutAlias(error, alias, directory);
@@ -206,6 +206,10 @@ function confinedByDescriptor(places: AdmittedPlaces): Confinement {
   };
   return confinement;
 }
+
+/** Whether an open directory was removed: the system then tells a path that leads nowhere. */
+const isGone = (fd: number, real: string): boolean =>
+  real.endsWith(" (deleted)") && fs.fstatSync(fd).nlink === 0;
 
 /** An error of the platform with the path of a directory in place of that of its descriptor. */
 function withoutAlias(error: unknown, alias: string, directory: string): unknown {

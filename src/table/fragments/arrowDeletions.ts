@@ -5,7 +5,7 @@ import type { FixedColumn } from "../../arrow/columns/column.js";
 import { makeBatch, toTable } from "../../arrow/exchange/batch.js";
 import { readIpc } from "../../arrow/exchange/ipc.js";
 import { tagOf } from "../../bytes/anyRealm.js";
-import { CorruptFileError, InvalidInputError } from "../../errors.js";
+import { CorruptFileError, InvalidInputError, UnsupportedError } from "../../errors.js";
 
 /** The reference reads no other: a column that may be null is refused. */
 const OFFSETS_SCHEMA = new Schema([new Field("row_id", new Uint32(), false)]);
@@ -30,8 +30,9 @@ export function decodeArrowOffsets(bytes: Uint8Array, path: string): Uint32Array
       parts.push((values as Uint32Array).subarray(0, data.length));
     }
   } catch (cause) {
-    if (!(cause instanceof InvalidInputError)) throw cause;
-    throw new CorruptFileError(path, 0, `no Arrow IPC file: ${cause.message}`, { cause });
+    const isOther = !(cause instanceof InvalidInputError || cause instanceof UnsupportedError);
+    if (isOther) throw cause;
+    throw new CorruptFileError(path, 0, `not an Arrow IPC file of offsets: ${cause.message}`, { cause });
   }
   const offsets = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let count = 0;

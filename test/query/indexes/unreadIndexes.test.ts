@@ -142,7 +142,7 @@ const sorted = (ids: readonly number[]): number[] => [...ids].sort((one, other) 
 
 /** Asks a column what its index could answer. */
 const QUESTIONS: Readonly<Record<Column, object>> = {
-  id: { filter: "id >= 20 AND id < 40", useScalarIndex: true },
+  id: { filter: "id >= 20 AND id < 40" },
   vector: { vector: vectorOf(77), vectorColumn: "vector", limit: 7 },
   text: { fullTextQuery: { stringQuery: { query: "w3 w17", columns: ["text"] } }, limit: 1000 },
 };

@@ -15,6 +15,7 @@ import {
   sealedDeletions,
 } from "../../../src/table/fragments/deletions.js";
 import { deletionFileName } from "../../../src/table/versions/paths.js";
+import { CountingDisk } from "../../support/countingDisk.js";
 import { Random } from "../../support/generators.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
@@ -69,18 +70,12 @@ describe("deletion files that are kept", () => {
     await reference.deleteRows(table.uri, "t", "v in (2, 5)");
     const { manifest } = await latestFile(table.root);
     const [fragment] = manifest.fragments;
-    let reads = 0;
-    const counting = Object.assign(Object.create(disk) as typeof disk, {
-      readFile: (...args: Parameters<typeof disk.readFile>) => {
-        reads++;
-        return disk.readFile(...args);
-      },
-    });
+    const counting = new CountingDisk(disk);
     const at = { disk: counting, root: table.root };
     const kept = new LruCache<KeptDeletions>(10_000);
     const read = (changed: typeof fragment = fragment) => readKeptDeletions(at, manifest, changed, kept);
     for (let call = 0; call < 3; call++) expect(Array.from((await read())!)).toEqual([2, 5]);
-    expect(reads).toBe(1);
+    expect(counting.count("readFile")).toBe(1);
     await expect(read({ ...fragment, physicalRows: 5 })).rejects.toThrow(CorruptFileError);
     const file = fragment.deletionFile!;
     const miscounted = { ...fragment, deletionFile: { ...file, numDeletedRows: 3 } };
