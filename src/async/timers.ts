@@ -3,19 +3,27 @@
  * engine. `Date` stays the program's, so that the times which tables record are those that a program means.
  */
 
-import { hostTimers, nextTurn } from "../platform/native.js";
+import { hostTimers, nextTurn, uptimeMs } from "../platform/native.js";
 
 export const { setTimeout, clearTimeout, setInterval, clearInterval, performance } = hostTimers;
 
-/** What the clock said when the host's own count of milliseconds began. */
-const countBeganMs = Date.now() - performance.now();
+/** What the clock, the host's count of milliseconds and the machine's uptime said when this file was loaded. */
+const loaded = { clockMs: Date.now(), countMs: performance.now(), uptimeMs: uptimeMs() };
+/** Maximum lead of the clock over the host's counts that rounding and corrections of the clock explain. */
+const CORRECTION_MS = 2000;
 
 /**
- * The time by which ages of what lies on a disk are told, in milliseconds since the epoch. A clock that is set ahead while
- * the process runs makes nothing old: what others made a moment ago stays theirs. Where it is set back, nothing gets old
- * until it has caught up; whoever must not wait for that counts the time itself.
+ * Returns the time by which ages of what lies on a disk are told, in milliseconds since the epoch. It is the clock's, unless
+ * that was set ahead while the process runs: what others made a moment ago stays young. Where the clock is set back, nothing
+ * gets old until it has caught up; whoever must not wait for that counts the time itself.
  */
-export const ageClockMs = (): number => Math.min(Date.now(), countBeganMs + performance.now());
+export function ageClockMs(): number {
+  const clockMs = Date.now();
+  const latestMs = loaded.clockMs + CORRECTION_MS;
+  if (clockMs <= latestMs + performance.now() - loaded.countMs) return clockMs;
+  // The count stands still while the machine sleeps. The uptime goes on.
+  return Math.min(clockMs, latestMs + uptimeMs() - loaded.uptimeMs);
+}
 
 /** Calls back at the next turn of the event loop, after timers and sockets. */
 export const onNextTurn = (callback: () => void): void => nextTurn(callback);

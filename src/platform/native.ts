@@ -43,6 +43,9 @@ export const hostTimers = {
   performance: performance as { now(): number },
 };
 
+/** Milliseconds since the machine was started, sleep included; rounded, on some systems to seconds. */
+export const uptimeMs = (): number => os.uptime() * 1000;
+
 const setImmediate = real("setImmediate");
 
 /** Calls back at the next turn of the event loop, after timers and sockets. */

@@ -17,6 +17,8 @@ export const hostTimers = {
   performance: performance as { now(): number },
 };
 
+export const uptimeMs = (): number => performance.now();
+
 const callbacks: (() => void)[] = [];
 // A channel, because timers would wait for milliseconds. Made on first use: an open channel keeps some runtimes alive.
 let channel: MessageChannel | null = null;
