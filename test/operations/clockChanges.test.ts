@@ -138,15 +138,6 @@ it("the lock of a process that may live is not taken for a dead one's by a clock
   }
 });
 
-it("the lock of a living process on this machine is watched, however old it looks", async () => {
-  const directory = await makeTempDir();
-  const owner = newOwnerName();
-  await putInLock(directory, owner);
-  const past = new Date(Date.now() - YEAR_MS);
-  await utimes(join(directory, ".tiltyard.lock", owner), past, past);
-  expect(await lookAtLock(directory, 2000)).toBe("held");
-});
-
 it("a finding about a directory that has just changed is not kept under a clock that was set ahead", async () => {
   const root = await makeTempDir();
   const disk = new NodeDisk({ durability: "none" });

@@ -86,16 +86,6 @@ export function isDeadProcess(name: string, renewedMs: number): boolean {
   return !isRunning(named.pid, named.start);
 }
 
-/** Whether the process that an entry names is known to be running, on this machine. */
-export function isLivingProcess(name: string): boolean {
-  const named = parseName(name);
-  own ??= ownRecord();
-  if (named === null || named.pid === NOBODY_PID) return false;
-  if (named.host !== own.host || named.boot !== own.boot || named.boot === UNKNOWN) return false;
-  if (named.pidNamespace !== own.pidNamespace || own.pidNamespace === UNKNOWN) return false;
-  return isRunning(named.pid, named.start);
-}
-
 function parseName(name: string): NamedProcess | null {
   const parts =
     /^(owner|fencing)-([0-9a-f]{12})-([0-9a-f]{12}|0)-(\d{1,20})-(\d{1,10})-(\d{1,20})-[0-9a-f]{16}$/.exec(

@@ -35,14 +35,7 @@ import {
   renameEntry,
   statOrUndefined,
 } from "./heldLock.js";
-import {
-  type EntryKind,
-  entryKindOf,
-  isDeadProcess,
-  isKeptName,
-  isLivingProcess,
-  newFencingName,
-} from "./lockOwner.js";
+import { type EntryKind, entryKindOf, isDeadProcess, isKeptName, newFencingName } from "./lockOwner.js";
 
 /** Removes from a locked directory what a holder that was overruled could still publish. */
 export type Fence = (directory: string) => Promise<void>;
@@ -175,9 +168,7 @@ function seemsDead(
   staleMs: number,
 ): boolean {
   if (entries.length > 0 && entries.every((entry) => isDeadProcess(entry.name, entry.renewedMs))) return true;
-  // A clock that was set ahead makes the lock of a living process look old: its holder is watched.
-  const isSomeoneAlive = entries.some(({ name }) => isLivingProcess(name));
-  if (!isSomeoneAlive && ageClockMs() - renewedMs >= Math.max(OLD_MS, OLD_FACTOR * staleMs)) return true;
+  if (ageClockMs() - renewedMs >= Math.max(OLD_MS, OLD_FACTOR * staleMs)) return true;
   const nowMs = performance.now();
   const signature = JSON.stringify([entries, strangers, renewedMs]);
   const before = watches.peek(lockPath);
