@@ -391,9 +391,9 @@ describe("a backfill that can't be", () => {
   it.each([
     ["too few values", () => [1n], /1 values were returned for/],
     [
-      "text for numbers",
-      (given: number[]) => given.map(String),
-      /^function double, fragment 0, row 0, result: the text "0" where/,
+      "words for numbers",
+      (given: number[]) => given.map((number) => `no ${number}`),
+      /^function double, fragment 0, row 0, result: the text "no 0"/,
     ],
     ["a vector of another type", (given: number[]) => vectorFromArray(given, new Int32()), /int32.*int64/],
     ["nothing", () => undefined, /undefined/],
