@@ -50,7 +50,7 @@ export interface ForeignData {
   readonly values?: ArrayBufferView | null;
   readonly valueOffsets?: ArrayBufferView | null;
   readonly nullBitmap?: Uint8Array | null;
-  /** What views of more than 12 bytes point into. */
+  /** Data buffers. A view of more than 12 bytes names one of them and an offset in it. */
   readonly variadicBuffers?: readonly ArrayBufferView[];
   readonly children?: readonly ForeignData[];
   readonly dictionary?: { readonly data: readonly ForeignData[] } | null;

@@ -28,7 +28,7 @@ const STEP = 2 ** 18;
 /** Name of this use of memory. */
 const VIEWS = "views";
 
-/** What the values of one batch may take once they lie one behind the other. */
+/** Bounds on the bytes of all values of one batch after they are copied out of its views. */
 export class ViewBounds {
   readonly #maxBytes: number;
   readonly #memory: MemoryShare | undefined;

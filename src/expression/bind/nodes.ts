@@ -110,7 +110,7 @@ export class BoundNodes {
     }
   }
 
-  /** The same of what is made in steps. */
+  /** Like {@link make}, for a node that is made in steps. */
   *makeInSteps<Made>(node: Place, make: () => Steps<Made>): Steps<Made> {
     try {
       return yield* make();

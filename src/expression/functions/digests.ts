@@ -131,8 +131,8 @@ const toBase64 = (isPadded: boolean): Code =>
     for (let at = start; at < end; at += 3) {
       const count = Math.min(3, end - at);
       const word = (bytes[at] << 16) | (count > 1 ? bytes[at + 1] << 8 : 0) | (count > 2 ? bytes[at + 2] : 0);
-      for (let place = 0; place <= count; place++) made.putByte(ALPHABET[(word >>> (18 - 6 * place)) & 63]);
-      for (let place = count; isPadded && place < 3; place++) made.putByte(PADDING);
+      for (let digit = 0; digit <= count; digit++) made.putByte(ALPHABET[(word >>> (18 - 6 * digit)) & 63]);
+      for (let digit = count; isPadded && digit < 3; digit++) made.putByte(PADDING);
       if (pace.isStep()) yield;
     }
   };

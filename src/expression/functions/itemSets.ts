@@ -117,7 +117,7 @@ export class ListPair {
     return true;
   }
 
-  /** What both lists take at most, in the time that a comparison takes. */
+  /** Maximum work of a comparison of both lists, in units of one comparison. */
   work(own: ItemRange, other: ItemRange): number {
     return isShort(own, other) ? (own.end - own.start) * (other.end - other.start) : 1;
   }
@@ -249,7 +249,7 @@ export class ItemSet {
 /** Bytes of an item up to which its key tells of all of it. */
 const MAX_KEYED = 2 ** 12;
 
-/** What items have in common that are the same, and others mostly have not. */
+/** Keys of items: equal items have equal keys, and other items mostly have different ones. */
 class ItemKeys {
   readonly #read: (place: number) => Scalar;
   readonly #bytesBefore: (place: number) => number;

@@ -32,13 +32,16 @@ export class ByteSearch {
     return this.#wanted.length;
   }
 
-  /** Where the bytes lie first from `start` on, before `end`; -1 for nowhere. For a few ten thousand bytes. */
+  /**
+   * Returns the offset of the first occurrence between `start` and `end`, or -1. It searches in one piece, so it suits up to
+   * some ten thousand bytes; longer texts are searched in steps.
+   */
   find(bytes: Uint8Array, start: number, end: number): number {
     const place = this.#quick(bytes, start, end - this.#wanted.length, end);
     return place >= -1 ? place : atOnce(this.#twoWay(bytes, -2 - place, end));
   }
 
-  /** The same, for any number of bytes. */
+  /** Like {@link find}, in steps: for any number of bytes. */
   *findInSteps(bytes: Uint8Array, start: number, end: number): Steps<number> {
     const last = end - this.#wanted.length;
     for (let at = start; at <= last; at += STEP_BYTES) {
@@ -53,7 +56,8 @@ export class ByteSearch {
   /**
    * Looks from one occurrence of the first byte to the next.
    * @param last place at which the bytes may begin
-   * @returns -1 for nowhere; below it, -2 less the place at which to go on where too much was compared
+   * @returns the offset; -1 if the bytes do not occur; -2 - offset if too many comparisons failed, where the search must
+   *   continue at that offset by the two-way algorithm
    */
   #quick(bytes: Uint8Array, start: number, last: number, end: number): number {
     const wanted = this.#wanted;
