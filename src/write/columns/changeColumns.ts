@@ -25,9 +25,8 @@ import { STREAMED } from "../../rows/readAhead.js";
 import { changedInput } from "../../schema/computedFields.js";
 import { allFields, type FieldAtPath } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
-import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
+import type { ChangeTarget } from "../../table/commit/commit.js";
 import { TransactionConflictError } from "../../table/commit/conflict.js";
-import { withFiles } from "../../table/commit/publication.js";
 import { withRelatedFields } from "../../table/commit/relatedFields.js";
 import { newTransaction } from "../../table/commit/transaction.js";
 import { findLatestVersion } from "../../table/versions/latestVersion.js";
@@ -37,7 +36,8 @@ import { indicesOf } from "../../table/versions/versionContent.js";
 import { fileVersionOf } from "../insert.js";
 import { type AddedColumn, planAddedColumns, repeatValues, type WrittenColumn } from "./addColumns.js";
 import { type ParsedAlteration, planAlteredColumns, type RewrittenColumn } from "./alterColumns.js";
-import { ColumnFiles, type NewColumns } from "./columnFiles.js";
+import type { ColumnFiles, NewColumns } from "./columnFiles.js";
+import { commitColumnFiles } from "./commitColumnFiles.js";
 import { computeColumn } from "./computedColumns.js";
 import { BATCH_ROWS, type Derivation, derivedRows } from "./derivedRows.js";
 import { planDroppedFields } from "./dropColumns.js";
@@ -189,36 +189,27 @@ interface ColumnsPlan {
 
 async function commitColumns(
   target: Target,
-  { signal, onRows }: ChangeOptions,
+  options: ChangeOptions,
   plan: (base: OpenVersion<ReaderEnvironment>, files: ColumnFiles) => Promise<ColumnsPlan>,
 ): Promise<ChangedColumns> {
   const { at } = target;
-  const files = new ColumnFiles(at, { signal, pool: at.environment.workers, onRows });
   let base: number | null = null;
   const verify = async () => {
-    await files.requireInPlace();
     if (base === null) return;
     const latest = await findLatestVersion(at);
     if (latest?.version === base) return;
     throw new TransactionConflictError("retryable", `${at.root}: version ${base} is no longer the latest`);
   };
-  return withFiles(
-    async () => files.discard(),
-    async () => {
-      const { committed, plan: done } = await commitPlanned(
-        target,
-        async (latest) => {
-          const planned = await plan(latest, files);
-          base = planned.exclusive ? latest.version : null;
-          return planned;
-        },
-        { signal, verify },
-      );
-      // A file that can't be removed is an orphan that nothing refers to.
-      await files.discard(committed.file.manifest.fragments).catch(() => undefined);
-      return { committed, transactionId: done.transaction.uuid };
+  const { committed, plan: done } = await commitColumnFiles(
+    target,
+    async (latest, files) => {
+      const planned = await plan(latest, files);
+      base = planned.exclusive ? latest.version : null;
+      return planned;
     },
+    { ...options, verify },
   );
+  return { committed, transactionId: done.transaction.uuid };
 }
 
 function merge(base: ManifestFile, schema: Field[], fragments: readonly DataFragment[]): Transaction {
