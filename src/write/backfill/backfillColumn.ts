@@ -36,10 +36,10 @@ import type { ComputedValues } from "./computedValues.js";
 import { digestOf } from "./digestOf.js";
 import { EarlyFile } from "./earlyFile.js";
 import { type BackfillState, type FilledFile, hasFile, notedState, stateToNote } from "./filledFiles.js";
-import { readFittingRecord, writeFittingRecord } from "./fittingRecord.js";
+import { writeFittingRecord } from "./fittingRecord.js";
 import { fragmentValues, isConflict } from "./fragmentValues.js";
 import { type BackfillRequest, type MeantBackfill, meantOn } from "./meantBackfill.js";
-import { outdatedRows } from "./outdatedRows.js";
+import { fittingVersion, outdatedRows } from "./outdatedRows.js";
 import { takeOutdated } from "./takeOutdated.js";
 
 /** What a job was asked to fill. */
@@ -197,7 +197,7 @@ class Backfill {
   async run(): Promise<BackfilledColumn> {
     const { at } = this.#target;
     const fillsAll = this.#request.where === null;
-    if (fillsAll) await this.#takeOutdated();
+    const fitting = fillsAll ? await this.#takeOutdated() : null;
     let base = await this.#latest();
     const version = this.#wantedVersion ?? base.version;
     const appended = new AppendedFiles(version);
@@ -217,23 +217,31 @@ class Backfill {
     }
     // The work is done; a cleanup removes what is left.
     await checkpoints.removeAll("all").catch(() => undefined);
-    if (fillsAll) await this.#recordFitting(base);
+    if (fitting !== null) await this.#recordFitting(base, fitting);
     return { rows: this.#doneRows, fragments: this.#fragments, version: this.#version };
   }
 
-  /** Takes away the values that do not fit their inputs any more: then their rows are among those without a value. */
-  async #takeOutdated(): Promise<void> {
-    this.#version = await takeOutdated(this.#target, {
+  /**
+   * Takes away the values that do not fit their inputs any more: then their rows are among those without a value.
+   * @returns the version without them
+   */
+  async #takeOutdated(): Promise<OpenVersion | null> {
+    const { version, fitting } = await takeOutdated(this.#target, {
       fieldOn: async (base) => (await this.#meantOn(base)).field,
       hold: () => this.#control.hold(),
       signal: this.#signal,
     });
+    this.#version = version;
+    return fitting;
   }
 
-  /** Spares later backfills the transactions up to this version. */
-  async #recordFitting(base: OpenVersion<ReaderEnvironment>): Promise<void> {
+  /**
+   * Records a version in which all values fit: later backfills do not read the transactions up to it.
+   * @param fitting the version in which all values fitted when the work began
+   */
+  async #recordFitting(base: OpenVersion<ReaderEnvironment>, fitting: OpenVersion): Promise<void> {
     const { field } = await this.#meantOn(base);
-    const marks = await outdatedRows(base, field, await readFittingRecord(base, field), this.#signal);
+    const marks = await outdatedRows(base, field, fittingVersion(fitting, field), this.#signal);
     // Without the record the transactions tell the same.
     if (marks.size === 0) await writeFittingRecord(base, field).catch(() => undefined);
   }

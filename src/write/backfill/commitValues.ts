@@ -6,7 +6,7 @@
 
 import {
   type DataFile,
-  DataFragment,
+  type DataFragment,
   DataReplacement,
   DataReplacementGroup,
   type Transaction,
@@ -16,18 +16,18 @@ import {
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
-import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
-import { withFiles } from "../../table/commit/publication.js";
+import type { ChangeTarget } from "../../table/commit/commit.js";
 import { newTransaction, operationOf } from "../../table/commit/transaction.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
-import { ColumnFiles } from "../columns/columnFiles.js";
+import type { ColumnFiles } from "../columns/columnFiles.js";
+import { commitColumnFiles } from "../columns/commitColumnFiles.js";
 import { fileVersionOf } from "../insert.js";
 import { whileThere } from "../whileThere.js";
 import type { ComputedPart } from "./computedRows.js";
 import { computedKey, type EarlyFile } from "./earlyFile.js";
 import { filledRows } from "./filledRows.js";
 import type { MeantBackfill } from "./meantBackfill.js";
-import { withoutOutdated } from "./outdatedValues.js";
+import { withoutOutdated, withoutUnusedFiles } from "./outdatedValues.js";
 
 /** Values of a fragment that wait to be committed. */
 export interface FragmentToCommit {
@@ -55,40 +55,25 @@ export async function commitValues(
   ready: readonly FragmentToCommit[],
   { meantOn, announce, hold, signal }: CommitValuesOptions,
 ): Promise<{ readonly done: readonly number[]; readonly version: number | null }> {
-  const files = new ColumnFiles(target.at, { signal, pool: target.at.environment.workers });
-  const verify = async (): Promise<void> => {
-    await files.requireInPlace();
-    await hold();
-  };
-  return withFiles(
-    async () => files.discard(),
-    async () => {
+  const committed = await commitColumnFiles(
+    target,
+    async (base, files) => {
       for (const { early } of ready) await early.handOver(files);
-      const committed = await commitPlanned(
-        target,
-        async (base) => {
-          const meant = await meantOn(base);
-          const changed = await whileThere(base, () => changedFragments(base, ready, meant, files, signal));
-          if (changed.length === 0) return null;
-          const names = changed.map(
-            ({ before, after }) => [before.id, newFiles(before, after)[0].path] as const,
-          );
-          await announce(new Map(names));
-          return {
-            transaction: transactionOf(base, changed, meant.field),
-            done: changed.map(({ before }) => before.id),
-          };
-        },
-        { signal, verify, mustSee },
-      );
-      const kept = committed?.committed.file.manifest.fragments;
-      // A file that can't be removed is an orphan that nothing refers to.
-      await files.discard(kept).catch(() => undefined);
-      return committed === null
-        ? { done: [], version: null }
-        : { done: committed.plan.done, version: committed.committed.version };
+      const meant = await meantOn(base);
+      const changed = await whileThere(base, () => changedFragments(base, ready, meant, files, signal));
+      if (changed.length === 0) return null;
+      const names = changed.map(({ before, after }) => [before.id, newFiles(before, after)[0].path] as const);
+      await announce(new Map(names));
+      return {
+        transaction: transactionOf(base, changed, meant.field),
+        done: changed.map(({ before }) => before.id),
+      };
     },
+    { signal, verify: hold, mustSee },
   );
+  return committed === null
+    ? { done: [], version: null }
+    : { done: committed.plan.done, version: committed.committed.version };
 }
 
 /** Kinds of changes that leave the inputs and the column of every fragment as they are, and what the column is. */
@@ -135,14 +120,10 @@ async function changedFragments(
     const { fragment, outdated } = await withoutOutdated(base, { before, filled, content, parts }, meant, {
       ...{ files, signal },
     });
-    const after = DataFragment.create({ ...fragment, files: fragment.files.filter(isOfUse) });
-    changed.push({ before, after, outdated });
+    changed.push({ before, after: withoutUnusedFiles(fragment), outdated });
   }
   return changed;
 }
-
-/** Whether a file has a column that is still in a schema. */
-const isOfUse = ({ fields }: DataFile): boolean => fields.length === 0 || fields.some((id) => id >= 0);
 
 const newFiles = (before: DataFragment, after: DataFragment): DataFile[] => {
   const known = new Set(before.files.map(({ path }) => path));

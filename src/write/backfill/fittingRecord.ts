@@ -14,17 +14,17 @@ import { CorruptFileError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { replaceFile } from "../../io/publish.js";
 import { declarationOf } from "../../schema/computedFields.js";
-import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import { isCount, isJsonObject, isStringMap } from "../../table/versions/jsonValues.js";
 import { computedDirectory, fittingRecordPath } from "../../table/versions/paths.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { digestOf } from "./digestOf.js";
-import { type FittingVersion, inputNamesOf } from "./outdatedRows.js";
+import { type FittingVersion, relevantIds } from "./outdatedRows.js";
+import { filesWith } from "./storedFields.js";
 
 const MAX_RECORD_BYTES = 256 * 1024 * 1024;
 
-/** What the last backfill recorded of a column that is declared as it was then; null where there is nothing of use. */
+/** Reads the record of the last backfill of a column; null if there is none, or the column was declared differently then. */
 export async function readFittingRecord(
   { at, file }: OpenVersion,
   field: TableField,
@@ -68,7 +68,7 @@ interface StoredRecord {
   readonly fragments: Readonly<Record<string, string>>;
 }
 
-/** Null for what we would not have written. */
+/** Returns null for bytes that {@link writeFittingRecord} does not write. */
 function parseRecord(bytes: Uint8Array): StoredRecord | null {
   if (isSealBroken(bytes)) return null;
   let value: unknown;
@@ -85,25 +85,10 @@ function parseRecord(bytes: Uint8Array): StoredRecord | null {
     : null;
 }
 
-function relevantIds(fields: readonly TableField[], field: TableField): Set<number> {
-  const names = new Set([field.name, ...inputNamesOf(fields, field)]);
-  return new Set(fields.filter(({ name }) => names.has(name)).flatMap(fieldIdsOf));
-}
-
 const declarationDigest = (field: TableField): Promise<string> =>
   digestOf(JSON.stringify([field.id, field.name, declarationOf(field)]));
 
 const fragmentDigest = (
   { id, physicalRows, files }: DataFragment,
   ids: ReadonlySet<number>,
-): Promise<string> =>
-  digestOf(
-    JSON.stringify([
-      id,
-      physicalRows,
-      files.flatMap(({ path, baseId, fields }) => {
-        const own = fields.filter((fieldId) => ids.has(fieldId));
-        return own.length === 0 ? [] : [[path, baseId ?? null, own]];
-      }),
-    ]),
-  );
+): Promise<string> => digestOf(JSON.stringify([id, physicalRows, filesWith(files, ids)]));

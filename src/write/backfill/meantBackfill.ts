@@ -17,7 +17,7 @@ import { computeColumn, planComputedColumn, storedComputedField } from "../colum
 import { functionNamed, haveSameType, type RegisteredFunction, typeInWords } from "../userFunctions.js";
 import { digestOf } from "./digestOf.js";
 import { type CallOptions, callFunction, type InputRows, rowsInWords } from "./functionCalls.js";
-import { areStored } from "./storedFields.js";
+import { areStored, filesWith } from "./storedFields.js";
 
 /** What is to be filled, as the caller asked for it. */
 export interface BackfillRequest {
@@ -94,10 +94,7 @@ export async function meantOn(
     selectsAll: ({ files }) => where === null && !areStored(files, ownIds),
     meaning,
     sourceOf: ({ id, physicalRows, files }) => {
-      const relevant = files.flatMap((each) => {
-        const own = each.fields.filter((fieldId) => ids.has(fieldId));
-        return own.length === 0 ? [] : [[each.path, each.baseId ?? null, own]];
-      });
+      const relevant = filesWith(files, ids);
       return digestOf(JSON.stringify([meaning, id, physicalRows, relevant]));
     },
   };

@@ -1,22 +1,24 @@
 /**
- * Finds rows whose value of a computed column no longer fits its inputs. Changes of ours take such values away at once, and
- * other writers leave them: LanceDB's update copies the old value along. So the transactions since the values were last known
- * to fit are gone through, and those that gave inputs other values mark the rows:
+ * Finds rows whose value of a computed column no longer fits its inputs. Tiltyard's changes take such values away at once.
+ * Other writers leave them: LanceDB's update copies the old value along. So the transactions since the values were last known
+ * to fit are read, and those that gave inputs other values mark the rows:
  *
  *     update of rows, merge         all rows of the new fragments, if it changed an input, or rows that were marked
  *     change of columns in place    the rows of the fragments whose files of an input are others
  *     compaction                    marks follow the rows; their order stays
  *     restore, branch               the marks of the version that it goes back to
- *     a new value of the column     unmarks the fragment, unless it is by a backfill of ours, which fills nulls
+ *     a new value of the column     unmarks the fragment; a backfill of Tiltyard keeps the marks, since it only fills nulls
  *
- * Values fit in the version that gave the table the column, in one that replaced all rows, and in the one of the record that a
- * backfill leaves (fittingRecord.ts). Where versions in between are gone, the fragments that no record knows are marked whole.
+ * Values fit in the version that gave the table the column, in a version that replaced all rows, and in the version that a
+ * backfill recorded (fittingRecord.ts). If versions since then are gone, all rows of the fragments are marked that the record
+ * does not have.
  */
 
 import { decodeRoaring } from "../../bytes/roaring.js";
 import { CorruptFileError } from "../../errors.js";
 import type { DataFragment, Rewrite, Transaction, Update } from "../../format/table.js";
 import { parseFieldPath } from "../../ident.js";
+import { unskipped } from "../../rows/rowPositions.js";
 import { declarationOf } from "../../schema/computedFields.js";
 import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
@@ -32,26 +34,27 @@ import {
   type TableEnvironment,
 } from "../../table/versions/tableAt.js";
 import { findVersion } from "../../table/versions/versions.js";
-import { areStored } from "./storedFields.js";
+import { areStored, filesWith } from "./storedFields.js";
 
 /** Offsets of rows of a fragment, ascending, or all of them. */
 export type MarkedRows = Uint32Array | "all";
 /** The marked rows by the id of their fragment. */
 export type Marks = ReadonlyMap<number, MarkedRows>;
 
-/** In the properties of a transaction that takes all outdated values of a column away: the id of the column's field. */
+/** Property of a transaction that takes all outdated values of a column away: the id of the column's field. */
 export const OUTDATED_PROPERTY = "tiltyard.outdated";
 
-/** The record of a version in which all values of a column fit. */
+/** A version in which all values of a column fit. */
 export interface FittingVersion {
   readonly version: number;
-  /** Whether a fragment is as it was in that version, as far as the column and its inputs go. */
+  /** Tells whether the column and its inputs have the same values in a fragment as in that version. */
   knows(fragment: DataFragment): Promise<boolean>;
 }
 
 /**
+ * Returns the rows of a version whose values are outdated. Rows without a value are among them, or not.
  * @param field the computed column, as the version declares it
- * @param fitting what the last backfill recorded
+ * @param fitting the last version in which the values are known to fit
  * @throws CorruptFileError; the signal's reason
  */
 export async function outdatedRows(
@@ -60,12 +63,31 @@ export async function outdatedRows(
   fitting: FittingVersion | null,
   signal?: AbortSignal,
 ): Promise<Marks> {
-  const columns = columnsBehind(decodeSchema(file.manifest.fields, file.path), field);
+  const { fields, fragments } = file.manifest;
+  const columns = columnsBehind(decodeSchema(fields, file.path), field);
+  if (!fragments.some(({ files }) => areStored(files, columns.ids))) return NO_MARKS;
   return (await new History(columns, fitting, signal).marksOf(at, version)) ?? NO_MARKS;
 }
 
-/** Names of the columns that a column is computed from, directly or through computed ones. */
-export function inputNamesOf(fields: readonly TableField[], field: TableField): Set<string> {
+/**
+ * Takes a version that was just read for one in which all values fit.
+ * @param field the computed column, as the version declares it
+ */
+export function fittingVersion({ file, version }: OpenVersion, field: TableField): FittingVersion {
+  const { fields, fragments } = file.manifest;
+  const ids = relevantIds(decodeSchema(fields, file.path), field);
+  const known = new Map(fragments.map((fragment) => [fragment.id, textOfFiles(fragment, ids)]));
+  return { version, knows: async (fragment) => known.get(fragment.id) === textOfFiles(fragment, ids) };
+}
+
+/** Returns the ids of the fields of a computed column and of its inputs. */
+export function relevantIds(fields: readonly TableField[], field: TableField): Set<number> {
+  const names = new Set([field.name, ...inputNamesOf(fields, field)]);
+  return new Set(fields.filter(({ name }) => names.has(name)).flatMap(fieldIdsOf));
+}
+
+/** Returns the names of the columns that a column is computed from, directly or through computed ones. */
+function inputNamesOf(fields: readonly TableField[], field: TableField): Set<string> {
   const names = new Set<string>();
   const open = [field];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -81,9 +103,11 @@ export function inputNamesOf(fields: readonly TableField[], field: TableField): 
 }
 
 interface ColumnsBehind {
-  /** Of the computed column. */
+  /** Ids of the fields of the computed column. */
   readonly ids: ReadonlySet<number>;
+  /** Id of its topmost field. */
   readonly fieldId: number;
+  /** Names of the columns that it is computed from. */
   readonly inputs: ReadonlySet<string>;
 }
 
@@ -113,7 +137,7 @@ class History {
     this.#signal = signal;
   }
 
-  /** Null where the version is not there. */
+  /** Returns the marks of a version; null if the version does not exist. */
   async marksOf(at: TableAt<TableEnvironment>, version: number): Promise<Marks | null> {
     let oldest: Step | null = null;
     let marks: Marks | null = null;
@@ -152,29 +176,32 @@ class History {
     };
   }
 
-  /** The marks of a version, where they are known without the version before it; else null. */
+  /** Returns the marks of a version if they are known without the version before it, else null. */
   async #known(step: Step): Promise<Marks | null> {
     const { open, transaction } = step;
     const { manifest } = open.file;
     if (!manifest.fields.some(({ id }) => id === this.#columns.fieldId)) return NO_MARKS;
     const operation = transaction && operationOf(transaction);
     if (operation?.kind === "overwrite") return NO_MARKS;
-    if (operation?.kind === "restore") {
-      return (await this.marksOf(open.at, operation.value.version)) ?? this.#unknown(step);
-    }
+    if (operation?.kind === "restore") return this.#takenOver(step, open.at, operation.value.version);
     if (operation?.kind === "clone") {
       const { branchName, refName, refVersion } = operation.value;
       // The files of another table's versions may lie anywhere.
       if (branchName === undefined) return null;
       const source = branchAt(open.at, isMainBranch(refName) ? null : refName);
-      return (await this.marksOf(source, refVersion)) ?? this.#unknown(step);
+      return this.#takenOver(step, source, refVersion);
     }
     if (this.#fitting?.version !== open.version) return null;
     for (const fragment of manifest.fragments) if (!(await this.#fitting.knows(fragment))) return null;
     return NO_MARKS;
   }
 
-  /** The marks of a version whose history is not there. */
+  /** Returns the marks of a version that is a copy of another one. */
+  async #takenOver(step: Step, source: TableAt<TableEnvironment>, version: number): Promise<Marks> {
+    return (await this.marksOf(source, version)) ?? this.#unknown(step);
+  }
+
+  /** Returns the marks of a version whose history is gone. */
   async #unknown({ open }: Step): Promise<Marks> {
     const marks = new Map<number, MarkedRows>();
     for (const fragment of open.file.manifest.fragments) {
@@ -184,7 +211,7 @@ class History {
     return marks;
   }
 
-  /** The marks of a version, from those of the version before it. */
+  /** Returns the marks of a version from those of the version before it. */
   async #after(before: Step, { open, transaction, inputIds }: Step, marks: Marks): Promise<Marks> {
     const { manifest } = open.file;
     const { ids, fieldId } = this.#columns;
@@ -209,9 +236,9 @@ class History {
         else if (!isOurs && changesAny(update, inputIds)) mark(id, "all");
       } else if (old === fragment) {
         mark(id, marks.get(id));
-      } else if (filesOf(old, ids) !== filesOf(fragment, ids) && (!isOurs || takesAway)) {
-        next.delete(id);
-      } else if (!isOurs && filesOf(old, before.inputIds) !== filesOf(fragment, inputIds)) {
+      } else if (textOfFiles(old, ids) !== textOfFiles(fragment, ids) && (!isOurs || takesAway)) {
+        // The fragment has new values, or none that is outdated.
+      } else if (!isOurs && textOfFiles(old, before.inputIds) !== textOfFiles(fragment, inputIds)) {
         mark(id, union(marks.get(id), changedOffsets(update, fragment, open.path)));
       } else {
         mark(id, marks.get(id));
@@ -220,7 +247,7 @@ class History {
     return next;
   }
 
-  /** Marks of the fragments that a compaction made. */
+  /** Returns the marks of the fragments that a compaction made. */
   async #moved(before: Step, { groups }: Rewrite, marks: Marks): Promise<Map<number, MarkedRows>> {
     const moved = new Map<number, MarkedRows>();
     for (const { oldFragments, newFragments } of groups) {
@@ -238,11 +265,11 @@ class History {
           continue;
         }
         const end = start + physicalRows;
-        const own = rows.positions.filter((position) => position >= start && position < end);
-        if (own.length > 0)
+        const positions = rows.positions.filter((position) => position >= start && position < end);
+        if (positions.length > 0)
           moved.set(
             id,
-            Uint32Array.from(own, (position) => position - start),
+            Uint32Array.from(positions, (position) => position - start),
           );
         start = end;
       }
@@ -250,7 +277,7 @@ class History {
     return moved;
   }
 
-  /** Positions of the marked rows among the live ones of some fragments; null where files are gone that tell. */
+  /** Returns the positions of the marked rows among the live rows of fragments; null if a file of deletions is gone. */
   async #positionsOf(
     { open }: Step,
     fragments: readonly DataFragment[],
@@ -272,12 +299,7 @@ class History {
         throw error;
       }
       const isMarked = rowTest(marks.get(id));
-      let nextDeleted = 0;
-      for (let row = 0; row < fragment.physicalRows; row++) {
-        if (deleted !== null && deleted[nextDeleted] === row) {
-          nextDeleted++;
-          continue;
-        }
+      for (const row of unskipped(0, fragment.physicalRows, deleted ?? new Uint32Array(0))) {
         if (isMarked(row)) positions.push(liveRows);
         liveRows++;
       }
@@ -286,7 +308,7 @@ class History {
   }
 }
 
-/** Tells for ascending rows whether they are marked. */
+/** Returns a function that tells for ascending rows whether they are marked. */
 function rowTest(marked: MarkedRows | undefined): (row: number) => boolean {
   if (marked === undefined) return () => false;
   if (marked === "all") return () => true;
@@ -297,24 +319,19 @@ function rowTest(marked: MarkedRows | undefined): (row: number) => boolean {
   };
 }
 
-/** Whether rows that an update moved to new fragments may be marked ones. */
+/** Tells whether an update may have moved marked rows to new fragments. */
 const movesOutdated = ({ removedFragmentIds, updatedFragments }: Update, marks: Marks): boolean =>
   [...removedFragmentIds, ...updatedFragments.map(({ id }) => id)].some((id) => marks.has(id));
 
-/** Whether an update gave any of some fields other values. Writers of old tell nothing. */
+/** Tells whether an update may have changed values of some fields. Old writers do not say which fields they changed. */
 const changesAny = ({ fieldsForPreservingFragBitmap: changed }: Update, ids: ReadonlySet<number>): boolean =>
   changed.length === 0 || changed.some((id) => ids.has(id));
 
-/** The files that hold some fields, as text. */
-const filesOf = ({ files }: DataFragment, ids: ReadonlySet<number>): string =>
-  JSON.stringify(
-    files.flatMap(({ path, baseId, fields }) => {
-      const own = fields.filter((id) => ids.has(id));
-      return own.length === 0 ? [] : [[path, baseId ?? null, own]];
-    }),
-  );
+/** Names the files that hold some fields of a fragment: equal texts mean equal values. */
+const textOfFiles = ({ files }: DataFragment, ids: ReadonlySet<number>): string =>
+  JSON.stringify(filesWith(files, ids));
 
-/** Rows of a fragment that a change of columns in place gave other values; all where it does not tell. */
+/** Returns the rows of a fragment that a change of columns in place gave other values; all if the change does not say. */
 function changedOffsets(update: Update | null, { id, physicalRows }: DataFragment, path: string): MarkedRows {
   const bitmap = update?.updatedOffsetBitmaps.get(id);
   return bitmap === undefined ? "all" : decodeRoaring(bitmap, physicalRows, { path, byteOffset: 0 });

@@ -11,7 +11,7 @@ import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
 import { breathe, goThrough } from "../../async/eventLoop.js";
 import { concatWords } from "../../bytes/concatWords.js";
 import { col } from "../../expression/build.js";
-import { type DataFragment, DROPPED_FIELD } from "../../format/table.js";
+import { DataFragment, DROPPED_FIELD } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
 import { resolveProjection } from "../../query/columns/projection.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
@@ -54,70 +54,66 @@ export async function withoutOutdated(
   base: OpenLatest<ReaderEnvironment>,
   { before, filled, content, parts }: FilledFragment,
   { dependents, fillsNulls }: Pick<MeantBackfill, "dependents" | "fillsNulls">,
-  { files, signal }: OutdatedOptions,
+  options: OutdatedOptions,
 ): Promise<{ readonly fragment: DataFragment; readonly outdated: readonly number[] }> {
   const stored = dependents.filter((field) => isStored(before, field));
   if (stored.length === 0) return { fragment: filled, outdated: [] };
   const source = versionSource(base);
-  const version = fileVersionOf(base.file);
-  const nullStructs = version !== "2.0";
   const changed = await changedRows(parts, fillsNulls);
   const live = unskipped(0, before.physicalRows, (await source.readDeletions(before)) ?? new Uint32Array(0));
   const areAllChanged = (await inBoth(live, changed)).length === live.length;
   const outdated: number[] = [];
   let fragment = filled;
   for (const field of stored) {
-    const layout = layoutOfField(field);
-    const { hasBlobs } = resolveProjection([field], new Map(), undefined);
-    const canHaveNulls = !hasBlobs && (nullStructs || layout.kind !== "struct");
-    const valued = areAllChanged ? live : await rowsWithValues(base, before, field, signal);
+    const valued = areAllChanged ? live : await rowsWithValues(base, before, field, options.signal);
     const gone = areAllChanged ? live : await inBoth(valued, changed);
     if (gone.length === 0) continue;
     outdated.push(...fieldIdsOf(field));
-    if (gone.length === valued.length || !canHaveNulls) {
-      // A column that no file of a fragment has is null in all its rows.
-      fragment = withoutFields(fragment, new Set(fieldIdsOf(field)));
-      continue;
-    }
-    const columns = {
-      fields: [field],
-      key: JSON.stringify(["outdated", content, field.id, version]),
-      rowsOf: (of: DataFragment) =>
-        filledRows(source, of, field, [nullsAt(gone, layout)], { nullStructs, signal }),
-    };
-    [fragment] = await files.addTo([fragment], columns, version);
+    const rows = gone.length === valued.length ? "all" : gone;
+    fragment = await withoutValues(base, fragment, { field, rows, rowsKey: content }, options);
   }
   return { fragment, outdated };
 }
 
-/**
- * A fragment without the values that a column has in some rows.
- * @param rows offsets, ascending, or all rows
- */
+/** Values of a column that are taken away. */
+export interface GoneValues {
+  readonly field: TableField;
+  /** Offsets of the rows, ascending, or all of them. */
+  readonly rows: Uint32Array | "all";
+  /** Identifies the rows: equal texts mean equal rows. */
+  readonly rowsKey: string;
+}
+
+/** Returns a fragment without the values that a column has in some rows. */
 export async function withoutValues(
   base: OpenLatest<ReaderEnvironment>,
   fragment: DataFragment,
-  field: TableField,
-  rows: Uint32Array | "all",
+  { field, rows, rowsKey }: GoneValues,
   { files, signal }: OutdatedOptions,
 ): Promise<DataFragment> {
-  const ids = new Set(fieldIdsOf(field));
   const version = fileVersionOf(base.file);
   const nullStructs = version !== "2.0";
   const layout = layoutOfField(field);
   const { hasBlobs } = resolveProjection([field], new Map(), undefined);
   const canHaveNulls = !hasBlobs && (nullStructs || layout.kind !== "struct");
   // A column that no file of a fragment has is null in all its rows.
-  if (rows === "all" || !canHaveNulls) return withoutFields(fragment, ids);
+  if (rows === "all" || !canHaveNulls) return withoutFields(fragment, new Set(fieldIdsOf(field)));
   const columns = {
     fields: [field],
-    key: JSON.stringify(["withoutValues", field.id, Array.from(rows), version]),
+    key: JSON.stringify(["outdated", rowsKey, field.id, version]),
     rowsOf: (of: DataFragment) =>
       filledRows(versionSource(base), of, field, [nullsAt(rows, layout)], { nullStructs, signal }),
   };
   const [changed] = await files.addTo([fragment], columns, version);
   return changed;
 }
+
+/** Returns a fragment without its files whose columns are all dropped. */
+export const withoutUnusedFiles = (fragment: DataFragment): DataFragment =>
+  DataFragment.create({
+    ...fragment,
+    files: fragment.files.filter(({ fields }) => fields.length === 0 || fields.some((id) => id >= 0)),
+  });
 
 /** Offsets of the rows whose value may be another than before, ascending. */
 async function changedRows(parts: readonly ComputedPart[], fillsNulls: boolean): Promise<Uint32Array> {

@@ -1,4 +1,4 @@
-/** Which rows of a computed column have no value, or one that no longer fits. */
+/** Counts the rows of a computed column that have no value, or one that no longer fits. */
 
 import { goThrough } from "../../async/eventLoop.js";
 import { col } from "../../expression/build.js";
@@ -20,17 +20,6 @@ export interface StaleRows {
   readonly staleRows: number;
   /** Ids, ascending. */
   readonly staleFragments: number[];
-}
-
-/** Number of rows that are in one of two lists, and not deleted. */
-function liveUnion(
-  marked: Uint32Array,
-  nulls: Uint32Array = new Uint32Array(0),
-  deleted: Uint32Array | null = null,
-): number {
-  const rows = new Set([...marked, ...nulls]);
-  for (const row of deleted ?? []) rows.delete(row);
-  return rows.size;
 }
 
 /**
@@ -67,13 +56,22 @@ export async function staleRowsOf(
   for (const fragment of stored) {
     const marked = marks.get(fragment.id);
     if (marked === undefined) continue;
-    const deleted = marked === "all" ? null : await source.readDeletions(fragment);
+    const nulls = nullRows.get(fragment.id) ?? [];
     const stale =
-      marked === "all" ? liveRowCount(fragment) : liveUnion(marked, nullRows.get(fragment.id), deleted);
+      marked === "all"
+        ? liveRowCount(fragment)
+        : liveUnion(marked, nulls, (await source.readDeletions(fragment)) ?? []);
     if (stale > 0) counts.set(fragment.id, stale);
   }
   return {
     staleRows: [...counts.values()].reduce((sum, count) => sum + count, 0),
     staleFragments: [...counts.keys()].sort((a, b) => a - b),
   };
+}
+
+/** Counts the rows that are in one of two lists, and not deleted. */
+function liveUnion(marked: Iterable<number>, nulls: Iterable<number>, deleted: Iterable<number>): number {
+  const rows = new Set([...marked, ...nulls]);
+  for (const row of deleted) rows.delete(row);
+  return rows.size;
 }

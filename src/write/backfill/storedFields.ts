@@ -1,6 +1,19 @@
-/** Which fields have values in files of a fragment. */
+/** Tells which files of a fragment have values of some fields. */
 
 import type { DataFile } from "../../format/table.js";
+
+/** A file of a fragment, and which of some fields it has. */
+type FileOfFields = readonly [path: string, baseId: number | null, fieldIds: readonly number[]];
+
+/** Returns the files that have any of some fields. Files never change: equal lists mean equal values. */
+export const filesWith = (
+  files: readonly Pick<DataFile, "path" | "baseId" | "fields">[],
+  ids: ReadonlySet<number>,
+): FileOfFields[] =>
+  files.flatMap(({ path, baseId, fields }): FileOfFields[] => {
+    const stored = fields.filter((id) => ids.has(id));
+    return stored.length === 0 ? [] : [[path, baseId ?? null, stored]];
+  });
 
 /** Whether some files have any of some fields. Of a column, they may name the parts only. */
 export const areStored = (files: readonly Pick<DataFile, "fields">[], ids: ReadonlySet<number>): boolean =>
