@@ -130,6 +130,8 @@ class History {
   readonly #columns: ColumnsBehind;
   readonly #fitting: FittingVersion | null;
   readonly #signal: AbortSignal | undefined;
+  /** Versions whose marks are looked for because a later version is a copy of them. */
+  readonly #copied = new Set<string>();
 
   constructor(columns: ColumnsBehind, fitting: FittingVersion | null, signal: AbortSignal | undefined) {
     this.#columns = columns;
@@ -198,7 +200,13 @@ class History {
 
   /** Returns the marks of a version that is a copy of another one. */
   async #takenOver(step: Step, source: TableAt<TableEnvironment>, version: number): Promise<Marks> {
-    return (await this.marksOf(source, version)) ?? this.#unknown(step);
+    const copied = JSON.stringify([source.root, version]);
+    // Transactions that are damaged may lead in a circle.
+    if (this.#copied.has(copied)) return this.#unknown(step);
+    this.#copied.add(copied);
+    const marks = await this.marksOf(source, version);
+    this.#copied.delete(copied);
+    return marks ?? this.#unknown(step);
   }
 
   /** Returns the marks of a version whose history is gone. */
