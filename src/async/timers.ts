@@ -25,6 +25,12 @@ export function ageClockMs(): number {
   return Math.min(clockMs, latestMs + uptimeMs() - loaded.uptimeMs);
 }
 
+/**
+ * Returns how many milliseconds ago something on a disk was changed; negative if its time lies ahead of {@link ageClockMs}.
+ * @param timeNs of the change, in nanoseconds since the epoch
+ */
+export const ageOfChangeMs = (timeNs: bigint): number => ageClockMs() - Number(timeNs / 1_000_000n);
+
 /** Calls back at the next turn of the event loop, after timers and sockets. */
 export const onNextTurn = (callback: () => void): void => nextTurn(callback);
 

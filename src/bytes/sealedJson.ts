@@ -8,6 +8,7 @@
  * A file that does not end so was written by another program.
  */
 
+import { parseBoundedJson } from "./boundedJson.js";
 import { crc32 } from "./crc32.js";
 
 const BITS = 32;
@@ -28,6 +29,19 @@ export function encodeSealedJson(value: unknown, indent = 0): Uint8Array {
     file[json.length + 1 + bit] = ((checksum >>> (BITS - 1 - bit)) & 1) === 1 ? ONE : ZERO;
   }
   return file;
+}
+
+/**
+ * Returns the value of a file, whoever wrote it; undefined if it fails its checksum, is not UTF-8, is not JSON, or nests
+ * values deeper than boundedJson.ts allows.
+ */
+export function decodeSealedJson(file: Uint8Array): unknown {
+  if (isSealBroken(file)) return undefined;
+  try {
+    return parseBoundedJson(new TextDecoder("utf-8", { fatal: true }).decode(file));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether bytes end with a checksum that is not theirs. */

@@ -11,8 +11,7 @@
  * jobs are not for earlier releases.
  */
 
-import { parseBoundedJson } from "../bytes/boundedJson.js";
-import { encodeSealedJson, isSealBroken } from "../bytes/sealedJson.js";
+import { decodeSealedJson, encodeSealedJson } from "../bytes/sealedJson.js";
 import type { JobKind, JobState, JobUnit } from "../namespace/jobs.js";
 import { isJsonObject } from "../table/versions/jsonValues.js";
 import { isTableIdentity, type TableIdentity } from "../table/versions/tableIdentity.js";
@@ -72,14 +71,8 @@ const encode = (value: object): Uint8Array => encodeSealedJson(value);
 
 /** The object that bytes hold as JSON; null for anything else. */
 function decode(bytes: Uint8Array): Record<string, unknown> | null {
-  if (isSealBroken(bytes)) return null;
-  try {
-    const value: unknown = parseBoundedJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return isJsonObject(value) ? value : null;
-  } catch {
-    // Neither UTF-8 nor JSON.
-    return null;
-  }
+  const value = decodeSealedJson(bytes);
+  return isJsonObject(value) ? value : null;
 }
 
 export const encodeRecord = (record: JobRecord): Uint8Array => encode({ format: FORMAT, ...record });

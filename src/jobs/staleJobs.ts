@@ -6,7 +6,7 @@
  * all jobs, so that no job is started or taken over meanwhile.
  */
 
-import { ageClockMs } from "../async/timers.js";
+import { ageClockMs, ageOfChangeMs } from "../async/timers.js";
 import { ServiceUnavailableError } from "../errors.js";
 import { codeOf } from "../io/disk/errno.js";
 import { withLock } from "../io/lock/lock.js";
@@ -66,7 +66,7 @@ export async function removeChosen(
 /** Milliseconds since a job's directory was changed. */
 async function ageOf({ disk, root }: JobsEnvironment, jobId: string): Promise<number> {
   const stat = await disk.stat(jobDirectory(root, jobId));
-  return stat === null ? 0 : ageClockMs() - Number(stat.changedNs / 1_000_000n);
+  return stat === null ? 0 : ageOfChangeMs(stat.changedNs);
 }
 
 /** Removes a job that no living process runs. */

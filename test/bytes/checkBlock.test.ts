@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CHECK_BLOCK_BYTES, lookAtCheckBlock, makeCheckBlock } from "../../src/bytes/checkBlock.js";
 import { concatBytes } from "../../src/bytes/concat.js";
-import { encodeSealedJson, isSealBroken } from "../../src/bytes/sealedJson.js";
+import { decodeSealedJson, encodeSealedJson, isSealBroken } from "../../src/bytes/sealedJson.js";
 
 /** The bytes with each single bit flipped, and the index of that bit. */
 function* flipsOf(bytes: Uint8Array): Generator<{ flipped: Uint8Array; bit: number }> {
@@ -43,25 +43,27 @@ describe("sealed JSON", () => {
     expect(JSON.parse(text)).toEqual(value);
     expect(text.trimEnd()).toBe(JSON.stringify(value, null, indent));
     expect(isSealBroken(file)).toBe(false);
+    expect(decodeSealedJson(file)).toEqual(value);
   });
 
   it("with a flipped bit is broken, no JSON, or what was written", () => {
     const value = { version: 3, branch: null };
     for (const { flipped, bit } of flipsOf(encodeSealedJson(value))) {
-      if (isSealBroken(flipped)) continue;
-      let read: unknown = value;
-      try {
-        read = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(flipped));
-      } catch (error) {
-        expect(error, `bit ${bit}`).toBeInstanceOf(Error);
-      }
-      expect(read, `bit ${bit}`).toEqual(value);
+      expect([undefined, value], `bit ${bit}`).toContainEqual(decodeSealedJson(flipped));
     }
   });
 
   it("is not broken where another program wrote it anew", () => {
     for (const text of ["{}", '{"version":1}', '{"version":1}\n', '{"version":1}'.padEnd(64)]) {
       expect(isSealBroken(new TextEncoder().encode(text))).toBe(false);
+      expect(decodeSealedJson(new TextEncoder().encode(text))).toEqual(JSON.parse(text));
     }
+  });
+
+  it("has no value for bytes that are not JSON, or too deep", () => {
+    for (const text of ["", "{", `${"[".repeat(65)}${"]".repeat(65)}`]) {
+      expect(decodeSealedJson(new TextEncoder().encode(text))).toBeUndefined();
+    }
+    expect(decodeSealedJson(Uint8Array.of(0x22, 0xff, 0x22))).toBeUndefined();
   });
 });

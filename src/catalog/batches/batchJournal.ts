@@ -19,6 +19,7 @@
  * An outcome is removed after a week: nobody waits for it any more. A journal that was set aside stays.
  */
 
+import { ageOfChangeMs } from "../../async/timers.js";
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
@@ -267,7 +268,7 @@ export async function forgetOutcomes(disk: Disk, root: string): Promise<void> {
     const path = join(directory, name);
     const stat = await disk.stat(path).catch(() => null);
     // It was moved there when the batch ended, which is a change of the inode.
-    if (stat === null || Date.now() - Number(stat.changedNs / 1_000_000n) < FORGOTTEN_MS) continue;
+    if (stat === null || ageOfChangeMs(stat.changedNs) < FORGOTTEN_MS) continue;
     await (isOutcome ? disk.remove(path) : disk.removeTree(path)).catch(() => undefined);
   }
   await disk.removeEmptyDirectory(directory).catch(() => false);

@@ -15,7 +15,7 @@
  *   that can't be read, because of its permissions or the disk, stops nobody, as no one can tell whom it should stop.
  */
 
-import { ageClockMs } from "../../async/timers.js";
+import { ageOfChangeMs } from "../../async/timers.js";
 import { CorruptFileError, NamespaceError, ServiceUnavailableError, UnsupportedError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { tellFailure } from "../../io/disk/diskErrors.js";
@@ -169,7 +169,7 @@ async function dropAbandoned(environment: CatalogEnvironment, directory: string)
   try {
     const stat = await disk.stat(directory);
     if (stat === null || (await isDecided(disk, directory))) return;
-    const isYoung = ageClockMs() - Number(stat.modifiedNs / 1_000_000n) < ABANDONED_MS;
+    const isYoung = ageOfChangeMs(stat.modifiedNs) < ABANDONED_MS;
     // A batch that has ended, and could not be removed, belongs to nobody at any age.
     if (isYoung && (await readOutcome(disk, root, directory)) === null) return;
     await withLock(directory, { ...lock, retries: 0 }, async () => {

@@ -12,9 +12,8 @@
  * nothing of a table that was made in the same place since.
  */
 
-import { ageClockMs } from "../../async/timers.js";
-import { parseBoundedJson } from "../../bytes/boundedJson.js";
-import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
+import { ageOfChangeMs } from "../../async/timers.js";
+import { decodeSealedJson, encodeSealedJson } from "../../bytes/sealedJson.js";
 import { InvalidInputError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
@@ -194,7 +193,7 @@ async function removeTemporaries(disk: Disk, directory: string, lease: LockLease
 
 async function isStale(disk: Disk, record: string): Promise<boolean> {
   const stat = await disk.stat(record);
-  return stat !== null && ageClockMs() - Number(stat.modifiedNs / 1_000_000n) >= STALE_RECORD_MS;
+  return stat !== null && ageOfChangeMs(stat.modifiedNs) >= STALE_RECORD_MS;
 }
 
 /** Null for a file that is no record of ours, and where there is none. */
@@ -202,14 +201,7 @@ async function readRecord(disk: Disk, record: string): Promise<string | null> {
   const stat = await disk.stat(record);
   if (stat === null || stat.size > MAX_RECORD_BYTES) return null;
   const bytes = await disk.readFile(record);
-  if (bytes === null || isSealBroken(bytes)) return null;
-  let value: unknown;
-  try {
-    value = parseBoundedJson(new TextDecoder().decode(bytes));
-  } catch {
-    // A record that was cut short, or another's file.
-    return null;
-  }
+  const value = bytes && decodeSealedJson(bytes);
   const { location } = (value ?? {}) as { readonly location?: unknown };
   if (typeof location !== "string") return null;
   try {

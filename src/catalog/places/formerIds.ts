@@ -6,8 +6,7 @@
  * root have no other place than their own.
  */
 
-import { parseBoundedJson } from "../../bytes/boundedJson.js";
-import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
+import { decodeSealedJson, encodeSealedJson } from "../../bytes/sealedJson.js";
 import { CorruptFileError } from "../../errors.js";
 import { DEFAULT_DELIMITER } from "../../ident.js";
 import type { Disk } from "../../io/disk/disk.js";
@@ -76,14 +75,8 @@ async function readNote(disk: Disk, directory: string): Promise<readonly string[
 
 /** The id in a note; the root for anything that is no note. */
 function parseNote(bytes: Uint8Array): readonly string[] {
-  if (isSealBroken(bytes)) return ROOT;
-  try {
-    const id: unknown = parseBoundedJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return isId(id) ? id : ROOT;
-  } catch {
-    // Neither UTF-8 nor JSON.
-    return ROOT;
-  }
+  const id = decodeSealedJson(bytes);
+  return isId(id) ? id : ROOT;
 }
 
 const isId = (value: unknown): value is readonly string[] =>

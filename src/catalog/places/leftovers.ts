@@ -7,7 +7,7 @@
  * to be kept.
  */
 
-import { ageClockMs } from "../../async/timers.js";
+import { ageOfChangeMs } from "../../async/timers.js";
 import { TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { Disk } from "../../io/disk/disk.js";
@@ -96,7 +96,7 @@ const occupied = ({ id, location }: TableLocation): TableAlreadyExistsError =>
 async function isLeftover(disk: Disk, directory: string, ageMs: number): Promise<boolean> {
   const isOld = async (path: string): Promise<boolean> => {
     const stat = await disk.stat(path);
-    return stat === null || ageClockMs() - Number(stat.modifiedNs / 1_000_000n) >= ageMs;
+    return stat === null || ageOfChangeMs(stat.modifiedNs) >= ageMs;
   };
   if (!(await isOld(directory))) return false;
   for (const { name, kind } of (await disk.list(directory)) ?? []) {

@@ -13,7 +13,7 @@
  * only after an hour, and only if it is the one that was meant.
  */
 
-import { ageClockMs } from "../../async/timers.js";
+import { ageOfChangeMs } from "../../async/timers.js";
 import { InternalError } from "../../errors.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
 import { tellFailure } from "../../io/disk/diskErrors.js";
@@ -154,7 +154,7 @@ async function isAbandoned(disk: Disk, directory: string, signature: string | un
   const own = [signatureOf(stat.inode, stat.birthNs), signatureOf(stat.inode, UNKNOWN)];
   if (signature !== undefined && !own.includes(signature)) return false;
   // A renaming changes the time of the directory's inode.
-  return ageClockMs() - Number(stat.changedNs / 1_000_000n) > ABANDONED_MS;
+  return ageOfChangeMs(stat.changedNs) > ABANDONED_MS;
 }
 
 /** Stands for an unknown time of birth, in place of which some platforms give that of the last change. */

@@ -9,7 +9,7 @@
  * one of the two gets the ref.
  */
 
-import { ageClockMs, performance } from "../../async/timers.js";
+import { ageOfChangeMs, performance } from "../../async/timers.js";
 import {
   ConcurrentModificationError,
   CorruptFileError,
@@ -170,7 +170,7 @@ async function clearLeftovers(
 
 /** Whether another engine may still be making a branch that begins with this manifest. */
 function isYoung(path: string, { modifiedNs, identity }: FileStat): boolean {
-  const ageMs = ageClockMs() - Number(modifiedNs / 1_000_000n);
+  const ageMs = ageOfChangeMs(modifiedNs);
   if (ageMs > -FOREIGN_CREATION_MS) return ageMs < FOREIGN_CREATION_MS;
   const key = `${identity} ${path}`;
   const seenMs = firstSeenMs.peek(key) ?? performance.now();

@@ -1,7 +1,6 @@
 /** The small JSON files that help to find the latest version: the hint and the gap. */
 
-import { parseBoundedJson } from "../../bytes/boundedJson.js";
-import { isSealBroken } from "../../bytes/sealedJson.js";
+import { decodeSealedJson } from "../../bytes/sealedJson.js";
 import { CorruptFileError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
@@ -9,7 +8,11 @@ import { codeOf } from "../../io/disk/errno.js";
 /** Each is one line; a longer file is none of ours. */
 const MAX_NOTE_BYTES = 1024;
 
-/** The content of a note; null where there is none, "garbage" where it is not what we would write. */
+/**
+ * Reads a note.
+ * @param parse returns null for a value that we would not write; undefined stands for no JSON
+ * @returns null if there is no note, "garbage" if it holds what we would not write
+ */
 export async function readNumberingNote<T>(
   disk: Disk,
   path: string,
@@ -24,13 +27,5 @@ export async function readNumberingNote<T>(
     throw error;
   }
   if (bytes === null) return null;
-  if (isSealBroken(bytes)) return "garbage";
-  let value: unknown;
-  try {
-    value = parseBoundedJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch {
-    // No UTF-8, or no JSON.
-    return "garbage";
-  }
-  return parse(value) ?? "garbage";
+  return parse(decodeSealedJson(bytes)) ?? "garbage";
 }

@@ -4,8 +4,7 @@
  * manifest's size and SHA-256, which tell it from the record of an attempt that was never published.
  */
 
-import { parseBoundedJson } from "../../bytes/boundedJson.js";
-import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
+import { decodeSealedJson, encodeSealedJson } from "../../bytes/sealedJson.js";
 import { InvalidInputError } from "../../errors.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { sha256 } from "../../io/names/sha256.js";
@@ -80,14 +79,7 @@ export async function readVersionRecord(at: VersionsAt, entry: VersionEntry): Pr
 
 /** Null for what we would not have written. */
 function parseRecord(bytes: Uint8Array): StoredRecord | null {
-  if (isSealBroken(bytes)) return null;
-  let value: unknown;
-  try {
-    value = parseBoundedJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch {
-    // No UTF-8, or no JSON.
-    return null;
-  }
+  const value = decodeSealedJson(bytes);
   if (typeof value !== "object" || value === null) return null;
   const { manifestSize, manifestSha256, eTag, metadata } = value as Record<string, unknown>;
   if (typeof manifestSize !== "number" || typeof manifestSha256 !== "string") return null;

@@ -9,7 +9,7 @@
  * the transactions tell (outdatedRows.ts).
  */
 
-import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
+import { decodeSealedJson, encodeSealedJson } from "../../bytes/sealedJson.js";
 import { CorruptFileError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { replaceFile } from "../../io/publish.js";
@@ -70,14 +70,7 @@ interface StoredRecord {
 
 /** Returns null for bytes that {@link writeFittingRecord} does not write. */
 function parseRecord(bytes: Uint8Array): StoredRecord | null {
-  if (isSealBroken(bytes)) return null;
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch {
-    // No UTF-8, or no JSON.
-    return null;
-  }
+  const value = decodeSealedJson(bytes);
   if (!isJsonObject(value)) return null;
   const { version, declaration, fragments } = value;
   return isCount(version) && typeof declaration === "string" && isStringMap(fragments)
