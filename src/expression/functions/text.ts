@@ -8,10 +8,10 @@ import type { ColumnTest } from "../evaluate/bound.js";
 import { fixedColumn } from "../kernels/arithmetic.js";
 import { containsTest, endsWithTest, startsWithTest, textsTest } from "../kernels/like.js";
 import { numberRows, TextLane, textRows, truthRows } from "../kernels/textRows.js";
-import { countCharacters, pointAt } from "../values/characters.js";
+import { countCharacters, countCharactersInSteps, pointAt } from "../values/characters.js";
 import { byteLane, decodeText, type Operand, type ValueKernel } from "../values/operands.js";
 import { BOOL, INT32, INT64, STRING } from "../values/types.js";
-import { STEP_BYTES } from "../values/work.js";
+import { loopInSteps, ROW_WORK, STEP_BYTES, STEP_SCANNED } from "../values/work.js";
 import {
   type FunctionDefinition,
   type Functions,
@@ -117,40 +117,47 @@ const testedByRow =
     return test.fits(lane.bytes, start, end) ?? test.inSteps(lane.bytes, start, end);
   };
 
-/** A number of each text's bytes. */
-const counted =
-  (
-    count: ((bytes: Uint8Array, start: number, end: number) => number) | null,
-    factor = 1,
-  ): FunctionDefinition =>
+/** A function that measures texts or bytes. */
+const measured =
+  (kernel: ValueKernel): FunctionDefinition =>
   (types) => {
     if (types.length !== 1) return operandCount(1);
-    if (!wantsText(types[0]) && types[0].kind !== "binary") return textOperands;
-    const wanted = types[0].kind === "binary" ? types[0] : STRING;
-    const kernel: ValueKernel = function* run([operand], length, valid) {
-      const lane = new TextLane(operand);
-      const { bytes } = lane;
-      const result = new Int32Array(length);
-      const pace = new Pace(STEP_BYTES);
-      for (let row = 0; row < length; row++) {
-        let start = lane.start(row);
-        const end = lane.end(row);
-        if (count === null) result[row] = factor * (end - start);
-        else {
-          for (; end - start > STEP_BYTES; start += STEP_BYTES) {
-            result[row] += count(bytes, start, start + STEP_BYTES);
-            yield;
-          }
-          result[row] += count(bytes, start, end);
-        }
-        if (pace.isStep(4 + (count === null ? 0 : end - start))) yield;
-      }
-      return fixedColumn(result, length, valid);
-    };
-    return { operands: [wanted], type: INT32, kernel };
+    const [type] = types;
+    if (!wantsText(type) && type.kind !== "binary") return textOperands;
+    return { operands: [type.kind === "binary" ? type : STRING], type: INT32, kernel };
   };
 
-const characterCount = counted(countCharacters);
+const byteCount = (factor: number): FunctionDefinition =>
+  measured(([operand], length, valid) => {
+    const { offsets } = byteLane(operand);
+    const { step } = operand;
+    const counts = new Int32Array(length);
+    for (let row = 0; row < length; row++) {
+      counts[row] = factor * (offsets[row * step + 1] - offsets[row * step]);
+    }
+    return fixedColumn(counts, length, valid);
+  });
+
+const characterCount = measured(function* run([operand], length, valid) {
+  const { bytes, offsets } = byteLane(operand);
+  const { step } = operand;
+  const counts = new Int32Array(length);
+  const countRows = (first: number): number => {
+    let budget = STEP_SCANNED;
+    for (let row = first; row < length; row++) {
+      const start = offsets[row * step];
+      const end = offsets[row * step + 1];
+      budget -= ROW_WORK + end - start;
+      if (budget < 0) return row;
+      counts[row] = countCharacters(bytes, start, end);
+    }
+    return length;
+  };
+  yield* loopInSteps(length, countRows, function* countRow(row) {
+    counts[row] = yield* countCharactersInSteps(bytes, offsets[row * step], offsets[row * step + 1]);
+  });
+  return fixedColumn(counts, length, valid);
+});
 
 /** Nulls count as empty. */
 const concat: FunctionDefinition = (types) => {
@@ -312,8 +319,8 @@ export const TEXT_FUNCTIONS: Functions = {
   length: characterCount,
   char_length: characterCount,
   character_length: characterCount,
-  octet_length: counted(null),
-  bit_length: counted(null, 8),
+  octet_length: byteCount(1),
+  bit_length: byteCount(8),
   initcap,
   ascii,
   chr: ofInteger((point) => {

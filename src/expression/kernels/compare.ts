@@ -5,7 +5,7 @@
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
-import { Pace, type Steps } from "../../async/eventLoop.js";
+import type { Steps } from "../../async/eventLoop.js";
 import { compareRanges } from "../../bytes/compare.js";
 import type { ComparisonOperator } from "../parse/syntax.js";
 import {
@@ -19,11 +19,12 @@ import {
   wordLane,
 } from "../values/operands.js";
 import { byteWidthOf, type ValueType } from "../values/types.js";
+import { loopInSteps, ROW_WORK, STEP_SCANNED } from "../values/work.js";
 import { relateChunksToOne } from "./compareChunks.js";
 import { compareInKernel } from "./compareKernel.js";
 import { beside, compareNumber, type NumberRelation } from "./compareNumber.js";
-import { compareRangesInSteps, MAX_AT_ONCE, TextQuestions } from "./compareText.js";
-import { RowOrder } from "./rowOrder.js";
+import { compareRangesInSteps, fits, TextQuestions } from "./compareText.js";
+import { RowOrder, SMALL_WORK } from "./rowOrder.js";
 
 /** Which bits a loop sets. */
 type Relation = NumberRelation;
@@ -271,37 +272,43 @@ function relateWords(
   return bits;
 }
 
-const fits = (relation: Relation, order: number): boolean =>
-  relation === "equal" ? order === 0 : relation === "less" ? order < 0 : order <= 0;
-
 /** Texts and bytes. */
 function* relateBytes(relation: Relation, left: Operand, right: Operand, length: number): Steps<Uint8Array> {
   const a = byteLane(left);
   const b = byteLane(right);
   const bits = new Uint8Array((length + 7) >>> 3);
-  const pace = new Pace(STEP_BYTES);
-  for (let row = 0, at = 0, bt = 0; row < length; row++, at += left.step, bt += right.step) {
-    const [first, end] = [a.offsets[at], a.offsets[at + 1]];
-    const [second, otherEnd] = [b.offsets[bt], b.offsets[bt + 1]];
-    const size = Math.min(end - first, otherEnd - second);
-    if (relation === "equal" && end - first !== otherEnd - second) {
-      if (pace.isStep(ROW_WORK)) yield;
-      continue;
+  const [stepA, stepB] = [left.step, right.step];
+  const isEquality = relation === "equal";
+  const compareRows = (first: number): number => {
+    const { bytes, offsets } = a;
+    const { bytes: otherBytes, offsets: otherOffsets } = b;
+    let budget = STEP_SCANNED;
+    for (let row = first; row < length; row++) {
+      const start = offsets[row * stepA];
+      const end = offsets[row * stepA + 1];
+      const otherStart = otherOffsets[row * stepB];
+      const otherEnd = otherOffsets[row * stepB + 1];
+      budget -= ROW_WORK;
+      if (isEquality && end - start !== otherEnd - otherStart) {
+        if (budget < 0) return row;
+        continue;
+      }
+      budget -= Math.min(end - start, otherEnd - otherStart);
+      if (budget < 0) return row;
+      const order = compareRanges(bytes, start, end, otherBytes, otherStart, otherEnd);
+      if (fits(relation, order)) bits[row >>> 3] |= 1 << (row & 7);
     }
-    const order =
-      size > MAX_AT_ONCE
-        ? yield* compareRangesInSteps(a.bytes, first, end, b.bytes, second, otherEnd)
-        : compareRanges(a.bytes, first, end, b.bytes, second, otherEnd);
+    return length;
+  };
+  yield* loopInSteps(length, compareRows, function* compareRow(row) {
+    const [start, end] = [a.offsets[row * stepA], a.offsets[row * stepA + 1]];
+    const [otherStart, otherEnd] = [b.offsets[row * stepB], b.offsets[row * stepB + 1]];
+    if (isEquality && end - start !== otherEnd - otherStart) return;
+    const order = yield* compareRangesInSteps(a.bytes, start, end, b.bytes, otherStart, otherEnd);
     if (fits(relation, order)) bits[row >>> 3] |= 1 << (row & 7);
-    if (pace.isStep(ROW_WORK + size)) yield;
-  }
+  });
   return bits;
 }
-
-/** Bytes that are compared from one step to the next. */
-const STEP_BYTES = 2 ** 18;
-/** Work of a row besides its bytes. */
-const ROW_WORK = 16;
 
 function* relateNested(
   relation: Relation,
@@ -313,19 +320,23 @@ function* relateNested(
 ): Steps<Uint8Array> {
   const rows = new RowOrder(left.column, right.column, type);
   const bits = new Uint8Array((length + 7) >>> 3);
-  const pace = new Pace(STEP_WORK);
-  for (let row = 0; row < length; row++) {
-    if (!isValid(valid, row)) continue;
-    const [a, b] = [row * left.step, row * right.step];
-    const work = rows.work(a, b);
-    const order = work > FEW_WORK && rows.isLong(a, b) ? yield* rows.inSteps(a, b) : rows.compare(a, b);
-    if (fits(relation, order)) bits[row >>> 3] |= 1 << (row & 7);
-    if (pace.isStep(work)) yield;
-  }
+  const [stepA, stepB] = [left.step, right.step];
+  const { compare, isSmall } = rows;
+  const compareRows = (first: number): number => {
+    let work = 0;
+    for (let row = first; row < length; row++) {
+      if (!isValid(valid, row)) continue;
+      work += isSmall ? SMALL_WORK : rows.work(row * stepA, row * stepB);
+      if (work > STEP_WORK) return row;
+      if (fits(relation, compare(row * stepA, row * stepB))) bits[row >>> 3] |= 1 << (row & 7);
+    }
+    return length;
+  };
+  yield* loopInSteps(length, compareRows, function* compareRow(row) {
+    if (fits(relation, yield* rows.inSteps(row * stepA, row * stepB))) bits[row >>> 3] |= 1 << (row & 7);
+  });
   return bits;
 }
 
-/** Work up to which values are never long. */
-const FEW_WORK = 2 ** 10;
 /** Items that are compared from one step to the next. */
 const STEP_WORK = 2 ** 14;

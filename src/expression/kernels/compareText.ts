@@ -4,6 +4,7 @@ import type { Column, Validity } from "../../arrow/columns/column.js";
 import type { Steps } from "../../async/eventLoop.js";
 import { compareRanges } from "../../bytes/compare.js";
 import { byteLane, type Operand } from "../values/operands.js";
+import { STEP_BYTES } from "../values/work.js";
 import type { NumberRelation } from "./compareNumber.js";
 import { relationAutomaton } from "./textAutomaton.js";
 import { TextQuestion } from "./textQuestion.js";
@@ -43,23 +44,22 @@ export class TextQuestions {
 function questionOf(relation: NumberRelation, constant: Column): TextQuestion {
   const lane = byteLane({ column: constant, step: 0 });
   const wanted = lane.bytes.slice(lane.offsets[0], lane.offsets[1]);
-  const fits = (order: number) =>
-    relation === "equal" ? order === 0 : relation === "less" ? order < 0 : order <= 0;
   return new TextQuestion(relationAutomaton(relation, wanted), {
     fits: (bytes, start, end) =>
-      Math.min(end - start, wanted.length) > MAX_AT_ONCE
+      Math.min(end - start, wanted.length) > STEP_BYTES
         ? null
-        : fits(compareRanges(bytes, start, end, wanted, 0, wanted.length)),
+        : fits(relation, compareRanges(bytes, start, end, wanted, 0, wanted.length)),
     *inSteps(bytes, start, end) {
-      return fits(yield* compareRangesInSteps(bytes, start, end, wanted, 0, wanted.length));
+      return fits(relation, yield* compareRangesInSteps(bytes, start, end, wanted, 0, wanted.length));
     },
   });
 }
 
-/** Bytes that are compared without steps. */
-export const MAX_AT_ONCE = 2 ** 16;
+/** Whether two values whose order is known have a relation. */
+export const fits = (relation: NumberRelation, order: number): boolean =>
+  relation === "equal" ? order === 0 : relation === "less" ? order < 0 : order <= 0;
 
-/** {@link compareRanges} of any number of bytes. */
+/** Compares ranges of any number of bytes, as {@link compareRanges} does. */
 export function* compareRangesInSteps(
   a: Uint8Array,
   startA: number,
@@ -68,14 +68,14 @@ export function* compareRangesInSteps(
   startB: number,
   endB: number,
 ): Steps<number> {
-  let at = startA;
-  let bt = startB;
-  while (Math.min(endA - at, endB - bt) > MAX_AT_ONCE) {
-    const order = compareRanges(a, at, at + MAX_AT_ONCE, b, bt, bt + MAX_AT_ONCE);
+  let offsetA = startA;
+  let offsetB = startB;
+  while (Math.min(endA - offsetA, endB - offsetB) > STEP_BYTES) {
+    const order = compareRanges(a, offsetA, offsetA + STEP_BYTES, b, offsetB, offsetB + STEP_BYTES);
     if (order !== 0) return order;
-    at += MAX_AT_ONCE;
-    bt += MAX_AT_ONCE;
+    offsetA += STEP_BYTES;
+    offsetB += STEP_BYTES;
     yield;
   }
-  return compareRanges(a, at, endA, b, bt, endB);
+  return compareRanges(a, offsetA, endA, b, offsetB, endB);
 }

@@ -4,13 +4,14 @@
  */
 
 import { isValid } from "../../arrow/columns/validity.js";
-import { Pace, type Steps } from "../../async/eventLoop.js";
+import type { Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { Automaton } from "../regex/automaton.js";
 import { ANY_CHARACTER, anyCase, single, withSets } from "../regex/characterSets.js";
 import type { Pattern } from "../regex/pattern.js";
 import { bitsColumn, byteLane, type ValueKernel } from "../values/operands.js";
 import { textOfBytes } from "../values/scalars.js";
+import { loopInSteps, ROW_WORK, STEP_BYTES, STEP_SCANNED } from "../values/work.js";
 import { ByteSearch } from "./byteSearch.js";
 import { piecesAutomaton, relationAutomaton, type TextAutomaton } from "./textAutomaton.js";
 import { TextQuestion, type TextTest } from "./textQuestion.js";
@@ -105,26 +106,28 @@ export function textTest(
       return bitsColumn(asked, length, valid);
     }
     const { bytes, offsets } = byteLane(operand);
+    const { step } = operand;
     const bits = new Uint8Array((length + 7) >>> 3);
-    const pace = new Pace(STEP_SCANNED);
-    for (let row = 0, at = 0; row < length; row++, at += operand.step) {
-      const [start, end] = [offsets[at], offsets[at + 1]];
-      let isFit = test.fits(bytes, start, end);
-      if (isFit === null) {
-        yield;
-        isFit = isValid(valid, row) && (yield* test.inSteps(bytes, start, end));
+    const testRows = (first: number): number => {
+      let budget = STEP_SCANNED;
+      for (let row = first; row < length; row++) {
+        const start = offsets[row * step];
+        const end = offsets[row * step + 1];
+        budget -= ROW_WORK + end - start;
+        const isFit = budget < 0 ? null : test.fits(bytes, start, end);
+        if (isFit === null) return row;
+        if (isFit !== isNegated) bits[row >>> 3] |= 1 << (row & 7);
       }
+      return length;
+    };
+    yield* loopInSteps(length, testRows, function* testRow(row) {
+      const isFit =
+        isValid(valid, row) && (yield* test.inSteps(bytes, offsets[row * step], offsets[row * step + 1]));
       if (isFit !== isNegated) bits[row >>> 3] |= 1 << (row & 7);
-      if (pace.isStep(ROW_WORK + end - start)) yield;
-    }
+    });
     return bitsColumn(bits, length, valid);
   };
 }
-
-/** Bytes that are looked through from one step to the next. */
-const STEP_SCANNED = 2 ** 18;
-/** Work of a row besides its bytes. */
-const ROW_WORK = 16;
 
 type Piece = { readonly kind: "text"; text: string } | { readonly kind: "one" } | { readonly kind: "any" };
 
@@ -254,7 +257,7 @@ export function textsTest(where: "whole" | "start" | "end" | "any", wanted: Uint
     return {
       fits: (bytes, start, end) => {
         if (end - start < size) return false;
-        return end - start > MAX_AT_ONCE ? null : search.find(bytes, start, end) >= 0;
+        return end - start > STEP_BYTES ? null : search.find(bytes, start, end) >= 0;
       },
       *inSteps(bytes, start, end) {
         return (yield* search.findInSteps(bytes, start, end)) >= 0;
@@ -267,22 +270,19 @@ export function textsTest(where: "whole" | "start" | "end" | "any", wanted: Uint
   return {
     fits: (bytes, start, end) => {
       if (!mayFit(start, end)) return false;
-      return size > MAX_AT_ONCE ? null : isAt(bytes, placeIn(start, end), wanted, 0, size);
+      return size > STEP_BYTES ? null : isAt(bytes, placeIn(start, end), wanted, 0, size);
     },
     *inSteps(bytes, start, end) {
       if (!mayFit(start, end)) return false;
       const place = placeIn(start, end);
-      for (let first = 0; first < size; first += MAX_AT_ONCE) {
-        if (!isAt(bytes, place, wanted, first, Math.min(size, first + MAX_AT_ONCE))) return false;
+      for (let first = 0; first < size; first += STEP_BYTES) {
+        if (!isAt(bytes, place, wanted, first, Math.min(size, first + STEP_BYTES))) return false;
         yield;
       }
       return true;
     },
   };
 }
-
-/** Bytes that are looked at without steps. */
-const MAX_AT_ONCE = 2 ** 16;
 
 function isAt(bytes: Uint8Array, place: number, wanted: Uint8Array, first: number, end: number): boolean {
   for (let byte = first; byte < end; byte++) if (bytes[place + byte] !== wanted[byte]) return false;

@@ -18,6 +18,7 @@ import {
   wordLane,
 } from "../values/operands.js";
 import { byteWidthOf, type ValueType } from "../values/types.js";
+import { loopInSteps, ROW_WORK, STEP_BYTES, STEP_SCANNED } from "../values/work.js";
 import { CloseSet, closePairs, HashBits } from "./integerSet.js";
 import { integerSetKernel } from "./integerSetKernel.js";
 
@@ -102,17 +103,11 @@ function* finder(items: Column, type: ValueType): Steps<Find> {
         table.insert(yield* hashBytes(lane.bytes, start, end), row);
       }
       const { slots, mask, entries, hashes } = table;
-      return function* find(column, length, target) {
+      return (column, length, target) => {
         const { bytes, offsets } = byteLane({ column, step: 1 });
-        const rows = new Pace(STEP_BYTES);
-        for (let row = 0; row < length; row++) {
+        const look = (row: number, hash: number): void => {
           const start = offsets[row];
           const size = offsets[row + 1] - start;
-          const hash =
-            size <= MAX_HASHED
-              ? hashAtOnce(bytes, start, start + size)
-              : yield* hashBytes(bytes, start, start + size);
-          if (rows.isStep(ROW_WORK + size)) yield;
           for (let slot = hash & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
             const entry = slots[slot] - 1;
             if (hashes[entry] !== hash) continue;
@@ -123,9 +118,21 @@ function* finder(items: Column, type: ValueType): Steps<Find> {
             while (byte < size && bytes[start + byte] === lane.bytes[itemStart + byte]) byte++;
             if (byte < size) continue;
             target[row >>> 3] |= 1 << (row & 7);
-            break;
+            return;
           }
-        }
+        };
+        const findRows = (first: number): number => {
+          let budget = STEP_SCANNED;
+          for (let row = first; row < length; row++) {
+            budget -= ROW_WORK + offsets[row + 1] - offsets[row];
+            if (budget < 0) return row;
+            look(row, hashAtOnce(bytes, offsets[row], offsets[row + 1]));
+          }
+          return length;
+        };
+        return loopInSteps(length, findRows, function* findRow(row) {
+          look(row, yield* hashBytes(bytes, offsets[row], offsets[row + 1]));
+        });
       };
     }
     default: {
@@ -264,21 +271,14 @@ function scramble(value: number): number {
   return Math.imul(mixed ^ (mixed >>> 15), 0x846ca68b) ^ (mixed >>> 13);
 }
 
-/** Longest value that is hashed without steps. */
-const MAX_HASHED = 2 ** 16;
-/** Bytes that are hashed from one step to the next. */
-const STEP_BYTES = 2 ** 18;
-/** Work of a row besides its bytes. */
-const ROW_WORK = 16;
-
 const hashAtOnce = (bytes: Uint8Array, start: number, end: number): number =>
   scramble(mixBytes(SEED ^ (end - start), bytes, start, end));
 
 function* hashBytes(bytes: Uint8Array, start: number, end: number): Steps<number> {
   let hash = SEED ^ (end - start);
-  for (let at = start; at < end; at += MAX_HASHED) {
-    hash = mixBytes(hash, bytes, at, Math.min(end, at + MAX_HASHED));
-    if (at + MAX_HASHED < end) yield;
+  for (let offset = start; offset < end; offset += STEP_BYTES) {
+    hash = mixBytes(hash, bytes, offset, Math.min(end, offset + STEP_BYTES));
+    if (offset + STEP_BYTES < end) yield;
   }
   return scramble(hash);
 }

@@ -1,6 +1,6 @@
-/** Orders single values of two columns, and tells how much work that is: texts, lists and structs may be long. */
+/** Orders single values of two columns, and tells how much work that takes: texts, lists and structs may be long. */
 
-import type { Column } from "../../arrow/columns/column.js";
+import type { Column, ListColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
@@ -9,18 +9,21 @@ import { bytesBeforeValue } from "../values/boundedTake.js";
 import { bitsOf, byteLane, numbersOf, type Operand, wordLane } from "../values/operands.js";
 import { listLane } from "../values/scalars.js";
 import { byteWidthOf, type ValueType } from "../values/types.js";
-import { compareRangesInSteps, MAX_AT_ONCE } from "./compareText.js";
+import { STEP_BYTES } from "../values/work.js";
+import { compareRangesInSteps } from "./compareText.js";
 
 /** Bytes that are compared in the time that a call takes. */
 const BYTES_PER_WORK = 8;
+/** Most work that comparing two small values takes. */
+export const SMALL_WORK = 8;
 
 export class RowOrder {
-  /** Below zero where the left value comes first, 0 where both are the same. For values that are not long. */
+  /** Returns less than 0 if the left value comes first, and 0 if both are the same. For values that are not long. */
   readonly compare: (left: number, right: number) => number;
   readonly #left: Column;
   readonly #right: Column;
   readonly #type: ValueType;
-  /** How many bytes the values before one take; null for values of a fixed size. */
+  /** Return the bytes that the values before a row take; null for values of a fixed size. */
   readonly #bytesBefore: readonly [(row: number) => number, (row: number) => number] | null;
   #isSmall: boolean | null = null;
   #inSteps: ((left: number, right: number) => Steps<number>) | null = null;
@@ -33,22 +36,22 @@ export class RowOrder {
     this.#bytesBefore = UNSIZED.has(type.kind) ? [bytesBeforeValue(left), bytesBeforeValue(right)] : null;
   }
 
-  /** Whether no value takes more than a few bytes, so that comparing two is little work. */
+  /** Whether all values have a few bytes at most, so that comparing two takes no more than {@link SMALL_WORK}. */
   get isSmall(): boolean {
     this.#isSmall ??= isSmall(this.#left) && (this.#left === this.#right || isSmall(this.#right));
     return this.#isSmall;
   }
 
-  /** What comparing two values takes at most, 1 for numbers. */
+  /** Returns the most work that comparing two values takes: 1 for numbers. */
   work(left: number, right: number): number {
     return this.#bytesBefore === null ? 1 : 1 + Math.ceil(this.#bytes(left, right) / BYTES_PER_WORK);
   }
 
   isLong(left: number, right: number): boolean {
-    return this.#bytesBefore !== null && this.#bytes(left, right) > MAX_AT_ONCE;
+    return this.#bytesBefore !== null && this.#bytes(left, right) > STEP_BYTES;
   }
 
-  /** {@link compare} for long values. */
+  /** Compares values of any length, as {@link compare} does. */
   inSteps(left: number, right: number): Steps<number> {
     this.#inSteps ??= orderInSteps(this.#left, this.#right, this.#type);
     return this.#inSteps(left, right);
@@ -61,8 +64,9 @@ export class RowOrder {
   }
 }
 
-/** Bytes of a small value. */
+/** Most bytes of a small value, and most items of a small list. */
 const MAX_SMALL = 64;
+const MAX_SMALL_ITEMS = 16;
 
 function isSmall(column: Column): boolean {
   switch (column.kind) {
@@ -77,8 +81,24 @@ function isSmall(column: Column): boolean {
     case "bits":
     case "null":
       return true;
+    case "list":
+      return areListsSmall(column);
   }
   return false;
+}
+
+/** Kinds of items that small lists may have. */
+const PLAIN: ReadonlySet<Column["kind"]> = new Set(["fixed", "bits", "variable", "null"]);
+
+/** Whether all lists have a few small items. */
+function areListsSmall({ offsets, items, length }: ListColumn): boolean {
+  if (!areNarrow(offsets) || !PLAIN.has(items.kind)) return false;
+  const bytesBefore = bytesBeforeValue(items);
+  for (let row = 0; row < length; row++) {
+    const [start, end] = [offsets[row], offsets[row + 1]];
+    if (end - start > MAX_SMALL_ITEMS || bytesBefore(end) - bytesBefore(start) > MAX_SMALL) return false;
+  }
+  return true;
 }
 
 const UNSIZED: ReadonlySet<ValueType["kind"]> = new Set(["string", "binary", "list", "struct"]);
@@ -127,14 +147,16 @@ function valueOrderInSteps(
       const items = new RowOrder(a.items, b.items, type.item);
       return function* order(i, j) {
         const pace = new Pace(STEP_ITEMS);
-        let at = a.offsets[i];
-        let bt = b.offsets[j];
-        for (; at < a.offsets[i + 1] && bt < b.offsets[j + 1]; at++, bt++) {
-          const between = items.isLong(at, bt) ? yield* items.inSteps(at, bt) : items.compare(at, bt);
+        let itemA = a.offsets[i];
+        let itemB = b.offsets[j];
+        for (; itemA < a.offsets[i + 1] && itemB < b.offsets[j + 1]; itemA++, itemB++) {
+          const between = items.isLong(itemA, itemB)
+            ? yield* items.inSteps(itemA, itemB)
+            : items.compare(itemA, itemB);
           if (between !== 0) return between;
-          if (pace.isStep(items.work(at, bt))) yield;
+          if (pace.isStep(items.work(itemA, itemB))) yield;
         }
-        return a.offsets[i + 1] - at - (b.offsets[j + 1] - bt);
+        return a.offsets[i + 1] - itemA - (b.offsets[j + 1] - itemB);
       };
     }
     case "struct": {

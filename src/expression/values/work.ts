@@ -4,10 +4,30 @@ import type { Steps } from "../../async/eventLoop.js";
 
 /** Bytes from one step to the next where each takes a few nanoseconds. */
 export const STEP_BYTES = 2 ** 16;
+/** Bytes from one step to the next where each takes about a nanosecond. */
+export const STEP_SCANNED = 2 ** 18;
+/** Work of a row besides its bytes, where each byte takes about a nanosecond. */
+export const ROW_WORK = 16;
+
+/**
+ * Goes through rows in plain loops, and in steps from one loop to the next.
+ * @param loop handles rows from `first` on, as many as a step has; returns the first row that it leaves, or `rowCount`
+ * @param handle handles a row that a loop leaves, which may be long
+ */
+export function* loopInSteps(
+  rowCount: number,
+  loop: (first: number) => number,
+  handle: (row: number) => Steps<void>,
+): Steps<void> {
+  for (let row = loop(0); row < rowCount; row = loop(row + 1)) {
+    yield;
+    yield* handle(row);
+  }
+}
 /** Bytes that are copied from one step to the next. */
 const STEP_COPIED = 2 ** 21;
 
-/** Copies bytes from `start` to `end`. A few are no step. */
+/** Copies the bytes from `start` to `end`: a few at once, more in steps. */
 export function* copyInSteps(
   source: Uint8Array,
   start: number,
@@ -15,8 +35,8 @@ export function* copyInSteps(
   target: Uint8Array,
   targetStart: number,
 ): Steps<void> {
-  for (let at = start; at < end; at += STEP_COPIED) {
-    target.set(source.subarray(at, Math.min(end, at + STEP_COPIED)), targetStart + at - start);
-    if (at + STEP_COPIED < end) yield;
+  for (let offset = start; offset < end; offset += STEP_COPIED) {
+    target.set(source.subarray(offset, Math.min(end, offset + STEP_COPIED)), targetStart + offset - start);
+    if (offset + STEP_COPIED < end) yield;
   }
 }
