@@ -253,7 +253,7 @@ export class WorkerPool {
     if (!member.isReady) {
       member.isReady = message === GREETING;
       if (member.isReady) this.#failedStarts = 0;
-      else this.#lose(member, new Error("another script was found in place of the threads' own"));
+      else this.#lose(member, new Error("the threads run another script than the engine's"));
       return;
     }
     const { job } = member;

@@ -14,7 +14,7 @@ export function unreadWarnings(
   const isNew = newKeys();
   return ({ location, name, segment, reason }) => {
     if (!isNew(JSON.stringify([location, name, segment, reason]))) return;
-    const message = `index ${name} of ${location} is not used, all rows are looked at instead: ${reason}`;
+    const message = `index ${name} of ${location} is not used, queries scan all rows instead: ${reason}`;
     tell(onWarning, { kind: "indexNotRead", message, indexName: name, location });
   };
 }
@@ -26,7 +26,7 @@ export function unlistedWarnings(
   const isNew = newKeys();
   return ({ jobId, location, reason }) => {
     if (!isNew(JSON.stringify([jobId, reason]))) return;
-    const message = `job ${jobId} is left out of lists, as its record cannot be read: ${reason}`;
+    const message = `listJobs leaves out job ${jobId} because its record cannot be read: ${reason}`;
     tell(onWarning, { kind: "jobNotListed", message, jobId, location });
   };
 }

@@ -31,7 +31,7 @@ it("listJobs warns of each malformed record once, and of no directory that holds
     expect(warnings.map(({ jobId }) => jobId).sort()).toEqual([broken, foreign].sort());
     for (const { jobId, location, message } of warnings) {
       expect(location).toBe(join(root, ".tiltyard-jobs", `${jobId}`));
-      expect(message).toContain(`job ${jobId} is left out of lists`);
+      expect(message).toContain(`listJobs leaves out job ${jobId} because its record cannot be read`);
     }
   } finally {
     await namespace.close();

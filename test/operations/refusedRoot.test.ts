@@ -123,7 +123,7 @@ describe.each(WAYS)("%s", (_name, run) => {
     ["EPERM", PermissionDeniedError, "the file system does not let this process do that (EPERM: mkdir"],
     ["ENOENT", InvalidInputError, "what it would lie in does not exist"],
     ["ENOSPC", ServiceUnavailableError, "there is no room left (ENOSPC: mkdir"],
-    ["EIO", ServiceUnavailableError, "it can't be read or written (EIO: mkdir"],
+    ["EIO", ServiceUnavailableError, "reading or writing failed (EIO: mkdir"],
   ] as const)("a root that the disk refuses (%s)", async (code, kind, reason) => {
     const base = await makeTempDir();
     for (const refused of [join(base, "a"), join(base, "a", "ns")]) {

@@ -150,7 +150,7 @@ class Guard {
     if (endianness === BIG_ENDIAN) {
       throw new UnsupportedError("Arrow IPC data in big-endian order is not supported by this release");
     }
-    if (endianness !== LITTLE_ENDIAN) throw malformed(`values in an unknown order of bytes, ${endianness}`);
+    if (endianness !== LITTLE_ENDIAN) throw malformed(`the byte order ${endianness} is unknown`);
     this.#keyValues(schema, 2);
     this.#fields(schema, 1, []);
   }

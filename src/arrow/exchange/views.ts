@@ -125,7 +125,7 @@ function* valuesOfViews(data: ForeignData, bounds: ViewBounds): Steps<ForeignDat
     if (row % STEP === STEP - 1) yield;
     if (isValid(validity, row)) {
       const byteLength = views[row * 4];
-      if (byteLength < 0) throw new InvalidInputError(`a view of ${byteLength} bytes in row ${row}`);
+      if (byteLength < 0) throw new InvalidInputError(`row ${row}: a view has ${byteLength} bytes`);
       if (byteLength > MAX_INLINE_BYTES) checkView(views, bytes, buffers, row);
       total += byteLength;
       if (total > MAX_VALUE_BYTES) throw tooLargeIpc(total, MAX_VALUE_BYTES);
@@ -164,17 +164,17 @@ function checkView(views: Int32Array, bytes: Uint8Array, buffers: readonly Uint8
   const offset = views[row * 4 + 3];
   const buffer = buffers[index];
   if (buffer === undefined) {
-    throw new InvalidInputError(`a view of buffer ${index} among ${buffers.length} in row ${row}`);
+    throw new InvalidInputError(`row ${row}: a view names buffer ${index} of ${buffers.length} buffers`);
   }
   if (offset < 0 || offset + byteLength > buffer.length) {
     throw new InvalidInputError(
-      `a view of ${byteLength} bytes at ${offset} of a buffer of ${buffer.length} in row ${row}`,
+      `row ${row}: a view of ${byteLength} bytes at offset ${offset} is outside its buffer of ${buffer.length} bytes`,
     );
   }
   const prefix = row * VIEW_BYTES + 4;
   for (let byte = 0; byte < 4; byte++) {
     if (bytes[prefix + byte] !== buffer[offset + byte]) {
-      throw new InvalidInputError(`a view that begins unlike its value in row ${row}`);
+      throw new InvalidInputError(`row ${row}: the prefix in a view differs from its value`);
     }
   }
 }

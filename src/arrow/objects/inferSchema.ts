@@ -156,7 +156,7 @@ class Values {
     const seen = this.#seen;
     if (seen === null) {
       throw new InvalidInputError(
-        `column ${this.#path}: its type is not known, as it has no value but null in ${looked}; pass a schema`,
+        `column ${this.#path}: its type is unknown because it has only nulls in ${looked}; pass a schema`,
       );
     }
     if (seen.kind === "scalar") return seen.type;

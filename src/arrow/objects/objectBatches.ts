@@ -190,7 +190,7 @@ function unknownColumn(
   const names = fields.map((field) => field.name).join(", ");
   return new TableSchemaValidationError(
     isGuessed
-      ? `row ${row}: the first ${BATCH_ROWS} rows have no column ${name}; the columns that they name are ${names}: name it there as null, or pass a schema`
+      ? `row ${row}: the first ${BATCH_ROWS} rows have no column ${name}, only ${names}; set ${name} to null in one of them, or pass a schema`
       : `row ${row}: there is no column ${name}; the columns of these rows are ${names}`,
   );
 }

@@ -109,7 +109,7 @@ function hexDigit(code: number): number {
 }
 
 function* fromHex(text: Uint8Array, start: number, end: number, made: GrowingTexts): Steps<void> {
-  if ((end - start) % 2 !== 0) throw new InvalidInputError("decode: an odd number of digits");
+  if ((end - start) % 2 !== 0) throw new InvalidInputError("decode: the number of hex digits is odd");
   const pace = new Pace(STEP_CODED);
   for (let at = start; at < end; at += 2) {
     const high = hexDigit(text[at]);

@@ -271,7 +271,7 @@ function parseStride(text: string): bigint | string {
     .trim()
     .toLowerCase();
   if (text.length > MAX_STRIDE || !/^(?:\d{1,18}\s*[a-z]+\s*)+$/.test(words))
-    return `${JSON.stringify(words.slice(0, 80))} is no length of time`;
+    return `${JSON.stringify(words.slice(0, 80))} is not a length of time`;
   let nanos = 0n;
   for (const [, count, unit] of words.matchAll(/(\d+)\s*([a-z]+)/g)) {
     const known = UNIT_NANOS.find(([pattern]) => pattern.test(unit));

@@ -26,7 +26,7 @@ export interface ItemRange {
 /** @throws InvalidInputError for a list of more items than may be compared with each other */
 export function checkCompared({ start, end }: ItemRange): void {
   if (end - start <= MAX_COMPARED) return;
-  throw new InvalidInputError(`the items of lists of more than ${MAX_COMPARED} are not compared`);
+  throw new InvalidInputError(`a list has more than ${MAX_COMPARED} items to compare`);
 }
 
 /** Items of one column. */

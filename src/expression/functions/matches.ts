@@ -86,7 +86,7 @@ const like: FunctionDefinition = (types, constants) => {
     typeof flags !== "string" ||
     (types.length === 3 && constants[2] === undefined)
   ) {
-    return "the pattern of a regular expression is a constant";
+    return "the pattern of a regular expression must be a constant";
   }
   const kernel = new Prepared(function* make() {
     const automaton = yield* Automaton.of(yield* parsePattern(pattern, flags), false);

@@ -366,7 +366,7 @@ class PatternParser {
     if (!this.#flags.has("i")) return set;
     const isLarge = set.length > SMALL_CLASS || set.some(([from, to]) => to - from > SMALL_CLASS);
     if (isLarge && !this.#large.has(set) && this.#large.add(set).size > MAX_CASED_CLASSES) {
-      throw this.#fail(`more than ${MAX_CASED_CLASSES} large classes in any case`);
+      throw this.#fail(`more than ${MAX_CASED_CLASSES} large classes ignore case`);
     }
     return anyCase(set);
   }

@@ -84,7 +84,7 @@ export class Search {
     this.#threadCount = sets;
     if (this.#slotCount * sets > MAX_REMEMBERED) {
       throw new InvalidInputError(
-        `regular expression: ${this.groupCount} groups are too many beside ${sets} characters`,
+        `regular expression: ${this.groupCount} groups are too many for ${sets} states`,
       );
     }
     this.#collectNames(pattern);

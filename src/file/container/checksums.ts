@@ -183,8 +183,9 @@ export function decodeChecksums(
     words.getUint32(CHECKSUM_BYTES * index, true),
   );
   if (blockCounts.length === 0) return new FileChecksums(starts, values, null);
-  if (blockCounts.length !== starts[columnCount]) throw fail("blocks of another number of buffers");
+  if (blockCounts.length !== starts[columnCount])
+    throw fail("the number of block counts is not that of page buffers");
   const blocks = new BlockPlaces(blocksOffset, blockCounts);
-  if (blocks.end > range.byteOffset) throw fail("checksums of blocks behind the descriptor");
+  if (blocks.end > range.byteOffset) throw fail("the checksums of blocks overlap the descriptor");
   return new FileChecksums(starts, values, blocks);
 }

@@ -129,7 +129,7 @@ export class FormerPostings implements PostingFile {
       let isAscending = true;
       for (let row = 0; row < counts.length; row++) {
         const document = numberOf(documents, ids[2 * row], ids[2 * row + 1]);
-        if (document < 0) this.#file.fail("a token is in a document that is not there");
+        if (document < 0) this.#file.fail("a token names a document that does not exist");
         isAscending &&= row === 0 || numbers[row - 1] < document;
         numbers[row] = document;
         if (pace.isStep()) yield;
@@ -186,7 +186,8 @@ export class FormerPostings implements PostingFile {
     for (const [index, row] of rows.entries()) {
       const start = areNarrow(offsets) ? offsets[row] : Number(offsets[row]);
       const end = areNarrow(offsets) ? offsets[row + 1] : Number(offsets[row + 1]);
-      if (end - start !== frequencies[index]) this.#file.fail("a document has another number of positions");
+      if (end - start !== frequencies[index])
+        this.#file.fail("the number of positions in a document is not the frequency of the token");
       starts[index] = start;
       if (pace.isStep()) yield;
     }

@@ -113,7 +113,11 @@ function joined(
   for (let index = 0; index < frequencies.length; index++) {
     const part = positionsOf(index);
     if (part.length !== frequencies[index]) {
-      throw new CorruptFileError(path, 0, "postings: a document has another number of positions");
+      throw new CorruptFileError(
+        path,
+        0,
+        "postings: the number of positions in a document is not the frequency of the token",
+      );
     }
     parts.push(part);
     count += part.length;

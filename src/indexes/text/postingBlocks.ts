@@ -264,7 +264,7 @@ export function decodeDocumentPositions(
   const reader = new ByteReader(head, path);
   const full = Math.floor(count / GROUP);
   if (reader.word() !== count || reader.left > 0 || blocks.length !== Math.ceil(count / GROUP)) {
-    reader.fail(`another number of positions than ${count}`);
+    reader.fail(`the number of positions is not ${count}`);
   }
   const positions = new Uint32Array(count);
   for (const [index, bytes] of blocks.entries()) {

@@ -99,7 +99,7 @@ async function openFormerIndex(files: IndexFiles): Promise<TextIndex> {
 function parametersIn(file: OpenIndexFile, name: string, fallback = ""): TextParameters {
   const parameters = parseTextParameters(file.text(name) ?? fallback);
   if (parameters !== null) return parameters;
-  throw new UnsupportedError(`${file.path}: text is cut in a way that is not supported by this release`);
+  throw new UnsupportedError(`${file.path}: its tokenizer is not supported by this release`);
 }
 
 function formOf(file: OpenIndexFile, { withPosition }: TextParameters): PartitionForm {

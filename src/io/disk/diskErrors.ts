@@ -12,24 +12,24 @@ import { codeOf, hasTooManyOpen, isDiskFull, isUnwritable } from "./errno.js";
 
 /** Failures that may pass, besides a full disk and too many open files. */
 const PASSING: ReadonlyMap<string, string> = new Map([
-  ["EIO", "it can't be read or written"],
-  ["ENXIO", "it is not there"],
-  ["ENODEV", "it is not there"],
-  ["ESTALE", "what was open is gone"],
-  ["ETIMEDOUT", "it does not answer"],
+  ["EIO", "reading or writing failed"],
+  ["ENXIO", "the device is missing"],
+  ["ENODEV", "the device is missing"],
+  ["ESTALE", "an open file no longer exists"],
+  ["ETIMEDOUT", "the file system does not answer"],
   ["EBUSY", "another program uses a file"],
-  ["EAGAIN", "the system has no room for the call"],
-  ["ENOMEM", "the system has no memory for the call"],
+  ["EAGAIN", "the system lacks resources for the call"],
+  ["ENOMEM", "the system lacks memory for the call"],
 ]);
 
 /** Failures that last until somebody changes what lies on the disk. */
 const LASTING: ReadonlyMap<string, string> = new Map([
   ["ENOTDIR", "a file lies where a directory belongs"],
   ["EISDIR", "a directory lies where a file belongs"],
-  ["ELOOP", "a symbolic link is on the way"],
+  ["ELOOP", "the path contains a symbolic link"],
   ["ENAMETOOLONG", "a name or path is too long"],
   ["EFBIG", "a file would be larger than it may be"],
-  ["EMLINK", "a file would have too many names"],
+  ["EMLINK", "a file would have too many hard links"],
 ]);
 
 /**

@@ -99,8 +99,8 @@ function checkMeaning(paths: BoundExpression["paths"], { sharedNames }: ColumnRe
   const shared = paths.find((path) => path.length === 1 && sharedNames.includes(path[0]));
   if (shared === undefined) return;
   throw new InvalidInputError(
-    `${label}: ${shared[0]} may be the column of the table or what the search gives; only a filter before the search ` +
-      "can name the column, and only lowerBound and upperBound limit the distance",
+    `${label}: ${shared[0]} is ambiguous, as the table has this column and the search adds one; only a filter before the ` +
+      "search can name the table's, and only lowerBound and upperBound limit the distance",
   );
 }
 

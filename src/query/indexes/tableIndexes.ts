@@ -158,8 +158,7 @@ function findIndexes(file: ManifestFile, fields: readonly TableField[]): Version
 }
 
 /** Reason why no index is asked in a version that follows moved rows by an index of its own. */
-export const DEFERRED =
-  "the addresses in it are yet to be brought up to date by the program that moved its rows";
+export const DEFERRED = "its row addresses are outdated until the program that moved the rows updates them";
 
 function refusalOf(
   entry: IndexMetadata,

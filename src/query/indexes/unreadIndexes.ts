@@ -39,7 +39,7 @@ export const unreadIndex = (
 export function entryRefusal(entry: IndexMetadata, maxVersion: number): string | null {
   const { fields, coveringFields, indexVersion = 0, unknown } = entry;
   if (fields.length !== 1) return `it is on ${fields.length} columns`;
-  if (coveringFields.length > 0) return "it keeps values of other columns";
+  if (coveringFields.length > 0) return "it also keeps values of other columns";
   if (indexVersion < 0 || indexVersion > maxVersion) {
     return `its format has version ${indexVersion}; this release reads up to ${maxVersion}`;
   }

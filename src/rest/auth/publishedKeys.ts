@@ -121,7 +121,7 @@ class PublishedKeys {
   }
 
   #unavailable(): KeysUnavailable {
-    return new KeysUnavailable("the authorization server's keys cannot be had", { cause: this.#failure });
+    return new KeysUnavailable("the authorization server's keys cannot be fetched", { cause: this.#failure });
   }
 }
 
@@ -145,7 +145,7 @@ const usableKeys =
       return await find(header, token);
     } catch (error) {
       if (isAboutToken(error)) throw error;
-      throw new KeysUnavailable("the authorization server's keys cannot be had", { cause: error });
+      throw new KeysUnavailable("the authorization server's keys cannot be fetched", { cause: error });
     }
   };
 

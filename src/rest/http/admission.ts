@@ -90,7 +90,7 @@ export class Admission {
         this.#strangers.add(controller);
         return;
       }
-      const refusal = unavailable("too many requests whose credentials are not proven are under way");
+      const refusal = unavailable("too many requests with unverified credentials are under way");
       if (this.#brief.size >= (maxInFlight - maxUnauthenticated) / 2) throw refusal;
       const brief = setTimeout(() => controller.abort(refusal), BRIEF_MS);
       brief.unref?.();

@@ -42,7 +42,7 @@ export function planIndex(file: ManifestFile, definition: IndexDefinition): Inde
 }
 
 export const indexExists = (name: string): TableIndexAlreadyExistsError =>
-  new TableIndexAlreadyExistsError(`name: there is an index ${name} already; replace: true takes its place`);
+  new TableIndexAlreadyExistsError(`name: index ${name} exists already; replace: true replaces it`);
 
 /**
  * The same, whether or not an index may be replaced.

@@ -122,7 +122,7 @@ export function requireUpsertByPrimaryKey(
   const { update, insert, remove } = request;
   if (update === null || update.filter !== undefined || !insert || remove !== null) {
     throw new UnsupportedError(
-      `${where}: the table has an LSM write spec; merges into it need whenMatchedUpdateAll without a filter and whenNotMatchedInsertAll, and no whenNotMatchedBySourceDelete`,
+      `${where}: the table has an LSM write spec; a merge into it must have whenMatchedUpdateAll without a filter and whenNotMatchedInsertAll, and must not have whenNotMatchedBySourceDelete`,
     );
   }
   const primary = fields

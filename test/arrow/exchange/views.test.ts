@@ -204,6 +204,6 @@ describe("views", () => {
     expect(await failure(viewsOfOneSlice(3, 20))).toBeNull();
     const error = await failure(viewsOfOneSlice(3, 20, change));
     expect(error).toBeInstanceOf(InvalidInputError);
-    expect((error as Error).message).toMatch(/^column text: a view .* in row 0/);
+    expect((error as Error).message).toMatch(/^column text: row 0: .*a view /);
   });
 });

@@ -119,14 +119,14 @@ describe("a column of a stream whose values come late", () => {
   ])("is refused with how many of %i rows were looked at", async (count, looked) => {
     const rows = stream(count, (n) => ({ late: n < 19_999 ? null : "x" }));
     await expect(namespace.createTable({ id: ["late"] }, rows)).rejects.toThrow(
-      `column late: its type is not known, as it has no value but null in ${looked}; pass a schema`,
+      `column late: its type is unknown because it has only nulls in ${looked}; pass a schema`,
     );
   });
 
   it("is refused with the rows that should have named it", async () => {
     const rows = stream(9000, (n) => (n < 8999 ? {} : { late: "x" }));
     await expect(namespace.createTable({ id: ["unnamed"] }, rows)).rejects.toThrow(
-      "row 8999: the first 8192 rows have no column late; the columns that they name are n: name it there as null, or pass a schema",
+      "row 8999: the first 8192 rows have no column late, only n; set late to null in one of them, or pass a schema",
     );
   });
 

@@ -35,7 +35,7 @@ describe("a call that the disk refused", () => {
   });
 
   it("keeps its code where a disk of the host's tells no more", () => {
-    expect(platformError(refused("EIO"))?.message).toBe("the disk: it can't be read or written (EIO)");
+    expect(platformError(refused("EIO"))?.message).toBe("the disk: reading or writing failed (EIO)");
     expect(platformError(refused("ERR_INVALID_ARG_TYPE"))).toBe(null);
   });
 

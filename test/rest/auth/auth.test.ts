@@ -352,7 +352,7 @@ describe("an access token", () => {
   });
 });
 
-describe("while the authorization server's keys cannot be had", () => {
+describe("while the authorization server's keys cannot be fetched", () => {
   const kid = "broken";
   const unreadable: Record<string, Parameters<AuthorizationServer["answerKeysBy"]>[0]> = {
     "it breaks connections off": (request) => request.socket.destroy(),
