@@ -10,7 +10,7 @@
  */
 
 import { crc32 } from "../../bytes/crc32.js";
-import { CorruptFileError } from "../../errors.js";
+import { CorruptFileError, InternalError } from "../../errors.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
 
 /** Pages of at most this size are always read whole: a read costs about as much as these bytes. */
@@ -168,7 +168,11 @@ export class BlockChecks {
   readonly table: ByteRange | null;
   readonly #blockBytes: number;
   readonly #isIntact: Uint8Array;
+  /** Number of blocks that were not verified yet. */
+  #openCount: number;
   #checksums: Uint32Array | null = null;
+  /** Whether a block failed: the fault may be the table's, or the disk's, so the next read reads the table again. */
+  #isDoubtful = false;
 
   /**
    * @param table where the checksums of blocks lie, or the checksum of the buffer, which is then verified as one block
@@ -181,6 +185,7 @@ export class BlockChecks {
       this.#blockBytes = buffer.length;
       this.#checksums = Uint32Array.of(table);
       this.#isIntact = new Uint8Array(1);
+      this.#openCount = 1;
       return;
     }
     this.table = table;
@@ -191,23 +196,27 @@ export class BlockChecks {
       throw new CorruptFileError(path, buffer.byteOffset, reason);
     }
     this.#isIntact = new Uint8Array(count);
+    this.#openCount = count;
   }
 
   get memoryWeight(): number {
     return 128 + (1 + CHECKSUM_BYTES) * this.#isIntact.length;
   }
 
-  /** Whether the table is still to be read. */
-  get lacksTable(): boolean {
-    return this.#checksums === null;
+  /** Whether the table has to be read, for the first time or again. */
+  get needsTable(): boolean {
+    return this.table !== null && (this.#checksums === null || this.#isDoubtful);
   }
 
   /** @param bytes of the {@link table} */
   takeTable(bytes: Uint8Array): void {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.#checksums = Uint32Array.from(this.#isIntact, (_, index) =>
-      view.getUint32(CHECKSUM_BYTES * index, true),
-    );
+    const checksums = new Uint32Array(this.#isIntact.length);
+    for (let block = 0; block < checksums.length; block++) {
+      checksums[block] = view.getUint32(CHECKSUM_BYTES * block, true);
+    }
+    this.#checksums = checksums;
+    this.#isDoubtful = false;
   }
 
   /**
@@ -216,6 +225,7 @@ export class BlockChecks {
    * @param start position in the file; `end` likewise, one past the last byte
    */
   isToVerify(start: number, end: number): boolean {
+    if (this.#openCount === 0) return false;
     const { byteOffset, length } = this.buffer;
     if (this.table === null && length > BLOCK_BYTES && end - start < length) return false;
     const last = Math.ceil((end - byteOffset) / this.#blockBytes);
@@ -238,13 +248,13 @@ export class BlockChecks {
   }
 
   /**
-   * Verifies all blocks that lie in some bytes with their beginning and end.
+   * Verifies all blocks that lie completely in some bytes. The table was taken before.
    * @param start position of the bytes in the file
    * @throws CorruptFileError
    */
   verify(bytes: Uint8Array, start: number, path: string): void {
     const checksums = this.#checksums;
-    if (checksums === null) return;
+    if (checksums === null) throw new InternalError(`${path}: blocks without their checksums`);
     const { byteOffset, length } = this.buffer;
     const end = start + bytes.length;
     for (let block = Math.ceil((start - byteOffset) / this.#blockBytes); block < checksums.length; block++) {
@@ -253,11 +263,11 @@ export class BlockChecks {
       if (to > end) return;
       if (this.#isIntact[block] === 1) continue;
       if (crc32(bytes.subarray(from - start, to - start)) !== checksums[block]) {
-        // The failure may be the table's, or the disk's, so the next read reads it again.
-        if (this.table !== null) this.#checksums = null;
+        this.#isDoubtful = true;
         throw new CorruptFileError(path, from, `${to - from} bytes of a page buffer fail their checksum`);
       }
       this.#isIntact[block] = 1;
+      this.#openCount--;
     }
   }
 }

@@ -21,62 +21,74 @@ export function weightOfChecks(checks: PageChecks): number {
 export interface CheckedRead {
   /** The ranges themselves. */
   readonly wanted: RangeList;
-  /** What to read: checksums that are not there yet, then whole blocks that hold the ranges. */
+  /** What to read: tables of checksums, then whole blocks that hold the ranges. */
   readonly reads: RangeList;
-  /** Whose checksums come first. */
+  /** Whose tables of checksums come first. */
   readonly lacking: readonly BlockChecks[];
-  /** Which of the `reads` holds each range. */
+  /** Index in `reads` of the read that holds each range. */
   readonly readOf: Uint32Array;
 }
 
 /** Plans how ranges of a page are verified. @returns null where there is nothing to verify */
 export function planChecks(checks: PageChecks, wanted: RangeList): CheckedRead | null {
-  const { byteOffsets, lengths } = wanted;
-  const lacking: BlockChecks[] = [];
-  const starts: number[] = [];
-  const ends: number[] = [];
-  const readOf = new Uint32Array(lengths.length);
-  let isAny = false;
-  for (let index = 0; index < lengths.length; index++) {
-    let start = byteOffsets[index];
-    let end = start + lengths[index];
+  const lacking = lackingTables(checks, wanted);
+  if (lacking === null) return null;
+  const rangeCount = wanted.lengths.length;
+  const starts = new Float64Array(lacking.length + rangeCount);
+  const ends = new Float64Array(lacking.length + rangeCount);
+  const readOf = new Uint32Array(rangeCount);
+  let count = 0;
+  for (const { table } of lacking) {
+    starts[count] = table?.byteOffset ?? 0;
+    ends[count] = starts[count] + (table?.length ?? 0);
+    count++;
+  }
+  /** Of the buffer that the last read is about. */
+  let lastCheck: BlockChecks | null = null;
+  for (let index = 0; index < rangeCount; index++) {
+    let start = wanted.byteOffsets[index];
+    let end = start + wanted.lengths[index];
     const check = checkOf(checks, start, end);
     if (check?.isToVerify(start, end) === true) {
-      isAny = true;
       start = check.startOfBlock(start);
       end = check.endOfBlock(end);
-      if (check.lacksTable && !lacking.includes(check)) lacking.push(check);
     }
-    const last = starts.length - 1;
+    const last = count - 1;
     // A gap of a block would be read along, and costs less here than a copy without it.
-    const adjoins = last >= 0 && start >= starts[last] && start <= ends[last] + BLOCK_BYTES;
-    if (adjoins && isSame(checks, starts[last], check)) {
+    const adjoins =
+      check !== null && check === lastCheck && start >= starts[last] && start <= ends[last] + BLOCK_BYTES;
+    if (adjoins) {
       ends[last] = Math.max(ends[last], end);
     } else {
-      starts.push(start);
-      ends.push(end);
+      starts[count] = start;
+      ends[count++] = end;
+      lastCheck = check;
     }
-    readOf[index] = starts.length - 1;
+    readOf[index] = count - 1;
   }
-  if (!isAny) return null;
-  const before = lacking.length;
   const reads = {
-    byteOffsets: new Float64Array(before + starts.length),
-    lengths: new Float64Array(before + starts.length),
+    byteOffsets: starts.subarray(0, count),
+    lengths: ends.subarray(0, count).map((end, index) => end - starts[index]),
   };
-  for (const [index, { table }] of lacking.entries()) {
-    reads.byteOffsets[index] = table?.byteOffset ?? 0;
-    reads.lengths[index] = table?.length ?? 0;
-  }
-  for (let index = 0; index < starts.length; index++) {
-    reads.byteOffsets[before + index] = starts[index];
-    reads.lengths[before + index] = ends[index] - starts[index];
-  }
-  for (let index = 0; index < readOf.length; index++) readOf[index] += before;
   return { wanted, reads, lacking, readOf };
 }
 
-/** That of the buffer in which a range lies that is not empty. */
+/** Finds the buffers whose tables of checksums have to be read first. @returns null where no range has to be verified */
+function lackingTables(checks: PageChecks, { byteOffsets, lengths }: RangeList): BlockChecks[] | null {
+  const lacking: BlockChecks[] = [];
+  let isAny = false;
+  for (let index = 0; index < lengths.length; index++) {
+    const start = byteOffsets[index];
+    const end = start + lengths[index];
+    const check = checkOf(checks, start, end);
+    if (check?.isToVerify(start, end) !== true) continue;
+    isAny = true;
+    if (check.needsTable && !lacking.includes(check)) lacking.push(check);
+  }
+  return isAny ? lacking : null;
+}
+
+/** Checks of the buffer in which a range lies; null for an empty range. */
 function checkOf(checks: PageChecks, start: number, end: number): BlockChecks | null {
   if (start === end) return null;
   for (const check of checks) {
@@ -86,9 +98,6 @@ function checkOf(checks: PageChecks, start: number, end: number): BlockChecks | 
   }
   return null;
 }
-
-const isSame = (checks: PageChecks, start: number, check: BlockChecks | null): boolean =>
-  check !== null && checkOf(checks, start, start + 1) === check;
 
 /**
  * Verifies what was read, and cuts out the ranges.

@@ -76,7 +76,7 @@ describe("the checks of a buffer's blocks", () => {
     const verify = () => checks.verify(part(1, 4), START + BLOCK_BYTES, "/f");
     expect(verify).toThrow(CorruptFileError);
     // The table, which may be what is damaged, is read once more.
-    expect(checks.lacksTable).toBe(true);
+    expect(checks.needsTable).toBe(true);
     checks.takeTable(table.pieces[0]);
     expect(verify).toThrow(CorruptFileError);
   });
