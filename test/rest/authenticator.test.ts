@@ -310,6 +310,25 @@ describe("a key server", () => {
     tick.mockRestore();
   });
 
+  it("is asked again for a key that was published while the keys were read", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const authenticator = new Authenticator({ bearer });
+    const { keys } = await keySet([pairs[0]]);
+    const known = await token();
+    published = {
+      get keys() {
+        vi.setSystemTime(Date.now() + 2000);
+        return keys;
+      },
+    };
+    expect(await byToken(authenticator, known)).toMatchObject({ subject: "alice" });
+    const later = await token({ pair: pairs[1], header: { kid: "key-1" } });
+    expect(await failureOf(byToken(authenticator, later))).toMatchObject({ status: 503 });
+    published = await keySet(pairs.slice(0, 2));
+    vi.setSystemTime(Date.now() + minutes(1));
+    expect(await byToken(authenticator, later)).toMatchObject({ subject: "alice" });
+  });
+
   it("of keys that were withdrawn lets nobody in after the clock was set back, once they are old", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const authenticator = new Authenticator({ bearer });

@@ -19,17 +19,17 @@ const MAX_BYTES = 2 ** 20;
 /** A token's key was not found, but the token is not known to be wrong. */
 class KeysUnavailable extends Error {}
 
-/** A moment whose age is asked for. */
+/** A moment by two clocks: its age is right although one of them was set back or stood still. */
 class Moment {
   readonly #wallMs = Date.now();
   readonly #tickMs = performance.now();
 
-  /** Milliseconds since the epoch. Where the clock was set back since, by the clock as it goes now. */
+  /** Milliseconds since the epoch; if the clock was set back since, by the clock after that. */
   get wallMs(): number {
     return Math.min(this.#wallMs, Date.now() - (performance.now() - this.#tickMs));
   }
 
-  /** By the clock that went farther: one may be set back, the other stands still while the machine sleeps. */
+  /** Milliseconds by the clock that advanced more: one may be set back, the other stands still while the machine sleeps. */
   get ageMs(): number {
     return Math.max(Date.now() - this.#wallMs, performance.now() - this.#tickMs);
   }
@@ -38,6 +38,7 @@ class Moment {
 /** Keys that were read. */
 interface KeySet {
   readonly find: JWTVerifyGetKey;
+  /** When the read began: keys that were published later may be missing. */
   readonly readAt: Moment;
 }
 
@@ -53,7 +54,7 @@ export function publishedKeys(url: URL): JWTVerifyGetKey {
 class PublishedKeys {
   readonly #url: URL;
   #keys: KeySet | null = null;
-  /** When the last read began or ended. */
+  /** When the last read began, or ended if it has; null before the first one. */
   #askedAt: Moment | null = null;
   /** Why the last read failed; undefined if it did not. */
   #failure: unknown;
@@ -106,11 +107,12 @@ class PublishedKeys {
   }
 
   async #readNow(): Promise<KeySet> {
-    this.#askedAt = new Moment();
+    const readAt = new Moment();
+    this.#askedAt = readAt;
     try {
       const find = usableKeys(createLocalJWKSet(await fetchKeys(this.#url)));
       this.#failure = undefined;
-      this.#keys = { find, readAt: new Moment() };
+      this.#keys = { find, readAt };
       return this.#keys;
     } catch (error) {
       this.#failure = error;
@@ -125,7 +127,7 @@ class PublishedKeys {
   }
 }
 
-/** Whether a token says that it was issued after a moment, or does not say when. */
+/** Tells whether a token says that it was issued after a moment, or does not say when. */
 function isIssuedAfter({ payload }: Parameters<JWTVerifyGetKey>[1], { wallMs }: Moment): boolean {
   try {
     const text = typeof payload === "string" ? Buffer.from(payload, "base64url").toString() : "{}";
@@ -137,7 +139,10 @@ function isIssuedAfter({ payload }: Parameters<JWTVerifyGetKey>[1], { wallMs }: 
   }
 }
 
-/** Finds keys, and blames none but the token for what is wrong with it: a published key may be unusable. */
+/**
+ * Returns a function that finds keys as `find` does. It throws KeysUnavailable if the token is not to blame: a published key may
+ * be unusable.
+ */
 const usableKeys =
   (find: JWTVerifyGetKey): JWTVerifyGetKey =>
   async (header, token) => {
@@ -154,7 +159,7 @@ const isAboutToken = (error: unknown): boolean =>
   error instanceof errors.JWKSMultipleMatchingKeys ||
   error instanceof errors.JOSENotSupported;
 
-/** Reads a set of keys, but no more than its maximum size. */
+/** Reads a set of keys. @throws if the answer is not 200, or larger than {@link MAX_BYTES} */
 async function fetchKeys(url: URL): Promise<JSONWebKeySet> {
   const response = await fetch(url, {
     redirect: "manual",
