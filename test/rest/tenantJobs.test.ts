@@ -87,7 +87,12 @@ it("a tenant sees its own jobs and transactions, and of others what does not exi
   const listed = async (tenant: string, body: object = {}) =>
     (await post(tenant, "job/list", body)).body.jobs;
   expect(await listed("ada")).toMatchObject([{ job_id: jobId }]);
+  const zones = await post("ada", "table/ada$t/create_index", { column: "id", index_type: "ZONEMAP" });
+  await post("ada", `job/${zones.body.job_id}/wait`);
+  expect(await listed("ada")).toHaveLength(2);
+  asked.splice(0);
   expect(await listed("bob")).toEqual([]);
+  expect(asked).toEqual(["tableExists ada$t"]);
   expect((await post("bob", "job/list", { id: ["ada", "t"] })).status).toBe(403);
   await namespace.close({ jobs: "wait" });
 });

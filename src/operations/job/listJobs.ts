@@ -18,9 +18,14 @@ export async function listJobs(
   const state = stateOf(request.state);
   const jobs: Job[] = [];
   const isListed = access.visibility("listJobs") ?? (async () => true);
+  // The answer for a table is asked for once: it may have many jobs.
+  const shown = new Map<string, boolean>();
   for (const job of await (await context.jobs.get()).list({ state }, request.signal)) {
     if (table !== null && !isSame(table, job.table)) continue;
-    if ((await isVisible(job.table, access)) && (await isListed(job.table))) jobs.push(job);
+    const key = JSON.stringify(job.table);
+    const isShown = shown.get(key) ?? ((await isVisible(job.table, access)) && (await isListed(job.table)));
+    shown.set(key, isShown);
+    if (isShown) jobs.push(job);
   }
   return { jobs };
 }
