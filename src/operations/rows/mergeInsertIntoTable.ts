@@ -106,8 +106,8 @@ async function createWith(
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: "fail",
     beforeCreation: async () => {
-      await verify?.();
       await requireKnown(context, open.table);
+      await verify?.();
     },
     key: merge.on,
     pool: context.workers,
@@ -148,8 +148,8 @@ function parseTimeout(text: string | undefined): number | undefined {
 }
 
 /**
- * A signal that aborts with the caller's, and when the time is up; and what throws before the commit where a timer has not
- * had its turn since.
+ * Starts the time that a merge may take. `signal` aborts when it is over, or with the caller's signal. `verify` looks at the clock:
+ * right before the commit, the timer of `signal` may be late.
  */
 function startDeadline(timeoutMs: number | undefined, signal: AbortSignal | undefined) {
   if (timeoutMs === undefined) return { signal, verify: undefined, end: () => undefined };

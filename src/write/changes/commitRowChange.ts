@@ -76,11 +76,11 @@ export async function commitRowChange<Change extends RowChange>(
 ): Promise<CommittedRowChange<Change>> {
   let planned: Proposal<Change> | null = null;
   const verify = async (): Promise<void> => {
-    await verifyMore?.();
     const files = planned === null ? [] : [planned.marks, ...planned.change.written];
     for (const each of files) {
       if (!(await each.areInPlace())) throw new TableReplacedError(target.at.root);
     }
+    await verifyMore?.();
   };
   const propose = async (base: OpenLatest<ReaderEnvironment>) => {
     planned = null;
