@@ -73,8 +73,8 @@ const OF_JOBS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether an operation finds out itself which tables it is about, and asks about these. The id of a request says nothing of
- * the table of a job or transaction; only of `listJobs` it is a table's.
+ * Tells whether an operation finds out itself which tables it is about, and asks about these. The id of such a request is that
+ * of a job or a transaction. Only `listJobs` may have the id of a table.
  */
 export const isAskedOfTable = (operation: string, id: readonly string[]): boolean =>
   OF_JOBS.has(operation) && (operation !== "listJobs" || id.length === 0);

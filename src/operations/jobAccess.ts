@@ -1,6 +1,6 @@
 /**
- * Who may see a job or a transaction: whoever may see its table. For others there is none of that id. The operation itself is
- * asked about the table, and about its branch, too.
+ * Finds jobs and transactions for callers who may see their tables. Other callers get the answer for an id that does not exist.
+ * `authorize` is asked about the operation itself, too: for the table, and for its branch.
  */
 
 import { TransactionNotFoundError } from "../errors.js";
@@ -67,7 +67,7 @@ export function describeAsTransaction(job: Job): DescribeTransactionResponse {
   };
 }
 
-/** Whether the caller may learn of jobs and transactions of a table. */
+/** Tells whether the caller may learn of jobs and transactions of a table. */
 export const isVisible = async (table: readonly string[], access: Access): Promise<boolean> =>
   (await access.visibility("tableExists")?.(table)) ?? true;
 

@@ -178,10 +178,10 @@ export class Responder {
   }
 }
 
-/** Turns of promises within which a check has ended that waits for nothing. */
+/** Maximum number of turns of promises that a check takes if it waits for nothing. */
 const PROMPT_TURNS = 16;
 
-/** The outcome of a check. Unless it is there at once, the request counts as a stranger's until then. */
+/** Returns the outcome of a check. While a check waits for something, the request counts as a stranger's. */
 async function countedWhileChecked<Proof>(proof: Promise<Proof>, ticket: Ticket): Promise<Proof> {
   let isOver = false;
   const end = () => {

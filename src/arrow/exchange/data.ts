@@ -165,11 +165,11 @@ function structChild(
   return concatColumns([column, nullColumn(child.layout, length - column.length)]);
 }
 
-/** The bytes of a buffer; none if it is absent. */
+/** Returns the bytes of a buffer; none if it is absent. */
 export const bytesOrNone = (view: ArrayBufferView | null | undefined): Uint8Array =>
   view === null || view === undefined ? NO_BYTES : bytesOf(view);
 
-/** Null where no value is null. @throws InvalidInputError for too short a bitmap */
+/** Returns null if no value is null. @throws InvalidInputError for too short a bitmap */
 export function validityOf(data: ForeignData): Validity | null {
   const bitmap = data.nullBitmap;
   if (bitmap === null || bitmap === undefined || bitmap.length === 0 || data.length === 0) return null;
@@ -182,7 +182,10 @@ export function validityOf(data: ForeignData): Validity | null {
   return validityFrom(bytesOrNone(bitmap), data.offset, data.length);
 }
 
-/** The bytes of values of one width; of those that a buffer lacks and that are null, zeros. @throws InvalidInputError for too short a buffer */
+/**
+ * Returns the bytes of values of one width. A buffer may lack values that are null: zeros stand for them.
+ * @throws InvalidInputError for a buffer that lacks others
+ */
 export function fixedBytes(
   data: ForeignData,
   length: number,

@@ -37,13 +37,12 @@ export function fixedValues(
         : smallIntegers(values, type, byteWidth, isSigned, place);
     case Type.Float:
       return floats(values, type, byteWidth, place);
-    case Type.Time:
+    case Type.Time: {
+      const ticksOf = (value: unknown) => timeOf(value, unit);
       return byteWidth === 8
-        ? longs(values, type, true, place, (value) => exactLong(timeOf(value, unit)))
-        : smallIntegers(
-            values.map((value) => timeOf(value, unit)),
-            ...([type, byteWidth, true, place, values] as const),
-          );
+        ? longs(values, type, true, place, (value) => exactLong(ticksOf(value)))
+        : smallIntegers(values.map(ticksOf), type, byteWidth, true, place, values);
+    }
     case Type.Duration:
       return byteWidth === 8
         ? longs(values, type, true, place, exactLong)
@@ -140,14 +139,14 @@ function exactLong(value: unknown): number | bigint | null {
 
 const INTEGER_TEXT = /^[+-]?\d{1,40}$/;
 
-/** An integer of 64 bits, which JSON has as a text. */
+/** Returns an integer of 64 bits; JSON has large ones as texts. */
 const exactInteger = (value: unknown): number | bigint | null =>
   typeof value === "string" && INTEGER_TEXT.test(value) ? BigInt(value) : exactLong(value);
 
 /** Nanoseconds in a second, a millisecond, a microsecond and a nanosecond. */
 const NANOS_PER_UNIT = [1_000_000_000n, 1_000_000n, 1000n, 1n];
 
-/** The time of day of a text, in a type's unit; anything else, and a text that is none, stays as it is. */
+/** Returns the time of day that a text names, in a type's unit; any other value as it is. */
 function timeOf(value: unknown, unit: number): unknown {
   if (typeof value !== "string") return value;
   const nanos = parseTimeOfDay(value);
@@ -158,8 +157,8 @@ function timeOf(value: unknown, unit: number): unknown {
 const PER_MILLISECOND = [0.001, 1, 1000, 1_000_000];
 
 /**
- * A moment in a type's unit; null for what is none, or lies between two of them. What a text has beyond the unit is cut
- * off, as by CAST.
+ * Returns a moment in a type's unit; null for a value that is not a moment, or is between two units. Digits of a text beyond the
+ * unit are cut off, as by CAST.
  */
 function inUnit(value: unknown, unit: number, zone: string | null): number | bigint | null {
   if (typeof value === "bigint") return value;
@@ -179,7 +178,7 @@ function inUnit(value: unknown, unit: number, zone: string | null): number | big
 
 const DAY_MS = 86_400_000;
 
-/** Days of a text, or of a moment at midnight UTC; anything else stays as it is, and is refused as no whole number of days. */
+/** Returns the day of a text, or of a moment at midnight UTC; any other value as it is: it is refused as a day. */
 function daysOf(value: unknown): unknown {
   if (isNullish(value)) return null;
   if (typeof value === "bigint") return value;

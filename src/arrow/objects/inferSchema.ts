@@ -51,7 +51,8 @@ const MAX_DEPTH = 32;
 const ROWS_AT_ONCE = 256;
 
 /**
- * @param hasMore whether the rows are only the first ones, for messages
+ * Finds the types of columns from the values of rows.
+ * @param hasMore whether further rows follow, for messages
  * @throws InvalidInputError where the values of a column are of several types, or all null, naming row and column
  */
 export async function inferSchema(rows: Iterable<object>, hasMore: boolean): Promise<Schema> {

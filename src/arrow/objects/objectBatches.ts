@@ -14,7 +14,7 @@ import { isRecord, memberOf } from "./valueKinds.js";
 const BATCH_ROWS = 8192;
 /** Most items of lists of a fixed size in a batch: encoding more at once would hold the thread for too long. */
 const BATCH_ITEMS = 2 ** 20;
-/** Most rows of a batch where a text may need the offset of a zone by its name, which takes some microseconds. */
+/** Maximum rows of a batch with timestamps of a named zone: finding the offset for a text takes some microseconds. */
 const ZONED_BATCH_ROWS = 256;
 /** Rows that are looked at before other work on the thread has its turn. */
 const ROWS_AT_ONCE = 1024;
@@ -78,7 +78,7 @@ async function schemaOf(
   return ofTable === null ? inferSchema(rows, hasMore) : namedBy(rows, ofTable);
 }
 
-/** @param isGuessed whether the schema is that of the first rows alone, for messages */
+/** @param isGuessed whether the schema was inferred from the first rows, for messages */
 async function* encodeRows(schema: Schema, head: readonly object[], rows: ObjectRows, isGuessed: boolean) {
   const known = new Set(schema.fields.map(({ name }) => name));
   const atOnce = rowsOfBatch(schema);
@@ -116,7 +116,7 @@ function itemsOfRow(type: DataType): number {
   return Math.max(1, inner) * (listSize ?? 1);
 }
 
-/** Whether a type has timestamps of a zone that has a name. */
+/** Tells whether a type has timestamps of a named zone. */
 function hasNamedZone(type: DataType): boolean {
   const { timezone, children } = type as { timezone?: string | null; children?: readonly Field[] };
   if (typeof timezone === "string" && isNamedZone(timezone)) return true;

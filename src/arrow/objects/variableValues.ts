@@ -71,7 +71,7 @@ function texts(
   return bytes.subarray(0, end);
 }
 
-/** UTF-16 units of all texts of a group, in which texts take the places of Dates, and which has no other values. */
+/** Replaces the Dates of a group by their texts. Returns the number of UTF-16 units of all texts; refuses other values. */
 function unitsOf(group: unknown[], from: number, type: DataType, place: ValuePlace): number {
   let units = 0;
   for (let index = 0; index < group.length; index++) {
@@ -86,7 +86,7 @@ function unitsOf(group: unknown[], from: number, type: DataType, place: ValuePla
   return units;
 }
 
-/** The text that CAST makes of a moment; null for a Date that is none. */
+/** Returns the text that CAST makes of a moment; null for an invalid Date. */
 function textOfDate(date: Date): string | null {
   const ms = date.getTime();
   return Number.isNaN(ms) ? null : formatTime(BigInt(ms) * 1_000_000n, "UTC");

@@ -2,6 +2,7 @@
 
 const MS_PER_DAY = 86_400_000;
 const NANOS_PER_MS = 1_000_000n;
+const NANOS_PER_DAY = 86_400_000_000_000n;
 
 /** A day of the proleptic Gregorian calendar. */
 export interface Day {
@@ -71,24 +72,22 @@ function parseTime(text: string): ParsedTime | null {
 }
 
 /**
- * Nanoseconds from 1970 to the instant of a text. Without an offset in the text, the time is that of the zone, or of UTC.
- * Null for a text that is none.
+ * Returns the nanoseconds from 1970 to the instant of a text; null for a text that is not an instant. If the text has no offset,
+ * its time is in the zone, or in UTC without a zone.
  */
 export function parseInstant(text: string, zone: string | null): bigint | null {
   const parsed = parseTime(text);
   return parsed === null || parsed.hasOffset ? (parsed?.nanos ?? null) : nanosInZone(parsed.nanos, zone);
 }
 
-/** Nanoseconds of the instant at which a zone has a local time. */
+/** Returns the nanoseconds of the instant at which a zone has a local time. */
 export function nanosInZone(localNanos: bigint, zone: string | null): bigint {
   if (zone === null) return localNanos;
   const ms = floorDivide(localNanos, NANOS_PER_MS);
   return localNanos + (BigInt(instantOf(Number(ms), zone)) - ms) * NANOS_PER_MS;
 }
 
-const NANOS_PER_DAY = 86_400_000_000_000n;
-
-/** Days from 1970 to the day of a text, whose time of day does not count; null for a text that is none. */
+/** Returns the days from 1970 to the day of a text, whatever its time of day; null for a text that is not a day. */
 export function parseDay(text: string): number | null {
   const parsed = parseTime(text);
   return parsed && Number(floorDivide(parsed.nanos, NANOS_PER_DAY));
@@ -138,8 +137,8 @@ export function formatTimeOfDay(nanos: bigint): string {
 export function formatTime(nanos: bigint, zone: string | null): string {
   const offset = zone === null ? 0 : zoneOffset(zone, Number(nanos / NANOS_PER_MS));
   const local = nanos + BigInt(offset) * NANOS_PER_MS;
-  const days = Math.floor(Number(floorDivide(local, 86_400_000_000_000n)));
-  const time = `${formatDay(days)}T${formatTimeOfDay(local - BigInt(days) * 86_400_000_000_000n)}`;
+  const days = Math.floor(Number(floorDivide(local, NANOS_PER_DAY)));
+  const time = `${formatDay(days)}T${formatTimeOfDay(local - BigInt(days) * NANOS_PER_DAY)}`;
   if (zone === null) return time;
   if (/^(utc|z|\+00:00)$/i.test(zone)) return `${time}Z`;
   const minutes = Math.abs(offset) / 60_000;
@@ -151,7 +150,7 @@ export function floorDivide(value: bigint, divisor: bigint): bigint {
   return value % divisor < 0n ? quotient - 1n : quotient;
 }
 
-/** Whether the offset of a zone is looked up by its name, which takes a while. */
+/** Tells whether the offset of a zone is looked up by the zone's name, which takes a while. */
 export const isNamedZone = (zone: string): boolean => parseOffset(zone) === null;
 
 /** Quarters of an hour in which a zone has one offset. */

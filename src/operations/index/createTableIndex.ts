@@ -143,8 +143,8 @@ function buildableKind(asked: AskedIndex, at: FieldAtPath): BuildableKind {
 }
 
 /**
- * Refuses indexes on columns whose rows have several vectors.
- * @throws UnsupportedError for those that LanceDB makes: by cosine, of floats; InvalidInputError for another metric
+ * Refuses an index on a column whose rows have several vectors.
+ * @throws UnsupportedError for an index that LanceDB makes: by cosine, of floats; InvalidInputError for another metric
  */
 function refuseLists({ distance }: AskedIndex, { path, field }: FieldAtPath): void {
   const vectors = field.type.kind === "list" ? field.children[0] : undefined;

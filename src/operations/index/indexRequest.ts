@@ -106,13 +106,13 @@ function nameOf(given: unknown): string | null {
 }
 
 const TOKENIZERS = ["simple", "whitespace", "raw", "ngram"];
-/** What LanceDB cuts texts by besides; the last two need models, whose place may follow a slash. */
+/** Other tokenizers of LanceDB. The last two need models, whose names follow a slash. */
 const OTHER_TOKENIZERS = /^(icu|icu\/split|code|jieba|(jieba|lindera)\/.+)$/;
 const BLOCK_SIZES = [128, 256];
 
 function textSettings(request: CreateTableIndexRequest): TextSettings {
   const tokenizer = optionalString(request.baseTokenizer, "baseTokenizer");
-  // Those of the reference alone are refused as not supported where an index of words is built with them.
+  // Building an index of words refuses tokenizers that only LanceDB has as not supported.
   if (tokenizer !== undefined && !TOKENIZERS.includes(tokenizer) && !OTHER_TOKENIZERS.test(tokenizer)) {
     throw new InvalidInputError(
       `baseTokenizer: must be one of ${TOKENIZERS.join(", ")}, not ${JSON.stringify(tokenizer.slice(0, 80))}`,

@@ -51,7 +51,7 @@ export async function typeOfIndex(
   }
 }
 
-/** Details of an index on vectors; null for those that are no such message. */
+/** Returns the details of an index on vectors; null if they can't be decoded. */
 function vectorDetails({ name, indexDetails }: IndexMetadata): VectorIndexDetails | null {
   const value = indexDetails?.value ?? new Uint8Array(0);
   try {
@@ -72,7 +72,7 @@ function typeOfDetails(segment: IndexMetadata): RecordedType | null {
   return { indexType: `IVF_${hnsw ? "HNSW_" : ""}${codes}`, ...(distanceType && { distanceType }) };
 }
 
-/** The file of an index that is damaged, or that can't be read, has a type that is not known. */
+/** Returns the type that the file of an index tells; {@link UNKNOWN} if the file is damaged or can't be read. */
 async function typeOfFile(
   context: OperationContext,
   path: string,
@@ -92,7 +92,7 @@ async function typeOfFile(
   }
 }
 
-/** A list of indexes tells of all of them: what is wrong with one is told by what uses it. */
+/** Tells whether an error means that an index can't be read. A list shows the index all the same; using it fails. */
 const isUnreadable = (error: unknown): boolean =>
   error instanceof CorruptFileError || error instanceof UnsupportedError;
 
@@ -106,8 +106,8 @@ function parseObject(text: string, path: string): Record<string, unknown> {
 }
 
 /**
- * Details of an index as JSON text; `{}` for those of a form that is not read.
- * @param type of the index: where an entry has no details, the index's file tells the distance
+ * Returns the details of an index as JSON text; `{}` for details of an unknown form.
+ * @param type of the index. Its distance may be from the index's file: the details may lack one
  */
 export function detailsText(segment: IndexMetadata, { distanceType }: RecordedType): string {
   const typeUrl = segment.indexDetails?.typeUrl ?? "";

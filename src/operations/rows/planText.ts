@@ -10,7 +10,7 @@ import { parseChoice } from "../request.js";
 export const planFormat = (format: unknown): "Text" | "Json" =>
   parseChoice(format, "format", ["Text", "Json"], "Text");
 
-/** @param unread the indexes that could have been asked, and can't be read, with the reasons */
+/** @param unread indexes that the plan could have used but that can't be read, each with the reason */
 export function planText(
   plan: QueryPlanNode,
   unread: ReadonlySet<string>,
@@ -22,7 +22,7 @@ export function planText(
   return format === "Json" ? JSON.stringify(told) : formatPlan(told, isVerbose);
 }
 
-/** A context that collects which indexes a plan could have asked, and can't, with the reasons. */
+/** Returns a context that collects the indexes that a plan could have used but that can't be read, each with the reason. */
 export function collectUnread(context: OperationContext): {
   readonly context: OperationContext;
   readonly unread: ReadonlySet<string>;

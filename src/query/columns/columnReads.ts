@@ -44,12 +44,12 @@ export class ColumnReads {
     return [...this.named, ...this.#unshared(SYSTEM_FIELDS)];
   }
 
-  /** The columns that names may mean, without those of the system. */
+  /** The columns that a name may mean, without those of the system. */
   get named(): readonly TypedField[] {
     return this.found.length === 0 ? this.#fields : [...this.#fields, ...this.#unshared(this.found)];
   }
 
-  /** Columns whose names no column of the table has: a name means the table's column first. */
+  /** Returns the columns whose names no column of the table has: a name means the table's column first. */
   #unshared<Each extends TypedField>(columns: readonly Each[]): readonly Each[] {
     return columns.filter(({ name }) => this.#find(this.#fields, name) === undefined);
   }
@@ -74,7 +74,7 @@ export class ColumnReads {
     return { kind: "found", column, beforeAddresses: this.found.length - this.found.indexOf(column) };
   }
 
-  /** Columns that the search adds and that share their name with a column of the table. */
+  /** Names of the columns that the search adds and that the table has, too. */
   get sharedNames(): readonly string[] {
     const unshared = this.#unshared(this.found);
     return this.found.filter((column) => !unshared.includes(column)).map(({ name }) => name);

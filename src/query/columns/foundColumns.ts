@@ -7,7 +7,7 @@
  *     _relevance_score   how relevant a row is that two searches found; float32
  *     _highlights        where the row's texts have what was searched for: see textHighlights.ts
  *
- * A search tells them by identity. A table may have a column of the same name, which is a different column.
+ * Code compares them by identity: a table may have a column of the same name, which is a different column.
  */
 
 import type { Field } from "apache-arrow";

@@ -153,27 +153,27 @@ export function storedProjection(fields: readonly TableField[]): Projection {
 
 /** A column that rows have whether or not the selection names it. */
 interface AddedColumn extends ResolvedColumn {
-  readonly place: "first" | "where named" | "last";
+  readonly position: "first" | "where named" | "last";
 }
 
-/** The columns that the search and `withRowId` add, in LanceDB's order: its clients join rows by it. */
+/** Returns the columns that the search and `withRowId` add, in LanceDB's order: its clients rely on it to join rows. */
 function addedColumns(reads: ColumnReads, withRowId: boolean): AddedColumn[] {
   const found = reads.found.map((column): AddedColumn => {
-    const place = column === QUERY_INDEX ? "first" : "where named";
-    return { column: reads.foundSource(column), field: foundField(column, column.name), place };
+    const position = column === QUERY_INDEX ? "first" : "where named";
+    return { column: reads.foundSource(column), field: foundField(column, column.name), position };
   });
   if (!withRowId) return found;
   const isBefore = (index: number) => [QUERY_INDEX, DISTANCE, SCORE].includes(reads.found[index]);
   return [
     ...found.filter((_, index) => isBefore(index)),
-    { column: { kind: "system", which: ROW_ID }, field: systemField(ROW_ID), place: "last" },
+    { column: { kind: "system", which: ROW_ID }, field: systemField(ROW_ID), position: "last" },
     ...found.filter((_, index) => !isBefore(index)),
   ];
 }
 
 /**
- * The columns of the selection, and the added ones.
- * @throws InvalidInputError for another column under the name of an added one
+ * Returns the columns of the selection and the added ones.
+ * @throws InvalidInputError for a different column that has the name of an added one
  */
 function withAdded(selected: readonly ResolvedColumn[], added: readonly AddedColumn[]): ResolvedColumn[] {
   if (added.length === 0) return [...selected];
@@ -187,10 +187,11 @@ function withAdded(selected: readonly ResolvedColumn[], added: readonly AddedCol
     );
   }
   return [
-    ...added.filter(({ place }) => place === "first"),
-    ...selected.filter((_, index) => (named[index]?.place ?? "where named") === "where named"),
+    ...added.filter(({ position }) => position === "first"),
+    ...selected.filter((_, index) => (named[index]?.position ?? "where named") === "where named"),
     ...added.filter(
-      (column) => column.place === "last" || (column.place === "where named" && !named.includes(column)),
+      (column) =>
+        column.position === "last" || (column.position === "where named" && !named.includes(column)),
     ),
   ];
 }

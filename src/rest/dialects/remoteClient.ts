@@ -8,8 +8,8 @@
  *     create_index: metric_type                             distance_type
  *     query: vector [], k beyond exact integers, aliases    no vector, no limit, column_aliases
  *     query: nprobes beside minimum_nprobes                 the latter
- *     query: approx_mode                                    passed over: answers of every mode are as exact as here
- *     create_index: options of tokenizers for code, unset   passed over
+ *     query: approx_mode                                    left out: answers here are as exact as those of any mode
+ *     create_index: options of tokenizers for code, unset   left out
  *     restore: version null                                 the latest
  *     GET /v1/table                                         tables of the root, not of all namespaces
  *     a plus sign in a path                                 itself
@@ -99,7 +99,7 @@ const BODIES: Partial<Record<Route["operation"], (body: Members) => Members>> = 
   restoreTable: (body) => ({ ...body, version: body.version ?? LATEST }),
 };
 
-/** Options of tokenizers that are not here. */
+/** Options of tokenizers for source code, which are not supported. */
 const CODE_OPTIONS = [
   ...["lance_tokenizer", "index_operators", "preserve_original", "split_identifiers", "split_on_numerics"],
 ];
@@ -110,7 +110,10 @@ const withoutUnset = (body: Members, members: readonly string[]): Members =>
     Object.entries(body).filter(([name, value]) => !members.includes(name) || (value ?? false) !== false),
   );
 
-/** Routes for features that are missing refuse whatever is asked of them. */
+/**
+ * Leaves out members that a route of this client does not have. Most of these routes stand for missing features: they refuse the
+ * call for that reason, not for a member.
+ */
 function knownMembers({ operation, body }: Route, json: Members): Members {
   if (operation === "listJobs" || !(body instanceof z.ZodObject)) return json;
   return Object.fromEntries(Object.entries(json).filter(([name]) => Object.hasOwn(body.shape, name)));

@@ -12,7 +12,7 @@ import { Refusal } from "../wire/problem.js";
 /** Seconds after which a refused client may try again. */
 const RETRY_AFTER = "1";
 
-/** How long credentials are checked at most that found no place of a stranger. */
+/** Maximum duration of a check of credentials that goes on although strangers have all their places. */
 const BRIEF_MS = 250;
 
 export interface AdmissionLimits {
@@ -48,7 +48,7 @@ export class Admission {
   readonly #underWay = new Set<AbortController>();
   readonly #waiting: (() => void)[] = [];
   readonly #strangers = new Set<AbortController>();
-  /** Requests whose credentials are checked beyond the places of strangers, with what ends their time. */
+  /** Requests whose credentials are checked beyond the places of strangers, and the timers that end these checks. */
   readonly #brief = new Map<AbortController, NodeJS.Timeout>();
   #stopping = false;
 
@@ -76,9 +76,12 @@ export class Admission {
     timer.unref?.();
     const endWait = whenAborted(client, clientLeft);
     this.#underWay.add(controller);
-    const ofStranger = () => {
+    const endBrief = () => {
       clearTimeout(this.#brief.get(controller));
       this.#brief.delete(controller);
+    };
+    const ofStranger = () => {
+      endBrief();
       const strangers = this.#strangers;
       if (!strangers.has(controller) && strangers.size >= maxUnauthenticated) {
         throw unavailable("too many requests without credentials in a header are under way");
@@ -98,8 +101,7 @@ export class Admission {
     };
     const ofCaller = () => {
       this.#strangers.delete(controller);
-      clearTimeout(this.#brief.get(controller));
-      this.#brief.delete(controller);
+      endBrief();
     };
     const release = () => {
       ofCaller();

@@ -2,7 +2,8 @@
  * Refuses members of bodies that a route does not have. A misspelt condition would otherwise mean none, and an update would
  * change every row. Null stands for an absent member, also for one that the route does not have.
  *
- * Servers on the way add parameters to query strings. A parameter is refused if the route has a member of nearly that name.
+ * Query strings may have parameters that the route does not have: proxies add some. A parameter is refused if its name is close
+ * to that of a member of the route.
  */
 
 import { z } from "zod";
@@ -12,21 +13,21 @@ import { Refusal } from "./problem.js";
 import type { OperationName } from "./route.js";
 import { camelCase } from "./wireNames.js";
 
-/** Every body and query string may have it: it is refused before, if it is set. */
+/** Member of every body and query string; a request that sets it is refused earlier. */
 const USE_LSM = "use_lsm";
 const DELIMITER = "delimiter";
 const COMMON = ["id", "identity", "context"];
 
 /**
- * Members that the namespace specification has and that change nothing here, by operation. A dot leads into an object or
- * into the objects of a list.
+ * Members of the namespace specification that have no effect here, by operation. A dot leads into an object or into the
+ * objects of a list.
  */
 const IGNORED: Partial<Record<OperationName, readonly string[]>> = {
   batchCommitTables: ["declare_table", "create_table_version", "delete_table_versions", "deregister_table"]
     .flatMap((part) => COMMON.map((member) => `operations.${part}.${member}`))
     .concat("operations.declare_table.vend_credentials"),
   explainTableQueryPlan: COMMON.concat(USE_LSM).map((member) => `query.${member}`),
-  // How other engines run the function of a column.
+  // Other engines run the function of a column by these.
   alterTableAddColumns: [
     ...["outputs", "image", "udf", "udf_backend", "auto_backfill", "manifest", "manifest_checksum"],
   ].map((member) => `new_columns.virtual_column.${member}`),
@@ -94,7 +95,7 @@ const refusal = (detail: string): Refusal => new Refusal(400, "InvalidInput", de
 
 const withoutIndexes = (path: string): string => path.replace(/\b\d+\./g, "");
 
-/** The forms that a value may have. */
+/** Returns the schemas of the forms that a value may have. */
 function alternatives(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
   if (schema instanceof z.ZodUnion) return schema.options.flatMap(alternatives);
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault) {
@@ -103,7 +104,7 @@ function alternatives(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
   return [schema];
 }
 
-/** Names are compared as the engine spells them, which knows what other programs call them. */
+/** Finds the name that was meant. Names are compared in the engine's spelling: so are the words of other programs for them. */
 function meantName(name: string, names: readonly string[]): string | undefined {
   const meant = nearestName(camelCase(name), names.map(camelCase));
   return names.find((each) => camelCase(each) === meant);
