@@ -40,6 +40,8 @@ export class RestNamespace {
   #server: Promise<RestServer> | undefined;
   /** The last call with rows whose schema is known before they are; it sends them when the engine asks for them. */
   #sending: RowsBody | undefined;
+  /** Settles once the engine has ended its last call with rows. */
+  #ended: Promise<unknown> = Promise.resolve();
 
   constructor(options: DirectoryNamespaceOptions) {
     this.#engine = new DirectoryNamespace(options);
@@ -47,8 +49,10 @@ export class RestNamespace {
       const call = this.#engine[operation].bind(this.#engine) as unknown as RowsCall;
       const watched: RowsCall = async (request, data) => {
         const sending = this.#sending;
+        const result = call(request, isStream(data) ? onFirstRead(data, () => sending?.letGo()) : data);
+        this.#ended = Promise.allSettled([result]);
         try {
-          return await call(request, isStream(data) ? onFirstRead(data, () => sending?.letGo()) : data);
+          return await result;
         } finally {
           sending?.letGo();
         }
@@ -93,6 +97,8 @@ export class RestNamespace {
         duplex: "half",
       } as RequestInit);
     } catch (error) {
+      // Tests look at the directory next, and the engine may still be removing what it wrote.
+      await this.#ended;
       if (body instanceof RowsBody && body.failure !== undefined) throw body.failure;
       throw new errors.ServiceUnavailableError("the call did not come through", { cause: error });
     }
