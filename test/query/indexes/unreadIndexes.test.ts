@@ -1,6 +1,6 @@
 /**
- * An index that this release can't read never stands in the way of its table: it is listed, named in plans and warnings,
- * and kept; queries and changes give what they give without an index; it can be replaced and dropped.
+ * A table stays usable if this release cannot read one of its indexes. The index is listed, kept, and named in plans and
+ * warnings. Queries and changes give the same results as without an index. The index can be replaced and dropped.
  */
 
 import { readdir, rm, truncate, writeFile } from "node:fs/promises";
@@ -10,6 +10,7 @@ import { CorruptFileError, DirectoryNamespace, type NamespaceWarning, type Table
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { IndexMetadata } from "../../../src/format/table.js";
 import { changeIndexes } from "../../support/changeIndexes.js";
+import { copyTree } from "../../support/copyTree.js";
 import { buildIndex, withReference } from "../../support/indexedTable.js";
 import { RestNamespace } from "../../support/restNamespace.js";
 import { makeTempDir } from "../../support/tempDir.js";
@@ -65,6 +66,17 @@ const edited =
     changeIndexes(table, (entries) => entries.map(change));
 const unsized = edited((entry) => ({ ...entry, files: [] }));
 
+/** Replaces the files of a table's index by files of another format, of which only the footer matters. */
+const reformatted =
+  (writeVersion: (footer: Buffer) => void) =>
+  async (table: string): Promise<void> => {
+    await unsized(table);
+    const footer = Buffer.alloc(40);
+    writeVersion(footer);
+    footer.write("LANC", 36);
+    await eachIndexFile(table, (path) => writeFile(path, footer));
+  };
+
 async function eachIndexFile(table: string, change: (path: string) => Promise<void>): Promise<void> {
   for (const directory of await readdir(join(table, "_indices"))) {
     for (const name of await readdir(join(table, "_indices", directory))) {
@@ -73,7 +85,7 @@ async function eachIndexFile(table: string, change: (path: string) => Promise<vo
   }
 }
 
-/** What is done to a table's only index, and what is said of it. */
+/** Makes a table's only index unreadable, by the words of the test; with the type and the reason that are reported. */
 const UNREADABLE: Readonly<
   Record<string, { spoil(table: string): Promise<void>; type?: string; reason: RegExp }>
 > = {
@@ -116,23 +128,11 @@ const UNREADABLE: Readonly<
     reason: /is empty/,
   },
   "files of the legacy format": {
-    async spoil(table) {
-      await unsized(table);
-      const footer = Buffer.alloc(40);
-      footer.writeUInt16LE(2, 34);
-      footer.write("LANC", 36);
-      await eachIndexFile(table, (path) => writeFile(path, footer));
-    },
+    spoil: reformatted((footer) => footer.writeUInt16LE(2, 34)),
     reason: /data format version 0\.1/,
   },
   "files of a later format": {
-    async spoil(table) {
-      await unsized(table);
-      const footer = Buffer.alloc(40);
-      footer.writeUInt16LE(9, 32);
-      footer.write("LANC", 36);
-      await eachIndexFile(table, (path) => writeFile(path, footer));
-    },
+    spoil: reformatted((footer) => footer.writeUInt16LE(9, 32)),
     reason: /data format version 9\.0/,
   },
 };
@@ -152,20 +152,31 @@ async function answer(on: DirectoryNamespace, name: string, column: Column): Pro
   return sorted(idsOf(await result.toArray()));
 }
 
+const directoryOf = (name: string): string => join(root, `${name}.lance`);
+const templateOf = (column: Column): string => `indexed_${column}`;
+
+/** Makes a table of two fragments without an index, and one with the same rows and an index for each column. */
+beforeAll(async () => {
+  await namespace.createTable({ id: ["plain"] }, rowsFrom(0, ROWS));
+  await namespace.insertIntoTable({ id: ["plain"] }, rowsFrom(ROWS, 50));
+  for (const column of COLUMNS) {
+    const name = templateOf(column);
+    await copyTree(directoryOf("plain"), directoryOf(name));
+    await buildIndex(namespace, { id: [name], column, indexType: KINDS[column], name: `${column}_idx` });
+  }
+});
+
 let tables = 0;
-/** Two tables with the same rows in two fragments: the first with an index that can't be read. */
+/** Copies two tables with the same rows, and makes the index of the first unreadable. */
 async function spoiledTable(
   column: Column,
   spoil: (table: string) => Promise<void>,
 ): Promise<{ name: string; plain: string; table: TableHandle; twin: TableHandle }> {
   const name = `t${tables++}`;
   const plain = `${name}_plain`;
-  for (const each of [name, plain]) {
-    await namespace.createTable({ id: [each] }, rowsFrom(0, ROWS));
-    await namespace.insertIntoTable({ id: [each] }, rowsFrom(ROWS, 50));
-  }
-  await buildIndex(namespace, { id: [name], column, indexType: KINDS[column], name: `${column}_idx` });
-  await spoil(join(root, `${name}.lance`));
+  await copyTree(directoryOf(templateOf(column)), directoryOf(name));
+  await copyTree(directoryOf("plain"), directoryOf(plain));
+  await spoil(directoryOf(name));
   return { name, plain, table: namespace.table([name]), twin: namespace.table([plain]) };
 }
 
@@ -188,7 +199,7 @@ describe.each(CASES)("an index on %s with %s", (column, what) => {
     expect(await answer(overHttp, name, column)).toEqual(expected);
     expect(await overHttp.listTableIndices({ id })).toEqual(await namespace.listTableIndices({ id }));
     const warned = warnings.filter(({ indexName }) => indexName === `${column}_idx`);
-    expect(warned).toMatchObject([{ kind: "indexNotRead", location: join(root, `${name}.lance`) }]);
+    expect(warned).toMatchObject([{ kind: "indexNotRead", location: directoryOf(name) }]);
     expect(warned[0].message).toMatch(reason);
     for (const on of [namespace, overHttp]) {
       const plan = await on.explainTableQueryPlan({ id, query: QUESTIONS[column], verbose: true });
@@ -246,7 +257,7 @@ it.each(COLUMNS)("an index on %s of an unknown type can be dropped", async (colu
 
 it.each(
   COLUMNS,
-)("an index on %s of an unknown type keeps its name from one that does not replace it", async (column) => {
+)("a new index on %s gets another name if one of an unknown type exists and is not replaced", async (column) => {
   const { table } = await spoiledTable(column, UNREADABLE["an unknown type"].spoil);
   const { jobId } = await table.createIndex(column, { indexType: KINDS[column] });
   await table.waitForJob(jobId);
@@ -258,7 +269,7 @@ it.each(
 
 it.each(
   COLUMNS,
-)("a damaged index on %s is reported by the queries that ask it, and can be replaced", async (column) => {
+)("queries that use a damaged index on %s fail, and the index can be replaced", async (column) => {
   const { name, plain, table } = await spoiledTable(column, async (directory) => {
     await unsized(directory);
     await eachIndexFile(directory, (path) =>
