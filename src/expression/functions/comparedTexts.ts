@@ -1,10 +1,12 @@
 /** How far two texts are apart. */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
+import { concatWords } from "../../bytes/concatWords.js";
 import { InvalidInputError } from "../../errors.js";
-import { numberRows } from "../kernels/textRows.js";
-import { countCharactersInSteps, pointsInSteps } from "../values/characters.js";
+import { numberRows, type TextLane } from "../kernels/textRows.js";
+import { countCharactersInSteps, endOfCharacter, pointsOf } from "../values/characters.js";
 import { INT32 } from "../values/types.js";
+import { STEP_BYTES } from "../values/work.js";
 import type { Functions } from "./form.js";
 import { ofTexts } from "./textForm.js";
 
@@ -13,38 +15,76 @@ const MAX_STEPS = 2 ** 24;
 /** Pairs of characters that are compared from one step to the next. */
 const STEP_PAIRS = 2 ** 16;
 
-/** Number of characters to insert, remove or replace until one text is the other. */
-function* distance(a: Uint32Array, b: Uint32Array): Steps<number> {
-  const pace = new Pace(STEP_PAIRS);
-  /** Distances from what was seen of the one to the beginnings of the other. */
-  const row = Uint32Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 0; i < a.length; i++) {
-    if (pace.isStep(1)) yield;
-    let diagonal = row[0];
-    row[0] = i + 1;
-    for (let j = 0; j < b.length; j++) {
-      const above = row[j + 1];
-      row[j + 1] = Math.min(above + 1, row[j] + 1, diagonal + (a[i] === b[j] ? 0 : 1));
-      diagonal = above;
-      if (pace.isStep()) yield;
-    }
+/** Distances from no characters of one text to the beginnings of the other. */
+const firstDistances = (text: Uint32Array): Uint32Array =>
+  Uint32Array.from({ length: text.length + 1 }, (_, index) => index);
+
+/**
+ * Goes on to the distances from one more character.
+ * @param distances from the characters before `point` to the beginnings of `text`; changed
+ */
+function addCharacter(distances: Uint32Array, point: number, text: Uint32Array): void {
+  let diagonal = distances[0];
+  distances[0] = diagonal + 1;
+  for (let index = 0; index < text.length; index++) {
+    const above = distances[index + 1];
+    const replaced = diagonal + (point === text[index] ? 0 : 1);
+    distances[index + 1] = Math.min(above + 1, distances[index] + 1, replaced);
+    diagonal = above;
   }
-  return row[b.length];
+}
+
+/** Returns the number of characters to insert, remove or replace until one text is the other. */
+function distance(one: Uint32Array, other: Uint32Array): number {
+  const distances = firstDistances(other);
+  for (const point of one) addCharacter(distances, point, other);
+  return distances[other.length];
+}
+
+function* distanceInSteps(one: Uint32Array, other: Uint32Array): Steps<number> {
+  // The shorter text is gone through at once, which takes the root of `MAX_STEPS` at most.
+  const [longer, shorter] = one.length < other.length ? [other, one] : [one, other];
+  const pace = new Pace(STEP_PAIRS);
+  const distances = firstDistances(shorter);
+  for (const point of longer) {
+    addCharacter(distances, point, shorter);
+    if (pace.isStep(1 + shorter.length)) yield;
+  }
+  return distances[shorter.length];
+}
+
+function* longDistance(one: TextLane, other: TextLane, row: number): Steps<number> {
+  const first = yield* countCharactersInSteps(one.bytes, one.start(row), one.end(row));
+  const second = yield* countCharactersInSteps(other.bytes, other.start(row), other.end(row));
+  if (first * second > MAX_STEPS) {
+    throw new InvalidInputError(`levenshtein: texts of ${first} and ${second} characters are too long`);
+  }
+  if (first === 0 || second === 0) return first + second;
+  return yield* distanceInSteps(yield* pointsInSteps(one, row), yield* pointsInSteps(other, row));
+}
+
+function* pointsInSteps(lane: TextLane, row: number): Steps<Uint32Array> {
+  const parts: Uint32Array[] = [];
+  const end = lane.end(row);
+  for (let start = lane.start(row); start < end; ) {
+    const stop = endOfCharacter(lane.bytes, Math.min(end, start + STEP_BYTES) - 1, end);
+    parts.push(pointsOf(lane.bytes, start, stop));
+    start = stop;
+    yield;
+  }
+  return concatWords(parts);
 }
 
 const levenshtein = ofTexts("tt", 2, INT32, (operands, length, valid) => {
   const [one, other] = [operands.text(0), operands.text(1)];
-  return numberRows(operands.lanes, length, valid, function* compute(row) {
-    const first = yield* countCharactersInSteps(one.bytes, one.start(row), one.end(row));
-    const second = yield* countCharactersInSteps(other.bytes, other.start(row), other.end(row));
-    if (first * second > MAX_STEPS) {
-      throw new InvalidInputError(`levenshtein: texts of ${first} and ${second} characters are too long`);
-    }
-    if (first === 0 || second === 0) return first + second;
-    const a = yield* pointsInSteps(one.bytes, one.start(row), one.end(row));
-    const b = yield* pointsInSteps(other.bytes, other.start(row), other.end(row));
-    return yield* distance(a, b);
-  });
+  return numberRows(operands.lanes, length, valid, (row) =>
+    one.size(row) * other.size(row) > STEP_PAIRS || one.size(row) + other.size(row) > STEP_BYTES
+      ? longDistance(one, other, row)
+      : distance(
+          pointsOf(one.bytes, one.start(row), one.end(row)),
+          pointsOf(other.bytes, other.start(row), other.end(row)),
+        ),
+  );
 });
 
 export const COMPARED_TEXT_FUNCTIONS: Functions = { levenshtein };

@@ -13,13 +13,23 @@ export const upperCase = (text: string): string => text.toUpperCase();
 
 /** Bytes of a piece. */
 const PIECE_BYTES = 2 ** 15;
-/** Bytes behind a piece in which a place to cut is looked for. */
+/** Bytes after a piece that are searched for an offset at which the text may be cut. */
 const MAX_LOOKED = 2 ** 14;
 
-const encoder = new TextEncoder();
+/** Adds a text with its letters changed: a short one at once, others in steps. */
+export function addChanged(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  texts: GrowingTexts,
+  change: (piece: string) => string,
+): Steps<void> | undefined {
+  if (end - start > PIECE_BYTES) return changedInPieces(bytes, start, end, texts, change);
+  texts.putText(change(decodeText(bytes, start, end)));
+  return undefined;
+}
 
-/** Adds a text with its letters changed. */
-export function* changedInPieces(
+function* changedInPieces(
   bytes: Uint8Array,
   start: number,
   end: number,
@@ -27,29 +37,27 @@ export function* changedInPieces(
   change: (piece: string) => string,
 ): Steps<void> {
   for (let from = start; from < end; ) {
-    const stop = end - from <= PIECE_BYTES ? end : cutBehind(bytes, from + PIECE_BYTES, end);
-    const changed = encoder.encode(change(decodeText(bytes, from, stop)));
-    texts.put(changed, 0, changed.length);
+    const stop = end - from <= PIECE_BYTES ? end : cutAfter(bytes, from + PIECE_BYTES, end);
+    texts.putText(change(decodeText(bytes, from, stop)));
     from = stop;
     if (from < end) yield;
   }
 }
 
-/** The first place from `least` on at which a text may be cut. */
-function cutBehind(bytes: Uint8Array, least: number, end: number): number {
-  let at = least;
-  while (at < end && (bytes[at] & 0xc0) === 0x80) at++;
-  const most = Math.min(end, at + MAX_LOOKED);
-  let isBefore = false;
-  for (let place = at; place < most; ) {
-    const next = endOfCharacter(bytes, place, end);
-    const isPlain = PLAIN.test(decodeText(bytes, place, next));
-    if (isPlain && isBefore) return place;
-    isBefore = isPlain;
-    place = next;
+/** Returns the first offset from `least` on at which a text may be cut. */
+function cutAfter(bytes: Uint8Array, least: number, end: number): number {
+  const first = endOfCharacter(bytes, least - 1, end);
+  const most = Math.min(end, first + MAX_LOOKED);
+  let isPlainBefore = false;
+  for (let offset = first; offset < most; ) {
+    const next = endOfCharacter(bytes, offset, end);
+    const isPlain = PLAIN.test(decodeText(bytes, offset, next));
+    if (isPlain && isPlainBefore) return offset;
+    isPlainBefore = isPlain;
+    offset = next;
   }
-  // Nobody writes so many marks behind each other.
-  return at;
+  // No text of a language has so many marks in a row.
+  return first;
 }
 
 /** Characters other than the sigma that end what its case depends on. */
@@ -57,20 +65,20 @@ const PLAIN = /^(?!Σ)[\p{Lu}\p{Ll}\p{Lo}\p{N}\p{Zs}]$/u;
 
 /** Words with an upper-case letter first, piece by piece. */
 export class WordCase {
-  /** Whether the piece before ended inside a word. */
-  #isInWord = false;
+  /** The piece before, in lower case. */
+  #before = "";
 
   change(piece: string): string {
     const lower = piece.toLowerCase();
-    let isFirst = this.#isInWord;
-    const changed = lower.replace(/[\p{L}\p{N}]+/gu, (word, offset: number) => {
-      const goesOn = isFirst && offset === 0;
-      isFirst = false;
-      if (goesOn) return word;
+    const isInWord = this.#before !== "" && WORD_END.test(this.#before);
+    this.#before = lower;
+    return lower.replace(WORDS, (word, offset: number) => {
+      if (isInWord && offset === 0) return word;
       const first = String.fromCodePoint(word.codePointAt(0) as number);
       return first.toUpperCase() + word.slice(first.length);
     });
-    this.#isInWord = /[\p{L}\p{N}]$/u.test(lower);
-    return changed;
   }
 }
+
+const WORDS = /[\p{L}\p{N}]+/gu;
+const WORD_END = /[\p{L}\p{N}]$/u;

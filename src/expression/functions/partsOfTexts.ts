@@ -10,6 +10,7 @@ import {
   countCharactersInSteps,
   endOfCharacter,
   pointAt,
+  startOfCharacter,
 } from "../values/characters.js";
 import { checkLength, type GrowingTexts } from "../values/growing.js";
 import { INT32 } from "../values/types.js";
@@ -35,8 +36,7 @@ const trimmed = (fromStart: boolean, fromEnd: boolean) =>
         if (pace.isStep()) yield;
       }
       while (fromEnd && start < end) {
-        let last = end - 1;
-        while (last > start && (bytes[last] & 0xc0) === 0x80) last--;
+        const last = startOfCharacter(bytes, end - 1, start);
         if (!removed.has(pointAt(bytes, last, end))) break;
         end = last;
         if (pace.isStep()) yield;
@@ -153,9 +153,8 @@ const reverse = makingTexts(null, "t", 1, (operands) => {
     const start = text.start(row);
     const pace = new Pace(STEP_BYTES);
     for (let end = text.end(row); end > start; ) {
-      let first = end - 1;
-      while (first > start && (bytes[first] & 0xc0) === 0x80) first--;
-      for (let at = first; at < end; at++) texts.putByte(bytes[at]);
+      const first = startOfCharacter(bytes, end - 1, start);
+      for (let offset = first; offset < end; offset++) texts.putByte(bytes[offset]);
       end = first;
       if (pace.isStep()) yield;
     }

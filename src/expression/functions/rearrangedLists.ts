@@ -576,13 +576,24 @@ function* extremeInSteps(
   return best;
 }
 
-const anyItem = picking(function* pick(start, end, isThere, _, pace) {
+const anyItem = picking((start, end, isThere, _, pace) => {
+  const near = Math.min(end, start + FEW_SORTED);
+  for (let place = start; place < near; place++) if (isThere(place)) return place;
+  return near === end ? -1 : anyInSteps(near, end, isThere, pace);
+});
+
+function* anyInSteps(
+  start: number,
+  end: number,
+  isThere: (place: number) => boolean,
+  pace: Pace,
+): Steps<number> {
   for (let place = start; place < end; place++) {
     if (isThere(place)) return place;
     if (pace.isStep()) yield;
   }
   return -1;
-});
+}
 
 /** The places of a value, from 1. */
 const positions: FunctionDefinition = (types) => {

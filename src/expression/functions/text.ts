@@ -8,7 +8,7 @@ import type { ColumnTest } from "../evaluate/bound.js";
 import { fixedColumn } from "../kernels/arithmetic.js";
 import { containsTest, endsWithTest, startsWithTest, textsTest } from "../kernels/like.js";
 import { numberRows, TextLane, textRows, truthRows } from "../kernels/textRows.js";
-import { countCharacters, countCharactersInSteps, pointAt } from "../values/characters.js";
+import { countCharacters, countCharactersInSteps, endOfCharacter, pointAt } from "../values/characters.js";
 import { byteLane, decodeText, type Operand, type ValueKernel } from "../values/operands.js";
 import { BOOL, INT32, INT64, STRING } from "../values/types.js";
 import { loopInSteps, ROW_WORK, STEP_BYTES, STEP_SCANNED } from "../values/work.js";
@@ -21,7 +21,7 @@ import {
   wantsInteger,
   wantsText,
 } from "./form.js";
-import { changedInPieces, lowerCase, upperCase, WordCase } from "./letterCase.js";
+import { addChanged, lowerCase, upperCase, WordCase } from "./letterCase.js";
 import { ofTexts, rowKernel } from "./textForm.js";
 
 /** A function of one text that gives another, and changes ASCII letters in their place. */
@@ -37,7 +37,7 @@ const changedCase =
         return yield* changedAscii(operand, length, valid, first, last);
       }
       return yield* textRows(null, [lane], length, valid, (row, texts) =>
-        changedInPieces(lane.bytes, lane.start(row), lane.end(row), texts, change),
+        addChanged(lane.bytes, lane.start(row), lane.end(row), texts, change),
       );
     };
     return { operands: [STRING], type: STRING, kernel };
@@ -237,8 +237,7 @@ function* wordsInSteps(
   // Of a word that may go on behind its piece.
   let open = "";
   for (let from = start; from < end; ) {
-    let stop = Math.min(end, from + PIECE_BYTES);
-    while (stop < end && (bytes[stop] & 0xc0) === 0x80) stop++;
+    const stop = endOfCharacter(bytes, Math.min(end, from + PIECE_BYTES) - 1, end);
     const piece = open + decodeText(bytes, from, stop);
     const words = piece.match(WORDS) ?? [];
     const last = words.at(-1);
@@ -270,8 +269,7 @@ function* longWord(
   const parts = [beginning];
   let from = start;
   while (from < end) {
-    let stop = Math.min(end, from + PIECE_BYTES);
-    while (stop < end && (bytes[stop] & 0xc0) === 0x80) stop++;
+    const stop = endOfCharacter(bytes, Math.min(end, from + PIECE_BYTES) - 1, end);
     const piece = decodeText(bytes, from, stop);
     const part = FIRST_WORD.exec(piece)?.[0] ?? "";
     parts.push(part);
@@ -289,7 +287,7 @@ const initcap: FunctionDefinition = ofTexts("t", 1, STRING, (operands, length, v
   const text = operands.text(0);
   return textRows(null, operands.lanes, length, valid, (row, texts) => {
     const words = new WordCase();
-    return changedInPieces(text.bytes, text.start(row), text.end(row), texts, (piece) => words.change(piece));
+    return addChanged(text.bytes, text.start(row), text.end(row), texts, (piece) => words.change(piece));
   });
 });
 

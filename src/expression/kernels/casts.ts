@@ -24,6 +24,7 @@ import {
 import type { DecimalType } from "../../arrow/types/type.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { isUint8Array } from "../../bytes/anyRealm.js";
+import { toHex } from "../../bytes/hex.js";
 import { InvalidInputError } from "../../errors.js";
 import { GrowingTexts } from "../values/growing.js";
 import {
@@ -495,15 +496,12 @@ function itemText(type: ValueType): Convert | null {
   if (type.kind === "null") return () => "";
   const text =
     type.kind === "binary" || type.kind === "fixedSizeBinary"
-      ? (value: Scalar) => hexText(value as Uint8Array)
+      ? (value: Scalar) => toHex(value as Uint8Array)
       : type.kind === "string"
         ? (value: Scalar) => value as string
         : toText(type);
   return text === null ? null : (value) => (value === null ? "" : text(value));
 }
-
-const hexText = (bytes: Uint8Array): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** As the reference prints floats: always with a point or exponent, but for those of 16 bits. */
 function formatFloat(value: number, bits: 16 | 32 | 64): string {

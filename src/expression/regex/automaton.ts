@@ -39,6 +39,8 @@ interface State {
 
 /** The number of the state from which the text matches whatever follows. */
 const MATCHED = 0;
+/** The number of the state from which no text matches. */
+const DEAD = 1;
 
 export class Automaton {
   readonly #program: readonly Instruction[];
@@ -103,18 +105,17 @@ export class Automaton {
     const states = this.#states;
     const ascii = this.#ascii;
     let state = this.#edge;
-    for (let at = start; at < end; ) {
-      if (state === MATCHED) return true;
-      const { next, reached } = states[state];
-      if (reached.length === 0) return false;
-      const byte = bytes[at];
+    for (let offset = start; offset < end; ) {
+      if (state <= DEAD) return state === MATCHED;
+      const { next } = states[state];
+      const byte = bytes[offset];
       let characterClass: number;
       if (byte < 0x80) {
         characterClass = ascii[byte];
-        at++;
+        offset++;
       } else {
-        characterClass = this.#classOf(pointAt(bytes, at, end));
-        at = endOfCharacter(bytes, at, end);
+        characterClass = this.#classOf(pointAt(bytes, offset, end));
+        offset = endOfCharacter(bytes, offset, end);
       }
       const known = next[characterClass];
       if (known !== UNKNOWN) state = known;
@@ -127,24 +128,23 @@ export class Automaton {
   }
 
   /**
-   * The same for any text.
-   * @param before what the character before the text is to positions. Default: there is none
+   * Tells whether a text of any length matches.
+   * @param before kind of the character before the text, for positions such as `\\b`. Default: no character
    */
   *matchesInSteps(bytes: Uint8Array, start: number, end: number, before: Kind = EDGE): Steps<boolean> {
     const pace = new Pace(STEP_WORK);
     let state = this.#first(before);
-    for (let at = start; at < end; ) {
-      const { next, reached } = this.#states[state];
-      if (state === MATCHED) return true;
-      if (reached.length === 0) return false;
-      const byte = bytes[at];
+    for (let offset = start; offset < end; ) {
+      if (state <= DEAD) return state === MATCHED;
+      const { next } = this.#states[state];
+      const byte = bytes[offset];
       let characterClass: number;
       if (byte < 0x80) {
         characterClass = this.#ascii[byte];
-        at++;
+        offset++;
       } else {
-        characterClass = this.#classOf(pointAt(bytes, at, end));
-        at = endOfCharacter(bytes, at, end);
+        characterClass = this.#classOf(pointAt(bytes, offset, end));
+        offset = endOfCharacter(bytes, offset, end);
       }
       const known = next[characterClass];
       let work = 1;
@@ -155,10 +155,10 @@ export class Automaton {
         work += this.#work;
       }
       if (!pace.isStep(work)) continue;
-      // Somebody else may use the automaton meanwhile, and forget the states.
-      const { reached: own, before: kind } = this.#states[state];
+      // Another query may use the automaton during the step, and forget the states.
+      const { reached, before: kind } = this.#states[state];
       yield;
-      if (state !== MATCHED) state = this.#state(own, kind);
+      if (state !== MATCHED) state = this.#state(reached, kind);
     }
     return this.#isMatchAtEnd(state);
   }
@@ -170,7 +170,7 @@ export class Automaton {
   }
 
   #isMatchAtEnd(state: number): boolean {
-    if (state === MATCHED) return true;
+    if (state <= DEAD) return state === MATCHED;
     const last = this.#starts.length;
     const known = this.#states[state].next[last];
     return (known === UNKNOWN ? this.#follow(state, last) : known) === MATCHED;
@@ -219,7 +219,9 @@ export class Automaton {
     return following;
   }
 
+  /** Returns the number of a state, which is added if there is none. */
   #state(reached: Int32Array, before: Kind): number {
+    if (reached.length === 0) return DEAD;
     let hash = before + 1;
     for (const at of reached) hash = Math.imul(hash ^ at, 0x01000193);
     this.#work += reached.length;
@@ -244,7 +246,7 @@ export class Automaton {
     this.#byHash.clear();
     this.#kept = 0;
     this.#edge = UNKNOWN;
-    this.#states.push({ reached: FIRST, before: OTHER, next: new Int32Array(0) });
+    for (const reached of [FIRST, NONE]) this.#states.push({ reached, before: OTHER, next: NONE });
   }
 
   /** All instructions for characters that are reached without one; null where the pattern has matched. */
@@ -283,6 +285,7 @@ const STEP_INSTRUCTIONS = 1024;
 /** What a state takes besides its numbers. */
 const STATE_SIZE = 32;
 const FIRST = new Int32Array(1);
+const NONE = new Int32Array(0);
 
 /** The places of the bits that are set, ascending. */
 function placesOf(bits: Uint32Array): Int32Array {

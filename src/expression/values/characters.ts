@@ -1,23 +1,30 @@
 /** Characters, which are code points, of texts of UTF-8. Bytes that are no UTF-8 count as some character, and pass through. */
 
-import { Pace, type Steps } from "../../async/eventLoop.js";
+import type { Steps } from "../../async/eventLoop.js";
 import { STEP_BYTES } from "./work.js";
 
 /** Whether a byte goes on with a character that began before it. */
 const isWithin = (byte: number): boolean => (byte & 0xc0) === 0x80;
 
-/** Where the character that begins at a place ends. */
-export function endOfCharacter(bytes: Uint8Array, start: number, end: number): number {
-  let at = start + 1;
-  while (at < end && isWithin(bytes[at])) at++;
-  return at;
+/** Returns the end of the character that has a byte at `offset`. */
+export function endOfCharacter(bytes: Uint8Array, offset: number, end: number): number {
+  let next = offset + 1;
+  while (next < end && isWithin(bytes[next])) next++;
+  return next;
 }
 
-/** The code point of the character that begins at a place. */
-export function pointAt(bytes: Uint8Array, at: number, end: number): number {
-  const byte = bytes[at];
+/** Returns the start of the character that has a byte at `offset`. */
+export function startOfCharacter(bytes: Uint8Array, offset: number, start: number): number {
+  let first = offset;
+  while (first > start && isWithin(bytes[first])) first--;
+  return first;
+}
+
+/** Returns the code point of the character that begins at `offset`. */
+export function pointAt(bytes: Uint8Array, offset: number, end: number): number {
+  const byte = bytes[offset];
   if (byte < 0x80) return byte;
-  const rest = (place: number) => (at + place < end ? bytes[at + place] & 0x3f : 0);
+  const rest = (index: number) => (offset + index < end ? bytes[offset + index] & 0x3f : 0);
   if (byte < 0xe0) return ((byte & 0x1f) << 6) | rest(1);
   if (byte < 0xf0) return ((byte & 0x0f) << 12) | (rest(1) << 6) | rest(2);
   return ((byte & 0x07) << 18) | (rest(1) << 12) | (rest(2) << 6) | rest(3);
@@ -25,61 +32,56 @@ export function pointAt(bytes: Uint8Array, at: number, end: number): number {
 
 export function countCharacters(bytes: Uint8Array, start: number, end: number): number {
   let count = 0;
-  for (let at = start; at < end; at++) if ((bytes[at] & 0xc0) !== 0x80) count++;
+  for (let offset = start; offset < end; offset++) if (!isWithin(bytes[offset])) count++;
   return count;
 }
 
 export function* countCharactersInSteps(bytes: Uint8Array, start: number, end: number): Steps<number> {
   let count = 0;
-  for (let at = start; at < end; at += STEP_BYTES) {
-    count += countCharacters(bytes, at, Math.min(end, at + STEP_BYTES));
-    if (at + STEP_BYTES < end) yield;
+  for (let offset = start; offset < end; offset += STEP_BYTES) {
+    count += countCharacters(bytes, offset, Math.min(end, offset + STEP_BYTES));
+    if (offset + STEP_BYTES < end) yield;
   }
   return count;
 }
 
-/** Where the first `count` characters end. */
+/** Returns the end of the first `count` characters. */
 export function* afterCharacters(
   bytes: Uint8Array,
   start: number,
   end: number,
   count: number,
 ): Steps<number> {
-  let at = start;
-  for (let left = count; left > 0 && at < end; ) {
-    const stop = Math.min(end, at + STEP_BYTES);
-    for (; at < stop && left > 0; left--) at = endOfCharacter(bytes, at, end);
-    if (left > 0 && at < end) yield;
+  let offset = start;
+  for (let left = count; left > 0 && offset < end; ) {
+    const stop = Math.min(end, offset + STEP_BYTES);
+    for (; offset < stop && left > 0; left--) offset = endOfCharacter(bytes, offset, end);
+    if (left > 0 && offset < end) yield;
   }
-  return at;
+  return offset;
 }
 
-/** Where the last `count` characters begin. */
+/** Returns the start of the last `count` characters. */
 export function* beforeCharacters(
   bytes: Uint8Array,
   start: number,
   end: number,
   count: number,
 ): Steps<number> {
-  let at = end;
-  for (let left = count; left > 0 && at > start; ) {
-    const stop = Math.max(start, at - STEP_BYTES);
-    for (; at > stop && left > 0; left--) {
-      at--;
-      while (at > start && isWithin(bytes[at])) at--;
-    }
-    if (left > 0 && at > start) yield;
+  let offset = end;
+  for (let left = count; left > 0 && offset > start; ) {
+    const stop = Math.max(start, offset - STEP_BYTES);
+    for (; offset > stop && left > 0; left--) offset = startOfCharacter(bytes, offset - 1, start);
+    if (left > 0 && offset > start) yield;
   }
-  return at;
+  return offset;
 }
 
-/** The code points of a text. */
-export function* pointsInSteps(bytes: Uint8Array, start: number, end: number): Steps<Uint32Array> {
-  const points = new Uint32Array(yield* countCharactersInSteps(bytes, start, end));
-  const pace = new Pace(STEP_BYTES);
-  for (let at = start, place = 0; at < end; at = endOfCharacter(bytes, at, end)) {
-    points[place++] = pointAt(bytes, at, end);
-    if (pace.isStep()) yield;
+/** Returns the code points of a short text. */
+export function pointsOf(bytes: Uint8Array, start: number, end: number): Uint32Array {
+  const points = new Uint32Array(countCharacters(bytes, start, end));
+  for (let offset = start, index = 0; offset < end; offset = endOfCharacter(bytes, offset, end)) {
+    points[index++] = pointAt(bytes, offset, end);
   }
   return points;
 }
