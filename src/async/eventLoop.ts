@@ -10,7 +10,7 @@ import { nextTurn } from "../platform/native.js";
 import { performance } from "./timers.js";
 
 /** Milliseconds that long work may hold the thread before it lets the event loop turn. */
-const MAX_HOLD_MS = 8;
+const MAX_HOLD_MS = 5;
 
 /**
  * Turns that the loop then has without long work. Node.js accepts one connection a turn: with long work in each of them,
