@@ -10,7 +10,7 @@ import { parseManifestName, versionsDirectory } from "../table/versions/paths.js
 import { directoryOfRow, rootLocation, rootTableAt } from "./places/locations.js";
 import { isDeregistered, isReserved } from "./places/markers.js";
 import { type Catalog, compareNames } from "./rows/catalogRows.js";
-import { type CatalogEnvironment, readCatalog } from "./rows/catalogTable.js";
+import { type CatalogEnvironment, readCatalog, requireLiveRoot } from "./rows/catalogTable.js";
 import { objectIdOf, pathOf, requireNamespace } from "./rows/objects.js";
 
 /** What part of a listing is wanted. */
@@ -108,7 +108,7 @@ export async function listTableNames(
 ): Promise<NamePage> {
   const idOf = (name: string) => [...namespace, name];
   if (namespace.length === 0) {
-    const names = await rootTableNames(environment);
+    const [names] = await Promise.all([rootTableNames(environment), requireLiveRoot(environment)]);
     const isTable: Probe = (name) => isRootTable(environment, name, includeDeclared);
     return pageOfExisting(names, page, visible(isTable, isVisible, idOf));
   }

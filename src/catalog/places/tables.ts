@@ -12,7 +12,7 @@ import { checkObjectName, checkRootTableName, formatIdentifier } from "../../ide
 import { join } from "../../platform/native.js";
 import type { LatestVersion } from "../../table/versions/versions.js";
 import type { Catalog, CatalogRow } from "../rows/catalogRows.js";
-import { type CatalogEnvironment, readCatalog } from "../rows/catalogTable.js";
+import { type CatalogEnvironment, readCatalog, requireLiveRoot } from "../rows/catalogTable.js";
 import { decodeProperties, objectIdOf, parentOf, requireNamespace } from "../rows/objects.js";
 import { directoryOfRow, rootLocation } from "./locations.js";
 import { isDeregistered, isReserved } from "./markers.js";
@@ -57,15 +57,16 @@ export async function findTable(
   return null;
 }
 
-/** @throws TableNotFoundError where none exists, and what {@link findTable} throws */
+/** @throws TableNotFoundError where none exists, and what {@link findTable} and {@link requireLiveRoot} throw */
 export async function requireTable(
   environment: CatalogEnvironment,
   id: readonly string[],
   wanted: WantedVersion = "latest",
 ): Promise<FoundTable> {
   const found = await findTable(environment, id, wanted);
-  if (found === null) throw new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`);
-  return found;
+  if (found !== null) return found;
+  await requireLiveRoot(environment);
+  throw new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`);
 }
 
 /**

@@ -15,7 +15,12 @@ import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { lazyModule } from "../../async/deferred.js";
 import { sleep } from "../../async/sleep.js";
-import { ConcurrentModificationError, CorruptFileError, UnsupportedError } from "../../errors.js";
+import {
+  ConcurrentModificationError,
+  CorruptFileError,
+  NamespaceNotFoundError,
+  UnsupportedError,
+} from "../../errors.js";
 import { type Manifest, Overwrite } from "../../format/table.js";
 import { codeOf } from "../../io/disk/errno.js";
 import type { SettledDirectories } from "../../io/disk/settledDirectories.js";
@@ -80,8 +85,12 @@ const DATA_FORMAT = "2.2";
 /** Keys of feature flags in the table's metadata. */
 const READER_FLAGS = "lance.namespace.manifest.reader_feature_flags";
 const WRITER_FLAGS = "lance.namespace.manifest.writer_feature_flags";
-/** The bits that this build honours: none are defined so far. */
-const KNOWN_FLAGS = 0n;
+/** Set once the root may have been deleted: who ignores {@link DELETED} would add to a root that is gone. */
+const LIFECYCLE_FLAG = 1n << 0n;
+/** The bits that this build honours, in either word. */
+const KNOWN_FLAGS = LIFECYCLE_FLAG;
+/** Key in the table's metadata: "true" where the root was deleted for good. */
+const DELETED = "lance.namespace.manifest.deleted";
 
 const NO_METADATA: ReadonlyMap<string, string> = new Map();
 const textField = (name: string, nullable: boolean, metadata = NO_METADATA): NewField => ({
@@ -116,19 +125,42 @@ interface OpenCatalog extends OpenLatest<CatalogEnvironment> {
 
 /**
  * The catalog as it is now; empty where there is none.
- * @throws UnsupportedError for a feature flag this build does not know, CorruptFileError for invalid rows
+ * @throws UnsupportedError for a feature flag this build does not know, CorruptFileError for invalid rows,
+ *   NamespaceNotFoundError if the root was deleted
  */
 export async function readCatalog(environment: CatalogEnvironment): Promise<Catalog> {
   return (await openCatalog(environment))?.catalog ?? Catalog.empty;
 }
 
-async function openCatalog(environment: CatalogEnvironment): Promise<OpenCatalog | null> {
-  const at = catalogAt(environment);
+/**
+ * Makes sure that another engine has not deleted the root. Reads no rows of the catalog.
+ * @throws NamespaceNotFoundError if the root was deleted
+ */
+export async function requireLiveRoot(environment: CatalogEnvironment): Promise<void> {
+  await openLatest(environment, async (at, entry) => {
+    const open = await openVersion(at, entry);
+    if (open !== null) checkLive(open.file.manifest);
+    return open;
+  });
+}
+
+const openCatalog = (environment: CatalogEnvironment): Promise<OpenCatalog | null> =>
+  openLatest(environment, openAt);
+
+/**
+ * Opens the latest version of the catalog; null if the namespace has no catalog.
+ * @param open returns null if the version was cleaned away
+ */
+async function openLatest<Opened>(
+  environment: CatalogEnvironment,
+  open: (table: TableAt<CatalogEnvironment>, entry: LatestVersion) => Promise<Opened | null>,
+): Promise<Opened | null> {
+  const table = catalogAt(environment);
   for (let attempt = 1; ; attempt++) {
-    const entry = await environment.latestVersions.find(at.root);
+    const entry = await environment.latestVersions.find(table.root);
     if (entry === null) return null;
-    const open = await openAt(at, entry);
-    if (open !== null) return open;
+    const opened = await open(table, entry);
+    if (opened !== null) return opened;
     if (attempt === MAX_OPEN_ATTEMPTS) {
       throw new ConcurrentModificationError(`${entry.path} was cleaned away while it was opened`);
     }
@@ -143,6 +175,7 @@ async function openAt(at: TableAt<CatalogEnvironment>, entry: LatestVersion): Pr
     if (open === null) return null;
     file = open.file;
     checkFlags(file.manifest, READER_FLAGS, entry.path);
+    checkLive(file.manifest);
     const catalog = await at.environment.catalogs.get(keyOf(file), () => loadCatalog(open));
     return { ...open, catalog };
   } catch (error) {
@@ -202,6 +235,18 @@ async function loadCatalog(open: OpenVersion<CatalogEnvironment>) {
   );
   const value = Catalog.decode(fields, columns, path);
   return { value, weight: value.byteLength };
+}
+
+/** @throws NamespaceNotFoundError if the root was deleted, UnsupportedError for a marker with an unknown meaning */
+function checkLive({ tableMetadata }: Manifest): void {
+  const marker = tableMetadata.get(DELETED);
+  if (marker === undefined || marker === "false") return;
+  if (marker === "true") {
+    throw new NamespaceNotFoundError("the root of this namespace was deleted, and everything in it");
+  }
+  throw new UnsupportedError(
+    `the catalog's ${DELETED} is neither true nor false: ${JSON.stringify(marker.slice(0, 40))}`,
+  );
 }
 
 /** @throws UnsupportedError for a bit that is not known, CorruptFileError for what is no number */

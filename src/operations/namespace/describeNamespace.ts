@@ -1,6 +1,6 @@
 /** DescribeNamespace: a namespace's properties. The root has none. */
 
-import { readCatalog } from "../../catalog/rows/catalogTable.js";
+import { readCatalog, requireLiveRoot } from "../../catalog/rows/catalogTable.js";
 import { decodeProperties, findNamespace, requireNamespace } from "../../catalog/rows/objects.js";
 import type { DescribeNamespaceRequest, DescribeNamespaceResponse } from "../../namespace/namespaces.js";
 import type { OperationContext } from "../context.js";
@@ -11,7 +11,10 @@ export async function describeNamespace(
   request: DescribeNamespaceRequest,
 ): Promise<DescribeNamespaceResponse> {
   const path = optionalId(request.id);
-  if (path.length === 0) return { properties: {} };
+  if (path.length === 0) {
+    await requireLiveRoot(context);
+    return { properties: {} };
+  }
   const catalog = await readCatalog(context);
   requireNamespace(catalog, path);
   const row = findNamespace(catalog, path);

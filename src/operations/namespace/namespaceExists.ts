@@ -1,6 +1,6 @@
 /** NamespaceExists: DescribeNamespace without an answer. */
 
-import { readCatalog } from "../../catalog/rows/catalogTable.js";
+import { readCatalog, requireLiveRoot } from "../../catalog/rows/catalogTable.js";
 import { requireNamespace } from "../../catalog/rows/objects.js";
 import type { NamespaceExistsRequest } from "../../namespace/namespaces.js";
 import type { OperationContext } from "../context.js";
@@ -11,5 +11,6 @@ export async function namespaceExists(
   request: NamespaceExistsRequest,
 ): Promise<void> {
   const path = optionalId(request.id);
-  if (path.length > 0) requireNamespace(await readCatalog(context), path);
+  if (path.length === 0) await requireLiveRoot(context);
+  else requireNamespace(await readCatalog(context), path);
 }

@@ -6,7 +6,7 @@
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import type { Manifest } from "../../format/table.js";
 
-/** The bits; never to be renumbered. */
+/** The bits that this build works with; never to be renumbered. */
 const FEATURE_FLAG = {
   deletionFiles: 1n << 0n,
   stableRowIds: 1n << 1n,
@@ -14,16 +14,28 @@ const FEATURE_FLAG = {
   useV2Format: 1n << 2n,
   tableConfig: 1n << 3n,
   basePaths: 1n << 4n,
-  disableTransactionFile: 1n << 5n,
-  dataOverlays: 1n << 6n,
-  coveringIndexColumns: 1n << 7n,
-  mixedFileVersions: 1n << 8n,
-  reuseIndexWithStableRowIds: 1n << 9n,
-  taggedReuseIndex: 1n << 10n,
-  semanticTypes: 1n << 11n,
+  mixedDataFileVersions: 1n << 8n,
+  managedBlobs: 1n << 14n,
 } as const;
 
-const NAMES = Object.keys(FEATURE_FLAG);
+/** Names of the bits in the documents of the format, from bit 0 on: what an error says, and a search finds. */
+const NAMES = [
+  "DELETION_FILES",
+  "STABLE_ROW_IDS",
+  "USE_V2_FORMAT_DEPRECATED",
+  "TABLE_CONFIG",
+  "BASE_PATHS",
+  "DISABLE_TRANSACTION_FILE",
+  "UNSTABLE_DATA_OVERLAY_FILES",
+  "COVERED_INDEX_METADATA",
+  "MIXED_DATA_FILE_VERSIONS",
+  "FRAG_REUSE_WITH_STABLE_ROW_IDS",
+  "FRAGMENT_REUSE_INDEX",
+  "UNSTABLE_SPILLED_ROW_LINEAGE",
+  "FRAGMENT_TREE",
+  "INDEPENDENT_COVERING_FIELDS",
+  "MANAGED_BLOBS",
+];
 /** What this build honours, in either word. */
 const IMPLEMENTED =
   FEATURE_FLAG.deletionFiles |
@@ -32,7 +44,7 @@ const IMPLEMENTED =
   FEATURE_FLAG.tableConfig |
   FEATURE_FLAG.basePaths;
 /** Bits whose two words must agree. */
-const PAIRED = FEATURE_FLAG.mixedFileVersions | FEATURE_FLAG.semanticTypes;
+const PAIRED = FEATURE_FLAG.mixedDataFileVersions | FEATURE_FLAG.managedBlobs;
 
 /** The two words of a manifest. */
 type FeatureFlags = Pick<Manifest, "readerFeatureFlags" | "writerFeatureFlags">;

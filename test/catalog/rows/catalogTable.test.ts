@@ -201,7 +201,7 @@ describe("feature flags", () => {
 
   it("that are not known keep us from writing, or from reading", async () => {
     await setTableMetadata([
-      [WRITER, "1"],
+      [WRITER, "2"],
       [READER, "0"],
     ]);
     expect((await ns.listNamespaces()).namespaces).toEqual(["a"]);
@@ -212,7 +212,7 @@ describe("feature flags", () => {
       () => ns.createTable({ id: ["t"] }, rowsOf(1)),
       () => ns.declareTable({ id: ["t"] }),
     ]) {
-      expect((await expectRefusal(call, "Unsupported")).message).toMatch(/bit 0/);
+      expect((await expectRefusal(call, "Unsupported")).message).toMatch(/bit 1/);
     }
     await setTableMetadata([[READER, "18446744073709551615"]]);
     await expectRefusal(() => ns.listNamespaces(), "Unsupported");
@@ -228,6 +228,68 @@ describe("feature flags", () => {
     ]);
     await ns.createNamespace({ id: ["b"] });
     expect((await latestFile()).manifest.tableMetadata.size).toBe(2);
+  });
+});
+
+describe("a root that another engine deleted", () => {
+  const LIFECYCLE: [string, string][] = [
+    ["lance.namespace.manifest.reader_feature_flags", "1"],
+    ["lance.namespace.manifest.writer_feature_flags", "1"],
+  ];
+  const DELETED = "lance.namespace.manifest.deleted";
+  beforeEach(() => ns.createNamespace({ id: ["a"] }));
+
+  it("is told as a missing namespace, and nothing is added to it", async () => {
+    await ns.createTable({ id: ["a", "t"] }, rowsOf(1));
+    await ns.createTable({ id: ["r"] }, rowsOf(1));
+    await ns.deregisterTable({ id: ["r"] });
+    await setTableMetadata([...LIFECYCLE, [DELETED, "true"]]);
+    const calls: (() => Promise<unknown>)[] = [
+      () => ns.namespaceExists({}),
+      () => ns.namespaceExists({ id: ["a"] }),
+      () => ns.describeNamespace({}),
+      () => ns.listNamespaces(),
+      () => ns.listTables(),
+      () => ns.listTables({ id: ["a"] }),
+      () => ns.listAllTables(),
+      () => ns.tableExists({ id: ["t"] }),
+      () => ns.describeTable({ id: ["a", "t"] }),
+      () => ns.countTableRows({ id: ["a", "t"] }),
+      () => ns.createNamespace({ id: ["b"] }),
+      () => ns.dropNamespace({ id: ["a"], behavior: "Cascade" }),
+      () => ns.declareTable({ id: ["t"] }),
+      () => ns.createTable({ id: ["t"] }, rowsOf(1)),
+      () => ns.createTable({ id: ["a", "u"] }, rowsOf(1)),
+      () => ns.insertIntoTable({ id: ["a", "t"] }, rowsOf(1)),
+      () => ns.dropTable({ id: ["a", "t"] }),
+      () => ns.registerTable({ id: ["r"], location: "r.lance" }),
+    ];
+    for (const call of calls) {
+      const { message } = await expectRefusal(call, "NamespaceNotFound");
+      expect(message, String(call)).toMatch(/was deleted/);
+    }
+  });
+
+  it("is told by the next call of a program that had read the catalog before", async () => {
+    expect((await ns.listNamespaces()).namespaces).toEqual(["a"]);
+    await using rival = new DirectoryNamespace({ root, durability: "none" });
+    await rival.createNamespace({ id: ["b"] });
+    await setTableMetadata([...LIFECYCLE, [DELETED, "true"]]);
+    await expectRefusal(() => ns.createNamespace({ id: ["c"] }), "NamespaceNotFound");
+  });
+
+  it("is only told where the marker says so: the flags alone change nothing, and stay", async () => {
+    for (const more of [[], [[DELETED, "false"]]] as [string, string][][]) {
+      await setTableMetadata([...LIFECYCLE, ...more]);
+      const id = [`b${more.length}`];
+      await ns.createNamespace({ id });
+      await ns.namespaceExists({});
+      await ns.dropNamespace({ id });
+      expect((await latestFile()).manifest.tableMetadata).toEqual(new Map([...LIFECYCLE, ...more]));
+    }
+    await setTableMetadata([...LIFECYCLE, [DELETED, "perhaps"]]);
+    await expectRefusal(() => ns.listNamespaces(), "Unsupported");
+    await expectRefusal(() => ns.listTables(), "Unsupported");
   });
 });
 
