@@ -175,6 +175,8 @@ export const Manifest = message("Manifest", {
   branch: explicitString(20),
   /** File offset of the inline transaction. */
   transactionSection: explicitUint64(21),
+  /** The same, from Lance 14 on. */
+  transactionSection14: explicitUint64(23),
 });
 export type Manifest = MessageOf<typeof Manifest>;
 
@@ -190,6 +192,7 @@ export const ManifestHead = message(
     transactionFile: string(12),
     dataFormat: submessage(15, DataFormat),
     transactionSection: explicitUint64(21),
+    transactionSection14: explicitUint64(23),
   },
   { partial: true },
 );

@@ -153,7 +153,7 @@ export class ManifestFile implements SeenFiles {
   /** @throws CorruptFileError */
   get transaction(): Transaction | null {
     if (this.transactionBytes === null) return null;
-    const byteOffset = (this.head.transactionSection ?? 0) + PREFIX_BYTES;
+    const byteOffset = (transactionStart(this.head) ?? 0) + PREFIX_BYTES;
     this.#transaction ??= Transaction.decode(this.transactionBytes, { path: this.path, byteOffset });
     return this.#transaction;
   }
@@ -212,11 +212,15 @@ export function decodeManifestFile(
     head,
     { bytes, byteOffset },
     section("index section", head.indexSection),
-    section("transaction", head.transactionSection),
+    section("transaction", transactionStart(head)),
     [file],
     family,
   );
 }
+
+/** File offset of the inline transaction; undefined if there is none. */
+const transactionStart = (head: ManifestHead): number | undefined =>
+  head.transactionSection ?? head.transactionSection14;
 
 function bytesAt(file: Uint8Array, offset: number, expected: Uint8Array): boolean {
   for (let index = 0; index < expected.length; index++) {
@@ -253,7 +257,13 @@ export function encodeManifestFile(content: ManifestFileContent): EncodedManifes
   };
   const indexSection = place(content.indexSectionBytes);
   const transactionSection = place(content.transactionBytes);
-  const manifest: Manifest = { ...content.manifest, indexSection, transactionSection };
+  const manifest: Manifest = {
+    ...content.manifest,
+    ...{ indexSection, transactionSection, transactionSection14: undefined },
+    // A field of a later release may be an offset in the file that it was read from, and would point anywhere in this one.
+    // Lance drops such fields, too: what must not be lost, it guards by a feature flag.
+    unknown: undefined,
+  };
   const encoded = Manifest.encode(manifest);
 
   const footer = new Uint8Array(FOOTER_BYTES);
