@@ -74,6 +74,9 @@ const SOAK_ONLY = [
   "typeScripts",
 ].map((name) => `test/stranger/${name}.test.ts`);
 
+/** They install gigabytes of Python: `npm run test:engines` has them. */
+const ENGINES = "test/engines/**";
+
 const PATIENCE_MS = 600_000;
 const WATCHED = process.env.CI === undefined;
 const SUMMARY = "./test/support/summaryReporter.ts";
@@ -135,7 +138,10 @@ export default defineConfig({
     projects: [
       project("sharing", { include: SHARING, exclude: NOT_SHARING, isolate: false, env: besideTheDisk() }),
       project("alone beside them", { include: NOT_SHARING }),
-      project("alone", { include: TESTS, exclude: [...configDefaults.exclude, ...SHARING, ...SOAK_ONLY] }),
+      project("alone", {
+        include: TESTS,
+        exclude: [...configDefaults.exclude, ...SHARING, ...SOAK_ONLY, ENGINES],
+      }),
     ],
   },
 });

@@ -1,0 +1,135 @@
+"""Changes and reads Lance tables with pylance. A `path` is a table's directory."""
+
+from datetime import timedelta
+
+import lance
+import numpy as np
+import pyarrow as pa
+
+
+def release():
+    return lance.__version__
+
+
+def write(path, table, options=None):
+    """Creates a table, or changes it by `mode`: "append" or "overwrite"."""
+    return lance.write_dataset(table, path, **(options or {})).version
+
+
+def open_table(path, version=None):
+    return lance.dataset(path, version=tuple(version) if isinstance(version, list) else version)
+
+
+def rows(path, query=None, version=None):
+    """Reads rows by the arguments of a scanner."""
+    return open_table(path, version).scanner(**(query or {})).to_table()
+
+
+def nearest(path, column, vector, query=None, **_):
+    """Searches vectors: `query` has the members of `nearest`, and `filter` and `prefilter` beside them."""
+    asked = dict(query or {})
+    scanner = {name: asked.pop(name) for name in ("filter", "prefilter", "columns") if name in asked}
+    nearest_to = {"column": column, "q": np.array(vector, dtype=np.float32), **asked}
+    return lance.dataset(path).scanner(nearest=nearest_to, **scanner).to_table()
+
+
+def explain(path, query):
+    return lance.dataset(path).scanner(**query).explain_plan(verbose=True)
+
+
+def versions(path):
+    return [version["version"] for version in lance.dataset(path).versions()]
+
+
+def fragments(path):
+    return [
+        {"id": each.fragment_id, "rows": each.count_rows(), "deleted": each.num_deletions}
+        for each in lance.dataset(path).get_fragments()
+    ]
+
+
+def delete(path, predicate):
+    lance.dataset(path).delete(predicate)
+
+
+def update(path, updates, where=None):
+    lance.dataset(path).update(updates, where=where)
+
+
+def merge(path, key, table):
+    """Updates rows of equal keys and inserts the others."""
+    lance.dataset(path).merge_insert(key).when_matched_update_all().when_not_matched_insert_all().execute(table)
+
+
+def add_columns(path, expressions):
+    lance.dataset(path).add_columns(expressions)
+
+
+def add_null_column(path, name):
+    lance.dataset(path).add_columns(pa.field(name, pa.string()))
+
+
+def alter_column(path, change):
+    lance.dataset(path).alter_columns(change)
+
+
+def drop_columns(path, names):
+    lance.dataset(path).drop_columns(names)
+
+
+def compact(path, options=None):
+    lance.dataset(path).optimize.compact_files(**(options or {}))
+
+
+def optimize_indices(path):
+    lance.dataset(path).optimize.optimize_indices()
+
+
+def cleanup(path):
+    lance.dataset(path).cleanup_old_versions(older_than=timedelta(seconds=0), delete_unverified=False)
+
+
+def create_scalar_index(path, column, index_type, options=None):
+    lance.dataset(path).create_scalar_index(column, index_type, **(options or {}))
+
+
+def create_vector_index(path, column, index_type, options=None):
+    lance.dataset(path).create_index(column, index_type, **(options or {}))
+
+
+def indices(path):
+    dataset = lance.dataset(path)
+    return [{"name": each.name, "type": each.index_type, "columns": each.field_names} for each in dataset.describe_indices()]
+
+
+def create_tag(path, name, version):
+    lance.dataset(path).tags.create(name, version)
+
+
+def tags(path):
+    return {name: tag["version"] for name, tag in lance.dataset(path).tags.list().items()}
+
+
+def delete_tag(path, name):
+    lance.dataset(path).tags.delete(name)
+
+
+def create_branch(path, name, reference=None):
+    lance.dataset(path).create_branch(name, tuple(reference) if isinstance(reference, list) else reference)
+
+
+def branches(path):
+    return sorted(lance.dataset(path).branches.list())
+
+
+def append_to_branch(path, name, table):
+    lance.write_dataset(table, lance.dataset(path).checkout_version((name, None)), mode="append")
+
+
+def restore(path, version):
+    lance.dataset(path, version=version).restore()
+
+
+def validate(path):
+    """Checks the consistency of manifest, fragments and indexes."""
+    lance.dataset(path).validate()
