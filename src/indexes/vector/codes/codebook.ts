@@ -11,4 +11,6 @@ export interface Codebook {
   /** Part by part its codewords, one behind the other. */
   readonly words: TensorNumbers;
   readonly isTransposed: boolean;
+  /** Whether it lies in the settings, where LanceDB 0.18 and 0.19 look for it; else in a global buffer. */
+  readonly isInSettings: boolean;
 }

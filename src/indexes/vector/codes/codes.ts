@@ -12,13 +12,13 @@
  */
 
 import type { LogicalType } from "../../../arrow/types/type.js";
-import { breathe } from "../../../async/eventLoop.js";
 import { UnsupportedError } from "../../../errors.js";
 import { Tensor } from "../../../format/vectorIndex.js";
 import type { OpenIndexFile } from "../../indexFile.js";
 import { distanceToRow, fillDistances, queryVector } from "../distance/distance.js";
 import type { Metric, VectorItem } from "../distance/metric.js";
 import type { Codebook } from "./codebook.js";
+import { cutCodebook } from "./codebookInSettings.js";
 import { arrangeWords, fillSquaresInKernel } from "./codebookKernel.js";
 import { codeSumsInKernel } from "./codeSumsKernel.js";
 import { MAX_STEP_VALUES, stepSquaresInKernel } from "./stepSquaresKernel.js";
@@ -132,7 +132,7 @@ export const floatBits = (item: Exclude<VectorItem, "uint8">): 16 | 32 | 64 =>
 // --------------------------------------------------------------------------------------------------- PQ
 
 async function readCodebook(file: OpenIndexFile, dimension: number): Promise<Codebook> {
-  const { tensor: tensorInSettings, settings } = await cutCodebook(file);
+  const { tensor: tensorInSettings, settings } = await cutCodebook(file, file.text(STORAGE_METADATA) ?? "");
   const members = storageMembers(file, settings);
   if (members.nbits === undefined && members.num_bits !== undefined) {
     throw new UnsupportedError(`${file.path}: PQ codes of LanceDB before 0.19`);
@@ -142,52 +142,14 @@ async function readCodebook(file: OpenIndexFile, dimension: number): Promise<Cod
   if ((bits !== 4 && bits !== 8) || dimension % parts !== 0 || (parts * bits) % 8 !== 0) {
     return file.fail(`${parts} codes of ${bits} bits for vectors of ${dimension}`);
   }
-  const { bytes, byteOffset } =
-    members.codebook_position === 0 && tensorInSettings.length > 0
-      ? { bytes: tensorInSettings, byteOffset: 0 }
-      : await file.globalBuffer(count(members, "codebook_position", file, 2 ** 16));
+  const isInSettings = members.codebook_position === 0 && tensorInSettings.length > 0;
+  const { bytes, byteOffset } = isInSettings
+    ? { bytes: tensorInSettings, byteOffset: 0 }
+    : await file.globalBuffer(count(members, "codebook_position", file, 2 ** 16));
   const tensor = tensorValues(Tensor.decode(bytes, { path: file.path, byteOffset }), file, dimension);
   if (tensor.rowCount !== 2 ** bits) file.fail(`${tensor.rowCount} codewords for codes of ${bits} bits`);
-  return { bits, parts, dimension, words: tensor.numbers, isTransposed: members.transposed === true };
-}
-
-const CODEBOOK_START = 'codebook_tensor\\":[';
-/** Bytes that are read before other work on the thread may have its turn. */
-const PIECE_BYTES = 2 ** 16;
-
-/**
- * Cuts the codebook out of the settings. LanceDB from 0.19 to 0.21 writes it there, each byte as a decimal number: megabytes
- * of text, for which a JSON parser would hold the thread.
- * @returns the bytes of the codebook, none if a global buffer holds it; and the settings without it
- * @throws CorruptFileError
- */
-async function cutCodebook(file: OpenIndexFile): Promise<{ tensor: Uint8Array; settings: string }> {
-  const text = file.text(STORAGE_METADATA) ?? "";
-  const start = text.indexOf(CODEBOOK_START) + CODEBOOK_START.length;
-  if (start < CODEBOOK_START.length || text[start] === "]") {
-    return { tensor: new Uint8Array(0), settings: text };
-  }
-  const bytes = new Uint8Array((text.length - start) >>> 1);
-  for (let length = 0, offset = start; ; offset++) {
-    let byte = 0;
-    const first = offset;
-    for (let digit = digitAt(text, offset); digit >= 0 && byte <= 255; digit = digitAt(text, ++offset)) {
-      byte = 10 * byte + digit;
-    }
-    if (offset === first || byte > 255) return file.fail("its codebook is no list of bytes");
-    bytes[length++] = byte;
-    if (text[offset] === "]") {
-      return { tensor: bytes.slice(0, length), settings: text.slice(0, start) + text.slice(offset) };
-    }
-    if (text[offset] !== ",") return file.fail("its codebook is no list of bytes");
-    if (length % PIECE_BYTES === 0) await breathe();
-  }
-}
-
-/** The digit at an offset of a text; -1 for other letters, and past the end. */
-function digitAt(text: string, offset: number): number {
-  const digit = text.charCodeAt(offset) - 0x30;
-  return digit >= 0 && digit <= 9 ? digit : -1;
+  const isTransposed = members.transposed === true;
+  return { bits, parts, dimension, words: tensor.numbers, isTransposed, isInSettings };
 }
 
 function pqCodes(codebook: Codebook, metric: Metric): Codes {

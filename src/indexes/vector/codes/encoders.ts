@@ -24,7 +24,7 @@ export interface Encoder {
   readonly codeBytes: number;
   /** Null for none. */
   readonly codebook: Tensor | null;
-  /** What readers are told. @param codebook number of its global buffer */
+  /** What readers are told. @param codebook number of its global buffer; 0 where it has none */
   storage(codebook: number): object;
   /** Products of values that the code of a vector takes. */
   readonly products: number;
@@ -211,19 +211,19 @@ export async function trainCodebook(
     words.set(own, part * wordCount * width);
     await breathe();
   }
-  return { kind: "PQ", bits, parts, dimension, words, isTransposed: false };
+  return { kind: "PQ", bits, parts, dimension, words, isTransposed: false, isInSettings: false };
 }
 
 function pqEncoder(
   { indexed: { item, dimension, metric }, centroids, wordKey }: EncodingParts,
-  { bits, parts, words }: Codebook,
+  { bits, parts, words, isInSettings }: Codebook,
 ): Encoder {
   const wordCount = 2 ** bits;
   const width = dimension / parts;
   const numbers = Float32Array.from(words);
   const codeBytes = (parts * bits) / 8;
   return {
-    model: { kind: "PQ", bits, parts, dimension, words, isTransposed: false },
+    model: { kind: "PQ", bits, parts, dimension, words, isTransposed: false, isInSettings },
     column: "__pq_code",
     isNullable: true,
     codeType: BYTE,

@@ -22,6 +22,7 @@ import {
   writeIndexFile,
 } from "../../indexFile.js";
 import type { IndexRows, IndexTarget, VectorKindName, WrittenIndexFile } from "../../kind.js";
+import { insertCodebook } from "../codes/codebookInSettings.js";
 import type { CodeModel } from "../codes/codes.js";
 import {
   type Encoder,
@@ -239,11 +240,16 @@ function writeRows(
   return writeIndexFile(target, AUXILIARY_FILE, columns, batches(), async (file) => {
     const model = IvfModel.create({ offsets: startsOf(lengths), lengths: [...lengths] });
     const place = await file.addGlobalBuffer(IvfModel.encode(model));
-    const codebook =
-      encoder.codebook === null ? 0 : await file.addGlobalBuffer(Tensor.encode(encoder.codebook));
+    const codebook = encoder.codebook === null ? null : Tensor.encode(encoder.codebook);
+    const isInSettings = encoder.model.kind === "PQ" && encoder.model.isInSettings;
+    const codebookPlace = codebook === null || isInSettings ? 0 : await file.addGlobalBuffer(codebook);
+    const settings = JSON.stringify([JSON.stringify(encoder.storage(codebookPlace))]);
     file.addMetadata("distance_type", metric);
     file.addMetadata("lance:ivf", String(place));
-    file.addMetadata("storage_metadata", JSON.stringify([JSON.stringify(encoder.storage(codebook))]));
+    file.addMetadata(
+      "storage_metadata",
+      codebook !== null && isInSettings ? await insertCodebook(codebook, settings) : settings,
+    );
   });
 }
 

@@ -22,7 +22,7 @@ it.each([
 ] as const)("of %i bits, in %i parts of %i values", (bits, parts, dimension) => {
   const next = randomNumbers(dimension + bits);
   const words = Float32Array.from({ length: 2 ** bits * dimension }, () => next() * 4 - 2);
-  const codebook = { bits, parts, dimension, words, isTransposed: false };
+  const codebook = { bits, parts, dimension, words, isTransposed: false, isInSettings: false };
   const arranged = arrangeWords(codebook);
   if (arranged === null) throw new Error("too many codewords");
   const width = dimension / parts;

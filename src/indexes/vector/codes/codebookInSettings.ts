@@ -1,0 +1,62 @@
+/**
+ * The codebook of PQ where LanceDB from 0.18 to 0.21 has it: in the settings, each byte as a decimal number. That is megabytes of
+ * text, for which a JSON parser would hold the thread.
+ */
+
+import { breathe } from "../../../async/eventLoop.js";
+import type { OpenIndexFile } from "../../indexFile.js";
+
+const CODEBOOK_START = 'codebook_tensor\\":[';
+/** Bytes that are read or written before other work on the thread may have its turn. */
+const PIECE_BYTES = 2 ** 16;
+
+/**
+ * Cuts the codebook out of the settings.
+ * @param text of the settings, as the file has them
+ * @returns the bytes of the codebook, none if a global buffer holds it; and the settings without it
+ * @throws CorruptFileError
+ */
+export async function cutCodebook(
+  file: OpenIndexFile,
+  text: string,
+): Promise<{ tensor: Uint8Array; settings: string }> {
+  const start = text.indexOf(CODEBOOK_START) + CODEBOOK_START.length;
+  if (start < CODEBOOK_START.length || text[start] === "]") {
+    return { tensor: new Uint8Array(0), settings: text };
+  }
+  const bytes = new Uint8Array((text.length - start) >>> 1);
+  for (let length = 0, offset = start; ; offset++) {
+    let byte = 0;
+    const first = offset;
+    for (let digit = digitAt(text, offset); digit >= 0 && byte <= 255; digit = digitAt(text, ++offset)) {
+      byte = 10 * byte + digit;
+    }
+    if (offset === first || byte > 255) return file.fail("its codebook is no list of bytes");
+    bytes[length++] = byte;
+    if (text[offset] === "]") {
+      return { tensor: bytes.slice(0, length), settings: text.slice(0, start) + text.slice(offset) };
+    }
+    if (text[offset] !== ",") return file.fail("its codebook is no list of bytes");
+    if (length % PIECE_BYTES === 0) await breathe();
+  }
+}
+
+/** The digit at an offset of a text; -1 for other letters, and past the end. */
+function digitAt(text: string, offset: number): number {
+  const digit = text.charCodeAt(offset) - 0x30;
+  return digit >= 0 && digit <= 9 ? digit : -1;
+}
+
+/**
+ * Puts a codebook into settings that have an empty one.
+ * @param text of the settings, as the file has them
+ */
+export async function insertCodebook(tensor: Uint8Array, text: string): Promise<string> {
+  const start = text.indexOf(CODEBOOK_START) + CODEBOOK_START.length;
+  const pieces: string[] = [];
+  for (let first = 0; first < tensor.length; first += PIECE_BYTES) {
+    pieces.push(tensor.subarray(first, first + PIECE_BYTES).join(","));
+    await breathe();
+  }
+  return text.slice(0, start) + pieces.join(",") + text.slice(start);
+}
