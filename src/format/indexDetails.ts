@@ -9,6 +9,7 @@ import {
   int32,
   type MessageOf,
   message,
+  repeatedMessage,
   string,
   submessage,
   uint32,
@@ -35,6 +36,36 @@ export const VectorIndexDetails = message("VectorIndexDetails", {
   flat: submessage(8, message("FlatDetails", {})),
 });
 export type VectorIndexDetails = MessageOf<typeof VectorIndexDetails>;
+
+/** At the end of the only file of indexes on vectors of LanceDB before 0.19. */
+export const LegacyVectorIndex = message(
+  "Index",
+  {
+    vectorIndex: submessage(
+      5,
+      message(
+        "VectorIndex",
+        {
+          stages: repeatedMessage(
+            3,
+            message(
+              "VectorIndexStage",
+              {
+                ivf: submessage(2, message("Ivf", {}, { partial: true })),
+                pq: submessage(3, message("Pq", {}, { partial: true })),
+              },
+              { partial: true },
+            ),
+          ),
+          /** A {@link METRICS} number. */
+          metricType: int32(4),
+        },
+        { partial: true },
+      ),
+    ),
+  },
+  { partial: true },
+);
 
 /** Distances by their numbers. */
 export const METRICS = ["l2", "cosine", "dot", "hamming"] as const;

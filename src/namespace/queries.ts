@@ -76,7 +76,10 @@ export interface VectorSearchOptions {
   readonly prefilter?: boolean | undefined;
   /** Whether all rows are compared, rather than those that an index finds. Default false. */
   readonly bypassVectorIndex?: boolean | undefined;
-  /** Whether rows that no index covers are left out, where there is an index. Default false. */
+  /**
+   * Whether rows that no index on the column covers are left out, where there is an index. Rows of an index that this release
+   * doesn't read are looked at one by one. Default false.
+   */
   readonly fastSearch?: boolean | undefined;
   /** Least distance, inclusive. */
   readonly lowerBound?: number | undefined;

@@ -95,15 +95,77 @@ async function expectSameSearches(opened: Opened, table: string, isNear = false)
   });
 }
 
-it.each(unread)("a search compares all rows in place of the index of %s", async (table) => {
+const metricOf = (table: string): string => table.slice(table.lastIndexOf("_") + 1);
+
+it.each(unread)("a search compares all rows by the metric of the index of %s", async (table) => {
   const opened = await copyOf(table);
   const [vector] = queryVectors(table, 1);
   const query = { vector, limit: NEAREST };
   expect(await opened.namespace.explainTableQueryPlan({ id: ["t"], query })).toMatch(
     /indexesNotRead=\[.*(PQ codes of LanceDB before 0\.19|data format version 0\.1)/,
   );
-  const compared = await opened.namespace.queryTable({ id: ["t"], ...query, bypassVectorIndex: true });
-  expect(await rowsHere(opened, vector, {})).toEqual(await compared.toArray());
+  const compared = async (request: object) =>
+    (
+      await opened.namespace.queryTable({
+        ...{ id: ["t"], ...query, bypassVectorIndex: true, distanceType: metricOf(table), ...request },
+      })
+    ).toArray();
+  expect(await rowsHere(opened, vector, {})).toEqual(await compared({}));
+  // The index covers the first fragment alone.
+  const covered = await compared({ limit: 1000, filter: "_rowaddr < 4294967296" });
+  expect(covered.length).toBeLessThan(await opened.namespace.countTableRows({ id: ["t"] }));
+  expect(await rowsHere(opened, vector, { fastSearch: true, limit: 1000 })).toEqual(covered);
+  await opened.namespace.close();
+});
+
+it.each(tables)("the type and the metric of the index of %s are listed", async (table) => {
+  const opened = await copyOf(table);
+  const stats = await opened.namespace.describeTableIndexStats({ id: ["t"], indexName: "vector_idx" });
+  const indexType = `IVF_${table.includes("hnsw") ? "HNSW_" : ""}${table.includes("sq") ? "SQ" : "PQ"}`;
+  expect(stats).toMatchObject({ indexType, distanceType: metricOf(table) });
+  const { indexes } = await opened.namespace.listTableIndices({ id: ["t"] });
+  expect(JSON.parse(indexes[0].indexDetails ?? "")).toMatchObject({ metric_type: metricOf(table) });
+  // The reference does not know the type of details of the first releases.
+  await withReference(opened.root, "t", async (reference) => {
+    const there = await reference.indexStats("vector_idx");
+    if (there !== undefined) expect(there).toMatchObject({ distanceType: metricOf(table) });
+  });
+  await opened.namespace.close();
+});
+
+/** Settings of PQ in the files of a table's segments. */
+async function settingsOf({ root }: Opened): Promise<string[]> {
+  const indices = join(root, "t.lance/_indices");
+  const texts: string[] = [];
+  for (const uuid of await readdir(indices)) {
+    const text = await readFile(join(indices, uuid, "auxiliary.idx"), "latin1");
+    texts.push(/\{[^{}]*codebook_tensor[^{}]*\}/.exec(text)?.[0].replaceAll("\\", "") ?? "");
+  }
+  return texts;
+}
+
+it.each(
+  tables.filter((table) => /^0\.19.*pq/.test(table)),
+)("the codebook of %s stays in the settings, where the release that wrote it looks for it", async (table) => {
+  const opened = await copyOf(table);
+  const [before] = await settingsOf(opened);
+  const { codebook_tensor: tensor, codebook_position: place } = JSON.parse(before);
+  expect(place).toBe(0);
+  expect(tensor.length).toBeGreaterThan(16);
+  const handle = opened.namespace.table("t");
+  await handle.delete("id % 7 = 2");
+  await handle.optimize();
+  const settings = await settingsOf(opened);
+  expect(settings.length).toBeGreaterThan(1);
+  for (const text of settings)
+    expect(JSON.parse(text)).toMatchObject({ codebook_position: 0, codebook_tensor: tensor });
+  // A new index has it in a buffer, as later releases have.
+  const { jobId } = await handle.createIndex("vector", {
+    ...{ indexType: "IVF_PQ", numSubVectors: 4, distanceType: "l2", replace: true },
+  });
+  await handle.waitForJob(jobId);
+  const isPlaced = (text: string): boolean => JSON.parse(text).codebook_position > 0;
+  expect((await settingsOf(opened)).filter(isPlaced)).toHaveLength(1);
   await opened.namespace.close();
 });
 

@@ -1,27 +1,20 @@
 /** What a version records of an index, in the words of the interface. */
 
-import { parseBoundedJson } from "../../bytes/boundedJson.js";
-import { CorruptFileError, UnsupportedError } from "../../errors.js";
-import { METRICS, VectorIndexDetails } from "../../format/indexDetails.js";
+import { METRICS } from "../../format/indexDetails.js";
 import type { IndexMetadata } from "../../format/table.js";
 import { formatQuotedPath } from "../../ident.js";
 import { isVectorTypeUrl, kindOfTypeUrl } from "../../indexes/kinds/kinds.js";
 import { messageName } from "../../indexes/messageName.js";
 import { textDetails } from "../../indexes/text/detailedParameters.js";
-import { join } from "../../platform/native.js";
+import { vectorDetails, vectorIndexType } from "../../query/indexes/vectorIndexType.js";
 import { allFields } from "../../schema/fieldPaths.js";
 import { decodeSchema } from "../../schema/schema.js";
 import type { NamedIndex } from "../../table/commit/namedIndexes.js";
-import { resolveIndexDirectory } from "../../table/fragments/fileLookup.js";
-import { isJsonObject } from "../../table/versions/jsonValues.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { OperationContext } from "../context.js";
 
 /** Type of an index of which nothing is known. */
 const UNKNOWN = "UNKNOWN";
-/** Files of indexes on vectors, and the metadata that tells their type. */
-const VECTOR_FILE = "index.idx";
-const VECTOR_KEY = "lance:index";
 
 const OTHER_TYPES: Readonly<Record<string, string>> = {
   InvertedIndexDetails: "FTS",
@@ -37,72 +30,14 @@ export interface RecordedType {
 
 /** The type of an index; for one on vectors it may lie in the index's file. */
 export async function typeOfIndex(
-  { at, file }: OpenVersion<OperationContext>,
+  version: OpenVersion<OperationContext>,
   { segments: [segment] }: NamedIndex,
 ): Promise<RecordedType> {
   const typeUrl = segment.indexDetails?.typeUrl ?? "";
   const kind = kindOfTypeUrl(typeUrl);
   if (kind !== null) return { indexType: kind.name };
-  if (!isVectorTypeUrl(typeUrl)) return { indexType: OTHER_TYPES[messageName(typeUrl)] ?? UNKNOWN };
-  return typeOfDetails(segment) ?? typeOfFile(at.environment, await pathOfVectors(), segment);
-
-  async function pathOfVectors(): Promise<string> {
-    return join(await resolveIndexDirectory(at, file.manifest, segment), VECTOR_FILE);
-  }
-}
-
-/** Returns the details of an index on vectors; null if they can't be decoded. */
-function vectorDetails({ name, indexDetails }: IndexMetadata): VectorIndexDetails | null {
-  const value = indexDetails?.value ?? new Uint8Array(0);
-  try {
-    return VectorIndexDetails.decode(value, { path: `details of index ${name}`, byteOffset: 0 });
-  } catch (error) {
-    if (!isUnreadable(error)) throw error;
-    return null;
-  }
-}
-
-function typeOfDetails(segment: IndexMetadata): RecordedType | null {
-  const details = vectorDetails(segment);
-  if (details === null) return null;
-  const { hnsw, pq, sq, rq, flat, metricType } = details;
-  const codes = pq ? "PQ" : sq ? "SQ" : rq ? "RQ" : flat ? "FLAT" : null;
-  if (codes === null) return null;
-  const distanceType: string | undefined = METRICS[metricType];
-  return { indexType: `IVF_${hnsw ? "HNSW_" : ""}${codes}`, ...(distanceType && { distanceType }) };
-}
-
-/** Returns the type that the file of an index tells; {@link UNKNOWN} if the file is damaged or can't be read. */
-async function typeOfFile(
-  context: OperationContext,
-  path: string,
-  { name }: IndexMetadata,
-): Promise<RecordedType> {
-  try {
-    const { descriptor } = await context.openDataFile(path);
-    const text = new TextDecoder().decode(descriptor.schema?.metadata.get(VECTOR_KEY));
-    const { type, distance_type } = parseObject(text, `${path}: index ${name}`);
-    return {
-      indexType: typeof type === "string" && /^IVF_[A-Z_]{2,20}$/.test(type) ? type : UNKNOWN,
-      ...(METRICS.some((metric) => metric === distance_type) && { distanceType: String(distance_type) }),
-    };
-  } catch (error) {
-    if (!isUnreadable(error)) throw error;
-    return { indexType: UNKNOWN };
-  }
-}
-
-/** Tells whether an error means that an index can't be read. A list shows the index all the same; using it fails. */
-const isUnreadable = (error: unknown): boolean =>
-  error instanceof CorruptFileError || error instanceof UnsupportedError;
-
-function parseObject(text: string, path: string): Record<string, unknown> {
-  try {
-    const value: unknown = parseBoundedJson(text);
-    return isJsonObject(value) ? value : {};
-  } catch (cause) {
-    throw new CorruptFileError(path, 0, "its type is no JSON", { cause });
-  }
+  if (isVectorTypeUrl(typeUrl)) return { indexType: UNKNOWN, ...(await vectorIndexType(version, segment)) };
+  return { indexType: OTHER_TYPES[messageName(typeUrl)] ?? UNKNOWN };
 }
 
 /**

@@ -147,12 +147,12 @@ async function plannedSearch(
   fields: readonly TableField[],
   search: AskedSearch,
 ): Promise<Omit<VectorSearch, "postfilter">> {
-  const [{ planVectorSearch }, { vectorIndexOf }] = await Promise.all([
+  const [{ planVectorSearch }, { vectorIndexesOn }] = await Promise.all([
     vectorSearches.get(),
     vectorIndexes.get(),
   ]);
   return planVectorSearch(fields, search, (column, metric) =>
-    vectorIndexOf(snapshot, column, metric, fields),
+    vectorIndexesOn(snapshot, column, metric, fields),
   );
 }
 

@@ -19,6 +19,7 @@ import { type IndexedPart, type IndexUse, lookupText } from "../indexes/indexUse
 import type { Order } from "../order/order.js";
 import { areFirst, isReadLate } from "../order/orderedRows.js";
 import type { QueryStage } from "../scan/observer.js";
+import { searchedFragments } from "../vector/searchedFragments.js";
 import type { VectorSearch } from "../vector/vectorSearch.js";
 import type { QueryPlan } from "./queryPlan.js";
 
@@ -46,7 +47,8 @@ export async function explainPlan(
     const own = stage === null ? undefined : metrics.get(stage);
     return { operator, detail, inputs, ...(own && { metrics: own }) };
   };
-  const { projection, search, filter, order, fragments, offset, limit } = plan;
+  const { projection, search, filter, order, offset, limit } = plan;
+  const fragments = search === null ? plan.fragments : searchedFragments(search, plan.fragments);
   const bounds = {
     ...(offset > 0 && { skip: offset }),
     ...(limit !== Number.POSITIVE_INFINITY && { limit }),
@@ -135,7 +137,7 @@ function vectorIndexNode(
   const { index, asked, column } = search;
   if (index === null) return null;
   const covered = coveredBy(search);
-  const { leastProbes, mostProbes, refineFactor, isIndexedOnly } = asked;
+  const { leastProbes, mostProbes, refineFactor } = asked;
   const detail = {
     index: index.name,
     column: formatFieldPath(column.path),
@@ -147,7 +149,7 @@ function vectorIndexNode(
     ...(refineFactor !== undefined && { refineFactor }),
     ...(filter !== null && { condition: filter.text }),
   };
-  const isAll = isIndexedOnly || fragments.every(({ id }) => covered.has(id));
+  const isAll = searchedFragments(search, fragments).every(({ id }) => covered.has(id));
   return { node: { operator: "VectorIndexSearch", detail, inputs: [] }, isAll };
 }
 

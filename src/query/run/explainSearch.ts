@@ -41,18 +41,17 @@ export async function searchNodes(plan: TextSearchPlan): Promise<{
   readonly detail: Detail;
   readonly inputs: readonly QueryPlanNode[];
 }> {
-  const { version, query, filter, isPrefiltered, isFast } = plan;
+  const { query, filter, isPrefiltered } = plan;
   const inputs: QueryPlanNode[] = [];
   for (const column of new Set(columnsOf(query))) {
-    const { name, segments } = await openWordIndex(column, plan);
+    const { name, segments, others } = await openWordIndex(column, plan);
     const covered = new Set(segments.flatMap((segment) => [...segment.covered]));
-    const rest = version.file.manifest.fragments.filter(({ id }) => !covered.has(id));
-    const rows = rest.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
+    const rows = others.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
     const search = { query: `${name} (FTS)`, fragments: covered.size };
-    const scan = { columns: [column], fragments: rest.length, rows };
+    const scan = { columns: [column], fragments: others.length, rows };
     inputs.push(
       ...(name === null ? [] : [{ operator: "IndexSearch", detail: search, inputs: [] }]),
-      ...(rest.length > 0 && !isFast ? [{ operator: "Scan", detail: scan, inputs: [] }] : []),
+      ...(others.length > 0 ? [{ operator: "Scan", detail: scan, inputs: [] }] : []),
     );
   }
   const detail: Detail = {

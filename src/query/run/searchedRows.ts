@@ -17,6 +17,7 @@ import type { BatchRows } from "../scan/scan.js";
 import { readRowsAtAddresses } from "../scan/take.js";
 import { nearestByIndex } from "../vector/indexedNearest.js";
 import { areKept, distanceColumn, type NearRows, type SearchRequest } from "../vector/nearestRows.js";
+import { searchedFragments } from "../vector/searchedFragments.js";
 import { nearestBySketches } from "../vector/sketchedNearest.js";
 
 /** Rows that are read at once by their addresses. */
@@ -70,10 +71,11 @@ async function* foundBatches(
   let left = 0;
   const most = offset + limit;
   const { index, asked } = search;
+  const searched = { ...request, fragments: searchedFragments(search, request.fragments) };
   const isAsked = index !== null && areKept(search, most * (asked.refineFactor ?? 1));
   const found = isAsked
-    ? nearestByIndex(source, request, index, most)
-    : nearestBySketches(source, request, most);
+    ? nearestByIndex(source, searched, index, most)
+    : nearestBySketches(source, searched, most);
   for await (const near of joined(found)) {
     for await (const batch of selected(source, request, search.postfilter, near)) {
       const queries = numbersOf(batch.columns[0]);

@@ -4,11 +4,13 @@
  */
 
 import { UnsupportedError } from "../../errors.js";
+import type { DataFragment } from "../../format/table.js";
 import { Analyzer } from "../../indexes/text/analyzer.js";
 import { detailedParameters } from "../../indexes/text/detailedParameters.js";
 import { PLAIN_TEXT_PARAMETERS } from "../../indexes/text/parameters.js";
 import { TextIndex } from "../../indexes/text/textIndex.js";
 import type { TableField } from "../../schema/schema.js";
+import { jointCoverageOf } from "../../table/commit/indexCoverage.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { noteUnread, openIndexSegment } from "../indexes/tableIndexes.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
@@ -28,6 +30,8 @@ export interface OpenWordIndex {
   /** Name of the index; null where none is asked. */
   readonly name: string | null;
   readonly segments: readonly OpenWordSegment[];
+  /** Fragments whose texts are looked at one by one. */
+  readonly others: readonly DataFragment[];
   /** Cuts the column's texts, and those that are searched for. */
   readonly analyzer: Analyzer;
 }
@@ -41,7 +45,13 @@ export async function openWordIndex(
   {
     version,
     fields,
-  }: { readonly version: OpenVersion<ReaderEnvironment>; readonly fields: readonly TableField[] },
+    isFast,
+  }: {
+    readonly version: OpenVersion<ReaderEnvironment>;
+    readonly fields: readonly TableField[];
+    /** Whether rows are left out that no index covers, be it one that can't be read. */
+    readonly isFast: boolean;
+  },
 ): Promise<OpenWordIndex> {
   const { path, index, unread } = wordIndexOn(column, version, fields);
   noteUnread(version.at, unread);
@@ -60,7 +70,12 @@ export async function openWordIndex(
     ...unread.map(({ entry }) => entry),
   ];
   const analyzer = (await segments[0]?.index.analyzer()) ?? (await analyzerOf(entries));
-  return { path, name: segments.length === 0 || index === undefined ? null : index.name, segments, analyzer };
+  const name = segments.length === 0 || index === undefined ? null : index.name;
+  const wanted = isFast ? jointCoverageOf(entries) : null;
+  const others = version.file.manifest.fragments.filter(
+    ({ id }) => (wanted === null || wanted.has(id)) && !segments.some(({ covered }) => covered.has(id)),
+  );
+  return { path, name, segments, others, analyzer };
 }
 
 /** Cuts texts as an index that can't be read does, where the manifest says how; into words as they are otherwise. */

@@ -113,8 +113,7 @@ export async function searchLeaf(
   scope: TextScope,
   sink: RowSink,
 ): Promise<void> {
-  const { version, isFast } = scope;
-  const { path, segments, analyzer } = await openWordIndex(query.column, scope);
+  const { path, segments, others, analyzer } = await openWordIndex(query.column, scope);
   if (query.kind === "phrase" && segments.some(({ index: { parameters } }) => !parameters.withPosition)) {
     throw new InvalidInputError(
       `fullTextQuery: the index on ${path} has no positions, which phrases need; build it with withPosition: true`,
@@ -124,13 +123,11 @@ export async function searchLeaf(
   const leaf = textLeaf(query, await queryWords(analyzer, query.terms, isFuzzy));
   const boosted = query.kind === "match" && query.boost !== 1 ? new BoostedSink(sink, query.boost) : sink;
   const indexed = await searchIndexed(leaf, segments, scope, boosted);
-  const covered = new Set(segments.flatMap(({ covered: ids }) => [...ids]));
-  const rest = version.file.manifest.fragments.filter(({ id }) => !covered.has(id));
-  if (rest.length === 0 || isFast) return;
-  if (!isFuzzy) return searchFlat(leaf, analyzer, path, rest, scope, indexed, boosted);
+  if (others.length === 0) return;
+  if (!isFuzzy) return searchFlat(leaf, analyzer, path, others, scope, indexed, boosted);
   const plain = textLeaf({ ...query, fuzziness: 0 }, await queryWords(analyzer, query.terms, false));
   const ofWords = await findTokens(plain, segments, scope.signal);
-  return searchFlat(plain, analyzer, path, rest, scope, ofWords, boosted);
+  return searchFlat(plain, analyzer, path, others, scope, ofWords, boosted);
 }
 
 class BoostedSink implements RowSink {

@@ -63,14 +63,10 @@ export async function searchTexts(
  * Whether indexes cover all rows that are searched. How others are scored depends on which of them the filter selects, so that
  * the best of all are not the best of the selected ones.
  */
-async function isCovered({ version, fields, query, isFast }: TextSearchPlan): Promise<boolean> {
-  if (isFast) return true;
-  for (const column of new Set(columnsOf(query))) {
-    const { segments } = await openWordIndex(column, { version, fields });
-    const isAll = version.file.manifest.fragments.every(({ id }) =>
-      segments.some(({ covered }) => covered.has(id)),
-    );
-    if (!isAll) return false;
+async function isCovered(plan: TextSearchPlan): Promise<boolean> {
+  for (const column of new Set(columnsOf(plan.query))) {
+    const { others } = await openWordIndex(column, plan);
+    if (others.length > 0) return false;
   }
   return true;
 }

@@ -36,10 +36,10 @@ export async function* nearestByIndex(
 ): AsyncGenerator<NearRows, void, undefined> {
   const { search, fragments, observer } = request;
   const { asked, queries } = search;
-  const { refineFactor, isIndexedOnly } = asked;
+  const { refineFactor } = asked;
   const coveredIds = new Set(index.segments.flatMap(({ covered }) => [...covered]));
   const covered = fragments.filter(({ id }) => coveredIds.has(id));
-  const others = isIndexedOnly ? [] : fragments.filter(({ id }) => !coveredIds.has(id));
+  const others = fragments.filter(({ id }) => !coveredIds.has(id));
   // An answer has exact distances where it has rows that the index does not cover: those of codes would not compare.
   const isExact = refineFactor !== undefined || others.length > 0;
   const found = askIndex(source, request, index, covered, most * (refineFactor ?? 1), isExact);

@@ -1,12 +1,13 @@
 /** The indexes on vectors that a search can ask. */
 
 import { lazyModule } from "../../async/deferred.js";
+import type { IndexMetadata } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
 import type { IndexFiles } from "../../indexes/kind.js";
 import { isVectorTypeUrl } from "../../indexes/kinds/kinds.js";
-import type { Metric } from "../../indexes/vector/distance/metric.js";
+import { isMetricOf, type Metric, type VectorItem } from "../../indexes/vector/distance/metric.js";
 import type { TableField } from "../../schema/schema.js";
-import { coverageOf } from "../../table/commit/indexCoverage.js";
+import { coverageOf, jointCoverageOf } from "../../table/commit/indexCoverage.js";
 import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import {
@@ -17,8 +18,9 @@ import {
   unreadSegmentsOf,
 } from "../indexes/tableIndexes.js";
 import { entryRefusal } from "../indexes/unreadIndexes.js";
+import { vectorIndexType } from "../indexes/vectorIndexType.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
-import type { VectorColumn, VectorIndex } from "./vectorSearch.js";
+import type { ColumnIndexes, VectorColumn, VectorIndex } from "./vectorSearch.js";
 
 /** Highest version of the format that is read. */
 const MAX_INDEX_VERSION = 2;
@@ -35,22 +37,24 @@ const IVF = {
 };
 
 /**
- * The first index on a column that is searched by a metric.
+ * What the indexes on a column tell of a search by a metric.
  * @param metric null for whatever the index has
  * @param fields of the version
- * @returns null where there is none that this release searches
  * @throws CorruptFileError
  */
-export async function vectorIndexOf(
+export async function vectorIndexesOn(
   version: OpenVersion<ReaderEnvironment>,
-  { field, path }: VectorColumn,
+  { field, path, item }: VectorColumn,
   metric: Metric | null,
   fields: readonly TableField[],
-): Promise<VectorIndex | null> {
+): Promise<ColumnIndexes> {
   // It may be a newer kind of index on vectors.
   const unknown = unreadSegmentsOf(version.file, fields).get(formatFieldPath(path)) ?? [];
   noteUnread(version.at, unknown);
-  for (const [name, recorded] of segmentsOf(version, field)) {
+  const entries = (version.file.indexSection?.indices ?? []).filter(
+    ({ fields: ids, indexDetails }) => ids.includes(field.id) && isVectorTypeUrl(indexDetails?.typeUrl ?? ""),
+  );
+  for (const [name, recorded] of segmentsOf(version, entries)) {
     const opened: VectorIndex["segments"][number][] = [];
     for (const segment of recorded) {
       const { environment } = version.at;
@@ -64,29 +68,62 @@ export async function vectorIndexOf(
     const segments = opened.filter(
       ({ open }) => open.metric === first.open.metric && open.kind === first.open.kind,
     );
-    if (segments.length > 0) return { name, metric: first.open.metric, path: version.path, segments };
+    if (segments.length === 0) continue;
+    const covered = jointCoverageOf(entries.filter((entry) => entry.name === name));
+    return {
+      index: { name, metric: first.open.metric, path: version.path, segments },
+      metric: null,
+      covered,
+    };
+  }
+  const all = [...entries, ...unknown.map(({ entry }) => entry)];
+  return {
+    index: null,
+    metric: metric === null ? await metricOf(version, entries, item) : null,
+    covered: all.length === 0 ? null : jointCoverageOf(all),
+  };
+}
+
+/** The metric of the first index that tells one by which such vectors are searched. */
+async function metricOf(
+  version: OpenVersion<ReaderEnvironment>,
+  entries: readonly IndexMetadata[],
+  item: VectorItem,
+): Promise<Metric | null> {
+  for (const entry of entries) {
+    // One that covers no rows is not asked by the reference either.
+    if (coveredBy(version, entry)?.size === 0) continue;
+    const { distanceType } = await vectorIndexType(version, entry);
+    if (distanceType !== undefined && isMetricOf(distanceType, item)) return distanceType;
   }
   return null;
 }
 
-/** Segments by the names of their indexes. */
+/** Ids of the fragments of the version that an index covers; null where it may cover any. */
+function coveredBy(
+  { file: { manifest } }: OpenVersion<ReaderEnvironment>,
+  entry: IndexMetadata,
+): ReadonlySet<number> | null {
+  const covered = coverageOf(entry);
+  if (covered === null) return null;
+  return new Set(manifest.fragments.flatMap(({ id }) => (covered.has(id) ? [id] : [])));
+}
+
+/** Segments that this release can read as far as their entries tell, by the names of their indexes. */
 function segmentsOf(
-  { at, file }: OpenVersion<ReaderEnvironment>,
-  field: TableField,
+  version: OpenVersion<ReaderEnvironment>,
+  vectorEntries: readonly IndexMetadata[],
 ): Map<string, IndexSegment[]> {
+  const { at, file } = version;
   const found = new Map<string, IndexSegment[]>();
-  const entries = file.indexSection?.indices ?? [];
-  const isDeferred = entries.some(({ name }) => name === DEFERRED_REMAP_INDEX);
-  const fragmentIds = new Set(file.manifest.fragments.map(({ id }) => id));
-  for (const metadata of entries) {
-    if (!metadata.fields.includes(field.id)) continue;
-    if (!isVectorTypeUrl(metadata.indexDetails?.typeUrl ?? "")) continue;
+  const isDeferred = (file.indexSection?.indices ?? []).some(({ name }) => name === DEFERRED_REMAP_INDEX);
+  for (const metadata of vectorEntries) {
     const reason = isDeferred ? DEFERRED : entryRefusal(metadata, MAX_INDEX_VERSION);
     if (reason !== null) {
       noteUnread(at, [{ entry: metadata, reason }]);
       continue;
     }
-    const covered = new Set([...(coverageOf(metadata) ?? [])].filter((id) => fragmentIds.has(id)));
+    const covered = coveredBy(version, metadata) ?? new Set();
     if (covered.size === 0) continue;
     found.set(metadata.name, [...(found.get(metadata.name) ?? []), { metadata, covered }]);
   }

@@ -67,6 +67,21 @@ export interface VectorSearch {
   readonly asked: AskedSearch;
   /** What finds the rows; null where all are compared. */
   readonly index: VectorIndex | null;
+  /** Ids of the fragments whose rows are searched; null for all. */
+  readonly searchedIds: ReadonlySet<number> | null;
+}
+
+/** What the indexes on a column tell of a search. */
+export interface ColumnIndexes {
+  /** The first that can be asked; null where all rows are compared. */
+  readonly index: VectorIndex | null;
+  /** Where none can be asked, the metric of the first that tells one; null for none. */
+  readonly metric: Metric | null;
+  /**
+   * Ids of the fragments that the index covers; where none can be asked, that any covers. Null where there is no index, or it
+   * does not tell.
+   */
+  readonly covered: ReadonlySet<number> | null;
 }
 
 /** An index on vectors, as searches ask it. */
@@ -83,21 +98,22 @@ export interface VectorIndex {
 }
 
 /**
- * @param indexOf the index to ask about a column, by a metric; null for whatever the index has
+ * @param indexesOn what the indexes on a column tell, by a metric; null for whatever they have
  * @throws InvalidInputError for a column without vectors, vectors of another dimension, and metrics that don't fit;
  *   TableColumnNotFoundError
  */
 export async function planVectorSearch(
   fields: readonly TableField[],
   asked: AskedSearch,
-  indexOf: (column: VectorColumn, metric: Metric | null) => Promise<VectorIndex | null>,
+  indexesOn: (column: VectorColumn, metric: Metric | null) => Promise<ColumnIndexes>,
 ): Promise<Omit<VectorSearch, "postfilter">> {
   const column = asked.column === undefined ? onlyColumn(fields, asked) : columnAt(fields, asked.column);
   const name = formatFieldPath(column.path);
   const { item, dimension, isMulti } = column;
   const wanted = metricOf(asked.distanceType, item, name);
-  const index = asked.usesIndex && !isMulti ? await indexOf(column, wanted) : null;
-  const metric = wanted ?? index?.metric ?? defaultMetric(item);
+  const indexes = asked.usesIndex ? await indexesOn(column, wanted) : NO_INDEXES;
+  const { index } = indexes;
+  const metric = wanted ?? index?.metric ?? indexes.metric ?? defaultMetric(item);
   if (isMulti && metric === "hamming") {
     throw new InvalidInputError(
       `distanceType: hamming does not go with ${name}, whose rows have several vectors`,
@@ -130,8 +146,11 @@ export async function planVectorSearch(
     upperBound: asked.upperBound ?? Number.NaN,
     asked,
     index,
+    searchedIds: asked.isIndexedOnly ? indexes.covered : null,
   };
 }
+
+const NO_INDEXES: ColumnIndexes = { index: null, metric: null, covered: null };
 
 function checkedQuery(item: VectorItem, vector: Float64Array, label: string, column: string): QueryVector {
   if (item === "uint8" && !vector.every((value) => Number.isInteger(value) && value >= 0 && value <= 255)) {

@@ -17,6 +17,20 @@ export function coverageOf(index: IndexMetadata): Set<number> | null {
   );
 }
 
+/**
+ * Ids of the fragments that at least one of the indexes covers; null where one may cover any.
+ * @throws CorruptFileError
+ */
+export function jointCoverageOf(indexes: readonly IndexMetadata[]): Set<number> | null {
+  const all = new Set<number>();
+  for (const index of indexes) {
+    const covered = coverageOf(index);
+    if (covered === null) return null;
+    for (const id of covered) all.add(id);
+  }
+  return all;
+}
+
 /** The same index, covering the fragments given. */
 export const withCoverage = (index: IndexMetadata, ids: Iterable<number>): IndexMetadata => ({
   ...index,

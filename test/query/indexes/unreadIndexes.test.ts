@@ -249,6 +249,30 @@ describe.each(CASES)("an index on %s with %s", (column, what) => {
   });
 });
 
+it.each(
+  (["vector", "text"] as const).flatMap((column) =>
+    ["an unknown type", "a newer format", "no directory", "no coverage"].map(
+      (what) => [column, what] as const,
+    ),
+  ),
+)("a fast search beside an index on %s with %s finds the rows that the index covers", async (column, what) => {
+  const { name, plain, table, twin } = await spoiledTable(column, UNREADABLE[what].spoil);
+  // One that does not say what it covers may cover any row.
+  const more = [table, ...(what === "no coverage" ? [twin] : [])];
+  for (const each of more) await each.insert(rowsFrom(ROWS + 50, 60));
+  const query = { columns: ["id"], ...QUESTIONS[column], limit: 1000 };
+  const ask = async (id: string, request: object) =>
+    idsOf(await (await namespace.queryTable({ id: [id], ...query, ...request })).toArray());
+  const covered = await ask(name, { fastSearch: true });
+  expect(covered).toEqual(await ask(plain, {}));
+  const all = await ask(name, {});
+  expect(all.length - covered.length)[what === "no coverage" ? "toBe" : "toBeGreaterThan"](0);
+  const plan = await namespace.explainTableQueryPlan({ id: [name], query: { ...query, fastSearch: true } });
+  expect(plan).toContain("indexesNotRead");
+  const fragments = what === "no coverage" ? 3 : 2;
+  expect(plan).toMatch(new RegExp(`Scan: columns=\\[${column}\\], fragments=${fragments}, `));
+});
+
 it.each(COLUMNS)("an index on %s of an unknown type can be dropped", async (column) => {
   const { table } = await spoiledTable(column, UNREADABLE["an unknown type"].spoil);
   await table.dropIndex(`${column}_idx`);

@@ -53,6 +53,7 @@ export interface IvfFiles {
  */
 export async function openIvfFiles(files: IndexFiles, { type }: TableField): Promise<IvfFiles> {
   const item = type.kind === "fixedSizeList" ? vectorItemOf(type.of) : null;
+  if (type.kind === "list") throw new UnsupportedError("its rows have several vectors each");
   if (type.kind !== "fixedSizeList" || item === null)
     throw new UnsupportedError("an index on other values than vectors");
   const dimension = type.size;

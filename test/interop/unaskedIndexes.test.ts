@@ -1,0 +1,129 @@
+/**
+ * Searches beside indexes of the reference that are not asked here: where a search names no metric, rows are compared by the
+ * one that the index has. `fastSearch` compares those that the index covers.
+ */
+
+import { Field, FixedSizeList, Float32, Int32, List, Table, vectorFromArray } from "apache-arrow";
+import { Index } from "tiltyard-reference/session.js";
+import { describe, expect, it } from "vitest";
+import { openBothEngines } from "../support/bothEngines.js";
+
+const ROWS = 400;
+const DIMENSION = 8;
+const NEAREST = 12;
+const QUERY = Array.from({ length: DIMENSION }, (_, at) => Math.sin(at) + 0.1);
+
+const { namespace, connection } = await openBothEngines();
+
+interface Found {
+  readonly id: number;
+  readonly _distance: number;
+}
+
+/** Vectors of different lengths, so that each metric finds others. */
+const vectorOf = (id: number): number[] =>
+  Array.from({ length: DIMENSION }, (_, at) => Math.sin(id * 3.1 + at * 7.7) * (1 + (id % 5)));
+
+const VECTOR = new FixedSizeList(DIMENSION, new Field("item", new Float32(), true));
+
+function rowsFrom(first: number, count: number, isMulti: boolean): Table {
+  const ids = Array.from({ length: count }, (_, row) => first + row);
+  return new Table({
+    id: vectorFromArray(ids, new Int32()),
+    vector: isMulti
+      ? vectorFromArray(
+          ids.map((id) => [vectorOf(id), vectorOf(2 * id + 1)]),
+          new List(new Field("item", VECTOR, true)),
+        )
+      : vectorFromArray(ids.map(vectorOf), VECTOR),
+  });
+}
+
+async function makeTable(name: string, isMulti: boolean, config: Index): Promise<void> {
+  await namespace.createTable({ id: [name] }, rowsFrom(0, ROWS, isMulti));
+  await (await connection.openTable(name)).createIndex("vector", { config });
+}
+
+async function found(name: string, request: object): Promise<Found[]> {
+  const result = await namespace.queryTable({
+    ...{ id: [name], vector: QUERY, vectorColumn: "vector", limit: NEAREST, columns: ["id"] },
+    ...request,
+  });
+  return (await result.toArray()) as unknown as Found[];
+}
+
+async function foundThere(name: string, isFast: boolean): Promise<Found[]> {
+  const query = (await connection.openTable(name))
+    .query()
+    .nearestTo(QUERY)
+    .column("vector")
+    .limit(NEAREST)
+    .nprobes(2);
+  if (isFast) query.fastSearch();
+  return (await query.toArray()) as Found[];
+}
+
+function expectAlike(here: readonly Found[], there: readonly Found[]): void {
+  expect(here.map(({ id }) => id)).toEqual(there.map(({ id }) => id));
+  for (const [row, { _distance }] of here.entries()) expect(_distance).toBeCloseTo(there[row]._distance, 4);
+}
+
+describe.each([
+  ["rotated bits", "l2", false],
+  ["rotated bits", "cosine", false],
+  ["rotated bits", "dot", false],
+  ["several vectors a row", "cosine", true],
+] as const)("an index of %s by %s", (what, distanceType, isMulti) => {
+  const name = `${what.replaceAll(" ", "_")}_${distanceType}`;
+  const settings = { numPartitions: 2, distanceType };
+
+  it("has its rows compared by its metric, and no others in a fast search", async () => {
+    await makeTable(name, isMulti, isMulti ? Index.ivfFlat(settings) : Index.ivfRq(settings));
+    await namespace.insertIntoTable({ id: [name] }, rowsFrom(ROWS, 100, isMulti));
+    const plan = await namespace.explainTableQueryPlan({ id: [name], query: { vector: QUERY } });
+    expect(plan).toMatch(/indexesNotRead=\[vector_idx: /);
+    expect(plan).toContain(`distanceType=${distanceType}`);
+    const bypass = { bypassVectorIndex: true, distanceType };
+    const all = await found(name, bypass);
+    expect(await found(name, {})).toEqual(all);
+    const covered = await found(name, { ...bypass, filter: `id < ${ROWS}` });
+    expect(covered).not.toEqual(all);
+    expect(await found(name, { fastSearch: true })).toEqual(covered);
+    expect(await found(name, { fastSearch: true, filter: "id >= 100", offset: 1 })).toEqual(
+      await found(name, { ...bypass, filter: `id >= 100 AND id < ${ROWS}`, offset: 1 }),
+    );
+    // A search that names a metric gets that one, and one that bypasses the index its default.
+    const other = distanceType === "cosine" ? "l2" : "cosine";
+    const named = { distanceType: isMulti ? "cosine" : other };
+    expect(await found(name, named)).toEqual(await found(name, { ...named, bypassVectorIndex: true }));
+    expect(await found(name, { bypassVectorIndex: true })).toEqual(
+      await found(name, { bypassVectorIndex: true, distanceType: "l2" }),
+    );
+    // Codes of the reference tell distances nearly; rows that its index does not cover make it compare exactly.
+    if (isMulti) expectAlike(await found(name, { fastSearch: true }), await foundThere(name, true));
+    const nearest = await foundThere(name, false);
+    expect(Math.sign(nearest[0]._distance)).toBe(Math.sign(all[0]._distance));
+  });
+});
+
+it.each([
+  "l2",
+  "cosine",
+  "dot",
+] as const)("an index by %s that covers no rows tells no metric, and leaves none for a fast search", async (distanceType) => {
+  const name = `covers_none_${distanceType}`;
+  await makeTable(name, false, Index.ivfFlat({ numPartitions: 2, distanceType }));
+  await namespace.updateTable({ id: [name], updates: [["id", "id + 1000"]] });
+  expect(await found(name, {})).toEqual(await found(name, { distanceType: "l2" }));
+  expectAlike(await found(name, {}), await foundThere(name, false));
+  expect(await foundThere(name, true)).toEqual([]);
+  expect(await found(name, { fastSearch: true })).toEqual([]);
+});
+
+it("a fast search by another metric than the index has compares the rows that the index covers", async () => {
+  await makeTable("other_metric", false, Index.ivfFlat({ numPartitions: 2, distanceType: "cosine" }));
+  await namespace.insertIntoTable({ id: ["other_metric"] }, rowsFrom(ROWS, 100, false));
+  expect(await found("other_metric", { distanceType: "dot", fastSearch: true })).toEqual(
+    await found("other_metric", { distanceType: "dot", bypassVectorIndex: true, filter: `id < ${ROWS}` }),
+  );
+});
