@@ -57,6 +57,35 @@ describe.each(WORLDS)("types of views by %s", (_, open) => {
     expect((await textsOf("merged")).sort()).toEqual([...texts].sort());
   });
 
+  it.each(["list_view", "large_list_view"])("of lists become lists: %s", async (name) => {
+    const rows = JSON.parse(
+      readFileSync(new URL(`../arrow/exchange/foreign/pyarrow_${name}.rows`, import.meta.url), "utf8"),
+    ) as readonly { readonly before: number; readonly numbers: unknown; readonly nested: unknown }[];
+    const expected = rows.map(({ before, numbers, nested }) => ({ before, numbers, nested }));
+    const listsOf = async (): Promise<unknown> => {
+      const result = await namespace.queryTable({
+        id: [name],
+        k: 100,
+        columns: ["before", "numbers", "nested"],
+      });
+      return JSON.parse(JSON.stringify(await result.toArray()));
+    };
+    await namespace.createTable({ id: [name] }, fixture(`pyarrow_${name}.arrows`));
+    expect(await listsOf()).toEqual(expected);
+    await namespace.insertIntoTable({ id: [name] }, fixture(`pyarrow_${name}.arrow`));
+    expect(await listsOf()).toEqual([...expected, ...expected]);
+    await namespace.insertIntoTable(
+      { id: [name], mode: "Overwrite" },
+      fixture(`pyarrow_${name}_zstd.arrows`),
+    );
+    await namespace.deleteFromTable({ id: [name], predicate: "before < 3" });
+    const merge = { id: [name], on: "before", whenNotMatchedInsertAll: true, whenMatchedUpdateAll: true };
+    const { numInsertedRows } = await namespace.mergeInsertIntoTable(merge, fixture(`pyarrow_${name}.arrow`));
+    expect(Number(numInsertedRows)).toBe(3);
+    const merged = (await listsOf()) as readonly { readonly before: number }[];
+    expect([...merged].sort((left, right) => left.before - right.before)).toEqual(expected);
+  });
+
   it("that are not supported change nothing", async () => {
     await namespace.createTable({ id: ["kept"] }, stream);
     const runs = fixture("pyarrow_runs.arrows");

@@ -15,6 +15,7 @@ import {
   Type,
   Vector,
 } from "apache-arrow";
+import { atOnce, type Steps } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { copyBits, countOnes } from "../../bytes/bits.js";
 import { bytesOf } from "../../bytes/view.js";
@@ -25,6 +26,7 @@ import type {
   FixedSizeListColumn,
   FixedSizeListLayout,
   Layout,
+  ListLayout,
   SizedListLayout,
   StructChild,
   Validity,
@@ -34,7 +36,9 @@ import { concatColumns } from "../columns/concatColumns.js";
 import { nullColumn } from "../columns/nullColumn.js";
 import { sliceColumn } from "../columns/sliceColumn.js";
 import { shiftBits, validityFrom } from "../columns/validity.js";
-import type { ForeignType } from "../types/typeParameters.js";
+import { type ForeignType, LARGE_LIST_VIEW_TYPE, LIST_VIEW_TYPE } from "../types/typeParameters.js";
+import { LIST_VIEW_BYTES, listsOfViews } from "./listViews.js";
+import { ViewBounds } from "./viewBounds.js";
 
 /** Maximum bytes allocated for values that a null-filled column lacks. */
 const MAX_PADDED_BYTES = 2 ** 30;
@@ -49,6 +53,8 @@ export interface ForeignData {
   readonly nullCount: number;
   readonly values?: ArrayBufferView | null;
   readonly valueOffsets?: ArrayBufferView | null;
+  /** Numbers of items of list views, whose items begin at `valueOffsets`. Both then have one integer for each list. */
+  readonly sizes?: ArrayBufferView | null;
   readonly nullBitmap?: Uint8Array | null;
   /** Data buffers. A view of more than 12 bytes names one of them and an offset in it. */
   readonly variadicBuffers?: readonly ArrayBufferView[];
@@ -56,15 +62,50 @@ export interface ForeignData {
   readonly dictionary?: { readonly data: readonly ForeignData[] } | null;
 }
 
+/** Copies a `Data` but for some members. It is an object of a class, whose members may be getters. */
+export function changedData(data: ForeignData, members: Partial<ForeignData>): ForeignData {
+  const { type, length, offset, nullCount, values, valueOffsets, sizes, nullBitmap } = data;
+  const { children, dictionary } = data;
+  return {
+    type,
+    length,
+    offset,
+    nullCount,
+    values,
+    valueOffsets,
+    sizes,
+    nullBitmap,
+    children,
+    dictionary,
+    ...members,
+  };
+}
+
 /** Columns of dictionaries seen before, by apache-arrow's vector. */
 export type DictionaryCache = WeakMap<object, VariableColumn | FixedColumn>;
 
-/**
- * The column that a `Data` holds, as views.
- * @param dictionaries cache that keeps dictionaries shared by batches from being converted anew for each batch
- * @throws InvalidInputError where the buffers are too short for the length and offset of the `Data`
- */
+export interface DataOptions {
+  /** Keeps dictionaries that batches share from being converted anew for each batch. */
+  readonly dictionaries?: DictionaryCache | undefined;
+  /** Bounds on the copies of items of list views. Default: none. */
+  readonly bounds?: ViewBounds | undefined;
+}
+
+/** Makes the column of a `Data` without interruption, as {@link columnFromDataInSteps} does. */
 export function columnFromData(data: ForeignData, layout: Layout, dictionaries?: DictionaryCache): Column {
+  return atOnce(columnFromDataInSteps(data, layout, { dictionaries }));
+}
+
+/**
+ * Makes the column that a `Data` holds: its memory, but for list views whose lists do not follow each other.
+ * @throws InvalidInputError where the buffers are too short for the length and offset of the `Data`, and for list views outside
+ *   their items
+ */
+export function* columnFromDataInSteps(
+  data: ForeignData,
+  layout: Layout,
+  options: DataOptions = {},
+): Steps<Column> {
   const { length } = data;
   if (!Number.isSafeInteger(length) || length < 0)
     throw new InvalidInputError(`a column of length ${length}`);
@@ -94,7 +135,7 @@ export function columnFromData(data: ForeignData, layout: Layout, dictionaries?:
     }
     case "fixedSizeList": {
       const validity = validityOf(data);
-      const items = listItems(data, layout, validity, dictionaries) as FixedSizeListColumn["items"];
+      const items = (yield* listItems(data, layout, validity, options)) as FixedSizeListColumn["items"];
       return { kind: "fixedSizeList", length, validity, dimension: layout.dimension, items };
     }
     case "dictionary": {
@@ -106,18 +147,19 @@ export function columnFromData(data: ForeignData, layout: Layout, dictionaries?:
         length,
         validity,
         indices: { kind: "fixed", length, validity: null, byteWidth, values },
-        dictionary: dictionaryOf(data, layout.value, dictionaries),
+        dictionary: yield* dictionaryOf(data, layout.value, options),
       };
     }
     case "list": {
       const validity = validityOf(data);
+      if (isListView(data)) return yield* listViewColumn(data, layout, validity, options);
       const offsets = offsetsOf(data, layout.offsetBits, validity);
-      const items = childColumn(data, 0, layout.item, dictionaries);
+      const items = yield* childColumn(data, 0, layout.item, options);
       return { kind: "list", length, validity, offsets, items };
     }
     case "sizedList": {
       const validity = validityOf(data);
-      const items = listItems(data, layout, validity, dictionaries);
+      const items = yield* listItems(data, layout, validity, options);
       return { kind: "sizedList", length, validity, dimension: layout.dimension, items };
     }
     case "packedStruct":
@@ -125,26 +167,44 @@ export function columnFromData(data: ForeignData, layout: Layout, dictionaries?:
       return { kind: "packedStruct", length, validity: validityOf(data), children: [] };
     case "struct": {
       const validity = validityOf(data);
-      const children = layout.children.map((child, index) => {
-        const values = childColumn(data, index, child.layout, dictionaries);
-        return structChild(values, data, validity, child);
-      });
+      const children: Column[] = [];
+      for (const [index, child] of layout.children.entries()) {
+        const values = yield* childColumn(data, index, child.layout, options);
+        children.push(structChild(values, data, validity, child));
+      }
       return { kind: "struct", length, validity, children };
     }
   }
 }
 
 /** A child's values; none if there is no child, as in nested columns without content that apache-arrow makes. */
-function childColumn(
-  data: ForeignData,
-  index: number,
-  layout: Layout,
-  dictionaries: DictionaryCache | undefined,
-): Column {
+function* childColumn(data: ForeignData, index: number, layout: Layout, options: DataOptions): Steps<Column> {
   const child = data.children?.[index];
   return child === undefined || child === null
     ? nullColumn(layout, 0)
-    : columnFromData(child, layout, dictionaries);
+    : yield* columnFromDataInSteps(child, layout, options);
+}
+
+const isListView = ({ type, sizes }: ForeignData): boolean =>
+  (sizes !== undefined && sizes !== null) ||
+  type?.typeId === LIST_VIEW_TYPE ||
+  type?.typeId === LARGE_LIST_VIEW_TYPE;
+
+function* listViewColumn(
+  data: ForeignData,
+  layout: ListLayout,
+  validity: Validity | null,
+  options: DataOptions,
+): Steps<Column> {
+  const { length } = data;
+  const offsets = bytesOrNone(data.valueOffsets);
+  const sizes = bytesOrNone(data.sizes);
+  const held = Math.floor(Math.min(offsets.length, sizes.length) / (layout.offsetBits / 8));
+  requireNullTail(validity, held, length, "offsets and sizes");
+  if (held < length) allocate(length * LIST_VIEW_BYTES, false);
+  const items = yield* childColumn(data, 0, layout.item, options);
+  const bounds = options.bounds ?? new ViewBounds(Number.POSITIVE_INFINITY);
+  return yield* listsOfViews({ length, validity, offsets, sizes }, layout, items, bounds);
 }
 
 /**
@@ -229,13 +289,13 @@ function offsetsOf(
   return padded;
 }
 
-function listItems(
+function* listItems(
   data: ForeignData,
   layout: FixedSizeListLayout | SizedListLayout,
   validity: Validity | null,
-  dictionaries: DictionaryCache | undefined,
-): Column {
-  const items = childColumn(data, 0, layout.item, dictionaries);
+  options: DataOptions,
+): Steps<Column> {
+  const items = yield* childColumn(data, 0, layout.item, options);
   const needed = data.length * layout.dimension;
   if (items.length === needed) return items;
   if (items.length > needed) return sliceColumn(items, 0, needed);
@@ -271,16 +331,19 @@ function itemBytes(layout: Layout): number {
   }
 }
 
-function dictionaryOf(
+function* dictionaryOf(
   data: ForeignData,
   layout: Extract<Layout, { kind: "dictionary" }>["value"],
-  cache: DictionaryCache | undefined,
-): VariableColumn | FixedColumn {
+  { dictionaries: cache }: DataOptions,
+): Steps<VariableColumn | FixedColumn> {
   const vector = data.dictionary;
   if (vector === null || vector === undefined) return nullColumn(layout, 0) as VariableColumn | FixedColumn;
   const known = cache?.get(vector);
   if (known !== undefined) return known;
-  const chunks = vector.data.map((chunk) => columnFromData(chunk, layout) as VariableColumn | FixedColumn);
+  const chunks: (VariableColumn | FixedColumn)[] = [];
+  for (const chunk of vector.data) {
+    chunks.push((yield* columnFromDataInSteps(chunk, layout)) as VariableColumn | FixedColumn);
+  }
   const column =
     chunks.length === 0 ? (nullColumn(layout, 0) as VariableColumn | FixedColumn) : concatColumns(chunks);
   cache?.set(vector, column);

@@ -100,6 +100,20 @@ export function* inflateAhead(compressed: CompressedBody, maxBytes: number): Gen
   }
 }
 
+/** Returns a buffer of a body; inflates it where it is compressed. To be called as apache-arrow calls codecs: while it decodes. */
+export function bufferContent(
+  { body, compressed }: { readonly body: Uint8Array; readonly compressed: CompressedBody | null },
+  { offset, length }: CompressedBody["buffers"][number],
+): Uint8Array {
+  const bytes = body.subarray(offset, offset + length);
+  if (compressed === null || length === 0) return bytes;
+  const frame = bytes.subarray(LENGTH_PREFIX_BYTES);
+  if (declaredLength(frame) === null) return frame;
+  const decode = compressionRegistry.get(compressed.type)?.decode;
+  if (decode === undefined) throw malformedIpc("buffers of an unknown compression");
+  return decode(frame);
+}
+
 /** The frames in a body, without buffers that are not compressed. */
 function* framesOf({ body, buffers }: CompressedBody): Generator<Uint8Array, void> {
   for (const { offset, length } of buffers) {

@@ -23,10 +23,11 @@ import { adoptSchema, type ForeignSchema } from "../types/foreignTypes.js";
 import { layoutOf } from "../types/layouts.js";
 import { type LogicalField, logicalFieldOf } from "../types/logicalTypes.js";
 import { formatType } from "../types/type.js";
-import { columnFromData, type DictionaryCache, type ForeignData } from "./data.js";
+import { columnFromDataInSteps, type DictionaryCache, type ForeignData } from "./data.js";
 import { openIpcBytes, openIpcStream } from "./ipc.js";
 import { type CheckedDictionaries, validateColumn } from "./validate.js";
-import { type PlainDictionaries, ViewBounds, withoutViews } from "./views.js";
+import { ViewBounds } from "./viewBounds.js";
+import { type PlainDictionaries, withoutViews } from "./views.js";
 
 export interface InputBatch {
   /** Columns in the order of the schema's fields, with `rowCount` values each. */
@@ -293,7 +294,7 @@ class Rows implements ArrowInput {
         );
       }
       const column = yield* this.#column(data, layout, name, viewBounds);
-      validateColumn(column, layout, name, this.#checked);
+      yield* validateColumn(column, layout, name, this.#checked);
       columns.push(column);
     }
     const bareItems = columns.reduce((sum, column) => sum + countBareItems(column), 0);
@@ -306,7 +307,10 @@ class Rows implements ArrowInput {
   *#column(data: ForeignData, layout: Layout, name: string, viewBounds: ViewBounds): Steps<Column> {
     try {
       const plain = yield* withoutViews(data, viewBounds, this.#plainDictionaries);
-      return columnFromData(plain, layout, this.#dictionaries);
+      return yield* columnFromDataInSteps(plain, layout, {
+        dictionaries: this.#dictionaries,
+        bounds: viewBounds,
+      });
     } catch (error) {
       const reason = error instanceof NamespaceError ? `: ${error.message}` : " cannot be read";
       throw new InvalidInputError(`column ${name}${reason}`, { cause: error });

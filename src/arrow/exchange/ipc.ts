@@ -70,8 +70,8 @@ export async function openIpcStream(
     memory?.note(BATCH, file.length);
     queue.settle();
     const outline = await goThrough(outlineIpcFile(file, maxBatchBytes));
-    await memory?.hold(BATCH, file.length + outline.inflatedDictionaries);
-    const decoded = await goThrough(decodeIpcFile(file, outline, maxBatchBytes));
+    await memory?.hold(BATCH, outline.file.length + outline.inflatedDictionaries);
+    const decoded = await goThrough(decodeIpcFile(outline, maxBatchBytes));
     return streamOf(decoded, memory);
   }
   const decoder = new IpcDecoder(await queue.frame(maxBatchBytes), maxBatchBytes);
@@ -110,7 +110,7 @@ export function readIpc(bytes: Uint8Array): { readonly schema: Schema; readonly 
 }
 
 function* decodeIpc(bytes: Uint8Array, maxBytes: number): Generator<void, DecodedIpc> {
-  if (isIpcFile(bytes)) return yield* decodeIpcFile(bytes, yield* outlineIpcFile(bytes, maxBytes), maxBytes);
+  if (isIpcFile(bytes)) return yield* decodeIpcFile(yield* outlineIpcFile(bytes, maxBytes), maxBytes);
   const source = new ByteCursor(bytes);
   const decoder = new IpcDecoder(source.frame(maxBytes), maxBytes);
   return {

@@ -4,6 +4,7 @@ import { MessageHeader, type RecordBatch, RecordBatchReader, type Schema } from 
 import { InvalidInputError, messageOf, NamespaceError } from "../../errors.js";
 import { ensureCodecs, inflateAhead, inflatedBytes, withInflation } from "./inflation.js";
 import type { Frame } from "./ipcMessages.js";
+import { withListViews } from "./listViewSizes.js";
 import { malformedIpc as malformed, tooLargeIpc } from "./malformedIpc.js";
 
 /** Maximum number of parts of one dictionary: for each part, apache-arrow goes through those before it. */
@@ -115,13 +116,16 @@ export class IpcDecoder {
       return null;
     }
     const maxInflation = Math.min(this.#maxBytes, this.#queuedInflation + ownInflation);
-    const { done, value } = decoding(() => this.#reader.next() as IteratorResult<RecordBatch>, maxInflation);
-    if (done === true || this.#queue.length > 0) throw malformed("a batch that cannot be decoded");
-    if (this.#queuedParts > 0) this.#checkDictionaries(value);
+    const batch = decoding(() => {
+      const { done, value } = this.#reader.next() as IteratorResult<RecordBatch>;
+      if (done === true || this.#queue.length > 0) throw malformed("a batch that cannot be decoded");
+      if (this.#queuedParts > 0) this.#checkDictionaries(value);
+      return withListViews(value, frame);
+    }, maxInflation);
     this.#queuedParts = 0;
     this.#queuedBytes = 0;
     this.#queuedInflation = 0;
-    return value;
+    return batch;
   }
 
   #countPart({ id, isDelta }: NonNullable<Frame["dictionary"]>): void {

@@ -12,6 +12,7 @@ import { readUint32 } from "../../bytes/littleEndian.js";
 import { ensureCodecs } from "./inflation.js";
 import { type DecodedIpc, decoding, inflatedAhead, type Measured, measured } from "./ipcDecoder.js";
 import { ByteCursor } from "./ipcMessages.js";
+import { withListViews } from "./listViewSizes.js";
 import { malformedIpc as malformed, tooLargeIpc, truncatedIpc } from "./malformedIpc.js";
 import { checkFooter } from "./messageGuard.js";
 
@@ -25,8 +26,13 @@ export function isIpcFile(start: Uint8Array): boolean {
   return start.length >= FILE_MAGIC.length && FILE_MAGIC.every((byte, index) => start[index] === byte);
 }
 
+/** Bytes of a file that a step copies. */
+const COPIED_BYTES = 2 ** 22;
+
 /** The content of a file. */
 export interface FileOutline {
+  /** The file for apache-arrow: where there are list views, a copy with lists in place of them. */
+  readonly file: Uint8Array;
   /** Batches with rows. */
   readonly filled: readonly (Measured & { readonly index: number })[];
   readonly dictionaries: readonly Measured[];
@@ -35,12 +41,15 @@ export interface FileOutline {
 }
 
 /** Checks the footer of a file and every message that it points to, with breaks. */
-export function* outlineIpcFile(file: Uint8Array, maxBytes: number): Generator<void, FileOutline> {
-  const trailer = file.length - FILE_MAGIC.length;
-  if (trailer < FILE_HEADER_BYTES + 4 || !isIpcFile(file.subarray(trailer))) throw truncatedIpc();
-  const footerStart = trailer - 4 - readUint32(file, trailer - 4);
+export function* outlineIpcFile(bytes: Uint8Array, maxBytes: number): Generator<void, FileOutline> {
+  const trailer = bytes.length - FILE_MAGIC.length;
+  if (trailer < FILE_HEADER_BYTES + 4 || !isIpcFile(bytes.subarray(trailer))) throw truncatedIpc();
+  const footerStart = trailer - 4 - readUint32(bytes, trailer - 4);
   if (footerStart < FILE_HEADER_BYTES) throw malformed("a footer that is longer than the file");
-  const footer = checkFooter(file.subarray(footerStart, trailer - 4));
+  const footer = checkFooter(bytes.subarray(footerStart, trailer - 4));
+  const hasListViews = footer.fields.types !== null;
+  const file = hasListViews ? yield* copyOf(bytes) : bytes;
+  const changes: ChangedMessage[] = [];
   const filled: (Measured & { readonly index: number })[] = [];
   const dictionaries: Measured[] = [];
   let inflatedDictionaries = 0;
@@ -57,6 +66,7 @@ export function* outlineIpcFile(file: Uint8Array, maxBytes: number): Generator<v
       const block = file.subarray(offset, offset + byteLength);
       const frame = new ByteCursor(block, footer.fields).frame(maxBytes);
       if (frame?.kind !== kind) throw malformed("a footer that points to something else than a batch");
+      if (hasListViews) changes.push({ start: offset, end: offset + byteLength, head: frame.head });
       const message = yield* measured(frame, maxBytes);
       if (kind === MessageHeader.RecordBatch) {
         if (!frame.isEmpty) filled.push({ index, ...message });
@@ -68,13 +78,42 @@ export function* outlineIpcFile(file: Uint8Array, maxBytes: number): Generator<v
       if (inflatedDictionaries > maxBytes) throw tooLargeIpc(inflatedDictionaries, maxBytes);
     }
   }
-  return { filled, dictionaries, inflatedDictionaries };
+  if (hasListViews) {
+    file.set(footer.footer, footerStart);
+    changeMessages(file, changes);
+  }
+  return { file, filled, dictionaries, inflatedDictionaries };
+}
+
+interface ChangedMessage {
+  readonly start: number;
+  readonly end: number;
+  readonly head: Uint8Array;
+}
+
+function changeMessages(file: Uint8Array, changes: ChangedMessage[]): void {
+  changes.sort((left, right) => left.start - right.start);
+  for (const [index, { start, end, head }] of changes.entries()) {
+    // A change inside a message that was checked could make it another one.
+    if (index + 1 < changes.length && changes[index + 1].start < end) {
+      throw malformed("a footer that points to the same bytes twice");
+    }
+    file.set(head, start);
+  }
+}
+
+function* copyOf(bytes: Uint8Array): Generator<void, Uint8Array> {
+  const copy = new Uint8Array(bytes.length);
+  for (let start = 0; start < bytes.length; start += COPIED_BYTES) {
+    copy.set(bytes.subarray(start, start + COPIED_BYTES), start);
+    yield;
+  }
+  return copy;
 }
 
 /** Opens a file through its footer and decodes its dictionaries, with breaks. */
 export function* decodeIpcFile(
-  file: Uint8Array,
-  { filled, dictionaries, inflatedDictionaries }: FileOutline,
+  { file, filled, dictionaries, inflatedDictionaries }: FileOutline,
   maxBytes: number,
 ): Generator<void, DecodedIpc> {
   ensureCodecs();
@@ -93,9 +132,14 @@ export function* decodeIpcFile(
             heldBytes: file.length + inflatedDictionaries + inflation,
             *decode() {
               yield* inflatedAhead(message);
-              const batch = decoding(() => reader.readRecordBatch(index), Math.min(maxBytes, inflation));
-              if (batch === null) throw malformed("a batch that cannot be decoded");
-              return batch;
+              return decoding(
+                () => {
+                  const batch = reader.readRecordBatch(index);
+                  if (batch === null) throw malformed("a batch that cannot be decoded");
+                  return withListViews(batch, message.frame);
+                },
+                Math.min(maxBytes, inflation),
+              );
             },
           };
         }

@@ -11,7 +11,7 @@ import { readUint32 } from "../../bytes/littleEndian.js";
 import type { MemoryShare } from "../../memory.js";
 import { type CompressedBody, LENGTH_PREFIX_BYTES } from "./inflation.js";
 import { malformedIpc as malformed, tooLargeIpc, truncatedIpc } from "./malformedIpc.js";
-import { checkMessageMetadata } from "./messageGuard.js";
+import { type BufferRange, checkMessageMetadata, type IpcFields, NO_FIELDS } from "./messageGuard.js";
 
 /** Largest metadata of one message; thousands of columns take a few megabytes. */
 const MAX_METADATA_BYTES = 2 ** 24;
@@ -25,9 +25,12 @@ const CRUMBS_BYTES = 2 ** 16;
 /** One message: its metadata with the length in front, as apache-arrow expects it, and its body. */
 export interface Frame {
   readonly kind: MessageHeader;
-  /** Number of fields of the schema that the following messages have, nested ones included. */
-  readonly fields: number;
+  /** Fields of the schema that the following messages have. */
+  readonly fields: IpcFields;
+  /** With lists in place of list views. */
   readonly head: Uint8Array;
+  /** Where the sizes of list views lie in the body. */
+  readonly sizes: readonly BufferRange[];
   readonly body: Uint8Array;
   /** For a part of a dictionary: the dictionary's id, and whether the part continues or replaces it. Else null. */
   readonly dictionary: { readonly id: number; readonly isDelta: boolean } | null;
@@ -47,10 +50,10 @@ type Requests<Result> = Generator<number, Result, Uint8Array>;
 export class ByteCursor {
   readonly #bytes: Uint8Array;
   #position = 0;
-  #fields: number;
+  #fields: IpcFields;
 
-  /** @param fields number of fields of the schema, if it is not among the messages */
-  constructor(bytes: Uint8Array, fields = 0) {
+  /** @param fields those of the schema, if it is not among the messages */
+  constructor(bytes: Uint8Array, fields = NO_FIELDS) {
     this.#bytes = bytes;
     this.#fields = fields;
   }
@@ -82,8 +85,8 @@ const RECEIVED = "received";
 export class ByteQueue {
   readonly #source: AsyncIterator<Uint8Array>;
   readonly #memory: MemoryShare | undefined;
-  /** Number of fields of the schema among the messages so far. */
-  #fields = 0;
+  /** Fields of the schema among the messages so far. */
+  #fields = NO_FIELDS;
   #pieces: Uint8Array[] = [];
   #held = 0;
   #ended = false;
@@ -178,9 +181,9 @@ export class ByteQueue {
 
 /**
  * The next message, with a body of at most `maxBytes`; null at the end of the stream.
- * @param fields number of fields of the schema before it
+ * @param fields those of the schema before it
  */
-function* readFrame(maxBytes: number, fields: number): Requests<Frame | null> {
+function* readFrame(maxBytes: number, fields: IpcFields): Requests<Frame | null> {
   const start = yield 4;
   if (start.length === 0) return null;
   if (start.length < 4) throw truncatedIpc();
@@ -198,12 +201,13 @@ function* readFrame(maxBytes: number, fields: number): Requests<Frame | null> {
   }
   const metadata = yield metadataLength;
   if (metadata.length < metadataLength) throw truncatedIpc();
-  const fieldsBehind = checkMessageMetadata(metadata, fields);
-  const message = decodeMessage(metadata);
+  const checked = checkMessageMetadata(metadata, fields);
+  const { sizes } = checked;
+  const message = decodeMessage(checked.metadata);
   const { bodyLength } = message;
   if (!Number.isSafeInteger(bodyLength) || bodyLength < 0) throw malformed(`a body of ${bodyLength} bytes`);
   if (bodyLength > maxBytes) throw tooLargeIpc(bodyLength, maxBytes);
-  const batch = checkedBatchHeader(message, bodyLength);
+  const batch = checkedBatchHeader(message, sizes, bodyLength);
   const isEmpty = message.isRecordBatch() && batch !== null && isEmptyBatch(batch);
   const dictionary = message.isDictionaryBatch() ? message.header() : null;
   const body = bodyLength === 0 ? new Uint8Array(0) : yield bodyLength;
@@ -211,11 +215,12 @@ function* readFrame(maxBytes: number, fields: number): Requests<Frame | null> {
   const compressed =
     batch === null || batch.compression === null || batch.compression === undefined
       ? null
-      : { body, type: batch.compression.type, buffers: batch.buffers };
+      : { body, type: batch.compression.type, buffers: [...batch.buffers, ...sizes] };
   return {
     kind: message.headerType,
-    fields: fieldsBehind,
-    head: concatBytes([head, metadata]),
+    fields: checked.fields,
+    head: concatBytes([head, checked.metadata]),
+    sizes,
     body,
     dictionary,
     isEmpty,
@@ -237,7 +242,11 @@ const isEmptyBatch = ({ length, nodes }: BatchHeader): boolean =>
   length === 0 && nodes.every((node) => node.length === 0);
 
 /** Null for a message that is no batch. */
-function checkedBatchHeader(message: Message, bodyLength: number): BatchHeader | null {
+function checkedBatchHeader(
+  message: Message,
+  sizes: readonly BufferRange[],
+  bodyLength: number,
+): BatchHeader | null {
   if (!message.isRecordBatch() && !message.isDictionaryBatch()) return null;
   let batch: BatchHeader;
   try {
@@ -253,13 +262,14 @@ function checkedBatchHeader(message: Message, bodyLength: number): BatchHeader |
       throw malformed(`a column of ${length} values, ${nullCount} of them null`);
     }
   }
-  for (const { offset, length } of batch.buffers) {
+  const buffers = [...batch.buffers, ...sizes];
+  for (const { offset, length } of buffers) {
     if (offset < 0 || length < 0 || offset + length > bodyLength) {
       throw malformed(`a buffer of ${length} bytes at ${offset} in a body of ${bodyLength} bytes`);
     }
   }
   if (batch.compression !== null && batch.compression !== undefined) {
-    for (const { length } of batch.buffers) {
+    for (const { length } of buffers) {
       if (length > 0 && length < LENGTH_PREFIX_BYTES)
         throw malformed("a compressed buffer without its length");
     }

@@ -13,10 +13,18 @@
  *     vector   u32 count, then the elements; a string is a vector of bytes
  *
  * Field numbers are those of Message.fbs and Schema.fbs of Arrow's columnar format.
+ *
+ * apache-arrow does not know list views. Messages become those of lists: the types in a schema, and the buffers of a batch
+ * without the sizes of its list views, which are handed out instead.
  */
 
 import { UnsupportedError } from "../../errors.js";
-import { typeOfNumber } from "../types/typeParameters.js";
+import {
+  LARGE_LIST_VIEW_TYPE,
+  LIST_VIEW_TYPE,
+  RUN_END_ENCODED_TYPE,
+  typeOfNumber,
+} from "../types/typeParameters.js";
 import { malformedIpc as malformed } from "./malformedIpc.js";
 
 const MAX_NESTING = 64;
@@ -36,11 +44,36 @@ const HEADER_DICTIONARY_BATCH = 2;
 const HEADER_RECORD_BATCH = 3;
 /** Messages that hold a tensor, sparse or not, in place of rows. */
 const HEADERS_OF_TENSORS: readonly number[] = [4, 5];
+const TYPE_INT = 2;
 const TYPE_TIMESTAMP = 10;
+const TYPE_LIST = 12;
+const TYPE_STRUCT = 13;
 const TYPE_UNION = 14;
-/** The largest number of a type that apache-arrow reads, and one below it that it does not. */
-const LAST_TYPE = 24;
-const TYPE_RUN_END_ENCODED = 22;
+const TYPE_LARGE_LIST = 21;
+const TYPE_BINARY_VIEW = 23;
+const TYPE_UTF8_VIEW = 24;
+/** The largest number of a type that can be read. */
+const LAST_TYPE = LARGE_LIST_VIEW_TYPE;
+/** The list types that list views become. */
+const LISTS_OF_VIEWS = new Map([
+  [LIST_VIEW_TYPE, TYPE_LIST],
+  [LARGE_LIST_VIEW_TYPE, TYPE_LARGE_LIST],
+]);
+/** Buffers of a column by its type, where they are not the two of most types. Those that views point into come on top. */
+const BUFFERS_OF_TYPES = new Map([
+  [1, 0],
+  [4, 3],
+  [5, 3],
+  [TYPE_STRUCT, 1],
+  [16, 1],
+  [19, 3],
+  [20, 3],
+  [LIST_VIEW_TYPE, 3],
+  [LARGE_LIST_VIEW_TYPE, 3],
+]);
+const BUFFERS_OF_MOST_TYPES = 2;
+/** The buffer of a list view that lists do not have. */
+const SIZES_BUFFER = 2;
 const NODE_BYTES = 16;
 const BUFFER_BYTES = 16;
 const VARIADIC_COUNT_BYTES = 8;
@@ -49,14 +82,49 @@ const BLOCK_BYTES = 24;
 const LITTLE_ENDIAN = 0;
 const BIG_ENDIAN = 1;
 
+/** The fields of a schema, as batches have them. */
+export interface IpcFields {
+  /** Number of fields, nested ones and those of dictionaries included. */
+  readonly count: number;
+  /** The types of the columns of a batch, those of children after those of their parents. Null where no type is a list view. */
+  readonly types: readonly number[] | null;
+}
+
+export const NO_FIELDS: IpcFields = { count: 0, types: null };
+
+export const isListViewType = (type: number): boolean => LISTS_OF_VIEWS.has(type);
+
+/** Where a buffer lies in the body of a message. */
+export interface BufferRange {
+  readonly offset: number;
+  readonly length: number;
+}
+
+export interface CheckedMetadata {
+  /** The metadata for apache-arrow, with lists in place of list views. */
+  readonly metadata: Uint8Array;
+  /** Fields of a schema; for any other message those before it. */
+  readonly fields: IpcFields;
+  /** The sizes of the list views of a batch, in the order of its columns. They may lie outside the body. */
+  readonly sizes: readonly BufferRange[];
+}
+
 /**
- * @param fields number of fields of the schema that a batch has
- * @returns the number of fields of a schema; for any other message `fields`
+ * @param fields those of the schema before a batch
  * @throws InvalidInputError where apache-arrow would read outside the metadata or forever, UnsupportedError for what is well-formed
  *   and can't be read
  */
-export function checkMessageMetadata(metadata: Uint8Array, fields: number): number {
-  return new Guard(metadata).message(fields);
+export function checkMessageMetadata(metadata: Uint8Array, fields: IpcFields): CheckedMetadata {
+  const guard = new Guard(metadata);
+  guard.message(fields);
+  const checked = guard.fields ?? fields;
+  if (!guard.hasListViews) return { metadata, fields: checked, sizes: guard.sizes };
+  const changed = guard.withoutListViews();
+  // What lies over each other in the metadata may have changed along.
+  const again = new Guard(changed);
+  again.message({ count: fields.count, types: null });
+  if (again.hasListViews) throw malformed("metadata that refers to itself over and over");
+  return { metadata: changed, fields: checked, sizes: guard.sizes };
 }
 
 /** Where a message lies in a file: `offset` of its first byte, bytes of its metadata and body together. */
@@ -66,8 +134,9 @@ export interface IpcBlock {
 }
 
 export interface IpcFooter {
-  /** Number of fields of the schema, nested ones included. */
-  readonly fields: number;
+  /** The footer for apache-arrow, with lists in place of list views. */
+  readonly footer: Uint8Array;
+  readonly fields: IpcFields;
   readonly dictionaries: readonly IpcBlock[];
   readonly batches: readonly IpcBlock[];
 }
@@ -77,7 +146,15 @@ export interface IpcFooter {
  * @throws InvalidInputError as {@link checkMessageMetadata}
  */
 export function checkFooter(footer: Uint8Array): IpcFooter {
-  return new Guard(footer).footer();
+  const guard = new Guard(footer);
+  const blocks = guard.footer();
+  const fields = guard.fields ?? NO_FIELDS;
+  if (!guard.hasListViews) return { footer, fields, ...blocks };
+  const changed = guard.withoutListViews();
+  const again = new Guard(changed);
+  const blocksAgain = again.footer();
+  if (again.hasListViews) throw malformed("metadata that refers to itself over and over");
+  return { footer: changed, fields, ...blocksAgain };
 }
 
 const utf8Decoder = new TextDecoder();
@@ -87,13 +164,63 @@ class Guard {
   #work: number;
   #fieldCount = 0;
   #pairCount = 0;
+  /** Types of the columns of batches. */
+  readonly #types: number[] = [];
+  #hasSchema = false;
+  /** Positions of the types of list views. */
+  readonly #listViews: number[] = [];
+  /** The buffers of a batch, and which of them are sizes of list views. */
+  #buffers: { readonly start: number; readonly count: number; readonly sizes: readonly number[] } | null =
+    null;
 
   constructor(bytes: Uint8Array) {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#work = Math.min(Math.max(bytes.byteLength * WORK_FACTOR, MIN_WORK), MAX_WORK);
   }
 
-  message(fields: number): number {
+  /** The fields of the schema, if there was one. */
+  get fields(): IpcFields | null {
+    if (!this.#hasSchema) return null;
+    return { count: this.#fieldCount, types: this.#listViews.length > 0 ? this.#types : null };
+  }
+
+  get hasListViews(): boolean {
+    return this.#listViews.length > 0 || this.#buffers !== null;
+  }
+
+  /** Where the sizes of the list views of a batch lie in its body. */
+  get sizes(): BufferRange[] {
+    const { start, sizes } = this.#buffers ?? { start: 0, sizes: [] };
+    return sizes.map((index) => {
+      const position = start + index * BUFFER_BYTES;
+      return {
+        offset: Number(this.#view.getBigInt64(position, true)),
+        length: Number(this.#view.getBigInt64(position + 8, true)),
+      };
+    });
+  }
+
+  /** A copy of the bytes with lists in place of list views. */
+  withoutListViews(): Uint8Array {
+    const { buffer, byteOffset, byteLength } = this.#view;
+    const bytes = new Uint8Array(buffer, byteOffset, byteLength).slice();
+    for (const position of this.#listViews) {
+      // Many fields may lie at the same position.
+      bytes[position] = LISTS_OF_VIEWS.get(bytes[position]) ?? bytes[position];
+    }
+    if (this.#buffers !== null) {
+      const { start, count, sizes } = this.#buffers;
+      for (const [index, removed] of sizes.entries()) {
+        const from = start + (removed + 1) * BUFFER_BYTES;
+        const end = start + (sizes[index + 1] ?? count) * BUFFER_BYTES;
+        bytes.copyWithin(from - (index + 1) * BUFFER_BYTES, from, end);
+      }
+      new DataView(bytes.buffer).setUint32(start - 4, count - sizes.length, true);
+    }
+    return bytes;
+  }
+
+  message(fields: IpcFields): void {
     const message = this.#checkTable(this.#follow(0));
     const kind = this.#byte(message, 1);
     this.#keyValues(message, 4);
@@ -102,15 +229,16 @@ class Guard {
     switch (kind) {
       case HEADER_SCHEMA:
         this.#schema(header);
-        return this.#fieldCount;
+        return;
       case HEADER_RECORD_BATCH:
         this.#recordBatch(header, fields);
-        return fields;
+        return;
       case HEADER_DICTIONARY_BATCH: {
         const batch = this.#table(header, 1);
         if (batch === 0) throw malformed("a dictionary batch without data");
-        this.#recordBatch(batch, fields);
-        return fields;
+        // Dictionaries of list views are refused with their schema.
+        this.#recordBatch(batch, { count: fields.count, types: null });
+        return;
       }
       default:
         if (HEADERS_OF_TENSORS.includes(kind)) {
@@ -122,13 +250,12 @@ class Guard {
     }
   }
 
-  footer(): IpcFooter {
+  footer(): Pick<IpcFooter, "dictionaries" | "batches"> {
     const footer = this.#checkTable(this.#follow(0));
     const schema = this.#table(footer, 1);
     if (schema === 0) throw malformed("a file without schema");
     this.#schema(schema);
     return {
-      fields: this.#fieldCount,
       dictionaries: this.#blocks(footer, 2),
       batches: this.#blocks(footer, 3),
     };
@@ -152,11 +279,15 @@ class Guard {
     }
     if (endianness !== LITTLE_ENDIAN) throw malformed(`the byte order ${endianness} is unknown`);
     this.#keyValues(schema, 2);
-    this.#fields(schema, 1, []);
+    this.#hasSchema = true;
+    this.#fields(schema, 1, [], false);
   }
 
-  /** @param parents the fields around these */
-  #fields(parent: number, slot: number, parents: readonly number[]): void {
+  /**
+   * @param parents the fields around these
+   * @param isCoded whether they are those of the values of a dictionary
+   */
+  #fields(parent: number, slot: number, parents: readonly number[], isCoded: boolean): void {
     if (parents.length > MAX_NESTING) throw malformed("types nested too deep");
     this.#tables(parent, slot, (field) => {
       if (++this.#fieldCount > MAX_FIELDS) throw malformed(`a schema of more than ${MAX_FIELDS} fields`);
@@ -164,24 +295,34 @@ class Guard {
       this.#keyValues(field, 6);
       const type = this.#table(field, 3);
       const typeId = this.#byte(field, 2);
-      if (typeId > LAST_TYPE || typeId === TYPE_RUN_END_ENCODED) {
+      const dictionary = this.#table(field, 4);
+      const isDictionary = isCoded || dictionary !== 0;
+      const isListView = isListViewType(typeId);
+      if (typeId > LAST_TYPE || typeId === RUN_END_ENCODED_TYPE || (isListView && isDictionary)) {
         const path = [...parents, field].map((part) => this.#text(part, 0)).join(".");
+        const of = isListView ? "dictionaries of type" : "type";
         throw new UnsupportedError(
-          `column ${path}: type ${typeOfNumber(typeId)} is not supported by this release`,
+          `column ${path}: ${of} ${typeOfNumber(typeId)} is not supported by this release`,
         );
       }
+      if (isListView) this.#listViews.push(this.#field(field, 2, 1));
+      if (!isCoded) this.#types.push(dictionary !== 0 ? TYPE_INT : this.#typeByBuffers(typeId, type));
       if (type !== 0) {
         if (typeId === TYPE_UNION) this.#vector(type, 1, 4);
         // Timestamp keeps a string in slot 1; no other type has an offset there that is read.
         if (typeId === TYPE_TIMESTAMP) this.#string(type, 1);
       }
-      const dictionary = this.#table(field, 4);
       if (dictionary !== 0) this.#table(dictionary, 1);
-      this.#fields(field, 5, [...parents, field]);
+      this.#fields(field, 5, [...parents, field], isDictionary);
     });
   }
 
-  #recordBatch(batch: number, fields: number): void {
+  /** A type with as many buffers: a sparse union has one. */
+  #typeByBuffers(typeId: number, type: number): number {
+    return typeId === TYPE_UNION && type !== 0 && this.#short(type, 0) === 0 ? TYPE_STRUCT : typeId;
+  }
+
+  #recordBatch(batch: number, { count: fields, types }: IpcFields): void {
     const nodes = this.#vector(batch, 1, NODE_BYTES);
     const buffers = this.#vector(batch, 2, BUFFER_BYTES);
     const variadic = this.#vector(batch, 4, VARIADIC_COUNT_BYTES);
@@ -200,6 +341,26 @@ class Guard {
     }
     if (inViews > bufferCount) throw malformed(`views of ${inViews} buffers among ${bufferCount}`);
     this.#table(batch, 3);
+    if (types === null || buffers === null) return;
+    if ((nodes?.count ?? 0) > types.length) throw malformed("a batch of more columns than its schema has");
+    // Writers leave out the children of columns without rows.
+    if (nodes?.count !== types.length) return;
+    const sizes: number[] = [];
+    let position = 0;
+    let viewColumn = 0;
+    for (const type of types) {
+      if (isListViewType(type)) sizes.push(position + SIZES_BUFFER);
+      position += BUFFERS_OF_TYPES.get(type) ?? BUFFERS_OF_MOST_TYPES;
+      if (type === TYPE_BINARY_VIEW || type === TYPE_UTF8_VIEW) {
+        if (viewColumn < (variadic?.count ?? 0)) {
+          const count = (variadic?.start ?? 0) + viewColumn * VARIADIC_COUNT_BYTES;
+          position += Number(this.#view.getBigInt64(count, true));
+        }
+        viewColumn++;
+      }
+    }
+    if (position > bufferCount) throw malformed(`a batch of ${bufferCount} buffers in place of ${position}`);
+    this.#buffers = { ...buffers, sizes };
   }
 
   #keyValues(parent: number, slot: number): void {

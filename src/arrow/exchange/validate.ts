@@ -3,13 +3,22 @@
  * from wrong ones could not be read again.
  */
 
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { isAscii, isUtf8 } from "../../platform/native.js";
 import type { Column, DictionaryColumn, Layout, ListColumn, VariableColumn } from "../columns/column.js";
-import { areNarrow } from "../columns/offsets.js";
+import { areNarrow, wordsOf } from "../columns/offsets.js";
+import { isValid } from "../columns/validity.js";
 
 /** Dictionaries that have already been checked; batches share them. */
 export type CheckedDictionaries = WeakSet<object>;
+
+/** Rows that a step looks at. */
+const STEP_ROWS = 2 ** 16;
+/** Bytes of text that a step looks at. */
+const STEP_BYTES = 2 ** 21;
+/** Bytes of text that cost as much as a call for one value. */
+const BYTES_OF_A_CALL = 256;
 
 /**
  * Checks that offsets ascend within the bytes, that text is UTF-8, and that indices lie within their dictionary. Text
@@ -17,142 +26,193 @@ export type CheckedDictionaries = WeakSet<object>;
  * @param path the column, for messages
  * @throws InvalidInputError
  */
-export function validateColumn(
+export function* validateColumn(
   column: Column,
   layout: Layout,
   path: string,
   checked: CheckedDictionaries = new WeakSet(),
-): void {
+): Steps<void> {
   switch (column.kind) {
     case "null":
     case "bits":
     case "fixed":
       return;
     case "variable":
-      checkOffsets(column, column.bytes.length, path);
-      if (layout.kind === "variable" && layout.text) checkText(column, path);
+      yield* checkOffsets(column, path);
+      if (layout.kind === "variable" && layout.text) yield* checkText(column, path);
       return;
     case "fixedSizeList":
-      if (layout.kind === "fixedSizeList") validateColumn(column.items, layout.item, path, checked);
+      if (layout.kind === "fixedSizeList") yield* validateColumn(column.items, layout.item, path, checked);
       return;
     case "dictionary":
       if (layout.kind === "dictionary" && !checked.has(column.dictionary)) {
-        validateColumn(column.dictionary, layout.value, path);
+        yield* validateColumn(column.dictionary, layout.value, path);
         checked.add(column.dictionary);
       }
-      checkIndices(column, layout.kind === "dictionary" && layout.indexSigned, path);
+      yield* checkIndices(column, layout.kind === "dictionary" && layout.indexSigned, path);
       return;
     case "list":
-      checkOffsets(column, column.items.length, path);
-      if (layout.kind === "list") validateColumn(column.items, layout.item, `${path} items`, checked);
+      yield* checkOffsets(column, path);
+      if (layout.kind === "list") yield* validateColumn(column.items, layout.item, `${path} items`, checked);
       return;
     case "sizedList":
-      if (layout.kind === "sizedList") validateColumn(column.items, layout.item, `${path} items`, checked);
+      if (layout.kind === "sizedList") {
+        yield* validateColumn(column.items, layout.item, `${path} items`, checked);
+      }
       return;
     case "struct":
     case "packedStruct":
       for (const [index, child] of column.children.entries()) {
         if (layout.kind !== "struct" && layout.kind !== "packedStruct") return;
         const { name, layout: childLayout } = layout.children[index];
-        validateColumn(child, childLayout, `${path}.${name}`, checked);
+        yield* validateColumn(child, childLayout, `${path}.${name}`, checked);
       }
   }
 }
 
-/** @param available number of bytes, or items, that the offsets point into */
-function checkOffsets(column: VariableColumn | ListColumn, available: number, path: string): void {
+/**
+ * Checks that the offsets of values and of lists ascend within their bytes and items, at any depth.
+ * @throws InvalidInputError
+ */
+export function* checkAllOffsets(column: Column, path: string): Steps<void> {
+  if (column.kind === "variable" || column.kind === "list") yield* checkOffsets(column, path);
+  if ("items" in column) yield* checkAllOffsets(column.items, path);
+  if ("children" in column) for (const child of column.children) yield* checkAllOffsets(child, path);
+}
+
+function* checkOffsets(column: VariableColumn | ListColumn, path: string): Steps<void> {
   const { offsets, length } = column;
-  if (areNarrow(offsets)) {
-    // A negative offset or a step back sets the sign bit of one of the two.
-    let last = offsets[0];
-    let sign = last;
-    for (let value = 1; value <= length; value++) {
-      const next = offsets[value];
-      sign |= next | (next - last);
-      last = next;
-    }
-    if (sign < 0) throw invalid(path, "offsets that do not ascend");
-  } else {
-    const words = new Uint32Array(offsets.buffer, offsets.byteOffset, offsets.length * 2);
-    let last = 0;
-    for (let word = 0; word < words.length; word += 2) {
-      const offset = words[word] + words[word + 1] * 0x1_0000_0000;
-      // A negative offset is larger than any length and fails below.
-      if (offset < last) throw invalid(path, "offsets that do not ascend");
-      last = offset;
-    }
+  for (let start = 0; start < length; start += STEP_ROWS) {
+    if (start > 0) yield;
+    const end = Math.min(start + STEP_ROWS, length);
+    const areAscending = areNarrow(offsets)
+      ? ascend32(offsets, start, end)
+      : ascend64(wordsOf(offsets), start, end);
+    if (!areAscending) throw invalid(path, "offsets that do not ascend");
   }
   const end = Number(offsets[length]);
+  const available = column.kind === "list" ? column.items.length : column.bytes.length;
   if (end < 0 || end > available) {
     const unit = column.kind === "list" ? "item" : "byte";
     throw invalid(path, `values that end at ${unit} ${end} of ${available}`);
   }
 }
 
-function checkText(column: VariableColumn, path: string): void {
+/** Whether the offsets from `start` to `end`, both included, are not negative and ascend. */
+function ascend32(offsets: Int32Array, start: number, end: number): boolean {
+  // A negative offset or a step back sets the sign bit of one of the two.
+  let last = offsets[start];
+  let sign = last;
+  for (let value = start + 1; value <= end; value++) {
+    const next = offsets[value];
+    sign |= next | (next - last);
+    last = next;
+  }
+  return sign >= 0;
+}
+
+/** {@link ascend32} of words in pairs: low, high. A negative offset reads as one that is larger than any length. */
+function ascend64(words: Uint32Array, start: number, end: number): boolean {
+  let last = 0;
+  let areAscending = true;
+  for (let word = start * 2; word <= end * 2; word += 2) {
+    const offset = words[word] + words[word + 1] * 0x1_0000_0000;
+    areAscending &&= offset >= last;
+    last = offset;
+  }
+  return areAscending;
+}
+
+function* checkText(column: VariableColumn, path: string): Steps<void> {
   const { offsets, bytes, length } = column;
   const begin = Number(offsets[0]);
   const end = Number(offsets[length]);
   if (begin === end) return;
-  const text = bytes.subarray(begin, end);
-  if (isAscii(text) || (isUtf8(text) && !splitsCharacters(column))) return;
+  const content = yield* contentOf(bytes, begin, end);
+  if (content === "ascii") return;
+  if (content === "utf8") {
+    let isSplit = false;
+    for (let start = 0; start < length && !isSplit; start += STEP_ROWS) {
+      if (start > 0) yield;
+      isSplit = splitsCharacters(column, start, Math.min(start + STEP_ROWS, length));
+    }
+    if (!isSplit) return;
+  }
   // Only slots of nulls may hold bytes that are no text.
   const { validity } = column;
+  const pace = new Pace(STEP_BYTES);
   for (let value = 0; value < length; value++) {
-    if (validity !== null) {
-      const bit = validity.bitOffset + value;
-      if (((validity.bytes[Math.floor(bit / 8)] >>> (bit & 7)) & 1) === 0) continue;
-    }
-    if (!isUtf8(bytes.subarray(Number(offsets[value]), Number(offsets[value + 1])))) {
+    const start = Number(offsets[value]);
+    const valueEnd = Number(offsets[value + 1]);
+    if (pace.isStep(valueEnd - start + BYTES_OF_A_CALL)) yield;
+    if (isValid(validity, value) && !isUtf8(bytes.subarray(start, valueEnd))) {
       throw invalid(path, `text that is not UTF-8 in row ${value}`);
     }
   }
 }
 
-/** Whether a value begins inside a character of the text that all values together form. */
-function splitsCharacters({ offsets, bytes, length }: VariableColumn): boolean {
+/** The kind of text that bytes hold, whatever values they are cut into. */
+function* contentOf(bytes: Uint8Array, begin: number, end: number): Steps<"ascii" | "utf8" | "other"> {
+  let content: "ascii" | "utf8" = "ascii";
+  for (let start = begin; start < end; ) {
+    if (start > begin) yield;
+    let pieceEnd = Math.min(start + STEP_BYTES, end);
+    // A piece ends before a character begins; no character has more than three bytes after its first.
+    for (let back = 0; back < 3 && pieceEnd < end && (bytes[pieceEnd] & 0xc0) === 0x80; back++) pieceEnd--;
+    const piece = bytes.subarray(start, pieceEnd);
+    if (!isAscii(piece)) {
+      if (!isUtf8(piece)) return "other";
+      content = "utf8";
+    }
+    start = pieceEnd;
+  }
+  return content;
+}
+
+/** Whether one of some values begins inside a character of the text that all values together form. */
+function splitsCharacters({ offsets, bytes }: VariableColumn, start: number, end: number): boolean {
   let split = 0;
   if (areNarrow(offsets)) {
     // The byte after the text reads as undefined, which counts as 0.
-    for (let value = 0; value < length; value++) split |= +((bytes[offsets[value]] & 0xc0) === 0x80);
+    for (let value = start; value < end; value++) split |= +((bytes[offsets[value]] & 0xc0) === 0x80);
   } else {
-    const words = new Uint32Array(offsets.buffer, offsets.byteOffset, offsets.length * 2);
-    for (let word = 0; word < length * 2; word += 2) {
+    const words = wordsOf(offsets);
+    for (let word = start * 2; word < end * 2; word += 2) {
       split |= +((bytes[words[word] + words[word + 1] * 0x1_0000_0000] & 0xc0) === 0x80);
     }
   }
   return split !== 0;
 }
 
-function checkIndices(column: DictionaryColumn, signed: boolean, path: string): void {
+function* checkIndices(column: DictionaryColumn, signed: boolean, path: string): Steps<void> {
   const { length, validity, dictionary } = column;
   const { byteWidth, values } = column.indices;
   // A negative index reads as a number of the upper half, which no dictionary with signed indices reaches.
   const size = signed ? Math.min(dictionary.length, 2 ** (byteWidth * 8 - 1)) : dictionary.length;
-  if (largestWord(values, byteWidth, length) < size) return;
   const view = new DataView(values.buffer, values.byteOffset, values.byteLength);
-  for (let row = 0; row < length; row++) {
-    if (indexAt(view, byteWidth, row) < size) continue;
-    if (validity !== null) {
-      const bit = validity.bitOffset + row;
-      if (((validity.bytes[Math.floor(bit / 8)] >>> (bit & 7)) & 1) === 0) continue;
+  for (let start = 0; start < length; start += STEP_ROWS) {
+    if (start > 0) yield;
+    const end = Math.min(start + STEP_ROWS, length);
+    if (largestWord(values, byteWidth, start, end) < size) continue;
+    for (let row = start; row < end; row++) {
+      if (indexAt(view, byteWidth, row) < size || !isValid(validity, row)) continue;
+      throw invalid(path, `an index outside its dictionary of ${dictionary.length} values in row ${row}`);
     }
-    throw invalid(path, `an index outside its dictionary of ${dictionary.length} values in row ${row}`);
   }
 }
 
-/** The largest index if all are narrow and aligned; infinity if they have to be checked one by one. */
-function largestWord(values: Uint8Array, byteWidth: number, length: number): number {
-  if (byteWidth === 8 || values.byteOffset % byteWidth !== 0)
-    return length === 0 ? -1 : Number.POSITIVE_INFINITY;
+/** The largest of some indices if all are narrow and aligned; infinity if they have to be checked one by one. */
+function largestWord(values: Uint8Array, byteWidth: number, start: number, end: number): number {
+  if (byteWidth === 8 || values.byteOffset % byteWidth !== 0) return Number.POSITIVE_INFINITY;
+  const { buffer, byteOffset } = values;
   const words =
     byteWidth === 1
       ? values
       : byteWidth === 2
-        ? new Uint16Array(values.buffer, values.byteOffset, length)
-        : new Uint32Array(values.buffer, values.byteOffset, length);
+        ? new Uint16Array(buffer, byteOffset, end)
+        : new Uint32Array(buffer, byteOffset, end);
   let largest = -1;
-  for (let row = 0; row < length; row++) if (words[row] > largest) largest = words[row];
+  for (let row = start; row < end; row++) if (words[row] > largest) largest = words[row];
   return largest;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Turns view types of Arrow, which Lance does not have, into the types that they become in a table: Utf8View into utf8, BinaryView
- * into binary. Any `Data` may hold them, at any depth.
+ * into binary. Any `Data` may hold them, at any depth. Views of lists are those of listViews.ts.
  *
  *     view     i32 length; up to 12 bytes: the value, padded with zeros
  *                          more bytes: its first 4 bytes, i32 number of a buffer, i32 offset in it
@@ -12,10 +12,10 @@ import { Type } from "apache-arrow";
 import type { Steps } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { InvalidInputError } from "../../errors.js";
-import type { MemoryShare } from "../../memory.js";
 import { isValid } from "../columns/validity.js";
-import { bytesOrNone, type ForeignData, fixedBytes, validityOf } from "./data.js";
+import { bytesOrNone, changedData, type ForeignData, fixedBytes, validityOf } from "./data.js";
 import { tooLargeIpc } from "./malformedIpc.js";
+import type { ViewBounds } from "./viewBounds.js";
 
 const VIEW_BYTES = 16;
 const MAX_INLINE_BYTES = 12;
@@ -25,35 +25,6 @@ const MAX_VALUE_BYTES = 2 ** 31 - 1;
 const LONG_VALUE_BYTES = 48;
 /** Bytes copied, or views looked at, in a step. */
 const STEP = 2 ** 18;
-/** Name of this use of memory. */
-const VIEWS = "views";
-
-/** Bounds on the bytes of all values of one batch after they are copied out of its views. */
-export class ViewBounds {
-  readonly #maxBytes: number;
-  readonly #memory: MemoryShare | undefined;
-  #bytes = 0;
-
-  /** @param memory accounts for the values */
-  constructor(maxBytes: number, memory?: MemoryShare) {
-    this.#maxBytes = maxBytes;
-    this.#memory = memory;
-  }
-
-  /** @throws InvalidInputError where the values of the batch take too much */
-  take(byteLength: number): Promise<void> | undefined {
-    this.#bytes += byteLength;
-    if (this.#bytes > this.#maxBytes) throw tooLargeIpc(this.#bytes, this.#maxBytes);
-    return this.#memory?.hold(VIEWS, this.#bytes);
-  }
-
-  /** Ends the use of the values. */
-  release(): void {
-    if (this.#bytes > 0) this.#memory?.note(VIEWS, 0);
-    this.#bytes = 0;
-  }
-}
-
 /** Dictionaries without views, by the vector that has them; batches share them. */
 export type PlainDictionaries = WeakMap<object, { readonly data: readonly ForeignData[] }>;
 
@@ -88,28 +59,11 @@ export function* withoutViews(
     }
     isPlain = false;
   }
-  return isPlain ? data : changed(data, { children: plainChildren, dictionary: plainDictionary });
+  return isPlain ? data : changedData(data, { children: plainChildren, dictionary: plainDictionary });
 }
 
 const isView = ({ type }: ForeignData): boolean =>
   type?.typeId === Type.Utf8View || type?.typeId === Type.BinaryView;
-
-/** `Data` is an object of a class, whose members may be getters. */
-function changed(data: ForeignData, members: Partial<ForeignData>): ForeignData {
-  const { type, length, offset, nullCount, values, valueOffsets, nullBitmap, children, dictionary } = data;
-  return {
-    type,
-    length,
-    offset,
-    nullCount,
-    values,
-    valueOffsets,
-    nullBitmap,
-    children,
-    dictionary,
-    ...members,
-  };
-}
 
 function* valuesOfViews(data: ForeignData, bounds: ViewBounds): Steps<ForeignData> {
   const { length } = data;
@@ -154,7 +108,7 @@ function* valuesOfViews(data: ForeignData, bounds: ViewBounds): Steps<ForeignDat
       while (target < end) values[target++] = source[position++];
     }
   }
-  return changed(data, { values, valueOffsets: offsets });
+  return changedData(data, { values, valueOffsets: offsets });
 }
 
 /** Checks a view of more bytes than lie in it: against its buffer, and its first bytes against those there. */

@@ -33,7 +33,14 @@ import {
 } from "apache-arrow";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { arrowInteger, integerTypeOf } from "./logicalTypes.js";
-import { type ForeignField, type ForeignType, floatPrecision, typeOfNumber } from "./typeParameters.js";
+import {
+  type ForeignField,
+  type ForeignType,
+  floatPrecision,
+  LARGE_LIST_VIEW_TYPE,
+  LIST_VIEW_TYPE,
+  typeOfNumber,
+} from "./typeParameters.js";
 
 /** A schema of any version of apache-arrow. */
 export interface ForeignSchema {
@@ -49,7 +56,7 @@ export interface ForeignSchema {
  * @throws InvalidInputError for a value that is no type, UnsupportedError for a type unknown to apache-arrow 21
  */
 export function adoptType(foreign: ForeignType, path?: string): DataType {
-  switch (foreign.typeId) {
+  switch (foreign.typeId as number) {
     case Type.Null:
       return new Null();
     case Type.Bool:
@@ -83,8 +90,10 @@ export function adoptType(foreign: ForeignType, path?: string): DataType {
     case Type.LargeBinary:
       return new LargeBinary();
     case Type.List:
+    case LIST_VIEW_TYPE:
       return new List(adoptChild(foreign, path));
     case Type.LargeList:
+    case LARGE_LIST_VIEW_TYPE:
       return new LargeList(adoptChild(foreign, path));
     case Type.FixedSizeList:
       return new FixedSizeList(foreign.listSize ?? 0, adoptChild(foreign, path));

@@ -46,11 +46,15 @@ export function valueTypeOf(type: DataType): DataType | null {
   return (type as ForeignType).typeId === Type.Dictionary ? (type as Dictionary).dictionary : null;
 }
 
-/** Types of Arrow that apache-arrow does not have, by their numbers in Schema.fbs. */
+/** Numbers of types in Schema.fbs that apache-arrow does not have. */
+export const RUN_END_ENCODED_TYPE = 22;
+export const LIST_VIEW_TYPE = 25;
+export const LARGE_LIST_VIEW_TYPE = 26;
+
 const FOREIGN_TYPES = new Map([
-  [22, "RunEndEncoded"],
-  [25, "ListView"],
-  [26, "LargeListView"],
+  [RUN_END_ENCODED_TYPE, "RunEndEncoded"],
+  [LIST_VIEW_TYPE, "ListView"],
+  [LARGE_LIST_VIEW_TYPE, "LargeListView"],
 ]);
 
 /** A type that apache-arrow does not have, for messages. */

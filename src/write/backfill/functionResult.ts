@@ -4,9 +4,10 @@ import { Field as ArrowField, type DataType } from "apache-arrow";
 import type { Column, Layout } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
-import { columnFromData, type ForeignData } from "../../arrow/exchange/data.js";
+import { columnFromDataInSteps, type ForeignData } from "../../arrow/exchange/data.js";
 import { validateColumn } from "../../arrow/exchange/validate.js";
-import { ViewBounds, withoutViews } from "../../arrow/exchange/views.js";
+import { ViewBounds } from "../../arrow/exchange/viewBounds.js";
+import { withoutViews } from "../../arrow/exchange/views.js";
 import { encodeValues } from "../../arrow/objects/encodeValues.js";
 import { adoptType } from "../../arrow/types/foreignTypes.js";
 import { logicalFieldOf } from "../../arrow/types/logicalTypes.js";
@@ -93,10 +94,10 @@ function vectorColumn(
   try {
     const bounds = new ViewBounds(Number.POSITIVE_INFINITY);
     const parts = vector.data.map((data) =>
-      columnFromData(atOnce(withoutViews(data, bounds, new WeakMap())), layout),
+      atOnce(columnFromDataInSteps(atOnce(withoutViews(data, bounds, new WeakMap())), layout, { bounds })),
     );
     const column = parts.length === 0 ? nullColumn(layout, 0) : concatColumns(parts);
-    validateColumn(column, layout, label);
+    atOnce(validateColumn(column, layout, label));
     return column;
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;

@@ -122,6 +122,42 @@ def pyarrow_files():
         write(f"pyarrow_{name}.arrow", sink.getvalue(), rows)
 
 
+def nested_list_view_files():
+    """List views of every kind of item: in any order, over each other, with gaps, and with nulls that point outside."""
+    offsets, sizes = [6, 0, 99, 2, 5, 0], [2, 3, -7, 6, 0, 1]
+    mask = pa.array([False, False, True, False, False, False])
+
+    def views(values, kind=pa.ListViewArray, offset=pa.int32()):
+        return kind.from_arrays(pa.array(offsets, offset), pa.array(sizes, offset), values, mask=mask)
+
+    numbers = pa.array([0, 1, None, 3, 4, 5, 6, 7], pa.int64())
+    words = pa.array(["a", None, LONG, "ä", "", "b", LONG, "c"])
+    inner = pa.ListViewArray.from_arrays(pa.array([4, 0, 3, 0, 6, 1, 0, 7], pa.int32()), pa.array([4, 8, 0, 1, 2, 5, 8, 1], pa.int32()), numbers)
+    six = views(numbers)
+    columns = {
+        "texts": views(words),
+        "large": views(words.cast(pa.large_string()), pa.LargeListViewArray, pa.int64()),
+        "bits": views(pa.array([True, False, None, True, True, False, False, True])),
+        "codes": views(words.dictionary_encode()),
+        "vectors": views(pa.FixedSizeListArray.from_arrays(pa.array([value / 2 for value in range(16)], pa.float32()), 2)),
+        "records": views(pa.StructArray.from_arrays([numbers, words.cast(pa.string_view())], ["number", "word"])),
+        "views": views(inner, pa.LargeListViewArray, pa.int64()),
+        "lists": pa.ListArray.from_arrays(pa.array([0, 2, 2, 3, 5, 6, 6], pa.int32()), six),
+        "record": pa.StructArray.from_arrays([six, views(inner)], ["few", "views"], mask=pa.array([True] + [False] * 5)),
+        "map": pa.MapArray.from_arrays(pa.array([0, 1, 2, 2, 4, 5, 6], pa.int32()), pa.array(list("uvwxyz")), six),
+        "nothing": views(pa.nulls(8)),
+    }
+    batch = pa.record_batch(columns)
+    rows = plain(batch.to_pylist(maps_as_pydicts="strict"))
+    write("pyarrow_list_view_nested.arrows", stream_of(batch.schema, [batch.slice(0, 2), batch.slice(2)]), rows)
+    write("pyarrow_list_view_nested_lz4.arrows", stream_of(batch.schema, [batch], compression="lz4"), rows)
+    sink = io.BytesIO()
+    with ipc.new_file(sink, batch.schema, options=ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_batch(batch.slice(0, 4))
+        writer.write_batch(batch.slice(4))
+    write("pyarrow_list_view_nested_zstd.arrow", sink.getvalue(), rows)
+
+
 def unsupported_files():
     runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array(["a", "b"]))
     union = pa.UnionArray.from_sparse(pa.array([0, 1, 0], pa.int8()), [pa.array([1, 2, 3]), pa.array(["a", "b", "c"])])
@@ -140,4 +176,5 @@ def unsupported_files():
 
 polars_files()
 pyarrow_files()
+nested_list_view_files()
 unsupported_files()

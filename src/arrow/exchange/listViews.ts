@@ -1,0 +1,115 @@
+/**
+ * Turns list views of Arrow, which Lance does not have, into lists: ListView into list, LargeListView into large list.
+ *
+ *     list view   i32 or i64 offsets, one for each row; as many sizes of the same width; items
+ *
+ * The lists of a list view lie among its items in any order. They may share items, and leave gaps between them. Many lists may
+ * share the same items, so the lists of a short message can be very long.
+ */
+
+import type { Steps } from "../../async/eventLoop.js";
+import { Pace } from "../../async/eventLoop.js";
+import { alignedBytes } from "../../bytes/aligned.js";
+import { InvalidInputError } from "../../errors.js";
+import type { Column, ListColumn, ListLayout, Validity } from "../columns/column.js";
+import { wordsOf } from "../columns/offsets.js";
+import { sliceColumn } from "../columns/sliceColumn.js";
+import { bytesOfRanges, takeRanges } from "../columns/takeRanges.js";
+import { isValid } from "../columns/validity.js";
+import { tooLargeIpc } from "./malformedIpc.js";
+import { checkAllOffsets } from "./validate.js";
+import type { ViewBounds } from "./viewBounds.js";
+
+/** Maximum items of a column of one batch, and bytes of all of them: offsets have 32 bits. */
+const MAX_ITEMS = 2 ** 31 - 1;
+const MAX_ITEM_BYTES = 2 ** 31 - 1;
+/** Rows of a step. */
+const STEP_ROWS = 2 ** 15;
+/** Most bytes that a row takes while its items are picked, besides the items: an offset, and where they begin and end. */
+export const LIST_VIEW_BYTES = 24;
+
+export interface ListViews {
+  readonly length: number;
+  readonly validity: Validity | null;
+  /** Integers of the width of the layout's offsets. Those of null lists may lack, and hold anything. */
+  readonly offsets: Uint8Array;
+  readonly sizes: Uint8Array;
+}
+
+/**
+ * Returns lists in place of list views. The items are shared with `items` where they lie there in the order of the lists and
+ * without gaps; else they are copied.
+ * @param bounds on the bytes of the copies
+ * @throws InvalidInputError for lists outside the items, and for more items than are taken at once
+ */
+export function* listsOfViews(
+  { length, validity, offsets: viewOffsets, sizes }: ListViews,
+  { offsetBits }: ListLayout,
+  items: Column,
+  bounds: ViewBounds,
+): Steps<ListColumn> {
+  const offsetAt = integersOf(viewOffsets, offsetBits);
+  const sizeAt = integersOf(sizes, offsetBits);
+  const waitingForOffsets = bounds.take(length * LIST_VIEW_BYTES);
+  if (waitingForOffsets !== undefined) yield waitingForOffsets;
+  const offsets = offsetBits === 32 ? new Int32Array(length + 1) : new BigInt64Array(length + 1);
+  const isNarrow = offsets instanceof Int32Array;
+  const starts = new Float64Array(length);
+  const ends = new Float64Array(length);
+  const pace = new Pace(STEP_ROWS);
+  let rangeCount = 0;
+  let rowCount = 0;
+  /** Whether each list begins where the one before it ends. */
+  let isInOrder = true;
+  for (let row = 0; row < length; row++) {
+    if (pace.isStep()) yield;
+    if (isValid(validity, row)) {
+      const offset = offsetAt(row);
+      const size = sizeAt(row);
+      if (!(offset >= 0 && size >= 0 && offset + size <= items.length)) {
+        throw new InvalidInputError(
+          `row ${row}: a list view of ${size} items at offset ${offset} is outside its ${items.length} items`,
+        );
+      }
+      rowCount += size;
+      if (rowCount > MAX_ITEMS) throw tooManyItems(MAX_ITEMS);
+      if (size > 0) {
+        isInOrder &&= rangeCount === 0 || ends[rangeCount - 1] === offset;
+        starts[rangeCount] = offset;
+        ends[rangeCount++] = offset + size;
+      }
+    }
+    if (isNarrow) offsets[row + 1] = rowCount;
+    else offsets[row + 1] = BigInt(rowCount);
+  }
+  if (isInOrder) {
+    const inOrder = sliceColumn(items, rangeCount === 0 ? 0 : starts[0], rowCount);
+    return { kind: "list", length, validity, offsets, items: inOrder };
+  }
+  const ranges = { starts: starts.subarray(0, rangeCount), ends: ends.subarray(0, rangeCount), rowCount };
+  // The items of a list view are lists and texts from outside, too.
+  yield* checkAllOffsets(items, "items of list views");
+  const byteLength = yield* bytesOfRanges(items, ranges);
+  if (byteLength > MAX_ITEM_BYTES) throw tooLargeIpc(byteLength, MAX_ITEM_BYTES);
+  const waiting = bounds.take(byteLength);
+  if (waiting !== undefined) yield waiting;
+  return { kind: "list", length, validity, offsets, items: yield* takeRanges(items, ranges) };
+}
+
+function tooManyItems(most: number): InvalidInputError {
+  return new InvalidInputError(
+    `list views of more than ${most} items, which are the most that are taken at once`,
+  );
+}
+
+/** Reads integers by index. Those that a buffer lacks read as NaN. */
+function integersOf(buffer: Uint8Array, bits: 32 | 64): (index: number) => number {
+  const bytes = alignedBytes(buffer, bits / 8);
+  if (bits === 32) {
+    const integers = new Int32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
+    return (index) => (index < integers.length ? integers[index] : Number.NaN);
+  }
+  const words = wordsOf(new BigInt64Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 8)));
+  return (index) =>
+    index * 2 < words.length ? words[index * 2] + (words[index * 2 + 1] | 0) * 0x1_0000_0000 : Number.NaN;
+}
