@@ -81,10 +81,17 @@ export function nearestNames(given: string, names: readonly string[]): string[] 
   );
 }
 
-/** What a message says of the names that are spelled nearly like a given one; nothing where none is. */
-export function nearestHint(given: string, names: readonly string[]): string {
+/**
+ * What a message says of the names that are spelled nearly like a given one; nothing where none is.
+ * @param shown makes of a name what the caller has to write
+ */
+export function nearestHint(
+  given: string,
+  names: readonly string[],
+  shown: (name: string) => string = String,
+): string {
   const [nearest] = nearestNames(given, names);
-  return nearest === undefined ? "" : `; did you mean ${nearest}?`;
+  return nearest === undefined ? "" : `; did you mean ${shown(nearest)}?`;
 }
 
 /** Without what tells camelCase from snake_case. */

@@ -47,6 +47,7 @@ export function resolveField(fields: readonly TableField[], text: string, find =
   const near = nearestHint(
     segments[chain.length],
     siblings.map(({ name }) => name),
+    (name) => formatFieldPath([...segments.slice(0, chain.length), name]),
   );
   throw new TableColumnNotFoundError(
     `column ${formatFieldPath(segments)} is not in the table's schema${near}`,

@@ -8,6 +8,16 @@ const int = parseType("int64");
 const FIELDS = [
   { name: "a.b", type: int, children: [] },
   { name: "city", type: int, children: [] },
+  { name: "user-id", type: int, children: [] },
+  { name: "user-id-2", type: int, children: [] },
+  {
+    name: "p",
+    type: parseType("struct"),
+    children: [
+      { name: "a/b", type: int, children: [] },
+      { name: "deep", type: int, children: [] },
+    ],
+  },
 ];
 const bind = (filter: string) => atOnce(bindFilter(filter, {}, FIELDS, "filter"));
 
@@ -15,6 +25,19 @@ it("a column with a dot in its name is shown in backticks to who leaves them out
   expect(() => bind("a.b = 1")).toThrow(TableColumnNotFoundError);
   expect(() => bind("a.b = 1")).toThrow("the column of that name is written `a.b`");
   expect(bind("`a.b` = 1").paths).toEqual([["a.b"]]);
+});
+
+it.each([
+  ["user-id = 1", "`user-id`"],
+  ["city = 1 and user-id-2>1", "`user-id-2`"],
+  ["p.a/b = 1", "p.`a/b`"],
+])("a column with a sign in its name is shown in backticks to who writes %s", (filter, shown) => {
+  expect(() => bind(filter)).toThrow(`the column of that name is written ${shown},`);
+});
+
+it("a difference of columns is not taken for a name with a sign", () => {
+  expect(() => bind("user-idx = 1")).toThrow("there is no column user, at");
+  expect(() => bind("p.dep = 1")).toThrow("there is no column p.dep; near it: p.deep,");
 });
 
 it("a misspelt column is near another one, and one that has other letters is not", () => {

@@ -46,6 +46,10 @@ describe("paths of fields", () => {
   ])("%s leads nowhere", (text) => {
     expect(() => resolveField(fields, text)).toThrow(TableColumnNotFoundError);
   });
+  it("is named from the root where another is near", () => {
+    expect(() => resolveField(fields, "s.lst")).toThrow("did you mean s.list?");
+    expect(() => resolveField(fields, "m.entris.key")).toThrow("did you mean m.entries?");
+  });
   it.each([
     ["", /empty/],
     ["s..a", /position 2/],

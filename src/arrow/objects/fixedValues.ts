@@ -5,7 +5,7 @@ import { isDate } from "../../bytes/anyRealm.js";
 import { encodeHalfFloat } from "../../bytes/halfFloat.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InternalError } from "../../errors.js";
-import { parseDay, parseInstant, parseTimeOfDay } from "../types/times.js";
+import { floorDivide, parseDay, parseInstant, parseTimeOfDay } from "../types/times.js";
 import { unscaledOf } from "./decimalText.js";
 import { refuse, type ValuePlace } from "./faults.js";
 import { binaryOf, isNullish } from "./valueKinds.js";
@@ -157,17 +157,19 @@ function timeOf(value: unknown, unit: number): unknown {
 const PER_MILLISECOND = [0.001, 1, 1000, 1_000_000];
 
 /**
- * Returns a moment in a type's unit; null for a value that is not a moment, or is between two units. Digits of a text beyond the
- * unit are cut off, as by CAST.
+ * Returns a moment in a type's unit; null for a value that is not a moment, and for a number that is between two units. What a text
+ * or a Date has beyond the unit is cut off, as by CAST.
  */
 function inUnit(value: unknown, unit: number, zone: string | null): number | bigint | null {
   if (typeof value === "bigint") return value;
   if (typeof value === "string") {
     const nanos = parseInstant(value, zone);
-    return nanos && nanos / NANOS_PER_UNIT[unit];
+    return nanos && floorDivide(nanos, NANOS_PER_UNIT[unit]);
   }
-  const milliseconds = isDate(value) ? value.getTime() : value;
+  const isMoment = isDate(value);
+  const milliseconds = isMoment ? value.getTime() : value;
   if (typeof milliseconds !== "number" || !Number.isFinite(milliseconds)) return null;
+  if (unit === 0 && isMoment) return Math.floor(milliseconds / 1000);
   if (unit === 0) return Number.isSafeInteger(milliseconds / 1000) ? milliseconds / 1000 : null;
   const scaled = Math.round(milliseconds * PER_MILLISECOND[unit]);
   if (unit === 1 && scaled !== milliseconds) return null;
@@ -178,13 +180,13 @@ function inUnit(value: unknown, unit: number, zone: string | null): number | big
 
 const DAY_MS = 86_400_000;
 
-/** Returns the day of a text, or of a moment at midnight UTC; any other value as it is: it is refused as a day. */
+/** Returns the day in UTC of a text, a Date, or a number at midnight; any other value as it is: it is refused as a day. */
 function daysOf(value: unknown): unknown {
   if (isNullish(value)) return null;
   if (typeof value === "bigint") return value;
   if (typeof value === "string") return parseDay(value) ?? value;
-  const milliseconds = isDate(value) ? value.getTime() : value;
-  return typeof milliseconds === "number" ? milliseconds / DAY_MS : value;
+  if (isDate(value)) return Math.floor(value.getTime() / DAY_MS);
+  return typeof value === "number" ? value / DAY_MS : value;
 }
 
 function floats(

@@ -4,7 +4,7 @@
  */
 
 import { InvalidInputError, TableColumnNotFoundError } from "../../errors.js";
-import { formatFieldPath } from "../../ident.js";
+import { formatFieldPath, formatQuotedPath } from "../../ident.js";
 import { nearestNames } from "../../nearestName.js";
 import type { ColumnReference } from "../evaluate/bound.js";
 import { type ExpressionSource, problemText } from "../parse/problem.js";
@@ -100,15 +100,31 @@ function missing(
   // SQL's double quotes are for names; who comes from JavaScript means a text.
   const isQuoted = source.text?.[name.at] === '"';
   const meant = isQuoted ? `; a text is written '${wanted}'` : "";
-  // A column may have dots in its name.
-  const whole = name.segments.join(".");
-  const isWhole = parents.length === 0 && siblings.some((field) => field.name === whole);
-  const near = isWhole
-    ? `; the column of that name is written ${formatFieldPath([whole])}`
-    : nearest.length === 0
-      ? ""
-      : `; near it: ${nearest.join(", ")}`;
+  const unquoted = columnWrittenAs(name.segments.join("."), source.text?.slice(name.at), siblings, parents);
+  const near =
+    unquoted !== undefined
+      ? `; the column of that name is written ${formatQuotedPath([...parents, unquoted])}`
+      : nearest.length === 0
+        ? ""
+        : `; near it: ${nearest.join(", ")}`;
   const comma = source.text === null ? "" : ",";
   const reason = `there is no column ${formatFieldPath(path)}${meant}${near}${comma}`;
   return new TableColumnNotFoundError(problemText(source, name.at, reason));
+}
+
+/** Returns the longest name of a field whose dots and signs stand in a text without the backticks that they need. */
+function columnWrittenAs(
+  whole: string,
+  text: string | undefined,
+  siblings: readonly TypedField[],
+  parents: readonly string[],
+): string | undefined {
+  let longest: string | undefined;
+  for (const { name } of siblings) {
+    const path = [...parents, name].join(".");
+    const rest = text?.startsWith(path) ? text.slice(path.length) : undefined;
+    const isWritten = rest !== undefined && /\W/.test(name) && !/^\w/.test(rest);
+    if ((path === whole || isWritten) && name.length > (longest?.length ?? 0)) longest = name;
+  }
+  return longest;
 }

@@ -537,8 +537,9 @@ function toTime(
   return (value) => {
     const nanos = nanosOf(value);
     if (nanos === null) return null;
+    // Between units of the same type the reference cuts towards 1970; days and what a text says end at what began before.
     const ticks =
-      to.kind === "date" && from.kind !== "string" ? floorDivide(nanos, perTick) : nanos / perTick;
+      to.kind === "date" || from.kind === "string" ? floorDivide(nanos, perTick) : nanos / perTick;
     if (isNarrow) return Number(ticks);
     return BigInt.asIntN(64, ticks) === ticks ? ticks : null;
   };

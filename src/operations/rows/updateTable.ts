@@ -60,8 +60,7 @@ function assignedValues(values: unknown): Assignment[] {
   }
   return Object.entries(values).map(([name, value]) => {
     const path = formatFieldPath([name]);
-    const number = typeof value === "number" ? value : undefined;
-    return { path, value: lit(plainValue(value)), number, label: `values.${path}` };
+    return { path, value: lit(plainValue(value)), passed: value, label: `values.${path}` };
   });
 }
 

@@ -92,6 +92,7 @@ export class ColumnReads {
         const near = nearestHint(
           segment,
           (parent === undefined ? this.named : siblings).map(({ name }) => name),
+          (name) => formatFieldPath([...segments.slice(0, chain.length), name]),
         );
         // What is computed has no name of its own.
         const computed =

@@ -15,7 +15,9 @@ import { unwrapStructs } from "../../arrow/columns/spine.js";
 import { layoutOf } from "../../arrow/types/layouts.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
 import { goThrough, type Steps } from "../../async/eventLoop.js";
+import { isDate } from "../../bytes/anyRealm.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
+import { lit } from "../../expression/build.js";
 import { type BoundExpression, bindAssigned, type ExpressionInput } from "../../expression/expression.js";
 import { STRING, type ValueType, valueTypeOfField } from "../../expression/values/types.js";
 import { formatFieldPath } from "../../ident.js";
@@ -29,8 +31,8 @@ import { storedColumn } from "./storedValues.js";
 export interface Assignment {
   readonly path: string;
   readonly value: ExpressionInput;
-  /** The number that the value is, where it is one that the caller passed as such. */
-  readonly number?: number | undefined;
+  /** What the caller passed, where that is a value and no expression. */
+  readonly passed?: unknown;
   /** What the caller passed the value as, for messages. */
   readonly label: string;
 }
@@ -94,16 +96,19 @@ function withoutValues(fields: readonly TableField[], field: TableField): Planne
 async function planAssignment(
   fields: readonly TableField[],
   field: TableField,
-  { value, number, label }: Assignment,
+  assignment: Assignment,
   parameters: FilterParameters,
   signal: AbortSignal | undefined,
 ): Promise<PlannedAssignment> {
   const path = formatFieldPath([field.name]);
-  if (number !== undefined && !Number.isSafeInteger(number) && valueTypeOfField(field).kind === "int") {
-    // As rows with it are refused: who passes a number means this one, and not what CAST makes of it.
-    throw new InvalidInputError(`${label}: ${number} is no integer that is exact as a number; pass a bigint`);
-  }
-  const bound = bindAssigned(value, parameters, fields, (own) => assignedType(field, own), label);
+  const { label } = assignment;
+  const bound = bindAssigned(
+    asRowsTakeIt(assignment, valueTypeOfField(field)),
+    parameters,
+    fields,
+    (own) => assignedType(field, own),
+    label,
+  );
   const expression = await goThrough(bound, signal);
   const inputs = expression.paths.map((segments) => inputAt(fields, segments));
   const isText = field.type.kind === "json" && expression.type.kind === "string";
@@ -119,6 +124,16 @@ async function planAssignment(
       return isText ? jsonbColumn(values as LeafColumn, path) : storedColumn(values, JSONB_LAYOUT, path);
     },
   };
+}
+
+/** A value that a row with it would hold, where CAST would make another of it. */
+function asRowsTakeIt({ value, passed, label }: Assignment, type: ValueType): ExpressionInput {
+  if (typeof passed === "number" && !Number.isSafeInteger(passed) && type.kind === "int") {
+    throw new InvalidInputError(`${label}: ${passed} is no integer that is exact as a number; pass a bigint`);
+  }
+  const isCut = type.kind === "timestamp" && type.unit === "s" && isDate(passed);
+  // A moment is in the second that began before it; casts of a column of moments cut them towards 1970.
+  return isCut ? lit(new Date(Math.floor(passed.getTime() / 1000) * 1000)) : value;
 }
 
 const LARGE_BINARY: VariableLayout = { kind: "variable", offsetBits: 64, text: false };

@@ -107,6 +107,30 @@ it("merges take what inserts take", async () => {
   ]);
 });
 
+it("a moment counts as its day and its second, in rows and in updates, as a Date and as a text", async () => {
+  const schema = new Schema([
+    new Field("day", new DateDay(), true),
+    new Field("s", new TimestampSecond(), true),
+    new Field("ms", new TimestampMillisecond(), true),
+  ]);
+  const moments = ["2024-03-10T23:59:59.999Z", "1969-12-31T23:59:59.999Z", "1969-12-30T00:00:00.001Z"];
+  const wanted = moments.map((text) => {
+    const ms = Date.parse(text);
+    return { day: Math.floor(ms / 86_400_000) * 86_400_000, s: Math.floor(ms / 1000) * 1000, ms };
+  });
+  const id = ["moments"];
+  const table = namespace.table(id);
+  for (const asMoment of [(text: string): string | Date => text, (text: string) => new Date(text)]) {
+    const rows = moments.map(asMoment).map((moment) => ({ day: moment, s: moment, ms: moment }));
+    await namespace.createTable({ id, schema, mode: "Overwrite" }, rows);
+    expect(await table.scan().toArray()).toEqual(wanted);
+    for (const [index, values] of rows.entries()) {
+      await table.update({ values });
+      expect((await table.scan({ limit: 1 }).toArray())[0]).toEqual(wanted[index]);
+    }
+  }
+});
+
 describe("a column of a stream whose values come late", () => {
   const stream = async function* (count: number, late: (n: number) => object) {
     for (let n = 0; n < count; n++) yield { n, ...late(n) };
