@@ -4,9 +4,8 @@ import type { Column } from "../../arrow/columns/column.js";
 import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
+import { RowHash } from "../kernels/rowHash.js";
 import { RowOrder } from "../kernels/rowOrder.js";
-import { bytesBeforeValue } from "../values/boundedTake.js";
-import { type Scalar, scalarReader } from "../values/scalars.js";
 import type { ValueType } from "../values/types.js";
 
 /** Most items of one list that are compared with each other. */
@@ -31,15 +30,22 @@ export function checkCompared({ start, end }: ItemRange): void {
 
 /** Items of one column. */
 export class ComparedItems {
-  readonly #keys: ItemKeys;
+  readonly #hash: RowHash;
   readonly #order: RowOrder;
   readonly #pace: Pace;
-  #last: { readonly range: ItemRange; readonly set: ItemSet } | null = null;
+  /** The set of the list that was read last. */
+  readonly #listSet: ItemSet;
+  readonly #seen: ItemSet;
+  /** Its list. */
+  #listStart = -1;
+  #listEnd = -1;
 
   constructor(items: Column, type: ValueType, pace: Pace) {
-    this.#keys = new ItemKeys(items, type);
+    this.#hash = new RowHash(items, type);
     this.#order = new RowOrder(items, items, type);
     this.#pace = pace;
+    this.#listSet = new ItemSet(this.#hash, this.#order, pace);
+    this.#seen = new ItemSet(this.#hash, this.#order, pace);
   }
 
   /** Whether lists of so many items are compared without steps. */
@@ -48,37 +54,55 @@ export class ComparedItems {
   }
 
   /** Whether two small items are the same. */
-  sameNow(one: number, other: number): boolean {
-    return this.#order.compare(one, other) === 0;
+  sameNow(left: number, right: number): boolean {
+    return this.#order.compare(left, right) === 0;
   }
 
-  /** The items of a list for which {@link isQuick} holds. */
+  /** Whether two items are the same: in steps if both are long. */
+  same(left: number, right: number): boolean | Steps<boolean> {
+    return this.#order.isLong(left, right)
+      ? isSame(this.#order, this.#pace, left, right)
+      : this.#order.compare(left, right) === 0;
+  }
+
+  /** Returns the work of {@link same}. */
+  work(left: number, right: number): number {
+    return this.#order.work(left, right);
+  }
+
+  /** An empty set with room for some items. It is the one that was returned before, emptied. */
+  seenSet(room: number): ItemSet {
+    this.#seen.empty(room);
+    return this.#seen;
+  }
+
+  /** The items of a list for which {@link isQuick} holds. The set holds them until it is asked for another list. */
   setNow(range: ItemRange): ItemSet {
     const { start, end } = range;
-    if (this.#last?.range.start === start && this.#last.range.end === end) return this.#last.set;
-    const set = this.emptySet();
-    for (let place = start; place < end; place++) set.addNow(place);
-    this.#last = { range, set };
+    const set = this.#listSet;
+    if (this.#listStart === start && this.#listEnd === end) return set;
+    this.#listStart = -1;
+    set.empty(end - start);
+    for (let item = start; item < end; item++) set.addNow(item);
+    this.#listStart = start;
+    this.#listEnd = end;
     return set;
   }
 
-  /** Whether two items are the same. */
-  same(one: number, other: number): Steps<boolean> {
-    return isSame(this.#order, this.#pace, one, other);
-  }
-
-  emptySet(): ItemSet {
-    return new ItemSet(this.#keys, this.#order, this.#pace);
-  }
-
-  /** The items of a list: the very set that was made last, where it is the same list. */
+  /** The items of a list of any length, as {@link setNow} returns them. */
   *setOf(range: ItemRange): Steps<ItemSet> {
     const { start, end } = range;
-    if (this.#last?.range.start === start && this.#last.range.end === end) return this.#last.set;
+    const set = this.#listSet;
+    if (this.#listStart === start && this.#listEnd === end) return set;
     checkCompared(range);
-    const set = this.emptySet();
-    for (let place = start; place < end; place++) yield* set.add(place);
-    this.#last = { range, set };
+    this.#listStart = -1;
+    set.empty(end - start);
+    for (let item = start; item < end; item++) {
+      if (set.addNow(item) === null) yield* set.add(item);
+      if (this.#pace.isStep(set.work)) yield;
+    }
+    this.#listStart = start;
+    this.#listEnd = end;
     return set;
   }
 }
@@ -133,25 +157,45 @@ export class ListPair {
 
   *#meetInSteps(own: ItemRange, other: ItemRange): Steps<boolean> {
     if (this.#pace.isStep()) yield;
-    if (isShort(own, other)) return yield* some(other, (at) => this.#isIn(own, at));
+    if (isShort(own, other)) return (yield* this.#countIn(own, other, true)) > 0;
     const { joined, moved } = yield* this.#join(other);
     const others = yield* joined.setOf(moved);
-    return yield* some(own, (at) => others.has(at));
+    return yield* this.#someOf(own, others, true);
   }
 
   *#holdsInSteps(own: ItemRange, other: ItemRange): Steps<boolean> {
     if (this.#pace.isStep()) yield;
-    if (isShort(own, other)) return yield* all(other, (at) => this.#isIn(own, at));
+    if (isShort(own, other)) return (yield* this.#countIn(own, other, false)) === other.end - other.start;
     const { joined, moved } = yield* this.#join(other);
     const owns = yield* joined.setOf(own);
-    return yield* all(moved, (at) => owns.has(at));
+    return !(yield* this.#someOf(moved, owns, false));
   }
 
-  *#isIn({ start, end }: ItemRange, other: number): Steps<boolean> {
-    for (let place = start; place < end; place++) {
-      if (yield* isSame(this.#order, this.#pace, place, other)) return true;
+  /** Whether some item of a list is in a set, or is not. */
+  *#someOf({ start, end }: ItemRange, set: ItemSet, isIn: boolean): Steps<boolean> {
+    for (let item = start; item < end; item++) {
+      if ((set.hasNow(item) ?? (yield* set.has(item))) === isIn) return true;
+      if (this.#pace.isStep(set.work)) yield;
     }
     return false;
+  }
+
+  /** Counts the items of the second list that the first one has: up to the first of them, or the first other one. */
+  *#countIn({ start, end }: ItemRange, other: ItemRange, isUntilFirst: boolean): Steps<number> {
+    const order = this.#order;
+    let count = 0;
+    for (let wanted = other.start; wanted < other.end; wanted++) {
+      let isIn = false;
+      for (let item = start; item < end && !isIn; item++) {
+        isIn =
+          (order.isLong(item, wanted) ? yield* order.inSteps(item, wanted) : order.compare(item, wanted)) ===
+          0;
+        if (this.#pace.isStep(order.work(item, wanted))) yield;
+      }
+      if (isIn) count++;
+      if (isIn === isUntilFirst) break;
+    }
+    return count;
   }
 
   *#join({ start, end }: ItemRange): Steps<{ readonly joined: ComparedItems; readonly moved: ItemRange }> {
@@ -168,118 +212,155 @@ export class ListPair {
 const isShort = (one: ItemRange, other: ItemRange): boolean =>
   (one.end - one.start) * (other.end - other.start) <= FEW_PAIRS;
 
-function* some({ start, end }: ItemRange, test: (place: number) => Steps<boolean>): Steps<boolean> {
-  for (let place = start; place < end; place++) if (yield* test(place)) return true;
-  return false;
-}
-
-function* all({ start, end }: ItemRange, test: (place: number) => Steps<boolean>): Steps<boolean> {
-  for (let place = start; place < end; place++) if (!(yield* test(place))) return false;
-  return true;
-}
-
 function* isSame(order: RowOrder, pace: Pace, one: number, other: number): Steps<boolean> {
   if (pace.isStep(order.work(one, other))) yield;
   return (order.isLong(one, other) ? yield* order.inSteps(one, other) : order.compare(one, other)) === 0;
 }
 
-/** Places of different items. */
+/** Slots of a table up to which it is emptied for the next list, not made anew. */
+const MAX_KEPT = 2 ** 14;
+
+/**
+ * Different items of a column: a few side by side, more in an open hash table, half full at most. Its slots are pairs of
+ * words: an item plus 1, or 0 for none, and its hash.
+ */
 export class ItemSet {
-  readonly #keys: ItemKeys;
+  /** Work of the last call, in units of a comparison of numbers. */
+  work = 0;
+  readonly #hash: RowHash;
   readonly #order: RowOrder;
   readonly #pace: Pace;
-  readonly #few: number[] = [];
-  /** All of them, once they are not few: by what equal items have in common. */
-  #byKey: Map<unknown, number[]> | null = null;
+  readonly #few = new Int32Array(FEW);
+  #count = 0;
+  /** Null while there are few. */
+  #slots: Int32Array | null = null;
+  /** The table, kept for lists that follow. */
+  #kept = new Int32Array(0);
+  #shift = 32;
+  #mask = 0;
+  /** The slot that the last search ended at, and the hash that it looked for. */
+  #slot = 0;
+  #wanted = 0;
 
-  constructor(keys: ItemKeys, order: RowOrder, pace: Pace) {
-    this.#keys = keys;
+  constructor(hash: RowHash, order: RowOrder, pace: Pace) {
+    this.#hash = hash;
     this.#order = order;
     this.#pace = pace;
   }
 
-  *has(place: number): Steps<boolean> {
-    const alike = this.#byKey === null ? this.#few : this.#byKey.get(this.#keys.of(place));
-    if (this.#pace.isStep(this.#keys.work(place))) yield;
-    if (alike === undefined) return false;
-    for (const other of alike) if (yield* isSame(this.#order, this.#pace, place, other)) return true;
-    return false;
-  }
-
-  /** Whether a small item is one of some small ones. */
-  hasNow(place: number): boolean {
-    const alike = this.#byKey === null ? this.#few : this.#byKey.get(this.#keys.of(place));
-    if (alike === undefined) return false;
-    for (const other of alike) if (this.#order.compare(place, other) === 0) return true;
-    return false;
-  }
-
-  /** @returns whether no item like it was there */
-  addNow(place: number): boolean {
-    if (this.hasNow(place)) return false;
-    this.#put(place);
-    return true;
-  }
-
-  /** @returns whether no item like it was there */
-  *add(place: number): Steps<boolean> {
-    if (yield* this.has(place)) return false;
-    this.#put(place);
-    return true;
-  }
-
-  #put(place: number): void {
-    this.#few.push(place);
-    if (this.#byKey !== null) this.#file(place);
-    else if (this.#few.length > FEW) {
-      this.#byKey = new Map();
-      for (const each of this.#few) this.#file(each);
+  /** Removes all items. @param room for so many different ones */
+  empty(room: number): void {
+    this.#count = 0;
+    if (room <= FEW) {
+      this.#slots = null;
+      return;
     }
+    const bits = 33 - Math.clz32(room);
+    this.#shift = 32 - bits;
+    this.#mask = 2 ** bits - 1;
+    const size = 2 * 2 ** bits;
+    if (size > 2 * MAX_KEPT) {
+      this.#slots = new Int32Array(size);
+      return;
+    }
+    if (this.#kept.length < size) this.#kept = new Int32Array(size);
+    else this.#kept.fill(0, 0, size);
+    this.#slots = this.#kept;
   }
 
-  #file(place: number): void {
-    const byKey = this.#byKey as Map<unknown, number[]>;
-    const key = this.#keys.of(place);
-    const alike = byKey.get(key);
-    if (alike === undefined) byKey.set(key, [place]);
-    else alike.push(place);
+  /** Whether an item is one of these; null if only {@link has} can tell. */
+  hasNow(item: number): boolean | null {
+    const slots = this.#slots;
+    const order = this.#order;
+    if (slots === null) {
+      const few = this.#few;
+      const count = this.#count;
+      if (order.isSmall) {
+        this.work = 1 + count;
+        for (let index = 0; index < count; index++) if (order.compare(few[index], item) === 0) return true;
+        return false;
+      }
+      this.work = 1;
+      for (let index = 0; index < count; index++) {
+        if (!this.#takesStep(few[index], item)) {
+          if (order.compare(few[index], item) === 0) return true;
+        } else return null;
+      }
+      return false;
+    }
+    const hash = this.#hash.of(item);
+    this.#wanted = hash;
+    this.work = 1 + this.#hash.work;
+    const mask = this.#mask;
+    let slot = hash >>> this.#shift;
+    for (; ; slot = (slot + 1) & mask) {
+      const entry = slots[2 * slot];
+      if (entry === 0) break;
+      if (slots[2 * slot + 1] !== hash) continue;
+      if (this.#takesStep(entry - 1, item)) return null;
+      if (order.compare(entry - 1, item) === 0) return true;
+    }
+    this.#slot = slot;
+    return false;
+  }
+
+  /** Counts a comparison. @returns whether it, or those before it, take a step */
+  #takesStep(left: number, right: number): boolean {
+    if (this.#order.isSmall) {
+      this.work++;
+      return this.work > MAX_CHAIN;
+    }
+    this.work += this.#order.work(left, right);
+    return this.work > MAX_CHAIN;
+  }
+
+  /** Whether an item is one of these. */
+  *has(item: number): Steps<boolean> {
+    this.work = 1;
+    const slots = this.#slots;
+    if (slots === null) {
+      for (let index = 0; index < this.#count; index++) {
+        if (yield* isSame(this.#order, this.#pace, this.#few[index], item)) return true;
+      }
+      return false;
+    }
+    const hash = this.#hash.of(item);
+    this.#wanted = hash;
+    const mask = this.#mask;
+    let slot = hash >>> this.#shift;
+    for (; slots[2 * slot] !== 0; slot = (slot + 1) & mask) {
+      if (slots[2 * slot + 1] !== hash) continue;
+      if (yield* isSame(this.#order, this.#pace, slots[2 * slot] - 1, item)) return true;
+    }
+    this.#slot = slot;
+    return false;
+  }
+
+  /** Adds an item. @returns whether none like it was there; null if only {@link add} can tell */
+  addNow(item: number): boolean | null {
+    const isThere = this.hasNow(item);
+    if (isThere !== false) return isThere === null ? null : false;
+    this.#put(item);
+    return true;
+  }
+
+  /** Adds an item. @returns whether none like it was there */
+  *add(item: number): Steps<boolean> {
+    if (yield* this.has(item)) return false;
+    this.#put(item);
+    return true;
+  }
+
+  /** Adds an item that the last search did not find. */
+  #put(item: number): void {
+    if (this.#slots === null) {
+      this.#few[this.#count++] = item;
+      return;
+    }
+    this.#slots[2 * this.#slot] = item + 1;
+    this.#slots[2 * this.#slot + 1] = this.#wanted;
   }
 }
 
-/** Bytes of an item up to which its key tells of all of it. */
-const MAX_KEYED = 2 ** 12;
-
-/** Keys of items: equal items have equal keys, and other items mostly have different ones. */
-class ItemKeys {
-  readonly #read: (place: number) => Scalar;
-  readonly #bytesBefore: (place: number) => number;
-
-  constructor(items: Column, type: ValueType) {
-    this.#read = scalarReader({ column: items, step: 1 }, type);
-    this.#bytesBefore = bytesBeforeValue(items);
-  }
-
-  of(place: number): unknown {
-    const size = this.#size(place);
-    return size > MAX_KEYED ? `long ${size}` : keyOf(this.#read(place));
-  }
-
-  work(place: number): number {
-    const size = this.#size(place);
-    return size > MAX_KEYED ? 1 : 1 + (size >>> 5);
-  }
-
-  #size(place: number): number {
-    return this.#bytesBefore(place + 1) - this.#bytesBefore(place);
-  }
-}
-
-/** The same for equal values, and mostly another for others. */
-function keyOf(value: Scalar): unknown {
-  if (typeof value === "bigint") return Number(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (ArrayBuffer.isView(value)) return (value as Uint8Array).join();
-  return JSON.stringify(value, (_, part) =>
-    typeof part === "number" || typeof part === "bigint" ? String(Number(part) + 0) : part,
-  );
-}
+/** Work of comparisons with one item up to which they take no step. */
+const MAX_CHAIN = 2 ** 11;

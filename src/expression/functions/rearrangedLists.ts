@@ -77,6 +77,8 @@ class TakenItems {
   readonly #places = new GrowingNumbers();
   readonly #ends = new GrowingNumbers();
   readonly pace = new Pace(STEP_PLACES);
+  /** Counts items that are compared or looked up. */
+  readonly itemPace = new Pace(STEP_ITEMS);
 
   add(place: number): void {
     this.#places.push(place);
@@ -249,7 +251,9 @@ function addDistinct(
   for (const { start, end } of ranges) count += end - start;
   if (!items.isQuick(count)) return addDistinctInSteps(ranges, items, taken, wanted);
   const others = wanted === null ? null : items.setNow(wanted.list);
-  const seen = items.emptySet();
+  let room = 0;
+  for (const { start, end } of ranges) room += end - start;
+  const seen = items.seenSet(room);
   for (const { start, end } of ranges) {
     for (let place = start; place < end; place++) {
       if (others !== null && others.hasNow(place) !== wanted?.isIn) continue;
@@ -266,12 +270,25 @@ function* addDistinctInSteps(
   wanted: Wanted | null,
 ): Steps<void> {
   const others = wanted === null ? null : yield* items.setOf(wanted.list);
-  const seen = items.emptySet();
+  let room = 0;
   for (const range of ranges) {
     checkCompared(range);
-    for (let place = range.start; place < range.end; place++) {
-      if (others !== null && (yield* others.has(place)) !== wanted?.isIn) continue;
-      if (yield* seen.add(place)) taken.add(place);
+    room += range.end - range.start;
+  }
+  const seen = items.seenSet(room);
+  for (const range of ranges) {
+    for (let item = range.start; item < range.end; item++) {
+      let work = 1;
+      let isWanted = true;
+      if (others !== null) {
+        isWanted = (others.hasNow(item) ?? (yield* others.has(item))) === wanted?.isIn;
+        work += others.work;
+      }
+      if (isWanted) {
+        if (seen.addNow(item) ?? (yield* seen.add(item))) taken.add(item);
+        work += seen.work;
+      }
+      if (taken.itemPace.isStep(work)) yield;
     }
   }
 }
@@ -323,14 +340,18 @@ function* withoutInSteps(
   replacement: number | undefined,
 ): Steps<void> {
   let left = most;
-  for (let place = start; place < end; place++) {
-    if (left <= 0 || !(yield* items.same(place, value))) {
-      taken.add(place);
-      if (taken.pace.isStep()) yield;
-      continue;
+  for (let item = start; item < end; item++) {
+    let isLeft = true;
+    if (left > 0) {
+      const same = items.same(item, value);
+      isLeft = !(typeof same === "boolean" ? same : yield* same);
+      if (taken.itemPace.isStep(items.work(item, value))) yield;
+    } else if (taken.pace.isStep()) yield;
+    if (isLeft) taken.add(item);
+    else {
+      left--;
+      if (replacement !== undefined) taken.add(replacement);
     }
-    left--;
-    if (replacement !== undefined) taken.add(replacement);
   }
 }
 
@@ -399,15 +420,17 @@ const sort: FunctionDefinition = (types, constants) => {
       validity === null && sign === 1
         ? rows.compare
         : (one: number, other: number): number => orderOfNulls(one, other) || sign * rows.compare(one, other);
-    function* order(one: number, other: number): Steps<number> {
-      const ofNulls = orderOfNulls(one, other);
-      if (ofNulls !== 0) return ofNulls;
-      if (pace.isStep(rows.work(one, other))) yield;
-      return sign * (rows.isLong(one, other) ? yield* rows.inSteps(one, other) : rows.compare(one, other));
-    }
+    const order: ItemOrder = {
+      compare: orderNow,
+      work: rows.isSmall ? () => 1 : (left, right) => rows.work(left, right),
+      isLong: rows.isSmall ? () => false : (left, right) => rows.isLong(left, right),
+      *inSteps(left, right) {
+        return orderOfNulls(left, right) || sign * (yield* rows.inSteps(left, right));
+      },
+    };
     function* addSorted(start: number, end: number, taken: TakenItems): Steps<void> {
       checkCompared({ start, end });
-      for (const place of yield* sorted(start, end, order)) {
+      for (const place of yield* sorted(start, end, order, pace)) {
         taken.add(place);
         if (taken.pace.isStep()) yield;
       }
@@ -450,12 +473,17 @@ function sortFew(
   return count;
 }
 
+/** An order of items, of any length. */
+interface ItemOrder {
+  /** Compares items that are not long. */
+  compare(left: number, right: number): number;
+  work(left: number, right: number): number;
+  isLong(left: number, right: number): boolean;
+  inSteps(left: number, right: number): Steps<number>;
+}
+
 /** The places from one to another in an order; those that are alike stay in theirs. Merges runs that double. */
-function* sorted(
-  start: number,
-  end: number,
-  order: (one: number, other: number) => Steps<number>,
-): Steps<Uint32Array> {
+function* sorted(start: number, end: number, order: ItemOrder, pace: Pace): Steps<Uint32Array> {
   let places = new Uint32Array(end - start);
   for (let index = 0; index < places.length; index++) places[index] = start + index;
   let target = new Uint32Array(places.length);
@@ -463,10 +491,23 @@ function* sorted(
     for (let first = 0; first < places.length; first += 2 * width) {
       const middle = Math.min(first + width, places.length);
       const last = Math.min(middle + width, places.length);
-      for (let one = first, other = middle, to = first; to < last; to++) {
-        const takesOne = one < middle && (other >= last || (yield* order(places[one], places[other])) <= 0);
-        target[to] = takesOne ? places[one++] : places[other++];
+      let left = first;
+      let right = middle;
+      let to = first;
+      while (left < middle && right < last) {
+        const [one, two] = [places[left], places[right]];
+        const ordered = order.isLong(one, two) ? yield* order.inSteps(one, two) : order.compare(one, two);
+        if (ordered <= 0) {
+          target[to++] = one;
+          left++;
+        } else {
+          target[to++] = two;
+          right++;
+        }
+        if (pace.isStep(order.work(one, two))) yield;
       }
+      if (left < middle) target.set(places.subarray(left, middle), to);
+      else target.set(places.subarray(right, last), to);
     }
     yield;
     [places, target] = [target, places];

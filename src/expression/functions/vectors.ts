@@ -3,12 +3,13 @@
  * a direction is asked of a vector that has none.
  */
 
+import type { Validity } from "../../arrow/columns/column.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { fixedColumn } from "../kernels/arithmetic.js";
 import { checkMade } from "../values/boundedTake.js";
-import { type Operand, type ValueKernel, without } from "../values/operands.js";
+import { numbersOf, type Operand, type ValueKernel, without } from "../values/operands.js";
 import { listLane } from "../values/scalars.js";
 import { FLOAT64, isNumeric, listTypeOf, type ValueType } from "../values/types.js";
 import { type FunctionDefinition, type Functions, operandCount } from "./form.js";
@@ -21,81 +22,177 @@ const isVector = (type: ValueType): boolean =>
 /** Numbers that are looked at from one step to the next. */
 const STEP_NUMBERS = 2 ** 14;
 
-/** The numbers of each row; null for a row with one that is missing. */
-function vectorsOf(operand: Operand, pace: Pace): (row: number) => Steps<Float64Array | null> {
-  const { items, offsets } = listLane(operand);
-  const { step } = operand;
-  return function* of(row) {
-    const [start, end] = [offsets[row * step], offsets[row * step + 1]];
-    if (items.kind !== "fixed") return end > start ? null : new Float64Array(0);
-    for (let at = start; at < end && items.validity !== null; at++) {
-      if (!isValid(items.validity, at)) return null;
-      if (pace.isStep()) yield;
-    }
-    if (pace.isStep(1 + ((end - start) >>> 3))) yield;
-    return new Float64Array(items.values.slice(8 * start, 8 * end).buffer);
-  };
+/** The vectors of an operand. */
+class Vectors {
+  readonly numbers: Float64Array;
+  readonly #offsets: Int32Array | Float64Array;
+  readonly #step: number;
+  readonly #validity: Validity | null;
+  /** Whether all items are null. */
+  readonly #isNull: boolean;
+
+  constructor(operand: Operand) {
+    const { items, offsets } = listLane(operand);
+    this.#isNull = items.kind !== "fixed";
+    this.numbers =
+      items.kind === "fixed"
+        ? (numbersOf({ column: items, step: 1 }, FLOAT64) as Float64Array)
+        : new Float64Array(0);
+    this.#offsets = offsets;
+    this.#step = operand.step;
+    this.#validity = items.validity;
+  }
+
+  start(row: number): number {
+    return this.#offsets[row * this.#step];
+  }
+
+  size(row: number): number {
+    return this.#offsets[row * this.#step + 1] - this.start(row);
+  }
+
+  /** Whether a number of a row is missing: in steps if the row has many. */
+  lacksNumber(row: number): boolean | Steps<boolean> {
+    const size = this.size(row);
+    if (this.#isNull) return size > 0;
+    const validity = this.#validity;
+    if (validity === null) return false;
+    const start = this.start(row);
+    return size > STEP_NUMBERS
+      ? hasNullInSteps(validity, start, start + size)
+      : hasNull(validity, start, start + size);
+  }
 }
 
-/** Adds up what each two numbers give. */
-function* sumOf(length: number, pace: Pace, first: number, add: (at: number) => number): Steps<number> {
+function hasNull(validity: Validity, start: number, end: number): boolean {
+  for (let item = start; item < end; item++) if (!isValid(validity, item)) return true;
+  return false;
+}
+
+function* hasNullInSteps(validity: Validity, start: number, end: number): Steps<boolean> {
+  for (let first = start; first < end; first += STEP_NUMBERS) {
+    if (hasNull(validity, first, Math.min(end, first + STEP_NUMBERS))) return true;
+    yield;
+  }
+  return false;
+}
+
+/** Adds something of each two numbers to a sum. */
+type Sum = (
+  sum: number,
+  left: Float64Array,
+  leftStart: number,
+  right: Float64Array,
+  rightStart: number,
+  count: number,
+) => number;
+
+const addProducts: Sum = (first, left, leftStart, right, rightStart, count) => {
   let sum = first;
-  for (let from = 0; from < length; from += STEP_NUMBERS) {
-    const end = Math.min(length, from + STEP_NUMBERS);
-    for (let at = from; at < end; at++) sum += add(at);
-    if (pace.isStep(end - from)) yield;
+  for (let index = 0; index < count; index++) sum += left[leftStart + index] * right[rightStart + index];
+  return sum;
+};
+
+const addSquaredDifferences: Sum = (first, left, leftStart, right, rightStart, count) => {
+  let sum = first;
+  for (let index = 0; index < count; index++) {
+    const difference = left[leftStart + index] - right[rightStart + index];
+    sum += difference * difference;
   }
   return sum;
+};
+
+/** A sum over the numbers of two vectors, of which both may be the same. */
+interface SumOf {
+  readonly add: Sum;
+  readonly vectors: readonly [0 | 1, 0 | 1];
 }
 
-type Measure = (one: Float64Array, other: Float64Array, pace: Pace) => Steps<number | null>;
+interface Measure {
+  readonly sums: readonly SumOf[];
+  /** Returns the measure of two vectors by their sums, and by how many numbers each has. */
+  finish(sums: Float64Array, count: number): number | null;
+}
 
 /** A number for each two vectors of one length. */
 const measuredBy =
-  (name: string, measure: Measure): FunctionDefinition =>
+  (name: string, { sums, finish }: Measure): FunctionDefinition =>
   (types) => {
     if (types.length !== 2) return operandCount(2);
     if (!types.some(isVector) || !types.every((type) => isVector(type) || type.kind === "null")) {
       return "lists of numbers are expected";
     }
-    const kernel: ValueKernel = function* run([ones, others], length, valid) {
+    const kernel: ValueKernel = function* run(operands, length, valid) {
       const pace = new Pace(STEP_NUMBERS);
-      const oneAt = vectorsOf(ones, pace);
-      const otherAt = vectorsOf(others, pace);
-      const numbers = new Float64Array(length);
+      const pair = operands.map((operand) => new Vectors(operand));
+      const [left, right] = pair;
+      const results = new Float64Array(length);
       const missing = new Uint8Array((length + 7) >>> 3);
+      const totals = new Float64Array(sums.length);
       for (let row = 0; row < length; row++) {
         if (pace.isStep(8)) yield;
         if (!isValid(valid, row)) continue;
-        const [one, other] = [yield* oneAt(row), yield* otherAt(row)];
-        let result: number | null = null;
-        if (one !== null && other !== null) {
-          if (one.length !== other.length) {
-            throw new InvalidInputError(`${name}: lists of ${one.length} and of ${other.length} items`);
-          }
-          result = yield* measure(one, other, pace);
+        const leftLacks = left.lacksNumber(row);
+        let isMissing = typeof leftLacks === "boolean" ? leftLacks : yield* leftLacks;
+        if (!isMissing) {
+          const rightLacks = right.lacksNumber(row);
+          isMissing = typeof rightLacks === "boolean" ? rightLacks : yield* rightLacks;
         }
-        if (result === null) missing[row >>> 3] |= 1 << (row & 7);
-        else numbers[row] = result;
+        if (!isMissing) {
+          const count = left.size(row);
+          if (count !== right.size(row)) {
+            throw new InvalidInputError(`${name}: lists of ${count} and of ${right.size(row)} items`);
+          }
+          totals.fill(0);
+          for (let first = 0; first < count; first += STEP_NUMBERS) {
+            const numbers = Math.min(STEP_NUMBERS, count - first);
+            for (let index = 0; index < sums.length; index++) {
+              const { add, vectors } = sums[index];
+              const [one, two] = [pair[vectors[0]], pair[vectors[1]]];
+              totals[index] = add(
+                totals[index],
+                one.numbers,
+                one.start(row) + first,
+                two.numbers,
+                two.start(row) + first,
+                numbers,
+              );
+            }
+            if (pace.isStep(sums.length * numbers)) yield;
+          }
+          const result = finish(totals, count);
+          if (result === null) isMissing = true;
+          else results[row] = result;
+        }
+        if (isMissing) missing[row >>> 3] |= 1 << (row & 7);
       }
-      return fixedColumn(numbers, length, without(valid, missing, length));
+      return fixedColumn(results, length, without(valid, missing, length));
     };
     return { operands: [VECTOR, VECTOR], type: FLOAT64, kernel };
   };
 
-const product = (one: Float64Array, other: Float64Array, pace: Pace): Steps<number> =>
-  sumOf(one.length, pace, 0, (at) => one[at] * other[at]);
+const product: Measure = {
+  sums: [{ add: addProducts, vectors: [0, 1] }],
+  finish: (sums) => sums[0],
+};
 
-function* distance(one: Float64Array, other: Float64Array, pace: Pace): Steps<number> {
+const distance: Measure = {
+  sums: [{ add: addSquaredDifferences, vectors: [0, 1] }],
   // The sum of no squares has a sign in the reference.
-  const first = one.length === 0 ? -0 : 0;
-  return Math.sqrt(yield* sumOf(one.length, pace, first, (at) => (one[at] - other[at]) ** 2));
-}
+  finish: (sums, count) => (count === 0 ? -0 : Math.sqrt(sums[0])),
+};
 
-function* cosineDistance(one: Float64Array, other: Float64Array, pace: Pace): Steps<number | null> {
-  const lengths = Math.sqrt(yield* product(one, one, pace)) * Math.sqrt(yield* product(other, other, pace));
-  return lengths === 0 ? null : 1 - (yield* product(one, other, pace)) / lengths;
-}
+const cosineDistance: Measure = {
+  sums: [
+    { add: addProducts, vectors: [0, 0] },
+    { add: addProducts, vectors: [1, 1] },
+    { add: addProducts, vectors: [0, 1] },
+  ],
+  finish: ([left, right, both]) => {
+    const lengths = Math.sqrt(left) * Math.sqrt(right);
+    return lengths === 0 ? null : 1 - both / lengths;
+  },
+};
 
 /** ARRAY_NORMALIZE(list): null where all numbers are zero; no numbers stay none. */
 const normalize: FunctionDefinition = (types) => {
@@ -103,27 +200,37 @@ const normalize: FunctionDefinition = (types) => {
   if (!isVector(types[0]) && types[0].kind !== "null") return "a list of numbers is expected";
   const kernel: ValueKernel = function* run([lists], length, valid) {
     const pace = new Pace(STEP_NUMBERS);
-    const vectorAt = vectorsOf(lists, pace);
-    const { offsets: starts } = listLane(lists);
+    const vectors = new Vectors(lists);
+    const { numbers } = vectors;
     const offsets = new Int32Array(length + 1);
     const known = new Uint8Array((length + 7) >>> 3);
     let most = 0;
-    for (let row = 0; row < length; row++) {
-      if (isValid(valid, row)) most += starts[row * lists.step + 1] - starts[row * lists.step];
-    }
+    for (let row = 0; row < length; row++) if (isValid(valid, row)) most += vectors.size(row);
     checkMade(8 * most);
     const made = new Float64Array(most);
     let end = 0;
     for (let row = 0; row < length; row++) {
       if (pace.isStep(8)) yield;
-      const vector = isValid(valid, row) ? yield* vectorAt(row) : null;
-      const norm = vector === null ? 0 : Math.sqrt(yield* product(vector, vector, pace));
-      if (vector !== null && (norm !== 0 || vector.length === 0)) {
-        known[row >>> 3] |= 1 << (row & 7);
-        for (let from = 0; from < vector.length; from += STEP_NUMBERS) {
-          const stop = Math.min(vector.length, from + STEP_NUMBERS);
-          for (let at = from; at < stop; at++) made[end++] = vector[at] / norm;
-          if (pace.isStep(stop - from)) yield;
+      if (isValid(valid, row)) {
+        const lacks = vectors.lacksNumber(row);
+        if (!(typeof lacks === "boolean" ? lacks : yield* lacks)) {
+          const start = vectors.start(row);
+          const stop = start + vectors.size(row);
+          let sum = 0;
+          for (let first = start; first < stop; first += STEP_NUMBERS) {
+            const count = Math.min(STEP_NUMBERS, stop - first);
+            sum = addProducts(sum, numbers, first, numbers, first, count);
+            if (pace.isStep(count)) yield;
+          }
+          const norm = Math.sqrt(sum);
+          if (norm !== 0 || start === stop) {
+            known[row >>> 3] |= 1 << (row & 7);
+            for (let first = start; first < stop; first += STEP_NUMBERS) {
+              const last = Math.min(stop, first + STEP_NUMBERS);
+              for (let item = first; item < last; item++) made[end++] = numbers[item] / norm;
+              if (pace.isStep(last - first)) yield;
+            }
+          }
         }
       }
       offsets[row + 1] = end;
