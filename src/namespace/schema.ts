@@ -184,7 +184,8 @@ export interface AlterTableBackfillColumnsRequest extends TableRequest, WithProg
   readonly maxCheckpointSize?: number | undefined;
   /**
    * Seconds for which computed values may be in memory only; those that are older are written to the table's directory,
-   * and are not computed again after a crash. 0: after each call, and the next one waits for that. Default: 5.
+   * and are not computed again after a crash. 0: after each call, and the next one waits for that. Any number of at
+   * least 0; 0.5 is half a second. Default: 5.
    */
   readonly batchCheckpointFlushIntervalSeconds?: number | undefined;
   /**

@@ -60,6 +60,15 @@ export function optionalCount(value: unknown, member: string, least = 0): number
   return value;
 }
 
+/** A number of at least 0, which may have a fraction. */
+export function optionalAmount(value: unknown, member: string): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "number" || !Number.isFinite(value) || value < 0) {
+    throw new InvalidInputError(`${member}: must be a number of at least 0, not ${shortly(value)}`);
+  }
+  return value;
+}
+
 /** Bounds of the rows that come with a request. */
 export function inputBounds(request: {
   readonly maxBatchBytes?: unknown;

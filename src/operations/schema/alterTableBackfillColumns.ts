@@ -19,7 +19,7 @@ import { type BackfillSettings, backfillColumn } from "../../write/backfill/back
 import { meantOn } from "../../write/backfill/meantBackfill.js";
 import type { OperationContext } from "../context.js";
 import { rowProgress, toldControl } from "../longWork.js";
-import { optionalCount, optionalString, optionalVersion, requireString } from "../request.js";
+import { optionalAmount, optionalCount, optionalString, optionalVersion, requireString } from "../request.js";
 import { type OpenTable, openWritable } from "../snapshot.js";
 
 const DEFAULT_BATCH_ROWS = 1024;
@@ -96,7 +96,7 @@ function settingsOf(request: AlterTableBackfillColumnsRequest): BackfillSettings
     throw new InvalidInputError(`minCheckpointSize: must be at most ${cap}, the largest batch, not ${least}`);
   }
   const flushSeconds =
-    optionalCount(request.batchCheckpointFlushIntervalSeconds, "batchCheckpointFlushIntervalSeconds") ??
+    optionalAmount(request.batchCheckpointFlushIntervalSeconds, "batchCheckpointFlushIntervalSeconds") ??
     DEFAULT_FLUSH_SECONDS;
   return {
     concurrency: bounded(request.concurrency, "concurrency", MAX_AT_ONCE) ?? 1,

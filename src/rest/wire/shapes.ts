@@ -333,7 +333,7 @@ export const backfill = {
   intra_applier_concurrency: tuning,
   min_checkpoint_size: tuning,
   max_checkpoint_size: tuning,
-  batch_checkpoint_flush_interval_seconds: tuning,
+  batch_checkpoint_flush_interval_seconds: z.number().min(0).nullish(),
   read_version: version.nullish(),
   task_size: tuning,
   num_frags: tuning,

@@ -136,6 +136,18 @@ describe("the OpenAPI document", () => {
       .map(({ operationId }) => operationId);
     expect(new Set(ids).size).toBe(ids.length);
   });
+
+  it("has fractions of seconds between checkpoints, and integers for the other settings of a backfill", async () => {
+    const { json } = await get(server, "/openapi.json");
+    const { content } = json.paths["/v1/table/{id}/backfill_column"].post.requestBody;
+    const { properties } = content["application/json"].schema;
+    const typeOf = (member: string) => {
+      const [{ type, minimum }] = properties[member].anyOf;
+      return [type, minimum];
+    };
+    expect(typeOf("batch_checkpoint_flush_interval_seconds")).toEqual(["number", 0]);
+    expect(typeOf("checkpoint_size")[0]).toBe("integer");
+  });
 });
 
 it("takes rows in and gives them out, as a file and as a stream", async () => {

@@ -228,6 +228,8 @@ describe("when values are saved", () => {
     ["when they are older than five seconds, by default", undefined, [0, 0, 0, 1, 1, 1, 2]],
     ["when they are older than asked", 4, [0, 0, 0, 1, 1, 1, 2]],
     ["when they are older than a call took", 3, [0, 0, 1, 1, 2, 2, 3]],
+    ["when they are older than half a second", 0.5, [0, 0, 1, 1, 2, 2, 3]],
+    ["when they are older than three seconds and a half", 3.5, [0, 0, 0, 1, 1, 1, 2]],
     ["not at all, where there is time", 3600, [0, 0, 0, 0, 0, 0, 0]],
   ] as const)("is %s", async (_, batchCheckpointFlushIntervalSeconds, counts) => {
     expect(await filesAtCalls({ batchCheckpointFlushIntervalSeconds })).toEqual(counts);
@@ -449,7 +451,9 @@ describe("settings that are not what they should be", () => {
     for (const member of ["checkpointSize", "minCheckpointSize", "maxCheckpointSize"]) {
       await refused(member, 16_385);
     }
-    for (const value of [-1, 0.5, "5"]) await refused("batchCheckpointFlushIntervalSeconds", value);
+    for (const value of [-1, -0.5, "5", Number.NaN, Number.POSITIVE_INFINITY]) {
+      await refused("batchCheckpointFlushIntervalSeconds", value);
+    }
     await refused("readVersion", -1);
     await refused("where", 5);
     await refused("where", "n + 1");
