@@ -229,15 +229,17 @@ export interface DescribeComputedColumnsResponse {
 export interface ComputedColumnState {
   /** Path of the column. */
   readonly column: string;
-  /** Whether a function or SQL computes it. */
-  readonly kind: "function" | "sql";
+  /** Whether a function or SQL computes it. `foreign`: another engine does, by a rule that this release does not understand. */
+  readonly kind: "function" | "sql" | "foreign";
+  /** Of a foreign column: `computed_column.kind` in the metadata of its field, if that is there. */
+  readonly declaredKind?: string;
   /** Of a function. */
   readonly udfName?: string;
   /** Of a function; absent where another engine declared the column. */
   readonly udfVersion?: string;
   /** Of SQL. */
   readonly expression?: string;
-  /** Paths of the fields that it is computed from. */
+  /** Paths of the fields that it is computed from; none where the metadata of a foreign column does not say. */
   readonly inputs: readonly string[];
   /** Of a function: whether one of that name and version is registered in this process. */
   readonly isRegistered?: boolean;

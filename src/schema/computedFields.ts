@@ -15,6 +15,9 @@
  *   computed_column.kind        "sql"
  *   computed_column.expression  its text
  *   computed_column.inputs      JSON array of the paths that it names
+ *
+ * A declaration of another kind, or a damaged one, is _foreign_: its column is read and written as any computed column, its
+ * metadata stays as it is, and only another engine computes its values. All kinds name their inputs by the same key.
  */
 
 import { parseBoundedJson } from "../bytes/boundedJson.js";
@@ -33,7 +36,19 @@ export type ColumnDeclaration =
       /** Paths. */
       readonly inputs: readonly string[];
     }
-  | { readonly kind: "sql"; readonly expression: string; readonly inputs: readonly string[] };
+  | { readonly kind: "sql"; readonly expression: string; readonly inputs: readonly string[] }
+  | ForeignDeclaration;
+
+/** A declaration that this release does not understand. */
+export interface ForeignDeclaration {
+  readonly kind: "foreign";
+  /** `computed_column.kind` of the metadata; undefined if it has none. */
+  readonly declaredKind: string | undefined;
+  /** Why this release cannot compute the values, as a sentence about the column. */
+  readonly problem: string;
+  /** Paths; none if the metadata does not name them in a way that this release understands. */
+  readonly inputs: readonly string[];
+}
 
 interface DeclaredField {
   readonly name: string;
@@ -42,17 +57,22 @@ interface DeclaredField {
 
 const VIRTUAL = "virtual_column";
 const COMPUTED = "computed_column";
+const SQL = "sql";
 const BACKEND = "tiltyard";
+/** Characters of another engine's text that an error shows. */
+const MAX_SHOWN = 40;
 /** Inputs of one column that are looked at. */
 const MAX_INPUTS = 10_000;
 
 /** The metadata of a field that declares it. */
-export function declarationMetadata(declaration: ColumnDeclaration): Map<string, string> {
+export function declarationMetadata(
+  declaration: Exclude<ColumnDeclaration, ForeignDeclaration>,
+): Map<string, string> {
   const inputs = JSON.stringify(declaration.inputs);
   if (declaration.kind === "sql") {
     return new Map([
       [COMPUTED, "true"],
-      [`${COMPUTED}.kind`, "sql"],
+      [`${COMPUTED}.kind`, SQL],
       [`${COMPUTED}.expression`, declaration.expression],
       [`${COMPUTED}.inputs`, inputs],
     ]);
@@ -72,47 +92,62 @@ export function declarationMetadata(declaration: ColumnDeclaration): Map<string,
 export const isComputed = ({ metadata }: DeclaredField): boolean =>
   metadata.get(VIRTUAL) === "true" || metadata.get(COMPUTED) === "true";
 
-/**
- * What computes a field; null for a plain one.
- * @throws InvalidInputError for a declaration that says too little, or is of a kind unknown to this release
- */
-export function declarationOf({ name, metadata }: DeclaredField): ColumnDeclaration | null {
-  if (metadata.get(VIRTUAL) === "true") {
-    const udfName = metadata.get(`${VIRTUAL}.udf_name`);
-    if (udfName === undefined) throw malformed(name, `${VIRTUAL}.udf_name`);
-    const inputs = pathList(name, metadata, `${VIRTUAL}.udf_inputs`);
-    return { kind: "function", udfName, udfVersion: metadata.get(`${VIRTUAL}.udf_version`), inputs };
-  }
-  if (metadata.get(COMPUTED) !== "true") return null;
-  const expression = metadata.get(`${COMPUTED}.expression`);
-  if (metadata.get(`${COMPUTED}.kind`) !== "sql" || expression === undefined) {
-    throw malformed(name, `${COMPUTED}.expression`);
-  }
-  return { kind: "sql", expression, inputs: pathList(name, metadata, `${COMPUTED}.inputs`) };
+/** Returns what computes a field; null for a plain one. */
+export function declarationOf({ metadata }: DeclaredField): ColumnDeclaration | null {
+  if (metadata.get(VIRTUAL) === "true") return functionDeclaration(metadata);
+  return metadata.get(COMPUTED) === "true" ? ruleDeclaration(metadata) : null;
 }
 
-const malformed = (name: string, key: string): InvalidInputError =>
-  new InvalidInputError(
-    `column ${JSON.stringify(name)}: its metadata has no ${key} that this release understands`,
-  );
+function functionDeclaration(metadata: ReadonlyMap<string, string>): ColumnDeclaration {
+  const udfName = metadata.get(`${VIRTUAL}.udf_name`);
+  const inputs = pathList(metadata.get(`${VIRTUAL}.udf_inputs`));
+  if (udfName === undefined) return foreign(undefined, damaged(`${VIRTUAL}.udf_name`), inputs);
+  if (inputs === null) return foreign(undefined, damaged(`${VIRTUAL}.udf_inputs`), inputs);
+  return { kind: "function", udfName, udfVersion: metadata.get(`${VIRTUAL}.udf_version`), inputs };
+}
 
-function pathList(name: string, metadata: ReadonlyMap<string, string>, key: string): readonly string[] {
-  const text = metadata.get(key);
-  if (text === undefined || text === "null") return [];
-  let list: unknown;
-  try {
-    list = parseBoundedJson(text);
-  } catch (error) {
-    throw new InvalidInputError(`column ${JSON.stringify(name)}: ${key} is no JSON`, { cause: error });
+function ruleDeclaration(metadata: ReadonlyMap<string, string>): ColumnDeclaration {
+  const kind = metadata.get(`${COMPUTED}.kind`);
+  const expression = metadata.get(`${COMPUTED}.expression`);
+  const inputs = pathList(metadata.get(`${COMPUTED}.inputs`));
+  if (kind === undefined) return foreign(kind, damaged(`${COMPUTED}.kind`), inputs);
+  if (kind !== SQL) {
+    const shown = JSON.stringify(kind.slice(0, MAX_SHOWN));
+    return foreign(kind, `another engine computes it: ${COMPUTED}.kind of its metadata is ${shown}`, inputs);
   }
-  if (!Array.isArray(list) || list.length > MAX_INPUTS) throw malformed(name, key);
-  if (!list.every((each: unknown) => typeof each === "string")) throw malformed(name, key);
-  return list as string[];
+  if (expression === undefined) return foreign(kind, damaged(`${COMPUTED}.expression`), inputs);
+  if (inputs === null) return foreign(kind, damaged(`${COMPUTED}.inputs`), inputs);
+  return { kind, expression, inputs };
+}
+
+const damaged = (key: string): string => `its metadata has no ${key} that this release understands`;
+
+const foreign = (
+  declaredKind: string | undefined,
+  problem: string,
+  inputs: readonly string[] | null,
+): ForeignDeclaration => ({ kind: "foreign", declaredKind, problem, inputs: inputs ?? [] });
+
+/** Parses a JSON array of paths; null for anything else. */
+function pathList(text: string | undefined): readonly string[] | null {
+  if (text === undefined || text === "null") return [];
+  try {
+    const list = parseBoundedJson(text);
+    if (!Array.isArray(list) || list.length > MAX_INPUTS) return null;
+    for (const path of list) {
+      if (typeof path !== "string") return null;
+      parseFieldPath(path);
+    }
+    return list as string[];
+  } catch (error) {
+    if (error instanceof InvalidInputError || error instanceof SyntaxError) return null;
+    throw error;
+  }
 }
 
 /**
  * The computed columns whose values no longer hold once some columns of a row are set, those that are computed from
- * computed ones included. Columns whose declaration is damaged are left out: nothing can compute them.
+ * computed ones included. Columns whose declaration does not name its inputs are left out.
  * @param set names of the columns that are set; they get the values that they are set to
  */
 export function outdatedFields<Field extends DeclaredField>(
@@ -143,15 +178,9 @@ export function outdatedFields<Field extends DeclaredField>(
 /** Names of the columns that a field is computed from. */
 const inputNames = (field: DeclaredField): string[] => inputPaths(field).map(([name]) => name);
 
-/** Each once; none where the declaration is damaged. */
-function inputPaths(field: DeclaredField): string[][] {
-  try {
-    return [...new Set(declarationOf(field)?.inputs)].map((path) => parseFieldPath(path));
-  } catch (error) {
-    if (error instanceof InvalidInputError) return [];
-    throw error;
-  }
-}
+/** Each once. */
+const inputPaths = (field: DeclaredField): string[][] =>
+  [...new Set(declarationOf(field)?.inputs)].map((path) => parseFieldPath(path));
 
 /** A column from which another is computed, and what about it is not the same in a changed schema. */
 export interface ChangedInput {

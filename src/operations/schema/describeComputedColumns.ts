@@ -39,6 +39,11 @@ export async function describeComputedColumns(
       columns.push({ ...state, kind: "sql", expression: declaration.expression });
       continue;
     }
+    if (declaration.kind === "foreign") {
+      const { declaredKind } = declaration;
+      columns.push({ ...state, kind: "foreign", ...(declaredKind !== undefined && { declaredKind }) });
+      continue;
+    }
     const { udfName, udfVersion } = declaration;
     const registered = context.functions.get(udfName);
     const isRegistered =

@@ -314,7 +314,8 @@ export const virtualColumn = z.object({
 
 export const computedColumn = z.object({
   column: text.describe("Path"),
-  kind: text.describe("function or sql"),
+  kind: text.describe("function, sql or foreign"),
+  declared_kind: text.optional().describe("Of a foreign column: computed_column.kind of its metadata"),
   udf_name: text.optional(),
   udf_version: text.optional(),
   expression: text.optional(),

@@ -9,7 +9,12 @@ import type { DataFragment } from "../../format/table.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import { type Projection, resolveProjection } from "../../query/columns/projection.js";
 import { type Filter, planFilter } from "../../query/filter/filter.js";
-import { type ColumnDeclaration, declarationOf, outdatedFields } from "../../schema/computedFields.js";
+import {
+  type ColumnDeclaration,
+  declarationOf,
+  type ForeignDeclaration,
+  outdatedFields,
+} from "../../schema/computedFields.js";
 import { fieldIdsOf, resolveField } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
@@ -52,7 +57,7 @@ export interface MeantBackfill {
 /**
  * @throws TableColumnNotFoundError for a column that is not there, or an input of it; InvalidInputError for a column that
  *   is not computed, or from which one is computed that can't lose its values, whose function is not registered as it is
- *   declared, or whose declaration names no inputs
+ *   declared, or whose declaration names no inputs; UnsupportedError for a column that only another engine can fill
  */
 export async function meantOn(
   { file }: Pick<OpenVersion, "file">,
@@ -64,6 +69,9 @@ export async function meantOn(
   const declaration = declarationOf(field);
   if (declaration === null) {
     throw new InvalidInputError(`column: ${path} is not computed: there is nothing to fill it with`);
+  }
+  if (declaration.kind === "foreign") {
+    throw new UnsupportedError(`column: ${path} can't be filled by this release: ${declaration.problem}`);
   }
   if (chain.length > 1) {
     throw new UnsupportedError(
@@ -107,7 +115,7 @@ interface HowToCompute extends Pick<MeantBackfill, "projection" | "isByRow" | "c
 }
 
 async function howToCompute(
-  declaration: ColumnDeclaration,
+  declaration: Exclude<ColumnDeclaration, ForeignDeclaration>,
   field: TableField,
   fields: readonly TableField[],
   { functions }: BackfillRequest,

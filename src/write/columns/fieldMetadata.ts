@@ -14,6 +14,8 @@ import {
   UpdateMap,
   UpdateMapEntry,
 } from "../../format/table.js";
+import { formatFieldPath } from "../../ident.js";
+import { declarationOf } from "../../schema/computedFields.js";
 import { allFields, type FieldAtPath, fieldFinder, resolveField } from "../../schema/fieldPaths.js";
 import {
   decodeSchema,
@@ -46,6 +48,10 @@ export interface FieldMetadataPlan {
 
 /** Prefix of the keys that declare computed columns. */
 const COMPUTED_COLUMN = "computed_column";
+/** Key of the schema's metadata. */
+const FUNCTION_BINDINGS = "lancedb::function_bindings";
+
+const utf8 = new TextDecoder();
 
 /** A field's metadata while changes are applied to it, and the changes combined into one. */
 interface PendingUpdate {
@@ -94,10 +100,24 @@ export function planFieldMetadata(base: ManifestFile, changes: readonly Metadata
 /**
  * Replaces all metadata of the schema as a whole.
  * @param base the version to change
+ * @throws InvalidInputError if that would take the rules of computed columns from the engine that computes them
  */
 export function planSchemaMetadata(base: ManifestFile, metadata: ReadonlyMap<string, string>): Transaction {
+  refuseLostRules(base, metadata);
   const update = UpdateConfig.create({ schemaMetadataUpdates: encodeUpdate(metadata, true) });
   return newTransaction(base.manifest.version, "updateConfig", update);
+}
+
+/** LanceDB keeps the rules of `function` columns here, and nobody else can write them again. */
+function refuseLostRules({ manifest, path }: ManifestFile, metadata: ReadonlyMap<string, string>): void {
+  const rules = manifest.schemaMetadata.get(FUNCTION_BINDINGS);
+  if (rules === undefined || metadata.get(FUNCTION_BINDINGS) === utf8.decode(rules)) return;
+  const fields = decodeSchema(manifest.fields, path);
+  const foreign = fields.find((field) => declarationOf(field)?.kind === "foreign");
+  if (foreign === undefined) return;
+  throw new InvalidInputError(
+    `metadata: ${FUNCTION_BINDINGS} says what computes column ${formatFieldPath([foreign.name])}; pass it as it is, or drop the column first`,
+  );
 }
 
 function encodeUpdate(entries: ReadonlyMap<string, string | null>, replace: boolean): UpdateMap {
