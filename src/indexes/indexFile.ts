@@ -14,6 +14,7 @@ import { alignedBytes } from "../bytes/aligned.js";
 import { CorruptFileError, UnsupportedError } from "../errors.js";
 import type { DataFileMetadata } from "../file/container/reader.js";
 import { readGlobalBuffer } from "../file/container/reader.js";
+import { isKnownEncoding } from "../file/pages/knownEncodings.js";
 import type { DataFileWriter } from "../file/writing/writer.js";
 import { join } from "../platform/native.js";
 import { planNewColumns } from "../rows/columnPlan.js";
@@ -135,7 +136,8 @@ export class OpenIndexFile {
 
   /**
    * @param columns that the file has, with any nullability
-   * @throws UnsupportedError where it lacks one, or one has another type, as in files of other releases; CorruptFileError
+   * @throws UnsupportedError where it lacks one, or one has another type or encoding, as in files of other releases;
+   *   CorruptFileError
    */
   static async open(
     files: IndexFiles,
@@ -155,7 +157,14 @@ export class OpenIndexFile {
         throw new UnsupportedError(`${metadata.path} has ${wanted}`);
       }
       const plan = planLeaves([[field]]);
-      stored.set(column.name, { plan, stored: await openColumns([file], plan.leaves) });
+      const places = await openColumns([file], plan.leaves);
+      for (const place of places) {
+        if (place === null || place.pages.every(({ layout }) => isKnownEncoding(layout))) continue;
+        throw new UnsupportedError(
+          `${metadata.path} has pages in an encoding that this release does not read`,
+        );
+      }
+      stored.set(column.name, { plan, stored: places });
       found.set(column.name, field);
     }
     return new OpenIndexFile(files, metadata, found, stored);

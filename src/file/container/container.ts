@@ -235,7 +235,10 @@ function decodeDirectEncoding(
     return { array: ArrayEncoding.decode(any.value, { path, byteOffset }) };
   }
   if (any.typeUrl !== PAGE_LAYOUT_TYPE_URL) {
-    throw new CorruptFileError(path, byteOffset, `page ${index}: encoding of unknown type ${any.typeUrl}`);
+    const type = JSON.stringify(any.typeUrl.slice(0, 200));
+    throw new UnsupportedError(
+      `${path}: page ${index} at byte ${byteOffset} has an encoding of type ${type}`,
+    );
   }
   return PageLayout.decode(any.value, { path, byteOffset });
 }

@@ -3,7 +3,7 @@
  * warnings. Queries and changes give the same results as without an index. The index can be replaced and dropped.
  */
 
-import { readdir, rm, truncate, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Field, FixedSizeList, Float32, Int32, Table, Utf8, vectorFromArray } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, type NamespaceWarning, type TableHandle } from "tiltyard";
@@ -77,6 +77,28 @@ const reformatted =
     await eachIndexFile(table, (path) => writeFile(path, footer));
   };
 
+/** Replaces bytes in what the index files say of the encodings of their pages, and takes their checksums away. */
+const reencoded =
+  (change: (bytes: Buffer, layout: number) => void) =>
+  async (table: string): Promise<void> => {
+    let changed = 0;
+    await eachIndexFile(table, async (path) => {
+      const bytes = await readFile(path);
+      for (let at = bytes.indexOf(LAYOUT); at >= 0; at = bytes.indexOf(LAYOUT, at + 1)) {
+        change(bytes, at);
+        changed++;
+      }
+      // The tags of fields 1000 and 1001 become those of fields that nobody knows.
+      for (const tag of [0xc2, 0xca]) {
+        const at = bytes.lastIndexOf(Buffer.from([tag, 0x3e]));
+        if (at >= 0) bytes[at + 1] = 0x3f;
+      }
+      await writeFile(path, bytes);
+    });
+    expect(changed).toBeGreaterThan(0);
+  };
+const LAYOUT = "/lance.encodings21.PageLayout";
+
 async function eachIndexFile(table: string, change: (path: string) => Promise<void>): Promise<void> {
   for (const directory of await readdir(join(table, "_indices"))) {
     for (const name of await readdir(join(table, "_indices", directory))) {
@@ -130,6 +152,20 @@ const UNREADABLE: Readonly<
   "files of the legacy format": {
     spoil: reformatted((footer) => footer.writeUInt16LE(2, 34)),
     reason: /data format version 0\.1/,
+  },
+  "pages in an unknown encoding": {
+    spoil: reencoded((bytes, at) => {
+      const length = at + LAYOUT.length + 1;
+      const layout = length + (bytes[length] < 0x80 ? 1 : 2);
+      expect([0x0a, 0x12, 0x1a]).toContain(bytes[layout]);
+      // The only member of the layout becomes one that nobody knows.
+      bytes[layout] = 0x7a;
+    }),
+    reason: /pages in an encoding that this release does not read/,
+  },
+  "pages of an unknown type of encoding": {
+    spoil: reencoded((bytes, at) => bytes.write("99", at + LAYOUT.indexOf("21"))),
+    reason: /has an encoding of type "\/lance\.encodings99\.PageLayout"/,
   },
   "files of a later format": {
     spoil: reformatted((footer) => footer.writeUInt16LE(9, 32)),

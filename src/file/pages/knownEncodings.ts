@@ -1,0 +1,33 @@
+/**
+ * Whether this release knows how pages are encoded, from what the file's metadata says. A page that it does not know fails when
+ * it is read, which is too late for a reader that could do without the file.
+ */
+
+import { CompressionScheme } from "../../format/encodings.js";
+import type { PageEncoding } from "../container/page.js";
+
+/** Names in files of 2.0, and numbers in later ones. */
+const SCHEMES: ReadonlySet<unknown> = new Set([
+  ...["none", "lz4", "zstd"],
+  ...[CompressionScheme.LZ4, CompressionScheme.ZSTD],
+]);
+
+/** Encodings that were looked through: pages share theirs. */
+const known = new WeakSet<object>();
+
+/** Whether all parts of an encoding are known. */
+export function isKnownEncoding(encoding: PageEncoding): boolean {
+  if (known.has(encoding)) return true;
+  if (!isKnown(encoding)) return false;
+  known.add(encoding);
+  return true;
+}
+
+function isKnown(part: object): boolean {
+  return Object.entries(part).every(([name, value]: [string, unknown]) => {
+    if (value === undefined) return true;
+    if (name === "unknown") return false;
+    if (name === "scheme") return SCHEMES.has(value);
+    return typeof value !== "object" || value === null || ArrayBuffer.isView(value) || isKnown(value);
+  });
+}
