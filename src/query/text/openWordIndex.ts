@@ -71,9 +71,10 @@ export async function openWordIndex(
   ];
   const analyzer = (await segments[0]?.index.analyzer()) ?? (await analyzerOf(entries));
   const name = segments.length === 0 || index === undefined ? null : index.name;
+  const covered = new Set(segments.flatMap((segment) => [...segment.covered]));
   const wanted = isFast ? jointCoverageOf(entries) : null;
   const others = version.file.manifest.fragments.filter(
-    ({ id }) => (wanted === null || wanted.has(id)) && !segments.some(({ covered }) => covered.has(id)),
+    ({ id }) => (wanted === null || wanted.has(id)) && !covered.has(id),
   );
   return { path, name, segments, others, analyzer };
 }

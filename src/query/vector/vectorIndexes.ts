@@ -69,18 +69,18 @@ export async function vectorIndexesOn(
       ({ open }) => open.metric === first.open.metric && open.kind === first.open.kind,
     );
     if (segments.length === 0) continue;
-    const covered = jointCoverageOf(entries.filter((entry) => entry.name === name));
+    const own = entries.filter((entry) => entry.name === name);
     return {
       index: { name, metric: first.open.metric, path: version.path, segments },
       metric: null,
-      covered,
+      covered: () => jointCoverageOf(own),
     };
   }
   const all = [...entries, ...unknown.map(({ entry }) => entry)];
   return {
     index: null,
     metric: metric === null ? await metricOf(version, entries, item) : null,
-    covered: all.length === 0 ? null : jointCoverageOf(all),
+    covered: () => (all.length === 0 ? null : jointCoverageOf(all)),
   };
 }
 

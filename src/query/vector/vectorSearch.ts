@@ -78,10 +78,10 @@ export interface ColumnIndexes {
   /** Where none can be asked, the metric of the first that tells one; null for none. */
   readonly metric: Metric | null;
   /**
-   * Ids of the fragments that the index covers; where none can be asked, that any covers. Null where there is no index, or it
-   * does not tell.
+   * Tells the ids of the fragments that the index covers; where none can be asked, that any covers. Null where there is no
+   * index, or it does not tell.
    */
-  readonly covered: ReadonlySet<number> | null;
+  covered(): ReadonlySet<number> | null;
 }
 
 /** An index on vectors, as searches ask it. */
@@ -146,11 +146,11 @@ export async function planVectorSearch(
     upperBound: asked.upperBound ?? Number.NaN,
     asked,
     index,
-    searchedIds: asked.isIndexedOnly ? indexes.covered : null,
+    searchedIds: asked.isIndexedOnly ? indexes.covered() : null,
   };
 }
 
-const NO_INDEXES: ColumnIndexes = { index: null, metric: null, covered: null };
+const NO_INDEXES: ColumnIndexes = { index: null, metric: null, covered: () => null };
 
 function checkedQuery(item: VectorItem, vector: Float64Array, label: string, column: string): QueryVector {
   if (item === "uint8" && !vector.every((value) => Number.isInteger(value) && value >= 0 && value <= 255)) {
