@@ -246,7 +246,7 @@ describe("rows are fitted", () => {
     ["i8", "1"],
     ["u64", -1n],
     ["u64", 2 ** 53],
-    ["day", new Date(1)],
+    ["day", 1],
     ["us", new Date(Number.NaN)],
     ["price", "1.234"],
     ["price", "123456789.00"],

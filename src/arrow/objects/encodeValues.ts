@@ -6,7 +6,7 @@
  *     Bool                 booleans
  *     Utf8                 strings of well-formed Unicode; Date, as its text in ISO 8601, UTC
  *     Binary               Uint8Array and other views, ArrayBuffer
- *     Date Timestamp       Date; numbers, in milliseconds since 1970; bigints, in the type's own unit;
+ *     Date Timestamp       Date, cut to the unit; numbers, in milliseconds since 1970; bigints, in the type's own unit;
  *                          texts as CAST takes them, in ISO 8601: without an offset, in the type's zone, or else UTC
  *     Time                 numbers and bigints in the type's own unit; texts such as "10:11:12.5"
  *     Duration             numbers and bigints in the type's own unit
@@ -25,7 +25,7 @@ import type { Column, FixedColumn, Layout, Validity, VariableColumn } from "../c
 import { encodeDictionary } from "../columns/dictionaries.js";
 import { validityFrom } from "../columns/validity.js";
 import { layoutOf } from "../types/layouts.js";
-import { refuse, type ValuePlace } from "./faults.js";
+import { refuse, refuseRow, type ValuePlace } from "./faults.js";
 import { fixedValues } from "./fixedValues.js";
 import { isNullish, isRecord, iterableItems, memberOf, pairsOf } from "./valueKinds.js";
 import { variableColumn } from "./variableValues.js";
@@ -124,7 +124,8 @@ function listColumn(
   });
   const { offsets, flat, owner } = flattened(lists);
   const inner: ValuePlace = {
-    ...{ maker: place.maker, path: `${place.path}[]` },
+    ...place,
+    path: `${place.path}[]`,
     rowOf: (index) => place.rowOf(owner(index)),
   };
   const items = encodeAs(flat, item.type, layout.item, item.nullable, inner);
@@ -179,12 +180,12 @@ function sizedColumn(
     if (isNullish(value)) continue;
     const items = iterableItems(value);
     if (items === null || items.length !== dimension) {
-      refuse(place, index, value, `a value of type ${type}, which has ${dimension} items`);
+      refuse(place, index, value, `a value of type ${type} with ${dimension} items`);
     }
     for (let at = 0; at < dimension; at++) flat[index * dimension + at] = items[at];
   }
   const inner: ValuePlace = {
-    maker: place.maker,
+    ...place,
     path: `${place.path}[]`,
     rowOf: (index) => place.rowOf(Math.floor(index / dimension)),
   };
@@ -217,13 +218,14 @@ function structColumn(
     if (isNullish(value)) continue;
     if (!isRecord(value)) refuse(place, index, value, `a value of type ${type}`);
     for (const name of Object.keys(value)) {
-      if (!known.has(name)) refuse(place, index, value, `no member ${name}: the members of ${type}`);
+      if (!known.has(name)) refuseRow(place, index, `the type, ${type}, has no member ${name}`);
     }
   }
   const children = fields.map((field, index) => {
     const members = values.map((value) => (isNullish(value) ? null : memberOf(value as object, field.name)));
     const inner: ValuePlace = {
-      ...{ maker: place.maker, path: `${place.path}.${field.name}` },
+      ...place,
+      path: `${place.path}.${field.name}`,
       rowOf: (at) => place.rowOf(at),
     };
     return encodeAs(

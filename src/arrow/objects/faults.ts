@@ -8,16 +8,23 @@ export interface ValuePlace {
   readonly maker?: string | undefined;
   /** Path of the column, or of what was made, with the names of members. */
   readonly path: string;
+  /** What a message says of the types that are wanted, after a semicolon. */
+  readonly hint?: string | undefined;
   /** Number of the row, from 0, that the value at an index belongs to. */
   rowOf(index: number): number;
 }
 
 /** @throws TableSchemaValidationError */
 export function refuse(place: ValuePlace, index: number, value: unknown, wanted: string): never {
-  const { maker, path } = place;
+  refuseRow(place, index, `${describeValue(value)} where ${wanted} is wanted`);
+}
+
+/** @throws TableSchemaValidationError */
+export function refuseRow(place: ValuePlace, index: number, reason: string): never {
+  const { maker, path, hint } = place;
   const row = `row ${place.rowOf(index)}`;
   const where = maker === undefined ? `${row}, column ${path}` : `${maker}, ${row}, ${path}`;
-  throw new TableSchemaValidationError(`${where}: ${describeValue(value)} where ${wanted} is wanted`);
+  throw new TableSchemaValidationError(`${where}: ${reason}${hint === undefined ? "" : `; ${hint}`}`);
 }
 
 /** Maximum characters of a text that are shown. */

@@ -157,7 +157,7 @@ class Values {
     const seen = this.#seen;
     if (seen === null) {
       throw new InvalidInputError(
-        `column ${this.#path}: its type is unknown because it has only nulls in ${looked}; pass a schema`,
+        `column ${this.#path}: its type is unknown because it has ${this.#path.endsWith("[]") ? "no values but nulls" : "only nulls"} in ${looked}; pass a schema`,
       );
     }
     if (seen.kind === "scalar") return seen.type;

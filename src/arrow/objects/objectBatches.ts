@@ -53,10 +53,16 @@ export async function openObjects(
   const head = await rows.take();
   const seen = all === null ? head : checkedRows(all);
   const hasMore = all === null && head.length === BATCH_ROWS;
-  const schema = types.schema ?? (await schemaOf(seen, hasMore, types));
+  const ofTable = types.schema === undefined ? ((await types.tableSchema?.()) ?? null) : null;
+  const schema =
+    types.schema ?? (await (ofTable === null ? inferSchema(seen, hasMore) : namedBy(seen, ofTable)));
   if (schema.fields.length === 0) throw new InvalidInputError("the rows have no members: there is no column");
-  return { schema, batches: encodeRows(schema, head, rows, hasMore && types.schema === undefined) };
+  const guessed = !hasMore || types.schema !== undefined ? "nothing" : ofTable === null ? "types" : "columns";
+  return { schema, batches: encodeRows(schema, head, rows, guessed) };
 }
+
+/** What was inferred from the first rows of several: the types of all columns, which columns there are, or nothing. */
+type Guessed = "types" | "columns" | "nothing";
 
 /** No rows, of columns that are known all the same. */
 export const noObjects = (schema: Schema): ObjectBatches => ({
@@ -65,21 +71,14 @@ export const noObjects = (schema: Schema): ObjectBatches => ({
     schema,
     [],
     new ObjectRows([], () => Promise.resolve({ done: true, value: undefined })),
-    false,
+    "nothing",
   ),
 });
 
-async function schemaOf(
-  rows: Iterable<object>,
-  hasMore: boolean,
-  { tableSchema }: ObjectTypes,
-): Promise<Schema> {
-  const ofTable = (await tableSchema?.()) ?? null;
-  return ofTable === null ? inferSchema(rows, hasMore) : namedBy(rows, ofTable);
-}
-
-/** @param isGuessed whether the schema was inferred from the first rows, for messages */
-async function* encodeRows(schema: Schema, head: readonly object[], rows: ObjectRows, isGuessed: boolean) {
+/** @param guessed for messages */
+async function* encodeRows(schema: Schema, head: readonly object[], rows: ObjectRows, guessed: Guessed) {
+  const hint =
+    guessed === "types" ? `the types are those of the first ${BATCH_ROWS} rows; pass a schema` : undefined;
   const known = new Set(schema.fields.map(({ name }) => name));
   const atOnce = rowsOfBatch(schema);
   let firstRow = 0;
@@ -88,13 +87,13 @@ async function* encodeRows(schema: Schema, head: readonly object[], rows: Object
       const batch = taken.length <= atOnce ? taken : taken.slice(at, at + atOnce);
       await breathe();
       for (const [index, row] of batch.entries())
-        checkMembers(row, known, firstRow + index, schema, isGuessed);
+        checkMembers(row, known, firstRow + index, schema, guessed !== "nothing");
       const start = firstRow;
       const columns: Column[] = [];
       for (const field of schema.fields) {
         const { name } = field;
         const values = batch.map((row) => memberOf(row, name));
-        columns.push(encodeValues(values, field, { path: name, rowOf: (index) => start + index }));
+        columns.push(encodeValues(values, field, { path: name, hint, rowOf: (index) => start + index }));
         await breathe();
       }
       yield { columns, rowCount: batch.length };

@@ -154,6 +154,48 @@ describe("a column of a stream whose values come late", () => {
     );
   });
 
+  it.each([
+    [
+      "a member",
+      (n: number) => ({ o: n < 8999 ? { a: 1 } : { a: 1, b: 2 } }),
+      "column o: the type, Struct<{a:Float64}>, has no member b",
+    ],
+    [
+      "a length",
+      (n: number) => ({ vector: n < 8999 ? [1, 2] : [1] }),
+      "column vector: an array of 1 where a value of type FixedSizeList[2]<Float32> with 2 items is wanted",
+    ],
+    [
+      "a kind in a list",
+      (n: number) => ({ l: n < 8999 ? ["a"] : [1] }),
+      "column l[]: 1 where a value of type Utf8 is wanted",
+    ],
+  ])("is refused with why %s is not one of its type", async (_, late, reason) => {
+    const rows = stream(9000, late);
+    await expect(namespace.createTable({ id: ["guessed"] }, rows)).rejects.toThrow(
+      `row 8999, ${reason}; the types are those of the first 8192 rows; pass a schema`,
+    );
+  });
+
+  it("is refused by the type alone where a table has it", async () => {
+    await namespace.createTable({ id: ["typed"] }, [{ n: 1, o: "x" }]);
+    const rows = stream(9000, (n) => ({ o: n < 8999 ? null : 1 }));
+    await expect(namespace.insertIntoTable({ id: ["typed"] }, rows)).rejects.toThrow(
+      /row 8999, column o: 1 where a value of type Utf8 is wanted$/,
+    );
+  });
+
+  it("is told from nulls where it is in lists that have no items", async () => {
+    await expect(
+      namespace.createTable(
+        { id: ["lists"] },
+        stream(2, () => ({ l: [] })),
+      ),
+    ).rejects.toThrow(
+      "column l[]: its type is unknown because it has no values but nulls in all 2 rows; pass a schema",
+    );
+  });
+
   it("is stored where a schema says what it is", async () => {
     const schema = new Schema([new Field("n", new Float64(), true), new Field("late", new Utf8(), true)]);
     await namespace.createTable(
