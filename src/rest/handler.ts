@@ -157,7 +157,7 @@ export function createRestHandler(
 }
 
 function dialectOf(headers: Headers, url: URL, { managedVersioning = false }: RestHandlerOptions): Dialect {
-  if (isRemoteClient(headers)) return REMOTE_DIALECT;
+  if (isRemoteClient(headers, url)) return REMOTE_DIALECT;
   const dialect = isFormClient(headers, url) ? FORM_DIALECT : INTERFACE_DIALECT;
   return managedVersioning ? managedVersions(dialect) : dialect;
 }

@@ -79,7 +79,7 @@ it("are started, waited for, described, listed and cancelled", async () => {
 it("are known to LanceDB's remote client in its own words", async () => {
   const { job_id } = (await post("/v1/table/t/optimize", { background: true })).body;
   await ns.waitForJob({ jobId: job_id });
-  const remote = { "x-lancedb-database": "db" };
+  const remote = { "x-lancedb-database": "db", "user-agent": "LanceDB-Node-Client/0.39.0" };
   const told = { job_id, job_state: "DONE", job_type: "optimize" };
   expect(await post("/v1/jobs/describe", { job_id }, remote)).toMatchObject({ status: 200, body: told });
   expect(await post("/v1/jobs/list", {}, remote)).toMatchObject({ body: { jobs: [told] } });

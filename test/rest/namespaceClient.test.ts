@@ -11,10 +11,12 @@ import { makeTempDir } from "../support/tempDir.js";
 
 const KEY = "secret";
 
-describe.each([
+describe.each<{ managedVersioning: boolean; more?: Record<string, string> }>([
   { managedVersioning: false },
   { managedVersioning: true },
-])("managed versioning: $managedVersioning", ({ managedVersioning }) => {
+  // As LanceDB's guide for Spark configures the client.
+  { managedVersioning: true, more: { "headers.x-lancedb-database": "tests" } },
+])("managed versioning: $managedVersioning, more properties: $more", ({ managedVersioning, more }) => {
   let namespace: DirectoryNamespace;
   let server: RestServer;
   let connection: Awaited<ReturnType<typeof connectNamespace>>;
@@ -22,7 +24,7 @@ describe.each([
   beforeEach(async () => {
     namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
     server = await startRestServer(namespace, { auth: { apiKeys: [KEY] }, managedVersioning });
-    connection = await connectNamespace("rest", { uri: server.url, "headers.x-api-key": KEY });
+    connection = await connectNamespace("rest", { uri: server.url, "headers.x-api-key": KEY, ...more });
   });
   afterEach(async () => {
     connection.close();

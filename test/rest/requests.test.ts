@@ -68,7 +68,7 @@ describe("ids in paths", () => {
     expect(await idOf("/v1/table/a$b+c/exists", { id: ["a", "b+c"] })).toEqual(["a", "b+c"]);
     expect(await idOf("/v1/table/a$b%2Bc/exists")).toEqual(["a", "b+c"]);
     expect(await idOf("/v1/table/a$b%20c/exists")).toEqual(["a", "b c"]);
-    const remote = { "x-lancedb-database": "db" };
+    const remote = { "x-lancedb-database": "db", "user-agent": "LanceDB-Node-Client/0.39.0" };
     wire.calls.length = 0;
     await wire.post("/v1/table/a$b+c/exists", { id: ["a", "b c"] }, remote);
     await wire.post("/v1/table/a$b+c/exists", {}, remote);

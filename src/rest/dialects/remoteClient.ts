@@ -48,8 +48,25 @@ import { performOf, REMOTE_ROUTES } from "./remoteRoutes.js";
 
 type Members = Record<string, unknown>;
 
-/** The client names its database in every request. */
-export const isRemoteClient = (headers: Headers): boolean => headers.has("x-lancedb-database");
+/** The client's name for itself, unless its program has chosen another one. */
+const REMOTE_AGENT = /^LanceDB-\w+-Client\//i;
+/** The name of clients that were generated from the namespace spec. */
+const GENERATED_AGENT = /^OpenAPI-Generator\//i;
+
+/**
+ * Whether a request comes from this client. It names its database in every request, and so do clients of the namespace
+ * spec that are configured for LanceDB's own servers: those speak the interface. The client also numbers its requests,
+ * and tells the delimiter of identifiers only if that is not `$`; the spec's client in Rust always tells it, and has no
+ * name.
+ */
+export function isRemoteClient(headers: Headers, url: URL): boolean {
+  if (!headers.has("x-lancedb-database")) return false;
+  const agent = headers.get("user-agent") ?? "";
+  if (REMOTE_AGENT.test(agent)) return true;
+  if (!headers.has("x-request-id") || GENERATED_AGENT.test(agent)) return false;
+  const delimiter = url.searchParams.get("delimiter");
+  return delimiter === null || (agent !== "" && delimiter !== "$");
+}
 
 /** Errors that this client gets as 400: it recognises them by that status, or would misread their own. */
 const ARE_400 = [

@@ -181,6 +181,21 @@ describe("the remote client", () => {
     dotted.close();
   });
 
+  it.each([
+    { userAgent: "shop/1.0" },
+    { userAgent: "shop/1.0", idDelimiter: "." },
+    { idDelimiter: "." },
+  ])("is recognised under another name, and with another delimiter: %o", async (clientConfig) => {
+    const own = await connect("db://tests", { apiKey: KEY, hostOverride: server.url, clientConfig });
+    const table = await own.createTable("t", [{ v: 1 }]);
+    // These answers differ from those of the interface.
+    await expect(own.createTable("t", [{ v: 1 }])).rejects.toThrow(/already exists/);
+    await (await table.tags()).create("x", 1);
+    expect(await (await table.tags()).list()).toMatchObject({ x: { version: 1 } });
+    expect(await table.update({ v: "v + 1" })).toMatchObject({ rowsUpdated: 1 });
+    own.close();
+  });
+
   it("is told at once, and rightly, of what cannot be", async () => {
     const table = await connection.createTable("t", [{ v: 1 }]);
     const tags = await table.tags();
@@ -258,7 +273,10 @@ describe("the remote client", () => {
     expect(await table.getLsmWriteSpec()).toBeUndefined();
     expect(await table.getLsmStats()).toBeUndefined();
     await namespace.declareTable({ id: ["declared"] });
-    const headers = { "x-api-key": KEY, "x-lancedb-database": "tests" };
+    const headers = {
+      ...{ "x-api-key": KEY, "x-lancedb-database": "tests" },
+      "user-agent": "LanceDB-Node-Client/0.39.0",
+    };
     for (const name of ["t", "declared"]) {
       const { status, json } = await post(
         server,
