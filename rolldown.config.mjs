@@ -236,14 +236,18 @@ async function arrowModules() {
   };
 }
 
-/** Tells the bundle the names of its chunks (platform/modules). */
+/** Tells the bundle the names of its chunks, and what each imports (platform/modules). */
 const chunkNames = {
   name: "chunk-names",
   generateBundle(_, bundle) {
     const parts = Object.values(bundle).filter(({ type }) => type === "chunk");
     // Who deploys only the files that a program needs may leave an entry point out.
     const loadedLater = parts.filter(({ isEntry }) => !isEntry);
-    const names = loadedLater.map(({ fileName }) => fileName.replace(/\.c?js$/, "")).join(" ");
+    const nameOf = (fileName) => fileName.replace(/\.c?js$/, "");
+    const isFile = (name) => name in bundle || outside.some((each) => name === each || name.startsWith(`${each}/`));
+    const names = loadedLater
+      .map(({ fileName, imports }) => [fileName, ...imports.filter(isFile)].map(nameOf).join(","))
+      .join(" ");
     const holders = parts.filter(({ code }) => code.includes('"tiltyard chunks"'));
     if (holders.length !== 1) throw new Error("one module tells the names of the chunks");
     for (const part of holders) part.code = part.code.replace('"tiltyard chunks"', JSON.stringify(names));

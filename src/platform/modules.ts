@@ -12,13 +12,27 @@ import timers from "node:timers";
 import { fileURLToPath } from "node:url";
 
 /**
- * Descriptors that have to be free before the first import. Later ones share few descriptors with calls under way. An import opens the modules that one module imports at the same time: the largest part
- * takes 4 where a program has loaded apache-arrow, and up to 26 together with modules of apache-arrow.
+ * Descriptors that have to be free before an import of unknown modules, and for CommonJS, which opens one file at a time and
+ * forgets failures: before the first one, and before later ones, which share descriptors with calls under way.
  */
-const FREE_DESCRIPTORS = 4;
+const FREE_DESCRIPTORS = { first: 4, later: 1 };
 
-/** The build writes the names of the package's chunks here, without extension, separated by spaces. */
+/** Files of another package that an import opens at the same time, at most: those of apache-arrow are 26. */
+const FILES_OF_PACKAGES = 32;
+
+/**
+ * The build writes the package's chunks here, separated by spaces: the name of each, without extension, and after commas
+ * the names of the chunks and the modules of other packages that it imports.
+ */
 const CHUNKS = "tiltyard chunks";
+
+/** What each chunk imports, by its name. */
+const importsOf: ReadonlyMap<string, readonly string[]> = new Map(
+  CHUNKS.split(" ").map((text) => {
+    const [name, ...imports] = text.split(",");
+    return [name, imports];
+  }),
+);
 
 /** Paths of the chunks of this build; empty where this module is part of no build of the package. */
 let chunks: readonly string[] | null = null;
@@ -32,9 +46,8 @@ function ownFile(): string | null {
 /** A bundler of the host's may have put this module among files of other names. */
 function chunkFiles(): readonly string[] {
   const [, directory, name, extension] = /^(.*[\\/])([^\\/]+)(\.c?js)$/.exec(ownFile() ?? "") ?? [];
-  const names = CHUNKS.split(" ");
-  if (directory === undefined || name === undefined || !names.includes(name)) return [];
-  return names.map((each) => `${directory}${each}${extension}`);
+  if (directory === undefined || name === undefined || !importsOf.has(name)) return [];
+  return [...importsOf.keys()].map((each) => `${directory}${each}${extension}`);
 }
 
 /** Whether files beside this module belong to the package, and not to a bundler's output with some of the same names. */
@@ -54,8 +67,37 @@ const codeOf = (error: unknown): unknown => (error as { readonly code?: unknown 
 const isShortage = (error: unknown): boolean =>
   ["EMFILE", "ENFILE", "ENOMEM", "EIO", "EAGAIN"].includes(String(codeOf(error)));
 
+/** Names of the chunks that are loaded, and modules of other packages that these import. */
+const loadedNames = new Set<string>();
+
+/** The chunk that a function imports, as an ES module; undefined if the function is not part of the package's build. */
+function chunkOf(load: string): string | undefined {
+  const name = /\bimport\(["'`]\.\/([^"'`]+)\.js["'`]\)/.exec(load)?.[1];
+  return name !== undefined && importsOf.has(name) ? name : undefined;
+}
+
+/** A chunk and all that it imports, besides what is loaded. */
+function missingNames(chunk: string, missing = new Set<string>()): ReadonlySet<string> {
+  if (loadedNames.has(chunk) || missing.has(chunk)) return missing;
+  missing.add(chunk);
+  for (const name of importsOf.get(chunk) ?? []) missingNames(name, missing);
+  return missing;
+}
+
+/**
+ * Number of files that an import opens at the same time, at most. An ES module's imports are opened together, and one that
+ * can't be opened is never tried again.
+ */
+function filesOpened(load: string): number {
+  const chunk = chunkOf(load);
+  if (chunk === undefined) return loadedBy.size === 0 ? FREE_DESCRIPTORS.first : FREE_DESCRIPTORS.later;
+  const missing = [...missingNames(chunk)];
+  const chunkCount = missing.filter((name) => importsOf.has(name)).length;
+  return chunkCount + (chunkCount < missing.length ? FILES_OF_PACKAGES : 0);
+}
+
 /** @throws the system's error where a file of the package can't be read, or too few descriptors are free */
-function proveLoadable(): void {
+function proveLoadable(wanted: number): void {
   chunks ??= chunkFiles();
   const first = new Uint8Array(1);
   const opened: number[] = [];
@@ -68,7 +110,6 @@ function proveLoadable(): void {
       opened.pop();
     }
     const any = chunks[0] ?? os.devNull;
-    const wanted = loadedBy.size === 0 ? FREE_DESCRIPTORS : 1;
     while (opened.length < wanted) opened.push(fs.openSync(any, "r"));
   } catch (error) {
     // Only the host knows how to load what is not laid out as in the package, or when there is no such device.
@@ -94,10 +135,10 @@ const relievers = new Set<() => void>();
 /** Registers what closes files that nobody reads, for an import that finds too few descriptors. */
 export const onShortageOfDescriptors = (relieve: () => void): void => void relievers.add(relieve);
 
-async function waitUntilLoadable(): Promise<void> {
+async function waitUntilLoadable(wanted: number): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
     try {
-      return proveLoadable();
+      return proveLoadable(wanted);
     } catch (error) {
       if (!isShortage(error) || waitedMs >= MAX_WAIT_MS) throw error;
     }
@@ -114,9 +155,11 @@ export function importNodeModule<Module>(load: () => Promise<Module>): Promise<M
   const text = String(load);
   if (loadedBy.has(text)) return load();
   const loaded = lastImport.then(async () => {
-    await waitUntilLoadable();
+    await waitUntilLoadable(filesOpened(text));
     const module = await load();
     loadedBy.add(text);
+    const chunk = chunkOf(text);
+    if (chunk !== undefined) for (const name of missingNames(chunk)) loadedNames.add(name);
     return module;
   });
   lastImport = loaded.catch(() => undefined);

@@ -81,16 +81,21 @@ async function runText(text: string, prefix = ""): Promise<string> {
 
 describe.runIf(process.platform !== "win32")("a process without free descriptors", () => {
   it.each([
-    { form: "esm", free: 0 },
-    { form: "esm", free: 3 },
-    { form: "cjs", free: 0 },
-  ] as const)("can make every call once there are descriptors again: $form, $free free", async ({
+    { form: "esm", free: 0, before: "nothing" },
+    { form: "esm", free: 3, before: "nothing" },
+    { form: "esm", free: 20, before: "nothing" },
+    { form: "esm", free: 12, before: "a count" },
+    { form: "cjs", free: 0, before: "nothing" },
+  ] as const)("can make every call once there are descriptors again: $form, $free free, after $before", async ({
     form,
     free,
+    before,
   }) => {
     const text = `${IMPORTS[form]} ${CALLS}
       const ns = new DirectoryNamespace({ root: process.argv[2], workers: 0, durability: "none" });
-      const calls = callsOf(ns, ns.table("t"));
+      const { count, insert, ...others } = callsOf(ns, ns.table("t"));
+      if (${before === "a count"}) await count();
+      const calls = ${before === "a count"} ? { insert } : { count, insert, ...(${free < 4} ? others : {}) };
       const held = [];
       for (;;) try { held.push(fs.openSync("/dev/null")); } catch { break; }
       for (let count = 0; count < ${free}; count++) fs.closeSync(held.pop());

@@ -12,6 +12,16 @@ import { DirectoryNamespace } from "tiltyard";
 
 const [root, durability, free, tableCount, appendCount] = process.argv.slice(2);
 
+const rowsFrom = (first) => tableFromArrays({ v: Int32Array.of(first, first + 1) });
+
+// Parts of the engine are loaded only where many descriptors are free.
+const warm = new DirectoryNamespace({ root, durability });
+await warm.createTable({ id: ["warm"] }, rowsFrom(0));
+await warm.table("warm").scan().toArrow();
+await warm.table("warm").optimize();
+await warm.dropTable({ id: ["warm"] });
+await warm.close();
+
 const MOST_TAKEN = 20_000;
 const taken = [];
 try {
@@ -30,7 +40,6 @@ const attempt = (work) =>
     failures.push(String(error.cause?.stack ?? error.stack));
   });
 
-const rowsFrom = (first) => tableFromArrays({ v: Int32Array.of(first, first + 1) });
 await Promise.all(
   names.map((name, index) => attempt(namespaces[index % 2].createTable({ id: [name] }, rowsFrom(0)))),
 );
