@@ -4,7 +4,17 @@
  */
 
 import type { ByteLane } from "../../expression/values/operands.js";
-import { compareRows, fillPrefixes, type KeyLane, PREFIX_WORDS, type SortKeys, VALUE } from "./sortKeys.js";
+import { isSameBytes } from "../../platform/native.js";
+import {
+  compareRows,
+  fillPrefixes,
+  isLongStep,
+  type KeyLane,
+  PREFIX_WORDS,
+  type SortKeys,
+  STEP_BYTES,
+  VALUE,
+} from "./sortKeys.js";
 
 /** Rows from which on sorting by digits is faster than merging. */
 const MIN_RADIX_ROWS = 512;
@@ -97,10 +107,30 @@ function* commonPrefix(
     if (ranks !== null && ranks[row] !== VALUE) continue;
     const own = offsets[row];
     common = Math.min(common, offsets[row + 1] - own);
-    for (let at = 0; at < common; at++) if (bytes[own + at] !== bytes[start + at]) common = at;
-    if (row % YIELD_ROWS === 0) yield;
+    common = commonBytes(bytes, own, start, common);
+    if (row % YIELD_ROWS === 0 || isLongStep(common)) yield;
   }
   return common;
+}
+
+/** Bytes that a loop compares one by one. */
+const LOOP_BYTES = 64;
+
+/** Number of bytes, up to `length`, that are the same from two offsets on. */
+function commonBytes(bytes: Uint8Array, one: number, other: number, length: number): number {
+  let same = 0;
+  let end = length;
+  while (end - same > LOOP_BYTES) {
+    const middle = (same + end) >>> 1;
+    const isSame = isSameBytes(
+      bytes.subarray(one + same, one + middle),
+      bytes.subarray(other + same, other + middle),
+    );
+    if (isSame) same = middle;
+    else end = middle;
+  }
+  while (same < end && bytes[one + same] === bytes[other + same]) same++;
+  return same;
 }
 
 /**
@@ -268,7 +298,7 @@ function* mergeEqualRows(
     let isSorted = true;
     for (; end < rows.length && areEqual(rows[start], rows[end]); end++) {
       isSorted &&= compareRows(keys, rows[end - 1], keys, rows[end]) <= 0;
-      if (end % YIELD_ROWS === 0) yield;
+      if (end % YIELD_ROWS === 0 || isLongStep()) yield;
     }
     if (!isSorted) yield* mergeSort(keys, rows, spare, start, end);
     start = end;
@@ -283,8 +313,13 @@ function* mergeSort(
   first: number,
   last: number,
 ): Generator<void> {
+  const isLong = keys.lanes.some(
+    ({ bytes }) => bytes !== null && bytes.offsets[keys.rowCount] - bytes.offsets[0] > STEP_BYTES,
+  );
   for (let start = first; start < last; start += INSERTED_ROWS) {
-    insertionSort(keys, rows, start, Math.min(start + INSERTED_ROWS, last));
+    const end = Math.min(start + INSERTED_ROWS, last);
+    if (isLong) yield* insertionSortInSteps(keys, rows, start, end);
+    else insertionSort(keys, rows, start, end);
     if ((start - first) % YIELD_ROWS === 0) yield;
   }
   let [from, to] = [rows, spare];
@@ -298,7 +333,7 @@ function* mergeSort(
         const fromLeft =
           right >= end || (left < middle && compareRows(keys, from[left], keys, from[right]) <= 0);
         to[at] = fromLeft ? from[left++] : from[right++];
-        if (at % YIELD_ROWS === 0) yield;
+        if (at % YIELD_ROWS === 0 || isLongStep()) yield;
       }
     }
     [from, to] = [to, from];
@@ -315,5 +350,25 @@ function insertionSort(keys: SortKeys, rows: Uint32Array, start: number, end: nu
       at--;
     }
     rows[at] = row;
+  }
+}
+
+/** As {@link insertionSort}, where comparing two rows may take a while. */
+function* insertionSortInSteps(
+  keys: SortKeys,
+  rows: Uint32Array,
+  start: number,
+  end: number,
+): Generator<void> {
+  for (let next = start + 1; next < end; next++) {
+    const row = rows[next];
+    let index = next;
+    while (index > start && compareRows(keys, rows[index - 1], keys, row) > 0) {
+      rows[index] = rows[index - 1];
+      index--;
+      if (isLongStep()) yield;
+    }
+    rows[index] = row;
+    if (isLongStep()) yield;
   }
 }

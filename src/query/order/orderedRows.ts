@@ -80,8 +80,7 @@ async function* firstRows(
     request.signal?.throwIfAborted();
     await first.add([...keyPlaces.map((place) => columns[place]), columns[addressPlace]], rowCount);
   }
-  const found = await first.finish();
-  if (found !== null) yield* withoutFirst([found], offset, (columns) => [columns[columns.length - 1]]);
+  yield* withoutFirst(await first.finish(), offset, (columns) => [columns[columns.length - 1]]);
 }
 
 /** All rows in order, from the offset on and up to the limit, with their addresses after the outputs. */

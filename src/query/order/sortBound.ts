@@ -5,7 +5,7 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid, shiftBits } from "../../arrow/columns/validity.js";
-import { atOnce } from "../../async/eventLoop.js";
+import { goThrough } from "../../async/eventLoop.js";
 import { positionsOfOnes } from "../../bytes/bits.js";
 import { comparison } from "../../expression/kernels/compare.js";
 import { madeBy, type Operand, type ValueKernel } from "../../expression/values/operands.js";
@@ -37,14 +37,14 @@ export class SortBound {
   }
 
   /** The rows that may come before the last one; null for all. @param column of the first key */
-  rowsBefore(column: Column, rowCount: number): Uint32Array | null {
+  async rowsBefore(column: Column, rowCount: number): Promise<Uint32Array | null> {
     if (column.kind === "null") return this.#nullsFirst ? null : new Uint32Array(0);
     const { validity } = column;
     const operands: readonly Operand[] = [
       { column, step: 1 },
       { column: this.#value, step: 0 },
     ];
-    const found = atOnce(madeBy(this.#mayPass(operands, rowCount, validity)));
+    const found = await goThrough(madeBy(this.#mayPass(operands, rowCount, validity)));
     if (found.kind !== "bits") return null;
     const bits = found.bits.slice(0, (rowCount + 7) >>> 3);
     if (validity !== null) {

@@ -18,6 +18,7 @@ import { alignedBytes } from "../../bytes/aligned.js";
 import { InternalError } from "../../errors.js";
 import { type ByteLane, byteLane } from "../../expression/values/operands.js";
 import type { ValueType } from "../../expression/values/types.js";
+import { orderOfBytes } from "../../platform/native.js";
 
 export interface KeyOrder {
   readonly type: ValueType;
@@ -105,12 +106,36 @@ function compareBytes(one: ByteLane, i: number, other: ByteLane, j: number): num
   const oneLength = one.offsets[i + 1] - oneStart;
   const otherLength = other.offsets[j + 1] - otherStart;
   const common = Math.min(oneLength, otherLength);
-  for (let at = Math.min(PREFIX_BYTES, common); at < common; at++) {
+  const near = Math.min(common, NEAR_BYTES);
+  for (let at = Math.min(PREFIX_BYTES, common); at < near; at++) {
     const left = one.bytes[oneStart + at];
     const right = other.bytes[otherStart + at];
     if (left !== right) return left - right;
   }
+  if (near < common) {
+    comparedBytes += common - near;
+    const order = orderOfBytes(
+      one.bytes.subarray(oneStart + near, oneStart + common),
+      other.bytes.subarray(otherStart + near, otherStart + common),
+    );
+    if (order !== 0) return order;
+  }
   return oneLength - otherLength;
+}
+
+/** Bytes of a value up to which a loop compares it. */
+const NEAR_BYTES = 72;
+/** Bytes of long values that are compared in one step. */
+export const STEP_BYTES = 2 ** 21;
+/** Bytes of long values that were compared since a step ended for them. */
+let comparedBytes = 0;
+
+/** Whether comparisons of long values have gone through so many bytes that a step of work ends; the next one begins. */
+export function isLongStep(bytes = 0): boolean {
+  comparedBytes += bytes;
+  if (comparedBytes < STEP_BYTES) return false;
+  comparedBytes = 0;
+  return true;
 }
 
 // ------------------------------------------------------------------------------------------------- lanes

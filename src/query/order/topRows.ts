@@ -1,19 +1,26 @@
 /**
  * The first rows of an order, found without sorting all rows or keeping them; nothing that was added is kept as it is. Rows that come after the last of those
- * found so far are passed over; the others are kept until there are twice as many as wanted, and are sorted then.
+ * found so far are passed over; the others are kept until there are twice as many as wanted, or they take much memory, and are
+ * sorted then.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { valueBytes } from "../../arrow/columns/columnBytes.js";
+import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { goThrough } from "../../async/eventLoop.js";
+import { breathe, goThrough } from "../../async/eventLoop.js";
+import type { BatchRows } from "../scan/scan.js";
 import { orderOfRows } from "./orderOfRows.js";
 import { SortBound } from "./sortBound.js";
-import { compareRows, type KeyOrder, type SortKeys, sortKeys } from "./sortKeys.js";
+import { compareRows, type KeyOrder, makeSortKeys, type SortKeys, sortKeys } from "./sortKeys.js";
 
 /** Minimum rows that are kept before they are sorted. */
 const MIN_KEPT_ROWS = 4096;
+/** Minimum bytes that are kept before fewer rows than these are sorted. */
+const MIN_KEPT_BYTES = 2 ** 24;
+/** Bytes of rows that are looked at or copied in one step. */
+const STEP_BYTES = 2 ** 20;
 
 export class TopRows {
   readonly #orders: readonly KeyOrder[];
@@ -22,6 +29,9 @@ export class TopRows {
   /** Columns of the rows kept, in the order in which they came. */
   #parts: (readonly Column[])[] = [];
   #keptRows = 0;
+  #keptBytes = 0;
+  /** Bytes of the rows that the last sort kept. */
+  #firstBytes = 0;
   /** The keys of the last of the first rows, once there are that many. */
   #last: SortKeys | null = null;
   /** What most rows are passed over by; null as long as there is none. */
@@ -37,17 +47,20 @@ export class TopRows {
   /** @param columns the keys first */
   async add(columns: readonly Column[], rowCount: number): Promise<void> {
     for (let start = 0; start < rowCount; ) {
-      const count = this.#last === null ? Math.min(this.#mostKept, rowCount - start) : rowCount - start;
-      await this.#addPart(
-        columns.map((column) => sliceColumn(column, start, count)),
-        count,
-      );
+      let count = this.#last === null ? Math.min(this.#mostKept, rowCount - start) : rowCount - start;
+      let part = columns.map((column) => sliceColumn(column, start, count));
+      while (count > 1 && valueBytes(part) > STEP_BYTES) {
+        count = Math.ceil(count / 2);
+        part = columns.map((column) => sliceColumn(column, start, count));
+      }
+      await this.#addPart(part, count);
       start += count;
+      if (start < rowCount) await breathe();
     }
   }
 
   async #addPart(all: readonly Column[], allCount: number): Promise<void> {
-    const some = this.#bound?.rowsBefore(all[0], allCount) ?? null;
+    const some = this.#bound === null ? null : await this.#bound.rowsBefore(all[0], allCount);
     if (some?.length === 0) return;
     const columns = some === null ? all : all.map((column) => takeColumn(column, some));
     const rowCount = some?.length ?? allCount;
@@ -56,9 +69,16 @@ export class TopRows {
     if (rows?.length === 0) return;
     // Even where all are kept: a part of a column keeps the memory of all of it.
     const kept = rows ?? Uint32Array.from({ length: rowCount }, (_, row) => row);
-    this.#parts.push(columns.map((column) => takeColumn(column, kept)));
+    const part = columns.map((column) => takeColumn(column, kept));
+    this.#parts.push(part);
     this.#keptRows += kept.length;
-    if (this.#keptRows >= this.#mostKept) await this.#cut();
+    this.#keptBytes += valueBytes(part);
+    if (this.#keptRows >= this.#mostKept || this.#areLarge) await this.#cut();
+  }
+
+  /** Whether the rows kept take so much memory that sorting them pays before there are many. */
+  get #areLarge(): boolean {
+    return this.#keptRows > this.#count && this.#keptBytes > Math.max(MIN_KEPT_BYTES, 2 * this.#firstBytes);
   }
 
   /** The rows that come before the last one. */
@@ -79,21 +99,36 @@ export class TopRows {
 
   /** Sorts what is kept, and keeps the first rows. */
   async #cut(): Promise<void> {
-    const columns = this.#parts[0].map((_, index) => concatColumns(this.#parts.map((part) => part[index])));
-    const keys = sortKeys(this.#orders, columns, this.#keptRows);
+    const columns: Column[] = [];
+    for (const index of this.#parts[0].keys()) {
+      columns.push(await goThrough(concatInSteps(this.#parts.map((part) => part[index]))));
+    }
+    const keys = await goThrough(makeSortKeys(this.#orders, columns, this.#keptRows));
     const rows = (await goThrough(orderOfRows(keys))).slice(0, this.#count);
-    this.#parts = [columns.map((column) => takeColumn(column, rows))];
+    const rowBytes = this.#keptBytes / this.#keptRows;
+    const stepRows = Math.max(1, Math.floor(STEP_BYTES / Math.max(rowBytes, 1)));
+    this.#parts = [];
+    this.#keptBytes = 0;
+    for (let start = 0; start < rows.length; start += stepRows) {
+      const some = rows.subarray(start, start + stepRows);
+      const part = columns.map((column) => takeColumn(column, some));
+      this.#parts.push(part);
+      this.#keptBytes += valueBytes(part);
+      await breathe();
+    }
+    this.#firstBytes = this.#keptBytes;
     this.#keptRows = rows.length;
     if (rows.length < this.#count) return;
-    const lastRow = this.#parts[0].map((column) => sliceColumn(column, rows.length - 1, 1));
+    const lastPart = this.#parts[this.#parts.length - 1];
+    const lastRow = lastPart.map((column) => sliceColumn(column, column.length - 1, 1));
     this.#last = sortKeys(this.#orders, lastRow, 1);
     this.#bound = SortBound.of(this.#orders, lastRow[0]);
   }
 
-  /** The first rows, in order; null where there are none. */
-  async finish(): Promise<{ readonly columns: readonly Column[]; readonly rowCount: number } | null> {
-    if (this.#keptRows === 0) return null;
+  /** The first rows, in order. */
+  async finish(): Promise<readonly BatchRows[]> {
+    if (this.#keptRows === 0) return [];
     await this.#cut();
-    return { columns: this.#parts[0], rowCount: this.#keptRows };
+    return this.#parts.map((columns) => ({ columns, rowCount: columns[0].length }));
   }
 }

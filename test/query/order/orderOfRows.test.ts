@@ -6,7 +6,8 @@ import type { Column, Validity } from "../../../src/arrow/columns/column.js";
 import { atOnce } from "../../../src/async/eventLoop.js";
 import { FLOAT64, INT32, INT64, STRING, type ValueType } from "../../../src/expression/values/types.js";
 import { orderOfRows } from "../../../src/query/order/orderOfRows.js";
-import { compareRows, type KeyOrder, sortKeys } from "../../../src/query/order/sortKeys.js";
+import { compareRows, type KeyOrder, STEP_BYTES, sortKeys } from "../../../src/query/order/sortKeys.js";
+import { TopRows } from "../../../src/query/order/topRows.js";
 
 /** Rows are repeated up to this number, so that many are equal. */
 const ROWS = 2000;
@@ -105,5 +106,38 @@ describe("the order of rows", () => {
     let steps = 0;
     for (const _ of orderOfRows(sortKeys([order], [fixed(4, values)], values.length))) steps++;
     expect(steps).toBeGreaterThan(80);
+  });
+});
+
+/** Texts of 64 KiB that differ at their ends only, in reverse order. */
+const longTexts = (count: number): string[] =>
+  Array.from({ length: count }, (_, row) => "x".repeat(65_536) + String.fromCharCode(0x7e - row));
+
+const ASCENDING: KeyOrder = { type: STRING, ascending: true, nullsFirst: false };
+
+describe("long texts", () => {
+  it.each([40, 600])("a sort of %i yields after a bounded number of compared bytes", (rowCount) => {
+    const values = longTexts(40);
+    const column = text(Array.from({ length: rowCount }, (_, row) => values[row % 40]));
+    const steps = orderOfRows(sortKeys([ASCENDING], [column], rowCount));
+    let count = 0;
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) count++;
+    // Every row is compared with another at least once.
+    expect(count).toBeGreaterThan((rowCount * 65_536) / STEP_BYTES / 2);
+    const order = [...step.value].map((row) => values[row % 40]);
+    expect(order.every((value, index) => index === 0 || order[index - 1] <= value)).toBe(true);
+  });
+
+  it.each([1, 30])("the first %i rows are kept without all the others", async (count) => {
+    const values = longTexts(60);
+    const numbers = Int32Array.from(values.keys());
+    const top = new TopRows([ASCENDING], count);
+    for (let time = 0; time < 8; time++) await top.add([text(values), fixed(4, numbers)], 60);
+    const found = (await top.finish()).flatMap(({ columns }) => {
+      const { values: bytes } = columns[1] as Column & { readonly values: Uint8Array };
+      return [...new Int32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)];
+    });
+    expect(found).toEqual(Array.from({ length: count }, (_, index) => 59 - Math.floor(index / 8)));
   });
 });
