@@ -39,12 +39,6 @@ export const relieveImports = (_relieve: () => void): void => undefined;
 
 export const allowManyListeners = (_signal: AbortSignal): void => undefined;
 
-export function orderOfBytes(a: Uint8Array, b: Uint8Array): number {
-  const common = Math.min(a.length, b.length);
-  for (let index = 0; index < common; index++) if (a[index] !== b[index]) return a[index] - b[index];
-  return a.length - b.length;
-}
-
 export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;
   for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;

@@ -3,16 +3,16 @@
  * a comparison; rows that are equal in these are then merged by comparing their keys.
  */
 
+import { sharedPrefix } from "../../bytes/commonEnds.js";
 import type { ByteLane } from "../../expression/values/operands.js";
-import { isSameBytes } from "../../platform/native.js";
 import {
+  COMPARED_STEP_BYTES,
   compareRows,
   fillPrefixes,
   isLongStep,
   type KeyLane,
   PREFIX_WORDS,
   type SortKeys,
-  STEP_BYTES,
   VALUE,
 } from "./sortKeys.js";
 
@@ -107,30 +107,10 @@ function* commonPrefix(
     if (ranks !== null && ranks[row] !== VALUE) continue;
     const own = offsets[row];
     common = Math.min(common, offsets[row + 1] - own);
-    common = commonBytes(bytes, own, start, common);
+    common = sharedPrefix(bytes.subarray(own, own + common), bytes.subarray(start, start + common));
     if (row % YIELD_ROWS === 0 || isLongStep(common)) yield;
   }
   return common;
-}
-
-/** Bytes that a loop compares one by one. */
-const LOOP_BYTES = 64;
-
-/** Number of bytes, up to `length`, that are the same from two offsets on. */
-function commonBytes(bytes: Uint8Array, one: number, other: number, length: number): number {
-  let same = 0;
-  let end = length;
-  while (end - same > LOOP_BYTES) {
-    const middle = (same + end) >>> 1;
-    const isSame = isSameBytes(
-      bytes.subarray(one + same, one + middle),
-      bytes.subarray(other + same, other + middle),
-    );
-    if (isSame) same = middle;
-    else end = middle;
-  }
-  while (same < end && bytes[one + same] === bytes[other + same]) same++;
-  return same;
 }
 
 /**
@@ -314,7 +294,7 @@ function* mergeSort(
   last: number,
 ): Generator<void> {
   const isLong = keys.lanes.some(
-    ({ bytes }) => bytes !== null && bytes.offsets[keys.rowCount] - bytes.offsets[0] > STEP_BYTES,
+    ({ bytes }) => bytes !== null && bytes.offsets[keys.rowCount] - bytes.offsets[0] > COMPARED_STEP_BYTES,
   );
   for (let start = first; start < last; start += INSERTED_ROWS) {
     const end = Math.min(start + INSERTED_ROWS, last);

@@ -15,10 +15,10 @@ import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import { atOnce } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
+import { sharedPrefix } from "../../bytes/commonEnds.js";
 import { InternalError } from "../../errors.js";
 import { type ByteLane, byteLane } from "../../expression/values/operands.js";
 import type { ValueType } from "../../expression/values/types.js";
-import { orderOfBytes } from "../../platform/native.js";
 
 export interface KeyOrder {
   readonly type: ValueType;
@@ -114,11 +114,10 @@ function compareBytes(one: ByteLane, i: number, other: ByteLane, j: number): num
   }
   if (near < common) {
     comparedBytes += common - near;
-    const order = orderOfBytes(
-      one.bytes.subarray(oneStart + near, oneStart + common),
-      other.bytes.subarray(otherStart + near, otherStart + common),
-    );
-    if (order !== 0) return order;
+    const left = one.bytes.subarray(oneStart + near, oneStart + common);
+    const right = other.bytes.subarray(otherStart + near, otherStart + common);
+    const shared = sharedPrefix(left, right);
+    if (shared < left.length) return left[shared] - right[shared];
   }
   return oneLength - otherLength;
 }
@@ -126,14 +125,14 @@ function compareBytes(one: ByteLane, i: number, other: ByteLane, j: number): num
 /** Bytes of a value up to which a loop compares it. */
 const NEAR_BYTES = 72;
 /** Bytes of long values that are compared in one step. */
-export const STEP_BYTES = 2 ** 21;
+export const COMPARED_STEP_BYTES = 2 ** 21;
 /** Bytes of long values that were compared since a step ended for them. */
 let comparedBytes = 0;
 
 /** Whether comparisons of long values have gone through so many bytes that a step of work ends; the next one begins. */
 export function isLongStep(bytes = 0): boolean {
   comparedBytes += bytes;
-  if (comparedBytes < STEP_BYTES) return false;
+  if (comparedBytes < COMPARED_STEP_BYTES) return false;
   comparedBytes = 0;
   return true;
 }
