@@ -35,8 +35,15 @@ export class ValueSet {
   /**
    * Numbers the values of `rows`, or of all rows where that is null. A null value gets the number of the value before
    * it. False as soon as there is one distinct value too many.
+   * @param start number of rows that earlier calls numbered; `end` of those after this call
    */
-  number(rows: Int32Array | null, definition: Uint16Array | null, numbers: Uint32Array): boolean {
+  number(
+    rows: Int32Array | null,
+    definition: Uint16Array | null,
+    numbers: Uint32Array,
+    start = 0,
+    end = numbers.length,
+  ): boolean {
     const offsets = this.offsets;
     const view = this.view;
     const limit = this.limit;
@@ -44,30 +51,30 @@ export class ValueSet {
     let { keys, lengths, slots } = this;
     let shift = 32 - Math.log2(slots.length);
     let mask = slots.length - 1;
-    let number = 0;
-    for (let index = 0; index < numbers.length; index++) {
+    let number = start === 0 ? 0 : numbers[start - 1];
+    for (let index = start; index < end; index++) {
       const row = rows === null ? index : rows[index];
       if (definition !== null && definition[row] !== 0) {
         numbers[index] = number;
         continue;
       }
-      const start = offsets[row];
-      const length = offsets[row + 1] - start;
+      const begin = offsets[row];
+      const length = offsets[row + 1] - begin;
       let word0: number;
       let word1: number;
       let word2: number;
       let word3: number;
-      if (start + KEY_BYTES <= byteLength) {
+      if (begin + KEY_BYTES <= byteLength) {
         const masks = 4 * Math.min(length, KEY_BYTES);
-        word0 = view.getInt32(start, true) & KEY_MASKS[masks];
-        word1 = view.getInt32(start + 4, true) & KEY_MASKS[masks + 1];
-        word2 = view.getInt32(start + 8, true) & KEY_MASKS[masks + 2];
-        word3 = view.getInt32(start + 12, true) & KEY_MASKS[masks + 3];
+        word0 = view.getInt32(begin, true) & KEY_MASKS[masks];
+        word1 = view.getInt32(begin + 4, true) & KEY_MASKS[masks + 1];
+        word2 = view.getInt32(begin + 8, true) & KEY_MASKS[masks + 2];
+        word3 = view.getInt32(begin + 12, true) & KEY_MASKS[masks + 3];
       } else {
-        word0 = this.wordAt(start, start + length);
-        word1 = this.wordAt(start + 4, start + length);
-        word2 = this.wordAt(start + 8, start + length);
-        word3 = this.wordAt(start + 12, start + length);
+        word0 = this.wordAt(begin, begin + length);
+        word1 = this.wordAt(begin + 4, begin + length);
+        word2 = this.wordAt(begin + 8, begin + length);
+        word3 = this.wordAt(begin + 12, begin + length);
       }
       let hash =
         Math.imul(word0, 0x9e3779b1) ^
@@ -75,7 +82,7 @@ export class ValueSet {
         Math.imul(word2, 0xc2b2ae35) ^
         Math.imul(word3, 0x27d4eb2f) ^
         length;
-      if (length > KEY_BYTES) hash = this.hashRest(hash, start + KEY_BYTES, start + length);
+      if (length > KEY_BYTES) hash = this.hashRest(hash, begin + KEY_BYTES, begin + length);
       hash ^= hash >>> 15;
       hash = Math.imul(hash, 0x2c1b3c6d);
       for (let slot = hash >>> shift; ; slot = (slot + 1) & mask) {
@@ -107,7 +114,7 @@ export class ValueSet {
           (word2 ^ keys[key + 2]) |
           (word3 ^ keys[key + 3]) |
           (length ^ lengths[number]);
-        if (different === 0 && (length <= KEY_BYTES || this.sameRest(number, start, length))) break;
+        if (different === 0 && (length <= KEY_BYTES || this.sameRest(number, begin, length))) break;
       }
       numbers[index] = number;
     }

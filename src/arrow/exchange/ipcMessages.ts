@@ -6,6 +6,7 @@
  */
 
 import { Message, type MessageHeader } from "apache-arrow";
+import { breathe, goThrough, Pace, type Steps } from "../../async/eventLoop.js";
 import { concatBytes } from "../../bytes/concat.js";
 import { readUint32 } from "../../bytes/littleEndian.js";
 import type { MemoryShare } from "../../memory.js";
@@ -21,6 +22,8 @@ const CONTINUATION = 0xffffffff;
 /** Smaller pieces are copied together: the object that holds such a piece takes more memory than the piece. */
 const CRUMB_BYTES = 2 ** 12;
 const CRUMBS_BYTES = 2 ** 16;
+/** Bytes that are joined in a step. */
+const STEP_BYTES = 2 ** 20;
 
 /** One message: its metadata with the length in front, as apache-arrow expects it, and its body. */
 export interface Frame {
@@ -138,12 +141,14 @@ export class ByteQueue {
       }
     }
     if (used > 0) this.#pieces.splice(0, used);
-    return taken.length === 1 ? taken[0] : concatBytes(taken);
+    return taken.length === 1 ? taken[0] : goThrough(joined(taken));
   }
 
   async #fill(length: number): Promise<void> {
     while (this.#held < length && !this.#ended) {
       const { done, value } = await this.#source.next();
+      // Pieces that are there already come without a turn of the event loop.
+      await breathe();
       if (done === true) {
         this.#ended = true;
       } else if (value.length > 0) {
@@ -177,6 +182,22 @@ export class ByteQueue {
     this.#crumbs = this.#crumbs.subarray(this.#crumbed);
     this.#crumbed = 0;
   }
+}
+
+/** Joins pieces, with breaks. */
+function* joined(pieces: readonly Uint8Array[]): Steps<Uint8Array> {
+  const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  const pace = new Pace(STEP_BYTES);
+  let position = 0;
+  for (const piece of pieces) {
+    for (let start = 0; start < piece.length; start += STEP_BYTES) {
+      const part = piece.subarray(start, start + STEP_BYTES);
+      whole.set(part, position);
+      position += part.length;
+      if (pace.isStep(part.length)) yield;
+    }
+  }
+  return whole;
 }
 
 /**

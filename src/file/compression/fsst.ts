@@ -9,6 +9,7 @@
  */
 
 import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
+import { atOnce, Pace, type Steps } from "../../async/eventLoop.js";
 import { concatBytes } from "../../bytes/concat.js";
 import { HASH_PRIME } from "../../bytes/hash.js";
 import { unfilledBytes } from "../../platform/native.js";
@@ -239,12 +240,20 @@ export interface FsstCodes {
   readonly bytes: Uint8Array;
 }
 
+/** Encodes values without interruption, as {@link encodeFsstInSteps} does. */
+export const encodeFsst = (offsets: Int32Array, bytes: Uint8Array, insist = false): FsstCodes | null =>
+  atOnce(encodeFsstInSteps(offsets, bytes, insist));
+
 /**
  * Encodes values of variable width as FSST codes; null where that saves little.
  * @param offsets positions in `bytes`, starting at 0
  * @param insist whether to take the codes as soon as they save anything
  */
-export function encodeFsst(offsets: Int32Array, bytes: Uint8Array, insist = false): FsstCodes | null {
+export function* encodeFsstInSteps(
+  offsets: Int32Array,
+  bytes: Uint8Array,
+  insist = false,
+): Steps<FsstCodes | null> {
   if (bytes.length < (insist ? 1 : LEAST_BYTES)) return null;
   const { table, saving } = trainFsst(offsets, bytes);
   const tableShare = insist ? 0 : TABLE_BYTES / bytes.length;
@@ -252,8 +261,8 @@ export function encodeFsst(offsets: Int32Array, bytes: Uint8Array, insist = fals
   // The sample predicts the size of the codes. Where it is too low, a second attempt has as much room as the values.
   const expected = Math.ceil(bytes.length * (1 - saving) * 1.1) + 2 * STRETCH_BYTES;
   const encoded =
-    (expected < bytes.length ? encodeCodes(table, offsets, bytes, expected) : null) ??
-    encodeCodes(table, offsets, bytes, bytes.length);
+    (expected < bytes.length ? yield* encodeCodes(table, offsets, bytes, expected) : null) ??
+    (yield* encodeCodes(table, offsets, bytes, bytes.length));
   return encoded === null ? null : { symbolTable: encodeSymbolTable(table), ...encoded };
 }
 
@@ -276,35 +285,43 @@ const STRETCH_BYTES = 1 << 12;
 
 /** Fewer bytes than this are encoded faster than the kernel gets its symbols. */
 const KERNEL_BYTES = 32 * 1024;
+/** Blocks that a step encodes. */
+const STEP_BLOCKS = 8;
 
 /** Encodes all values; null as soon as the codes take more than `limit` bytes. */
-function encodeCodes(
+function* encodeCodes(
   table: FsstSymbolTable,
   offsets: Int32Array,
   bytes: Uint8Array,
   limit: number,
-): EncodedValues | null {
+): Steps<EncodedValues | null> {
   const kernel = bytes.length < KERNEL_BYTES ? null : fsstEncoder.get();
   return kernel === null
     ? encodePlainly(table, offsets, bytes, limit)
-    : encodeInKernel(kernel, table, offsets, bytes, limit);
+    : yield* encodeInKernel(kernel, table, offsets, bytes, limit);
 }
 
 type EncodedValues = Pick<FsstCodes, "offsets" | "bytes">;
 
 /** {@link encodeCodes} a block of values at a time; values that no block has room for are encoded as without a kernel. */
-function encodeInKernel(
+function* encodeInKernel(
   kernel: FsstEncoder,
   table: FsstSymbolTable,
   offsets: Int32Array,
   bytes: Uint8Array,
   limit: number,
-): EncodedValues | null {
+): Steps<EncodedValues | null> {
   kernel.setTable(table);
+  const pace = new Pace(STEP_BLOCKS);
   const count = offsets.length - 1;
   const output = new Uint8Array(limit);
   const positions = new Int32Array(count + 1);
   for (let first = 0; first < count; ) {
+    if (pace.isStep()) {
+      yield;
+      // Other pages have used the kernel in the meantime.
+      kernel.setTable(table);
+    }
     const most = Math.min(count, first + ENCODED_VALUES);
     let last = first;
     while (last < most && offsets[last + 1] - offsets[first] <= ENCODED_BYTES) last++;

@@ -298,7 +298,7 @@ function* encodeVariable(
   const indexed =
     exceeds === true
       ? null
-      : encodeVariableDictionary(newEncoder, values, definition, layout, version, compression);
+      : yield* encodeVariableDictionary(newEncoder, values, definition, layout, version, compression);
   if (indexed !== null) return indexed.encoder.finish(indexed.values);
   yield;
 

@@ -1,5 +1,6 @@
 /** Looks for a page dictionary: values that occur often enough to be stored once, with an index for each row. */
 
+import type { Steps } from "../../async/eventLoop.js";
 import { ValueSet } from "../../bytes/valueSet.js";
 import { WordSet } from "../../bytes/wordSet.js";
 import { DEFAULT_COMPRESSION } from "../compression/compressionOptions.js";
@@ -16,6 +17,8 @@ export interface FoundDictionary {
 const LEAST_DICTIONARY_ROWS = 100;
 /** Rows of the sample that is checked before all rows are. */
 const SAMPLE_ROWS = 4096;
+/** Rows whose values are looked up in a step. */
+const STEP_ROWS = 2 ** 16;
 /** Most distinct values, as a share of the rows, in the sample and in all rows. */
 const SAMPLE_DISTINCT = 0.65;
 const MAXIMUM_DICTIONARY_VALUES = 1 << 15;
@@ -26,12 +29,12 @@ const MAXIMUM_DICTIONARY_VALUES = 1 << 15;
  * @param offsets positions in `bytes`, starting at 0
  * @param ratio share of the values' size that dictionary and indices may take
  */
-export function findDictionary(
+export function* findDictionary(
   offsets: Int32Array,
   bytes: Uint8Array,
   definition: Uint16Array | null,
   ratio = DEFAULT_COMPRESSION.dictionaryRatio,
-): FoundDictionary | null {
+): Steps<FoundDictionary | null> {
   const rowCount = offsets.length - 1;
   if (rowCount < LEAST_DICTIONARY_ROWS) return null;
   const sampleCount = Math.min(rowCount, SAMPLE_ROWS);
@@ -47,7 +50,10 @@ export function findDictionary(
     Math.min(MAXIMUM_DICTIONARY_VALUES, Math.floor(rowCount * SAMPLE_DISTINCT)),
   );
   const indices = new Uint32Array(rowCount);
-  if (!set.number(null, definition, indices)) return null;
+  for (let start = 0; start < rowCount; start += STEP_ROWS) {
+    if (start > 0) yield;
+    if (!set.number(null, definition, indices, start, Math.min(start + STEP_ROWS, rowCount))) return null;
+  }
   const values = set.collect();
   const { itemCount } = set;
   const indexBytes = (rowCount * Math.ceil(Math.log2(Math.max(2, itemCount)))) / 8;

@@ -9,12 +9,12 @@
  */
 
 import type { VariableLayout } from "../../arrow/columns/column.js";
-import { atOnce, type Steps } from "../../async/eventLoop.js";
+import type { Steps } from "../../async/eventLoop.js";
 import { concatBytes } from "../../bytes/concat.js";
 import { UnsupportedError } from "../../errors.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import type { CompressionOptions } from "../compression/compressionOptions.js";
-import { encodeFsst } from "../compression/fsst.js";
+import { encodeFsstInSteps } from "../compression/fsst.js";
 import { type Compressor, compressor } from "../compression/general.js";
 import type { PlainValues } from "../compression/plainValues.js";
 import {
@@ -73,7 +73,7 @@ export function* storeValues(
     }
     yield;
   }
-  const codes = fsst ? encodeFsst(values.offsets, values.bytes, insist) : null;
+  const codes = fsst ? yield* encodeFsstInSteps(values.offsets, values.bytes, insist) : null;
   if (codes === null) return { ...values, encoding: plain, compressor: null };
   const { offsets, bytes, symbolTable } = codes;
   return { offsets, bytes, encoding: { fsst: { symbolTable, values: plain } }, compressor: null };
@@ -91,7 +91,7 @@ function* savesBesideFsst(values: PlainValues, { compress }: Compressor): Steps<
     }
   }
   yield;
-  const codes = encodeFsst(offsets, bytes, false);
+  const codes = yield* encodeFsstInSteps(offsets, bytes, false);
   if (codes === null) return size < bytes.length * (1 - ZSTD_SAVING);
   // The page has one table of symbols for all its values, so the sample bears its share of that.
   const tableBytes = (codes.symbolTable.length * bytes.length) / values.bytes.length;
@@ -116,21 +116,21 @@ function sampleOf(values: PlainValues): PlainValues {
 }
 
 /** Writes the values as indices and dictionary; null where that saves too little, or FSST takes less room. */
-export function encodeVariableDictionary(
+export function* encodeVariableDictionary(
   newEncoder: () => MiniBlockEncoder,
   { offsets, bytes }: PlainValues,
   definition: Uint16Array | null,
   { offsetBits, text }: VariableLayout,
   version: StructuralVersion,
   options: CompressionOptions,
-): { encoder: MiniBlockEncoder; values: MiniBlockValues } | null {
-  const found = findDictionary(offsets, bytes, definition, options.dictionaryRatio);
+): Steps<{ encoder: MiniBlockEncoder; values: MiniBlockValues } | null> {
+  const found = yield* findDictionary(offsets, bytes, definition, options.dictionaryRatio);
   if (found === null) return null;
   const plain = encodeVariableBlock(offsetBits, found.offsets, found.bytes);
   const dictionary = compressDictionary(describeVariable(offsetBits), plain, version);
   const { length } = found.indices;
   if (text && dictionary.block.length > LARGE_DICTIONARY_SHARE * bytes.length) {
-    const stored = atOnce(storeValues({ offsets, bytes }, offsetBits, text, options));
+    const stored = yield* storeValues({ offsets, bytes }, offsetBits, text, options);
     const size = variableChunkBytes(offsetBits, length, stored.bytes.length);
     const indexBytes = (length * Math.log2(found.offsets.length)) / 8;
     if (stored.compressor === null && size < dictionary.block.length + indexBytes) return null;

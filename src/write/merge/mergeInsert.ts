@@ -220,7 +220,8 @@ const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
 /** Marks the source rows of pairs, and returns the pairs whose rows were marked before: those are needed again. */
 function unmarked({ sourceRows, fragmentIds, targetRows }: RowPairs, marks: Uint8Array): RowPairs {
   const again = new NumberList();
-  for (const [index, row] of sourceRows.entries()) {
+  for (let index = 0; index < sourceRows.length; index++) {
+    const row = sourceRows[index];
     if (hasBit(marks, row)) again.push(index);
     else setBit(marks, row);
   }
