@@ -5,6 +5,7 @@ import {
   FixedSizeList,
   Float32,
   Float64,
+  Int32,
   Int64,
   List,
   Table,
@@ -34,6 +35,10 @@ function rowsFrom(first: number, count: number): Table {
   const wordOf = (id: number, step: number) => WORDS[(id * step) % WORDS.length];
   return new Table({
     id: vectorFromArray(ids.map(BigInt), new Int64()),
+    i: vectorFromArray(
+      ids.map((id) => (id % 6 === 0 ? null : (id * 17) % 12)),
+      new Int32(),
+    ),
     n: vectorFromArray(
       ids.map((id) => (id % 9 === 0 ? null : (id * 31) % 200)),
       new Float64(),
@@ -83,10 +88,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
     questions: numbers,
   },
   BITMAP: {
-    column: "n",
+    column: "i",
     here: { indexType: "BITMAP" },
     there: ["create_scalar_index", "BITMAP"],
-    questions: numbers,
+    questions: filters("i = 5", "i > 8", "i IS NULL", "i IN (2, 3)", "NOT (i > 2)"),
   },
   ZONEMAP: {
     column: "n",
@@ -144,7 +149,14 @@ async function askedHere({ namespace }: PylancePair, name: string, question: Que
   const asked =
     "text" in question
       ? { fullTextQuery: { stringQuery: { query: question.text, columns: ["s"] } }, limit: 10_000 }
-      : { vector: question.near, column: "v", limit: NEAREST, nprobes: 100, refineFactor: 100, ef: 1000 };
+      : {
+          vector: question.near,
+          vectorColumn: "v",
+          limit: NEAREST,
+          nprobes: 100,
+          refineFactor: 100,
+          ef: 1000,
+        };
   return idsOf(await table.search({ ...asked, columns: ["id"] }).toArrow());
 }
 

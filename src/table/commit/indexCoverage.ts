@@ -37,16 +37,25 @@ export const withCoverage = (index: IndexMetadata, ids: Iterable<number>): Index
   fragmentBitmap: encodeRoaring(Uint32Array.from(ids).sort()),
 });
 
-/** Messages of the details of indexes that know rows by their ids. */
-const OF_IDS: ReadonlySet<string> = new Set(
-  ["Vector", "Inverted", "BTree", "Bitmap", "LabelList", "NGram"].map((kind) => `${kind}IndexDetails`),
-);
+/**
+ * Highest versions, by the messages of their details, of indexes that know rows by their ids. Lance 14 makes B-trees of
+ * version 1 where row ids are stable, which know rows by their addresses.
+ */
+const OF_IDS: ReadonlyMap<string, number> = new Map([
+  ["VectorIndexDetails", 2],
+  ["InvertedIndexDetails", 3],
+  ["BTreeIndexDetails", 0],
+  ["BitmapIndexDetails", 0],
+  ["LabelListIndexDetails", 1],
+  ["NGramIndexDetails", 0],
+]);
 
 /**
- * Whether an index knows its rows by fragments and offsets even in a table with stable row ids: it says nothing about
- * rows that were moved. So may an index of a type that is unknown here.
+ * Tells whether an index knows its rows by fragments and offsets even in a table with stable row ids: it says nothing about
+ * rows that were moved. So may an index of a type or a version that is unknown here.
  */
-export function knowsPlaces({ indexDetails }: IndexMetadata): boolean {
+export function knowsPlaces({ indexDetails, indexVersion = 0 }: IndexMetadata): boolean {
   const typeUrl = indexDetails?.typeUrl ?? "";
-  return !OF_IDS.has(typeUrl.slice(typeUrl.lastIndexOf(".") + 1));
+  const version = OF_IDS.get(typeUrl.slice(typeUrl.lastIndexOf(".") + 1));
+  return version === undefined || indexVersion > version;
 }

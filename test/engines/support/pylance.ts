@@ -8,7 +8,7 @@ import { makeTempDir } from "../../support/tempDir.js";
 import { Python } from "./python.js";
 
 /** A release of each major version. */
-export const MAJORS = [9, 14] as const;
+export const MAJORS = [9, 10, 11, 12, 13, 14] as const;
 
 /** One directory that is open in both engines. */
 export class PylancePair implements AsyncDisposable {
