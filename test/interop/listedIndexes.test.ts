@@ -34,6 +34,22 @@ it("both engines list the same paths, and a listed path names the column in a re
   expect((await namespace.listTableIndices({ id: ["paths"] })).indexes.length).toBe(paths.length);
 });
 
+it("both engines give an index of a column the same name", async () => {
+  const names = ["a.b", "a`b", "a.`b", "`", "a-b", "ab"];
+  const row = { p: Object.fromEntries(names.map((name, index) => [name, index])) };
+  for (const id of ["ours", "theirs"]) await connection.createTable(id, [row]);
+  const theirs = await connection.openTable("theirs");
+  for (const name of names) {
+    const column = `p.\`${name.replaceAll("`", "``")}\``;
+    await buildIndex(namespace, { id: ["ours"], column, indexType: "BTREE" });
+    await theirs.createIndex(column);
+  }
+  const { indexes } = await namespace.listTableIndices({ id: ["ours"] });
+  expect(indexes.map(({ indexName }) => indexName).sort()).toEqual(
+    (await theirs.listIndices()).map(({ name }) => name).sort(),
+  );
+});
+
 it.each([
   "hamming",
   "l2",

@@ -87,6 +87,9 @@ export function requireKind(
   );
 }
 
+/** Names of indexes quote a name only for its dots, as the reference's do: it would else build the same index once more. */
+const nameInPath = (name: string): string => (name.includes(".") ? formatFieldPath([name]) : name);
+
 /**
  * `<path>_idx`, with a number after it where an index on another column, or of another kind, has that name.
  * An index of the same column and kind keeps its name: it is replaced, or in the way. All kinds for vectors are one here.
@@ -97,7 +100,7 @@ function freeName(
   at: FieldAtPath,
   { kind, replaces }: Pick<IndexDefinition, "kind" | "replaces">,
 ): string {
-  const base = `${formatFieldPath(at.chain.map(({ name }) => name))}_idx`;
+  const base = `${at.chain.map(({ name }) => nameInPath(name)).join(".")}_idx`;
   for (let number = 1; ; number++) {
     const name = number === 1 ? base : `${base}_${number}`;
     if (isSystemIndex(name)) continue;
