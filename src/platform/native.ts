@@ -110,6 +110,14 @@ export const startHash: ((name: HashName) => PieceHash) | null = (name) => {
   };
 };
 
+/** Hashes a few bytes. Node has a quick function for that from 20.12 on. Null as {@link startHash} is. */
+export const hashAtOnce: ((name: HashName, bytes: Uint8Array) => Uint8Array) | null = (name, bytes) => {
+  const { hash, createHash } = nodeCrypto();
+  return typeof hash === "function"
+    ? hash(name, bytes, "buffer")
+    : new Uint8Array(createHash(name).update(bytes).digest());
+};
+
 /**
  * Encodes a Zstandard frame; `level` null for the encoder's default. Null if the runtime has no encoder: before Node
  * 22.15.

@@ -88,5 +88,7 @@ export type HashName = "md5" | "sha224" | "sha256" | "sha384" | "sha512";
 /** What browsers have for this gives promises only. */
 export const startHash: ((name: HashName) => PieceHash) | null = null;
 
+export const hashAtOnce: ((name: HashName, bytes: Uint8Array) => Uint8Array) | null = null;
+
 /** They would be as large as all else that is bundled. */
 export const loadStemmer: ((language: string) => Promise<((word: string) => string) | null>) | null = null;

@@ -2,7 +2,7 @@
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
-import { type HashName, startHash } from "../../platform/native.js";
+import { type HashName, hashAtOnce, startHash } from "../../platform/native.js";
 import { TextLane, textRows } from "../kernels/textRows.js";
 import type { GrowingTexts } from "../values/growing.js";
 import type { ValueKernel } from "../values/operands.js";
@@ -20,7 +20,7 @@ const byteType = (type: ValueType): ValueType | null =>
 const ofBytes =
   (
     name: string | null,
-    compute: (lane: TextLane, row: number, made: GrowingTexts) => Steps<void>,
+    compute: (lane: TextLane, row: number, made: GrowingTexts) => Steps<void> | undefined,
   ): ValueKernel =>
   ([operand], length, valid) => {
     const lane = new TextLane(operand);
@@ -30,23 +30,31 @@ const ofBytes =
 const HASHES: ReadonlySet<string> = new Set<HashName>(["md5", "sha224", "sha256", "sha384", "sha512"]);
 
 /** Bytes that are hashed from one step to the next. */
-const STEP_HASHED = 2 ** 20;
+const STEP_HASHED = 2 ** 19;
 
 /** @throws UnsupportedError */
 function hashKernel(name: HashName, isHex: boolean): ValueKernel {
   if (startHash === null)
     throw new UnsupportedError(`the function ${name} where the runtime has no such hash`);
   const start = startHash;
-  return ofBytes(name, function* compute(lane, row, made) {
+  const put = (digest: Uint8Array, made: GrowingTexts): void => {
+    if (isHex) putHex(digest, 0, digest.length, made);
+    else made.put(digest, 0, digest.length);
+  };
+  function* inSteps(lane: TextLane, row: number, made: GrowingTexts): Steps<void> {
     const hash = start(name);
     const end = lane.end(row);
-    for (let at = lane.start(row); at < end; at += STEP_HASHED) {
-      hash.update(lane.bytes.subarray(at, Math.min(end, at + STEP_HASHED)));
-      if (at + STEP_HASHED < end) yield;
+    for (let offset = lane.start(row); offset < end; offset += STEP_HASHED) {
+      hash.update(lane.bytes.subarray(offset, Math.min(end, offset + STEP_HASHED)));
+      yield;
     }
-    const digest = hash.digest();
-    if (isHex) yield* toHex(digest, 0, digest.length, made);
-    else made.put(digest, 0, digest.length);
+    put(hash.digest(), made);
+  }
+  // An object for each row would be slow to make and to collect.
+  return ofBytes(name, (lane, row, made) => {
+    if (hashAtOnce === null || lane.size(row) > STEP_HASHED) return inSteps(lane, row, made);
+    put(hashAtOnce(name, lane.of(row)), made);
+    return undefined;
   });
 }
 
@@ -94,11 +102,16 @@ const STEP_CODED = 2 ** 15;
 const HEX = new TextEncoder().encode("0123456789abcdef");
 
 function* toHex(bytes: Uint8Array, start: number, end: number, made: GrowingTexts): Steps<void> {
-  const pace = new Pace(STEP_CODED);
-  for (let at = start; at < end; at++) {
-    made.putByte(HEX[bytes[at] >>> 4]);
-    made.putByte(HEX[bytes[at] & 15]);
-    if (pace.isStep()) yield;
+  for (let first = start; first < end; first += STEP_CODED) {
+    putHex(bytes, first, Math.min(end, first + STEP_CODED), made);
+    if (first + STEP_CODED < end) yield;
+  }
+}
+
+function putHex(bytes: Uint8Array, start: number, end: number, made: GrowingTexts): void {
+  for (let offset = start; offset < end; offset++) {
+    made.putByte(HEX[bytes[offset] >>> 4]);
+    made.putByte(HEX[bytes[offset] & 15]);
   }
 }
 

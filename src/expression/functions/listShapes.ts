@@ -3,8 +3,9 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
 import { Pace } from "../../async/eventLoop.js";
-import { perRow } from "../kernels/arithmetic.js";
+import { fixedColumn } from "../kernels/arithmetic.js";
 import { takeBounded } from "../values/boundedTake.js";
+import { GrowingNumbers } from "../values/growing.js";
 import type { ValueKernel } from "../values/operands.js";
 import { type ListLane, listLane, nullsOf } from "../values/scalars.js";
 import { listTypeOf, UINT64, type ValueType } from "../values/types.js";
@@ -17,7 +18,7 @@ const dims: FunctionDefinition = (types) => {
   const [list] = types;
   if (list.kind !== "list") return "a list is expected";
   const type = listTypeOf(UINT64);
-  const kernel: ValueKernel = ([lists], length, valid) => {
+  const kernel: ValueKernel = function* run([lists], length, valid) {
     const lanes: ListLane[] = [];
     let { column }: { column: Column } = lists;
     for (let level: ValueType = list; level.kind === "list" && column.kind !== "null"; level = level.item) {
@@ -25,23 +26,41 @@ const dims: FunctionDefinition = (types) => {
       lanes.push(lane);
       column = lane.items;
     }
-    return perRow(type, length, valid, (row) => {
-      const lengths: bigint[] = [];
-      let place = row * lists.step;
-      let isThere = true;
-      for (const [depth, { offsets }] of lanes.entries()) {
-        const start = offsets[place];
-        const count = isThere ? offsets[place + 1] - start : 0;
-        lengths.push(BigInt(count));
-        if (count === 0) break;
-        place = start;
-        isThere = isValid(lanes[depth].items.validity, place);
+    const counts = new GrowingNumbers();
+    const offsets = new Int32Array(length + 1);
+    const known = new Uint8Array((length + 7) >>> 3);
+    const pace = new Pace(STEP_ITEMS);
+    for (let row = 0; row < length; row++) {
+      const first = row * lists.step;
+      const isEmpty = lanes.length === 0 || lanes[0].offsets[first + 1] === lanes[0].offsets[first];
+      if (isValid(valid, row) && !isEmpty) {
+        known[row >>> 3] |= 1 << (row & 7);
+        let list = first;
+        let isThere = true;
+        for (let depth = 0; depth < lanes.length; depth++) {
+          const { offsets: starts, items } = lanes[depth];
+          const count = isThere ? starts[list + 1] - starts[list] : 0;
+          counts.push(count);
+          if (count === 0) break;
+          list = starts[list];
+          isThere = isValid(items.validity, list);
+        }
       }
-      return lengths[0] === 0n ? null : lengths;
-    });
+      offsets[row + 1] = counts.length;
+      if (pace.isStep(lanes.length)) yield;
+    }
+    const items = fixedColumn(widened(yield* counts.finish()), counts.length, null);
+    return { kind: "list", length, validity: validityFrom(known, 0, length), offsets, items };
   };
   return { operands: [list], type, kernel };
 };
+
+/** Numbers as integers of 64 bits. */
+function widened(numbers: Uint32Array): BigInt64Array {
+  const words = new Uint32Array(2 * numbers.length);
+  for (let index = 0; index < numbers.length; index++) words[2 * index] = numbers[index];
+  return new BigInt64Array(words.buffer);
+}
 
 /**
  * ARRAYS_ZIP(list, …): one list of structs, whose members are named 1, 2, … Shorter lists, and null ones, are followed by
@@ -84,10 +103,13 @@ const zip: FunctionDefinition = (types) => {
       const there = new Uint8Array((total + 7) >>> 3);
       for (let row = 0; row < length; row++) {
         if (pace.isStep()) yield;
-        for (let item = 0; item < lane.countOf(row); item++) {
+        const count = lane.countOf(row);
+        const start = lane.startOf(row);
+        const { validity } = lane.items;
+        for (let item = 0; item < count; item++) {
           const target = offsets[row] + item;
-          places[target] = lane.startOf(row) + item;
-          if (isValid(lane.items.validity, places[target])) there[target >>> 3] |= 1 << (target & 7);
+          places[target] = start + item;
+          if (isValid(validity, start + item)) there[target >>> 3] |= 1 << (target & 7);
           if (pace.isStep()) yield;
         }
       }

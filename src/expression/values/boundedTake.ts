@@ -13,15 +13,16 @@ import { copyInSteps, STEP_BYTES } from "./work.js";
 
 /** Most bytes, and most characters, that a function makes of one batch of rows. */
 export const MAX_MADE = 2 ** 28;
-/** Values, and bytes, up to which they are taken in one step. */
-const FEW_VALUES = 2 ** 16;
+/** Values, and bytes, up to which they are taken in one step. Values of a fixed size are bounded by their bytes only. */
+const FEW_VALUES = 2 ** 17;
 const FEW_BYTES = 2 ** 21;
 
 /** @throws InvalidInputError where the values of a batch take too many bytes */
 export function* takeBounded(column: Column, indices: Uint32Array, maxBytes = MAX_MADE): Steps<Column> {
   const byteLength = yield* takenBytes(column, indices);
   checkMade(byteLength, maxBytes);
-  if (indices.length <= FEW_VALUES && byteLength <= FEW_BYTES) return takeColumn(column, indices);
+  const isFew = indices.length <= FEW_VALUES || column.kind === "fixed";
+  if (isFew && byteLength <= FEW_BYTES) return takeColumn(column, indices);
   return yield* takeInSteps(column, indices);
 }
 

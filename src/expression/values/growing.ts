@@ -49,6 +49,8 @@ export class GrowingNumbers {
 const MAX_TEXT = 2 ** 24;
 const FIRST_BYTES = 2 ** 14;
 const MOST_BYTES = 2 ** 21;
+/** Bytes up to which a copy is not worth a step. */
+const FEW_BYTES = 2 ** 18;
 /** Shorter pieces are copied byte by byte. */
 const SHORT = 24;
 
@@ -151,6 +153,7 @@ export class GrowingTexts {
       const count = Math.min(whole, total - made);
       yield* copyInSteps(block, first, first + count, block, first + made);
       made += count;
+      if (count >= FEW_BYTES && made < total) yield;
     }
     this.#used += total;
   }
