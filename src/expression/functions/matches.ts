@@ -131,12 +131,20 @@ const replace: FunctionDefinition = (types, constants) => {
       const template = yield* templateOf(row);
       const [start, stop] = [lane.start(row), lane.end(row)];
       let end = start;
-      yield* search.value.findAll(bytes, start, stop, function* use(match) {
+      const text = stop - start <= MAX_QUICK ? shortText(template) : null;
+      const useNow = (match: Match): boolean => {
+        made.put(bytes, end, match[0]);
+        if (text !== null) made.put(text, 0, text.length);
+        end = match[1];
+        return isGlobal;
+      };
+      function* use(match: Match): Steps<boolean> {
         yield* made.copy(bytes, end, match[0]);
         yield* fill(template, bytes, match, made);
         end = match[1];
         return isGlobal;
-      });
+      }
+      yield* search.value.findAll(bytes, start, stop, text === null ? use : useNow);
       yield* made.copy(bytes, end, stop);
     });
   };
@@ -148,6 +156,18 @@ const MAX_TEMPLATES = 256;
 const MAX_KEPT = 2 ** 10;
 /** Longest template, in bytes. */
 const MAX_TEMPLATE = 2 ** 16;
+
+/** Bytes of a text whose matches are replaced without steps. */
+const MAX_QUICK = 2 ** 12;
+
+/** The text that a template is, if it is nothing but a short one. */
+function shortText(template: Template): Uint8Array | null {
+  if (template.length === 0) return NOTHING;
+  const [text] = template;
+  return template.length === 1 && typeof text !== "number" && text.length <= MAX_KEPT ? text : null;
+}
+
+const NOTHING = new Uint8Array(0);
 
 /** Texts, and numbers of groups; -1 for a group that there is not. */
 type Template = readonly (Uint8Array | number)[];

@@ -25,7 +25,7 @@ import {
 } from "./form.js";
 import { STEP_ITEMS } from "./itemSets.js";
 import { nextPlace } from "./partsOfTexts.js";
-import { listsOf } from "./rearrangedLists.js";
+import { listsOf, type TakenItems } from "./rearrangedLists.js";
 
 const listOperands = "a list is expected";
 /** Maximum items that these functions make for one batch. */
@@ -49,23 +49,31 @@ const slice: FunctionDefinition = (types) => {
     const { items, offsets } = listLane(lists);
     const readFrom = scalarReader(froms, INT64);
     const readTo = scalarReader(tos, INT64);
-    const readStep = steps === undefined ? () => 1n : scalarReader(steps, INT64);
-    return listsOf(items, item, length, valid, function* fill(row, taken) {
+    const readStep = steps === undefined ? null : scalarReader(steps, INT64);
+    return listsOf(items, item, length, valid, (row, taken) => {
       const start = offsets[row * lists.step];
       const count = offsets[row * lists.step + 1] - start;
-      const [from, to, step] = [readFrom(row), readTo(row), readStep(row)].map(Number);
+      const from = Number(readFrom(row));
+      const to = Number(readTo(row));
+      const step = readStep === null ? 1 : Number(readStep(row));
       if (step === 0) throw new InvalidInputError("array_slice: a step of 0");
       const first = from < 0 ? Math.max(count + from, 0) : Math.max(from - 1, 0);
       const last = to < 0 ? count + to : Math.min(to, count) - 1;
-      if (first >= count || last < 0) return;
-      for (let place = first; step > 0 ? place <= last : place >= last; place += step) {
-        taken.add(start + place);
-        if (taken.pace.isStep()) yield;
-      }
+      if (first >= count || last < 0) return undefined;
+      if (step === 1) return taken.addAll({ start: start + first, end: start + last + 1 });
+      return addEvery(start + first, start + last, step, taken);
     });
   };
   return { operands: [listTypeOf(item), ...positions.map(() => INT64)], type: listTypeOf(item), kernel };
 };
+
+/** Adds the items from one to another, both included, with a stride. */
+function* addEvery(first: number, last: number, step: number, taken: TakenItems): Steps<void> {
+  for (let item = first; step > 0 ? item <= last : item >= last; item += step) {
+    taken.add(item);
+    if (taken.pace.isStep()) yield;
+  }
+}
 
 /** ARRAY_REPEAT(value, count): nulls are repeated too; none for a count that is not above 0. */
 const repeat: FunctionDefinition = (types) => {

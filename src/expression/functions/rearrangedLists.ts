@@ -73,7 +73,7 @@ type Arrange = (
 ) => Steps<void> | undefined;
 
 /** The places of items that lists are made of. */
-class TakenItems {
+export class TakenItems {
   readonly #places = new GrowingNumbers();
   readonly #ends = new GrowingNumbers();
   readonly pace = new Pace(STEP_PLACES);

@@ -102,11 +102,12 @@ export class Search {
     from: number,
     looked: { looks: number } = { looks: 0 },
   ): Steps<Match | null> {
+    const quick = this.#findNow(bytes, start, end, from, looked);
+    if (quick !== undefined) return quick;
     const edge = from === start ? EDGE : this.#kindBefore(bytes, start, end, from);
     if (!(yield* this.#isMatchBehind(bytes, from, end, edge))) return null;
     const pace = new Pace(STEP_WORK);
-    const run = this.#spare ?? new Run(this.#program, this.#slotCount, this.#threadCount);
-    this.#spare = null;
+    const run = this.#takeRun();
     let found: Match | null = null;
     let before = edge;
     for (let at = from; ; ) {
@@ -127,6 +128,42 @@ export class Search {
     }
   }
 
+  /** Finds what {@link find} does in a text so short that all ways to match it are less than a step; else undefined. */
+  #findNow(
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    from: number,
+    looked: { looks: number },
+  ): Match | null | undefined {
+    if ((end - from + 1) * this.#program.length * this.#slotCount > STEP_WORK) return undefined;
+    const edge = from === start ? EDGE : this.#kindBefore(bytes, start, end, from);
+    if (edge === EDGE && this.#automaton.matches(bytes, from, end) === false) return null;
+    const run = this.#takeRun();
+    let match: Match | null = null;
+    let before = edge;
+    for (let offset = from; ; ) {
+      const isEnd = offset >= end;
+      const after: Kind = isEnd ? EDGE : this.#automaton.kindOf(bytes, offset, end);
+      looked.looks++;
+      run.reach(offset, before, after, match === null);
+      match = run.follow(isEnd ? -1 : pointAt(bytes, offset, end)) ?? match;
+      if (isEnd || (match !== null && run.isEnded)) {
+        run.clear();
+        this.#spare = run;
+        return match;
+      }
+      before = after;
+      offset = endOfCharacter(bytes, offset, end);
+    }
+  }
+
+  #takeRun(): Run {
+    const run = this.#spare ?? new Run(this.#program, this.#slotCount, this.#threadCount);
+    this.#spare = null;
+    return run;
+  }
+
   /**
    * All matches one behind the other; an empty one does not touch the one before.
    * @param use gets each of them, and tells whether the search goes on
@@ -143,7 +180,8 @@ export class Search {
     const pace = new Pace(STEP_WORK);
     const looked = { looks: 0 };
     while (from <= end) {
-      const match = yield* this.find(bytes, start, end, from, looked);
+      let match = this.#findNow(bytes, start, end, from, looked);
+      if (match === undefined) match = yield* this.find(bytes, start, end, from, looked);
       if (looked.looks > MAX_LOOKS * (end - start) + FREE_LOOKS) {
         throw new InvalidInputError(
           "regular expression: too long a search for all its matches, most of which need the rest of the text",
