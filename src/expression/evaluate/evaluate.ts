@@ -12,7 +12,7 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { bothValid, isValid } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { countOnes, positionsOfOnes } from "../../bytes/bits.js";
-import { pick } from "../kernels/choice.js";
+import { takeWhere } from "../kernels/choice.js";
 import { lookUpInChunks } from "../kernels/compareChunks.js";
 import { Combination, nullTest, truesOf } from "../kernels/logic.js";
 import { bytesBeforeValue, estimatedBytes, takeBounded } from "../values/boundedTake.js";
@@ -334,22 +334,22 @@ function* callStrictly(
 function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
   const pace = new Pace(STEP_BRANCHES);
   const { rowCount } = inputs;
-  const results: Operand[] = [];
-  /** By row: which result it has, and where in that. */
-  const chosen = new Int32Array(rowCount);
+  const results: Column[] = [];
+  /** Values of the results so far. */
+  let base = 0;
+  /** By row: which of all values it has. */
   const places = new Uint32Array(rowCount);
-  let rows = Uint32Array.from({ length: rowCount }, (_, row) => row);
+  let rows = new Uint32Array(rowCount);
+  for (let row = 0; row < rowCount; row++) rows[row] = row;
   function* assign(result: Bound, taken: Uint32Array): Steps<void> {
     const own: Inputs =
       taken.length === rowCount
         ? inputs
         : { columns: inputs.columns.map((column) => takeColumn(column, taken)), rowCount: taken.length };
     const { column, step } = yield* run(result, own);
-    for (const [place, row] of taken.entries()) {
-      chosen[row] = results.length;
-      places[row] = place * step;
-    }
-    results.push({ column: plainColumn(column), step });
+    for (let index = 0; index < taken.length; index++) places[taken[index]] = base + index * step;
+    base += column.length;
+    results.push(plainColumn(column));
   }
   for (const { when, result } of node.branches) {
     if (rows.length === 0) break;
@@ -359,21 +359,30 @@ function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
         ? inputs
         : { columns: inputs.columns.map((column) => takeColumn(column, rows)), rowCount: rows.length };
     const selected = yield* selectPart(when, own);
-    const taken = selected === null ? rows : selected.map((place) => rows[place]);
+    const { taken, left } = split(rows, selected);
     if (taken.length === 0) continue;
     yield* assign(result, taken);
-    const left = new Set(taken);
-    rows = rows.filter((row) => !left.has(row));
+    rows = left;
   }
   if (rows.length > 0) yield* assign(node.otherwise, rows);
   if (results.length === 0) return nullsOf(node.type, rowCount);
-  // Every result is picked from by its own places: as operands of one step they would be read at the row's.
-  const spread: Operand[] = [];
-  for (const [index, { column }] of results.entries()) {
-    if (pace.isStep()) yield;
-    const indices = new Uint32Array(rowCount);
-    for (let row = 0; row < rowCount; row++) if (chosen[row] === index) indices[row] = places[row];
-    spread.push({ column: yield* takeBounded(column, indices, MAX_REPEATED), step: 1 });
+  const known = new Uint8Array((rowCount + 7) >>> 3).fill(0xff);
+  return yield* takeWhere(yield* concatInSteps(results), places, known, node.type);
+}
+
+/** The rows at some positions among rows, which ascend, and the others; null for all positions. */
+function split(
+  rows: Uint32Array<ArrayBuffer>,
+  positions: Uint32Array | null,
+): { readonly taken: Uint32Array<ArrayBuffer>; readonly left: Uint32Array<ArrayBuffer> } {
+  if (positions === null) return { taken: rows, left: new Uint32Array(0) };
+  const taken = new Uint32Array(positions.length);
+  const left = new Uint32Array(rows.length - positions.length);
+  let takenCount = 0;
+  let leftCount = 0;
+  for (let index = 0; index < rows.length; index++) {
+    if (takenCount < taken.length && positions[takenCount] === index) taken[takenCount++] = rows[index];
+    else left[leftCount++] = rows[index];
   }
-  return yield* pick(spread, node.type, rowCount, (row) => chosen[row]);
+  return { taken, left };
 }
