@@ -11,7 +11,7 @@ import type { ValueType } from "../values/types.js";
 import { RowOrder } from "./rowOrder.js";
 
 /** The values of `type` that `choose` picks; it gives the number of an operand, or -1 for null. */
-export function* pick(
+function* pick(
   operands: readonly Operand[],
   type: ValueType,
   length: number,
