@@ -181,7 +181,10 @@ const REQUESTS: { readonly [Method in keyof Requests]: RulesOf<Requests[Method],
   namespaceExists: {},
   dropNamespace: { mode: value, behavior: value },
   declareTable: DECLARED,
-  createTable: { mode: value, properties: value, stableRowIds: value, schema: value, ...input },
+  createTable: {
+    ...{ mode: value, properties: value, stableRowIds: value, schema: value, ...input },
+    ...{ storageOptions: value, vendCredentials: value },
+  },
   tableExists: read,
   describeTable: {
     ...read,

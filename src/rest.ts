@@ -18,4 +18,10 @@ export type { RestCounters } from "./rest/http/counters.js";
 export { type FetchHandler, toNodeListener } from "./rest/http/nodeListener.js";
 export { attachProblemAnswers } from "./rest/http/nodeProblems.js";
 export type { RestLimits } from "./rest/limits.js";
+export type {
+  StorageIdentity,
+  StorageOptions,
+  StorageOptionsHook,
+  StorageTable,
+} from "./rest/storageOptions.js";
 export type { Problem } from "./rest/wire/problem.js";

@@ -12,7 +12,10 @@ export interface DeclareTableRequest extends TableRequest {
   readonly location?: string | undefined;
   /** Properties for users of the table; the engine gives them no meaning. */
   readonly properties?: Properties | undefined;
-  /** There are no credentials to vend: files of the local file system need none. */
+  /**
+   * Of no effect in process: files of the local file system need no credentials. Over HTTP, `false` keeps the storage
+   * options of the server's program out of the answer.
+   */
   readonly vendCredentials?: boolean | undefined;
 }
 /** What `declareTable` resolves to. */
@@ -21,7 +24,7 @@ export interface DeclareTableResponse {
   readonly transactionId?: string;
   /** Absolute path of the table's directory. */
   readonly location: string;
-  /** Always absent, here and below: files of the local file system need none. */
+  /** Absent in process, here and below. Over HTTP: what `storageOptions` of the handler returned. */
   readonly storageOptions?: Readonly<Record<string, string>>;
   /** Properties for users of the object; the engine gives them no meaning. */
   readonly properties: Properties;
@@ -35,6 +38,13 @@ export interface CreateTableRequest extends TableRequest, WithProgress {
   readonly mode?: AnyCase<"Create" | "ExistOk" | "Overwrite"> | undefined;
   /** Properties for users of the object; the engine gives them no meaning. */
   readonly properties?: Properties | undefined;
+  /**
+   * How to reach the storage, as other engines need it. Checked to be texts, and of no effect: the engine writes into its
+   * own directory.
+   */
+  readonly storageOptions?: Readonly<Record<string, string>> | undefined;
+  /** As in {@link DeclareTableRequest}. */
+  readonly vendCredentials?: boolean | undefined;
   /**
    * Whether rows of the new table keep their ids (`_rowid`) when they move, and the table records the versions that added
    * and last changed them. Decided for good when a table is created. Default false.
@@ -67,7 +77,7 @@ export interface CreateTableResponse {
   readonly numInsertedRows: number;
   /** The table's properties. */
   readonly properties: Properties;
-  /** Always absent: files of the local file system need none. */
+  /** As in {@link DeclareTableResponse}. */
   readonly storageOptions?: Readonly<Record<string, string>>;
 }
 
@@ -110,7 +120,7 @@ export interface DescribeTableResponse {
   readonly location: string;
   /** `file:` URL of the location. */
   readonly tableUri: string;
-  /** Always absent: files of the local file system need none. */
+  /** As in {@link DeclareTableResponse}. */
   readonly storageOptions?: Readonly<Record<string, string>>;
   /** The Arrow schema as JSON; absent while the table is only declared. */
   readonly schema?: JsonSchema;

@@ -17,6 +17,7 @@ import { Counters, type RestCounters } from "./http/counters.js";
 import { type OriginOptions, Origins } from "./http/origins.js";
 import { checkLimits, MAX_MS, type RestLimits } from "./limits.js";
 import { type Call, Responder } from "./responder.js";
+import type { StorageOptionsHook } from "./storageOptions.js";
 import { jsonAnswer, whenSent } from "./wire/answer.js";
 import { mayNamePath, problemOf, refusalIn } from "./wire/problem.js";
 import { nameMemberAsWire } from "./wire/request.js";
@@ -55,6 +56,16 @@ export interface RestHandlerOptions extends OriginOptions {
    * `authorize` does that.
    */
   readonly managedVersioning?: boolean;
+  /**
+   * Finds options with which clients open a table's files themselves, such as short-lived credentials of an object
+   * store. It is called once `authorize` has allowed the call and the engine has carried it out: for `describeTable`,
+   * `declareTable` and `createTable`, and for each table that `batchCommitTables` declares. What it returns is the
+   * answer's `storage_options`, as it is; all values are texts. Of short-lived credentials, `expires_at_millis` says
+   * when they expire. It is not called if the request has `vend_credentials: false`, nor for LanceDB's remote client
+   * (`db://`), which opens no files. If it throws, the answer is 500 (503 for a `ServiceUnavailableError`) without its
+   * text; a table that the call has made stays. Default: answers have no storage options.
+   */
+  readonly storageOptions?: StorageOptionsHook;
   /** Called for every request that has ended. Its errors are ignored, and nothing waits for it. */
   readonly log?: (entry: RequestLogEntry) => void;
 }
@@ -66,6 +77,7 @@ const OPTION_NAMES: Readonly<Record<keyof RestHandlerOptions, true>> = {
   auth: true,
   limits: true,
   managedVersioning: true,
+  storageOptions: true,
   log: true,
 };
 
@@ -104,9 +116,12 @@ export function createRestHandler(
   checkOptionMembers("options", options, Object.keys(OPTION_NAMES));
   const limits = checkLimits(options.limits);
   const basePath = checkBasePath(options.basePath);
-  const { auth } = options;
+  const { auth, storageOptions } = options;
+  if (storageOptions !== undefined && typeof storageOptions !== "function") {
+    throw new InvalidInputError(`storageOptions: must be a function, not ${shortly(storageOptions)}`);
+  }
   const origins = new Origins(options, auth?.anonymous === true);
-  const responder = new Responder(namespace, { basePath, auth, origins, limits });
+  const responder = new Responder(namespace, { basePath, auth, origins, limits, storageOptions });
   const { admission, authenticator } = responder;
   const counters = new Counters(() => admission.inFlight);
 

@@ -16,6 +16,7 @@ import { readJson, readPieces, refuseMediaType } from "./http/body.js";
 import type { BudgetShare, MemoryBudget } from "./http/budget.js";
 import type { Origins } from "./http/origins.js";
 import { answerBudget, bodyBudget, engineBounds, jsonBounds, type RestLimits, rowBounds } from "./limits.js";
+import { type StorageOptionsHook, withStorageOptions } from "./storageOptions.js";
 import { jsonAnswer, rowsAnswer } from "./wire/answer.js";
 import { ARROW_FILE, ARROW_STREAM } from "./wire/negotiation.js";
 import { openApiDocument } from "./wire/openapi.js";
@@ -51,6 +52,7 @@ export interface ResponderOptions {
   readonly auth: AuthOptions | undefined;
   readonly origins: Origins;
   readonly limits: Required<RestLimits>;
+  readonly storageOptions: StorageOptionsHook | undefined;
 }
 
 export class Responder {
@@ -140,7 +142,7 @@ export class Responder {
       pathIsForm: dialect.pathsAreForms,
     });
     const begin = async (): Promise<Response> => {
-      const result = await dialect.perform({
+      const performed = await dialect.perform({
         namespace: this.#namespace,
         route,
         request: {
@@ -153,7 +155,21 @@ export class Responder {
         },
         data: takesRows ? readPieces(request, rowBounds(limits, signal)) : undefined,
       });
-      return answer(request, route.status, dialect.answerOf(route), result, answerMemory);
+      const { storageOptions } = this.#options;
+      const performedCall = {
+        operation: route.operation,
+        request: asked,
+        identity: { ...identity, principal },
+        signal,
+      };
+      const result =
+        storageOptions === undefined || !dialect.opensFiles
+          ? performed
+          : await withStorageOptions(storageOptions, performedCall, performed);
+      const response = await answer(request, route.status, dialect.answerOf(route), result, answerMemory);
+      // What the program has added is for this caller alone.
+      if (result !== performed) response.headers.set("cache-control", "no-store");
+      return response;
     };
     return staysStranger && route.answer === "rows" ? this.#strangersStarting.run(begin) : begin();
   }
@@ -216,6 +232,7 @@ function answer(
   if (form === "nothing") return new Response(null, { status, headers: { "content-length": "0" } });
   if (form === "rows") return rowsAnswer(request, result as QueryResult);
   if ("bare" in form) return jsonAnswer(request, result, status, { memory });
+
   if ("member" in form) {
     const value = (result as Readonly<Record<string, unknown>>)[form.member];
     return jsonAnswer(request, toWire(form.schema, value), status, { memory });

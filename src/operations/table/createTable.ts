@@ -28,6 +28,7 @@ import {
   optionalBoolean,
   optionalProperties,
   optionalSchema,
+  optionalStringMap,
   parseChoice,
   requireTableId,
 } from "../request.js";
@@ -41,6 +42,8 @@ export async function createTable(
   const mode = parseChoice(request.mode, "mode", ["Create", "ExistOk", "Overwrite"], "Create");
   const properties = optionalProperties(request.properties);
   const stableRowIds = optionalBoolean(request.stableRowIds, "stableRowIds") ?? false;
+  optionalStringMap(request.storageOptions, "storageOptions");
+  optionalBoolean(request.vendCredentials, "vendCredentials");
   const bounds = inputBounds(request);
   const onRows = rowProgress(request);
   const { signal } = request;

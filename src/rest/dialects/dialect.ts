@@ -25,6 +25,8 @@ export interface Dialect {
    * it is a plus sign, unless the body says that it is a space.
    */
   readonly pathsAreForms: boolean;
+  /** Whether clients open the files of tables themselves, and so need storage options. */
+  readonly opensFiles: boolean;
   /** The JSON body in the interface's form. */
   readBody(route: Route, json: unknown): unknown;
   /** Makes the call and returns the engine's answer. */
@@ -47,6 +49,7 @@ export async function callEngine({ namespace, route, request, data }: EngineCall
 export const INTERFACE_DIALECT: Dialect = {
   routes: ROUTES,
   pathsAreForms: false,
+  opensFiles: true,
   readBody: (_route, json) => json,
   perform: callEngine,
   answerOf: ({ answer }) => answer,

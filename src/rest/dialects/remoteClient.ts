@@ -77,6 +77,7 @@ const ARE_400 = [
 export const REMOTE_DIALECT: Dialect = {
   routes: [...ROUTES, ...REMOTE_ROUTES],
   pathsAreForms: false,
+  opensFiles: false,
   readBody(route, json) {
     if (typeof json !== "object" || json === null || Array.isArray(json)) return json;
     if (performOf(route) !== undefined) return knownMembers(route, json as Members);

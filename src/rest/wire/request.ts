@@ -68,7 +68,14 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
       request[body.member] = checkWhole(body.schema, jsonObject(wire.json));
     }
   }
-  if (typeof request.properties === "string") request.properties = parseProperties(request.properties);
+  if (typeof request.properties === "string") {
+    request.properties = parseStrings(request.properties, "properties");
+  }
+  if (typeof request.storageOptions === "string") {
+    parseStrings(request.storageOptions, "storage_options");
+    // They say how to reach an object store. The engine writes into the server's own directory.
+    delete request.storageOptions;
+  }
   for (const [name, value] of Object.entries(wire.parameters)) {
     if (name === "id") continue;
     const member = camelCase(name);
@@ -183,15 +190,16 @@ const BOOLEANS = new Map([
   ["false", false],
 ]);
 
-function parseProperties(given: string): unknown {
+/** Parses a JSON object of strings. Errors don't show it: it may contain credentials. */
+function parseStrings(text: string, member: string): unknown {
   let value: unknown;
   try {
-    value = JSON.parse(given);
+    value = JSON.parse(text);
   } catch {
-    throw new InvalidInputError("properties: must be a JSON object of strings");
+    throw new InvalidInputError(`${member}: must be a JSON object of strings`);
   }
   const checked = z.record(z.string(), z.string()).safeParse(value);
-  if (!checked.success) throw new InvalidInputError("properties: must be a JSON object of strings");
+  if (!checked.success) throw new InvalidInputError(`${member}: must be a JSON object of strings`);
   return checked.data;
 }
 

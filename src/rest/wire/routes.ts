@@ -17,7 +17,12 @@ const planQuery = z.object(shape.query);
 /** A part of a batch. Each has exactly one of the members. */
 const batchOperation = z.object({
   declare_table: z
-    .object({ id: shape.id, location: shape.text.nullish(), properties: shape.stringMap.nullish() })
+    .object({
+      id: shape.id,
+      location: shape.text.nullish(),
+      properties: shape.stringMap.nullish(),
+      vend_credentials: flag,
+    })
     .nullish(),
   create_table_version: z.object({ id: shape.id, ...shape.stagedVersion }).nullish(),
   delete_table_versions: z
@@ -87,13 +92,21 @@ export const ROUTES: readonly Route[] = [
   }),
   route("createTable", POST, tablePath("create"), {
     summary: "Make a table of rows",
-    query: { mode: shape.mode, properties: jsonMap(), stable_row_ids: flag },
+    query: {
+      mode: shape.mode,
+      properties: jsonMap(),
+      storage_options: jsonMap(),
+      vend_credentials: flag,
+      stable_row_ids: flag,
+    },
     body: "arrow",
     answer: z.object({
       transaction_id: shape.text.optional(),
       location: shape.text,
       version: shape.version,
       num_inserted_rows: shape.count,
+      properties: shape.stringMap,
+      storage_options: shape.storageOptions,
     }),
   }),
   route("registerTable", POST, tablePath("register"), {

@@ -162,6 +162,12 @@ export const jsonType: z.ZodType = z
   .meta({ id: "JsonType" });
 export const jsonSchema = z.object({ fields: z.array(jsonField), metadata: stringMap.optional() });
 
+export const storageOptions = stringMap
+  .optional()
+  .describe(
+    "Options to open the table's files with; expires_at_millis tells when credentials in them expire",
+  );
+
 export const describedTable = z.object({
   table: text,
   namespace: z.array(text),
@@ -172,6 +178,7 @@ export const describedTable = z.object({
   stats: z.object({ num_deleted_rows: count, num_fragments: count }).optional(),
   metadata: stringMap.optional(),
   properties: stringMap,
+  storage_options: storageOptions,
   managed_versioning: z.boolean(),
   is_only_declared: z.boolean(),
 });
@@ -180,6 +187,7 @@ export const declaredTable = z.object({
   transaction_id: transactionId,
   location: text,
   properties: stringMap,
+  storage_options: storageOptions,
   managed_versioning: z.boolean(),
 });
 
