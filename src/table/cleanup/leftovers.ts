@@ -63,6 +63,17 @@ const TEMPORARY = new RegExp(`^\\${TEMPORARY_PREFIX}[0-9a-f]{8}(-[0-9a-f]{4}){3}
 /** A manifest of a version that was not published under that name. */
 const STAGED = /^(d?\d+\.manifest-|\.tmp_\d+\.manifest_)/;
 const RECORD = /^(\d+)\.json$/;
+/** A marker that the reference was writing. */
+const FOREIGN_MARKER = /^\.lance-[a-z]+#\d+$/;
+/** Directories of other programs, such as Geneva's `_udfs`: branches have such names too, but are seldom called so. */
+const OF_OTHERS = /^[._]/;
+/** Names of the files in the parts of a branch; files of any name lie in other parts. */
+const FILES_OF_PARTS: Readonly<Record<string, RegExp>> = {
+  data: /\.(lance|blob)(#\d+)?$/,
+  _transactions: /\.txn(#\d+)?$/,
+  _deletions: /\.(arrow|bin)(#\d+)?$/,
+  _versions: /\.manifest|^latest_version_hint\.json(#\d+)?$/,
+};
 
 /** Deeper than branch names, which are bounded in length, can go. */
 const MAX_DEPTH = 128;
@@ -99,7 +110,7 @@ export async function sweepLeftovers(sweep: LeftoverSweep): Promise<void> {
   await sweepDirectory(sweep, checkpoints, () => ifOld);
   await removeIfEmpty(sweep, checkpoints, checkpointsStat);
   await sweepDirectory(sweep, root, (name) =>
-    TEMPORARY.test(name) || FOREIGN_TEMPORARY.test(name) ? ifForgotten : null,
+    TEMPORARY.test(name) || FOREIGN_MARKER.test(name) ? ifForgotten : null,
   );
   const staging = stagingDirectory(root);
   const stagingStat = await disk.stat(staging);
@@ -171,7 +182,7 @@ async function sweepBelow(
   const directory = join(branchTree(sweep.at.mainRoot), prefix);
   if (depth > MAX_DEPTH) return;
   for (const { name, kind } of (await sweep.at.disk.list(directory)) ?? []) {
-    if (kind !== "directory" || TABLE_PARTS.includes(name)) continue;
+    if (kind !== "directory" || TABLE_PARTS.includes(name) || OF_OTHERS.test(name)) continue;
     const branch = prefix + name;
     const root = join(directory, name);
     const stat = await sweep.at.disk.stat(root);
@@ -190,7 +201,9 @@ async function sweepBranch(sweep: LeftoverSweep, root: string, parts: readonly s
   const inside = (await disk.list(root)) ?? [];
   const own = inside.filter(({ name, kind }) => kind === "directory" && parts.includes(name));
   if (own.length === 0) return;
-  for (const { name } of own) if (!(await isOldTree(sweep, join(root, name)))) return;
+  for (const { name } of own) {
+    if (!(await isOldTree(sweep, join(root, name), FILES_OF_PARTS[name] ?? /^/))) return;
+  }
   try {
     // A process that opened the branch before it was deleted may still be using it.
     await withLock(root, { ...sweep.lock, waitMs: 0 }, async (lease) => {
@@ -218,14 +231,28 @@ async function sweepBranch(sweep: LeftoverSweep, root: string, parts: readonly s
   await disk.removeEmptyDirectory(root);
 }
 
-/** Whether everything below a path is old; false where it goes deeper than a branch's files do. */
-async function isOldTree(sweep: LeftoverSweep, path: string, depth = 0): Promise<boolean> {
-  const stat = await sweep.at.disk.stat(path);
-  if (stat === null) return true;
-  if (!sweep.isOld(stat) || depth > MAX_PART_DEPTH) return false;
-  if (stat.kind !== "directory") return true;
-  for (const { name } of (await sweep.at.disk.list(path)) ?? []) {
-    if (!(await isOldTree(sweep, join(path, name), depth + 1))) return false;
+/**
+ * Whether everything below a directory is old, and of the kind that engines put there; false where it goes deeper than a
+ * branch's files do.
+ * @param files names of files that engines put there
+ */
+async function isOldTree(
+  sweep: LeftoverSweep,
+  directory: string,
+  files: RegExp,
+  depth = 0,
+): Promise<boolean> {
+  const { disk } = sweep.at;
+  const isOld = async (path: string): Promise<boolean> => {
+    const stat = await disk.stat(path);
+    return stat === null || sweep.isOld(stat);
+  };
+  if (depth > MAX_PART_DEPTH || !(await isOld(directory))) return false;
+  for (const { name, kind } of (await disk.list(directory)) ?? []) {
+    const path = join(directory, name);
+    if (kind === "directory") {
+      if (!(await isOldTree(sweep, path, files, depth + 1))) return false;
+    } else if (!(files.test(name) || TEMPORARY.test(name)) || !(await isOld(path))) return false;
   }
   return true;
 }

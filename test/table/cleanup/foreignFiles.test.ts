@@ -1,0 +1,132 @@
+/** What other programs keep in a table's directory, such as Geneva its functions in `_udfs/`, stays whatever is cleaned up. */
+
+import { existsSync } from "node:fs";
+import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { DirectoryNamespace } from "tiltyard";
+import { beforeEach, expect, it } from "vitest";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const YEAR_S = 365 * 24 * 60 * 60;
+const id = ["t"];
+/** As Geneva names the file of a function. */
+const SHA = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
+/** Paths in the directory of a table, and of a branch. */
+const FOREIGN = [
+  `_udfs/${SHA}`,
+  `_udfs/nested/deep/${SHA}`,
+  "_udfs/data/x.lance",
+  "_udfs/_versions/1.manifest",
+  "_udfs/_indices/0d1f2a3b-4c5d-6e7f-8091-a2b3c4d5e6f7/page",
+  ".udfs/data/x.lance",
+  "unknown/a.lance",
+  "unknown/nested/a.txn",
+  "notes.txt",
+  "notes#1",
+  "data/notes.txt",
+  "data/notes/a.txt",
+  "_versions/notes.txt",
+  "_transactions/notes.txt",
+  "_transactions/notes/a.txn",
+  "_deletions/notes.txt",
+  "_indices/notes.txt",
+  "_indices/notes/page",
+  "_tiltyard/notes.txt",
+];
+/** In the directory of the table only. */
+const FOREIGN_REFS = [
+  "_refs/notes.txt",
+  "_refs/tags/notes.txt",
+  "_refs/branches/notes.txt",
+  "_refs/notes/a.json",
+];
+/** Below the directory of branches, beside these. */
+const FOREIGN_TREE = [
+  "tree/notes.txt",
+  "tree/unknown/notes.txt",
+  "tree/unknown/data/notes.txt",
+  "tree/_udfs/data/x.lance",
+];
+
+let root: string;
+let directory: string;
+let ns: DirectoryNamespace;
+beforeEach(async () => {
+  root = await makeTempDir();
+  directory = join(root, "t.lance");
+  ns = new DirectoryNamespace({ root, durability: "none" });
+  await ns.createTable({ id }, [{ v: 1 }, { v: 2 }]);
+  for (const branch of [undefined, "dev", "dev/below"]) {
+    if (branch !== undefined) await ns.createTableBranch({ id, name: branch });
+    await ns.insertIntoTable({ id, branch }, [{ v: 3 }]);
+    await ns.deleteFromTable({ id, branch, predicate: "v = 1" });
+    await ns.insertIntoTable({ id, branch }, [{ v: 1 }]);
+  }
+  return () => ns.close();
+});
+
+/** Writes files that are older than every retention, as are the directories that they lie in. */
+async function putOld(paths: readonly string[]): Promise<void> {
+  const then = Date.now() / 1000 - YEAR_S;
+  for (const path of paths) {
+    const file = join(directory, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, path);
+    for (let old = file; old !== directory; old = dirname(old)) await utimes(old, then, then);
+  }
+}
+
+/** Paths whose files are there, and as they were put. */
+async function kept(paths: readonly string[]): Promise<string[]> {
+  const present = paths.filter((path) => existsSync(join(directory, path)));
+  const contents = await Promise.all(present.map((path) => readFile(join(directory, path), "utf8")));
+  expect(contents).toEqual(present);
+  return present;
+}
+
+/**
+ * Everything that removes files of a table, save dropping it.
+ * @returns how many versions and files were removed
+ */
+async function cleanUpAll(branch?: string): Promise<number> {
+  const all = { olderThanMs: 0 } as const;
+  await ns.optimizeTable({ id, branch });
+  const first = await ns.cleanupTable({ id, branch, ...all });
+  await ns.cleanupTable({ id, branch, ...all, deleteUnverified: true });
+  await ns.insertIntoTable({ id, branch }, [{ v: 9 }]);
+  const { versions } = await ns.listTableVersions({ id, branch });
+  const [latest] = versions.map(({ version }) => version).sort((a, b) => b - a);
+  await ns.batchDeleteTableVersions({
+    id,
+    branch,
+    ranges: [{ startVersion: latest - 1, endVersion: latest }],
+  });
+  const last = await ns.cleanupTable({ id, branch, ...all, deleteUnverified: true });
+  return first.versionsRemoved + first.filesRemoved + last.filesRemoved;
+}
+
+it("files and directories of others stay through every cleanup, of a table and of its branches", async () => {
+  const branches = ["dev", "dev/below"];
+  const paths = [
+    ...FOREIGN,
+    ...FOREIGN_REFS,
+    ...FOREIGN_TREE,
+    ...branches.flatMap((branch) => FOREIGN.map((path) => `tree/${branch}/${path}`)),
+  ];
+  await putOld(paths);
+  for (const branch of ["dev/below", "dev", undefined]) {
+    expect(await cleanUpAll(branch), branch).toBeGreaterThan(2);
+  }
+  expect(await kept(paths)).toEqual(paths);
+  for (const branch of [undefined, ...branches]) {
+    const values = (await ns.table(id, { branch }).scan().toArray()).map(({ v }) => v);
+    expect(values.sort()).toEqual(branch === undefined ? [1, 2, 3, 9] : [1, 2, 3, 3, 9]);
+  }
+
+  // A branch that is deleted goes with all that lies in its directory, as a dropped table does, and nothing else.
+  for (const name of ["dev/below", "dev"]) await ns.deleteTableBranch({ id, name });
+  await cleanUpAll();
+  const outside = paths.filter((path) => !path.startsWith("tree/dev/"));
+  expect(await kept(outside)).toEqual(outside);
+});
