@@ -312,6 +312,30 @@ describe("queries of rows", () => {
     });
   });
 
+  it.each([
+    {},
+    { single_vector: [] },
+    { multi_vector: [] },
+    { single_vector: null, multi_vector: null },
+  ])("search no vector where `vector` is %j, as clients of the spec send it", async (vector) => {
+    const query = { vector, k: 10, filter: "v > 1" };
+    const bytesOf = async (body: object) => {
+      const answer = await wire.post(`/v1/table/${name}/query`, body);
+      expect(answer.status).toBe(200);
+      return Buffer.from(answer.bytes).toString("hex");
+    };
+    expect(await bytesOf(query)).toBe(await bytesOf({ k: 10, filter: "v > 1" }));
+    const plan = async (body: object) =>
+      (await wire.post(`/v1/table/${name}/explain_plan`, { query: body })).json;
+    expect(await plan(query)).toEqual(expect.stringMatching(/^Project/));
+    expect(await plan(query)).toBe(await plan({ k: 10, filter: "v > 1" }));
+    const one = { ...vector, single_vector: [1], multi_vector: [] };
+    expect(await wire.post(`/v1/table/${name}/query`, { vector: one })).toMatchObject({
+      status: 400,
+      json: { detail: expect.stringMatching(/column/) },
+    });
+  });
+
   it("and counts that this release does not answer are wrong before they are not supported", async () => {
     const more = {
       vector: { single_vector: [1] },

@@ -68,6 +68,7 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
       request[body.member] = checkWhole(body.schema, jsonObject(wire.json));
     }
   }
+  for (const query of [request, request.query]) dropEmptyVectors(query);
   if (typeof request.properties === "string") {
     request.properties = parseStrings(request.properties, "properties");
   }
@@ -110,6 +111,20 @@ function refuseLog({ query, json }: WireRequest): void {
   ) {
     throw new UnsupportedError("use_lsm: tables written through a log are not supported by this release");
   }
+}
+
+/**
+ * Drops empty lists of a `vector`, and a `vector` without lists. The namespace spec requires the member, so its clients
+ * send `{}` or `{"single_vector": []}` with a query that does not search vectors.
+ */
+function dropEmptyVectors(query: unknown): void {
+  if (typeof query !== "object" || query === null) return;
+  const members = query as { vector?: unknown };
+  const { vector } = members;
+  if (typeof vector !== "object" || vector === null || Array.isArray(vector)) return;
+  const lists = Object.entries(vector).filter(([, list]) => Array.isArray(list) && list.length > 0);
+  if (lists.length === 0) delete members.vector;
+  else members.vector = Object.fromEntries(lists);
 }
 
 function jsonObject(json: unknown): Readonly<Record<string, unknown>> {
