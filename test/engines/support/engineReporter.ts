@@ -27,7 +27,10 @@ function lineOf(test: TestCase): Line {
         ? `not run: ${result.note ?? "skipped"}`
         : result.state === "failed"
           ? `failed: ${firstLine(result.errors[0]?.message)}`
-          : result.state,
+          : [
+              result.state,
+              ...test.annotations().map(({ type, message }) => `${type}: ${firstLine(message)}`),
+            ].join("; "),
   };
 }
 

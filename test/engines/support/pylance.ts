@@ -10,6 +10,9 @@ import { Python } from "./python.js";
 /** A release of each major version. */
 export const MAJORS = [9, 10, 11, 12, 13, 14] as const;
 
+/** Type of a test's note on what pylance gets wrong on a table of its own as well. */
+export const ITS_OWN_FAULT = "its own fault";
+
 /** One directory that is open in both engines. */
 export class PylancePair implements AsyncDisposable {
   readonly root: string;

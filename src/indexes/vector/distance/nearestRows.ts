@@ -1,5 +1,6 @@
 /**
- * The rows with the smallest distances, of all that are offered; rows of equal distance by their addresses. Rows farther
+ * The rows with the smallest distances, of all that are offered; rows of equal distance by their addresses. A row that is
+ * offered twice with the same distance counts once: Lance 10 keeps two codes of an updated row in an index. Rows farther
  * away than the last of those found so far are passed over; the others are kept until there are twice as many as wanted,
  * and are sorted then.
  */
@@ -115,15 +116,21 @@ export class NearestRows {
   #sorted(): FoundRows {
     const count = this.#keptRows;
     const bits = new Int32Array(this.#distances.buffer, 0, count);
-    const places = ascending(this.#distances.subarray(0, count));
+    const sorted = ascending(this.#distances.subarray(0, count));
+    let rowCount = 0;
     for (let start = 0; start < count; ) {
       let end = start + 1;
-      while (end < count && bits[places[end]] === bits[places[start]]) end++;
-      if (end - start > 1) places.subarray(start, end).sort((a, b) => this.#compareAddresses(a, b));
+      while (end < count && bits[sorted[end]] === bits[sorted[start]]) end++;
+      if (end - start > 1) sorted.subarray(start, end).sort((a, b) => this.#compareAddresses(a, b));
+      for (let index = start; index < end; index++) {
+        const isRepeated = index > start && this.#compareAddresses(sorted[rowCount - 1], sorted[index]) === 0;
+        if (!isRepeated) sorted[rowCount++] = sorted[index];
+      }
       start = end;
     }
-    const distances = new Float32Array(count);
-    const addresses = new Uint32Array(2 * count);
+    const places = sorted.subarray(0, rowCount);
+    const distances = new Float32Array(rowCount);
+    const addresses = new Uint32Array(2 * rowCount);
     for (const [row, place] of places.entries()) {
       distances[row] = this.#distances[place];
       addresses[2 * row] = this.#addresses[2 * place];

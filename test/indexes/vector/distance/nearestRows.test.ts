@@ -1,0 +1,47 @@
+import { describe, expect, it } from "vitest";
+import { NearestRows } from "../../../../src/indexes/vector/distance/nearestRows.js";
+import { Random } from "../../../support/generators.js";
+
+const found = (nearest: NearestRows): number[][] => {
+  const { distances, addresses } = nearest.finish();
+  return Array.from(distances, (distance, row) => [distance, addresses[2 * row], addresses[2 * row + 1]]);
+};
+
+describe("NearestRows", () => {
+  it("counts a row that is offered twice once, and makes room for the next", () => {
+    const nearest = new NearestRows(3);
+    for (const [distance, row, fragment] of [
+      [2, 7, 0],
+      [1, 5, 1],
+      [2, 7, 0],
+      [1, 5, 1],
+      [2, 7, 1],
+      [3, 1, 0],
+    ]) {
+      nearest.add(distance, row, fragment);
+    }
+    expect(found(nearest)).toEqual([
+      [1, 5, 1],
+      [2, 7, 0],
+      [2, 7, 1],
+    ]);
+  });
+
+  it("finds the rows that sorting all of them finds, some offered several times", () => {
+    const random = new Random(7);
+    for (const count of [1, 10, 100]) {
+      const nearest = new NearestRows(count);
+      const rows = new Map<string, number[]>();
+      for (let step = 0; step < 3000; step++) {
+        const [row, fragment] = [random.below(400), random.below(3)];
+        const distance = ((row * 31 + fragment) % 50) / 4;
+        nearest.add(distance, row, fragment);
+        rows.set(`${row} ${fragment}`, [distance, row, fragment]);
+      }
+      const sorted = [...rows.values()].sort(
+        (one, two) => one[0] - two[0] || one[2] - two[2] || one[1] - two[1],
+      );
+      expect(found(nearest)).toEqual(sorted.slice(0, count));
+    }
+  });
+});
