@@ -1,7 +1,7 @@
 /** Round trips of rows between us and pylance. What pylance gets wrong on a table of its own too is its own fault. */
 
 import type { Table } from "apache-arrow";
-import { compareTables } from "../../support/compareTables.js";
+import { type CompareOptions, compareTables } from "../../support/compareTables.js";
 import type { FileVersion, namespacesOf } from "../../support/interop.js";
 import type { PylancePair } from "./pylance.js";
 import { PythonError } from "./python.js";
@@ -9,8 +9,6 @@ import { PythonError } from "./python.js";
 /** What pylance gets wrong, by names of columns. */
 export type Faults = Map<string, string>;
 
-const compare = (expected: Table, actual: Table): void =>
-  compareTables(expected, actual, { metadata: false });
 const firstLine = (failure: unknown): string =>
   (failure instanceof Error ? failure.message : String(failure))
     .split("\n", 1)[0]
@@ -20,11 +18,18 @@ export class Exchange {
   readonly #pair: PylancePair;
   readonly #namespaces: ReturnType<typeof namespacesOf>;
   readonly #version: FileVersion;
+  readonly #compared: CompareOptions;
 
-  constructor(pair: PylancePair, namespaces: ReturnType<typeof namespacesOf>, version: FileVersion) {
+  constructor(
+    pair: PylancePair,
+    namespaces: ReturnType<typeof namespacesOf>,
+    version: FileVersion,
+    compared: CompareOptions = { metadata: false },
+  ) {
     this.#pair = pair;
     this.#namespaces = namespaces;
     this.#version = version;
+    this.#compared = compared;
   }
 
   /**
@@ -35,7 +40,7 @@ export class Exchange {
     return this.#byColumn(rows, async (some) => {
       const name = this.#pair.freshName();
       await this.#namespaces[this.#version].createTable({ id: [name] }, some);
-      compare(some, await this.#pair.rowsHere(name));
+      this.#compare(some, await this.#pair.rowsHere(name));
       const fault = await this.#faultOfReading(name, some);
       if (fault === null) return null;
       const control = await this.#written(some);
@@ -54,7 +59,7 @@ export class Exchange {
     return this.#byColumn(rows, async (some) => {
       const written = await this.#written(some);
       if ("fault" in written) return written.fault;
-      compare(some, await this.#pair.rowsHere(written.name));
+      this.#compare(some, await this.#pair.rowsHere(written.name));
       return this.#faultOfReading(written.name, some);
     });
   }
@@ -81,6 +86,10 @@ export class Exchange {
     return new Map([["all columns together", outcome]]);
   }
 
+  #compare(expected: Table, actual: Table): void {
+    compareTables(expected, actual, this.#compared);
+  }
+
   async #written(rows: Table): Promise<{ readonly name: string } | { readonly fault: string }> {
     const name = this.#pair.freshName();
     try {
@@ -94,7 +103,7 @@ export class Exchange {
 
   async #faultOfReading(name: string, rows: Table): Promise<string | null> {
     try {
-      compare(rows, await this.#pair.rowsThere(name));
+      this.#compare(rows, await this.#pair.rowsThere(name));
       return null;
     } catch (failure) {
       return `cannot read: ${firstLine(failure)}`;
