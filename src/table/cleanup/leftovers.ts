@@ -8,6 +8,8 @@
  *   _tiltyard/checkpoints/<name>          values of backfills that nobody finished
  *   tree/<branch>                         directories of branches that are not registered
  *
+ * Files of other programs stay, such as Geneva's functions in `_udfs`, in the table's directory or in a branch's.
+ *
  * Temporary files beside manifests and refs, and records of versions, are made and used up under locks that the
  * caller holds, so no living writer has one. Everything else stays until it is so old that nobody can be about to use
  * it.
