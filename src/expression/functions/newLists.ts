@@ -25,7 +25,7 @@ import {
 } from "./form.js";
 import { STEP_ITEMS } from "./itemSets.js";
 import { nextPlace } from "./partsOfTexts.js";
-import { listsOf, type TakenItems } from "./rearrangedLists.js";
+import { listsOf, type TakenItems } from "./takenItems.js";
 
 const listOperands = "a list is expected";
 /** Maximum items that these functions make for one batch. */

@@ -1,0 +1,157 @@
+/** Functions that pick one item of each list, or tell the positions of some. Nulls among the items equal each other. */
+
+import { isValid, validityFrom } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
+import { fixedColumn } from "../kernels/arithmetic.js";
+import { takeWhere } from "../kernels/choice.js";
+import { RowOrder } from "../kernels/rowOrder.js";
+import { GrowingNumbers } from "../values/growing.js";
+import type { ValueKernel } from "../values/operands.js";
+import { listLane } from "../values/scalars.js";
+import { listTypeOf, UINT64 } from "../values/types.js";
+import { type FunctionDefinition, operandCount } from "./form.js";
+import { STEP_ITEMS } from "./itemSets.js";
+import { FEW_SORTED } from "./sortedLists.js";
+import { listOperands } from "./takenItems.js";
+
+/** One item of each list: -1 where there is none. */
+function picking(
+  pick: (
+    start: number,
+    end: number,
+    isThere: (place: number) => boolean,
+    rows: RowOrder,
+    pace: Pace,
+  ) => number | Steps<number>,
+): FunctionDefinition {
+  return (types) => {
+    if (types.length !== 1) return operandCount(1);
+    const [list] = types;
+    if (list.kind !== "list") return listOperands;
+    const { item } = list;
+    const kernel: ValueKernel = function* run([lists], length, valid) {
+      const { items, offsets } = listLane(lists);
+      const rows = new RowOrder(items, items, item);
+      const pace = new Pace(STEP_ITEMS);
+      const isThere = (place: number) => items.kind !== "null" && isValid(items.validity, place);
+      const indices = new Uint32Array(length);
+      const known = new Uint8Array((length + 7) >>> 3);
+      for (let row = 0; row < length; row++) {
+        if (!isValid(valid, row)) continue;
+        const at = row * lists.step;
+        if (pace.isStep()) yield;
+        const picked = pick(offsets[at], offsets[at + 1], isThere, rows, pace);
+        const place = typeof picked === "number" ? picked : yield* picked;
+        if (place < 0) continue;
+        indices[row] = place;
+        known[row >>> 3] |= 1 << (row & 7);
+      }
+      return yield* takeWhere(items, indices, known, item);
+    };
+    return { operands: [list], type: item, kernel };
+  };
+}
+
+export const extremeItem = (sign: 1 | -1) =>
+  picking((start, end, isThere, rows, pace) => {
+    if (end - start > FEW_SORTED || !rows.isSmall)
+      return extremeInSteps(sign, start, end, isThere, rows, pace);
+    let best = -1;
+    for (let place = start; place < end; place++) {
+      if (isThere(place) && (best < 0 || rows.compare(place, best) * sign > 0)) best = place;
+    }
+    return best;
+  });
+
+function* extremeInSteps(
+  sign: 1 | -1,
+  start: number,
+  end: number,
+  isThere: (place: number) => boolean,
+  rows: RowOrder,
+  pace: Pace,
+): Steps<number> {
+  let best = -1;
+  for (let place = start; place < end; place++) {
+    if (!isThere(place)) {
+      if (pace.isStep()) yield;
+      continue;
+    }
+    if (best < 0) {
+      best = place;
+      continue;
+    }
+    const order = rows.isLong(place, best) ? yield* rows.inSteps(place, best) : rows.compare(place, best);
+    if (order * sign > 0) best = place;
+    if (pace.isStep(rows.work(place, best))) yield;
+  }
+  return best;
+}
+
+export const anyItem = picking((start, end, isThere, _, pace) => {
+  const near = Math.min(end, start + FEW_SORTED);
+  for (let place = start; place < near; place++) if (isThere(place)) return place;
+  return near === end ? -1 : anyInSteps(near, end, isThere, pace);
+});
+
+function* anyInSteps(
+  start: number,
+  end: number,
+  isThere: (place: number) => boolean,
+  pace: Pace,
+): Steps<number> {
+  for (let place = start; place < end; place++) {
+    if (isThere(place)) return place;
+    if (pace.isStep()) yield;
+  }
+  return -1;
+}
+
+/** The places of a value, from 1. */
+export const positions: FunctionDefinition = (types) => {
+  if (types.length !== 2) return operandCount(2);
+  const [list] = types;
+  if (list.kind !== "list") return listOperands;
+  const type = listTypeOf(UINT64);
+  const kernel: ValueKernel = function* run([lists, wanted], length) {
+    const { items, offsets } = listLane(lists);
+    const rows = new RowOrder(items, wanted.column, list.item);
+    const pace = new Pace(STEP_ITEMS);
+    const found = new GrowingNumbers();
+    const ends = new GrowingNumbers();
+    const known = new Uint8Array((length + 7) >>> 3);
+    for (let row = 0; row < length; row++) {
+      if (pace.isStep()) yield;
+      if (isValid(lists.column.validity, row * lists.step)) {
+        known[row >>> 3] |= 1 << (row & 7);
+        const value = row * wanted.step;
+        const start = offsets[row * lists.step];
+        for (let place = start; place < offsets[row * lists.step + 1]; place++) {
+          const order = rows.isLong(place, value)
+            ? yield* rows.inSteps(place, value)
+            : rows.compare(place, value);
+          if (order === 0) found.push(place - start + 1);
+          if (pace.isStep(rows.work(place, value))) yield;
+        }
+      }
+      ends.push(found.length);
+    }
+    const listOffsets = new Int32Array(length + 1);
+    listOffsets.set(yield* ends.finish(), 1);
+    const numbers = yield* found.finish();
+    const words = new Uint32Array(2 * numbers.length);
+    for (let index = 0; index < numbers.length; index++) {
+      words[2 * index] = numbers[index];
+      if (pace.isStep()) yield;
+    }
+    const places = fixedColumn(new BigInt64Array(words.buffer), numbers.length, null);
+    return {
+      kind: "list",
+      length,
+      validity: validityFrom(known, 0, length),
+      offsets: listOffsets,
+      items: places,
+    };
+  };
+  return { operands: [list, list.item], type, kernel, isStrict: false };
+};

@@ -1,0 +1,138 @@
+/** ARRAY_SORT. */
+
+import { isValid } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
+import { RowOrder } from "../kernels/rowOrder.js";
+import type { ValueKernel } from "../values/operands.js";
+import { listLane, type Scalar } from "../values/scalars.js";
+import { listTypeOf, STRING } from "../values/types.js";
+import { type FunctionDefinition, operandCount } from "./form.js";
+import { checkCompared, STEP_ITEMS } from "./itemSets.js";
+import { listOperands, listsOf, type TakenItems } from "./takenItems.js";
+
+/** ARRAY_SORT(list [, 'ASC' or 'DESC' [, 'NULLS FIRST' or 'NULLS LAST']]). */
+export const sort: FunctionDefinition = (types, constants) => {
+  if (types.length < 1 || types.length > 3) return operandCount(1, 3);
+  const [list] = types;
+  if (list.kind !== "list") return listOperands;
+  const [, order = "ASC", nulls = "NULLS FIRST"] = constants;
+  const isDescending = wordOf(order, ["ASC", "DESC"]);
+  const isNullLast = wordOf(nulls, ["NULLS FIRST", "NULLS LAST"]);
+  if (isDescending === null || isNullLast === null)
+    return "ASC or DESC, and NULLS FIRST or NULLS LAST are expected";
+  const { item } = list;
+  const kernel: ValueKernel = ([lists], length, valid) => {
+    const { items, offsets } = listLane(lists);
+    const rows = new RowOrder(items, items, item);
+    const { validity } = items;
+    const pace = new Pace(STEP_ITEMS);
+    const sign = isDescending === 1 ? -1 : 1;
+    /** By nulls only; 0 where both or none is null. */
+    const orderOfNulls = (one: number, other: number): number => {
+      const isThere = isValid(validity, one);
+      if (isThere === isValid(validity, other)) return 0;
+      return isThere === (isNullLast === 1) ? -1 : 1;
+    };
+    const orderNow =
+      validity === null && sign === 1
+        ? rows.compare
+        : (one: number, other: number): number => orderOfNulls(one, other) || sign * rows.compare(one, other);
+    const order: ItemOrder = {
+      compare: orderNow,
+      work: rows.isSmall ? () => 1 : (left, right) => rows.work(left, right),
+      isLong: rows.isSmall ? () => false : (left, right) => rows.isLong(left, right),
+      *inSteps(left, right) {
+        return orderOfNulls(left, right) || sign * (yield* rows.inSteps(left, right));
+      },
+    };
+    function* addSorted(start: number, end: number, taken: TakenItems): Steps<void> {
+      checkCompared({ start, end });
+      for (const place of yield* sorted(start, end, order, pace)) {
+        taken.add(place);
+        if (taken.pace.isStep()) yield;
+      }
+    }
+    const few = new Uint32Array(FEW_SORTED);
+    return listsOf(items, item, length, valid, (row, taken) => {
+      const start = offsets[row * lists.step];
+      const end = offsets[row * lists.step + 1];
+      if (end - start > FEW_SORTED || !rows.isSmall) return addSorted(start, end, taken);
+      const count = sortFew(few, start, end, orderNow);
+      for (let index = 0; index < count; index++) taken.add(few[index]);
+      taken.pace.add(count * count);
+      return undefined;
+    });
+  };
+  return {
+    operands: [listTypeOf(item), ...types.slice(1).map(() => STRING)],
+    type: listTypeOf(item),
+    kernel,
+  };
+};
+
+/** Items up to which inserting each among those before is quickest. */
+export const FEW_SORTED = 32;
+
+/** Writes the places from one to another in an order. @returns how many they are */
+function sortFew(
+  places: Uint32Array,
+  start: number,
+  end: number,
+  order: (one: number, other: number) => number,
+): number {
+  const count = end - start;
+  for (let index = 0; index < count; index++) {
+    const place = start + index;
+    let to = index;
+    for (; to > 0 && order(places[to - 1], place) > 0; to--) places[to] = places[to - 1];
+    places[to] = place;
+  }
+  return count;
+}
+
+/** An order of items, of any length. */
+interface ItemOrder {
+  /** Compares items that are not long. */
+  compare(left: number, right: number): number;
+  work(left: number, right: number): number;
+  isLong(left: number, right: number): boolean;
+  inSteps(left: number, right: number): Steps<number>;
+}
+
+/** The places from one to another in an order; those that are alike stay in theirs. Merges runs that double. */
+function* sorted(start: number, end: number, order: ItemOrder, pace: Pace): Steps<Uint32Array> {
+  let places = new Uint32Array(end - start);
+  for (let index = 0; index < places.length; index++) places[index] = start + index;
+  let target = new Uint32Array(places.length);
+  for (let width = 1; width < places.length; width *= 2) {
+    for (let first = 0; first < places.length; first += 2 * width) {
+      const middle = Math.min(first + width, places.length);
+      const last = Math.min(middle + width, places.length);
+      let left = first;
+      let right = middle;
+      let to = first;
+      while (left < middle && right < last) {
+        const [one, two] = [places[left], places[right]];
+        const ordered = order.isLong(one, two) ? yield* order.inSteps(one, two) : order.compare(one, two);
+        if (ordered <= 0) {
+          target[to++] = one;
+          left++;
+        } else {
+          target[to++] = two;
+          right++;
+        }
+        if (pace.isStep(order.work(one, two))) yield;
+      }
+      if (left < middle) target.set(places.subarray(left, middle), to);
+      else target.set(places.subarray(right, last), to);
+    }
+    yield;
+    [places, target] = [target, places];
+  }
+  return places;
+}
+
+const wordOf = (text: Scalar | undefined, words: readonly string[]): number | null => {
+  const place = typeof text === "string" ? words.indexOf(text.slice(0, 100).trim().toUpperCase()) : -1;
+  return place < 0 ? null : place;
+};

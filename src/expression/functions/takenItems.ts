@@ -1,0 +1,200 @@
+/** Lists that are made of the items of others: the places of the items are found row by row, and taken at once. */
+
+import type { Column, Validity } from "../../arrow/columns/column.js";
+import { concatInSteps } from "../../arrow/columns/concatColumns.js";
+import { isValid } from "../../arrow/columns/validity.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
+import { InvalidInputError } from "../../errors.js";
+import { takeBounded } from "../values/boundedTake.js";
+import { GrowingNumbers } from "../values/growing.js";
+import type { Operand, ValueKernel } from "../values/operands.js";
+import { listLane, nullsOf, scalarReader } from "../values/scalars.js";
+import { INT64, listTypeOf, type ValueType } from "../values/types.js";
+import { type FunctionDefinition, type FunctionForm, operandCount, wantsInteger } from "./form.js";
+import { ComparedItems, type ItemRange, STEP_ITEMS } from "./itemSets.js";
+
+export const listOperands = "a list is expected";
+/** Maximum items that a function makes for one batch. */
+const MAX_ITEMS = 2 ** 26;
+
+function checkItems(count: number): void {
+  if (count > MAX_ITEMS) throw new InvalidInputError(`lists of a batch have more than ${MAX_ITEMS} items`);
+}
+
+/** The items of all operands in one column, and where those of an operand begin in it. */
+interface Pool {
+  readonly items: Column;
+  readonly starts: readonly number[];
+}
+
+function* poolOf(parts: readonly Column[]): Steps<Pool> {
+  const starts: number[] = [];
+  let base = 0;
+  for (const part of parts) {
+    starts.push(base);
+    base += part.length;
+  }
+  return { items: yield* concatInSteps(parts), starts };
+}
+
+/** Places in the pool of the items of an operand: of its list, or the value itself. */
+type Places = (row: number) => ItemRange;
+
+function placesOf(operand: Operand, isList: boolean, base: number): Places {
+  if (!isList) return (row) => ({ start: base + row * operand.step, end: base + row * operand.step + 1 });
+  const { offsets } = listLane(operand);
+  const { column, step } = operand;
+  return (row) => {
+    const at = row * step;
+    if (column.kind !== "null" && !isValid(column.validity, at)) return { start: base, end: base };
+    return { start: base + offsets[at], end: base + offsets[at + 1] };
+  };
+}
+
+/** Adds the places of a row's items: at once, or where there are many in steps. */
+export type Arrange = (
+  places: readonly ItemRange[],
+  items: ComparedItems,
+  taken: TakenItems,
+  numbers: readonly number[],
+) => Steps<void> | undefined;
+
+/** The places of items that lists are made of. */
+export class TakenItems {
+  readonly #places = new GrowingNumbers();
+  readonly #ends = new GrowingNumbers();
+  readonly pace = new Pace(STEP_PLACES);
+  /** Counts items that are compared or looked up. */
+  readonly itemPace = new Pace(STEP_ITEMS);
+
+  add(place: number): void {
+    this.#places.push(place);
+  }
+
+  /** Adds the places from one to another, in that order or the opposite one. */
+  addAll(range: ItemRange, isReversed = false): Steps<void> | undefined {
+    const { start, end } = range;
+    if (end - start > STEP_PLACES) return this.#addInSteps(range, isReversed);
+    if (isReversed) for (let place = end - 1; place >= start; place--) this.#places.push(place);
+    else for (let place = start; place < end; place++) this.#places.push(place);
+    return undefined;
+  }
+
+  *#addInSteps({ start, end }: ItemRange, isReversed: boolean): Steps<void> {
+    for (let place = start; place < end; place++) {
+      this.#places.push(isReversed ? start + end - 1 - place : place);
+      if (this.pace.isStep()) yield;
+    }
+  }
+
+  /** Finishes a list. @throws InvalidInputError for too many items */
+  endList(): void {
+    checkItems(this.#places.length);
+    this.#ends.push(this.#places.length);
+  }
+
+  *finish(items: Column, item: ValueType, length: number, valid: Validity | null): Steps<Column> {
+    const offsets = new Int32Array(length + 1);
+    offsets.set(yield* this.#ends.finish(), 1);
+    const places = yield* this.#places.finish();
+    const all = places.length === 0 ? nullsOf(item, 0) : yield* takeBounded(items, places);
+    return { kind: "list", length, validity: valid, offsets, items: all };
+  }
+}
+
+/** Items that are taken from one step to the next. */
+export const STEP_PLACES = 2 ** 14;
+
+/**
+ * A kernel that makes a list for each row.
+ * @param kinds of the operands: l list, v value, n whole number
+ */
+function arranged(
+  kinds: string,
+  item: ValueType,
+  arrange: Arrange,
+  types: readonly ValueType[],
+): ValueKernel {
+  return function* run(operands, length, valid) {
+    const sources = operands.flatMap((operand, index) => (kinds[index] === "n" ? [] : [{ operand, index }]));
+    const columns = sources.map(({ operand, index }) =>
+      operand.column.kind === "null"
+        ? nullsOf(item, operand.column.length)
+        : kinds[index] === "l"
+          ? listLane(operand).items
+          : operand.column,
+    );
+    const { items, starts } = yield* poolOf(columns);
+    const places = sources.map(({ operand, index }, source) =>
+      placesOf(operand, kinds[index] === "l", starts[source]),
+    );
+    const numbers = operands.flatMap((operand, index) =>
+      kinds[index] === "n" ? [scalarReader(operand, types[index])] : [],
+    );
+    const compared = new ComparedItems(items, item, new Pace(STEP_ITEMS));
+    const taken = new TakenItems();
+    const ranges = new Array<ItemRange>(places.length);
+    const given = new Array<number>(numbers.length);
+    for (let row = 0; row < length; row++) {
+      let work = 1;
+      if (isValid(valid, row)) {
+        for (let index = 0; index < places.length; index++) ranges[index] = places[index](row);
+        for (let index = 0; index < numbers.length; index++) given[index] = Number(numbers[index](row) ?? 0);
+        const steps = arrange(ranges, compared, taken, given);
+        if (steps !== undefined) yield* steps;
+        work = 8;
+        for (const { start, end } of ranges) work += 4 * Math.min(end - start, STEP_PLACES);
+      }
+      taken.endList();
+      if (taken.pace.isStep(work)) yield;
+    }
+    return yield* taken.finish(items, item, length, valid);
+  };
+}
+
+/** @param kinds as for {@link arranged}; the first l gives the type of the items */
+export function arranging(kinds: string, arrange: Arrange, isStrict = true): FunctionDefinition {
+  return (types) => {
+    if (types.length !== kinds.length) return operandCount(kinds.length);
+    const list = types.find((type, index) => kinds[index] === "l" && type.kind === "list");
+    if (list?.kind !== "list") return listOperands;
+    const { item } = list;
+    const operands = types.map((type, index): ValueType | null => {
+      if (kinds[index] === "v") return item;
+      if (kinds[index] === "n") return wantsInteger(type) ? INT64 : null;
+      return type.kind === "list" || type.kind === "null" ? listTypeOf(item) : null;
+    });
+    const wanted = operands.filter((type) => type !== null);
+    if (wanted.length < operands.length) return "lists, their items and whole numbers are expected";
+    const form: FunctionForm = {
+      operands: wanted,
+      type: listTypeOf(item),
+      kernel: arranged(kinds, item, arrange, wanted),
+      isStrict,
+    };
+    return form;
+  };
+}
+
+/**
+ * A list for each row.
+ * @param fill adds the places of the items that a row's list has; null where none has any
+ */
+export function* listsOf(
+  items: Column,
+  item: ValueType,
+  length: number,
+  valid: Validity | null,
+  fill: ((row: number, taken: TakenItems) => Steps<void> | undefined) | null,
+): Steps<Column> {
+  const taken = new TakenItems();
+  for (let row = 0; row < length; row++) {
+    if (fill !== null && isValid(valid, row)) {
+      const steps = fill(row, taken);
+      if (steps !== undefined) yield* steps;
+    }
+    taken.endList();
+    if (taken.pace.isStep(8)) yield;
+  }
+  return yield* taken.finish(items, item, length, valid);
+}
