@@ -6,6 +6,7 @@ import { ensureCodecs, inflateAhead, inflatedBytes, withInflation } from "./infl
 import type { Frame } from "./ipcMessages.js";
 import { withListViews } from "./listViewSizes.js";
 import { malformedIpc as malformed, tooLargeIpc } from "./malformedIpc.js";
+import { requireCounted } from "./uncountedNulls.js";
 
 /** Maximum number of parts of one dictionary: for each part, apache-arrow goes through those before it. */
 const MAX_DICTIONARY_PARTS = 1024;
@@ -120,6 +121,7 @@ export class IpcDecoder {
       const { done, value } = this.#reader.next() as IteratorResult<RecordBatch>;
       if (done === true || this.#queue.length > 0) throw malformed("a batch that cannot be decoded");
       if (this.#queuedParts > 0) this.#checkDictionaries(value);
+      requireCounted(value, frame);
       return withListViews(value, frame);
     }, maxInflation);
     this.#queuedParts = 0;

@@ -15,6 +15,7 @@ import { ByteCursor } from "./ipcMessages.js";
 import { withListViews } from "./listViewSizes.js";
 import { malformedIpc as malformed, tooLargeIpc, truncatedIpc } from "./malformedIpc.js";
 import { checkFooter } from "./messageGuard.js";
+import { requireCounted } from "./uncountedNulls.js";
 
 const FILE_MAGIC = [0x41, 0x52, 0x52, 0x4f, 0x57, 0x31];
 /** Bytes at the beginning by which a file is known. */
@@ -136,6 +137,7 @@ export function* decodeIpcFile(
                 () => {
                   const batch = reader.readRecordBatch(index);
                   if (batch === null) throw malformed("a batch that cannot be decoded");
+                  requireCounted(batch, message.frame);
                   return withListViews(batch, message.frame);
                 },
                 Math.min(maxBytes, inflation),

@@ -18,6 +18,8 @@ import { type BufferRange, checkMessageMetadata, type IpcFields, NO_FIELDS } fro
 const MAX_METADATA_BYTES = 2 ** 24;
 /** Most rows in one batch. */
 const MAX_BATCH_ROWS = 2 ** 31 - 1;
+/** What a writer says in place of a number of nulls that it has not counted. */
+export const UNCOUNTED = -1;
 const CONTINUATION = 0xffffffff;
 /** Smaller pieces are copied together: the object that holds such a piece takes more memory than the piece. */
 const CRUMB_BYTES = 2 ** 12;
@@ -42,6 +44,8 @@ export interface Frame {
    * missing.
    */
   readonly isEmpty: boolean;
+  /** The columns of a batch, nested ones counted before their children, whose nulls the writer has not counted. */
+  readonly uncounted: ReadonlySet<number>;
   /** The body if its buffers are compressed, else null. */
   readonly compressed: CompressedBody | null;
 }
@@ -245,6 +249,7 @@ function* readFrame(maxBytes: number, fields: IpcFields): Requests<Frame | null>
     body,
     dictionary,
     isEmpty,
+    uncounted: batch === null ? NONE_UNCOUNTED : uncountedIn(batch),
     compressed,
   };
 }
@@ -262,6 +267,13 @@ type BatchHeader = ReturnType<Message<MessageHeader.RecordBatch>["header"]>;
 const isEmptyBatch = ({ length, nodes }: BatchHeader): boolean =>
   length === 0 && nodes.every((node) => node.length === 0);
 
+const NONE_UNCOUNTED: ReadonlySet<number> = new Set();
+
+function uncountedIn({ nodes }: BatchHeader): ReadonlySet<number> {
+  if (nodes.every(({ nullCount }) => nullCount !== UNCOUNTED)) return NONE_UNCOUNTED;
+  return new Set(nodes.flatMap(({ nullCount }, column) => (nullCount === UNCOUNTED ? [column] : [])));
+}
+
 /** Null for a message that is no batch. */
 function checkedBatchHeader(
   message: Message,
@@ -278,8 +290,9 @@ function checkedBatchHeader(
     throw malformed("a batch that cannot be decoded", error);
   }
   if (batch.length < 0 || batch.length > MAX_BATCH_ROWS) throw malformed(`a batch of ${batch.length} rows`);
+  const leastNulls = message.isRecordBatch() ? UNCOUNTED : 0;
   for (const { length, nullCount } of batch.nodes) {
-    if (length < 0 || length > Number.MAX_SAFE_INTEGER || nullCount < 0 || nullCount > length) {
+    if (length < 0 || length > Number.MAX_SAFE_INTEGER || nullCount < leastNulls || nullCount > length) {
       throw malformed(`a column of ${length} values, ${nullCount} of them null`);
     }
   }
