@@ -118,7 +118,8 @@ export async function createExclusive(
  * Puts `bytes` under a path and replaces the file that is there. After a failure either the old bytes or the new ones
  * are there, whole. Without `sync` the same holds only until a power cut, after which the file may also be empty or cut
  * short.
- * @param options `lease`: confirmed right before the decision
+ * @param options `lease` and `verify`: as those of {@link createExclusive}
+ * @returns false where `verify` gave it up: nothing has changed
  * @throws LeaseLostError, OverruledError where the lease was lost
  * @throws PublishUncertainError where the new bytes are there but may be gone after a power cut
  */
@@ -126,13 +127,19 @@ export async function replaceFile(
   disk: Disk,
   filePath: string,
   bytes: Uint8Array,
-  { sync, lease }: { readonly sync: boolean; readonly lease?: LockLease },
-): Promise<void> {
+  { sync, lease, verify }: PublishOptions & { readonly sync: boolean },
+): Promise<boolean> {
   const directory = path.dirname(filePath);
   const temporaryPath = path.join(directory, temporaryName());
   try {
     await writeComplete(disk, temporaryPath, [bytes], sync);
     await lease?.confirm();
+    // Last, because writers that ignore the lock can get in between this and the rename.
+    const isWanted = (await verify?.()) ?? true;
+    if (!isWanted) {
+      await dropTemporary(disk, temporaryPath);
+      return false;
+    }
     await disk.rename(temporaryPath, filePath);
   } catch (error) {
     const isOverruled = lease !== undefined && (await isGone(disk, temporaryPath, error));
@@ -141,6 +148,7 @@ export async function replaceFile(
     throw error;
   }
   if (sync) await makeNameDurable(disk, directory, filePath);
+  return true;
 }
 
 /**

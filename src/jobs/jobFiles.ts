@@ -250,13 +250,14 @@ export async function hideJob(disk: Disk, root: string, jobId: string): Promise<
 }
 
 /** Not synced: after a power cut the progress may be unknown. */
-export const writeProgress = (
+export async function writeProgress(
   disk: Disk,
   directory: string,
   progress: JobProgress,
   lease: LockLease,
-): Promise<void> =>
-  replaceFile(disk, join(directory, PROGRESS_NAME), encodeProgress(progress), { sync: false, lease });
+): Promise<void> {
+  await replaceFile(disk, join(directory, PROGRESS_NAME), encodeProgress(progress), { sync: false, lease });
+}
 
 /** @throws InvalidInputError for one that is too large */
 export async function writeCheckpoint(

@@ -10,8 +10,8 @@ interface ImageDirectory {
 
 interface ImageFile {
   readonly bytes: Uint8Array;
-  /** What the file was when it was laid out last: one that is still the same is not written again. */
-  laidOut: string;
+  /** What the file was when it was laid out last: one that is still the same is not written again. Null: not yet. */
+  laidOut: string | null;
 }
 
 export class DirectoryImage {
@@ -37,7 +37,7 @@ function take(path: string): ImageDirectory {
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     const below = join(path, entry.name);
     if (entry.isDirectory()) directories.set(entry.name, take(below));
-    else files.set(entry.name, { bytes: readFileSync(below), laidOut: "" });
+    else files.set(entry.name, { bytes: readFileSync(below), laidOut: null });
   }
   return { directories, files };
 }
@@ -47,11 +47,12 @@ function put(path: string, { directories, files }: ImageDirectory): void {
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     const isWanted = entry.isDirectory() ? directories.has(entry.name) : files.has(entry.name);
     if (isWanted) present.add(entry.name);
-    else rmSync(join(path, entry.name), { recursive: true });
+    // Another process that had a lock here may remove it at the same time.
+    else rmSync(join(path, entry.name), { recursive: true, force: true });
   }
   for (const [name, file] of files) {
     const below = join(path, name);
-    if (present.has(name) && signatureOf(below) === file.laidOut) continue;
+    if (present.has(name) && file.laidOut !== null && signatureOf(below) === file.laidOut) continue;
     writeFileSync(below, file.bytes);
     file.laidOut = signatureOf(below);
   }
@@ -61,7 +62,8 @@ function put(path: string, { directories, files }: ImageDirectory): void {
   }
 }
 
-function signatureOf(path: string): string {
-  const { ino, size, mtimeNs, ctimeNs } = lstatSync(path, { bigint: true });
-  return [ino, size, mtimeNs, ctimeNs].join();
+/** Null for a file that has gone since its directory was listed. */
+function signatureOf(path: string): string | null {
+  const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? null : [stat.ino, stat.size, stat.mtimeNs, stat.ctimeNs].join();
 }

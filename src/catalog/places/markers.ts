@@ -146,9 +146,10 @@ export async function hideAsDropped(
     if (!(error instanceof UnsupportedError)) throw error;
   }
   // Without hard links. Root tables are hidden under the catalog's lock, and nobody else hides others.
-  if (!(await verify()) || (await isDeregistered(disk, directory))) return false;
-  await replaceFile(disk, hidingMarkerPath(directory), DROPPED_CONTENT, { sync: true });
-  return true;
+  return await replaceFile(disk, hidingMarkerPath(directory), DROPPED_CONTENT, {
+    sync: true,
+    verify: async () => (await verify()) && !(await isDeregistered(disk, directory)),
+  });
 }
 
 /**

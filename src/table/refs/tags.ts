@@ -176,10 +176,13 @@ export function updateTag(
     const { entry, manifestSize } = await requireTarget(at, target);
     const { branch, version } = target;
     const content = { ...before, branch, version, updatedAt: timeText(), manifestSize };
-    await replaceFile(disk, path, encodeRefFile(content), { sync: true, lease });
-    // Another engine's cleanup doesn't take the lock.
+    // Another engine deletes tags without the lock: a tag that is gone must not come back.
+    const replace = (bytes: Uint8Array): Promise<boolean> =>
+      replaceFile(disk, path, bytes, { sync: true, lease, verify: () => isTag(at, tag) });
+    if (!(await replace(encodeRefFile(content)))) throw noTag(tag);
+    // Nor does another engine's cleanup take the lock.
     if ((await disk.stat(entry.path)) !== null) return;
-    await replaceFile(disk, path, encodeRefFile(before), { sync: true, lease });
+    await replace(encodeRefFile(before));
     throw removedWhileTagged(version);
   });
 }

@@ -1,5 +1,5 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   CorruptFileError,
@@ -16,6 +16,7 @@ import { type TableEnvironment, tableAt } from "../../../src/table/versions/tabl
 import { interruptedDisk } from "../../support/interruptedDisk.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { watchedDisk } from "../../support/watchedDisk.js";
 import { disk, ipcOf, makeReferenceTable, openEnvironment } from "../support.js";
 
 const main = (version: number) => ({ branch: null, version });
@@ -145,6 +146,51 @@ describe("changes", () => {
     );
     expect(await readFile(tagPath(root, "v"), "utf8")).toBe(before);
     expect(await readdir(dirname(tagPath(root, "v")))).toEqual(["v.json"]);
+  });
+
+  it("do not bring back a tag that the reference deletes before its file is replaced", async () => {
+    const { uri, root } = await makeTable();
+    const isTemporary = (path: string) => basename(path).startsWith(".tmp-");
+    for (const verb of ["create", "list"] as const) {
+      await createTag(tableAt(openEnvironment(), root), "v", main(2));
+      let isMade = false;
+      const interrupted = interruptedDisk(
+        disk,
+        (called, path) => {
+          // The look at the tag before its file is replaced comes once the new file is there.
+          isMade ||= called === "create" && isTemporary(path);
+          return isMade && called === verb;
+        },
+        () => reference.deleteTag(uri, "t", "v"),
+      );
+      const moved = updateTag(tableAt({ ...openEnvironment(), disk: interrupted }, root), "v", main(1));
+      await expect(moved).rejects.toBeInstanceOf(TableTagNotFoundError);
+      expect(interrupted.interrupted).toBe(true);
+      expect(await readdir(dirname(tagPath(root, "v")))).toEqual([]);
+    }
+  });
+
+  it("to a version that vanishes meanwhile do not bring back a tag that is deleted as well", async () => {
+    const { uri, root } = await makeTable();
+    await createTag(tableAt(openEnvironment(), root), "v", main(2));
+    const version1 = join(root, "_versions", "18446744073709551614.manifest");
+    const interrupted = interruptedDisk(
+      disk,
+      (verb, path) => verb === "stat" && path === version1 && isReplaced,
+      async () => {
+        await disk.remove(version1);
+        await reference.deleteTag(uri, "t", "v");
+      },
+    );
+    let isReplaced = false;
+    const watched = watchedDisk(interrupted, {
+      after: ({ verb }) => {
+        isReplaced ||= verb === "rename";
+      },
+    });
+    const moved = updateTag(tableAt({ ...openEnvironment(), disk: watched }, root), "v", main(1));
+    await expect(moved).rejects.toBeInstanceOf(TableVersionNotFoundError);
+    expect(await readdir(dirname(tagPath(root, "v")))).toEqual([]);
   });
 });
 
