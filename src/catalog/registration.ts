@@ -111,10 +111,9 @@ export async function attachTable(
   );
   if (isNewName) await show(environment, place, row, isTable, signal);
   // A caller that dropped a table there before may have taken the directory away until the row could be seen.
-  else if (!isRoot && !(await isTable(place.directory))) {
-    await withdraw(environment, row, before);
+  // Where the row has changed since, others have gone on from it: the table was registered, and then dropped or renamed.
+  else if (!isRoot && !(await isTable(place.directory)) && (await withdraw(environment, row, before)))
     throw noTable(place);
-  }
   return place;
 }
 
@@ -128,17 +127,20 @@ async function noteDisplaced(
   await noteFormerId(environment, { id, location, directory });
 }
 
-/** Gives a row its earlier content back, unless it has changed since it was written. */
+/** Gives a row its earlier content back; false where it has changed since it was written, and stays as it is. */
 async function withdraw(
   environment: CatalogEnvironment,
   { objectId, location, metadata }: CatalogRow,
   before: CatalogRow | null,
-): Promise<void> {
+): Promise<boolean> {
+  let isOurs = false;
   await changeCatalog(environment, (catalog) => {
     const present = catalog.find(objectId);
-    if (present?.location !== location || present.metadata !== metadata) return null;
+    isOurs = present?.location === location && present.metadata === metadata;
+    if (!isOurs) return null;
     return before === null ? { remove: new Set([objectId]) } : { replace: new Map([[objectId, before]]) };
   });
+  return isOurs;
 }
 
 /**

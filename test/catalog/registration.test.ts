@@ -4,8 +4,9 @@
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, Table, vectorFromArray } from "apache-arrow";
+import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { beforeEach, describe, expect, it } from "vitest";
+import type { EngineStep } from "../support/engineWorker.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { overruledStage } from "../support/overruled.js";
 
@@ -76,5 +77,47 @@ describe("a registration", () => {
     await victim.close();
     expect(paused.interrupted).toBe(true);
     await expectOnlyOther();
+  });
+
+  it.each([
+    { change: "dropped", steps: [["dropTable", { id: ["n", "v"] }]], tables: [] },
+    {
+      change: "renamed into the root",
+      steps: [["renameTable", { id: ["n", "v"], newTableName: "w", newNamespaceId: [] }]],
+      tables: ["w"],
+    },
+    {
+      change: "dropped and made anew",
+      steps: [
+        ["dropTable", { id: ["n", "v"] }],
+        ["createTable", { id: ["n", "v"], properties: { of: "another" } }, tableToIPC(rowsOf(4, 5, 6))],
+      ],
+      tables: ["n$v"],
+    },
+  ] as const)("succeeds where its table is $change before it returns", async ({ steps, tables }) => {
+    const place = await deregistered();
+    let isPublished = false;
+    const paused = interruptedDisk(
+      disk,
+      (verb, path) => {
+        const isMoment = isPublished && verb === "remove" && path.includes(join("__manifest", "_versions"));
+        isPublished ||= verb === "link" && path.startsWith(join(root, "__manifest", "_versions"));
+        return isMoment;
+      },
+      () => meanwhile(...(steps as unknown as EngineStep[])),
+    );
+    const victim = open(paused);
+    const registered = await victim.registerTable({ id: ["n", "v"], location: place });
+    await victim.close();
+    expect(registered.location).toBe(join(root, place));
+    expect(paused.interrupted).toBe(true);
+    const ns = open();
+    const listed = (await ns.listAllTables()).tables.filter((name) => name !== "n$other");
+    expect(listed).toEqual(tables);
+    if (listed[0] === "n$v") {
+      expect((await ns.describeTable({ id: ["n", "v"] })).properties).toEqual({ of: "another" });
+      expect(await ns.countTableRows({ id: ["n", "v"] })).toBe(3);
+    }
+    await ns.close();
   });
 });
