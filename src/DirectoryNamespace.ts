@@ -14,6 +14,7 @@ import { explainOtherNames, NAMESPACE_CALLS } from "./handle/otherNames.js";
 import type { AnyRow } from "./handle/rowTypes.js";
 import type { Disk } from "./io/disk/disk.js";
 import type * as branches from "./namespace/branches.js";
+import type * as clusters from "./namespace/clusters.js";
 import type * as indexes from "./namespace/indexes.js";
 import type * as jobs from "./namespace/jobs.js";
 import type * as namespaces from "./namespace/namespaces.js";
@@ -628,13 +629,31 @@ export class DirectoryNamespace implements AsyncDisposable {
    * function that keeps failing fails the job with an InternalError that names the rows; results of another length or type
    * than declared fail it with a TableSchemaValidationError; it fails with a ConcurrentModificationError where the column is
    * declared anew while it runs. Columns that are computed from this one become null in the rows that get another value.
-   * @throws TableColumnNotFoundError for a column or an input that is not there; InvalidInputError for a plain column, and
-   *   for one whose function is not registered as it is declared; TableVersionNotFoundError
+   * @throws TableColumnNotFoundError for a column or an input that is not there; InvalidInputError for a plain column, for
+   *   one whose function is not registered as it is declared, and for a cluster that is not registered;
+   *   TableVersionNotFoundError
    */
   alterTableBackfillColumns(
     request: schemas.AlterTableBackfillColumnsRequest,
   ): Promise<schemas.AlterTableBackfillColumnsResponse> {
     return this.#run("alterTableBackfillColumns", request, upkeep, (of) => of.alterTableBackfillColumns);
+  }
+  /**
+   * Computes a piece of a backfill that an executor was handed (see `ClusterExecutor`), in a process of a cluster that has the
+   * same directory and the same functions. The values are saved to files of the table's directory; the process that runs the
+   * job commits them. Values that a run of the task has saved before are not computed again. Beyond the spec. Authorised as
+   * `alterTableBackfillColumns`.
+   * @throws ConcurrentModificationError where the job has ended, or the rows are not those that it was planned for;
+   *   InvalidInputError where the function is not registered as it is in the process that runs the job; what the function throws
+   */
+  runBackfillTask(request: clusters.RunBackfillTaskRequest): Promise<clusters.BackfillTaskReport> {
+    return this.#run(
+      "runBackfillTask",
+      request,
+      upkeep,
+      (of) => of.runBackfillTask,
+      "alterTableBackfillColumns",
+    );
   }
   /**
    * The computed columns of a table, and how many rows of each have no value yet, in which fragments; which rows they are,

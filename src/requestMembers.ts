@@ -6,6 +6,7 @@
 
 import { InvalidInputError } from "./errors.js";
 import type * as branches from "./namespace/branches.js";
+import type * as clusters from "./namespace/clusters.js";
 import type * as indexes from "./namespace/indexes.js";
 import type * as jobs from "./namespace/jobs.js";
 import type * as namespaces from "./namespace/namespaces.js";
@@ -71,6 +72,7 @@ export interface Requests {
   alterTableAlterColumns: schemas.AlterTableAlterColumnsRequest;
   alterTableDropColumns: schemas.AlterTableDropColumnsRequest;
   alterTableBackfillColumns: schemas.AlterTableBackfillColumnsRequest;
+  runBackfillTask: clusters.RunBackfillTaskRequest;
   describeComputedColumns: schemas.DescribeComputedColumnsRequest;
   describeTransaction: transactions.DescribeTransactionRequest;
   alterTransaction: transactions.AlterTransactionRequest;
@@ -278,6 +280,12 @@ const REQUESTS: { readonly [Method in keyof Requests]: RulesOf<Requests[Method],
     ...{ intraApplierConcurrency: value, checkpointSize: value, minCheckpointSize: value },
     ...{ maxCheckpointSize: value, batchCheckpointFlushIntervalSeconds: value, readVersion: value },
     ...{ taskSize: value, numFrags: value, commitGranularity: value, manifest: value },
+  },
+  runBackfillTask: {
+    ...{ ...branch, ...version, ...progress, taskId: value, jobId: value, column: value, where: value },
+    ...{ fragmentId: value, firstRow: value, lastRow: value, rows: value, meaning: value, content: value },
+    ...{ key: value, checkpointSize: value, minCheckpointSize: value, intraApplierConcurrency: value },
+    ...{ batchCheckpointFlushIntervalSeconds: value },
   },
   describeComputedColumns: { ...read, ...progress },
   describeTransaction: {},

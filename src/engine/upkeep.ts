@@ -5,6 +5,7 @@ export { dropTableIndex } from "../operations/index/dropTableIndex.js";
 export { cancelJob } from "../operations/job/cancelJob.js";
 export { waitForJob } from "../operations/job/waitForJob.js";
 export { alterTableBackfillColumns } from "../operations/schema/alterTableBackfillColumns.js";
+export { runBackfillTask } from "../operations/schema/runBackfillTask.js";
 export { cleanupTable } from "../operations/table/cleanupTable.js";
 export { optimizeTable } from "../operations/table/optimizeTable.js";
 export { alterTransaction } from "../operations/transaction/alterTransaction.js";

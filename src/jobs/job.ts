@@ -36,6 +36,7 @@ export interface JobSpec {
 
 /** What the work of a job is handed. */
 export interface JobControl {
+  readonly jobId: string;
   /** Aborts when the job is cancelled, the namespace is closed, or the job is another process's by now. */
   readonly signal: AbortSignal;
   /** The last checkpoint, of a run that died or was closed; null at first. */

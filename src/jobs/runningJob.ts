@@ -177,8 +177,9 @@ export class RunningJob {
   }
 
   #control(checkpoint: JsonValue | null): JobControl {
-    const { disk, directory, lease } = this.#options;
+    const { disk, directory, jobId, lease } = this.#options;
     return {
+      jobId,
       signal: this.#abort.signal,
       checkpoint,
       progress: (done, total) => {

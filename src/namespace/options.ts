@@ -1,6 +1,7 @@
 /** Options of a namespace. */
 
 import type { DataType, Vector } from "apache-arrow";
+import type { ClusterExecutor } from "./clusters.js";
 import type { Identity, Principal } from "./request.js";
 
 /** How a namespace is closed. */
@@ -135,6 +136,8 @@ export interface DirectoryNamespaceOptions {
   readonly authorize?: Authorize | undefined;
   /** Functions of computed columns, by name. */
   readonly functions?: Readonly<Record<string, UserFunction>> | undefined;
+  /** Executors of backfills, by the name that a request has as its `cluster`: such as `rayCluster` of `tiltyard/ray`. */
+  readonly clusters?: Readonly<Record<string, ClusterExecutor>> | undefined;
   /**
    * Called with each warning: once for each index or job, while the last thousand of them are remembered. It runs after the call
    * that it is about has gone on; what it throws is ignored. Default: warnings are dropped.

@@ -200,9 +200,12 @@ export interface AlterTableBackfillColumnsRequest extends TableRequest, WithProg
   readonly numFrags?: number | undefined;
   /** Fragments that are committed together, at most: each commit makes a version. Default: 16. */
   readonly commitGranularity?: number | undefined;
-  /** Ignored: there is no cluster. */
+  /**
+   * Name of an executor, see the option `clusters`: the function is called there. `concurrency` is then 1 to 1024 tasks at a
+   * time, by default as many as the cluster can run. Default: functions run in this process.
+   */
   readonly cluster?: string | undefined;
-  /** Ignored: functions run in this process. */
+  /** Name of an environment of the cluster, such as a release of its workers. Ignored without `cluster`. */
   readonly manifest?: string | undefined;
 }
 /** What `alterTableBackfillColumns` resolves to. */

@@ -37,6 +37,7 @@ import type { ScratchMemory } from "../io/memory/scratch.js";
 import { takeScratch } from "../io/memory/spareScratch.js";
 import { Spelling } from "../io/names/spelling.js";
 import type { Jobs } from "../jobs/jobs.js";
+import type { ClusterExecutor } from "../namespace/clusters.js";
 import { processorCount } from "../platform/native.js";
 import type { CachedIndex } from "../query/indexes/tableIndexes.js";
 import { SharedReadAhead } from "../rows/readAhead.js";
@@ -107,6 +108,8 @@ export interface OperationContext extends CatalogEnvironment {
   readonly workers: WorkerPool;
   /** That the host registered, by name. */
   readonly functions: ReadonlyMap<string, RegisteredFunction>;
+  /** Executors of backfills that the host registered, by name. */
+  readonly clusters: ReadonlyMap<string, ClusterExecutor>;
   /** File version of new tables. */
   readonly newTableVersion: FileVersion;
   /** Manifest names of new tables. */
@@ -216,6 +219,7 @@ export function openContext(options: ContextOptions): OperationContext {
       memory: scratch.shared,
     }),
     functions: options.functions ?? new Map(),
+    clusters: options.clusters ?? new Map(),
     ...(options.onWarning !== undefined && { noteUnread: unreadWarnings(options.onWarning) }),
     jobs,
     async closeJobs(way) {

@@ -3,10 +3,12 @@
 import { InvalidInputError } from "../errors.js";
 import type { Disk } from "../io/disk/disk.js";
 import { pathOfFileUrl } from "../io/names/fileUrls.js";
+import type { ClusterExecutor } from "../namespace/clusters.js";
 import type { DirectoryNamespaceOptions } from "../namespace/options.js";
 import { checkOptionMembers, shortly } from "../optionMembers.js";
 import { resolve } from "../platform/native.js";
 import { type RegisteredFunction, registerFunctions } from "../write/userFunctions.js";
+import { registerClusters } from "./registeredClusters.js";
 
 /** The names of all options: a misspelt option would silently mean its default. */
 const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", true>> = {
@@ -14,6 +16,7 @@ const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", tr
   durability: true,
   authorize: true,
   functions: true,
+  clusters: true,
   onWarning: true,
   lock: true,
   workers: true,
@@ -26,12 +29,13 @@ const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", tr
 
 /** What a context is opened with. */
 export interface ContextOptions
-  extends Omit<DirectoryNamespaceOptions, "root" | "allowedBases" | "functions"> {
+  extends Omit<DirectoryNamespaceOptions, "root" | "allowedBases" | "functions" | "clusters"> {
   /** An absolute path. */
   readonly root: string;
   /** Absolute paths. */
   readonly allowedBases?: readonly string[] | undefined;
   readonly functions?: ReadonlyMap<string, RegisteredFunction> | undefined;
+  readonly clusters?: ReadonlyMap<string, ClusterExecutor> | undefined;
   /** For tests: another implementation of the disk. */
   readonly disk?: Disk | undefined;
 }
@@ -51,6 +55,7 @@ export function contextOptionsOf(
     root: directoryOf(given.root, "root"),
     allowedBases: given.allowedBases?.map((base) => directoryOf(base, "allowedBases")),
     functions: registerFunctions(given.functions),
+    clusters: registerClusters(given.clusters),
     lock: given.lock === undefined ? undefined : { ...given.lock },
   };
 }

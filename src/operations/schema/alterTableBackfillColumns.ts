@@ -16,9 +16,11 @@ import { openVersion } from "../../table/versions/openVersion.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { findVersion } from "../../table/versions/versions.js";
 import { type BackfillSettings, backfillColumn } from "../../write/backfill/backfillColumn.js";
+import type { BackfillCluster } from "../../write/backfill/clusterRun.js";
 import { meantOn } from "../../write/backfill/meantBackfill.js";
 import type { OperationContext } from "../context.js";
 import { rowProgress, toldControl } from "../longWork.js";
+import { clusterNamed } from "../registeredClusters.js";
 import { optionalAmount, optionalCount, optionalString, optionalVersion, requireString } from "../request.js";
 import { type OpenTable, openWritable } from "../snapshot.js";
 
@@ -34,12 +36,12 @@ export async function alterTableBackfillColumns(
 ): Promise<AlterTableBackfillColumnsResponse> {
   const column = requireString(request.column, "column");
   const where = optionalString(request.where, "where") ?? null;
-  const settings = settingsOf(request);
-  for (const ignored of ["cluster", "manifest"] as const) optionalString(request[ignored], ignored);
+  const limits = settingsOf(request);
+  const cluster = clusterOf(context, request);
   const tell = rowProgress(request);
   const table = await openWritable(context, request);
   const { at, latest } = table;
-  const { readVersion } = settings;
+  const { readVersion, maxFragments } = limits;
   const old = readVersion === null ? null : await oldVersion(table, readVersion);
   const open =
     (await openVersion(at, latest)) ?? (await openVersion(at, (await openWritable(context, request)).latest));
@@ -47,15 +49,18 @@ export async function alterTableBackfillColumns(
   const asked = { column, where, functions: context.functions };
   const { field, meaning } = await meantOn(open, asked, request.signal);
   if (old !== null) requireColumnIn(old, field);
-  const { maxFragments } = settings;
-  const limits = { readVersion, numFrags: Number.isFinite(maxFragments) ? maxFragments : null };
-  const key = JSON.stringify([meaning, limits]);
+  const reach = { readVersion, numFrags: Number.isFinite(maxFragments) ? maxFragments : null };
+  const key = JSON.stringify([meaning, reach]);
+  const settings = { ...limits, cluster, table: table.table.id, root: context.root };
   const spec = {
     kind: "backfill",
     table: table.table.id,
     at,
     key,
-    parameters: { column, where, ...limits },
+    parameters: {
+      ...{ column, where, ...reach },
+      ...(cluster !== null && { cluster: cluster.name, manifest: cluster.manifest }),
+    },
     unit: "rows",
   } as const;
   return (await context.jobs.get()).start(
@@ -67,6 +72,21 @@ export async function alterTableBackfillColumns(
     },
     request.signal,
   );
+}
+
+/**
+ * Where the request has functions run; null: in this process.
+ * @throws InvalidInputError for a cluster that is not registered
+ */
+function clusterOf(
+  { clusters }: OperationContext,
+  request: AlterTableBackfillColumnsRequest,
+): BackfillCluster | null {
+  const name = optionalString(request.cluster, "cluster");
+  const manifest = optionalString(request.manifest, "manifest");
+  if (name === undefined) return null;
+  const concurrency = bounded(request.concurrency, "concurrency", MAX_AT_ONCE);
+  return { ...clusterNamed(clusters, name, manifest), concurrency };
 }
 
 async function oldVersion({ at, table }: OpenTable, version: number): Promise<OpenVersion> {
@@ -86,7 +106,9 @@ function requireColumnIn({ version, file }: OpenVersion, field: TableField): voi
   );
 }
 
-function settingsOf(request: AlterTableBackfillColumnsRequest): BackfillSettings {
+function settingsOf(
+  request: AlterTableBackfillColumnsRequest,
+): Omit<BackfillSettings, "cluster" | "table" | "root"> {
   const most = bounded(request.maxCheckpointSize, "maxCheckpointSize", MAX_BATCH_ROWS);
   const rows =
     bounded(request.checkpointSize, "checkpointSize", MAX_BATCH_ROWS) ?? most ?? DEFAULT_BATCH_ROWS;

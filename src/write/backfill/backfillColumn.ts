@@ -8,38 +8,40 @@
  */
 
 import { Limit, mapAhead } from "../../async/parallel.js";
-import { performance } from "../../async/timers.js";
-import { ConcurrentModificationError } from "../../errors.js";
+import { ConcurrentModificationError, InternalError, ServiceUnavailableError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
-import { allowManyListeners } from "../../platform/native.js";
-import { RowNumbers } from "../../query/columns/systemColumns.js";
-import { selectedRows } from "../../query/filter/filteredRows.js";
+import { TEMPORARY_PREFIX } from "../../io/names/temporaryNames.js";
+import type { BackfillTask } from "../../namespace/clusters.js";
+import { allowManyListeners, join } from "../../platform/native.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
-import { STREAMED } from "../../rows/readAhead.js";
-import { unskipped } from "../../rows/rowPositions.js";
 import type { TableField } from "../../schema/schema.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import { TableGoneError } from "../../table/versions/identity.js";
 import { findLatestVersion } from "../../table/versions/latestVersion.js";
 import { openVersion } from "../../table/versions/openVersion.js";
+import { checkpointsDirectory } from "../../table/versions/paths.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { errorOfFailure, isErrorType } from "../../typedErrors.js";
 import { ColumnFiles } from "../columns/columnFiles.js";
 import { fileVersionOf } from "../insert.js";
 import { whileThere } from "../whileThere.js";
 import { AppendedFiles } from "./appendedFiles.js";
 import { BatchSize, type BatchSizeBounds } from "./batchSize.js";
 import { CheckpointFiles, CheckpointGoneError } from "./checkpointFiles.js";
+import { type BackfillCluster, runOnCluster } from "./clusterRun.js";
+import { ColumnWatch } from "./columnWatch.js";
 import { commitValues, type FragmentToCommit } from "./commitValues.js";
-import type { ComputedValues } from "./computedValues.js";
+import { ComputedValues } from "./computedValues.js";
 import { digestOf } from "./digestOf.js";
 import { EarlyFile } from "./earlyFile.js";
 import { type BackfillState, type FilledFile, hasFile, notedState, stateToNote } from "./filledFiles.js";
 import { writeFittingRecord } from "./fittingRecord.js";
-import { fragmentValues, isConflict } from "./fragmentValues.js";
+import { fragmentValues, isConflict, missingRows } from "./fragmentValues.js";
 import { type BackfillRequest, type MeantBackfill, meantOn } from "./meantBackfill.js";
 import { fittingVersion, outdatedRows } from "./outdatedRows.js";
+import { selectedOffsets } from "./selectedOffsets.js";
 import { takeOutdated } from "./takeOutdated.js";
 
 /** What a job was asked to fill. */
@@ -57,10 +59,17 @@ export interface BackfillSettings {
   readonly taskRows: number;
   readonly maxFragments: number;
   readonly commitFragments: number;
+  /** Where functions run; null: in this process. */
+  readonly cluster: BackfillCluster | null;
+  /** Path of the table, for tasks of the cluster. */
+  readonly table: readonly string[];
+  /** Directory of the namespace. */
+  readonly root: string;
 }
 
 /** What runs the work: a job. */
 export interface BackfillControl {
+  readonly jobId: string;
   readonly signal: AbortSignal;
   readonly checkpoint: unknown;
   progress(done: number, total?: number): void;
@@ -111,11 +120,19 @@ const MAX_ALL_UNSAVED_BYTES = 128 * 1024 * 1024;
 /** Of one of very many fragments: files of fewer bytes cost more than they save. */
 const MIN_UNSAVED_BYTES = 4 * 1024 * 1024;
 
-/** Milliseconds between two looks whether the column is still there, while its values are computed. */
-const LOOK_MS = 1000;
+/** A task of a cluster that is not done. */
+interface ClusterPiece {
+  readonly task: BackfillTask;
+  readonly fragment: DataFragment;
+  readonly opened: Fragment;
+  /** Rows of it that count as done. */
+  done: number;
+}
 
 /** Times that rewritten fragments are looked for again. */
 const MAX_ROUNDS = 20;
+/** Runs of a cluster in a row in which no task is done. */
+const MAX_IDLE_RUNS = 3;
 
 /**
  * @throws what {@link meantOn} and `fragmentValues` throw; ConcurrentModificationError where the column is declared anew
@@ -145,6 +162,10 @@ export async function backfillColumn(
   }
 }
 
+/** The error of a task that failed for good, as if its function had been called here. */
+const errorOfTask = ({ type, message }: { readonly type: string; readonly message: string }): Error =>
+  isErrorType(type) ? errorOfFailure({ type, message }) : new InternalError(message);
+
 class Backfill {
   readonly #target: ChangeTarget<ReaderEnvironment>;
   readonly #request: BackfillWork;
@@ -162,9 +183,7 @@ class Backfill {
   readonly #open = new Set<Fragment>();
   /** The version whose rows are filled; null: the latest one when the work begins. */
   readonly #wantedVersion: number | null;
-  /** When it was looked last whether the column is still there, and the version in which it was. */
-  #lookedMs = performance.now();
-  #lookedVersion = 0;
+  readonly #watch: ColumnWatch;
   #doneRows = 0;
   #totalRows = 0;
   #fragments = 0;
@@ -189,6 +208,7 @@ class Backfill {
     this.#batchSize = new BatchSize(settings.batch);
     this.#taskLimit = new Limit(settings.concurrency);
     this.#fragmentLimit = new Limit(settings.concurrency);
+    this.#watch = new ColumnWatch(target.at, (latest) => this.#meantOn(latest));
     const { version, files } = notedState(control.checkpoint);
     this.#files = files;
     this.#wantedVersion = settings.readVersion ?? version;
@@ -278,25 +298,6 @@ class Backfill {
     );
   }
 
-  /**
-   * Looks from time to time whether the values are still wanted, or a function would go on being called for a column that was
-   * dropped.
-   * @throws what {@link meantOn} throws
-   */
-  async #requireWanted(): Promise<void> {
-    const nowMs = performance.now();
-    if (nowMs - this.#lookedMs < LOOK_MS) return;
-    this.#lookedMs = nowMs;
-    const { at } = this.#target;
-    const entry = await findLatestVersion(at);
-    if (entry === null) throw new TableGoneError(at.root);
-    if (entry.version === this.#lookedVersion) return;
-    const open = await openVersion(at, entry);
-    // One that was cleaned up meanwhile has a later one behind it.
-    if (open !== null) await this.#meantOn(open);
-    this.#lookedVersion = entry.version;
-  }
-
   /** Forgets files that an earlier run announced and did not commit, and those that no longer have the column. */
   #forgetUncommitted({ file }: OpenVersion, field: TableField): void {
     const now = new Map(file.manifest.fragments.map((fragment) => [fragment.id, fragment]));
@@ -345,10 +346,10 @@ class Backfill {
       savesAll: fragments.length > 1 && commitFragments > 1,
       maxUnsavedBytes: Math.max(MIN_UNSAVED_BYTES, Math.min(MAX_UNSAVED_BYTES, share)),
     };
-    // One more than are computed: the values of one are saved, or committed, while the next is computed. After a failure, those
-    // that were computed before are still committed.
-    const atOnce = { weigh: () => 1, maxWeight: concurrency + 1 };
-    const ready = mapAhead(fragments, (fragment) => this.#compute(round, fragment), atOnce);
+    const ready =
+      this.#settings.cluster === null
+        ? this.#computeHere(round, fragments)
+        : this.#computeOnCluster(round, fragments, this.#settings.cluster);
     let group: Fragment[] = [];
     let isLeft = false;
     for await (const computed of ready) {
@@ -363,6 +364,178 @@ class Backfill {
       group = [];
     }
     return (group.length > 0 && (await this.#commit(version, group))) || isLeft;
+  }
+
+  #computeHere(
+    round: Round,
+    fragments: readonly DataFragment[],
+  ): AsyncIterable<Fragment | "conflict" | null> {
+    // One more than are computed: the values of one are saved, or committed, while the next is computed. After a failure, those
+    // that were computed before are still committed.
+    const atOnce = { weigh: () => 1, maxWeight: this.#settings.concurrency + 1 };
+    return mapAhead(fragments, (fragment) => this.#compute(round, fragment), atOnce);
+  }
+
+  /**
+   * Has the values of fragments computed by a cluster: yields each fragment when all its values are in files of the table's
+   * directory, and were read. Tasks that are not done are handed to the cluster again.
+   */
+  async *#computeOnCluster(
+    round: Round,
+    fragments: readonly DataFragment[],
+    cluster: BackfillCluster,
+  ): AsyncGenerator<Fragment | "conflict", void, undefined> {
+    const pieces = new Map<string, ClusterPiece>();
+    for (const fragment of fragments) {
+      const planned = await this.#planPieces(round, fragment);
+      if (planned === null) continue;
+      if (planned === "conflict" || planned.pieces.length === 0) {
+        yield planned === "conflict" ? planned : planned.opened;
+        continue;
+      }
+      for (const piece of planned.pieces) pieces.set(piece.task.taskId, piece);
+    }
+    let idleRuns = 0;
+    while (pieces.size > 0) {
+      let done = 0;
+      for await (const piece of this.#donePieces(cluster, pieces)) {
+        const { fragment, opened } = piece;
+        if (piece.done < piece.task.rows) {
+          for (const [taskId, other] of pieces) if (other.opened === opened) pieces.delete(taskId);
+          await this.#undo(opened);
+          yield "conflict";
+          continue;
+        }
+        done++;
+        if ([...pieces.values()].some((other) => other.opened === opened)) continue;
+        const missing = await this.#orConflict(opened, this.#collect(round, fragment, opened));
+        if (missing === "conflict" || missing.length === 0) {
+          yield missing === "conflict" ? missing : opened;
+          continue;
+        }
+        for (const lost of missing) pieces.set(lost.task.taskId, lost);
+        done -= missing.length;
+      }
+      idleRuns = done > 0 ? 0 : idleRuns + 1;
+      if (pieces.size > 0 && idleRuns === MAX_IDLE_RUNS) {
+        throw new ServiceUnavailableError(
+          `cluster ${cluster.name}: ${pieces.size} tasks have no values in the table's directory after ${idleRuns} runs; its workers may have died, or have another directory`,
+        );
+      }
+    }
+  }
+
+  /** Runs the cluster once. Yields each task that it is done with; its fragment has to be done again if rows are left. */
+  async *#donePieces(
+    cluster: BackfillCluster,
+    pieces: Map<string, ClusterPiece>,
+  ): AsyncGenerator<ClusterPiece, void, undefined> {
+    const { at } = this.#target;
+    const { jobId } = this.#control;
+    // Cleanups take it for what it is. A run before may have left it.
+    const directory = join(checkpointsDirectory(at.root), `${TEMPORARY_PREFIX}${jobId}`);
+    await this.#control.hold();
+    await at.disk.removeTree(directory);
+    await at.disk.makeDirectory(directory, at.root);
+    const tasks = [...pieces.values()].map(({ task }) => task);
+    const options = {
+      ...{ jobId, root: this.#settings.root, directory, signal: this.#signal },
+      onProgress: (taskId: string, rows: number) => {
+        const piece = pieces.get(taskId);
+        if (piece !== undefined) this.#advance(piece, rows);
+      },
+    };
+    try {
+      for await (const outcome of runOnCluster(tasks, cluster, options)) {
+        const piece = pieces.get(outcome.taskId);
+        if (piece === undefined) continue;
+        pieces.delete(outcome.taskId);
+        if (outcome.kind === "done") this.#advance(piece, piece.task.rows);
+        else if (outcome.type === "ConcurrentModification") piece.done = 0;
+        else throw errorOfTask(outcome);
+        yield piece;
+      }
+    } finally {
+      // A directory that can't be removed is an orphan, which a cleanup removes.
+      await at.disk.removeTree(directory).catch(() => undefined);
+    }
+  }
+
+  /** Counts the rows of a task that have values. */
+  #advance(piece: ClusterPiece, rows: number): void {
+    if (rows <= piece.done) return;
+    this.#count(piece.opened, rows - piece.done);
+    piece.done = rows;
+  }
+
+  #count(opened: Fragment, rows: number): void {
+    opened.done += rows;
+    this.#doneRows += rows;
+    this.#control.progress(this.#doneRows, this.#totalRows);
+  }
+
+  async #planPieces(
+    round: Round,
+    fragment: DataFragment,
+  ): Promise<{ readonly opened: Fragment; readonly pieces: readonly ClusterPiece[] } | "conflict" | null> {
+    try {
+      const chosen = await this.#choose(round, fragment);
+      if (chosen === null) return null;
+      const { opened } = chosen;
+      const pieces = await this.#orUndo(opened, this.#collect(round, fragment, opened));
+      return { opened, pieces };
+    } catch (error) {
+      if (isConflict(error)) return "conflict";
+      throw error;
+    }
+  }
+
+  /**
+   * Takes the values of a fragment that are in files of the table's directory, and reads these.
+   * @returns tasks for the rows that have none; none where the fragment is ready to be committed
+   */
+  async #collect(round: Round, fragment: DataFragment, opened: Fragment): Promise<ClusterPiece[]> {
+    const { base, meant, checkpoints, maxUnsavedBytes } = round;
+    const { taskRows, flushMs } = this.#settings;
+    const values = new ComputedValues(opened.content, opened.rows, {
+      ...{ checkpoints, flushMs, maxUnsavedBytes, onFailure: this.#onFailure },
+    });
+    const missing = await whileThere(base, async () => {
+      const wanted = (await selectedOffsets(base, meant, fragment, this.#signal)) ?? new Uint32Array(0);
+      const options = { content: opened.content, checkpoints, taskRows, onRows: () => undefined };
+      return missingRows(fragment, wanted, values, options);
+    });
+    const missingCount = missing.reduce((sum, rows) => sum + rows.length, 0);
+    this.#count(opened, opened.rows - missingCount - opened.done);
+    if (missing.length === 0) opened.values = values;
+    else values.release();
+    const tasks = await Promise.all(missing.map((rows) => this.#taskOf(round, opened, rows)));
+    return tasks.map((task) => ({ task, fragment, opened, done: 0 }));
+  }
+
+  async #taskOf({ base, meant }: Round, opened: Fragment, rows: Uint32Array): Promise<BackfillTask> {
+    const { table, batch, callsAtOnce, flushMs } = this.#settings;
+    const { column, where } = this.#request;
+    const { branch } = this.#target.at;
+    const [firstRow, lastRow] = [rows[0], rows[rows.length - 1]];
+    return {
+      taskId: `${opened.id}-${firstRow}-${lastRow}`,
+      jobId: this.#control.jobId,
+      id: table,
+      ...(branch !== null && { branch }),
+      column,
+      ...(where !== null && { where }),
+      version: base.version,
+      fragmentId: opened.id,
+      ...{ firstRow, lastRow, rows: rows.length },
+      meaning: await digestOf(meant.meaning),
+      content: opened.content,
+      key: this.#key,
+      checkpointSize: batch.most,
+      minCheckpointSize: batch.least,
+      batchCheckpointFlushIntervalSeconds: flushMs / 1000,
+      intraApplierConcurrency: callsAtOnce,
+    };
   }
 
   /**
@@ -387,20 +560,32 @@ class Backfill {
   }
 
   async #computeNow(round: Round, fragment: DataFragment): Promise<Fragment | null> {
+    const chosen = await this.#choose(round, fragment);
+    if (chosen === null) return null;
+    const { opened, wanted } = chosen;
+    const computing = whileThere(round.base, () => this.#values(round, fragment, wanted, opened));
+    opened.values = await this.#orUndo(opened, computing);
+    return opened;
+  }
+
+  /** Begins a fragment, unless none of its rows is to be computed. */
+  async #choose(
+    round: Round,
+    fragment: DataFragment,
+  ): Promise<{ readonly opened: Fragment; readonly wanted: Uint32Array } | null> {
     const { maxFragments } = this.#settings;
-    const { base } = round;
+    const { base, meant } = round;
     const isWanted = this.#fragments < maxFragments;
-    const wanted = isWanted ? await whileThere(base, () => this.#select(round, fragment)) : null;
+    const wanted = isWanted
+      ? await whileThere(base, () => selectedOffsets(base, meant, fragment, this.#signal))
+      : null;
     // Another fragment may have been counted while the rows were selected.
     const isChosen = wanted !== null && this.#fragments < maxFragments;
     this.#totalRows -= liveRowCount(fragment) - (isChosen ? wanted.length : 0);
     this.#control.progress(this.#doneRows, this.#totalRows);
     if (!isChosen) return null;
     this.#fragments++;
-    const opened = await this.#openFragment(round, fragment, wanted.length);
-    const computing = whileThere(base, () => this.#values(round, fragment, wanted, opened));
-    opened.values = await this.#orUndo(opened, computing);
-    return opened;
+    return { opened: await this.#openFragment(round, fragment, wanted.length), wanted };
   }
 
   async #openFragment(
@@ -429,11 +614,7 @@ class Backfill {
     opened: Fragment,
   ): Promise<ComputedValues> {
     const { concurrency, callsAtOnce, taskRows, flushMs, batch } = this.#settings;
-    const onRows = (count: number): void => {
-      opened.done += count;
-      this.#doneRows += count;
-      this.#control.progress(this.#doneRows, this.#totalRows);
-    };
+    const onRows = (count: number): void => this.#count(opened, count);
     return fragmentValues(versionSource(base), meant, fragment, wanted, {
       content: opened.content,
       batchSize: this.#batchSize,
@@ -449,7 +630,7 @@ class Backfill {
       signal: this.#signal,
       onFailure: this.#onFailure,
       onRows,
-      requireWanted: () => this.#requireWanted(),
+      requireWanted: () => this.#watch.look(),
     });
   }
 
@@ -459,6 +640,16 @@ class Backfill {
       return await work;
     } catch (error) {
       if (isConflict(error)) await this.#undo(fragment);
+      throw error;
+    }
+  }
+
+  /** The result of work on a fragment, or that it has to be done again. */
+  async #orConflict<Result>(fragment: Fragment, work: Promise<Result>): Promise<Result | "conflict"> {
+    try {
+      return await this.#orUndo(fragment, work);
+    } catch (error) {
+      if (isConflict(error)) return "conflict";
       throw error;
     }
   }
@@ -474,23 +665,6 @@ class Backfill {
   #close(fragment: Fragment): void {
     this.#open.delete(fragment);
     fragment.values?.release();
-  }
-
-  /** Physical offsets of the rows to compute, ascending; null where there are none. */
-  async #select({ base, meant }: Round, fragment: DataFragment): Promise<Uint32Array | null> {
-    const { filter, selectsAll } = meant;
-    const source = versionSource(base);
-    const { physicalRows } = fragment;
-    if (physicalRows > 0 && selectsAll(fragment)) {
-      const deleted = (await source.readDeletions(fragment)) ?? new Uint32Array(0);
-      const live = unskipped(0, physicalRows, deleted);
-      return live.length === 0 ? null : live;
-    }
-    const numbers = new RowNumbers(source, base.file.manifest, base.path);
-    const request = { fragments: [fragment], filter, numbers, readAhead: STREAMED, signal: this.#signal };
-    let wanted: Uint32Array | null = null;
-    for await (const { rows } of selectedRows(source, request)) wanted = rows;
-    return wanted;
   }
 
   /** True where some of the fragments have to be done again. */

@@ -36,8 +36,16 @@ export class CheckpointGoneError extends ConcurrentModificationError {}
 
 /** A part in a file. */
 export interface SavedPart extends ComputedPart {
+  /** Name of the file. */
+  readonly name: string;
   readonly offsets: Uint32Array;
   remove(): Promise<void>;
+}
+
+/** A range of rows of a fragment: offsets of the first and the last one. */
+export interface OffsetSpan {
+  readonly first: number;
+  readonly last: number;
 }
 
 const NAME = /^([0-9a-f]{32})-([0-9a-f]{32})-(\d{1,10})-(\d{1,10})\.lance$/;
@@ -76,9 +84,9 @@ export class CheckpointFiles {
     for (let attempt = 1; ; attempt++) {
       await this.#hold();
       try {
-        const path = await this.#write(source, rows, offsets);
+        const name = await this.#write(source, rows, offsets);
         releaseAll(rows);
-        return this.#part(path, offsets);
+        return this.#part(name, offsets);
       } catch (error) {
         if (!isMissing(error)) throw error;
         if (attempt < MAX_WRITES) continue;
@@ -89,7 +97,7 @@ export class CheckpointFiles {
     }
   }
 
-  /** @returns path of the file */
+  /** @returns name of the file */
   async #write(source: string, rows: readonly ComputedRows[], offsets: Uint32Array): Promise<string> {
     const { disk, root } = this.#at;
     await disk.makeDirectory(this.#directory, root);
@@ -105,10 +113,10 @@ export class CheckpointFiles {
         pool,
       });
       const [first, last] = [offsets[0], offsets[offsets.length - 1]];
-      const path = join(this.#directory, `${this.#key}-${source}-${first}-${last}.lance`);
-      await disk.rename(temporary, path);
+      const name = `${this.#key}-${source}-${first}-${last}.lance`;
+      await disk.rename(temporary, join(this.#directory, name));
       await disk.syncDirectory(this.#directory);
-      return path;
+      return name;
     } catch (error) {
       // The error tells why; a file that can't be removed is a leftover.
       await disk.remove(temporary).catch(() => undefined);
@@ -119,12 +127,14 @@ export class CheckpointFiles {
   /**
    * The parts that earlier runs saved, ascending; they don't overlap. What is of no use is removed.
    * @param physicalRows of the fragment
+   * @param span offsets of the first row and the last one: parts that reach beyond them are another's. Default: the fragment
    */
-  async recover(source: string, physicalRows: number): Promise<SavedPart[]> {
+  async recover(source: string, physicalRows: number, span?: OffsetSpan): Promise<SavedPart[]> {
     const found: SavedPart[] = [];
     for (const name of await this.#names()) {
       const [, , ofSource, first, last] = NAME.exec(name) ?? [];
       if (ofSource !== source) continue;
+      if (span !== undefined && (Number(first) < span.first || Number(last) > span.last)) continue;
       const path = join(this.#directory, name);
       const offsets = await this.#soundOffsets(path);
       const fits =
@@ -132,10 +142,11 @@ export class CheckpointFiles {
         offsets[0] === Number(first) &&
         offsets[offsets.length - 1] === Number(last) &&
         Number(last) < physicalRows;
-      if (fits) found.push(this.#part(path, offsets));
+      if (fits) found.push(this.#part(name, offsets));
       else await this.#at.disk.remove(path);
     }
-    found.sort((a, b) => a.first - b.first || a.last - b.last);
+    // Of two runs of the same rows, the one that got further.
+    found.sort((a, b) => a.first - b.first || b.last - a.last);
     const kept: SavedPart[] = [];
     for (const part of found) {
       if (part.first > (kept.at(-1)?.last ?? -1)) kept.push(part);
@@ -162,8 +173,10 @@ export class CheckpointFiles {
       .map(({ name }) => name);
   }
 
-  #part(path: string, offsets: Uint32Array): SavedPart {
+  #part(name: string, offsets: Uint32Array): SavedPart {
+    const path = join(this.#directory, name);
     return {
+      name,
       first: offsets[0],
       last: offsets[offsets.length - 1],
       rowCount: offsets.length,

@@ -6,7 +6,7 @@
 
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { clearTimeout, letProcessEnd, MAX_TIMER_MS, performance, setTimeout } from "../../async/timers.js";
-import { type CheckpointFiles, CheckpointGoneError } from "./checkpointFiles.js";
+import { type CheckpointFiles, CheckpointGoneError, type SavedPart } from "./checkpointFiles.js";
 import { type ComputedPart, type ComputedRows, partInMemory, releaseAll } from "./computedRows.js";
 
 export interface ComputedValuesOptions {
@@ -33,7 +33,7 @@ export class ComputedValues {
   #sinceMs = 0;
   /** Has them saved when they are old, though no others are added; null where there are none. */
   #timer: ReturnType<typeof setTimeout> | null = null;
-  readonly #saved: ComputedPart[] = [];
+  readonly #saved: SavedPart[] = [];
   /** Settles when everything is saved whose saving has begun or waits for its turn; rejects if some of it failed. */
   #saving: Promise<void> = Promise.resolve();
   /** The saving that waits for its turn: it will take whatever is there by then. */
@@ -50,7 +50,7 @@ export class ComputedValues {
   }
 
   /** Adds a part that an earlier run has saved. */
-  addSaved(part: ComputedPart): void {
+  addSaved(part: SavedPart): void {
     this.#saved.push(part);
   }
 
@@ -77,6 +77,15 @@ export class ComputedValues {
   async saveAll(): Promise<void> {
     if (this.#rows.length > 0) this.#save();
     await this.#saving;
+  }
+
+  /**
+   * Saves everything that is there, and tells in which files all values lie, ascending.
+   * @throws what saving throws
+   */
+  async savedFiles(): Promise<string[]> {
+    await this.saveAll();
+    return [...this.#saved].sort((a, b) => a.first - b.first).map(({ name }) => name);
   }
 
   /**

@@ -20,7 +20,7 @@ import type { BatchRows } from "../../query/scan/scan.js";
 import { TransactionConflictError } from "../../table/commit/conflict.js";
 import { readRows } from "../changes/readRows.js";
 import type { BatchSize } from "./batchSize.js";
-import { CheckpointGoneError } from "./checkpointFiles.js";
+import { CheckpointGoneError, type OffsetSpan } from "./checkpointFiles.js";
 import type { ComputedRows } from "./computedRows.js";
 import { ComputedValues, type ComputedValuesOptions } from "./computedValues.js";
 import type { EarlyFile } from "./earlyFile.js";
@@ -48,8 +48,10 @@ export interface ValuesOptions extends ComputedValuesOptions {
   readonly tasksAtOnce: number;
   /** Calls, or rows of a function that computes row by row, under way in a task. */
   readonly callsAtOnce: number;
-  /** Gets the values as they come, where all rows of the fragment are computed in one task. */
-  readonly early: EarlyFile;
+  /** Gets the values as they come, where all rows of the fragment are computed in one task; null: nothing does. */
+  readonly early: EarlyFile | null;
+  /** Range of the rows, where others compute the rest of the fragment meanwhile. */
+  readonly span?: OffsetSpan;
   readonly signal: AbortSignal;
   /** Told of rows that have a value now. */
   readonly onRows: (count: number) => void;
@@ -71,11 +73,14 @@ export async function fragmentValues(
   const { content, taskLimit, tasksAtOnce, signal, early } = options;
   const values = new ComputedValues(content, wanted.length, options);
   try {
-    const tasks = await missingTasks(fragment, wanted, values, options);
+    const missing = await missingRows(fragment, wanted, values, options);
+    // As many rows as the fragment has are all of them, in their order.
+    const isWhole = missing[0]?.length === fragment.physicalRows;
+    const tasks = missing.map((rows): Task => ({ fragment, rows, early: isWhole ? early : null }));
     const compute = (index: number): Promise<void> =>
       telling(options, () => taskLimit.run(() => computeTask(source, meant, tasks[index], values, options)));
     await runParallel(tasks.length, tasksAtOnce, compute, signal);
-    early.complete();
+    early?.complete();
     return values;
   } catch (error) {
     await values.rescue();
@@ -102,18 +107,20 @@ async function telling<Result>(
 }
 
 /**
- * The tasks whose values earlier runs have not saved.
- * @param values gets what they have saved
+ * The rows whose values earlier runs have not saved, cut into tasks.
+ * @param wanted physical offsets of the rows to compute, ascending
+ * @param values gets what earlier runs have saved
  */
-async function missingTasks(
+export async function missingRows(
   fragment: DataFragment,
   wanted: Uint32Array,
   values: ComputedValues,
-  { content, checkpoints, taskRows, onRows, ...options }: ValuesOptions,
-): Promise<Task[]> {
+  options: Pick<ValuesOptions, "content" | "checkpoints" | "taskRows" | "onRows" | "span">,
+): Promise<Uint32Array[]> {
+  const { content, checkpoints, taskRows, onRows, span } = options;
   const missing: Uint32Array[] = [];
   let next = 0;
-  for (const saved of await checkpoints.recover(content, fragment.physicalRows)) {
+  for (const saved of await checkpoints.recover(content, fragment.physicalRows, span)) {
     const start = lowerBound(wanted, saved.first);
     const end = lowerBound(wanted, saved.last + 1);
     if (!holdsAll(saved.offsets, wanted.subarray(start, end))) {
@@ -127,10 +134,7 @@ async function missingTasks(
     onRows(end - start);
   }
   if (next < wanted.length) missing.push(wanted.subarray(next));
-  const cuts = missing.flatMap((rows) => cut(rows, taskRows));
-  // As many rows as the fragment has are all of them, in their order.
-  const early = cuts[0]?.length === fragment.physicalRows ? options.early : null;
-  return cuts.map((rows) => ({ fragment, rows, early }));
+  return missing.flatMap((rows) => cut(rows, taskRows));
 }
 
 function* taskStarts(rowCount: number, taskRows: number): Generator<number> {

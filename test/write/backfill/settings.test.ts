@@ -462,10 +462,10 @@ describe("settings that are not what they should be", () => {
     expect((await ns.listJobs()).jobs).toEqual([]);
   });
 
-  it("and cluster and manifest mean nothing", async () => {
+  it("and a manifest means nothing without a cluster", async () => {
     const ns = open(batches(() => undefined));
     await makeTable(ns, [10]);
-    await fill(ns, { cluster: "anywhere", manifest: "m" });
+    await fill(ns, { manifest: "m" });
     expect(await filled()).toEqual(numbers(0, 10));
   });
 });

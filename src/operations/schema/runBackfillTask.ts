@@ -1,0 +1,87 @@
+/** RunBackfillTask: computes a piece of a backfill in a process of a cluster; beyond the spec. */
+
+import { ConcurrentModificationError, InvalidInputError } from "../../errors.js";
+import { formatIdentifier } from "../../ident.js";
+import { isJobId } from "../../jobs/jobFiles.js";
+import type { BackfillTaskReport, RunBackfillTaskRequest } from "../../namespace/clusters.js";
+import { openVersion } from "../../table/versions/openVersion.js";
+import { isSameTable, readTableIdentity } from "../../table/versions/tableIdentity.js";
+import { findVersion } from "../../table/versions/versions.js";
+import { computeClusterTask } from "../../write/backfill/clusterTask.js";
+import type { OperationContext } from "../context.js";
+import { rowProgress } from "../longWork.js";
+import { optionalAmount, optionalCount, optionalString, requireString, requireVersion } from "../request.js";
+import { openWritable } from "../snapshot.js";
+
+const MAX_CALLS = 1024;
+const MAX_BATCH_ROWS = 16_384;
+const MAX_ROW = 2 ** 32 - 1;
+const DIGEST = /^[0-9a-f]{32}$/;
+
+export async function runBackfillTask(
+  context: OperationContext,
+  request: RunBackfillTaskRequest,
+): Promise<BackfillTaskReport> {
+  const taskId = requireString(request.taskId, "taskId");
+  const jobId = requireString(request.jobId, "jobId");
+  if (!isJobId(jobId)) throw new InvalidInputError("jobId: must be the id of a job");
+  const column = requireString(request.column, "column");
+  const where = optionalString(request.where, "where") ?? null;
+  const version = requireVersion(request.version);
+  const task = {
+    fragmentId: requireCount(request.fragmentId, "fragmentId", MAX_ROW),
+    firstRow: requireCount(request.firstRow, "firstRow", MAX_ROW),
+    lastRow: requireCount(request.lastRow, "lastRow", MAX_ROW),
+    meaning: requireDigest(request.meaning, "meaning"),
+    content: requireDigest(request.content, "content"),
+    key: requireDigest(request.key, "key"),
+  };
+  const most = requireCount(request.checkpointSize, "checkpointSize", MAX_BATCH_ROWS, 1);
+  const least = requireCount(request.minCheckpointSize, "minCheckpointSize", most, 1);
+  const callsAtOnce = requireCount(request.intraApplierConcurrency, "intraApplierConcurrency", MAX_CALLS, 1);
+  const flushSeconds =
+    optionalAmount(request.batchCheckpointFlushIntervalSeconds, "batchCheckpointFlushIntervalSeconds") ?? 0;
+  const tell = rowProgress(request);
+  const table = await openWritable(context, request);
+  const { at } = table;
+  const identity = await readTableIdentity(at);
+  const hold = async (): Promise<void> => {
+    request.signal?.throwIfAborted();
+    const { finishedAt } = await (await context.jobs.get()).describe(jobId);
+    if (finishedAt !== undefined) throw new ConcurrentModificationError(`job ${jobId} has ended`);
+    if (identity !== null && (await isSameTable(at, identity))) return;
+    throw new ConcurrentModificationError(
+      `table ${formatIdentifier(table.table.id)} was replaced while a column of it was filled`,
+    );
+  };
+  await hold();
+  const entry = await findVersion(at, version);
+  const base = entry && (await openVersion(at, entry));
+  if (base === null) {
+    throw new ConcurrentModificationError(
+      `table ${formatIdentifier(table.table.id)} has no version ${version} any more`,
+    );
+  }
+  const asked = { column, where, functions: context.functions };
+  const computed = await computeClusterTask(base, asked, task, {
+    batch: { least, most },
+    callsAtOnce,
+    flushMs: flushSeconds * 1000,
+    signal: request.signal ?? new AbortController().signal,
+    hold,
+    onProgress: (done, total) => tell?.(done, total),
+  });
+  return { taskId, ...computed };
+}
+
+function requireCount(value: unknown, member: string, most: number, least = 0): number {
+  const count = optionalCount(value, member, least);
+  if (count !== undefined && count <= most) return count;
+  throw new InvalidInputError(`${member}: must be an integer from ${least} to ${most}`);
+}
+
+function requireDigest(value: unknown, member: string): string {
+  const digest = requireString(value, member);
+  if (DIGEST.test(digest)) return digest;
+  throw new InvalidInputError(`${member}: must be a digest, 32 hexadecimal digits`);
+}

@@ -1,0 +1,109 @@
+/** Computes a task of a backfill in a process of a cluster: the values are saved, and the job's process commits them. */
+
+import { Limit } from "../../async/parallel.js";
+import { lowerBound } from "../../bytes/lowerBound.js";
+import { ConcurrentModificationError, InvalidInputError } from "../../errors.js";
+import { formatFieldPath } from "../../ident.js";
+import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { whileThere } from "../whileThere.js";
+import { BatchSize, type BatchSizeBounds } from "./batchSize.js";
+import { CheckpointFiles } from "./checkpointFiles.js";
+import { ColumnWatch } from "./columnWatch.js";
+import { digestOf } from "./digestOf.js";
+import { fragmentValues } from "./fragmentValues.js";
+import { type BackfillRequest, meantOn } from "./meantBackfill.js";
+import { selectedOffsets } from "./selectedOffsets.js";
+
+/** The rows of a task, and what they are expected to be. */
+export interface ClusterTask {
+  readonly fragmentId: number;
+  /** Offsets of the first and the last row that may be computed. */
+  readonly firstRow: number;
+  readonly lastRow: number;
+  /** Digests of the meaning of the backfill, of the fragment's content, and of the work. */
+  readonly meaning: string;
+  readonly content: string;
+  readonly key: string;
+}
+
+export interface ClusterTaskOptions {
+  readonly batch: BatchSizeBounds;
+  readonly callsAtOnce: number;
+  readonly flushMs: number;
+  readonly signal: AbortSignal;
+  /** Rejects where the values are not wanted any more, before they are written. */
+  readonly hold: () => Promise<void>;
+  readonly onProgress: (done: number, total: number) => void;
+}
+
+/** Bytes of values that are in memory only. */
+const MAX_UNSAVED_BYTES = 32 * 1024 * 1024;
+
+/**
+ * @param base the version whose rows are read
+ * @returns the number of rows that have a value, and the names of the files that hold the values
+ * @throws ConcurrentModificationError where the fragment is not what the task was planned for; InvalidInputError where the
+ *   function of this process is another one; what `fragmentValues` throws
+ */
+export async function computeClusterTask(
+  base: OpenVersion<ReaderEnvironment>,
+  request: BackfillRequest,
+  { fragmentId, firstRow, lastRow, meaning, content, key }: ClusterTask,
+  { batch, callsAtOnce, flushMs, hold, onProgress, ...options }: ClusterTaskOptions,
+): Promise<{ readonly rows: number; readonly files: readonly string[] }> {
+  // Ends the calls of the function that are under way when one of them has failed.
+  const failed = new AbortController();
+  const signal = AbortSignal.any([options.signal, failed.signal]);
+  const { at: table } = base;
+  const meant = await meantOn(base, request, signal);
+  if ((await digestOf(meant.meaning)) !== meaning) {
+    throw new InvalidInputError(
+      `column ${formatFieldPath([meant.field.name])}: this process fills it in another way than the one that runs the job`,
+    );
+  }
+  const fragment = base.file.manifest.fragments.find(({ id }) => id === fragmentId);
+  if (fragment === undefined || (await meant.sourceOf(fragment)) !== content) {
+    throw new ConcurrentModificationError(
+      `${table.root}: fragment ${fragmentId} of version ${base.version} is not the one that the task was planned for`,
+    );
+  }
+  const watch = new ColumnWatch(table, async (latest) => {
+    if ((await meantOn(latest, request, signal)).meaning === meant.meaning) return;
+    throw new ConcurrentModificationError(
+      `column ${formatFieldPath([meant.field.name])}: was declared anew while it was filled`,
+    );
+  });
+  const checkpoints = new CheckpointFiles(table, key, meant.field, hold);
+  const values = await whileThere(base, async () => {
+    const selected = (await selectedOffsets(base, meant, fragment, signal)) ?? new Uint32Array(0);
+    const wanted = selected.subarray(lowerBound(selected, firstRow), lowerBound(selected, lastRow + 1));
+    let done = 0;
+    onProgress(0, wanted.length);
+    const computed = await fragmentValues(versionSource(base), meant, fragment, wanted, {
+      ...{ content, callsAtOnce, flushMs, checkpoints, signal },
+      span: { first: firstRow, last: lastRow },
+      batchSize: new BatchSize(batch),
+      leastRows: batch.least,
+      taskRows: Number.POSITIVE_INFINITY,
+      taskLimit: new Limit(1),
+      tasksAtOnce: 1,
+      maxUnsavedBytes: MAX_UNSAVED_BYTES,
+      early: null,
+      onFailure: (error) => failed.abort(error),
+      onRows: (count) => {
+        done += count;
+        onProgress(done, wanted.length);
+      },
+      requireWanted: () => watch.look(),
+    });
+    return { computed, rows: wanted.length };
+  }).catch((error: unknown) => {
+    throw failed.signal.aborted ? failed.signal.reason : error;
+  });
+  try {
+    return { rows: values.rows, files: await values.computed.savedFiles() };
+  } finally {
+    values.computed.release();
+  }
+}

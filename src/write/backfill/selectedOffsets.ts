@@ -1,0 +1,31 @@
+/** Selects the rows of a fragment that a backfill computes. */
+
+import type { DataFragment } from "../../format/table.js";
+import { RowNumbers } from "../../query/columns/systemColumns.js";
+import { selectedRows } from "../../query/filter/filteredRows.js";
+import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
+import { STREAMED } from "../../rows/readAhead.js";
+import { unskipped } from "../../rows/rowPositions.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import type { MeantBackfill } from "./meantBackfill.js";
+
+/** @returns physical offsets of the rows, ascending; null where there are none */
+export async function selectedOffsets(
+  base: OpenVersion<ReaderEnvironment>,
+  { filter, selectsAll }: Pick<MeantBackfill, "filter" | "selectsAll">,
+  fragment: DataFragment,
+  signal: AbortSignal,
+): Promise<Uint32Array | null> {
+  const source = versionSource(base);
+  const { physicalRows } = fragment;
+  if (physicalRows > 0 && selectsAll(fragment)) {
+    const deleted = (await source.readDeletions(fragment)) ?? new Uint32Array(0);
+    const live = unskipped(0, physicalRows, deleted);
+    return live.length === 0 ? null : live;
+  }
+  const numbers = new RowNumbers(source, base.file.manifest, base.path);
+  const request = { fragments: [fragment], filter, numbers, readAhead: STREAMED, signal };
+  let wanted: Uint32Array | null = null;
+  for await (const { rows } of selectedRows(source, request)) wanted = rows;
+  return wanted;
+}
