@@ -131,18 +131,24 @@ const foreign = (
 /** Parses a JSON array of paths; null for anything else. */
 function pathList(text: string | undefined): readonly string[] | null {
   if (text === undefined || text === "null") return [];
+  let list: unknown;
   try {
-    const list = parseBoundedJson(text);
-    if (!Array.isArray(list) || list.length > MAX_INPUTS) return null;
+    list = parseBoundedJson(text);
+  } catch {
+    // A text that is no JSON: parsing fails for no other reason.
+    return null;
+  }
+  if (!Array.isArray(list) || list.length > MAX_INPUTS) return null;
+  try {
     for (const path of list) {
       if (typeof path !== "string") return null;
       parseFieldPath(path);
     }
-    return list as string[];
   } catch (error) {
-    if (error instanceof InvalidInputError || error instanceof SyntaxError) return null;
+    if (error instanceof InvalidInputError) return null;
     throw error;
   }
+  return list as string[];
 }
 
 /**

@@ -52,8 +52,10 @@ export function* listsOfViews(
   const sizeAt = integersOf(sizes, offsetBits);
   const waitingForOffsets = bounds.take(length * LIST_VIEW_BYTES);
   if (waitingForOffsets !== undefined) yield waitingForOffsets;
-  const offsets = offsetBits === 32 ? new Int32Array(length + 1) : new BigInt64Array(length + 1);
-  const isNarrow = offsets instanceof Int32Array;
+  const isNarrow = offsetBits === 32;
+  const narrow = new Int32Array(isNarrow ? length + 1 : 0);
+  const wide = new BigInt64Array(isNarrow ? 0 : length + 1);
+  const offsets = isNarrow ? narrow : wide;
   const starts = new Float64Array(length);
   const ends = new Float64Array(length);
   const pace = new Pace(STEP_ROWS);
@@ -79,8 +81,8 @@ export function* listsOfViews(
         ends[rangeCount++] = offset + size;
       }
     }
-    if (isNarrow) offsets[row + 1] = rowCount;
-    else offsets[row + 1] = BigInt(rowCount);
+    if (isNarrow) narrow[row + 1] = rowCount;
+    else wide[row + 1] = BigInt(rowCount);
   }
   if (isInOrder) {
     const inOrder = sliceColumn(items, rangeCount === 0 ? 0 : starts[0], rowCount);
