@@ -1,0 +1,205 @@
+/** DuckDB, with its Lance extension. */
+
+import { Table as ArrowTable, Float64, Int64, type Table, Utf8, vectorFromArray } from "apache-arrow";
+import type { DirectoryNamespace } from "tiltyard";
+import { describe, expect, it } from "vitest";
+import { describeFrames, expectSame, type FramePair, pathOf, typesOf } from "./support/frameSuite.js";
+import { API_KEY, startHandler } from "./support/handler.js";
+import { makeSampleTable } from "./support/sampleTable.js";
+
+const INTERVAL = /Unsupported cast from month_day_nano_interval to duration/;
+
+/** Columns of the sample that DuckDB writes in the types that it read. */
+const PLAIN = ["id", "n", "kind", "s"];
+
+const plainRows = (ids: readonly number[]): Table =>
+  new ArrowTable({
+    id: vectorFromArray(ids.map(BigInt), new Int64()),
+    n: vectorFromArray(
+      ids.map((id) => id / 2),
+      new Float64(),
+    ),
+    s: vectorFromArray(
+      ids.map((id) => `text ${id}`),
+      new Utf8(),
+    ),
+  });
+
+const idsOf = async (namespace: DirectoryNamespace, name: string): Promise<number[]> =>
+  (
+    await namespace
+      .table([name])
+      .scan({ columns: ["id"] })
+      .toArrow()
+  )
+    .toArray()
+    .map(({ id }) => Number(id))
+    .sort((one, two) => one - two);
+
+function describeDirectory(pair: FramePair): void {
+  const attached = (...statements: string[]) => pair.python.call("attached", pair.root, statements);
+  const attachedRows = (query: string, like: Table) =>
+    pair.python.call<Table>("attached_rows", pair.root, query, like);
+
+  describe("a directory attached", () => {
+    it("lists and reads our tables", async () => {
+      await makeSampleTable(pair.namespace, "listed");
+      const rows = await pair.namespace.table(["listed"]).scan().toArrow();
+      expectSame(rows, await attachedRows("FROM ours.main.listed", typesOf(rows.schema)));
+    });
+
+    it("creates, inserts, updates, merges and deletes rows that we read", async () => {
+      await attached(
+        "CREATE TABLE ours.main.made AS SELECT i AS id, i / 2 AS n, 'text ' || i AS s FROM range(60) t(i)",
+        "INSERT INTO ours.main.made SELECT i, NULL, NULL FROM range(60, 90) t(i)",
+        "UPDATE ours.main.made SET s = 'changed' WHERE id BETWEEN 20 AND 27",
+        "DELETE FROM ours.main.made WHERE id IN (7, 77)",
+        "MERGE INTO ours.main.made m USING (SELECT i AS id, 'merged' AS s FROM range(85, 95) t(i)) n ON m.id = n.id " +
+          "WHEN MATCHED THEN UPDATE SET s = n.s WHEN NOT MATCHED THEN INSERT (id, s) VALUES (n.id, n.s)",
+      );
+      const table = pair.namespace.table(["made"]);
+      const ids = Array.from({ length: 95 }, (_, id) => id).filter((id) => id !== 7 && id !== 77);
+      expect(await idsOf(pair.namespace, "made")).toEqual(ids);
+      expect(await table.countRows("s = 'changed'")).toBe(8);
+      expect(await table.countRows("s = 'merged'")).toBe(10);
+      expect(await table.countRows("s IS NULL")).toBe(24);
+    });
+
+    it("changes our table, and we its", async () => {
+      await pair.namespace.createTable({ id: ["shared"] }, plainRows([1, 2, 3]));
+      const table = pair.namespace.table(["shared"]);
+      await attached(
+        "INSERT INTO ours.main.shared VALUES (4, 2.0, NULL)",
+        "DELETE FROM ours.main.shared WHERE id = 1",
+      );
+      await table.insert(plainRows([5, 6]));
+      await attached("UPDATE ours.main.shared SET s = 'theirs' WHERE id > 4");
+      await table.delete("id = 6");
+      expect(await idsOf(pair.namespace, "shared")).toEqual([2, 3, 4, 5]);
+      const rows = await table.scan().toArrow();
+      expectSame(rows, await attachedRows("FROM ours.main.shared", typesOf(rows.schema)));
+    });
+
+    it("alters columns of our table", async () => {
+      await pair.namespace.createTable({ id: ["altered"] }, plainRows([1, 2]));
+      await attached(
+        "ALTER TABLE ours.main.altered ADD COLUMN twice DOUBLE",
+        "ALTER TABLE ours.main.altered RENAME COLUMN s TO words",
+        "ALTER TABLE ours.main.altered DROP COLUMN n",
+      );
+      const rows = await pair.namespace.table(["altered"]).scan().toArrow();
+      expect(rows.toArray().map((row) => row.toJSON())).toEqual([
+        { id: 1n, words: "text 1", twice: null },
+        { id: 2n, words: "text 2", twice: null },
+      ]);
+    });
+
+    it("builds an index, compacts and cleans up our table, and we read it", async () => {
+      await makeSampleTable(pair.namespace, "kept");
+      const table = pair.namespace.table(["kept"]);
+      const rows = await table.scan().toArrow();
+      const path = `'${pathOf(pair, "kept")}'`;
+      await pair.python.call("run", `CREATE INDEX small_idx ON ${path} (small) USING BTREE`);
+      await pair.python.call("run", `OPTIMIZE ${path}`);
+      await pair.python.call(
+        "run",
+        `VACUUM LANCE ${path} WITH (older_than_seconds = 0, retain_n_versions = 1)`,
+      );
+      expectSame(rows, await table.scan().toArrow());
+      expect((await table.indexes()).map(({ indexName }) => indexName).sort()).toEqual([
+        "id_idx",
+        "kind_idx",
+        "small_idx",
+      ]);
+      expect(await table.countRows("small = 7")).toBe(1);
+      const explained = await pair.namespace.explainTableQueryPlan({
+        id: ["kept"],
+        query: { filter: "small = 7" },
+      });
+      expect(explained).toContain("small_idx");
+    });
+
+    it("drops our table", async () => {
+      await pair.namespace.createTable({ id: ["dropped"] }, plainRows([1]));
+      await attached("DROP TABLE ours.main.dropped");
+      expect((await pair.namespace.listTables({ id: [] })).tables).not.toContain("dropped");
+    });
+
+    it("finds the nearest vectors as we do", async () => {
+      await makeSampleTable(pair.namespace, "vectors");
+      const vector = [1, 0, 0, 0.5, 0, 0, 0, 0];
+      const nearest = await pair.python.call("nearest", pathOf(pair, "vectors"), "vector", vector, 8);
+      const found = await pair.namespace.table(["vectors"]).search({ vector, limit: 8 }).toArrow();
+      expect(nearest).toEqual(found.toArray().map(({ id }) => Number(id)));
+    });
+  });
+}
+
+function describeRest(pair: FramePair): void {
+  describe("our catalog attached by REST", () => {
+    it.each([
+      ["an API key", `, API_KEY '${API_KEY}'`],
+      ["a header", `, HEADER 'x-api-key=${API_KEY}'`],
+    ])("reads with %s", async (_, options) => {
+      await makeSampleTable(pair.namespace, `served${options.length}`);
+      const rows = (
+        await pair.namespace
+          .table([`served${options.length}`])
+          .scan()
+          .toArrow()
+      ).select([...PLAIN]);
+      await using handler = await startHandler(pair.root);
+      const query = `SELECT ${PLAIN} FROM ours.main.served${options.length}`;
+      expectSame(
+        rows,
+        await pair.python.call("rest_rows", handler.url, options, query, typesOf(rows.schema)),
+      );
+      const where = `${query} WHERE id > 300 AND kind = 'kind 2'`;
+      const expected = rows.toArray().filter(({ id, kind }) => id > 300n && kind === "kind 2").length;
+      const filtered = await pair.python.call<Table>(
+        "rest_rows",
+        handler.url,
+        options,
+        where,
+        typesOf(rows.schema),
+      );
+      expect(filtered.numRows).toBe(expected);
+    });
+
+    it.each([
+      ["no key", ""],
+      ["a wrong key", ", API_KEY 'wrong'"],
+    ])("is refused with %s", async (_, options) => {
+      await using handler = await startHandler(pair.root);
+      const answer = pair.python.call(
+        "rest_rows",
+        handler.url,
+        options,
+        "SELECT 1",
+        typesOf(plainRows([]).schema),
+      );
+      await expect(answer).rejects.toThrow("Unauthenticated");
+    });
+  });
+}
+
+describeFrames(
+  {
+    name: "DuckDB 1.5.5",
+    environment: "duckdb",
+    module: "duckdb_frames",
+    refused: { decimal256: /Unsupported Internal Arrow Type for Decimal/ },
+    altered: {
+      // Durations become intervals, and the only timestamps with a zone are microseconds.
+      durationSecond: INTERVAL,
+      durationMillisecond: INTERVAL,
+      durationMicrosecond: INTERVAL,
+      durationNanosecond: INTERVAL,
+      timestampZone: /expected .*, got/,
+    },
+  },
+  (pair) => {
+    describeDirectory(pair);
+    describeRest(pair);
+  },
+);
