@@ -133,3 +133,16 @@ def restore(path, version):
 def validate(path):
     """Checks the consistency of manifest, fragments and indexes."""
     lance.dataset(path).validate()
+
+
+def blobs(path, column, indices):
+    """Bytes of blobs in hexadecimal digits; None for nulls."""
+    taken = lance.dataset(path).take_blobs(column, indices=indices)
+    return [None if blob is None else blob.readall().hex() for blob in taken]
+
+
+def write_blobs(path, ids, values, options=None):
+    """Writes blobs of version 2, from hexadecimal digits."""
+    blobs = lance.blob_array([None if value is None else bytes.fromhex(value) for value in values])
+    schema = pa.schema([pa.field("id", pa.int32()), lance.blob_field("b")])
+    lance.write_dataset(pa.table([pa.array(ids, pa.int32()), blobs], schema=schema), path, **(options or {}))
