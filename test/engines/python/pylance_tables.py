@@ -86,7 +86,9 @@ def optimize_indices(path):
 
 
 def cleanup(path):
-    lance.dataset(path).cleanup_old_versions(older_than=timedelta(seconds=0), delete_unverified=False)
+    """Removes all versions but the latest and those with tags."""
+    dataset = lance.dataset(path)
+    dataset.cleanup_old_versions(timedelta(0), error_if_tagged_old_versions=False)
 
 
 def create_scalar_index(path, column, index_type, options=None):
@@ -102,28 +104,56 @@ def indices(path):
     return [{"name": each.name, "type": each.index_type, "columns": each.field_names} for each in dataset.describe_indices()]
 
 
-def create_tag(path, name, version):
-    lance.dataset(path).tags.create(name, version)
+def reference_of(value):
+    """A version, the name of a tag, or a branch with a version or none."""
+    return tuple(value) if isinstance(value, list) else value
 
 
-def tags(path):
-    return {name: tag["version"] for name, tag in lance.dataset(path).tags.list().items()}
+def create_tag(path, name, reference):
+    lance.dataset(path).tags.create(name, reference_of(reference))
+
+
+def update_tag(path, name, reference):
+    lance.dataset(path).tags.update(name, reference_of(reference))
 
 
 def delete_tag(path, name):
     lance.dataset(path).tags.delete(name)
 
 
-def create_branch(path, name, reference=None):
-    lance.dataset(path).create_branch(name, tuple(reference) if isinstance(reference, list) else reference)
+def tags(path):
+    """Branch and version of each tag; the branch is None for the main one."""
+    return {name: [tag.get("branch"), tag["version"]] for name, tag in lance.dataset(path).tags.list().items()}
+
+
+def create_branch(path, name, reference):
+    lance.dataset(path).create_branch(name, reference_of(reference))
+
+
+def delete_branch(path, name):
+    lance.dataset(path).branches.delete(name)
 
 
 def branches(path):
-    return sorted(lance.dataset(path).branches.list())
+    """Parent and its version of each branch."""
+    listed = lance.dataset(path).branches.list().items()
+    return {name: [branch["parent_branch"], branch["parent_version"]] for name, branch in listed}
 
 
-def append_to_branch(path, name, table):
-    lance.write_dataset(table, lance.dataset(path).checkout_version((name, None)), mode="append")
+def rows_of(path, reference):
+    return lance.dataset(path).checkout_version(reference_of(reference)).to_table()
+
+
+def version_of(path, reference):
+    return lance.dataset(path).checkout_version(reference_of(reference)).version
+
+
+def append_to(path, reference, table):
+    lance.write_dataset(table, lance.dataset(path).checkout_version(reference_of(reference)), mode="append")
+
+
+def delete_from(path, reference, predicate):
+    lance.dataset(path).checkout_version(reference_of(reference)).delete(predicate)
 
 
 def restore(path, version):
