@@ -1,5 +1,6 @@
 """Changes and reads Lance tables with pylance. A `path` is a table's directory."""
 
+import time
 from datetime import timedelta
 
 import lance
@@ -176,3 +177,37 @@ def write_blobs(path, ids, values, options=None):
     blobs = lance.blob_array([None if value is None else bytes.fromhex(value) for value in values])
     schema = pa.schema([pa.field("id", pa.int32()), lance.blob_field("b")])
     lance.write_dataset(pa.table([pa.array(ids, pa.int32()), blobs], schema=schema), path, **(options or {}))
+
+
+def race(path, first, seconds):
+    """Appends, updates and deletes rows for some seconds while another process does.
+
+    Appends rows with keys from `first` on, deletes every third of them, and adds 1 to `n` of row 0 in between.
+    Returns what was acknowledged, and what failed and so may be done or not.
+    """
+    done = {"appended": [], "deleted": [], "updated": 0}
+    failed = {"appended": [], "deleted": [], "updated": 0}
+    errors = []
+    end = time.monotonic() + seconds
+    key = first
+
+    def attempt(kind, value, act):
+        try:
+            act()
+            outcome = done
+        except Exception as error:
+            outcome = failed
+            errors.append(f"{kind}: {type(error).__name__}: {error}"[:300])
+        if kind == "updated":
+            outcome[kind] += 1
+        else:
+            outcome[kind].append(value)
+
+    while time.monotonic() < end:
+        row = pa.table({"id": pa.array([key], pa.int64()), "n": pa.array([0], pa.int64())})
+        attempt("appended", key, lambda: lance.write_dataset(row, path, mode="append"))
+        attempt("updated", 0, lambda: lance.dataset(path).update({"n": "n + 1"}, where="id = 0"))
+        if key % 3 == 0:
+            attempt("deleted", key, lambda: lance.dataset(path).delete(f"id = {key}"))
+        key += 1
+    return {"done": done, "failed": failed, "errors": errors}
