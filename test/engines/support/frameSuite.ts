@@ -121,7 +121,7 @@ export const expectSame = (expected: Table, actual: Table) =>
   compareTables(sortedBy("id", expected), sortedBy("id", actual), { metadata: false, nullability: false });
 
 /** Rows with an id and a value of each type; times are of a few decades in any unit, which is what all engines hold. */
-function valuesOf(types: readonly TypeName[]): Table {
+export function valuesOf(types: readonly TypeName[]): Table {
   const valueAt = (type: TypeName): Vector => {
     const values = makeColumn({ type, shape: "random", nulls: "some" }, TYPE_ROWS, 7);
     if (/^(timestamp|duration)/.test(type)) {
