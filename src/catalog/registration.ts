@@ -159,8 +159,13 @@ async function show(
   await changeCatalog(
     environment,
     async (catalog) => {
-      isShown ||= await unhide(environment.disk, place.directory, isTable);
-      if (!isShown) throw await notHidden(environment, place);
+      if (!isShown) {
+        const showing = await unhide(environment.disk, place.directory, isTable);
+        if (showing === "taken") throw await notHidden(environment, place);
+        // Others have gone on from the table. A row of that name is that of the table that they have made there.
+        if (showing === "gone") return null;
+        isShown = true;
+      }
       const present = tableRow(catalog, place.id);
       if (present === null) return { add: [row] };
       if (present.location === row.location && present.metadata === row.metadata) return null;

@@ -120,4 +120,46 @@ describe("a registration", () => {
     }
     await ns.close();
   });
+
+  it.each([
+    { change: "dropped", steps: [["dropTable", { id: ["t"] }]], tables: [] },
+    { change: "renamed", steps: [["renameTable", { id: ["t"], newTableName: "u" }]], tables: ["u"] },
+    {
+      change: "dropped and made anew",
+      steps: [
+        ["dropTable", { id: ["t"] }],
+        ["createTable", { id: ["t"], properties: { of: "another" } }, tableToIPC(rowsOf(4, 5, 6))],
+      ],
+      tables: ["t"],
+    },
+  ] as const)("in the root succeeds where its table is $change once it is shown", async ({
+    steps,
+    tables,
+  }) => {
+    const owner = open();
+    await owner.createTable({ id: ["t"] }, rowsOf(1));
+    await owner.deregisterTable({ id: ["t"] });
+    await owner.close();
+    let isShown = false;
+    const paused = interruptedDisk(
+      disk,
+      (verb, path) => {
+        const isMoment = isShown && verb === "stat" && path.startsWith(join(root, "t.lance"));
+        isShown ||= verb === "rename" && path.startsWith(join(root, "t.lance"));
+        return isMoment;
+      },
+      () => meanwhile(...(steps as unknown as EngineStep[])),
+    );
+    const victim = open(paused);
+    await victim.registerTable({ id: ["t"], location: "t.lance", properties: { of: "ours" } });
+    await victim.close();
+    expect(paused.interrupted).toBe(true);
+    const ns = open();
+    expect((await ns.listAllTables()).tables).toEqual(tables);
+    if (tables[0] === "t") {
+      expect((await ns.describeTable({ id: ["t"] })).properties).toEqual({ of: "another" });
+      expect(await ns.countTableRows({ id: ["t"] })).toBe(3);
+    }
+    await ns.close();
+  });
 });

@@ -188,7 +188,8 @@ class Stage {
       each.rival.name.startsWith("rename") && /^[^/]+\/\.tmp-[^/]*$/.test(name);
     const leftovers = (await leftoversIn(this.root)).filter((name) => !goesAlong(name));
     if (leftovers.length > 0) wrong.push(`left behind: ${leftovers}`);
-    for (const lock of await locksIn(this.root)) await rm(lock, { recursive: true });
+    // One that its holder removes meanwhile is gone.
+    for (const lock of await locksIn(this.root)) await rm(lock, { recursive: true, force: true });
     const note = (error: unknown): void => {
       wrong.push(String(error));
     };

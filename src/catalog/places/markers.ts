@@ -153,32 +153,43 @@ export async function hideAsDropped(
 }
 
 /**
- * Shows a hidden root table again; false where it is not hidden, because somebody else was first, where it was dropped,
- * and where another table has come to lie there.
+ * What came of showing a table. "taken": somebody else was first, the table was dropped, or another has come to lie
+ * there. "gone": it was shown, and its directory was dropped or renamed at once.
+ */
+export type Showing = "shown" | "taken" | "gone";
+
+/**
+ * Shows a hidden root table again.
  * @param isTable whether the table that is meant lies under a path
  */
 export async function unhide(
   disk: Disk,
   directory: string,
   isTable: (directory: string) => Promise<boolean>,
-): Promise<boolean> {
+): Promise<Showing> {
   const marker = hidingMarkerPath(directory);
   // Of several callers that would remove the marker, only one can move it.
   const moved = join(directory, temporaryName());
   try {
     await disk.rename(marker, moved);
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return false;
+    if (codeOf(error) === "ENOENT") return "taken";
     throw error;
   }
-  const isDropping = await hasContent(disk, moved, DROPPED_CONTENT);
-  if (isDropping || !(await isTable(directory))) {
-    await disk.rename(moved, marker);
-    return false;
+  // From here on anybody sees the table.
+  try {
+    const isDropping = await hasContent(disk, moved, DROPPED_CONTENT);
+    if (isDropping || !(await isTable(directory))) {
+      await disk.rename(moved, marker);
+      return "taken";
+    }
+    await disk.remove(moved);
+    await disk.syncDirectory(directory);
+    return "shown";
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return "gone";
+    throw error;
   }
-  await disk.remove(moved);
-  await disk.syncDirectory(directory);
-  return true;
 }
 
 /**
