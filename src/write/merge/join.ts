@@ -19,7 +19,7 @@ import type { FilterColumn, KeyPart, MergePlan, MergeRequest, RowFilter } from "
 import { keyColumn, rowsWithKey } from "./keyColumns.js";
 import { hashKeys } from "./keyHashes.js";
 import { NO_ROW } from "./keyTable.js";
-import { setBit } from "./marks.js";
+import { RowMarks, setBit } from "./marks.js";
 import { NumberList } from "./numberList.js";
 import { MERGED_ROWS, type SourceKeys, type SourceRows } from "./sourceRows.js";
 
@@ -91,7 +91,7 @@ class Join {
   readonly #carried: readonly string[];
   readonly #signal: AbortSignal | undefined;
   readonly #matched: Uint8Array;
-  readonly #removed = new Map<number, NumberList>();
+  readonly #removed = new Map<number, RowMarks>();
   #removedBySource = 0;
 
   constructor(
@@ -219,17 +219,18 @@ class Join {
 
   #remove({ places }: TargetBatch, rows: Uint32Array): void {
     if (rows.length === 0) return;
-    let list = this.#removed.get(places.fragmentId);
-    if (list === undefined) {
-      list = new NumberList();
-      this.#removed.set(places.fragmentId, list);
+    let marks = this.#removed.get(places.fragmentId);
+    if (marks === undefined) {
+      marks = new RowMarks();
+      this.#removed.set(places.fragmentId, marks);
     }
-    for (const row of rows) list.push(physicalRow(places, row));
+    for (const row of rows) marks.add(physicalRow(places, row));
   }
 
-  outcome(): Joined {
-    const sorted = [...this.#removed].map(([id, { numbers }]) => [id, numbers.sort()] as const);
-    return { matched: this.#matched, removed: new Map(sorted), removedBySource: this.#removedBySource };
+  async outcome(): Promise<Joined> {
+    const removed = new Map<number, Uint32Array>();
+    for (const [id, marks] of this.#removed) removed.set(id, await goThrough(marks.rows(), this.#signal));
+    return { matched: this.#matched, removed, removedBySource: this.#removedBySource };
   }
 }
 

@@ -13,7 +13,7 @@ import { type SameKey, sameKey } from "./keyHashes.js";
 export const NO_ROW = -1;
 
 /** Rows added before other work on the thread has its turn. */
-const STEP_ROWS = 32_768;
+const STEP_ROWS = 16_384;
 
 /** Slots are found by the lowest bits of a hash, and passes over the keys by the highest. */
 const tagOf = (hash: number): number => ((hash >>> 21) & 0x7f) + 1;
@@ -46,7 +46,9 @@ export class KeyTable {
    * @param hashes of the rows (`hashKeys`)
    */
   static async of(columns: readonly KeyColumn[], hashes: Int32Array): Promise<KeyTable> {
+    await breathe();
     const table = new KeyTable(columns, hashes);
+    await breathe();
     const same = sameKey(columns, columns);
     for (let row = 0; row < hashes.length; row += STEP_ROWS) {
       table.#add(row, Math.min(hashes.length, row + STEP_ROWS), same);

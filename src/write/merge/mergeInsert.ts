@@ -9,6 +9,7 @@
 
 import { countedInput } from "../../arrow/exchange/countedInput.js";
 import { type ArrowInput, type InputBounds, openInput } from "../../arrow/exchange/input.js";
+import { goThrough, type Steps } from "../../async/eventLoop.js";
 import { mapParallel } from "../../async/parallel.js";
 import { countOnes } from "../../bytes/bits.js";
 import { ConcurrentModificationError, CorruptFileError, InternalError } from "../../errors.js";
@@ -32,7 +33,7 @@ import { arrowSchemaOfTable } from "../insert.js";
 import { type MergePlan, type MergeRequest, planMerge, requireUpsertByPrimaryKey } from "./clauses.js";
 import { type FragmentRows, joinByKey, type RowPairs } from "./join.js";
 import { withKeyMemory } from "./keyMemory.js";
-import { hasBit, setBit } from "./marks.js";
+import { hasBit, STEP_ROWS, setBit } from "./marks.js";
 import { type MergeFiles, replacements, wantedRows } from "./mergedRows.js";
 import { NumberList } from "./numberList.js";
 import { SourceRows } from "./sourceRows.js";
@@ -135,7 +136,7 @@ class Merge {
     let updatedRows = 0;
     const replace = async (pairs: RowPairs): Promise<void> => {
       updatedRows += pairs.sourceRows.length;
-      const rest = isWhole && !isStable ? unmarked(pairs, wanted) : pairs;
+      const rest = isWhole && !isStable ? await goThrough(unmarked(pairs, wanted), signal) : pairs;
       if (rest.sourceRows.length === 0) return;
       written.push(await replacements(files, rest));
       if (isStable) movedIds.push(...idsOf(base, rest));
@@ -218,19 +219,23 @@ const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, index) => byte === b[index]);
 
 /** Marks the source rows of pairs, and returns the pairs whose rows were marked before: those are needed again. */
-function unmarked({ sourceRows, fragmentIds, targetRows }: RowPairs, marks: Uint8Array): RowPairs {
-  const again = new NumberList();
-  for (let index = 0; index < sourceRows.length; index++) {
-    const row = sourceRows[index];
-    if (hasBit(marks, row)) again.push(index);
-    else setBit(marks, row);
+function* unmarked({ sourceRows, fragmentIds, targetRows }: RowPairs, marks: Uint8Array): Steps<RowPairs> {
+  const again: [NumberList, NumberList, NumberList] = [new NumberList(), new NumberList(), new NumberList()];
+  for (let start = 0; start < sourceRows.length; start += STEP_ROWS) {
+    const end = Math.min(sourceRows.length, start + STEP_ROWS);
+    for (let index = start; index < end; index++) {
+      const row = sourceRows[index];
+      if (!hasBit(marks, row)) {
+        setBit(marks, row);
+        continue;
+      }
+      again[0].push(row);
+      again[1].push(fragmentIds[index]);
+      again[2].push(targetRows[index]);
+    }
+    yield;
   }
-  const indexes = again.numbers;
-  return {
-    sourceRows: indexes.map((index) => sourceRows[index]),
-    fragmentIds: indexes.map((index) => fragmentIds[index]),
-    targetRows: indexes.map((index) => targetRows[index]),
-  };
+  return { sourceRows: again[0].numbers, fragmentIds: again[1].numbers, targetRows: again[2].numbers };
 }
 
 /** Marks the rows that match none of the table, and returns their number. */

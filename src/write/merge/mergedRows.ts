@@ -107,7 +107,7 @@ export async function replacements(files: MergeFiles, pairs: RowPairs): Promise<
   const { base, fields, source } = files;
   const { manifest } = base.file;
   const given = new Set(source.given);
-  const ids = new Set(pairs.fragmentIds);
+  const ids = distinctIn(pairs.fragmentIds);
   const touched = manifest.fragments.filter(({ id }) => ids.has(id));
   const others = fields.filter((field) => !given.has(field));
   // Values that were computed from what the source replaces hold no longer: the rows have none again.
@@ -119,6 +119,15 @@ export async function replacements(files: MergeFiles, pairs: RowPairs): Promise<
     fields.filter((field) => !absent.has(field)),
     replacementBatches(files, kept, pairs),
   );
+}
+
+/** The distinct ones of numbers that mostly follow others of their kind. */
+function distinctIn(numbers: Uint32Array): ReadonlySet<number> {
+  const distinct = new Set<number>();
+  for (let index = 0; index < numbers.length; index++) {
+    if (index === 0 || numbers[index] !== numbers[index - 1]) distinct.add(numbers[index]);
+  }
+  return distinct;
 }
 
 /** @param kept columns that the source lacks */

@@ -9,12 +9,12 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
-import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import type { ArrowInput, InputBounds } from "../../arrow/exchange/input.js";
-import { breathe } from "../../async/eventLoop.js";
-import { concatWords } from "../../bytes/concatWords.js";
+import { breathe, goThrough } from "../../async/eventLoop.js";
+import { concatSignedWords, concatWords } from "../../bytes/concatWords.js";
 import { UnsupportedError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
@@ -182,7 +182,7 @@ export class SourceRows {
     maxBytes: number,
   ): Promise<{ readonly keys: SourceKeys | null; readonly byteLength: number }> {
     const covers = (hash: number): boolean => passOf(hash, passCount) === pass;
-    const parts: { columns: Column[]; rows: Uint32Array }[] = [];
+    const parts: { columns: Column[]; rows: Uint32Array; hashes: Int32Array }[] = [];
     const places = [...keyPlaces, ...carriedPlaces];
     let byteLength = 0;
     let firstRow = 0;
@@ -199,25 +199,34 @@ export class SourceRows {
       signal?.throwIfAborted();
       await breathe();
       const own = keyPlaces.map((place, index) => keyColumn(columns[place], key[index].form));
-      const picked = pickRows(own, hashKeys(own, rowCount, seed), covers);
+      const hashes = hashKeys(own, rowCount, seed);
+      const picked = pickRows(own, hashes, covers);
       const wanted = places.map((place, index) => (index < own.length ? own[index] : columns[place]));
       const taken = wanted.map((column) =>
         picked.length === rowCount ? column : takeColumn(column, picked),
       );
       byteLength += picked.length * ROW_BYTES + taken.reduce((sum, column) => sum + columnBytes(column), 0);
       if (byteLength > maxBytes) parts.length = 0;
-      else parts.push({ columns: taken, rows: picked.map((row) => firstRow + row) });
+      else
+        parts.push({
+          columns: taken,
+          rows: picked.map((row) => firstRow + row),
+          hashes: picked.length === rowCount ? hashes : Int32Array.from(picked, (row) => hashes[row]),
+        });
       firstRow += rowCount;
     }
     if (byteLength > maxBytes) return { keys: null, byteLength };
-    const joined = places.map((_, index) => {
-      const pieces = parts.map(({ columns }) => columns[index]);
-      return pieces.length === 0 ? null : concatColumns(pieces);
-    });
+    const columns: Column[] = [];
+    for (let index = 0; index < places.length && parts.length > 0; index++) {
+      columns.push(await goThrough(concatInSteps(parts.map((part) => part.columns[index])), signal));
+    }
     const rows = concatWords(parts.map((part) => part.rows));
-    const columns = joined.filter((column) => column !== null);
+    await breathe();
+    const hashes = concatSignedWords(parts.map((part) => part.hashes));
+    // Their memory is needed no more.
+    parts.length = 0;
     const keys = columns.slice(0, keyPlaces.length) as KeyColumn[];
-    const table = await KeyTable.of(keys, hashKeys(keys, rows.length, seed));
+    const table = await KeyTable.of(keys, hashes);
     const carried = columns.slice(keyPlaces.length);
     return { keys: { table, rows, carried, covers, seed, isFirst: pass === 0 }, byteLength };
   }
