@@ -4,7 +4,7 @@
  */
 
 import { isValid } from "../../arrow/columns/validity.js";
-import type { Steps } from "../../async/eventLoop.js";
+import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { Automaton } from "../regex/automaton.js";
 import { ANY_CHARACTER, anyCase, single, withSets } from "../regex/characterSets.js";
@@ -50,19 +50,21 @@ const encoder = new TextEncoder();
 
 /** Patterns of rows that are kept ready at once. */
 const MAX_PATTERNS = 256;
+/** Work of making a pattern ready besides its characters, and of a step: a character takes some microseconds. */
+const PATTERN_WORK = 16;
+const STEP_PATTERNS = 256;
 
 /** LIKE with a pattern of each row's own. */
 export function likeEachKernel(escaping: string, ignoresCase: boolean, isNegated: boolean): ValueKernel {
   const tests = new Map<string, TextTest>();
+  const pace = new Pace(STEP_PATTERNS);
   function* testOf(pattern: string): Steps<TextTest> {
     const known = tests.get(pattern);
     if (known !== undefined) return known;
     const test = yield* piecesTest(piecesOf(pattern, escaping), ignoresCase);
-    if (pattern.length > LONG_PATTERN) {
-      // Looking a long one up takes as long, and it is not kept.
-      yield;
-      return test;
-    }
+    if (pace.isStep(PATTERN_WORK + pattern.length)) yield;
+    // Looking a long one up takes as long as making it ready.
+    if (pattern.length > LONG_PATTERN) return test;
     if (tests.size >= MAX_PATTERNS) tests.clear();
     tests.set(pattern, test);
     return test;
