@@ -123,4 +123,18 @@ describe("expressions as text", () => {
     expect(performance.now() - start).toBeLessThan(1000);
     expect(parsedList.kind === "in" && parsedList.items.length).toBe(100_000);
   });
+
+  it("have texts of any length, with quotes doubled anywhere in them", () => {
+    for (const text of ["", "'", "''", "é'☃😀'", "'a", "a'"]) {
+      for (const length of [0, 4094, 4095, 4096, 4097, 8192, 9000]) {
+        for (const filling of ["'", "x", "😀"]) {
+          const value = filling.repeat(length) + text;
+          const parsed = parseExpression(`'${value.replaceAll("'", "''")}'`, "filter");
+          expect(parsed).toMatchObject({ kind: "text", value });
+        }
+      }
+    }
+    for (const open of ["'''", "'a''", "'''a", `'${"''".repeat(5000)}`])
+      expect(() => parseExpression(open, "filter"), open.slice(0, 9)).toThrow(/unclosed quote/);
+  });
 });

@@ -175,24 +175,15 @@ export class Lexer {
   /** The text between quotes; sets the end. */
   #quotedText(start: number, quote: number): string {
     const { text } = this.source;
-    const mark = text[start];
-    let end = text.indexOf(mark, start + 1);
+    const end = text.indexOf(text[start], start + 1);
     if (end >= 0 && text.charCodeAt(end + 1) !== quote) {
       this.end = end + 1;
       return text.slice(start + 1, end);
     }
-    while (end >= 0 && text.charCodeAt(end + 1) === quote) {
-      end += 2;
-      while (end < text.length && text.charCodeAt(end) !== quote) end++;
-      if (end === text.length) end = -1;
-    }
-    if (end < 0) throw problem(this.source, start, "unclosed quote");
-    this.end = end + 1;
-    // Many doubled quotes are taken out more quickly so than one by one.
-    return text
-      .slice(start + 1, end)
-      .split(mark + mark)
-      .join(mark);
+    const unquoted = end < 0 ? null : withoutDoubling(text, start + 1, quote);
+    if (unquoted === null) throw problem(this.source, start, "unclosed quote");
+    this.end = unquoted.end + 1;
+    return unquoted.text;
   }
 
   #wordEnd(start: number, fromStart: boolean): number {
@@ -235,6 +226,34 @@ export class Lexer {
     }
     this.end = start + this.text.length;
   }
+}
+
+/** Units of a text that are put together at once. */
+const UNITS_AT_ONCE = 4096;
+
+/**
+ * Reads a text with doubled quotes, in a few nanoseconds for each character however many there are.
+ * @param start of the text, behind its quote
+ * @returns the text, and where the quote after it is; null if there is none
+ */
+function withoutDoubling(
+  source: string,
+  start: number,
+  quote: number,
+): { readonly text: string; readonly end: number } | null {
+  let text = "";
+  const units: number[] = [];
+  for (let position = start; position < source.length; position++) {
+    const unit = source.charCodeAt(position);
+    if (unit === quote && source.charCodeAt(++position) !== quote) {
+      return { text: text + String.fromCharCode(...units), end: position - 1 };
+    }
+    units.push(unit);
+    if (units.length < UNITS_AT_ONCE) continue;
+    text += String.fromCharCode(...units);
+    units.length = 0;
+  }
+  return null;
 }
 
 /** Where the match of a sticky pattern ends; `start` where there is none. */

@@ -151,3 +151,10 @@ describe("many rows are gone through in steps", () => {
     expect(stepsOf(call, columns, MANY_ROWS)).toBeGreaterThanOrEqual(isConstant ? 0 : 1);
   });
 });
+
+it("patterns of LIKE are made ready a few at a time where each row has its own", () => {
+  const rows = 2000;
+  const columns = columnsOf(rows, 16);
+  for (const call of ["s LIKE t", "s ILIKE t", "s LIKE '%a_' || t"])
+    expect(stepsOf(call, columns, rows), call).toBeGreaterThan(rows / 16);
+});
