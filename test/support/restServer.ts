@@ -20,6 +20,8 @@ export async function startRestServer(
 ): Promise<RestServer> {
   const handler = createRestHandler(namespace, { auth: { anonymous: true }, ...options });
   const server = await serverBehind(framework, handler);
+  // A connection that was idle for long on a busy machine would be closed just as the next request is sent over it.
+  server.keepAliveTimeout = 0;
   return {
     url: await listen(server),
     handler,
