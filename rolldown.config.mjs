@@ -128,7 +128,7 @@ const licences = {
   },
 };
 
-const ENTRIES = ["index", "rest"];
+const ENTRIES = ["index", "rest", "ray"];
 
 /** The declarations that those of the entry points lead to, relative to the directory of all. */
 async function publicDeclarations() {

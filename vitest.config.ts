@@ -105,6 +105,7 @@ export const settings = defineConfig({
     alias: [
       { find: /^tiltyard$/, replacement: fileURLToPath(new URL("./src/index.ts", import.meta.url)) },
       { find: /^tiltyard\/rest$/, replacement: fileURLToPath(new URL("./src/rest.ts", import.meta.url)) },
+      { find: /^tiltyard\/ray$/, replacement: fileURLToPath(new URL("./src/ray.ts", import.meta.url)) },
     ],
   },
   test: {

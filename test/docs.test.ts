@@ -32,7 +32,7 @@ function asRun({ text, output }: Program): { text: string; output: readonly stri
 }
 
 it.each(
-  PAGES.flatMap(programsOf),
+  PAGES.flatMap((page) => programsOf(page)),
 )("$name runs as printed and prints what its comments say", async (program) => {
   const { text, output } = asRun(program);
   expect(output.length).toBeGreaterThan(0);

@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import * as index from "tiltyard";
+import * as ray from "tiltyard/ray";
 import * as rest from "tiltyard/rest";
 import { beforeAll, describe, expect, it } from "vitest";
 import { makeTempDir } from "./support/tempDir.js";
@@ -41,6 +42,7 @@ describe("the package", () => {
   it.each([
     ["tiltyard", index],
     ["tiltyard/rest", rest],
+    ["tiltyard/ray", ray],
   ])("exports the same of %s to both kinds of modules", async (entry, source) => {
     const names = Object.keys(source).sort();
     const print = "console.log(JSON.stringify(Object.keys(entry).sort()))";
@@ -107,10 +109,13 @@ describe("the package", () => {
   it("has types for both kinds of modules", async () => {
     const text = `import { DirectoryNamespace, NamespaceError } from "tiltyard";
       import { createRestHandler } from "tiltyard/rest";
+      import { rayCluster } from "tiltyard/ray";
       const ns: DirectoryNamespace = new DirectoryNamespace({ root: "x" });
       export const count: Promise<number> = ns.countTableRows({ id: ["t"] });
       export const isOurs = (error: unknown): boolean => error instanceof NamespaceError;
       export const handler = createRestHandler(ns);
+      export const clusters = { ray: rayCluster({ runner: "python runner.py", worker: ["node"] }) };
+      new DirectoryNamespace({ root: "x", clusters });
       // @ts-expect-error there is no such option
       new DirectoryNamespace({ roots: "x" });
       `;

@@ -34,6 +34,7 @@ beforeAll(async () => {
       expect(seen[0]).not.toBe("");
     },
     functions,
+    clusters: { here: { manifests: ["m"], run: async () => {} } },
     lock: { staleMs: 10_000, retries: 3 },
     workers: 0,
     vectorCacheBytes: 0,

@@ -20,6 +20,7 @@ it("publint and arethetypeswrong find nothing, for any kind of resolution", asyn
   expect(Object.keys(analysis.entrypoints).map((entry) => join("tiltyard", entry))).toEqual([
     "tiltyard",
     "tiltyard/rest",
+    "tiltyard/ray",
     "tiltyard/package.json",
   ]);
 });

@@ -47,10 +47,12 @@ export function codeBlocks(page: string): CodeBlock[] {
   );
 }
 
-export function programsOf(page: string): Program[] {
+/** @param file of the test that runs them; undefined: those that no test of its own runs */
+export function programsOf(page: string, file?: string): Program[] {
+  const wanted = file === undefined ? null : `run by ${file}`;
   const parts: { line: number; text: string }[] = [];
   for (const { language, text, line, exempted } of codeBlocks(page)) {
-    if (language !== "js" || exempted !== null) continue;
+    if (language !== "js" || exempted !== wanted) continue;
     if (parts.length === 0 || /^import \{[^}]*\bDirectoryNamespace\b/m.test(text)) parts.push({ line, text });
     else parts[parts.length - 1].text += text;
   }

@@ -1,0 +1,97 @@
+/**
+ * What a worker does: it takes tasks from standard input and reports to standard output, line by line, until the input ends.
+ *
+ *   in    {"root": …} first, then one {"task": …} after the other: the next when the one before is reported
+ *   out   `tiltyard:` and a report, see `ReportLine` of reports.ts; all other lines are a function's own
+ *
+ * An input that ends while a task is under way means that the process at the other end died: the task is aborted.
+ */
+
+import { performance } from "../async/timers.js";
+import type { DirectoryNamespace } from "../DirectoryNamespace.js";
+import { AbortedError, messageOf, NamespaceError } from "../errors.js";
+import type { BackfillTask } from "../namespace/clusters.js";
+import type { ReportLine } from "./reports.js";
+
+/** Where a worker takes tasks from, and reports to. */
+export interface TaskServerOptions {
+  /** Default: standard input. */
+  readonly input?: AsyncIterable<Uint8Array | string> | undefined;
+  /** Writes a line, its end included. Default: to standard output. */
+  readonly write?: ((line: string) => void) | undefined;
+}
+
+const PREFIX = "tiltyard:";
+/** Milliseconds between two reports of progress. */
+const PROGRESS_MS = 500;
+
+/**
+ * Computes the tasks that a runner hands to this process. A worker's script is this and the functions:
+ *
+ *     await serveBackfillTasks((root) => new DirectoryNamespace({ root, functions }));
+ *
+ * @param open opens the namespace whose directory has a path; it is closed in the end
+ */
+export async function serveBackfillTasks(
+  open: (root: string) => Pick<DirectoryNamespace, "runBackfillTask" | "close">,
+  options: TaskServerOptions = {},
+): Promise<void> {
+  const { input = process.stdin, write = (line) => void process.stdout.write(line) } = options;
+  const ended = new AbortController();
+  const report = (line: ReportLine): void => write(`${PREFIX}${JSON.stringify(line)}\n`);
+  let namespace: Pick<DirectoryNamespace, "runBackfillTask" | "close"> | null = null;
+  let working: Promise<void> = Promise.resolve();
+  try {
+    for await (const line of linesOf(input)) {
+      const { root, task } = JSON.parse(line) as { readonly root?: string; readonly task?: BackfillTask };
+      if (root !== undefined) namespace = open(root);
+      const worker = namespace;
+      if (task === undefined) continue;
+      if (worker === null) throw new Error("the first line names the namespace's directory");
+      working = working.then(() => compute(worker, task, ended.signal, report));
+    }
+  } finally {
+    ended.abort(new AbortedError("the runner has ended"));
+    await working;
+    await namespace?.close();
+  }
+}
+
+async function compute(
+  namespace: Pick<DirectoryNamespace, "runBackfillTask">,
+  task: BackfillTask,
+  signal: AbortSignal,
+  report: (line: ReportLine) => void,
+): Promise<void> {
+  const { taskId } = task;
+  let toldMs = performance.now();
+  try {
+    const done = await namespace.runBackfillTask({
+      ...task,
+      signal,
+      onProgress({ done: rows }) {
+        if (performance.now() - toldMs < PROGRESS_MS) return;
+        toldMs = performance.now();
+        report({ progress: { taskId, rows } });
+      },
+    });
+    report({ done });
+  } catch (error) {
+    // Nobody listens any more.
+    if (signal.aborted) return;
+    const type = error instanceof NamespaceError ? error.type : "Internal";
+    report({ failed: { taskId, type, message: messageOf(error) } });
+  }
+}
+
+async function* linesOf(input: AsyncIterable<Uint8Array | string>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of input) {
+    const lines = (
+      rest + (typeof chunk === "string" ? chunk : decoder.decode(chunk, { stream: true }))
+    ).split("\n");
+    rest = lines.pop() as string;
+    yield* lines.filter((line) => line.trim() !== "");
+  }
+}
