@@ -348,7 +348,7 @@ export const backfill = {
   num_frags: tuning,
   checkpoint_size: tuning,
   commit_granularity: tuning,
-  cluster: text.nullish(),
-  manifest: text.nullish(),
+  cluster: text.nullish().describe("Name of an executor that the server has, to compute the values there"),
+  manifest: text.nullish().describe("Name of an environment of the cluster"),
   branch,
 };

@@ -491,8 +491,12 @@ describe("Trigger a column backfill", () => {
     for (const member of ["where", "cluster", "manifest"]) {
       expect(await wire.post(path(table), { column: "c", [member]: 1 })).toMatchObject(invalid(member));
       const text = member === "where" ? "v is null" : "x";
+      if (member === "cluster") continue;
       expect((await wire.post(path(table), { column: "c", [member]: text })).status).toBe(202);
     }
+    // A cluster has to be one that the server has.
+    expect(await wire.post(path(table), { column: "c", cluster: "x" })).toMatchObject(invalid("cluster"));
+    expect((await wire.post(path(table), { column: "c", cluster: null, manifest: null })).status).toBe(202);
   });
   sentence("the tuning members are optional integers, read_version a table version", async () => {
     const table = await virtual();
