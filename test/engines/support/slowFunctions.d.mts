@@ -1,0 +1,3 @@
+import type { UserFunction } from "tiltyard";
+
+export const functions: Readonly<Record<string, UserFunction>>;
