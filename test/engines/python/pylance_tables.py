@@ -211,3 +211,18 @@ def race(path, first, seconds):
             attempt("deleted", key, lambda: lance.dataset(path).delete(f"id = {key}"))
         key += 1
     return {"done": done, "failed": failed, "errors": errors}
+
+
+def shallow_clone(path, target, version):
+    lance.dataset(path).shallow_clone(target, version)
+
+
+def initialize_mem_wal(path):
+    lance.dataset(path).initialize_mem_wal()
+
+
+def write_external_blobs(path, uris):
+    """Writes blobs of version 2 that lie in files outside the table."""
+    schema = pa.schema([lance.blob_field("b")])
+    table = pa.table([lance.blob_array(uris)], schema=schema)
+    lance.write_dataset(table, path, external_blob_mode="reference", allow_external_blob_outside_bases=True)

@@ -1,0 +1,212 @@
+/** Tables that only the newest pylance writes: we read them right or refuse them with an UnsupportedError. */
+
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Field, FixedSizeList, Float32, Int64, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { UnsupportedError } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compareTables } from "../support/compareTables.js";
+import { Random } from "../support/generators.js";
+import { MAJORS, PylancePair, sortedBy } from "./support/pylance.js";
+
+const NEWEST = MAJORS[MAJORS.length - 1];
+const ROWS = 400;
+const DIMENSION = 16;
+const VECTORS = new FixedSizeList(DIMENSION, new Field("item", new Float32(), true));
+
+function vectorOf(id: number): number[] {
+  const random = new Random(id + 1);
+  return Array.from({ length: DIMENSION }, () => random.below(10_000) / 10_000);
+}
+
+const textOf = (id: number): string => `word${id % 7} of row ${id % 40}`;
+
+function rowsFrom(first: number, count = ROWS): Table {
+  const ids = Array.from({ length: count }, (_, index) => first + index);
+  return new Table({
+    id: vectorFromArray(ids.map(BigInt), new Int64()),
+    s: vectorFromArray(ids.map(textOf), new Utf8()),
+    v: vectorFromArray(ids.map(vectorOf), VECTORS),
+  });
+}
+
+const idsOf = (rows: Table): number[] =>
+  Array.from(rows.getChild("id") ?? [], Number).sort((one, two) => one - two);
+
+describe(`pylance ${NEWEST}`, () => {
+  let pair: PylancePair;
+  beforeAll(async () => {
+    pair = await PylancePair.open(NEWEST);
+  });
+  afterAll(() => pair[Symbol.asyncDispose]());
+
+  const tableOf = async (options: object = {}): Promise<string> => {
+    const name = pair.freshName();
+    await pair.there("write", name, rowsFrom(0), options);
+    return name;
+  };
+  /** Rows beside the index, and rows that are gone, and then the index brought up to date by us. */
+  const changes = [
+    async () => undefined,
+    async (name: string) => {
+      await pair.there("write", name, rowsFrom(ROWS, 50), { mode: "append" });
+      await pair.namespace.table([name]).delete("id % 9 = 4");
+    },
+    (name: string) => pair.namespace.table([name]).optimize(),
+    (name: string) => pair.there("compact", name),
+  ];
+  const present = (step: number): number[] =>
+    Array.from({ length: step === 0 ? ROWS : ROWS + 50 }, (_, id) => id).filter(
+      (id) => step === 0 || id % 9 !== 4,
+    );
+
+  describe.each(["l2", "cosine"] as const)("vectors by %s", (metric) => {
+    const distance = (one: readonly number[], two: readonly number[]): number => {
+      const sum = (of: (index: number) => number) => one.reduce((total, _, index) => total + of(index), 0);
+      if (metric === "l2") return sum((index) => (one[index] - two[index]) ** 2);
+      const dot = sum((index) => one[index] * two[index]);
+      return 1 - dot / Math.sqrt(sum((index) => one[index] ** 2) * sum((index) => two[index] ** 2));
+    };
+
+    it.each([
+      ["IVF_FLAT", {}],
+      ["IVF_SQ", {}],
+      ["IVF_HNSW_FLAT", {}],
+      ["IVF_HNSW_PQ", { num_sub_vectors: 4 }],
+      ["IVF_RQ", {}],
+      ["IVF_RQ", { num_bits: 5 }],
+    ])("an index %s %j finds what a look at each row finds, here", async (type, options) => {
+      const name = await tableOf();
+      await pair.there("create_vector_index", name, "v", type, { num_partitions: 2, metric, ...options });
+      for (const [step, change] of changes.entries()) {
+        await change(name);
+        for (const target of [5, 123, 377]) {
+          const vector = vectorOf(target).map((value) => value + 0.01);
+          const nearest = present(step).sort(
+            (one, two) => distance(vectorOf(one), vector) - distance(vectorOf(two), vector),
+          );
+          const found = await pair.namespace
+            .table([name])
+            .search({
+              vector,
+              vectorColumn: "v",
+              limit: 10,
+              nprobes: 10,
+              refineFactor: 40,
+              ef: 1000,
+              columns: ["id"],
+            })
+            .toArrow();
+          expect(idsOf(found), `step ${step}`).toEqual(nearest.slice(0, 10).sort((one, two) => one - two));
+        }
+      }
+      await pair.there("validate", name);
+    });
+  });
+
+  it.each([
+    ["format 1", { format_version: 1, with_position: true }],
+    ["format 2", { format_version: 2, with_position: true }],
+    ["format 3", { format_version: 3, with_position: true }],
+    ["the default format", {}],
+    ["trigrams", { base_tokenizer: "ngram" }],
+  ])("an index of words in %s finds what a look at each row finds, here", async (_, options) => {
+    const name = await tableOf();
+    await pair.there("create_scalar_index", name, "s", "INVERTED", {
+      stem: false,
+      remove_stop_words: false,
+      ...options,
+    });
+    for (const [step, change] of changes.entries()) {
+      await change(name);
+      for (const word of ["word3", "39"]) {
+        // Trigrams find parts of words, and none of words so short.
+        if ("base_tokenizer" in options && word === "39") continue;
+        const wanted = present(step).filter((id) =>
+          "base_tokenizer" in options ? true : textOf(id).split(" ").includes(word),
+        );
+        const found = await pair.namespace
+          .table([name])
+          .search({
+            fullTextQuery: { stringQuery: { query: word, columns: ["s"] } },
+            limit: 10_000,
+            columns: ["id"],
+          })
+          .toArrow();
+        expect(idsOf(found), `step ${step}, ${word}`).toEqual(wanted);
+      }
+    }
+    await pair.there("validate", name);
+  });
+
+  it("pages that only data files 2.3 have are refused, and such files are not written", async () => {
+    const name = await tableOf({ data_storage_version: "2.3" });
+    const table = pair.namespace.table([name]);
+    expect(await table.countRows()).toBe(ROWS);
+    await expect(pair.rowsHere(name)).rejects.toThrow(UnsupportedError);
+    await expect(table.insert(rowsFrom(0, 1))).rejects.toThrow(UnsupportedError);
+    expect((await pair.rowsThere(name)).numRows).toBe(ROWS);
+  });
+
+  it("an index whose remapping a compaction deferred is not asked until it is remapped", async () => {
+    const name = await tableOf({ max_rows_per_file: 100 });
+    await pair.there("create_scalar_index", name, "id", "BTREE");
+    await pair.there("compact", name, { defer_index_remap: true });
+    const filter = "id IN (7, 155, 399)";
+    expect(idsOf(await pair.rowsHere(name, { filter }))).toEqual([7, 155, 399]);
+    await pair.namespace.table([name]).insert(rowsFrom(ROWS, 10));
+    await pair.namespace.table([name]).delete("id = 155");
+    expect(idsOf(await pair.rowsHere(name, { filter }))).toEqual([7, 399]);
+    expect(idsOf(await pair.rowsThere(name, { filter }))).toEqual([7, 399]);
+  });
+
+  it("a shallow clone is read, and appended to, and its source stays as it is", async () => {
+    const [source, clone] = [await tableOf(), pair.freshName()];
+    await pair.there("shallow_clone", source, pair.pathOf(clone), 1);
+    compareTables(rowsFrom(0), await pair.rowsHere(clone), { metadata: false });
+    await pair.namespace.table([clone]).insert(rowsFrom(ROWS, 5));
+    await pair.there("write", clone, rowsFrom(ROWS + 5, 5), { mode: "append" });
+    await pair.expectRows(clone, rowsFrom(0, ROWS + 10));
+    await pair.expectRows(source, rowsFrom(0));
+  });
+
+  it("blobs in files outside the table are told by their URIs, and not read", async () => {
+    const name = pair.freshName();
+    const path = join(pair.root, "outside.bin");
+    await writeFile(path, "outside");
+    const uri = pathToFileURL(path).href;
+    await pair.there("write_external_blobs", name, [uri]);
+    expect(await pair.there("blobs", name, "b", [0])).toEqual([Buffer.from("outside").toString("hex")]);
+    expect((await pair.rowsHere(name)).get(0)?.b.toJSON()).toMatchObject({ data: null, uri });
+    await expect(
+      pair.namespace
+        .table([name])
+        .takeBlobs("b", [0])
+        .then(([blob]) => blob?.read()),
+    ).rejects.toThrow(UnsupportedError);
+  });
+
+  it("a table with a write-ahead log is read, and rows are appended", async () => {
+    const name = await tableOf();
+    await pair.there("initialize_mem_wal", name);
+    await pair.namespace.table([name]).insert(rowsFrom(ROWS, 5));
+    await pair.expectRows(name, rowsFrom(0, ROWS + 5));
+  });
+
+  it("versions in which rows came and were changed are the same in both", async () => {
+    const name = await tableOf({ enable_stable_row_ids: true });
+    for (let turn = 0; turn < 6; turn++) {
+      const where = `id % 6 = ${turn}`;
+      if (turn % 2 === 0) await pair.there("update", name, { s: `'turn ${turn}'` }, where);
+      else await pair.namespace.table([name]).update({ where, valuesSql: { s: `'turn ${turn}'` } });
+    }
+    await pair.there("merge", name, "id", rowsFrom(ROWS - 10, 30));
+    await pair.namespace.table([name]).optimize();
+    await pair.there("compact", name);
+    const columns = ["id", "_rowid", "_row_created_at_version", "_row_last_updated_at_version"];
+    const [here, there] = [await pair.rowsHere(name, { columns }), await pair.rowsThere(name, { columns })];
+    compareTables(sortedBy("id", there), sortedBy("id", here), { metadata: false, nullability: false });
+    expect(new Set(Array.from(here.getChild("_row_last_updated_at_version") ?? [], Number)).size).toBe(7);
+  });
+});
