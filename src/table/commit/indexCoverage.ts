@@ -39,7 +39,8 @@ export const withCoverage = (index: IndexMetadata, ids: Iterable<number>): Index
 
 /**
  * Highest versions, by the messages of their details, of indexes that know rows by their ids. Lance 14 makes B-trees of
- * version 1 where row ids are stable, which know rows by their addresses.
+ * version 1 where row ids are stable, which know rows by their addresses. No query asks them: Lance 12 and 13 cover rows that
+ * they moved, as if the index knew them by their ids.
  */
 const OF_IDS: ReadonlyMap<string, number> = new Map([
   ["VectorIndexDetails", 2],
