@@ -24,6 +24,7 @@ import { atOnce, type Steps } from "../../async/eventLoop.js";
 import { parseCall, parseCase, parseCast } from "./forms.js";
 import { Grammar, STATEMENTS } from "./grammar.js";
 import { hexBytes, intervalLiteral, listItems, numberLiteral, typeNameAt } from "./literals.js";
+import { readLongTexts } from "./longTexts.js";
 import {
   AND,
   COMPARE,
@@ -62,7 +63,7 @@ export function* parseInSteps(text: string, label: string): Steps<Syntax> {
   if (text.length > MAX_LENGTH) {
     throw problem({ label, text: null }, 0, `it has more than ${MAX_LENGTH} characters`);
   }
-  const lexer = new Lexer(source);
+  const lexer = new Lexer(source, yield* readLongTexts(text));
   if (lexer.kind === "end") throw problem({ label, text: null }, 0, "the expression is empty");
   const parser = new Parser(lexer, source);
   const parsed = yield* parser.expression(LOOSEST);

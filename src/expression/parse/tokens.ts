@@ -12,6 +12,8 @@
  * Comments are blanks: `-- to the end of the line`, and `/\* … *\/`, which may hold another.
  */
 
+import { atOnce } from "../../async/eventLoop.js";
+import { type LongTexts, readQuoted } from "./longTexts.js";
 import { type ExpressionSource, problem } from "./problem.js";
 
 export type TokenKind = "word" | "quoted" | "number" | "text" | "hex" | "parameter" | "symbol" | "end";
@@ -56,7 +58,14 @@ export class Lexer {
   /** Of an unquoted word: in upper case. Of any other token: empty. */
   keyword = "";
 
-  constructor(readonly source: ExpressionSource & { readonly text: string }) {
+  readonly #longTexts: LongTexts;
+
+  /** @param longTexts those of the source */
+  constructor(
+    readonly source: ExpressionSource & { readonly text: string },
+    longTexts: LongTexts,
+  ) {
+    this.#longTexts = longTexts;
     this.next();
   }
 
@@ -180,10 +189,11 @@ export class Lexer {
       this.end = end + 1;
       return text.slice(start + 1, end);
     }
-    const unquoted = end < 0 ? null : withoutDoubling(text, start + 1, quote);
-    if (unquoted === null) throw problem(this.source, start, "unclosed quote");
-    this.end = unquoted.end + 1;
-    return unquoted.text;
+    const long = end < 0 ? null : this.#longTexts.get(start);
+    const quoted = long === undefined ? atOnce(readQuoted(text, start + 1, quote)) : long;
+    if (quoted === null) throw problem(this.source, start, "unclosed quote");
+    this.end = quoted.end + 1;
+    return quoted.text;
   }
 
   #wordEnd(start: number, fromStart: boolean): number {
@@ -226,34 +236,6 @@ export class Lexer {
     }
     this.end = start + this.text.length;
   }
-}
-
-/** Units of a text that are put together at once. */
-const UNITS_AT_ONCE = 4096;
-
-/**
- * Reads a text with doubled quotes, in a few nanoseconds for each character however many there are.
- * @param start of the text, behind its quote
- * @returns the text, and where the quote after it is; null if there is none
- */
-function withoutDoubling(
-  source: string,
-  start: number,
-  quote: number,
-): { readonly text: string; readonly end: number } | null {
-  let text = "";
-  const units: number[] = [];
-  for (let position = start; position < source.length; position++) {
-    const unit = source.charCodeAt(position);
-    if (unit === quote && source.charCodeAt(++position) !== quote) {
-      return { text: text + String.fromCharCode(...units), end: position - 1 };
-    }
-    units.push(unit);
-    if (units.length < UNITS_AT_ONCE) continue;
-    text += String.fromCharCode(...units);
-    units.length = 0;
-  }
-  return null;
 }
 
 /** Where the match of a sticky pattern ends; `start` where there is none. */
