@@ -3,8 +3,10 @@
 import { Table as ArrowTable, Float64, Int64, type Table, Utf8, vectorFromArray } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
+import { makeTempDir } from "../support/tempDir.js";
 import { describeFrames, expectSame, type FramePair, pathOf, typesOf } from "./support/frameSuite.js";
 import { API_KEY, startHandler } from "./support/handler.js";
+import { Python } from "./support/python.js";
 import { makeSampleTable } from "./support/sampleTable.js";
 
 const INTERVAL = /Unsupported cast from month_day_nano_interval to duration/;
@@ -164,6 +166,49 @@ function describeRest(pair: FramePair): void {
         typesOf(rows.schema),
       );
       expect(filtered.numRows).toBe(expected);
+    });
+
+    const API_KEYED = `, API_KEY '${API_KEY}'`;
+
+    it("creates a table, inserts, updates and deletes rows and drops our table", async () => {
+      await pair.namespace.createTable({ id: ["doomed"] }, plainRows([1]));
+      await using handler = await startHandler(pair.root, { managedVersioning: true });
+      const run = (...statements: string[]) =>
+        pair.python.call("rest_run", handler.url, API_KEYED, statements);
+      await run("CREATE TABLE ours.main.rested (id BIGINT, n DOUBLE, s VARCHAR)");
+      await run("INSERT INTO ours.main.rested SELECT i, i / 2, 'text ' || i FROM range(20) t(i)");
+      await pair.namespace.table(["rested"]).insert(plainRows([20, 21]));
+      await run(
+        "UPDATE ours.main.rested SET s = 'changed' WHERE id > 18",
+        "DELETE FROM ours.main.rested WHERE id = 5",
+      );
+      const ids = Array.from({ length: 22 }, (_, id) => id).filter((id) => id !== 5);
+      expect(await idsOf(pair.namespace, "rested")).toEqual(ids);
+      expect(await pair.namespace.table(["rested"]).countRows("s = 'changed'")).toBe(3);
+      await run("DROP TABLE ours.main.doomed");
+      expect((await pair.namespace.listTables({ id: [] })).tables).not.toContain("doomed");
+    });
+
+    it("loses the rows of CREATE TABLE AS, as it does with Lance's own server", async () => {
+      const create = "CREATE TABLE ours.main.lost AS SELECT i AS id FROM range(5) t(i)";
+      const like = typesOf(plainRows([]).schema, ["id"]);
+      await using handler = await startHandler(pair.root);
+      await using server = await Python.start("pylance14", "rest_adapter");
+      const url = `http://127.0.0.1:${await server.call("start", await makeTempDir())}`;
+      for (const [address, options] of [
+        [handler.url, API_KEYED],
+        [url, ""],
+      ]) {
+        await pair.python.call("rest_run", address, options, [create]);
+        const rows = pair.python.call<Table>(
+          "rest_rows",
+          address,
+          options,
+          "SELECT id FROM ours.main.lost",
+          like,
+        );
+        expect((await rows).numRows).toBe(0);
+      }
     });
 
     it.each([

@@ -1,7 +1,8 @@
 /** Polars, DataFusion and Daft: engines that work on frames and read Lance tables by pylance. */
 
 import { expect, it } from "vitest";
-import { describeFrames, pathOf } from "./support/frameSuite.js";
+import { describeFrames, expectSame, pathOf, typesOf } from "./support/frameSuite.js";
+import { API_KEY, startHandler } from "./support/handler.js";
 import { makeSampleTable, sampleRows } from "./support/sampleTable.js";
 
 describeFrames(
@@ -47,13 +48,45 @@ describeFrames(
   },
 );
 
-describeFrames({
-  name: "Daft 0.7.26",
-  environment: "daft",
-  module: "daft_frames",
-  refused: {
-    time32Second: /Unsupported Arrow DataType: Time32\(Second\)/,
-    time32Millisecond: /Unsupported Arrow DataType: Time32\(Millisecond\)/,
-    decimal256: /Unsupported Arrow DataType: Decimal256/,
+describeFrames(
+  {
+    name: "Daft 0.7.26",
+    environment: "daft",
+    module: "daft_frames",
+    refused: {
+      time32Second: /Unsupported Arrow DataType: Time32\(Second\)/,
+      time32Millisecond: /Unsupported Arrow DataType: Time32\(Millisecond\)/,
+      decimal256: /Unsupported Arrow DataType: Decimal256/,
+    },
   },
-});
+  (pair) => {
+    it("reads our table by REST with an API key, and writes one that we read", async () => {
+      await makeSampleTable(pair.namespace, "served");
+      await using handler = await startHandler(pair.root, { managedVersioning: true });
+      const properties = { uri: handler.url, "headers.x-api-key": API_KEY };
+      const rows = await pair.namespace.table(["served"]).scan().toArrow();
+      expectSame(rows, await pair.python.call("rows_by_rest", properties, ["served"], typesOf(rows.schema)));
+      const columns = ["id", "n", "kind", "s"];
+      for (const [mode, first] of [
+        ["create", 0],
+        ["append", 50],
+      ] as const) {
+        const written = sampleRows(first, 50).select(columns);
+        await pair.python.call("write_by_rest", properties, ["rested"], written, mode);
+      }
+      const written = await pair.namespace.table(["rested"]).scan().toArrow();
+      const like = typesOf(sampleRows(0).select(columns).schema);
+      expectSame(sampleRows(0, 100).select(columns), await pair.python.call("conformed", written, like));
+    });
+
+    it("is refused with a wrong API key", async () => {
+      await makeSampleTable(pair.namespace, "guarded");
+      await using handler = await startHandler(pair.root);
+      const properties = { uri: handler.url, "headers.x-api-key": "wrong" };
+      const like = typesOf(sampleRows(0).schema);
+      await expect(pair.python.call("rows_by_rest", properties, ["guarded"], like)).rejects.toThrow(
+        "Unauthenticated",
+      );
+    });
+  },
+);

@@ -82,6 +82,12 @@ def rest_rows(url: str, options: str, query: str, like: pa.Table) -> pa.Table:
         return conform(connection.execute(query).to_arrow_table(), like)
 
 
+def rest_run(url: str, options: str, statements: list[str]) -> None:
+    with attachment("$", f", ENDPOINT {quoted(url)}{options}") as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
 def run(statement: str) -> None:
     database.cursor().execute(statement)
 

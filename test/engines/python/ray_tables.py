@@ -1,13 +1,8 @@
 """Ray reads and writes Lance tables by lance-ray, in a cluster of two workers on this machine."""
 
-import json
-import os
-import secrets
+from ray_cluster import start, stop  # noqa: F401, I001
 
-os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-# Some of Ray's ports are open to other machines, so nobody without this token may use the cluster.
-os.environ["RAY_AUTH_MODE"] = "token"
-os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+import json
 
 import lance
 import lance_namespace
@@ -18,25 +13,7 @@ from lance.fragment import FragmentMetadata, write_fragments
 
 from frames import conform
 
-
-def start(directory: str) -> None:
-    """Starts the cluster. It ends with this process, however that ends.
-
-    `directory` holds its files; sockets in it want a short path.
-    """
-    ray.init(
-        num_cpus=2,
-        include_dashboard=False,
-        log_to_driver=False,
-        object_store_memory=100 * 2**20,
-        _node_ip_address="127.0.0.1",
-        _temp_dir=directory,
-    )
-    ray.data.DataContext.get_current().enable_progress_bars = False
-
-
-def stop() -> None:
-    ray.shutdown()
+ray.data.DataContext.get_current().enable_progress_bars = False
 
 
 def by_rest(properties: dict[str, str], table_id: list[str]) -> dict:
