@@ -135,7 +135,9 @@ describe("Geneva 0.17.0", () => {
 
     it("are refused where it has no function of theirs, and stay as they are", async () => {
       const before = await rowsHere("ours");
-      await expect(python.call("backfill", root, "ours", "twice")).rejects.toThrow("virtual_column.udf not found");
+      await expect(python.call("backfill", root, "ours", "twice")).rejects.toThrow(
+        "virtual_column.udf not found",
+      );
       expectSame(before, await rowsHere("ours"));
     });
   });
