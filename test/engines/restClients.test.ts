@@ -84,7 +84,7 @@ describe.each([true, false])("REST from Python, managed versions: %s", (managedV
         s_idx: { type: "FTS", columns: ["s"], rows: ROWS, left: 0 },
         v_idx: { type: "IvfFlat", columns: ["v"], rows: ROWS, left: 0 },
       });
-      // LanceDB sends a search by text as the text of a Python object; see below.
+      // LanceDB sends its query object as printed text; see below.
       if (kind !== "pushdown") {
         const found = await search(id, { text: "4" });
         const foundHere = await table.search({ text: "4", limit: ROWS }).toArrow();
@@ -230,7 +230,7 @@ describe.each([true, false])("REST from Python, managed versions: %s", (managedV
 });
 
 describe("LanceDB 0.40 (pushdown) with Lance's own REST server", () => {
-  it("finds other rows by text too, because LanceDB sends the text of a Python object", async () => {
+  it("finds other rows by text too, because LanceDB sends its query object as printed text", async () => {
     await using python = await Python.start("lancedb", "rest_clients");
     const port = await python.call<number>("start_reference", await makeTempDir());
     await python.call("connect_lancedb", "pushdown", `http://127.0.0.1:${port}`, null);

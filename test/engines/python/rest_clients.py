@@ -29,10 +29,13 @@ def namespace_call(method, request, rows=None):
     sent = request if takes_dictionary else getattr(lance_namespace, f"{name}Request").from_dict(request)
     arguments = [sent] if rows is None else [sent, _stream(rows)]
     answer = getattr(_connections["namespace"], method)(*arguments)
-    if isinstance(answer, (bytes, bytearray)):
-        return pa.ipc.open_file(pa.py_buffer(answer)).read_all()
+    if method == "query_table":
+        return pa.ipc.open_file(pa.py_buffer(getattr(answer, "data", answer))).read_all()
     if hasattr(answer, "model_dump"):
-        return answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+        members = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+        # Headers of the answer.
+        members.pop("context", None)
+        return members
     return answer
 
 
