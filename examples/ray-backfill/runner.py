@@ -53,7 +53,9 @@ def run_group(directory: str, root: str, command: list[str], tasks: list[dict]) 
     waiting = [task for task in tasks if task["taskId"] not in reported]
     if not waiting:
         return
-    worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    worker = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    )
     path = os.path.join(directory, f"{uuid.uuid4()}.reports")
     try:
         with open(path, "a", encoding="utf-8", newline="\n") as reports:
@@ -70,7 +72,9 @@ def run_group(directory: str, root: str, command: list[str], tasks: list[dict]) 
                     if "progress" not in json.loads(text):
                         break
                 else:
-                    raise RuntimeError(f"the worker ended with {worker.wait()} while it computed {task['taskId']}")
+                    raise RuntimeError(
+                        f"the worker ended with {worker.wait()} while it computed {task['taskId']}"
+                    )
     finally:
         # A worker whose input ends gives up what it is doing, and ends.
         worker.stdin.close()

@@ -26,6 +26,7 @@ export class RayProcesses implements AsyncDisposable {
   readonly address: string;
   /** Path of its Python. */
   readonly python: string;
+  readonly token = TOKEN;
   readonly headers = { authorization: `Bearer ${TOKEN}` };
   readonly #head: ChildProcess;
   readonly #directory: string;
