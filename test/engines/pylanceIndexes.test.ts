@@ -31,7 +31,7 @@ function vectorOf(id: number): number[] {
   return Array.from({ length: DIMENSION }, () => random.below(10_000) / 10_000);
 }
 
-function rowsFrom(first: number, count: number): Table {
+function rowsFrom(first: number, count: number, vectorOfRow = vectorOf): Table {
   const ids = Array.from({ length: count }, (_, index) => first + index);
   const wordOf = (id: number, step: number) => WORDS[(id * step) % WORDS.length];
   return new Table({
@@ -52,7 +52,10 @@ function rowsFrom(first: number, count: number): Table {
       ids.map((id) => (id % 8 === 0 ? null : [wordOf(id, 1), wordOf(id, 5)])),
       new List(new Field("item", new Utf8(), true)),
     ),
-    v: vectorFromArray(ids.map(vectorOf), VECTORS),
+    v: vectorFromArray(
+      ids.map((id) => vectorOfRow(id)),
+      VECTORS,
+    ),
   });
 }
 
@@ -362,6 +365,34 @@ describe.each(MAJORS)("pylance %i", (major) => {
       }
       await pair.there("validate", name);
     });
+  });
+
+  it.each([
+    "IVF_PQ",
+    "IVF_HNSW_SQ",
+  ])("vectors replaced and then indexed by %s are found once", async (type) => {
+    const name = pair.freshName();
+    await pair.there("write", name, rowsFrom(0, ROWS), { enable_stable_row_ids: true });
+    const settings = type === "IVF_PQ" ? { num_sub_vectors: 4 } : {};
+    await pair.there("create_vector_index", name, "v", type, {
+      num_partitions: 2,
+      metric: "l2",
+      ...settings,
+    });
+    const replaced = (id: number) => vectorOf(id + 10_000);
+    await pair.there("replace_vectors", name, rowsFrom(0, 100, replaced));
+    for (const refineFactor of [undefined, 20]) {
+      const search = { vector: replaced(3), vectorColumn: "v", limit: 100, nprobes: 10, ef: 1000 };
+      const found = idsOf(
+        await pair.namespace
+          .table([name])
+          .search({ ...search, refineFactor, columns: ["id"] })
+          .toArrow(),
+      );
+      expect(found).toHaveLength(100);
+      expect(new Set(found).size).toBe(100);
+      expect(found).toContain(3);
+    }
   });
 });
 

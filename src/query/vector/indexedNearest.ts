@@ -41,13 +41,31 @@ export async function* nearestByIndex(
   const covered = fragments.filter(({ id }) => coveredIds.has(id));
   const others = fragments.filter(({ id }) => !coveredIds.has(id));
   // An answer has exact distances where it has rows that the index does not cover: those of codes would not compare.
-  const isExact = refineFactor !== undefined || others.length > 0;
-  const found = askIndex(source, request, index, covered, most * (refineFactor ?? 1), isExact);
-  const candidates = await (observer?.time("index", found) ?? found);
-  const wanted = most * (refineFactor ?? 1);
+  let isExact = refineFactor !== undefined || others.length > 0;
+  let wanted = most * (refineFactor ?? 1);
+  const ask = () => {
+    const asked = askIndex(source, request, index, covered, wanted, isExact);
+    return observer?.time("index", asked) ?? asked;
+  };
+  let candidates = await ask();
+  if (request.numbers.hasStableIds && candidates.some(hasRepeatedRows)) {
+    // Lance 9 and 10 keep the codes of vectors before and after an update. Only the vectors themselves tell which is right.
+    isExact = true;
+    wanted = Math.min(2 * wanted, MAX_NEAREST);
+    candidates = await ask();
+  }
   const nearest = isExact ? await refined(source, request, candidates, { wanted, most }) : candidates;
   if (others.length > 0) await offerRows(source, { ...request, fragments: others }, nearest);
   for (const query of queries.keys()) yield { query, rows: nearest[query].finish() };
+}
+
+/** Tells whether a row is there with two distances. */
+function hasRepeatedRows(rows: NearestRows): boolean {
+  const { distances, addresses } = rows.finish();
+  const seen = new Set<number>();
+  for (let row = 0; row < distances.length; row++)
+    seen.add(addresses[2 * row + 1] * 2 ** 32 + addresses[2 * row]);
+  return seen.size < distances.length;
 }
 
 async function askIndex(

@@ -226,3 +226,9 @@ def write_external_blobs(path, uris):
     schema = pa.schema([lance.blob_field("b")])
     table = pa.table([lance.blob_array(uris)], schema=schema)
     lance.write_dataset(table, path, external_blob_mode="reference", allow_external_blob_outside_bases=True)
+
+
+def replace_vectors(path, table):
+    """Updates rows of equal `id`, so that an index keeps them by their stable ids, and brings its indexes up to date."""
+    lance.dataset(path).merge_insert("id").when_matched_update_all().execute(table)
+    lance.dataset(path).optimize.optimize_indices()
