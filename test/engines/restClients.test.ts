@@ -97,6 +97,13 @@ describe.each([true, false])("REST from Python, managed versions: %s", (managedV
       for (const plan of ["explain", "analyze"]) {
         expect(await pair.call("search", id, vectorQuery, plan)).toMatch(/v/);
       }
+      if (kind === "remote") {
+        const { jobs } = await pair.namespace.listJobs({ id });
+        const jobsThere = await pair.call<{ id: string }[]>("jobs");
+        for (const { jobId } of jobs) {
+          expect(jobsThere).toContainEqual({ id: jobId, table: id.join("$"), state: "finished" });
+        }
+      }
       await pair.call("drop_index", id, "s_idx");
       expect(Object.keys((await pair.call<object>("indexes", id)) ?? {})).toEqual(["id_idx", "v_idx"]);
       await expect(search(id, { where: "nothing = 1" })).rejects.toThrow(/nothing/);

@@ -82,7 +82,9 @@ it("are known to LanceDB's remote client in its own words", async () => {
   const remote = { "x-lancedb-database": "db", "user-agent": "LanceDB-Node-Client/0.39.0" };
   const told = { job_id, job_state: "DONE", job_type: "optimize" };
   expect(await post("/v1/jobs/describe", { job_id }, remote)).toMatchObject({ status: 200, body: told });
-  expect(await post("/v1/jobs/list", {}, remote)).toMatchObject({ body: { jobs: [told] } });
+  const { creation_ms } = (await post("/v1/jobs/describe", { job_id }, remote)).body;
+  const listed = { ...told, table: "t", state: "DONE", created_at_millis: creation_ms };
+  expect(await post("/v1/jobs/list", {}, remote)).toMatchObject({ body: { jobs: [listed] } });
   expect(await post("/v1/jobs/cancel", { job_id }, remote)).toMatchObject({ status: 200, body: told });
 });
 

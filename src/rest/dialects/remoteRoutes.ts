@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import { InvalidTableStateError, TableIndexNotFoundError, UnsupportedError } from "../../errors.js";
+import { DEFAULT_DELIMITER } from "../../ident.js";
 import type { Job, JobState, ListJobsResponse } from "../../namespace/jobs.js";
 import { makeRoute, POST, type Route, type RouteOptions, tablePath } from "../wire/route.js";
 import * as shape from "../wire/shapes.js";
@@ -82,6 +83,13 @@ const remoteJob = z.object({
   failure: z.object({ phase: shape.text, message: shape.text, retryable: z.boolean() }).optional(),
 });
 
+/** A job in this client's list, which names three members otherwise. */
+const listedRemoteJob = remoteJob.extend({
+  table: shape.text,
+  state: shape.text,
+  created_at_millis: shape.count,
+});
+
 const REMOTE_STATES: Readonly<Record<JobState, string>> = {
   Queued: "IN_PROGRESS",
   Running: "IN_PROGRESS",
@@ -103,6 +111,12 @@ function asRemoteJob(job: Job) {
       failure: { phase: state, message: error.message, retryable: isInterrupted === true },
     }),
   };
+}
+
+function asListedRemoteJob(job: Job) {
+  const remote = asRemoteJob(job);
+  const table = job.table.join(DEFAULT_DELIMITER);
+  return { ...remote, table, state: remote.jobState, createdAtMillis: remote.creationMs };
 }
 
 function ofJobs(
@@ -142,8 +156,8 @@ export const REMOTE_ROUTES: readonly Route[] = [
   ofJobs("cancelJob", "cancel", { body: jobId, answer: remoteJob }, (call) =>
     callEngine(call).then((job) => asRemoteJob(job as Job)),
   ),
-  ofJobs("listJobs", "list", { answer: z.object({ jobs: z.array(remoteJob) }) }, async (call) => {
+  ofJobs("listJobs", "list", { answer: z.object({ jobs: z.array(listedRemoteJob) }) }, async (call) => {
     const { jobs } = (await callEngine(call)) as ListJobsResponse;
-    return { jobs: jobs.map(asRemoteJob) };
+    return { jobs: jobs.map(asListedRemoteJob) };
   }),
 ];

@@ -257,3 +257,7 @@ def columns(name, action, argument):
 
 def statistics(name):
     return dict(_table(name).stats())
+
+
+def jobs():
+    return [{"id": job.job_id, "table": job.table, "state": job.state} for job in _connections["db"].list_jobs()]
