@@ -183,7 +183,7 @@ function withAdded(selected: readonly ResolvedColumn[], added: readonly AddedCol
     if (column === undefined || isSame(selected[index].column, column.column)) continue;
     const giver = column.column.kind === "system" ? "withRowId" : "a search";
     throw new InvalidInputError(
-      `columns: ${giver} adds a column ${column.field.name}; give the selected column another name`,
+      `columns: ${column.field.name} is what ${giver} gives; return the column under another name`,
     );
   }
   return [

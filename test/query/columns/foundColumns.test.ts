@@ -337,7 +337,7 @@ const outcome = async (rows: Promise<Rows>): Promise<Rows | string> =>
   });
 
 describe.each(FOUND)("a table with a column %s", (name) => {
-  const refusal = `columns: a search adds a column ${name}; give the selected column another name`;
+  const refusal = `columns: ${name} is what a search gives; return the column under another name`;
   beforeAll(() => makeTable("plain", {}));
 
   const types = Object.entries(TYPES).filter(
@@ -437,7 +437,7 @@ it.each(Object.entries(SEARCHES))("results that are kept as a table are searched
     const shared = again.adds.find((name) => adds.includes(name));
     const all = await outcome(inProcess(kept, again.request));
     if (shared === undefined) expect(all).toHaveLength(found.length);
-    else expect(all).toMatch(/^columns: a search adds a column \w+; give the selected column another name$/);
+    else expect(all).toMatch(/^columns: \w+ is what a search gives; return the column under another name$/);
     expect(await outcome(overHttp(kept, again.request))).toEqual(all);
   }
 });
@@ -463,7 +463,7 @@ describe("a table that another program gave a column of a reserved name", () => 
     const saved = ROWS.slice(0, 2).map((row) => ({ id: row, [name]: `saved ${row}` }));
     expect(await ask({ columns: ["id", name], limit: 2 })).toEqual(saved);
     const isRowId = name === "_rowid";
-    const refusal = "columns: withRowId adds a column _rowid; give the selected column another name";
+    const refusal = "columns: _rowid is what withRowId gives; return the column under another name";
     const withIds = saved.map((row) => ({ ...row, _rowid: row.id }));
     expect(await ask({ columns: ["id", name], limit: 2, withRowId: true })).toEqual(
       isRowId ? refusal : withIds,
@@ -496,7 +496,7 @@ it.each(["id", "id + 1"])("a row id is not covered by a column under its name: %
   const table = `covering_${expression.length}`;
   await makeTable(table, {});
   const columns = { columnAliases: { _rowid: expression } };
-  const refusal = "columns: withRowId adds a column _rowid; give the selected column another name";
+  const refusal = "columns: _rowid is what withRowId gives; return the column under another name";
   for (const ask of [inProcess, overHttp]) {
     expect(await outcome(ask(table, { columns, withRowId: true }))).toBe(refusal);
     const [first] = await ask(table, { columns, limit: 1 });
