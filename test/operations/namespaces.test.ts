@@ -35,7 +35,9 @@ async function expectRefusal(call: () => Promise<unknown>, type: string): Promis
   );
   expect(error, `the call should have been refused with ${type}`).toBeInstanceOf(NamespaceError);
   expect((error as NamespaceError).type, String(error)).toBe(type);
-  expect(await directorySnapshot(root)).toEqual(before);
+  // Behind a socket, the engine may still be removing what it wrote for a caller that has left.
+  if ("overHttp" in DirectoryNamespace) await expect.poll(() => directorySnapshot(root)).toEqual(before);
+  else expect(await directorySnapshot(root)).toEqual(before);
 }
 
 describe("createNamespace", () => {
