@@ -385,7 +385,7 @@ it("refuses options that are misspelt, or mean nothing", () => {
     [{ resources: 5 }, /resources/],
     [{ runtimeEnv: "x" }, /runtimeEnv/],
     [{ headers: "x" }, /headers/],
-    [{ root: "" }, /root/],
+    [{ root: "" }, /root: must be a path/],
     [{ pollMs: 1 }, /pollMs/],
     [{ manifests: [] }, /manifests/],
     [{ manifests: { a: { address: "http://x" } } }, /manifests\.a\.address/],

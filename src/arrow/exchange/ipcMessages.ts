@@ -18,7 +18,7 @@ import { type BufferRange, checkMessageMetadata, type IpcFields, NO_FIELDS } fro
 const MAX_METADATA_BYTES = 2 ** 24;
 /** Most rows in one batch. */
 const MAX_BATCH_ROWS = 2 ** 31 - 1;
-/** What a writer says in place of a number of nulls that it has not counted. */
+/** Number of nulls of a column whose writer has not counted them. */
 export const UNCOUNTED = -1;
 const CONTINUATION = 0xffffffff;
 /** Smaller pieces are copied together: the object that holds such a piece takes more memory than the piece. */
@@ -34,7 +34,7 @@ export interface Frame {
   readonly fields: IpcFields;
   /** With lists in place of list views. */
   readonly head: Uint8Array;
-  /** Where the sizes of list views lie in the body. */
+  /** Ranges of the sizes of list views in the body. */
   readonly sizes: readonly BufferRange[];
   readonly body: Uint8Array;
   /** For a part of a dictionary: the dictionary's id, and whether the part continues or replaces it. Else null. */

@@ -94,7 +94,7 @@ export const NO_FIELDS: IpcFields = { count: 0, types: null };
 
 export const isListViewType = (type: number): boolean => LISTS_OF_VIEWS.has(type);
 
-/** Where a buffer lies in the body of a message. */
+/** Range of a buffer in the body of a message. */
 export interface BufferRange {
   readonly offset: number;
   readonly length: number;
@@ -120,7 +120,7 @@ export function checkMessageMetadata(metadata: Uint8Array, fields: IpcFields): C
   const checked = guard.fields ?? fields;
   if (!guard.hasListViews) return { metadata, fields: checked, sizes: guard.sizes };
   const changed = guard.withoutListViews();
-  // What lies over each other in the metadata may have changed along.
+  // The change may have touched other metadata, if parts of it share bytes.
   const again = new Guard(changed);
   again.message({ count: fields.count, types: null });
   if (again.hasListViews) throw malformed("metadata that refers to itself over and over");
@@ -188,7 +188,7 @@ class Guard {
     return this.#listViews.length > 0 || this.#buffers !== null;
   }
 
-  /** Where the sizes of the list views of a batch lie in its body. */
+  /** Ranges of the sizes of a batch's list views in its body. */
   get sizes(): BufferRange[] {
     const { start, sizes } = this.#buffers ?? { start: 0, sizes: [] };
     return sizes.map((index) => {

@@ -8,7 +8,7 @@ export interface ValuePlace {
   readonly maker?: string | undefined;
   /** Path of the column, or of what was made, with the names of members. */
   readonly path: string;
-  /** What a message says of the types that are wanted, after a semicolon. */
+  /** End of a message, after a semicolon: tells which types are wanted. */
   readonly hint?: string | undefined;
   /** Number of the row, from 0, that the value at an index belongs to. */
   rowOf(index: number): number;

@@ -226,14 +226,14 @@ function fillOffsets(
   const gone = deleted ?? new Uint32Array(0);
   let before = 0;
   let lastRow = -1;
-  for (let at = start; at < end; at += 2) {
-    const row = places[at];
+  for (let index = start; index < end; index += 2) {
+    const row = places[index];
     if (row <= lastRow) before = lowerBound(gone, row);
     else while (before < gone.length && gone[before] < row) before++;
     lastRow = row;
     const offset = first + row - before;
-    words[at] = offset;
-    words[at + 1] = offset / 2 ** 32;
+    words[index] = offset;
+    words[index + 1] = offset / 2 ** 32;
   }
 }
 
@@ -245,16 +245,16 @@ function fillRuns(
   end: number,
 ): void {
   let run = 0;
-  for (let at = start; at < end; at += 2) {
-    const row = places[at];
+  for (let index = start; index < end; index += 2) {
+    const row = places[index];
     if (row < starts[run] || row >= starts[run] + counts[run]) {
       const isNext =
         run + 1 < starts.length && row >= starts[run + 1] && row < starts[run + 1] + counts[run + 1];
       run = isNext ? run + 1 : Math.max(0, lowerBound(starts, row + 1) - 1);
     }
     const value = values[run] + step * (row - starts[run]);
-    words[at] = value;
-    words[at + 1] = value / 2 ** 32;
+    words[index] = value;
+    words[index + 1] = value / 2 ** 32;
   }
 }
 
