@@ -1,5 +1,6 @@
 /** Positions of a token in its documents, block by block, as files have them. */
 
+import { concatWords } from "../../bytes/concatWords.js";
 import { CorruptFileError } from "../../errors.js";
 import { decodeDocumentPositions, decodePositions } from "./postingBlocks.js";
 
@@ -108,7 +109,6 @@ function joined(
   path: string,
   positionsOf: (index: number) => Uint32Array,
 ): Uint32Array {
-  let count = 0;
   const parts: Uint32Array[] = [];
   for (let index = 0; index < frequencies.length; index++) {
     const part = positionsOf(index);
@@ -120,13 +120,6 @@ function joined(
       );
     }
     parts.push(part);
-    count += part.length;
   }
-  const all = new Uint32Array(count);
-  let end = 0;
-  for (const part of parts) {
-    all.set(part, end);
-    end += part.length;
-  }
-  return all;
+  return concatWords(parts);
 }

@@ -4,6 +4,7 @@
  */
 
 import { countSetBits } from "../../bytes/bits.js";
+import { concatWords } from "../../bytes/concatWords.js";
 import { CorruptFileError, InternalError } from "../../errors.js";
 import type { KeptPostings } from "../kind.js";
 import type { BlockedPositions } from "./positions.js";
@@ -341,20 +342,11 @@ export class PostingList implements KeptPostings {
   allPositions(frequencies: Uint32Array): Uint32Array {
     const { blockSize } = this;
     const parts: Uint32Array[] = [];
-    let length = 0;
     for (let block = 0; block < this.blockCount; block++) {
       const ofBlock = frequencies.subarray(block * blockSize, (block + 1) * blockSize);
-      const part = this.#unpackPositions(block, ofBlock);
-      parts.push(part);
-      length += part.length;
+      parts.push(this.#unpackPositions(block, ofBlock));
     }
-    const all = new Uint32Array(length);
-    let at = 0;
-    for (const part of parts) {
-      all.set(part, at);
-      at += part.length;
-    }
-    return all;
+    return concatWords(parts);
   }
 
   #fail(reason: string): never {
