@@ -55,14 +55,14 @@ export async function attachTable(
 ): Promise<TableLocation> {
   checkLocation(location);
   const isRoot = id.length === 1;
-  const found = await findTable(environment, id);
-  if (found !== null && !overwrite) {
+  const entry = await findTable(environment, id);
+  if (entry !== null && !overwrite) {
     throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
   }
   if (isRoot && location !== rootLocation(id[0])) {
     throw new InvalidInputError(`location: a table ${id[0]} of the root lies at ${rootLocation(id[0])}`);
   }
-  const isNewName = isRoot && found === null;
+  const isNewName = isRoot && entry === null;
   if (isNewName) checkNewRootTableName(id[0]);
   else if (!isRoot) checkNewLocation(location);
   const place = { id, location, directory: directoryAt(environment.root, location) };
@@ -177,8 +177,8 @@ async function show(
 
 /** Why a root table that was found to be hidden can't be registered after all. */
 async function notHidden(environment: CatalogEnvironment, place: TableLocation): Promise<Error> {
-  const found = await findTable(environment, place.id);
-  if (found === null) return noTable(place);
+  const entry = await findTable(environment, place.id);
+  if (entry === null) return noTable(place);
   return new TableAlreadyExistsError(`table ${formatIdentifier(place.id)} already exists`);
 }
 
@@ -239,15 +239,15 @@ export async function detachTable(
   signal?: AbortSignal,
 ): Promise<TableLocation & RemovedTable> {
   const { disk } = environment;
-  const table = await requireTable(environment, id);
-  const { location, directory } = table;
+  const entry = await requireTable(environment, id);
+  const { location, directory } = entry;
   const place = { id, location, directory };
   if (id.length > 1) {
     await noteFormerId(environment, place);
     const { properties } = await removeTableRow(environment, place, signal);
     return { ...place, properties };
   }
-  const isTable = await watchTable(disk, table);
+  const isTable = await watchTable(disk, entry);
   const vanish = async () => {
     try {
       return await hide(disk, directory, isTable);

@@ -22,7 +22,7 @@ import { isDeregistered } from "./places/markers.js";
 import { planPlace, refuseHolders } from "./places/placement.js";
 import { isNamed } from "./places/sharedPlaces.js";
 import {
-  type FoundTable,
+  type TableEntry,
   findTable,
   hasDirectory,
   refuseOtherObject,
@@ -44,24 +44,24 @@ import { watchTable } from "./watchTable.js";
  */
 export async function relocateTable(
   environment: CatalogEnvironment,
-  table: FoundTable,
+  entry: TableEntry,
   newId: readonly string[],
   signal?: AbortSignal,
 ): Promise<TableLocation> {
   if ((await findTable(environment, newId)) !== null) throw taken(newId);
-  const place = await planPlace(environment, newId, table);
-  if (table.id.length > 1 && newId.length > 1) {
-    await changeId(environment, table, newId, signal);
-    return { id: newId, location: table.location, directory: table.directory };
+  const place = await planPlace(environment, newId, entry);
+  if (entry.id.length > 1 && newId.length > 1) {
+    await changeId(environment, entry, newId, signal);
+    return { id: newId, location: entry.location, directory: entry.directory };
   }
-  const isTable = await watchTable(environment.disk, table);
-  await refuseBranches(environment, table);
+  const isTable = await watchTable(environment.disk, entry);
+  await refuseBranches(environment, entry);
   // Where only case changes, a disk that ignores case finds the table itself there.
   const isTaken = newId.length === 1 && (await environment.rootNames.all()).has(place.location);
   if (isTaken) await clearPlace(environment, place, signal);
   // A note in the directory holds the id that the table had before it came into the root.
-  if (newId.length > 1) await renewFormerId(environment, { ...table, id: newId });
-  await move(environment, table, place, isTable, signal);
+  if (newId.length > 1) await renewFormerId(environment, { ...entry, id: newId });
+  await move(environment, entry, place, isTable, signal);
   return place;
 }
 

@@ -4,7 +4,7 @@ import type { Disk, FileStat } from "../io/disk/disk.js";
 import { relative } from "../platform/native.js";
 import { isSeenDirectory, seeDirectory } from "../table/versions/directoryIdentity.js";
 import { reservationPath } from "./places/markers.js";
-import type { FoundTable } from "./places/tables.js";
+import type { TableEntry } from "./places/tables.js";
 
 /**
  * Looks at the directory of a table that is about to be moved or hidden.
@@ -12,7 +12,7 @@ import type { FoundTable } from "./places/tables.js";
  */
 export async function watchTable(
   disk: Disk,
-  { directory, latest }: Pick<FoundTable, "directory" | "latest">,
+  { directory, latest }: Pick<TableEntry, "directory" | "latest">,
 ): Promise<(movedTo: string, stat?: FileStat) => Promise<boolean>> {
   const file = relative(directory, latest?.path ?? reservationPath(directory));
   const seen = await seeDirectory(disk, directory, file);

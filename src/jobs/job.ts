@@ -16,7 +16,7 @@ export type JsonValue =
 export interface JobSpec {
   readonly kind: JobKind;
   /** Id of the table, as the caller knows it. */
-  readonly table: readonly string[];
+  readonly tableId: readonly string[];
   /** The table, or the branch of it, that the job works on. */
   readonly at: TableAt;
   /**

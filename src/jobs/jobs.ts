@@ -112,7 +112,7 @@ export class Jobs {
     const { disk, root } = this.#environment;
     const identity = await readTableIdentity(spec.at);
     if (identity === null) throw new TableReplacedError(spec.at.root);
-    const { kind, table, at, key, parameters, unit } = spec;
+    const { kind, tableId: table, at, key, parameters, unit } = spec;
     const record: JobRecord = {
       kind,
       table: [...table],

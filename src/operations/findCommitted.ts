@@ -51,8 +51,8 @@ export async function findCommitted(
     return { found, foundIn };
   }
   await allow(tableId);
-  const table = await requireTable(context, tableId);
-  const found = await findTransaction(tableAt(context, table.directory), id, { thorough: true, signal });
+  const entry = await requireTable(context, tableId);
+  const found = await findTransaction(tableAt(context, entry.directory), id, { thorough: true, signal });
   if (found === null) {
     throw new TransactionNotFoundError(`table ${formatIdentifier(tableId)} has no transaction ${id}`);
   }
@@ -72,9 +72,9 @@ async function findAnywhere(
   let unreadable: CorruptFileError | null = null;
   const lookInto = async (tableId: readonly string[]): Promise<Found | null> => {
     try {
-      const table = await findTable(context, tableId);
+      const entry = await findTable(context, tableId);
       const options = { thorough: false, signal };
-      const found = table && (await findTransaction(tableAt(context, table.directory), id, options));
+      const found = entry && (await findTransaction(tableAt(context, entry.directory), id, options));
       return found && { found, foundIn: tableId };
     } catch (error) {
       // A missing or corrupt table must not hide a transaction of another table.

@@ -108,7 +108,7 @@ export async function doLongWork<Response extends object>(
   const spec: JobSpec = {
     kind,
     unit,
-    table: table.table.id,
+    tableId: table.entry.id,
     at: table.at,
     key: JSON.stringify(parameters),
     parameters,

@@ -1,6 +1,6 @@
 /** Finds the version that a request means by its id, branch, version and tag. */
 
-import { type FoundTable, requireTable, type WantedVersion } from "../catalog/places/tables.js";
+import { type TableEntry, requireTable, type WantedVersion } from "../catalog/places/tables.js";
 import {
   InvalidInputError,
   InvalidTableStateError,
@@ -26,7 +26,7 @@ import { optionalString, optionalVersion, requireTableId } from "./request.js";
 
 /** An existing table, or an existing branch of it. */
 export interface OpenTable {
-  readonly table: FoundTable;
+  readonly entry: TableEntry;
   readonly at: TableAt<OperationContext>;
   /** Null while the table is only declared. */
   readonly latest: LatestVersion | null;
@@ -77,10 +77,10 @@ async function open(
   const branch = optionalString(request.branch, "branch");
   const onMain = isMainBranch(branch);
   if (!onMain) checkBranchName(branch);
-  const table = await requireTable(context, id, onMain ? wanted : "any");
-  await confirmPlace(context, table.directory, table.latest);
-  if (onMain) return { table, at: tableAt(context, table.directory), latest: table.latest };
-  const at = tableAt(context, table.directory, branch);
+  const entry = await requireTable(context, id, onMain ? wanted : "any");
+  await confirmPlace(context, entry.directory, entry.latest);
+  if (onMain) return { entry, at: tableAt(context, entry.directory), latest: entry.latest };
+  const at = tableAt(context, entry.directory, branch);
   const early = request.unregisteredBranch === true;
   const latest =
     early || (await isRegistered(at, branch))
@@ -92,7 +92,7 @@ async function open(
     throw new TableBranchNotFoundError(`table ${formatIdentifier(id)} has no branch ${branch}`);
   }
   await confirmPlace(context, at.root, latest);
-  return { table, at, latest };
+  return { entry, at, latest };
 }
 
 /**
@@ -119,7 +119,7 @@ export async function openWritable(context: OperationContext, request: Selection
   const writable = await writableOf(open);
   if (writable !== null) return writable;
   throw new InvalidTableStateError(
-    `table ${formatIdentifier(open.table.id)} is only declared: it has no data yet`,
+    `table ${formatIdentifier(open.entry.id)} is only declared: it has no data yet`,
   );
 }
 
@@ -153,35 +153,35 @@ export async function openDescribed(
   context: OperationContext,
   request: Selection,
   access: Access,
-): Promise<{ readonly table: FoundTable; readonly snapshot: Snapshot | null }> {
+): Promise<{ readonly entry: TableEntry; readonly snapshot: Snapshot | null }> {
   const asked = optionalVersion(request.version);
   const tag = optionalString(request.tag, "tag");
   if (tag !== undefined && (asked !== undefined || optionalString(request.branch, "branch") !== undefined)) {
     throw new InvalidInputError("tag: excludes version and branch");
   }
-  let { table, at, latest } = await openTable(context, request);
+  let { entry: tableEntry, at, latest } = await openTable(context, request);
   let version = asked;
   if (tag !== undefined) {
     const target = await findTag(at, tag);
     if (target === null)
-      throw new TableTagNotFoundError(`table ${formatIdentifier(table.id)} has no tag ${tag}`);
+      throw new TableTagNotFoundError(`table ${formatIdentifier(tableEntry.id)} has no tag ${tag}`);
     await access.requireBranch(target.branch);
     if (target.branch !== null) at = branchAt(at, target.branch);
     version = target.version;
     latest = target.branch !== null ? null : latest;
   } else if (latest === null && version === undefined) {
-    return { table, snapshot: null };
+    return { entry: tableEntry, snapshot: null };
   }
   const entry: (VersionEntry & Pick<LatestVersion, "manifestStat">) | null =
     version === undefined || version === latest?.version ? latest : await findVersion(at, version);
   const file = entry && (await context.manifests.read(context.disk, entry.path, entry.manifestStat));
   if (version === undefined && file === null) {
-    throw new TableNotFoundError(`table ${formatIdentifier(table.id)} was dropped while it was opened`);
+    throw new TableNotFoundError(`table ${formatIdentifier(tableEntry.id)} was dropped while it was opened`);
   }
   if (entry === null || file === null) {
-    throw new TableVersionNotFoundError(`table ${formatIdentifier(table.id)} has no version ${version}`);
+    throw new TableVersionNotFoundError(`table ${formatIdentifier(tableEntry.id)} has no version ${version}`);
   }
-  return { table, snapshot: { ...entry, at, file } };
+  return { entry: tableEntry, snapshot: { ...entry, at, file } };
 }
 
 /**

@@ -67,7 +67,7 @@ export class JobTable {
   spec(key: string, run: (control: JobControl) => Promise<JsonValue | undefined>): JobSpec {
     const { disk, directory } = this;
     const at = { disk, root: directory, mainRoot: directory, branch: null } as TableAt;
-    return { kind: "backfill", table: ["t"], at, key, parameters: null, unit: "rows", run };
+    return { kind: "backfill", tableId: ["t"], at, key, parameters: null, unit: "rows", run };
   }
 
   async process(staleMs?: number): Promise<RunnerProcess> {

@@ -225,14 +225,14 @@ async function deregister(work: BatchWork, step: DeregisterTableStep): Promise<b
   const { environment, isOwn } = work;
   const { disk } = environment;
   try {
-    const found = await findTable(environment, step.id);
-    if (found === null) return !isOwn;
-    if (!(await isMeant(work, step, found))) return false;
-    const vanish = () => hide(disk, found.directory, () => isMeant(work, step, found));
-    if (step.id.length === 1) await removeRootTable(environment, found, vanish);
+    const entry = await findTable(environment, step.id);
+    if (entry === null) return !isOwn;
+    if (!(await isMeant(work, step, entry))) return false;
+    const vanish = () => hide(disk, entry.directory, () => isMeant(work, step, entry));
+    if (step.id.length === 1) await removeRootTable(environment, entry, vanish);
     else {
-      await noteFormerId(environment, found);
-      await removeRow(environment, found);
+      await noteFormerId(environment, entry);
+      await removeRow(environment, entry);
     }
     return true;
   } catch (error) {

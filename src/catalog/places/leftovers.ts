@@ -46,8 +46,8 @@ export async function clearPlace(
   const isDoomed = (movedTo: string) => isLeftover(disk, movedTo, 0);
   try {
     await withLock(place.directory, { ...lock, signal }, async () => {
-      const found = await findTable(environment, place.id);
-      if (found !== null || (await isDeregistered(disk, place.directory))) throw occupied(place);
+      const entry = await findTable(environment, place.id);
+      if (entry !== null || (await isDeregistered(disk, place.directory))) throw occupied(place);
       await takeAway(environment, place.directory, isDoomed);
     });
   } catch (error) {

@@ -27,7 +27,7 @@ export interface TableLocation {
 }
 
 /** A table that exists. */
-export interface FoundTable extends TableLocation {
+export interface TableEntry extends TableLocation {
   /** Null while the table is only declared. A version before the latest where any was asked for. */
   readonly latest: LatestVersion | null;
   /** The row that makes it a table, in child namespaces; null for a root table, whose row is not looked at. */
@@ -47,7 +47,7 @@ export async function findTable(
   id: readonly string[],
   wanted: WantedVersion = "latest",
   known?: Catalog,
-): Promise<FoundTable | null> {
+): Promise<TableEntry | null> {
   if (id.length === 1) return findRootTable(environment, id, wanted);
   const catalog = known ?? (await readCatalog(environment));
   const row = tableRow(catalog, id);
@@ -62,9 +62,9 @@ export async function requireTable(
   environment: CatalogEnvironment,
   id: readonly string[],
   wanted: WantedVersion = "latest",
-): Promise<FoundTable> {
-  const found = await findTable(environment, id, wanted);
-  if (found !== null) return found;
+): Promise<TableEntry> {
+  const entry = await findTable(environment, id, wanted);
+  if (entry !== null) return entry;
   await requireLiveRoot(environment);
   throw new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`);
 }
@@ -73,8 +73,8 @@ export async function requireTable(
  * Makes sure that a table that was found is still known as a table. It may have another id by now.
  * @throws TableNotFoundError
  */
-export async function requireKnown(environment: CatalogEnvironment, table: FoundTable): Promise<void> {
-  const { id, location, directory } = table;
+export async function requireKnown(environment: CatalogEnvironment, entry: TableEntry): Promise<void> {
+  const { id, location, directory } = entry;
   const isKnown =
     id.length === 1
       ? !(await isDeregistered(environment.disk, directory))
@@ -88,7 +88,7 @@ async function findRootTable(
   environment: CatalogEnvironment,
   id: readonly string[],
   wanted: WantedVersion,
-): Promise<FoundTable | null> {
+): Promise<TableEntry | null> {
   const { disk } = environment;
   const place = rootPlace(environment, id);
   const [latest, hidden] = await Promise.all([
@@ -115,7 +115,7 @@ async function findAt(
   place: TableLocation,
   row: CatalogRow,
   wanted: WantedVersion,
-): Promise<FoundTable | null> {
+): Promise<TableEntry | null> {
   const latest = await findWanted(environment, place.directory, wanted);
   if (latest === null && !(await isDirectory(environment, place.directory))) return null;
   return { ...place, latest, row };
@@ -176,7 +176,7 @@ const isDirectory = async ({ disk }: CatalogEnvironment, path: string): Promise<
  */
 export async function readTableProperties(
   environment: CatalogEnvironment,
-  { id, location, row: known }: FoundTable,
+  { id, location, row: known }: TableEntry,
 ): Promise<Record<string, string>> {
   const row = known ?? tableRow(await readCatalog(environment), id);
   return row === null || row.location !== location ? {} : decodeProperties(row);

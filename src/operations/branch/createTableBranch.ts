@@ -29,18 +29,18 @@ export async function createTableBranch(
   const id = requireTableId(request.id);
   const requireSource = (branch: string | undefined) => access.require("createTableBranch", id, { branch });
   if (fromTag === undefined) await requireSource(fromBranch);
-  const { table, at, latest } = await openAtAnyVersion(context, { id, branch: fromBranch });
+  const { entry, at, latest } = await openAtAnyVersion(context, { id, branch: fromBranch });
   let source: BranchSource = { branch: at.branch, version };
   if (fromTag !== undefined) {
     const tag = await findTag(at, fromTag);
     if (tag === null) {
-      throw new TableTagNotFoundError(`table ${formatIdentifier(table.id)} has no tag ${fromTag}`);
+      throw new TableTagNotFoundError(`table ${formatIdentifier(entry.id)} has no tag ${fromTag}`);
     }
     await requireSource(tag.branch ?? undefined);
     source = tag;
   } else if (latest === null && version === undefined) {
     throw new InvalidTableStateError(
-      `table ${formatIdentifier(table.id)} is only declared: it has no version to make a branch from`,
+      `table ${formatIdentifier(entry.id)} is only declared: it has no version to make a branch from`,
     );
   }
   const transactionId = await createBranch(at, name, source, request.signal);

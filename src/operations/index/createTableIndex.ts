@@ -75,7 +75,7 @@ async function startBuild(
   };
   const spec: JobSpec = {
     kind: "index",
-    table: table.table.id,
+    tableId: table.entry.id,
     at: table.at,
     key: JSON.stringify(told),
     parameters: told,

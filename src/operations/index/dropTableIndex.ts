@@ -20,7 +20,7 @@ export async function dropTableIndex(
   const { committed, plan } = await commitPlanned(
     table,
     (base) => {
-      const { segments } = requireIndex(base.file, name, table.table.id);
+      const { segments } = requireIndex(base.file, name, table.entry.id);
       const removal = CreateIndex.create({ removedIndices: [...segments] });
       return { transaction: newTransaction(base.version, "createIndex", removal) };
     },

@@ -24,7 +24,7 @@ export async function insertIntoTable(
     mode,
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: mode === "Overwrite" ? "overwrite" : "append",
-    beforeCreation: () => requireKnown(context, open.table),
+    beforeCreation: () => requireKnown(context, open.entry),
     bounds,
     onRows,
     schema: optionalSchema(request.schema),

@@ -95,7 +95,7 @@ async function createWith(
   data: RowsInput,
   { verify, ...options }: Pick<MergeOptions, "bounds" | "onRows" | "signal" | "verify">,
 ): Promise<MergeInsertIntoTableResponse> {
-  const name = `table ${formatIdentifier(open.table.id)}`;
+  const name = `table ${formatIdentifier(open.entry.id)}`;
   if (!merge.insert) {
     throw new InvalidTableStateError(
       `${name} is only declared: it has no rows, and the merge adds none without whenNotMatchedInsertAll`,
@@ -106,7 +106,7 @@ async function createWith(
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: "fail",
     beforeCreation: async () => {
-      await requireKnown(context, open.table);
+      await requireKnown(context, open.entry);
       await verify?.();
     },
     key: merge.on,

@@ -51,10 +51,10 @@ export async function alterTableBackfillColumns(
   if (old !== null) requireColumnIn(old, field);
   const reach = { readVersion, numFrags: Number.isFinite(maxFragments) ? maxFragments : null };
   const key = JSON.stringify([meaning, reach]);
-  const settings = { ...limits, cluster, table: table.table.id, root: context.root };
+  const settings = { ...limits, cluster, table: table.entry.id, root: context.root };
   const spec = {
     kind: "backfill",
-    table: table.table.id,
+    tableId: table.entry.id,
     at,
     key,
     parameters: {
@@ -89,12 +89,12 @@ function clusterOf(
   return { ...clusterNamed(clusters, name, manifest), concurrency };
 }
 
-async function oldVersion({ at, table }: OpenTable, version: number): Promise<OpenVersion> {
+async function oldVersion({ at, entry: tableEntry }: OpenTable, version: number): Promise<OpenVersion> {
   const entry = await findVersion(at, version);
   const open = entry && (await openVersion(at, entry));
   if (open !== null) return open;
   throw new TableVersionNotFoundError(
-    `readVersion: table ${formatIdentifier(table.id)} has no version ${version}`,
+    `readVersion: table ${formatIdentifier(tableEntry.id)} has no version ${version}`,
   );
 }
 

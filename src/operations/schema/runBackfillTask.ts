@@ -51,7 +51,7 @@ export async function runBackfillTask(
     if (finishedAt !== undefined) throw new ConcurrentModificationError(`job ${jobId} has ended`);
     if (identity !== null && (await isSameTable(at, identity))) return;
     throw new ConcurrentModificationError(
-      `table ${formatIdentifier(table.table.id)} was replaced while a column of it was filled`,
+      `table ${formatIdentifier(table.entry.id)} was replaced while a column of it was filled`,
     );
   };
   await hold();
@@ -59,7 +59,7 @@ export async function runBackfillTask(
   const base = entry && (await openVersion(at, entry));
   if (base === null) {
     throw new ConcurrentModificationError(
-      `table ${formatIdentifier(table.table.id)} has no version ${version} any more`,
+      `table ${formatIdentifier(table.entry.id)} has no version ${version} any more`,
     );
   }
   const asked = { column, where, functions: context.functions };

@@ -168,11 +168,11 @@ async function planIdChange(
   }
   if (deregisterTable !== undefined) {
     const id = requireTableId(deregisterTable.id);
-    const table = await requireTable(context, id);
-    const properties = await readTableProperties(context, table);
-    outcomes.set(operation, { location: table.directory, properties });
-    const identity = (await readTableIdentity({ disk: context.disk, root: table.directory })) ?? undefined;
-    return { kind: "deregisterTable", id, location: table.location, properties, identity };
+    const entry = await requireTable(context, id);
+    const properties = await readTableProperties(context, entry);
+    outcomes.set(operation, { location: entry.directory, properties });
+    const identity = (await readTableIdentity({ disk: context.disk, root: entry.directory })) ?? undefined;
+    return { kind: "deregisterTable", id, location: entry.location, properties, identity };
   }
   return null;
 }

@@ -27,7 +27,7 @@ export async function cleanupTable(
   const open = await openTable(context, request);
   if (open.latest === null) {
     throw new InvalidTableStateError(
-      `table ${formatIdentifier(open.table.id)} is only declared: it has no versions to clean up`,
+      `table ${formatIdentifier(open.entry.id)} is only declared: it has no versions to clean up`,
     );
   }
   return doLongWork(context, request, how, {

@@ -5,7 +5,7 @@
 
 import { claimPlace, type PlannedPlace, planPlace } from "../../catalog/places/placement.js";
 import {
-  type FoundTable,
+  type TableEntry,
   findTable,
   readTableProperties,
   requireKnown,
@@ -52,10 +52,10 @@ export async function createTable(
   const exists = (cause?: unknown) => new TableAlreadyExistsError(`table ${name} already exists`, { cause });
 
   const target = await planCreation(context, id);
-  const { found, place, at, base } = target;
-  if (found !== null && base !== null && mode !== "Overwrite") {
+  const { entry, place, at, base } = target;
+  if (entry !== null && base !== null && mode !== "Overwrite") {
     if (mode === "Create") throw exists();
-    return asFound(context, found, base.version);
+    return asFound(context, entry, base.version);
   }
   if (base !== null && stableRowIds && !hasStableRowIds(base.file.manifest)) {
     throw new InvalidInputError(
@@ -63,22 +63,22 @@ export async function createTable(
     );
   }
   if (
-    found !== null &&
-    found.latest === null &&
+    entry !== null &&
+    entry.latest === null &&
     properties !== undefined &&
     Object.keys(properties).length > 0
   ) {
     throw new InvalidInputError(`properties: table ${name} was declared, and keeps the properties of then`);
   }
-  const anchor = base !== null ? anchorOf(base) : found !== null ? await declaredAnchor(at) : ABSENT;
+  const anchor = base !== null ? anchorOf(base) : entry !== null ? await declaredAnchor(at) : ABSENT;
   const inserted = await insertRows(at, anchor, data, {
     mode: "Overwrite",
     newTable: { version: context.newTableVersion, naming: context.newTableNaming, stableRowIds },
     onCreated: mode === "Overwrite" ? "overwrite" : "fail",
     unshared: place.unshared,
-    beforeRows: isRoot && found === null ? () => claimPlace(context, place) : undefined,
+    beforeRows: isRoot && entry === null ? () => claimPlace(context, place) : undefined,
     beforeCreation: async () => {
-      if (found !== null) await requireKnown(context, found);
+      if (entry !== null) await requireKnown(context, entry);
       if (isRoot) await publishFirst(context, target, properties, signal);
     },
     bounds,
@@ -94,7 +94,7 @@ export async function createTable(
     return asFound(context, other, other.latest.version);
   }
   try {
-    if (found === null && !isRoot) await publishNewTable(context, place, properties ?? {}, signal);
+    if (entry === null && !isRoot) await publishNewTable(context, place, properties ?? {}, signal);
     // The rows are committed; the properties of the replaced table follow.
     else if (anchor.kind === "version" && properties !== undefined)
       await republishTable(context, place, properties, signal);
@@ -113,16 +113,16 @@ export async function createTable(
     version: inserted.committed.version,
     numInsertedRows: inserted.rowCount,
     properties:
-      found === null || properties !== undefined
+      entry === null || properties !== undefined
         ? { ...properties }
-        : await readTableProperties(context, found),
+        : await readTableProperties(context, entry),
   };
 }
 
 /** Where a table is created, and what is there. */
 interface Target {
   /** The table that has the id already; null for none. */
-  readonly found: FoundTable | null;
+  readonly entry: TableEntry | null;
   readonly place: PlannedPlace;
   readonly at: TableAt;
   /** The latest version of the table that is there; null where it has none. */
@@ -131,34 +131,34 @@ interface Target {
 
 async function planCreation(context: OperationContext, id: readonly string[]): Promise<Target> {
   const catalog = id.length === 1 ? await readCatalog(context) : undefined;
-  const found = await findTable(context, id, "latest", catalog);
+  const entry = await findTable(context, id, "latest", catalog);
   const place =
-    found === null ? await planPlace(context, id, undefined, catalog) : { ...found, unshared: false };
+    entry === null ? await planPlace(context, id, undefined, catalog) : { ...entry, unshared: false };
   const at = tableAt(context, place.directory);
-  const latest = found?.latest ?? null;
-  return { found, place, at, base: latest && (await openVersion(at, latest)) };
+  const latest = entry?.latest ?? null;
+  return { entry, place, at, base: latest && (await openVersion(at, latest)) };
 }
 
 /** A catalog row left behind by a former table of that name must not pass on its properties. */
 const publishFirst = (
   context: OperationContext,
-  { found, place }: Target,
+  { entry, place }: Target,
   properties: Readonly<Record<string, string>> | undefined,
   signal: AbortSignal | undefined,
 ) =>
-  found === null
+  entry === null
     ? publishClaimed(context, place, properties ?? {}, signal)
     : republishTable(context, place, properties, signal);
 
 async function asFound(
   context: OperationContext,
-  table: FoundTable,
+  entry: TableEntry,
   version: number,
 ): Promise<CreateTableResponse> {
   return {
-    location: table.directory,
+    location: entry.directory,
     version,
     numInsertedRows: 0,
-    properties: await readTableProperties(context, table),
+    properties: await readTableProperties(context, entry),
   };
 }

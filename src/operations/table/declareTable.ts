@@ -17,10 +17,10 @@ export async function declareTable(
   const id = requireTableId(request.id);
   const wanted = optionalString(request.location, "location");
   const properties = optionalProperties(request.properties);
-  const found = await findTable(context, id);
-  const place = found ?? (await planPlace(context, id));
+  const entry = await findTable(context, id);
+  const place = entry ?? (await planPlace(context, id));
   checkWantedPlace(context, id, wanted, place.directory);
-  if (found !== null) throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
+  if (entry !== null) throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
   await declareAt(context, place, properties ?? {}, request.signal);
   return { location: place.directory, properties: properties ?? {}, managedVersioning: false };
 }

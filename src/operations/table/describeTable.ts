@@ -19,14 +19,14 @@ export async function describeTable(
   access: Access,
 ): Promise<DescribeTableResponse> {
   const id = requireTableId(request.id);
-  const { table, snapshot } = await openDescribed(context, request, access);
-  const location = snapshot?.at.root ?? table.directory;
+  const { entry, snapshot } = await openDescribed(context, request, access);
+  const location = snapshot?.at.root ?? entry.directory;
   const common = {
     table: id[id.length - 1],
     namespace: id.slice(0, -1),
     location,
     tableUri: fileUrlOf(location),
-    properties: await readTableProperties(context, table),
+    properties: await readTableProperties(context, entry),
     managedVersioning: false,
   };
   if (snapshot === null) return { ...common, isOnlyDeclared: true };

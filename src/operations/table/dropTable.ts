@@ -3,7 +3,7 @@
 import { hide, isDeregistered } from "../../catalog/places/markers.js";
 import { discardDirectory, sweepDropped, takeAway } from "../../catalog/places/removal.js";
 import { isNamed, isUnshared } from "../../catalog/places/sharedPlaces.js";
-import { type FoundTable, requireTable } from "../../catalog/places/tables.js";
+import { type TableEntry, requireTable } from "../../catalog/places/tables.js";
 import type { Catalog } from "../../catalog/rows/catalogRows.js";
 import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { objectIdOf } from "../../catalog/rows/objects.js";
@@ -22,9 +22,9 @@ export async function dropTable(
   context: OperationContext,
   request: DropTableRequest,
 ): Promise<DropTableResponse> {
-  const table = await requireTable(context, requireTableId(request.id), "any");
-  const { id, location, directory } = table;
-  const isTable = await watchTable(context.disk, table);
+  const entry = await requireTable(context, requireTableId(request.id), "any");
+  const { id, location, directory } = entry;
+  const isTable = await watchTable(context.disk, entry);
   if (id.length === 1) {
     // A table that was deregistered since it was found keeps its data.
     const isListed = async (movedTo: string, stat?: FileStat) =>
@@ -40,12 +40,12 @@ export async function dropTable(
       }
       return takeAway(context, directory, isListed);
     };
-    const { properties } = await removeRootTable(context, table, vanish, request.signal);
+    const { properties } = await removeRootTable(context, entry, vanish, request.signal);
     await sweepDropped(context);
-    await forgetJobs(context, table);
+    await forgetJobs(context, entry);
     return { id, location: directory, properties };
   }
-  const { properties, ownsDirectory } = await removeTableRow(context, table, request.signal);
+  const { properties, ownsDirectory } = await removeTableRow(context, entry, request.signal);
   const isDoomed = async (movedTo: string, stat?: FileStat) =>
     (await isTable(movedTo, stat)) &&
     (await isUnshared(context, location, (await readCatalog(context)).rows));
@@ -58,12 +58,12 @@ export async function dropTable(
     });
   }
   await sweepDropped(context);
-  if (ownsDirectory) await forgetJobs(context, table);
+  if (ownsDirectory) await forgetJobs(context, entry);
   return { id, location: directory, properties };
 }
 
 /** The table is gone by now; records that can't be removed are stale some day. */
-async function forgetJobs({ jobs }: OperationContext, { directory }: FoundTable): Promise<void> {
+async function forgetJobs({ jobs }: OperationContext, { directory }: TableEntry): Promise<void> {
   await jobs
     .get()
     .then((loaded) => loaded.forgetTable(directory))

@@ -17,10 +17,10 @@ export async function getTableTagVersion(
 ): Promise<GetTableTagVersionResponse> {
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
-  const { table, at } = await openAtAnyVersion(context, { id: request.id });
+  const { entry, at } = await openAtAnyVersion(context, { id: request.id });
   const found = await findTag(at, tag);
   if (found === null) {
-    throw new TableTagNotFoundError(`table ${formatIdentifier(table.id)} has no tag ${tag}`);
+    throw new TableTagNotFoundError(`table ${formatIdentifier(entry.id)} has no tag ${tag}`);
   }
   const { version, branch } = found;
   await access.requireBranch(branch);

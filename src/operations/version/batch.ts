@@ -35,8 +35,8 @@ export async function openVersionPart(
   access: Access,
 ): Promise<VersionPart> {
   const staged = stagedOf(request, access);
-  const { table, at } = await openTable(context, request);
-  return { location: table.location, at, staged };
+  const { entry, at } = await openTable(context, request);
+  return { location: entry.location, at, staged };
 }
 
 /** The steps of version parts; the caller holds the locks of their tables. */

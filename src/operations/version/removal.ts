@@ -31,7 +31,7 @@ export async function openRemovalPart(
   const ranges = boundedParts(requireObjects(request.ranges, "ranges"), "ranges").map(checkedRange);
   const open = await openTable(context, request);
   const anchor = await anchorOfOpen(open);
-  return { location: open.table.location, at: open.at, ranges, anchor };
+  return { location: open.entry.location, at: open.at, ranges, anchor };
 }
 
 function checkedRange(given: Readonly<Record<string, unknown>>, index: number): VersionInterval {
