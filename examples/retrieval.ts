@@ -49,7 +49,8 @@ const standIn: Embedder = {
       for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
         // Short words are in every text and say little.
         add(vector, word, Math.min(1, word.length / 8));
-        for (let at = 0; at + 4 <= word.length; at++) add(vector, word.slice(at, at + 4), 0.25);
+        for (let offset = 0; offset + 4 <= word.length; offset++)
+          add(vector, word.slice(offset, offset + 4), 0.25);
       }
       const length = Math.hypot(...vector) || 1;
       return vector.map((value) => value / length);
@@ -59,7 +60,8 @@ const standIn: Embedder = {
 
 function add(vector: Float32Array, part: string, weight: number): void {
   let hash = 0x811c9dc5;
-  for (let at = 0; at < part.length; at++) hash = Math.imul(hash ^ part.charCodeAt(at), 0x01000193);
+  for (let index = 0; index < part.length; index++)
+    hash = Math.imul(hash ^ part.charCodeAt(index), 0x01000193);
   // One bit decides the sign, so that parts that share a place by chance do not add up.
   vector[(hash >>> 1) % vector.length] += (hash & 1) === 0 ? weight : -weight;
 }

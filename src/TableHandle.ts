@@ -79,9 +79,9 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /** @internal */
-  constructor(namespace: DirectoryNamespace, id: readonly string[], at: TableHandleOptions) {
-    checkOptionMembers("options", at, HANDLE_OPTIONS);
-    const { branch, version, tag, ...caller } = withoutNulls(at);
+  constructor(namespace: DirectoryNamespace, id: readonly string[], point: TableHandleOptions) {
+    checkOptionMembers("options", point, HANDLE_OPTIONS);
+    const { branch, version, tag, ...caller } = withoutNulls(point);
     if (tag !== undefined && (version !== undefined || branch !== undefined)) {
       throw new InvalidInputError("tag: excludes version and branch");
     }
@@ -210,10 +210,10 @@ export class TableHandle<Row extends object = AnyRow> {
       explain: async (asked, given) => {
         const more = checkedOptions("explain", given, ["format", "verbose", "signal"]);
         const { signal, ...rest } = asked;
-        const at = this.#at;
+        const point = this.#at;
         return this.#namespace.explainTableQueryPlan({
-          ...{ signal, ...more, ...this.#call, branch: at.branch },
-          query: { ...rest, version: at.version, tag: at.tag },
+          ...{ signal, ...more, ...this.#call, branch: point.branch },
+          query: { ...rest, version: point.version, tag: point.tag },
         });
       },
       analyze: async (asked, given) => {
@@ -427,15 +427,15 @@ export class TableHandle<Row extends object = AnyRow> {
   /** All indexes of the version, by name. */
   async indexes(options?: SignalOptions): Promise<readonly indexes.TableIndex[]> {
     const { signal } = checkedOptions("indexes", options, SIGNAL);
-    const at = await this.#untagged(signal);
-    return (await this.#namespace.listTableIndices({ ...this.#call, ...at, signal })).indexes;
+    const point = await this.#untagged(signal);
+    return (await this.#namespace.listTableIndices({ ...this.#call, ...point, signal })).indexes;
   }
 
   /** How much of the version an index covers. */
   async indexStats(name: string, options?: SignalOptions): Promise<indexes.DescribeTableIndexStatsResponse> {
     const { signal } = checkedOptions("indexStats", options, SIGNAL);
-    const at = await this.#untagged(signal);
-    return this.#namespace.describeTableIndexStats({ ...this.#call, ...at, indexName: name, signal });
+    const point = await this.#untagged(signal);
+    return this.#namespace.describeTableIndexStats({ ...this.#call, ...point, indexName: name, signal });
   }
 
   /** Removes an index from the versions to come. */
@@ -607,9 +607,9 @@ export class TableHandle<Row extends object = AnyRow> {
 
   /** The version of the handle's branch that a tag is to name. */
   async #target(version: number | undefined, signal: AbortSignal | undefined) {
-    const at = await this.#untagged(signal);
-    const wanted = version ?? at.version ?? (await this.version({ signal }));
-    return { ...this.#call, branch: at.branch, version: wanted };
+    const point = await this.#untagged(signal);
+    const wanted = version ?? point.version ?? (await this.version({ signal }));
+    return { ...this.#call, branch: point.branch, version: wanted };
   }
 
   #sourceOf(from: unknown): Pick<TableHandleOptions, "branch" | "version" | "tag"> {

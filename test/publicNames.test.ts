@@ -218,10 +218,10 @@ describe("handles and queries", () => {
     interface Numbered {
       id: number;
     }
-    const at: tiltyard.ObjectId = "sales$whole";
+    const target: tiltyard.ObjectId = "sales$whole";
     const options: tiltyard.TableHandleOptions = { branch: undefined };
     const call: tiltyard.SignalOptions = { signal };
-    const table: tiltyard.TableHandle<Numbered> = ns.table<Numbered>(at, options);
+    const table: tiltyard.TableHandle<Numbered> = ns.table<Numbered>(target, options);
     const created: number = (await table.create(rows, { mode: "create", properties: {}, ...call })).version;
     expect([created, (await table.describe({ withTableUri: true, ...call })).table]).toEqual([1, "whole"]);
     await table.addColumns([{ name: "n", expression: "id * 2" }], call);
@@ -264,10 +264,10 @@ describe("indexes and jobs", () => {
     ...{ maxTokenLength: 4, lowerCase: true, stem: true, removeStopWords: true, asciiFolding: true },
   };
   it("are made, listed, described and dropped", async () => {
-    const at = { id: ["indexed"] };
-    await ns.createTable(at, rows);
+    const target = { id: ["indexed"] };
+    await ns.createTable(target, rows);
     const { transactionId, jobId } = await ns.createTableIndex({
-      ...at,
+      ...target,
       column: "id",
       indexType: "BTREE",
       name: "n",
@@ -276,29 +276,31 @@ describe("indexes and jobs", () => {
     const job = await ns.waitForJob({ jobId, timeoutMs: 60_000, onProgress: () => undefined });
     expect(job).toMatchObject({ jobId, kind: "index", table: ["indexed"], state: "Succeeded", unit: "rows" });
     expect((await ns.describeJob({ jobId })).state).toBe("Succeeded");
-    expect((await ns.listJobs({ ...at, state: "Succeeded" })).jobs.map((entry) => entry.jobId)).toContain(
+    expect((await ns.listJobs({ ...target, state: "Succeeded" })).jobs.map((entry) => entry.jobId)).toContain(
       jobId,
     );
     expect((await ns.cancelJob({ jobId })).state).toBe("Succeeded");
-    const { indexes } = await ns.listTableIndices({ ...at, version: 2, limit: 1 });
+    const { indexes } = await ns.listTableIndices({ ...target, version: 2, limit: 1 });
     expect(indexes.map(({ indexName }) => indexName)).toEqual(["n"]);
-    expect((await ns.describeTableIndexStats({ ...at, indexName: "n" })).numIndexedRows).toBe(rows.numRows);
-    expect((await ns.dropTableIndex({ ...at, indexName: "n" })).transactionId).toBeTypeOf("string");
-    const table = ns.table(at.id);
+    expect((await ns.describeTableIndexStats({ ...target, indexName: "n" })).numIndexedRows).toBe(
+      rows.numRows,
+    );
+    expect((await ns.dropTableIndex({ ...target, indexName: "n" })).transactionId).toBeTypeOf("string");
+    const table = ns.table(target.id);
     const again = await table.createIndex("id", { indexType: "BTREE" });
     await ns.waitForJob({ jobId: again.jobId });
     expect((await table.indexes()).length).toBe(1);
     await table.dropIndex("id_idx");
-    const scalar = await ns.createTableScalarIndex({ ...at, column: "id", indexType: "BTREE" });
+    const scalar = await ns.createTableScalarIndex({ ...target, column: "id", indexType: "BTREE" });
     await ns.waitForJob({ jobId: scalar.jobId ?? "" });
   });
   it("of some kinds for vectors are refused for now, but not for what is wrong with them", async () => {
-    const at = { id: ["words"] };
-    await ns.createTable(at, [{ w: "a", vector: [1, 2, 3, 4, 5, 6, 7, 8] }]);
-    const words = await ns.createTableIndex({ ...at, column: "w", indexType: "FTS", ...text });
+    const target = { id: ["words"] };
+    await ns.createTable(target, [{ w: "a", vector: [1, 2, 3, 4, 5, 6, 7, 8] }]);
+    const words = await ns.createTableIndex({ ...target, column: "w", indexType: "FTS", ...text });
     await ns.waitForJob({ jobId: words.jobId });
     const vectors = ns.createTableIndex({
-      ...at,
+      ...target,
       column: "vector",
       indexType: "IVF_RQ",
       distanceType: "l2",

@@ -18,9 +18,10 @@ const OUTPUT = new FixedSizeList(DIMENSION, new Field("item", new Float32(), tru
 
 /** Counts the hashed trigrams of a text, and scales the counts to length one. */
 function embed(text: string, out: Float32Array, start: number): void {
-  for (let at = 0; at + 2 < text.length; at++) {
+  for (let slot = 0; slot + 2 < text.length; slot++) {
     let hash = 0x811c9dc5;
-    for (let index = at; index < at + 3; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+    for (let index = slot; index < slot + 3; index++)
+      hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
     out[start + (hash & (DIMENSION - 1))] += hash & 0x100 ? 1 : -1;
   }
   let sum = 0;

@@ -66,7 +66,7 @@ export function containerOfWords(words: Uint32Array): Container | null {
 export function runsContainer(bounds: Uint16Array): Container | null {
   if (bounds.length === 0) return null;
   let count = 0;
-  for (let at = 0; at < bounds.length; at += 2) count += bounds[at + 1] - bounds[at] + 1;
+  for (let index = 0; index < bounds.length; index += 2) count += bounds[index + 1] - bounds[index] + 1;
   return { kind: "runs", count, bounds };
 }
 
@@ -142,8 +142,8 @@ export function countBelow(container: Container, limit: number): number {
     case "runs": {
       let count = 0;
       const { bounds } = container;
-      for (let at = 0; at < bounds.length && bounds[at] < limit; at += 2) {
-        count += Math.min(bounds[at + 1] + 1, limit) - bounds[at];
+      for (let index = 0; index < bounds.length && bounds[index] < limit; index += 2) {
+        count += Math.min(bounds[index + 1] + 1, limit) - bounds[index];
       }
       return count;
     }
@@ -171,14 +171,14 @@ export function writeValues(
     case "bits":
       return writeBits(container.words, base, target, position);
     case "runs": {
-      let at = position;
+      let slot = position;
       const { bounds } = container;
-      for (let run = 0; run < bounds.length && at < target.length; run += 2) {
+      for (let run = 0; run < bounds.length && slot < target.length; run += 2) {
         const last = bounds[run + 1];
-        for (let value = bounds[run]; value <= last && at < target.length; value++)
-          target[at++] = base + value;
+        for (let value = bounds[run]; value <= last && slot < target.length; value++)
+          target[slot++] = base + value;
       }
-      return at;
+      return slot;
     }
   }
 }
@@ -189,17 +189,17 @@ function writeBits(
   target: Uint32Array | Uint16Array,
   position: number,
 ): number {
-  let at = position;
+  let index = position;
   for (let word = 0; word < words.length; word++) {
     let bits = words[word];
     const first = base + word * 32;
     while (bits !== 0) {
-      if (at === target.length) return at;
-      target[at++] = first + (31 - Math.clz32(bits & -bits));
+      if (index === target.length) return index;
+      target[index++] = first + (31 - Math.clz32(bits & -bits));
       bits &= bits - 1;
     }
   }
-  return at;
+  return index;
 }
 
 // ------------------------------------------------------------------------------------------------- operations
@@ -264,8 +264,8 @@ function setContainer(words: Uint32Array, container: Container): void {
       for (let word = 0; word < words.length; word++) words[word] |= container.words[word];
       return;
     case "runs":
-      for (let at = 0; at < container.bounds.length; at += 2) {
-        setRange(words, container.bounds[at], container.bounds[at + 1]);
+      for (let index = 0; index < container.bounds.length; index += 2) {
+        setRange(words, container.bounds[index], container.bounds[index + 1]);
       }
   }
 }
@@ -307,10 +307,10 @@ function filterArray(values: Uint16Array, other: Container, wanted: boolean): Co
   let count = 0;
   if (other.kind === "array" && other.count < 32 * values.length) {
     const others = other.values;
-    let at = 0;
+    let index = 0;
     for (const value of values) {
-      while (at < others.length && others[at] < value) at++;
-      if ((others[at] === value) === wanted) kept[count++] = value;
+      while (index < others.length && others[index] < value) index++;
+      if ((others[index] === value) === wanted) kept[count++] = value;
     }
   } else {
     for (const value of values) if (containerHas(other, value) === wanted) kept[count++] = value;
@@ -362,9 +362,9 @@ function intersectRuns(a: Uint16Array, b: Uint16Array): Container | null {
 function gapsOf(bounds: Uint16Array): Uint16Array {
   const gaps: number[] = [];
   let next = 0;
-  for (let at = 0; at < bounds.length; at += 2) {
-    if (bounds[at] > next) gaps.push(next, bounds[at] - 1);
-    next = bounds[at + 1] + 1;
+  for (let index = 0; index < bounds.length; index += 2) {
+    if (bounds[index] > next) gaps.push(next, bounds[index] - 1);
+    next = bounds[index + 1] + 1;
   }
   if (next < ALL_VALUES) gaps.push(next, ALL_VALUES - 1);
   return Uint16Array.from(gaps);

@@ -13,11 +13,11 @@ export function compareRanges(
   startB: number,
   endB: number,
 ): number {
-  let at = startA;
+  let offset = startA;
   let bt = startB;
-  while (at < endA && bt < endB) {
-    const difference = a[at++] - b[bt++];
+  while (offset < endA && bt < endB) {
+    const difference = a[offset++] - b[bt++];
     if (difference !== 0) return difference;
   }
-  return endA - at - (endB - bt);
+  return endA - offset - (endB - bt);
 }

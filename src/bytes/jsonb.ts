@@ -115,8 +115,8 @@ class JsonParser {
 
   #unexpected(): Error {
     const { text } = this;
-    const at = this.#position;
-    return this.fail(at < text.length ? `unexpected character at byte ${at}` : "it ends too early");
+    const index = this.#position;
+    return this.fail(index < text.length ? `unexpected character at byte ${index}` : "it ends too early");
   }
 
   #skipSpace(): void {
@@ -390,25 +390,25 @@ class JsonbReader {
 
   #number(start: number, end: number): string {
     const kind = this.bytes[start];
-    const at = start + 1;
-    const width = end - at;
+    const offset = start + 1;
+    const width = end - offset;
     if (width === 0) {
       if (kind === NUMBER.ZERO) return "0";
       if (kind === NUMBER.NAN || kind === NUMBER.INFINITY || kind === NUMBER.MINUS_INFINITY) return "null";
     }
-    if (kind === NUMBER.DOUBLE && width === 8) return doubleText(this.#view.getFloat64(at));
+    if (kind === NUMBER.DOUBLE && width === 8) return doubleText(this.#view.getFloat64(offset));
     const signed = kind === NUMBER.SIGNED;
     if (signed || kind === NUMBER.UNSIGNED) {
       const view = this.#view;
       switch (width) {
         case 1:
-          return String(signed ? view.getInt8(at) : view.getUint8(at));
+          return String(signed ? view.getInt8(offset) : view.getUint8(offset));
         case 2:
-          return String(signed ? view.getInt16(at) : view.getUint16(at));
+          return String(signed ? view.getInt16(offset) : view.getUint16(offset));
         case 4:
-          return String(signed ? view.getInt32(at) : view.getUint32(at));
+          return String(signed ? view.getInt32(offset) : view.getUint32(offset));
         case 8:
-          return String(signed ? view.getBigInt64(at) : view.getBigUint64(at));
+          return String(signed ? view.getBigInt64(offset) : view.getBigUint64(offset));
       }
     }
     throw this.fail(`a JSONB number of kind ${kind ?? "none"} in ${Math.max(width, 0)} bytes`);

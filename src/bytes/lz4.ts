@@ -218,30 +218,30 @@ class LongestMatches {
     const view = this.#view;
     const last = this.#last;
     const before = this.#before;
-    for (let at = this.#next; at < end; at++) {
-      const slot = Math.imul(view.getInt32(at, true), HASH_PRIME) >>> (32 - HASH_BITS);
-      before[at & LARGEST_DISTANCE] = last[slot];
-      last[slot] = at + 1;
+    for (let offset = this.#next; offset < end; offset++) {
+      const slot = Math.imul(view.getInt32(offset, true), HASH_PRIME) >>> (32 - HASH_BITS);
+      before[offset & LARGEST_DISTANCE] = last[slot];
+      last[slot] = offset + 1;
     }
     this.#next = Math.max(this.#next, end);
   }
 
   /** Looks for a match at `at` of more than `length` bytes, the longest of those tried. */
-  find(at: number, length: number): boolean {
-    this.remember(at);
+  find(offset: number, length: number): boolean {
+    this.remember(offset);
     const input = this.#input;
     const view = this.#view;
     const before = this.#before;
     const matchEnd = this.#matchEnd;
-    const word = view.getInt32(at, true);
-    let longest = at + length;
+    const word = view.getInt32(offset, true);
+    let longest = offset + length;
     let distance = 0;
     let candidate = this.#last[Math.imul(word, HASH_PRIME) >>> (32 - HASH_BITS)] - 1;
     for (let tries = TRIES; tries > 0 && candidate >= 0 && longest < matchEnd; tries--) {
-      const back = at - candidate;
+      const back = offset - candidate;
       if (back > LARGEST_DISTANCE) break;
       if (input[longest - back] === input[longest] && view.getInt32(candidate, true) === word) {
-        let end = at + LEAST_MATCH;
+        let end = offset + LEAST_MATCH;
         while (end < matchEnd && input[end] === input[end - back]) end++;
         if (end > longest) {
           longest = end;

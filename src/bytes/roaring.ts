@@ -111,9 +111,9 @@ class Decoder {
     return this.#position;
   }
 
-  fail(at: number, reason: string): never {
+  fail(index: number, reason: string): never {
     const { path, byteOffset } = this.#origin;
-    throw new CorruptFileError(path, byteOffset + at, `roaring bitmap: ${reason}`);
+    throw new CorruptFileError(path, byteOffset + index, `roaring bitmap: ${reason}`);
   }
 
   #need(length: number): void {
@@ -262,8 +262,8 @@ export function encodeRoaring(values: Uint32Array): Uint8Array {
     view.setUint16(10 + index * 4, end - start - 1, true);
     view.setUint32(8 + starts.length * 4 + index * 4, position, true);
     if (end - start <= MAX_ARRAY_VALUES) {
-      for (let value = start, at = position; value < end; value++, at += 2) {
-        view.setUint16(at, values[value] & 0xffff, true);
+      for (let value = start, offset = position; value < end; value++, offset += 2) {
+        view.setUint16(offset, values[value] & 0xffff, true);
       }
     } else {
       for (let value = start; value < end; value++) {

@@ -122,9 +122,10 @@ export class ValueSet {
   }
 
   /** The four bytes at `at`, with zeros from `end` on. */
-  private wordAt(at: number, end: number): number {
+  private wordAt(offset: number, end: number): number {
     let word = 0;
-    for (let byte = 0; byte < 4 && at + byte < end; byte++) word |= this.bytes[at + byte] << (8 * byte);
+    for (let byte = 0; byte < 4 && offset + byte < end; byte++)
+      word |= this.bytes[offset + byte] << (8 * byte);
     return word;
   }
 
@@ -132,12 +133,12 @@ export class ValueSet {
     const view = this.view;
     const bytes = this.bytes;
     let hash = seed;
-    let at = start;
-    for (; at + 4 <= end; at += 4) {
-      hash = Math.imul(hash ^ view.getInt32(at, true), 0x9e3779b1);
+    let offset = start;
+    for (; offset + 4 <= end; offset += 4) {
+      hash = Math.imul(hash ^ view.getInt32(offset, true), 0x9e3779b1);
       hash ^= hash >>> 15;
     }
-    for (; at < end; at++) hash = Math.imul(hash ^ bytes[at], 0x01000193);
+    for (; offset < end; offset++) hash = Math.imul(hash ^ bytes[offset], 0x01000193);
     return hash;
   }
 
@@ -146,12 +147,12 @@ export class ValueSet {
     const view = this.view;
     const bytes = this.bytes;
     let other = this.offsets[this.rows[number]] + KEY_BYTES;
-    let at = start + KEY_BYTES;
+    let offset = start + KEY_BYTES;
     const end = start + length;
-    for (; at + 4 <= end; at += 4, other += 4) {
-      if (view.getInt32(at, true) !== view.getInt32(other, true)) return false;
+    for (; offset + 4 <= end; offset += 4, other += 4) {
+      if (view.getInt32(offset, true) !== view.getInt32(other, true)) return false;
     }
-    for (; at < end; at++, other++) if (bytes[at] !== bytes[other]) return false;
+    for (; offset < end; offset++, other++) if (bytes[offset] !== bytes[other]) return false;
     return true;
   }
 

@@ -25,35 +25,35 @@ export class XxHash64 {
   /** Hashes the bytes from `start` to `end - 1`. */
   hash(bytes: Uint8Array, start: number, end: number): void {
     const length = end - start;
-    let at = start;
+    let offset = start;
     if (length >= STRIPE_BYTES) {
-      at = this.#stripes(bytes, start, end);
+      offset = this.#stripes(bytes, start, end);
     } else {
       this.high = PRIME_5[0];
       this.low = PRIME_5[1];
     }
     this.#add(0, length);
-    for (; at + 8 <= end; at += 8) {
-      this.#mixWord(readUint32(bytes, at + 4), readUint32(bytes, at));
+    for (; offset + 8 <= end; offset += 8) {
+      this.#mixWord(readUint32(bytes, offset + 4), readUint32(bytes, offset));
       this.#rotate(27);
       this.#multiply(PRIME_1);
       this.#add(PRIME_4[0], PRIME_4[1]);
     }
-    if (at + 4 <= end) {
+    if (offset + 4 <= end) {
       const { high, low } = this;
       this.high = 0;
-      this.low = readUint32(bytes, at);
+      this.low = readUint32(bytes, offset);
       this.#multiply(PRIME_1);
       this.#xor(high, low);
       this.#rotate(23);
       this.#multiply(PRIME_2);
       this.#add(PRIME_3[0], PRIME_3[1]);
-      at += 4;
+      offset += 4;
     }
-    for (; at < end; at++) {
+    for (; offset < end; offset++) {
       const { high, low } = this;
       this.high = 0;
-      this.low = bytes[at];
+      this.low = bytes[offset];
       this.#multiply(PRIME_5);
       this.#xor(high, low);
       this.#rotate(11);
@@ -79,10 +79,10 @@ export class XxHash64 {
     // The first prime, subtracted from 0.
     lanes[6] = ~PRIME_1[0];
     lanes[7] = -PRIME_1[1];
-    let at = start;
-    for (; at + STRIPE_BYTES <= end; at += STRIPE_BYTES) {
+    let index = start;
+    for (; index + STRIPE_BYTES <= end; index += STRIPE_BYTES) {
       for (let lane = 0; lane < 4; lane++) {
-        const word = at + 8 * lane;
+        const word = index + 8 * lane;
         this.high = readUint32(bytes, word + 4);
         this.low = readUint32(bytes, word);
         this.#multiply(PRIME_2);
@@ -106,7 +106,7 @@ export class XxHash64 {
       this.#multiply(PRIME_1);
       this.#add(PRIME_4[0], PRIME_4[1]);
     }
-    return at;
+    return index;
   }
 
   #storeLane(lane: number): void {

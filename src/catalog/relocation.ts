@@ -36,7 +36,7 @@ import { rowOf, tableNotFound } from "./tableRows.js";
 import { watchTable } from "./watchTable.js";
 
 /**
- * @param table an existing table
+ * @param entry an existing table
  * @param newId the new id, which must be free
  * @throws InvalidInputError for an illegal name and one that folds together with another's, NamespaceNotFoundError
  *   where the new parent does not exist, TableAlreadyExistsError where the id is taken, UnsupportedError for a table

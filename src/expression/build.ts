@@ -81,7 +81,7 @@ export class Expression {
       operand,
       low: syntaxOf(low),
       high: syntaxOf(high),
-      at: NOWHERE,
+      offset: NOWHERE,
     });
   }
 
@@ -100,27 +100,27 @@ export class Expression {
 
   /** Whether the value is null. */
   isNull(): Expression {
-    return make({ kind: "is", isNegated: false, what: "null", operand: this.syntax, at: NOWHERE });
+    return make({ kind: "is", isNegated: false, what: "null", operand: this.syntax, offset: NOWHERE });
   }
 
   /** Whether the value is not null. */
   isNotNull(): Expression {
-    return make({ kind: "is", isNegated: true, what: "null", operand: this.syntax, at: NOWHERE });
+    return make({ kind: "is", isNegated: true, what: "null", operand: this.syntax, offset: NOWHERE });
   }
 
   /** Whether both are true. */
   and(...others: readonly Operable[]): Expression {
-    return make({ kind: "and", operands: [this.syntax, ...others.map(syntaxOf)], at: NOWHERE });
+    return make({ kind: "and", operands: [this.syntax, ...others.map(syntaxOf)], offset: NOWHERE });
   }
 
   /** Whether one is true, or both. */
   or(...others: readonly Operable[]): Expression {
-    return make({ kind: "or", operands: [this.syntax, ...others.map(syntaxOf)], at: NOWHERE });
+    return make({ kind: "or", operands: [this.syntax, ...others.map(syntaxOf)], offset: NOWHERE });
   }
 
   /** The opposite. */
   not(): Expression {
-    return make({ kind: "not", operand: this.syntax, at: NOWHERE });
+    return make({ kind: "not", operand: this.syntax, offset: NOWHERE });
   }
 
   /** The sum. */
@@ -150,7 +150,7 @@ export class Expression {
   cast(type: string): Expression {
     const parsed = parseExpression(`CAST(NULL AS ${type})`, "type");
     if (parsed.kind !== "cast") throw new InvalidInputError(`type: ${type} is none`);
-    return make({ kind: "cast", operand: this.syntax, types: parsed.types, at: NOWHERE });
+    return make({ kind: "cast", operand: this.syntax, types: parsed.types, offset: NOWHERE });
   }
 
   /** The expression as SQL text. */
@@ -159,16 +159,22 @@ export class Expression {
   }
 
   #compared(operator: ComparisonOperator, other: Operable): Expression {
-    return make({ kind: "comparison", operator, left: this.syntax, right: syntaxOf(other), at: NOWHERE });
+    return make({ kind: "comparison", operator, left: this.syntax, right: syntaxOf(other), offset: NOWHERE });
   }
 
   #computed(operator: ArithmeticOperator, other: Operable): Expression {
-    return make({ kind: "arithmetic", operator, left: this.syntax, right: syntaxOf(other), at: NOWHERE });
+    return make({ kind: "arithmetic", operator, left: this.syntax, right: syntaxOf(other), offset: NOWHERE });
   }
 
   #in(values: readonly Operable[], isNegated: boolean): Expression {
-    if (values.length === 0) return make({ kind: "boolean", value: isNegated, at: NOWHERE });
-    return make({ kind: "in", isNegated, operand: this.syntax, items: values.map(syntaxOf), at: NOWHERE });
+    if (values.length === 0) return make({ kind: "boolean", value: isNegated, offset: NOWHERE });
+    return make({
+      kind: "in",
+      isNegated,
+      operand: this.syntax,
+      items: values.map(syntaxOf),
+      offset: NOWHERE,
+    });
   }
 
   #like(pattern: Operable, escaping: string | null, ignoresCase: boolean): Expression {
@@ -182,7 +188,7 @@ export class Expression {
       operand: this.syntax,
       pattern: syntaxOf(pattern),
       escape: escaping,
-      at: NOWHERE,
+      offset: NOWHERE,
     });
   }
 }
@@ -192,12 +198,12 @@ export class Expression {
  * @throws InvalidInputError for a malformed path
  */
 export function col(path: string): Expression {
-  return make({ kind: "name", segments: parseFieldPath(path), isExact: true, at: NOWHERE });
+  return make({ kind: "name", segments: parseFieldPath(path), isExact: true, offset: NOWHERE });
 }
 
 /** A value. Whole numbers are integers; a `Date` is a timestamp in milliseconds. */
 export function lit(value: FilterValue): Expression {
-  return make({ kind: "value", value, at: NOWHERE });
+  return make({ kind: "value", value, offset: NOWHERE });
 }
 
 /**
@@ -224,7 +230,7 @@ const make = (syntax: Syntax): Expression => new Expression(syntax);
 
 function syntaxOf(operand: Operable): Syntax {
   if (isExpression(operand)) return operand.syntax;
-  return { kind: "value", value: operand as FilterValue, at: NOWHERE };
+  return { kind: "value", value: operand as FilterValue, offset: NOWHERE };
 }
 
 /** Whether a value is an expression, of another copy of this package too. */

@@ -151,8 +151,8 @@ export function message<F extends AnyFields>(
       if (reader.pos !== end) throw new RangeError("message runs past its end");
     } catch (error) {
       if (error instanceof CorruptFileError) throw error;
-      const at = origin.byteOffset + Math.min(reader.pos, end);
-      throw new CorruptFileError(origin.path, at, `${typeName}: ${messageOf(error)}`, { cause: error });
+      const index = origin.byteOffset + Math.min(reader.pos, end);
+      throw new CorruptFileError(origin.path, index, `${typeName}: ${messageOf(error)}`, { cause: error });
     }
     if (unknown !== undefined) value["unknown"] = concatBytes(unknown);
     return value as MessageValue<F>;

@@ -29,11 +29,11 @@ export class MessageReader extends BinaryReader {
     let value = 0;
     let scale = 1;
     const last = Math.min(this.pos + SAFE_VARINT_BYTES, this.len);
-    for (let at = this.pos; at < last; at++, scale *= 128) {
-      const byte = this.bytesRead[at];
+    for (let offset = this.pos; offset < last; offset++, scale *= 128) {
+      const byte = this.bytesRead[offset];
       value += (byte & 0x7f) * scale;
       if (byte >= 0x80) continue;
-      this.pos = at + 1;
+      this.pos = offset + 1;
       return value;
     }
     return toSafeNumber(this.uint64());

@@ -115,8 +115,8 @@ export function checkedOptions<Options extends object>(
 }
 
 /** Treats null as an absent option, as requests do. */
-export const withoutNulls = (at: TableHandleOptions): TableHandleOptions =>
-  Object.fromEntries(Object.entries(at).filter(([, value]) => value !== null));
+export const withoutNulls = (point: TableHandleOptions): TableHandleOptions =>
+  Object.fromEntries(Object.entries(point).filter(([, value]) => value !== null));
 
 /** Names of the options of a handle. */
 export const HANDLE_OPTIONS: readonly string[] = Object.keys(OF_HANDLE).filter((name) => name !== "id");

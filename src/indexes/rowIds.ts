@@ -236,19 +236,19 @@ export class RowIds {
 /** The ids, each once, where they ascend, as those of rows mostly do; null where they don't. */
 function ascendingIds(ids: Uint32Array): Uint32Array | null {
   let repeated = 0;
-  for (let at = 2; at < ids.length; at += 2) {
-    const high = ids[at + 1];
-    const before = ids[at - 1];
-    if (high < before || (high === before && ids[at] < ids[at - 2])) return null;
-    if (high === before && ids[at] === ids[at - 2]) repeated++;
+  for (let index = 2; index < ids.length; index += 2) {
+    const high = ids[index + 1];
+    const before = ids[index - 1];
+    if (high < before || (high === before && ids[index] < ids[index - 2])) return null;
+    if (high === before && ids[index] === ids[index - 2]) repeated++;
   }
   if (repeated === 0) return ids;
   const distinct = new Uint32Array(ids.length - 2 * repeated);
   let count = 0;
-  for (let at = 0; at < ids.length; at += 2) {
-    if (at > 0 && ids[at] === ids[at - 2] && ids[at + 1] === ids[at - 1]) continue;
-    distinct[count++] = ids[at];
-    distinct[count++] = ids[at + 1];
+  for (let slot = 0; slot < ids.length; slot += 2) {
+    if (slot > 0 && ids[slot] === ids[slot - 2] && ids[slot + 1] === ids[slot - 1]) continue;
+    distinct[count++] = ids[slot];
+    distinct[count++] = ids[slot + 1];
   }
   return distinct;
 }

@@ -144,7 +144,7 @@ function interleave(sources: readonly Source[], starts: readonly number[], from:
     base += count;
     return takeRows(
       batch,
-      Uint32Array.from({ length: count }, (_, at) => starts[index] + at),
+      Uint32Array.from({ length: count }, (_, slot) => starts[index] + slot),
     );
   });
   const joined = {

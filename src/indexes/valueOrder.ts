@@ -243,11 +243,11 @@ export function* sortedOrder(values: OrderedValues): Generator<void, Uint32Array
       const end = Math.min(middle + width, length);
       let left = start;
       let right = middle;
-      for (let at = start; at < end; at++) {
+      for (let index = start; index < end; index++) {
         const fromLeft =
           right >= end || (left < middle && compareValues(values, rows[left], values, rows[right]) <= 0);
-        merged[at] = fromLeft ? rows[left++] : rows[right++];
-        if (at % YIELD_ROWS === 0) yield;
+        merged[index] = fromLeft ? rows[left++] : rows[right++];
+        if (index % YIELD_ROWS === 0) yield;
       }
     }
     [rows, merged] = [merged, rows];

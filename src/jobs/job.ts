@@ -18,7 +18,7 @@ export interface JobSpec {
   /** Id of the table, as the caller knows it. */
   readonly tableId: readonly string[];
   /** The table, or the branch of it, that the job works on. */
-  readonly at: TableAt;
+  readonly table: TableAt;
   /**
    * What the job does, as text. Jobs of one kind, table, branch and key are the same: while one of them runs, in any
    * process, no other is started. One whose process died is taken over, with its checkpoint.

@@ -110,14 +110,14 @@ export class Jobs {
     begin: (record: JobRecord) => Promise<Begun>,
   ): Promise<Begun | { readonly jobId: string }> {
     const { disk, root } = this.#environment;
-    const identity = await readTableIdentity(spec.at);
-    if (identity === null) throw new TableReplacedError(spec.at.root);
-    const { kind, tableId: table, at, key, parameters, unit } = spec;
+    const identity = await readTableIdentity(spec.table);
+    if (identity === null) throw new TableReplacedError(spec.table.root);
+    const { kind, tableId: table, table: tableDirectory, key, parameters, unit } = spec;
     const record: JobRecord = {
       kind,
       table: [...table],
-      location: locationIn(root, at.mainRoot),
-      branch: at.branch,
+      location: locationIn(root, tableDirectory.mainRoot),
+      branch: tableDirectory.branch,
       key,
       identity,
       parameters,
@@ -130,7 +130,7 @@ export class Jobs {
       for (const same of await this.#unendedLike(record)) {
         if (same.owner === "held") {
           // One that is about to learn that its table is gone.
-          if (!(await isSameTable(at, same.record.identity))) continue;
+          if (!(await isSameTable(tableDirectory, same.record.identity))) continue;
           return { jobId: same.jobId };
         }
         if (await this.#takeOver(same, spec)) return { jobId: same.jobId };
@@ -320,7 +320,7 @@ export class Jobs {
       await this.#endAbandoned(stored, { state: "Cancelled" });
       return false;
     }
-    if (!(await isSameTable(spec.at, record.identity))) {
+    if (!(await isSameTable(spec.table, record.identity))) {
       const error = {
         type: "ConcurrentModification",
         message: "the table was dropped or replaced meanwhile",

@@ -208,7 +208,7 @@ export class RunningJob {
   async #requireHeld(): Promise<void> {
     const { spec, record, lease } = this.#options;
     await lease.confirm();
-    if (!(await isSameTable(spec.at, record.identity))) throw new TableReplacedError(spec.at.root);
+    if (!(await isSameTable(spec.table, record.identity))) throw new TableReplacedError(spec.table.root);
     // The look at the table takes a while on a slow disk.
     await lease.confirm();
   }

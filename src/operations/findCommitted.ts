@@ -47,7 +47,7 @@ export async function findCommitted(
     const { found, foundIn } = await findAnywhere(context, id, signal);
     if (!(await isVisible(foundIn, access))) throw absent(id);
     await allow(foundIn);
-    await allow(foundIn, found.at.branch);
+    await allow(foundIn, found.table.branch);
     return { found, foundIn };
   }
   await allow(tableId);
@@ -56,7 +56,7 @@ export async function findCommitted(
   if (found === null) {
     throw new TransactionNotFoundError(`table ${formatIdentifier(tableId)} has no transaction ${id}`);
   }
-  await allow(tableId, found.at.branch);
+  await allow(tableId, found.table.branch);
   return { found, foundIn: tableId };
 }
 

@@ -109,7 +109,7 @@ export async function doLongWork<Response extends object>(
     kind,
     unit,
     tableId: table.entry.id,
-    at: table.at,
+    table: table.table,
     key: JSON.stringify(parameters),
     parameters,
     async run(control) {

@@ -8,7 +8,7 @@ import { requireVersion } from "./request.js";
 import { openAtAnyVersion } from "./snapshot.js";
 
 export interface TargetedTable {
-  readonly at: TableAt;
+  readonly table: TableAt;
   readonly target: RefTarget;
 }
 
@@ -21,6 +21,6 @@ export async function openTarget(
   request: { readonly id: ObjectId; readonly branch?: string | undefined; readonly version: number },
 ): Promise<TargetedTable> {
   const version = requireVersion(request.version);
-  const { at } = await openAtAnyVersion(context, { id: request.id, branch: request.branch });
-  return { at, target: { branch: at.branch, version } };
+  const { table } = await openAtAnyVersion(context, { id: request.id, branch: request.branch });
+  return { table, target: { branch: table.branch, version } };
 }

@@ -1,6 +1,6 @@
 /** Finds the version that a request means by its id, branch, version and tag. */
 
-import { type TableEntry, requireTable, type WantedVersion } from "../catalog/places/tables.js";
+import { requireTable, type TableEntry, type WantedVersion } from "../catalog/places/tables.js";
 import {
   InvalidInputError,
   InvalidTableStateError,
@@ -27,7 +27,7 @@ import { optionalString, optionalVersion, requireTableId } from "./request.js";
 /** An existing table, or an existing branch of it. */
 export interface OpenTable {
   readonly entry: TableEntry;
-  readonly at: TableAt<OperationContext>;
+  readonly table: TableAt<OperationContext>;
   /** Null while the table is only declared. */
   readonly latest: LatestVersion | null;
 }
@@ -38,9 +38,9 @@ export interface WritableTable extends OpenTable {
 }
 
 /** The anchor on which changes of an opened table are planned. */
-export async function anchorOfOpen({ at, latest }: OpenTable): Promise<TableAnchor> {
-  const base = latest && (await openVersion(at, latest));
-  return base === null ? declaredAnchor(at) : anchorOf(base);
+export async function anchorOfOpen({ table, latest }: OpenTable): Promise<TableAnchor> {
+  const base = latest && (await openVersion(table, latest));
+  return base === null ? declaredAnchor(table) : anchorOf(base);
 }
 
 /** One version of a table. */
@@ -79,20 +79,20 @@ async function open(
   if (!onMain) checkBranchName(branch);
   const entry = await requireTable(context, id, onMain ? wanted : "any");
   await confirmPlace(context, entry.directory, entry.latest);
-  if (onMain) return { entry, at: tableAt(context, entry.directory), latest: entry.latest };
-  const at = tableAt(context, entry.directory, branch);
+  if (onMain) return { entry, table: tableAt(context, entry.directory), latest: entry.latest };
+  const table = tableAt(context, entry.directory, branch);
   const early = request.unregisteredBranch === true;
   const latest =
-    early || (await isRegistered(at, branch))
+    early || (await isRegistered(table, branch))
       ? await (wanted === "any"
-          ? context.latestVersions.findAny(at.root)
-          : context.latestVersions.find(at.root))
+          ? context.latestVersions.findAny(table.root)
+          : context.latestVersions.find(table.root))
       : null;
   if (latest === null && !early) {
     throw new TableBranchNotFoundError(`table ${formatIdentifier(id)} has no branch ${branch}`);
   }
-  await confirmPlace(context, at.root, latest);
-  return { entry, at, latest };
+  await confirmPlace(context, table.root, latest);
+  return { entry, table, latest };
 }
 
 /**
@@ -130,7 +130,7 @@ export async function openWritable(context: OperationContext, request: Selection
 export async function writableOf(open: OpenTable): Promise<WritableTable | null> {
   const { latest } = open;
   if (latest === null) return null;
-  const base = await openVersion(open.at, latest);
+  const base = await openVersion(open.table, latest);
   if (base !== null) await refuseBufferedRows(base);
   return { ...open, latest };
 }
@@ -159,21 +159,21 @@ export async function openDescribed(
   if (tag !== undefined && (asked !== undefined || optionalString(request.branch, "branch") !== undefined)) {
     throw new InvalidInputError("tag: excludes version and branch");
   }
-  let { entry: tableEntry, at, latest } = await openTable(context, request);
+  let { entry: tableEntry, table, latest } = await openTable(context, request);
   let version = asked;
   if (tag !== undefined) {
-    const target = await findTag(at, tag);
+    const target = await findTag(table, tag);
     if (target === null)
       throw new TableTagNotFoundError(`table ${formatIdentifier(tableEntry.id)} has no tag ${tag}`);
     await access.requireBranch(target.branch);
-    if (target.branch !== null) at = branchAt(at, target.branch);
+    if (target.branch !== null) table = branchAt(table, target.branch);
     version = target.version;
     latest = target.branch !== null ? null : latest;
   } else if (latest === null && version === undefined) {
     return { entry: tableEntry, snapshot: null };
   }
   const entry: (VersionEntry & Pick<LatestVersion, "manifestStat">) | null =
-    version === undefined || version === latest?.version ? latest : await findVersion(at, version);
+    version === undefined || version === latest?.version ? latest : await findVersion(table, version);
   const file = entry && (await context.manifests.read(context.disk, entry.path, entry.manifestStat));
   if (version === undefined && file === null) {
     throw new TableNotFoundError(`table ${formatIdentifier(tableEntry.id)} was dropped while it was opened`);
@@ -181,7 +181,7 @@ export async function openDescribed(
   if (entry === null || file === null) {
     throw new TableVersionNotFoundError(`table ${formatIdentifier(tableEntry.id)} has no version ${version}`);
   }
-  return { entry: tableEntry, snapshot: { ...entry, at, file } };
+  return { entry: tableEntry, snapshot: { ...entry, table, file } };
 }
 
 /**
@@ -207,7 +207,7 @@ export async function requireSnapshot(
  * Whether the opened version is still in place, so that only damage explains missing files. The table may have been
  * dropped, and made again, since.
  */
-export async function isInPlace({ at, path, file }: OpenVersion): Promise<boolean> {
-  const current = await at.environment.manifests.read(at.disk, path);
+export async function isInPlace({ table, path, file }: OpenVersion): Promise<boolean> {
+  const current = await table.environment.manifests.read(table.disk, path);
   return current?.isCopyOf(file) === true;
 }

@@ -85,7 +85,7 @@ export interface InsertedRows {
  * @returns null where the table was created meanwhile and `onCreated` is `fail`
  */
 export async function insertRows(
-  at: TableAt,
+  table: TableAt,
   anchor: TableAnchor,
   data: RowsInput,
   options: InsertOptions,
@@ -108,22 +108,22 @@ export async function insertRows(
     checkVersion(plan, version);
     for (const path of options.key ?? []) resolveField(plan.fields, path);
     const isMade = (await options.beforeRows?.()) ?? options.unshared;
-    isOurs = isNew && (isMade === true || (await at.disk.list(at.root))?.length !== 0);
-    const rows = await writeRows(at.disk, at.root, plan, countedInput(input, options.onRows), {
+    isOurs = isNew && (isMade === true || (await table.disk.list(table.root))?.length !== 0);
+    const rows = await writeRows(table.disk, table.root, plan, countedInput(input, options.onRows), {
       version,
       descriptor: { fields: encodeFileSchema(plan.fields), metadata: metadataBytes(input.schema) },
-      within: isNew ? undefined : at.root,
+      within: isNew ? undefined : table.root,
       base: base?.file.manifest,
       maxDecodedBytes: options.bounds?.maxBatchBytes,
       memory: options.bounds?.memory,
       pool: options.pool,
       signal: options.signal,
     });
-    inserted = await commitRows(at, anchor, plan, rows, input, options);
+    inserted = await commitRows(table, anchor, plan, rows, input, options);
     return inserted;
   } finally {
     await input.close();
-    if (inserted === null && isOurs) await removeEmptyRoot(at);
+    if (inserted === null && isOurs) await removeEmptyRoot(table);
   }
 }
 
@@ -143,7 +143,7 @@ async function removeEmptyRoot({ disk, root }: VersionsAt): Promise<void> {
 }
 
 function commitRows(
-  at: TableAt,
+  table: TableAt,
   anchor: TableAnchor,
   plan: ColumnPlan,
   rows: WrittenRows,
@@ -155,7 +155,7 @@ function commitRows(
     async () => {
       options.signal?.throwIfAborted();
       if (anchor.kind !== "version") {
-        return createWith(at, anchor, plan, rows, input, options);
+        return createWith(table, anchor, plan, rows, input, options);
       }
       return options.mode === "Overwrite"
         ? overwrite(anchor.base, plan, rows, input, options)
@@ -168,7 +168,7 @@ async function append(base: OpenLatest, rows: WrittenRows, options: InsertOption
   const transaction = newTransaction(base.version, "append", Append.create({ fragments: rows.fragments }));
   const committed = await commitTransaction(base, transaction, {
     signal: options.signal,
-    verify: () => requireInPlace(base.at, rows),
+    verify: () => requireInPlace(base.table, rows),
   });
   return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
 }
@@ -184,13 +184,13 @@ async function overwrite(
   const committed = await commitTransaction(base, transaction, {
     schemaMetadata: metadataBytes(input.schema),
     signal: options.signal,
-    verify: () => requireInPlace(base.at, rows),
+    verify: () => requireInPlace(base.table, rows),
   });
   return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
 }
 
 async function createWith(
-  at: TableAt,
+  table: TableAt,
   anchor: TableAnchor,
   plan: ColumnPlan,
   rows: WrittenRows,
@@ -198,7 +198,7 @@ async function createWith(
   options: InsertOptions,
 ): Promise<InsertedRows | null> {
   const transaction = newTransaction(0, "overwrite", overwriteWith(plan, rows.fragments));
-  const committed = await commitCreation(at, anchor, transaction, {
+  const committed = await commitCreation(table, anchor, transaction, {
     schemaMetadata: metadataBytes(input.schema),
     signal: options.signal,
     dataFormatVersion: options.newTable.version,
@@ -208,13 +208,13 @@ async function createWith(
     // The files were put there.
     isPlaced: rows.fragments.length > 0,
     verify: async () => {
-      await requireInPlace(at, rows);
+      await requireInPlace(table, rows);
       await options.beforeCreation?.();
     },
   });
   if (committed !== null) return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
   if (options.onCreated === "fail") return null;
-  return insertIntoCreated(at, plan, rows, input, options);
+  return insertIntoCreated(table, plan, rows, input, options);
 }
 
 /**
@@ -222,14 +222,14 @@ async function createWith(
  * to them if its columns are the same as ours.
  */
 async function insertIntoCreated(
-  at: TableAt,
+  table: TableAt,
   plan: ColumnPlan,
   rows: WrittenRows,
   input: ArrowInput,
   options: InsertOptions,
 ): Promise<InsertedRows> {
-  const latest = await findLatestVersion(at);
-  const created = latest && (await openVersion(at, latest));
+  const latest = await findLatestVersion(table);
+  const created = latest && (await openVersion(table, latest));
   if (created === null) {
     throw new ConcurrentModificationError("the table was created by another writer and dropped again");
   }

@@ -36,7 +36,7 @@ export async function rewriteTable(
   rowCount: number,
   lease: LockLease,
 ): Promise<OpenVersion | null> {
-  const { disk, root } = base.at;
+  const { disk, root } = base.table;
   const { manifest, path } = base.file;
   const version = fileVersionOf(base.file);
   const fields = decodeSchema(manifest.fields, path);

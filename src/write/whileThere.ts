@@ -10,14 +10,14 @@ import type { OpenVersion } from "../table/versions/tableAt.js";
  * @throws TransactionConflictError
  */
 export async function whileThere<T>(
-  { at, version, path, file }: OpenVersion,
+  { table, version, path, file }: OpenVersion,
   read: () => Promise<T>,
 ): Promise<T> {
   try {
     return await read();
   } catch (error) {
     if (!(error instanceof CorruptFileError)) throw error;
-    const current = await at.environment.manifests.read(at.disk, path);
+    const current = await table.environment.manifests.read(table.disk, path);
     if (current?.isCopyOf(file) === true) throw error;
     throw new TransactionConflictError("retryable", `version ${version} was removed while it was read`);
   }

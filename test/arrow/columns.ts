@@ -180,8 +180,8 @@ export function slicedData({
   slices,
 }: typeof columnArbitrary extends fc.Arbitrary<infer T> ? T : never) {
   let data = randomData(name, rowCount, nulls, seed);
-  for (const [at, size] of slices) {
-    const start = Math.floor(at * data.length);
+  for (const [index, size] of slices) {
+    const start = Math.floor(index * data.length);
     data = data.slice(start, Math.floor(size * (data.length - start)));
   }
   return data;

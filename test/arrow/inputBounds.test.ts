@@ -33,13 +33,13 @@ interface Part {
 function messagesOf(stream: Uint8Array): Part[] {
   const view = new DataView(stream.buffer, stream.byteOffset, stream.length);
   const parts: Part[] = [];
-  for (let at = 0; at + 8 < stream.length; ) {
-    const metadataLength = view.getInt32(at + 4, true);
+  for (let offset = 0; offset + 8 < stream.length; ) {
+    const metadataLength = view.getInt32(offset + 4, true);
     if (metadataLength === 0) break;
-    const message = Message.decode(stream.subarray(at + 8, at + 8 + metadataLength));
-    const end = at + 8 + metadataLength + message.bodyLength;
-    parts.push({ kind: message.headerType, bytes: stream.subarray(at, end) });
-    at = end;
+    const message = Message.decode(stream.subarray(offset + 8, offset + 8 + metadataLength));
+    const end = offset + 8 + metadataLength + message.bodyLength;
+    parts.push({ kind: message.headerType, bytes: stream.subarray(offset, end) });
+    offset = end;
   }
   return parts;
 }
@@ -135,9 +135,9 @@ it("a message in pieces of one byte takes little more memory than it is long", a
   };
   const before = memory();
   const crumbs = (function* () {
-    for (let at = 0; at < stream.length; at++) {
-      if (at === stream.length - 100) held.push(memory());
-      yield stream.subarray(at, at + 1);
+    for (let offset = 0; offset < stream.length; offset++) {
+      if (offset === stream.length - 100) held.push(memory());
+      yield stream.subarray(offset, offset + 1);
     }
   })();
   const { batches } = await openIpcStream(

@@ -23,20 +23,20 @@ function sharedFields(fields: number, children: number, format: "stream" | "file
   bytes.writeUInt32LE(0xffffffff, 0);
   bytes.writeInt32LE(length, 4);
   const metadata = bytes.subarray(8);
-  const layout = (at: number, ...slots: number[]) =>
-    metadata.set(new Uint8Array(Uint16Array.from(slots).buffer), at);
-  const pointer = (at: number, target: number) => metadata.writeUInt32LE(target - at, at);
-  const table = (at: number, vtable: number) => metadata.writeInt32LE(at - vtable, at);
-  const field = (at: number, type: number, childrenAt: number) => {
-    table(at, 68);
-    metadata.writeUInt8(1, at + 5);
-    metadata.writeUInt8(type, at + 6);
-    pointer(at + 8, noType);
-    pointer(at + 12, childrenAt);
+  const layout = (offset: number, ...slots: number[]) =>
+    metadata.set(new Uint8Array(Uint16Array.from(slots).buffer), offset);
+  const pointer = (index: number, target: number) => metadata.writeUInt32LE(target - index, index);
+  const table = (index: number, vtable: number) => metadata.writeInt32LE(index - vtable, index);
+  const field = (index: number, type: number, childrenAt: number) => {
+    table(index, 68);
+    metadata.writeUInt8(1, index + 5);
+    metadata.writeUInt8(type, index + 6);
+    pointer(index + 8, noType);
+    pointer(index + 12, childrenAt);
   };
-  const repeated = (at: number, count: number, target: number) => {
-    metadata.writeUInt32LE(count, at);
-    for (let index = 0; index < count; index++) pointer(at + 4 + 4 * index, target);
+  const repeated = (slot: number, count: number, target: number) => {
+    metadata.writeUInt32LE(count, slot);
+    for (let index = 0; index < count; index++) pointer(slot + 4 + 4 * index, target);
   };
   pointer(0, 24);
   // A message has its header in slot 2, a footer its schema in slot 1.

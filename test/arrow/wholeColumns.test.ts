@@ -23,10 +23,10 @@ import {
 
 it("slice as arrays do", () => {
   fc.assert(
-    fc.property(columnArbitrary, fc.nat(), fc.nat(), (spec, at, size) => {
+    fc.property(columnArbitrary, fc.nat(), fc.nat(), (spec, index, size) => {
       const data = slicedData(spec);
       const column = columnOf(data);
-      const start = at % (column.length + 1);
+      const start = index % (column.length + 1);
       const length = size % (column.length - start + 1);
       const slice = sliceColumn(column, start, length);
       const expected = columnValues(data.type, column).slice(start, start + length);

@@ -16,8 +16,8 @@ describe("crc32", () => {
 
     it(`${name} continues over pieces`, () => {
       fc.assert(
-        fc.property(fc.uint8Array({ maxLength: 100 }), fc.nat(100), (bytes, at) => {
-          const cut = Math.min(at, bytes.length);
+        fc.property(fc.uint8Array({ maxLength: 100 }), fc.nat(100), (bytes, index) => {
+          const cut = Math.min(index, bytes.length);
           expect(checksum(bytes.subarray(cut), checksum(bytes.subarray(0, cut)))).toBe(checksum(bytes));
         }),
       );

@@ -82,9 +82,9 @@ describe("decodeLz4Frame", () => {
   it("ends on any bytes", () => {
     const frame = frameOf(0x08, [FIRST, LINKED], 17);
     fc.assert(
-      fc.property(fc.nat(frame.length - 1), fc.nat(255), (at, value) => {
+      fc.property(fc.nat(frame.length - 1), fc.nat(255), (offset, value) => {
         const bytes = Uint8Array.from(frame);
-        bytes[at] = value;
+        bytes[offset] = value;
         const decoded = decodeLz4Frame(bytes, LIMIT);
         if (decoded !== null) expect(decoded.length).toBeLessThanOrEqual(LIMIT);
       }),

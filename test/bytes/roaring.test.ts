@@ -90,7 +90,8 @@ describe("a roaring bitmap", () => {
         damaged[index] ^= mask;
         try {
           const values = decodeRoaring(damaged, 1000, ORIGIN);
-          for (let at = 1; at < values.length; at++) expect(values[at]).toBeGreaterThan(values[at - 1]);
+          for (let slot = 1; slot < values.length; slot++)
+            expect(values[slot]).toBeGreaterThan(values[slot - 1]);
         } catch (error) {
           expect(error).toBeInstanceOf(CorruptFileError);
         }

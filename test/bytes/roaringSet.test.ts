@@ -39,7 +39,7 @@ function valuesOf(parts: readonly Part[]): { set: RoaringSet; values: Set<number
     const list =
       one.kind === "some"
         ? one.values
-        : Array.from({ length: one.count }, (_, at) => one.start + at * one.step);
+        : Array.from({ length: one.count }, (_, index) => one.start + index * one.step);
     const builder = new RoaringBuilder();
     for (const value of list) {
       builder.add(value);

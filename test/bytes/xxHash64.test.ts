@@ -17,26 +17,27 @@ const round = (lane: bigint, word: bigint) => u64(rotate(u64(lane + word * P2), 
 
 function plainHash(bytes: Uint8Array): bigint {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let at = 0;
+  let offset = 0;
   let hash = P5;
   if (bytes.length >= 32) {
     const lanes = [u64(P1 + P2), P2, 0n, u64(-P1)];
-    for (; at + 32 <= bytes.length; at += 32) {
+    for (; offset + 32 <= bytes.length; offset += 32) {
       for (let lane = 0; lane < 4; lane++)
-        lanes[lane] = round(lanes[lane]!, view.getBigUint64(at + 8 * lane, true));
+        lanes[lane] = round(lanes[lane]!, view.getBigUint64(offset + 8 * lane, true));
     }
     hash = u64([1n, 7n, 12n, 18n].reduce((sum, bits, lane) => sum + rotate(lanes[lane]!, bits), 0n));
     for (const lane of lanes) hash = u64((hash ^ round(0n, lane)) * P1 + P4);
   }
   hash = u64(hash + BigInt(bytes.length));
-  for (; at + 8 <= bytes.length; at += 8) {
-    hash = u64(rotate(hash ^ round(0n, view.getBigUint64(at, true)), 27n) * P1 + P4);
+  for (; offset + 8 <= bytes.length; offset += 8) {
+    hash = u64(rotate(hash ^ round(0n, view.getBigUint64(offset, true)), 27n) * P1 + P4);
   }
-  if (at + 4 <= bytes.length) {
-    hash = u64(rotate(hash ^ u64(BigInt(view.getUint32(at, true)) * P1), 23n) * P2 + P3);
-    at += 4;
+  if (offset + 4 <= bytes.length) {
+    hash = u64(rotate(hash ^ u64(BigInt(view.getUint32(offset, true)) * P1), 23n) * P2 + P3);
+    offset += 4;
   }
-  for (; at < bytes.length; at++) hash = u64(rotate(hash ^ u64(BigInt(bytes[at]!) * P5), 11n) * P1);
+  for (; offset < bytes.length; offset++)
+    hash = u64(rotate(hash ^ u64(BigInt(bytes[offset]!) * P5), 11n) * P1);
   hash = u64((hash ^ (hash >> 33n)) * P2);
   hash = u64((hash ^ (hash >> 29n)) * P3);
   return hash ^ (hash >> 32n);

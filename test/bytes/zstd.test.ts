@@ -119,7 +119,7 @@ describe("zstd frames", () => {
       fc.property(fc.nat(), fc.array(change, { minLength: 1, maxLength: 4 }), (which, changes) => {
         const { content, frame } = frames[which % frames.length];
         const damaged = frame.slice();
-        for (const { at, value } of changes) damaged[at % damaged.length] ^= value;
+        for (const { at: offset, value } of changes) damaged[offset % damaged.length] ^= value;
         if (zstdFrameBound(damaged) === null) return;
         expect(typeof decodeZstdFrame(damaged, new Uint8Array(content.length))).toBe("boolean");
       }),
@@ -153,12 +153,13 @@ describe("frames that are written", () => {
       fc.property(contents, ({ length, alphabet, kind, state }) => {
         const random = { value: state };
         const bytes = new Uint8Array(length);
-        for (let at = 0; at < length; at++) {
+        for (let offset = 0; offset < length; offset++) {
           const value = next(random) % alphabet;
-          if (kind === "random") bytes[at] = value;
-          else if (kind === "skewed") bytes[at] = Math.min(value, next(random) % alphabet, next(random));
-          else if (kind === "steps") bytes[at] = (at >> 3) * alphabet;
-          else bytes[at] = next(random) < 230 ? bytes[Math.max(0, at - 1 - (next(random) % 50))] : value;
+          if (kind === "random") bytes[offset] = value;
+          else if (kind === "skewed") bytes[offset] = Math.min(value, next(random) % alphabet, next(random));
+          else if (kind === "steps") bytes[offset] = (offset >> 3) * alphabet;
+          else
+            bytes[offset] = next(random) < 230 ? bytes[Math.max(0, offset - 1 - (next(random) % 50))] : value;
         }
         roundTrip(bytes);
       }),
@@ -187,7 +188,7 @@ describe("frames that are written", () => {
     const random = { value: 9 };
     const piece = Uint8Array.from({ length: 100_000 }, () => next(random) & 63);
     const content = new Uint8Array(3_000_000);
-    for (const at of [0, 700_000, 2_400_000]) content.set(piece, at);
+    for (const offset of [0, 700_000, 2_400_000]) content.set(piece, offset);
     expect(roundTrip(content).length).toBeLessThan(piece.length * 1.7);
   });
 });

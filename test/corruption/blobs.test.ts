@@ -52,9 +52,9 @@ describe.each(["2.0", "2.1"] as const)("a file of version %s with blobs", (versi
     }
   }
 
-  const flipped = (at: number): Uint8Array => {
+  const flipped = (offset: number): Uint8Array => {
     const changed = bytes.slice();
-    changed[at]! ^= 0x10;
+    changed[offset]! ^= 0x10;
     return changed;
   };
 
@@ -77,12 +77,12 @@ describe.each(["2.0", "2.1"] as const)("a file of version %s with blobs", (versi
     const { globalBuffers } = await openDataFile(inMemory(bytes), "blobs");
     const checksums = globalBuffers[BLOB_CHECKSUM_BUFFER_INDEX]!;
     let refused = 0;
-    for (let at = 0; at < bytes.length; at++) {
-      const read = await scanWith(flipped(at));
+    for (let index = 0; index < bytes.length; index++) {
+      const read = await scanWith(flipped(index));
       if (read instanceof Table) {
         compareTables(ROWS, read);
-        const isChecksum = at >= checksums.byteOffset && at < checksums.byteOffset + checksums.length;
-        expect(isChecksum, `byte ${at}`).toBe(false);
+        const isChecksum = index >= checksums.byteOffset && index < checksums.byteOffset + checksums.length;
+        expect(isChecksum, `byte ${index}`).toBe(false);
       } else {
         // The version in the footer may become one that is not read.
         if (!(read instanceof UnsupportedError)) expect(read).toBeInstanceOf(CorruptFileError);

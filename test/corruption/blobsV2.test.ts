@@ -113,9 +113,9 @@ describe.each(["us", "the reference"])("side files of %s", (writer) => {
       for (const name of readdirSync(directory)) {
         const path = join(directory, name);
         const bytes = readFileSync(path);
-        for (let at = 0; at < bytes.length; at++) {
+        for (let offset = 0; offset < bytes.length; offset++) {
           const changed = Uint8Array.from(bytes);
-          changed[at]! ^= 0x10;
+          changed[offset]! ^= 0x10;
           writeFileSync(path, changed);
           await expectCorrupt(0, /fails its checksum/);
         }
@@ -137,9 +137,9 @@ describe.each(["us", "the reference"])("side files of %s", (writer) => {
       const path = join(data, name);
       const bytes = readFileSync(path);
       let refused = 0;
-      for (let at = 0; at < bytes.length; at++) {
+      for (let offset = 0; offset < bytes.length; offset++) {
         const changed = Uint8Array.from(bytes);
-        changed[at]! ^= 0x10;
+        changed[offset]! ^= 0x10;
         writeFileSync(path, changed);
         const read = await withTable((table) => table.scan().toArrow()).catch((error: Error) => error);
         if (read instanceof Table) {
@@ -147,7 +147,7 @@ describe.each(["us", "the reference"])("side files of %s", (writer) => {
         } else {
           // The version in the footer may become one that is not read.
           if (!(read instanceof UnsupportedError))
-            expect(read, `byte ${at}`).toBeInstanceOf(CorruptFileError);
+            expect(read, `byte ${offset}`).toBeInstanceOf(CorruptFileError);
           refused++;
         }
       }

@@ -38,8 +38,8 @@ const damages: fc.Arbitrary<Damage> = fc.record({
   ),
 });
 
-function damage(bytes: Uint8Array, { at, kind }: Damage): Uint8Array {
-  const position = Math.floor(at * bytes.length);
+function damage(bytes: Uint8Array, { at: index, kind }: Damage): Uint8Array {
+  const position = Math.floor(index * bytes.length);
   if ("cut" in kind) return bytes.slice(0, position);
   const damaged = Uint8Array.from(bytes);
   if ("flip" in kind) damaged[position] ^= kind.flip;

@@ -28,8 +28,8 @@ const id = ["t"];
 const rowsFrom = (first: number) =>
   new Table({
     t: vectorFromArray(
-      Array.from({ length: ROWS }, (_, at) => {
-        const row = first + at;
+      Array.from({ length: ROWS }, (_, index) => {
+        const row = first + index;
         return `own${row} kind${row % 7} every ${"filler ".repeat(row % 30)} end${row % 100}`;
       }),
       new Utf8(),

@@ -85,10 +85,11 @@ describe("hostile texts", () => {
     for (let round = 0; round < 20_000; round++) {
       let text = pick(SEEDS);
       for (let count = 1 + Math.floor(next() * 4); count > 0; count--) {
-        const at = Math.floor(next() * (text.length + 1));
+        const offset = Math.floor(next() * (text.length + 1));
         const cut = Math.floor(next() * 6);
         const piece = next() < 0.7 ? pick(PIECES) : pick(SEEDS).slice(Math.floor(next() * 20), 30);
-        text = text.slice(0, at) + (next() < 0.8 ? piece : "") + text.slice(at + (next() < 0.6 ? cut : 0));
+        text =
+          text.slice(0, offset) + (next() < 0.8 ? piece : "") + text.slice(offset + (next() < 0.6 ? cut : 0));
       }
       if (isAnswered(text)) answered++;
     }

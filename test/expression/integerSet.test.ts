@@ -61,8 +61,8 @@ it.each([
         const values = numbers(from, spread, count);
         const rows = values.map((value, row): Scalar => (hasNulls && row % 7 === 2 ? null : value));
         const column = columnOfScalars(type, rows) as FixedColumn;
-        const listed = picked.map((at) =>
-          Math.min(most, (values[at % count] ?? from) + (at % 3 === 0 ? aside : 0)),
+        const listed = picked.map((index) =>
+          Math.min(most, (values[index % count] ?? from) + (index % 3 === 0 ? aside : 0)),
         );
         const page = stored(column, isPlain);
         if (page.chunks !== undefined && !isPlain) inPlace++;

@@ -33,17 +33,17 @@ function long(partAt: (index: number) => string, between: string): string {
 const PARTS_PER_STEP = 100;
 
 const SHAPES: readonly (readonly [name: string, text: string, parts: number])[] = [
-  ["IN of numbers", `i in (${long((at) => String(at), ",")})`, 150_000],
-  ["IN of texts", `s in (${long((at) => `'text ${at}'`, ",")})`, 70_000],
-  ["IN of sums", `i in (${long((at) => `${at} + 1`, ",")})`, 90_000],
+  ["IN of numbers", `i in (${long((index) => String(index), ",")})`, 150_000],
+  ["IN of texts", `s in (${long((index) => `'text ${index}'`, ",")})`, 70_000],
+  ["IN of sums", `i in (${long((index) => `${index} + 1`, ",")})`, 90_000],
   ["IN of columns", `i in (${long(() => "i", ",")})`, 400_000],
-  ["OR of equalities", long((at) => `i = ${at}`, " or "), 70_000],
-  ["OR of ANDs", long((at) => `(i = ${at} and f < ${at})`, " or "), 90_000],
-  ["OR of ranges", long((at) => `i between ${at} and ${at + 1}`, " or "), 80_000],
-  ["AND of negations", long((at) => `not (i = ${at})`, " and "), 80_000],
-  ["OR of patterns", long((at) => `s like '%${at}x%'`, " or "), 80_000],
-  ["CASE", `case ${long((at) => `when i = ${at} then ${at}`, " ")} else 0 end = 5`, 80_000],
-  ["a list", `array_has([${long((at) => String(at), ",")}], i)`, 150_000],
+  ["OR of equalities", long((index) => `i = ${index}`, " or "), 70_000],
+  ["OR of ANDs", long((index) => `(i = ${index} and f < ${index})`, " or "), 90_000],
+  ["OR of ranges", long((index) => `i between ${index} and ${index + 1}`, " or "), 80_000],
+  ["AND of negations", long((index) => `not (i = ${index})`, " and "), 80_000],
+  ["OR of patterns", long((index) => `s like '%${index}x%'`, " or "), 80_000],
+  ["CASE", `case ${long((index) => `when i = ${index} then ${index}`, " ")} else 0 end = 5`, 80_000],
+  ["a list", `array_has([${long((index) => String(index), ",")}], i)`, 150_000],
 ];
 
 beforeAll(loadFunctions);
@@ -73,7 +73,7 @@ describe("a megabyte of text", () => {
   });
 
   it("that fails does so in the middle of its steps", () => {
-    const steps = bindFilter(`${long((at) => `i = ${at}`, " or ")} or`, {}, FIELDS, "filter");
+    const steps = bindFilter(`${long((index) => `i = ${index}`, " or ")} or`, {}, FIELDS, "filter");
     let count = 0;
     const run = () => {
       while (steps.next().done !== true) count++;
@@ -86,7 +86,7 @@ describe("a megabyte of text", () => {
     ["a regular expression", `regexp_like(s, '${"a".repeat(MEGABYTE)}')`],
     ["wildcards", `s like '${"%a".repeat(MEGABYTE / 2)}'`],
     ["a pattern in any case", `s ilike '%${"aé".repeat(MEGABYTE / 2)}%'`],
-    ["operands of a function", `concat(${long((at) => `'${at}'`, ",")}) = s`],
+    ["operands of a function", `concat(${long((index) => `'${index}'`, ",")}) = s`],
     ["members", `${long(() => "a", ".")} = 1`],
   ])("%s is refused without work on it", (_, text) => {
     const steps = bindFilter(text, {}, FIELDS, "filter");
@@ -146,17 +146,17 @@ describe("while a long filter is run", () => {
   }
 
   it("the loop turns", async () => {
-    const text = long((at) => `(i = ${at} and f < ${at * 2})`, " or ");
+    const text = long((index) => `(i = ${index} and f < ${index * 2})`, " or ");
     const [turns, count] = await turnsDuring(namespace.table("t").countRows(text));
     expect(count).toBe(1);
     expect(turns).toBeGreaterThan(20);
   });
 
   it("and so it does for one that a program made", async () => {
-    const parts = Array.from({ length: 20_000 }, (_, at) =>
+    const parts = Array.from({ length: 20_000 }, (_, index) =>
       col("i")
-        .eq(at)
-        .and(col("f").lt(2 * at)),
+        .eq(index)
+        .and(col("f").lt(2 * index)),
     );
     const [turns, count] = await turnsDuring(namespace.table("t").countRows(parts[0].or(...parts.slice(1))));
     expect(count).toBe(1);

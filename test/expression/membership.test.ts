@@ -60,7 +60,10 @@ it.each(TYPES)("IN of $name finds what is equal to a value of the list", ({ type
       (listed, others, isNegated, repeated) => {
         const hasNull = listed.includes(null);
         const kernel = atOnce(membership(columnOfScalars(type, listed), type, hasNull, isNegated));
-        const own = [...others, ...repeated.flatMap((at) => (at < listed.length ? [listed[at]] : []))];
+        const own = [
+          ...others,
+          ...repeated.flatMap((index) => (index < listed.length ? [listed[index]] : [])),
+        ];
         const column = columnOfScalars(type, own);
         const valid = column.kind === "null" ? null : column.validity;
         const found = atOnce(madeBy(kernel([{ column, step: 1 }], own.length, valid)));

@@ -123,8 +123,8 @@ const orderOf = (one: string, other: string): number =>
 it.each(Object.entries(OPERATORS))("texts that are %s a constant", (operator, fits) => {
   const kernel = () => comparison(operator as keyof typeof OPERATORS, STRING);
   fc.assert(
-    fc.property(texts, word, fc.nat(), fc.boolean(), (all, other, at, isOwn) => {
-      const constant = isOwn ? all[at % all.length] : other;
+    fc.property(texts, word, fc.nat(), fc.boolean(), (all, other, index, isOwn) => {
+      const constant = isOwn ? all[index % all.length] : other;
       expectAnswers(kernel, [constant], all, (text) => fits(orderOf(text, constant)));
     }),
     { numRuns: 20 },
@@ -169,8 +169,8 @@ function matcherOf(like: string): RegExp {
 
 it.each([false, true])("texts that are like a pattern (negated: %s)", (isNegated) => {
   fc.assert(
-    fc.property(texts, pattern, fc.nat(), fc.nat({ max: 4 }), (all, own, at, form) => {
-      const text = all[at % all.length].slice(0, 20);
+    fc.property(texts, pattern, fc.nat(), fc.nat({ max: 4 }), (all, own, index, form) => {
+      const text = all[index % all.length].slice(0, 20);
       // Parts of what is there are found more often.
       const like = [own, `%${text}%`, `${text}%`, `%${text}`, `${text.slice(0, 4)}%${text.slice(-5)}`][form];
       const matcher = matcherOf(like);
@@ -257,12 +257,12 @@ it.each([
   textKernelUse.isOn = isOn;
   const all = Array.from({ length: 2047 }, (_, row) => `name ${row % 50} of row`);
   fc.assert(
-    fc.property(fc.nat({ max: 2047 }), fc.boolean(), (at, isFar) => {
+    fc.property(fc.nat({ max: 2047 }), fc.boolean(), (index, isFar) => {
       const column = chunksOf(columnOf(all), "none");
       const { texts } = column;
       if (texts === undefined) throw new Error("no chunks");
       let chunk = 0;
-      let place = at;
+      let place = index;
       while (place > texts.counts[chunk]) place -= texts.counts[chunk++] + 1;
       const bytes = texts.chunks[chunk];
       const positions = new Uint32Array(bytes.buffer, bytes.byteOffset, texts.counts[chunk] + 1);

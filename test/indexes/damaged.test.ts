@@ -51,9 +51,9 @@ describe.each(["BTREE", "BITMAP", "ZONEMAP", "BLOOMFILTER", "NGRAM"])("%s", (nam
         if (index === chosen) {
           // Damage to the end of a file, where its structure is, says the most.
           const span = damage % 2 === 0 ? bytes.length : Math.min(bytes.length, 600);
-          const at = bytes.length - 1 - random.below(span);
-          if (damage % 7 === 6) await writeFile(join(damaged, fileName), bytes.subarray(0, at));
-          else bytes[at]! ^= 1 << random.below(8);
+          const slot = bytes.length - 1 - random.below(span);
+          if (damage % 7 === 6) await writeFile(join(damaged, fileName), bytes.subarray(0, slot));
+          else bytes[slot]! ^= 1 << random.below(8);
         }
         if (index !== chosen || damage % 7 !== 6) await writeFile(join(damaged, fileName), bytes);
       }

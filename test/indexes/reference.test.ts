@@ -160,7 +160,7 @@ describe.each(INDEXED)("$name", ({ name, kind, field, column, values, ends }) =>
     }
     const nulls = await index.search({ kind: "isNull" });
     expect(rowsOfAnswer(nulls.rows, () => 0)).toEqual(
-      Array.from({ length: Math.ceil(ROWS / 21) }, (_, at) => 21 * at),
+      Array.from({ length: Math.ceil(ROWS / 21) }, (_, index) => 21 * index),
     );
     await files.close();
   });

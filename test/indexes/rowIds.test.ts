@@ -18,8 +18,8 @@ describe("a set of row ids", () => {
       fc.property(fc.array(run, { maxLength: 4 }), fc.boolean(), (runs, isSorted) => {
         const ids: [number, number][] = [];
         for (const { high, start, step, count, repeats } of runs) {
-          for (let at = 0; at < count; at++) {
-            for (let time = 0; time < repeats; time++) ids.push([high, (start + at * step) >>> 0]);
+          for (let index = 0; index < count; index++) {
+            for (let time = 0; time < repeats; time++) ids.push([high, (start + index * step) >>> 0]);
           }
         }
         if (isSorted) ids.sort(([a, b], [c, d]) => a - c || b - d);

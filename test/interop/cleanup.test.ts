@@ -37,10 +37,10 @@ const countsOf = async (name: string) => ({
 });
 const versionsOf = async (name: string, branch?: string): Promise<number[]> =>
   (await namespace.listTableVersions({ id: [name], branch })).versions.map(({ version }) => version);
-const rowsHere = async (name: string, at: object = {}): Promise<number[]> =>
-  valuesOf(await namespace.table([name], at).scan().toArrow());
-const rowsThere = async (name: string, at: object = {}): Promise<number[]> =>
-  valuesOf(tableFromIPC(await reference.readTable(root, name, at)));
+const rowsHere = async (name: string, target: object = {}): Promise<number[]> =>
+  valuesOf(await namespace.table([name], target).scan().toArrow());
+const rowsThere = async (name: string, target: object = {}): Promise<number[]> =>
+  valuesOf(tableFromIPC(await reference.readTable(root, name, target)));
 
 /** Versions 1 to 5: rows 0 to 4, then without row 1, then 5 and 6 alone. */
 async function makeTable(maker: "us" | "them"): Promise<string> {

@@ -129,8 +129,8 @@ async function append(
 ): Promise<void> {
   const { schema } = tableFromIPC(await sides[1].readByThem());
   const rows = rowsOf(schema, first, 3, version);
-  for (const { at, name, branch } of sides) {
-    if (by === "us") await namespace.insertIntoTable(at, rows);
+  for (const { request: target, name, branch } of sides) {
+    if (by === "us") await namespace.insertIntoTable(target, rows);
     else await reference.appendTable(root, name, tableToIPC(rows), { branch });
   }
 }
@@ -188,7 +188,7 @@ describe.each(someOf(shapes, 5))("in $version, stable row ids $stable, branch $b
     // Compacted, the rows of all those files are the same; in 2.0, where files cannot say that the structs of u are
     // null and the reference gives up, too.
     const before = await ours.readByUs();
-    expect((await namespace.optimizeTable(ours.at)).fragmentsRemoved).toBeGreaterThan(1);
+    expect((await namespace.optimizeTable(ours.request)).fragmentsRemoved).toBeGreaterThan(1);
     compareTables(before, await ours.readByUs());
     compareTables(before, await ours.readByThem());
   });

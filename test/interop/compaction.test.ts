@@ -76,10 +76,10 @@ const ipcOf = (...values: number[]): Uint8Array => tableToIPC(rowsOf(...values))
 const count = (from: number, length: number): number[] => Array.from({ length }, (_, index) => from + index);
 const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
 const directoryOf = (name: string): string => join(root, `${name}.lance`);
-const rowsHere = async (name: string, at: object = {}): Promise<Table> =>
-  namespace.table([name], at).scan().toArrow();
-const rowsThere = async (name: string, at: object = {}): Promise<Table> =>
-  tableFromIPC(await reference.readTable(root, name, at));
+const rowsHere = async (name: string, target: object = {}): Promise<Table> =>
+  namespace.table([name], target).scan().toArrow();
+const rowsThere = async (name: string, target: object = {}): Promise<Table> =>
+  tableFromIPC(await reference.readTable(root, name, target));
 const dataFiles = (name: string): Promise<string[]> => readdir(join(directoryOf(name), "data"));
 const fragmentsOf = async (name: string): Promise<readonly DataFragment[]> =>
   (await latestFile(directoryOf(name))).manifest.fragments;

@@ -64,7 +64,8 @@ it.each([
   const expectNearest = (found: readonly Found[], vector: number[], keeps = (_: TestRow) => true) => {
     const wanted = nearestOf(distanceType, rows.filter(keeps), vector).slice(0, NEAREST);
     expect(found.map(({ id }) => id)).toEqual(wanted.map(({ id }) => id));
-    for (const [at, { _distance }] of found.entries()) expect(_distance).toBeCloseTo(wanted[at].distance, 4);
+    for (const [index, { _distance }] of found.entries())
+      expect(_distance).toBeCloseTo(wanted[index].distance, 4);
   };
   for (const options of [{}, { nprobes: 1 }, { refineFactor: 2, ef: 12 }, { fastSearch: true }]) {
     expectNearest(await search(name, { ...query, ...options }), vectors[0]);
@@ -73,9 +74,9 @@ it.each([
   const filtered = await search(name, { ...query, filter, prefilter: true, nprobes: 1 });
   expectNearest(filtered, vectors[0], ({ group, id }) => group < 3 && id > 90);
   const several = await search(name, { vector: vectors, distanceType });
-  for (const [at, vector] of vectors.entries())
+  for (const [index, vector] of vectors.entries())
     expectNearest(
-      several.filter(({ query_index }) => query_index === at),
+      several.filter(({ query_index }) => query_index === index),
       vector,
     );
   // What is done with the rows leaves it to the reference.

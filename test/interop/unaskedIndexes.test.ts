@@ -11,7 +11,7 @@ import { openBothEngines } from "../support/bothEngines.js";
 const ROWS = 400;
 const DIMENSION = 8;
 const NEAREST = 12;
-const QUERY = Array.from({ length: DIMENSION }, (_, at) => Math.sin(at) + 0.1);
+const QUERY = Array.from({ length: DIMENSION }, (_, index) => Math.sin(index) + 0.1);
 
 const { namespace, connection } = await openBothEngines();
 
@@ -22,7 +22,7 @@ interface Found {
 
 /** Vectors of different lengths, so that each metric finds others. */
 const vectorOf = (id: number): number[] =>
-  Array.from({ length: DIMENSION }, (_, at) => Math.sin(id * 3.1 + at * 7.7) * (1 + (id % 5)));
+  Array.from({ length: DIMENSION }, (_, index) => Math.sin(id * 3.1 + index * 7.7) * (1 + (id % 5)));
 
 const VECTOR = new FixedSizeList(DIMENSION, new Field("item", new Float32(), true));
 

@@ -133,11 +133,11 @@ const there =
 function distancesFrom(vector: Float32Array, rows: Float32Array, metric: FloatMetric): Float64Array {
   const dimension = vector.length;
   const distances = new Float64Array(rows.length / dimension);
-  for (let row = 0, at = 0; row < distances.length; row++) {
+  for (let row = 0, slot = 0; row < distances.length; row++) {
     let [products, squares] = [0, 0];
-    for (let index = 0; index < dimension; index++, at++) {
-      products += rows[at] * vector[index];
-      squares += rows[at] * rows[at];
+    for (let index = 0; index < dimension; index++, slot++) {
+      products += rows[slot] * vector[index];
+      squares += rows[slot] * rows[slot];
     }
     if (metric === "l2") distances[row] = squares - 2 * products;
     else distances[row] = metric === "dot" ? -products : -products / Math.sqrt(squares);
@@ -347,10 +347,10 @@ it("ours find as many as was recorded of the reference's", async () => {
     const trial = new Trial(vectors, SMALL, 1);
     for (const [place, kind] of RECORDED_KINDS.entries()) {
       const { byUs } = await trial.ours(kind);
-      for (const [at, setting] of kind.settings.entries()) {
+      for (const [index, setting] of kind.settings.entries()) {
         const own = meanOf(await trial.oracle.recall(byUs, setting));
         const what = `${nameOf(vectors)}, ${settingOf(kind, setting)}`;
-        const [mean] = recorded[place][at];
+        const [mean] = recorded[place][index];
         expect.soft(own, what).toBeGreaterThan(mean - LEEWAY - LUCK);
         differences.push(own - mean);
       }
@@ -372,11 +372,11 @@ it.runIf(IS_LONG)("the reference finds what was recorded of it", async () => {
         found.push(meanOf(each));
       }
       console.log(nameOf(vectors), kind.indexType, found.map((part) => part.toFixed(4)).join(", "));
-      for (const [at, part] of found.entries()) {
-        const [mean, spread] = recorded[place][at];
+      for (const [index, part] of found.entries()) {
+        const [mean, spread] = recorded[place][index];
         // Both are means of a few.
         const off = Math.max(spread, LEAST_SPREAD) * Math.sqrt(1 / INDEXES_BESIDE + 1 / RECORDED_INDEXES);
-        const what = `${nameOf(vectors)}, ${settingOf(kind, kind.settings[at])}`;
+        const what = `${nameOf(vectors)}, ${settingOf(kind, kind.settings[index])}`;
         expect.soft(Math.abs(part - mean), what).toBeLessThan(CHANCE * off);
       }
     }

@@ -175,7 +175,8 @@ describe.each(["us", "them"] as const)("of a table made by %s", (maker) => {
     expect(await remove(6, 7)).toEqual({ deletedCount: 1 });
     expect(await versionsOf(tested, branch)).toEqual([5, 7]);
     await expectVersions(tested, [1, 2, 3, 4, 5, 6, 7]);
-    const read = async (at: object) => valuesOf(tableFromIPC(await reference.readTable(root, "t", at)));
+    const read = async (target: object) =>
+      valuesOf(tableFromIPC(await reference.readTable(root, "t", target)));
     expect(await read({ branch })).toEqual([600, 700]);
     expect(await read({ branch, version: 5 })).toEqual([...HISTORY[4], 500]);
     expect(await read({ branch: "sub" })).toEqual([...HISTORY[4], 500]);

@@ -235,10 +235,17 @@ const restore = (id: readonly string[], on: string, to: number): Change => ({
   model: (model) => model.restore(id, on, to),
 });
 
-const createBranch = (id: readonly string[], name: string, from: string, at: number | undefined): Change => ({
-  name: `createTableBranch(${id}, ${name}, ${from}, ${at})`,
-  calls: [{ method: "createTableBranch", request: { id, name, fromBranch: onMain(from), fromVersion: at } }],
-  model: (model) => model.createBranch(id, name, from, at),
+const createBranch = (
+  id: readonly string[],
+  name: string,
+  from: string,
+  index: number | undefined,
+): Change => ({
+  name: `createTableBranch(${id}, ${name}, ${from}, ${index})`,
+  calls: [
+    { method: "createTableBranch", request: { id, name, fromBranch: onMain(from), fromVersion: index } },
+  ],
+  model: (model) => model.createBranch(id, name, from, index),
 });
 
 const deleteBranch = (id: readonly string[], name: string): Change => ({
@@ -247,16 +254,16 @@ const deleteBranch = (id: readonly string[], name: string): Change => ({
   model: (model) => model.deleteBranch(id, name),
 });
 
-const createTag = (id: readonly string[], name: string, on: string, at: number): Change => ({
-  name: `createTableTag(${id}, ${name}, ${on}, ${at})`,
-  calls: [{ method: "createTableTag", request: { id, tag: name, branch: onMain(on), version: at } }],
-  model: (model) => model.createTag(id, name, on, at),
+const createTag = (id: readonly string[], name: string, on: string, index: number): Change => ({
+  name: `createTableTag(${id}, ${name}, ${on}, ${index})`,
+  calls: [{ method: "createTableTag", request: { id, tag: name, branch: onMain(on), version: index } }],
+  model: (model) => model.createTag(id, name, on, index),
 });
 
-const updateTag = (id: readonly string[], name: string, on: string, at: number): Change => ({
-  name: `updateTableTag(${id}, ${name}, ${on}, ${at})`,
-  calls: [{ method: "updateTableTag", request: { id, tag: name, branch: onMain(on), version: at } }],
-  model: (model) => model.updateTag(id, name, on, at),
+const updateTag = (id: readonly string[], name: string, on: string, index: number): Change => ({
+  name: `updateTableTag(${id}, ${name}, ${on}, ${index})`,
+  calls: [{ method: "updateTableTag", request: { id, tag: name, branch: onMain(on), version: index } }],
+  model: (model) => model.updateTag(id, name, on, index),
 });
 
 const deleteTag = (id: readonly string[], name: string): Change => ({
@@ -299,11 +306,16 @@ const inTurn = (name: string, first: Change, second: Change): Change => ({
 const recreateTable = (id: readonly string[], values: number[]): Change =>
   inTurn(`recreateTable(${id}, [${values}])`, dropTable(id), createTable(id, "Create", values));
 
-const recreateBranch = (id: readonly string[], name: string, from: string, at: number | undefined): Change =>
+const recreateBranch = (
+  id: readonly string[],
+  name: string,
+  from: string,
+  index: number | undefined,
+): Change =>
   inTurn(
-    `recreateBranch(${id}, ${name}, ${from}, ${at})`,
+    `recreateBranch(${id}, ${name}, ${from}, ${index})`,
     deleteBranch(id, name),
-    createBranch(id, name, from, at),
+    createBranch(id, name, from, index),
   );
 
 const createVersion = (id: readonly string[], version: number): Change => ({

@@ -559,12 +559,12 @@ describe("changes of the schema", () => {
     await expectRefusal(drop("id", null), "InvalidInput");
   });
   it("a table that is only declared, that is not there, and a branch that is not", async () => {
-    const calls: ((at: { id: string[]; branch?: string }) => Promise<unknown>)[] = [
-      (at) => namespace.updateFieldMetadata({ ...at, updates: [] }),
-      (at) => namespace.updateTableSchemaMetadata({ ...at, metadata: {} }),
-      (at) => namespace.alterTableAddColumns({ ...at, newColumns: [] }),
-      (at) => namespace.alterTableAlterColumns({ ...at, alterations: [] }),
-      (at) => namespace.alterTableDropColumns({ ...at, columns: [] }),
+    const calls: ((target: { id: string[]; branch?: string }) => Promise<unknown>)[] = [
+      (target) => namespace.updateFieldMetadata({ ...target, updates: [] }),
+      (target) => namespace.updateTableSchemaMetadata({ ...target, metadata: {} }),
+      (target) => namespace.alterTableAddColumns({ ...target, newColumns: [] }),
+      (target) => namespace.alterTableAlterColumns({ ...target, alterations: [] }),
+      (target) => namespace.alterTableDropColumns({ ...target, columns: [] }),
     ];
     for (const call of calls) {
       await expectRefusal(() => call({ id: ["d"] }), "InvalidTableState");
@@ -706,7 +706,8 @@ describe("bodies", () => {
     );
     async function* breakingBytes() {
       const bytes = tableToIPC(new Table([...wide.batches, ...wide.batches, ...wide.batches]));
-      for (let at = 0; at < bytes.length / 2; at += 64_000) yield bytes.subarray(at, at + 64_000);
+      for (let offset = 0; offset < bytes.length / 2; offset += 64_000)
+        yield bytes.subarray(offset, offset + 64_000);
       throw new Error("the network went away");
     }
     await expectRefusal(

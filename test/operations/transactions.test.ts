@@ -71,19 +71,25 @@ describe.each([
       version: "1",
     });
     for (const branch of [undefined, "dev/x"]) {
-      const at = { id, branch };
+      const target = { id, branch };
       const changes: [string, { transactionId?: string; version: number }][] = [
-        ["Append", await ns.insertIntoTable(at, rowsOf(2))],
-        ["Overwrite", await ns.insertIntoTable({ ...at, mode: "Overwrite" }, rowsOf(3))],
-        ["Restore", await ns.restoreTable({ ...at, version: 2 })],
+        ["Append", await ns.insertIntoTable(target, rowsOf(2))],
+        ["Overwrite", await ns.insertIntoTable({ ...target, mode: "Overwrite" }, rowsOf(3))],
+        ["Restore", await ns.restoreTable({ ...target, version: 2 })],
         [
           "UpdateConfig",
-          await ns.updateFieldMetadata({ ...at, updates: [{ path: "v", metadata: { k: "v" } }] }),
+          await ns.updateFieldMetadata({ ...target, updates: [{ path: "v", metadata: { k: "v" } }] }),
         ],
-        ["UpdateConfig", await ns.updateTableSchemaMetadata({ ...at, metadata: { k: "v" } })],
-        ["Merge", await ns.alterTableAddColumns({ ...at, newColumns: [{ name: "n", dataType: "int32" }] })],
-        ["Project", await ns.alterTableAlterColumns({ ...at, alterations: [{ path: "n", rename: "m" }] })],
-        ["Project", await ns.alterTableDropColumns({ ...at, columns: ["m"] })],
+        ["UpdateConfig", await ns.updateTableSchemaMetadata({ ...target, metadata: { k: "v" } })],
+        [
+          "Merge",
+          await ns.alterTableAddColumns({ ...target, newColumns: [{ name: "n", dataType: "int32" }] }),
+        ],
+        [
+          "Project",
+          await ns.alterTableAlterColumns({ ...target, alterations: [{ path: "n", rename: "m" }] }),
+        ],
+        ["Project", await ns.alterTableDropColumns({ ...target, columns: ["m"] })],
       ];
       for (const [operation, { transactionId, version }] of changes) {
         const properties = await described(id, transactionId);

@@ -98,11 +98,11 @@ it("versions are deleted around the tags and branches that come to need them, wh
   const outcomes = await race(root, (process) =>
     numbers.map((version): EngineStep => {
       // Half of them go the other way, so that they meet.
-      const at = process < 3 ? version : VERSIONS - version;
-      if (process === 0) return ["createTableTag", { id, tag: `v${at}`, version: at }];
-      if (process === 3) return ["createTableBranch", { id, name: `b/${at}`, fromVersion: at }];
+      const index = process < 3 ? version : VERSIONS - version;
+      if (process === 0) return ["createTableTag", { id, tag: `v${index}`, version: index }];
+      if (process === 3) return ["createTableBranch", { id, name: `b/${index}`, fromVersion: index }];
       if (process === 5) return ["insertIntoTable", { id }, tableToIPC(rowsOf(100))];
-      const ranges = [{ startVersion: at, endVersion: at + 2 }];
+      const ranges = [{ startVersion: index, endVersion: index + 2 }];
       if (process === 1) return ["batchDeleteTableVersions", { id, ranges }];
       return ["batchCommitTables", { operations: [{ deleteTableVersions: { id, ranges } }] }];
     }),

@@ -283,7 +283,7 @@ const changed = fc
   .tuple(fc.array(fc.tuple(fc.nat(rows.length - 1), fc.nat(255)), { minLength: 1, maxLength: 8 }), badTail)
   .map(([changes, tail]) => {
     const copy = openStream.slice();
-    for (const [at, value] of changes) copy[at % copy.length] = value;
+    for (const [offset, value] of changes) copy[offset % copy.length] = value;
     return join(copy, tail);
   });
 

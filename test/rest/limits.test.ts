@@ -239,12 +239,12 @@ describe("time", () => {
 
   it("a body that comes slowly but steadily is taken", async () => {
     const server = await serve({ bodyIdleMs: 1000 });
-    let at = 0;
+    let offset = 0;
     const body = new ReadableStream<Uint8Array>({
       async pull(controller) {
         await new Promise((resolve) => setTimeout(resolve, 5));
-        if (at >= rows.length) controller.close();
-        else controller.enqueue(rows.subarray(at, (at += 40)));
+        if (offset >= rows.length) controller.close();
+        else controller.enqueue(rows.subarray(offset, (offset += 40)));
       },
     });
     const init = { method: "POST", headers: { "content-type": STREAM }, body, duplex: "half" } as RequestInit;

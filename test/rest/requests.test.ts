@@ -35,11 +35,11 @@ async function idOf(path: string, body?: object | null): Promise<unknown> {
 
 /** A body that comes piece by piece. */
 function streamed(bytes: Uint8Array, pieceBytes: number): ReadableStream<Uint8Array> {
-  let at = 0;
+  let offset = 0;
   return new ReadableStream({
     pull(controller) {
-      if (at >= bytes.length) return controller.close();
-      controller.enqueue(bytes.subarray(at, (at += pieceBytes)));
+      if (offset >= bytes.length) return controller.close();
+      controller.enqueue(bytes.subarray(offset, (offset += pieceBytes)));
     },
   });
 }

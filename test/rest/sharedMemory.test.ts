@@ -65,15 +65,15 @@ function numbers(count: number, value?: number): Table {
 
 /** A body that sends its bytes and then nothing. `whenSent` is called when all of them were taken. */
 function stalling(bytes: Uint8Array, whenSent?: () => void): ReadableStream<Uint8Array> {
-  let at = 0;
+  let offset = 0;
   return new ReadableStream<Uint8Array>(
     {
       pull(controller) {
-        if (at >= bytes.length) {
+        if (offset >= bytes.length) {
           whenSent?.();
           return new Promise(() => undefined);
         }
-        controller.enqueue(bytes.subarray(at, (at += 65536)));
+        controller.enqueue(bytes.subarray(offset, (offset += 65536)));
         return undefined;
       },
     },

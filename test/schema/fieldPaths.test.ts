@@ -66,6 +66,6 @@ describe("paths of fields", () => {
   it("are known for every field, and lead back to it", () => {
     const all = [...allFields(fields)];
     expect(all.map(({ field }) => field.id)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    for (const at of all) expect(resolveField(fields, at.path)).toEqual(at);
+    for (const located of all) expect(resolveField(fields, located.path)).toEqual(located);
   });
 });

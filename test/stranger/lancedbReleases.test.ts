@@ -50,7 +50,7 @@ const TYPE_FILTERS: readonly string[] = [
 ];
 const WORDS = ["quick", "violet amber", "row"];
 const VECTORS = [3, 77, 270].map((seed) =>
-  Array.from({ length: 8 }, (_, at) => ((seed * 31 + at * 17) % 100) / 100),
+  Array.from({ length: 8 }, (_, index) => ((seed * 31 + index * 17) % 100) / 100),
 );
 
 /** Rows that a search by vector has to have in common with the reference, of ten: codes make the rest a guess. */

@@ -135,7 +135,7 @@ const NULL_COLUMNS: Record<string, { json: unknown; type: DataType }> = {
 
 export class Side {
   /** As requests name the table. */
-  readonly at: { readonly id: string[]; readonly branch?: string };
+  readonly request: { readonly id: string[]; readonly branch?: string };
   readonly #options: { branch?: string };
 
   constructor(
@@ -144,37 +144,38 @@ export class Side {
     readonly name: string,
     readonly branch?: string,
   ) {
-    this.at = { id: [name], branch };
+    this.request = { id: [name], branch };
     this.#options = { branch };
   }
 
   async byUs(change: Change): Promise<number> {
-    const { at } = this;
+    const { request: target } = this;
     if ("add" in change) {
       const newColumns: Added = Object.entries(change.add).map(([name, expression]) => ({
         name,
         expression,
       }));
-      return (await this.namespace.alterTableAddColumns({ ...at, newColumns })).version;
+      return (await this.namespace.alterTableAddColumns({ ...target, newColumns })).version;
     }
     if ("addNull" in change) {
       const newColumns = change.addNull.map((name) => ({ name, dataType: NULL_COLUMNS[name].json as never }));
-      return (await this.namespace.alterTableAddColumns({ ...at, newColumns })).version;
+      return (await this.namespace.alterTableAddColumns({ ...target, newColumns })).version;
     }
     if ("alter" in change) {
-      return (await this.namespace.alterTableAlterColumns({ ...at, alterations: change.alter })).version;
+      return (await this.namespace.alterTableAlterColumns({ ...target, alterations: change.alter })).version;
     }
     if ("drop" in change)
-      return (await this.namespace.alterTableDropColumns({ ...at, columns: change.drop })).version;
+      return (await this.namespace.alterTableDropColumns({ ...target, columns: change.drop })).version;
     if ("metadata" in change) {
-      return (await this.namespace.updateFieldMetadata({ ...at, updates: change.metadata })).version;
+      return (await this.namespace.updateFieldMetadata({ ...target, updates: change.metadata })).version;
     }
-    if ("append" in change) return (await this.namespace.insertIntoTable(at, change.append)).version;
+    if ("append" in change) return (await this.namespace.insertIntoTable(target, change.append)).version;
     if ("overwrite" in change) {
-      return (await this.namespace.insertIntoTable({ ...at, mode: "overwrite" }, change.overwrite)).version;
+      return (await this.namespace.insertIntoTable({ ...target, mode: "overwrite" }, change.overwrite))
+        .version;
     }
     if ("restore" in change) {
-      return (await this.namespace.restoreTable({ ...at, version: change.restore })).version;
+      return (await this.namespace.restoreTable({ ...target, version: change.restore })).version;
     }
     return this.byThem(change);
   }

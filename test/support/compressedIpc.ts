@@ -27,9 +27,13 @@ export function writeCompressed(table: Table, type: CompressionType, encode: Enc
   const asWritten = Buffer.from(stream.writeAll(table).toUint8Array(true));
   const corrected = Buffer.from(asWritten);
   for (const { original, bytes } of encoded) {
-    for (let at = corrected.indexOf(bytes); at >= 8; at = corrected.indexOf(bytes, at + bytes.length)) {
-      if (corrected.readBigInt64LE(at - 8) === BigInt(bytes.length)) {
-        corrected.writeBigInt64LE(BigInt(original), at - 8);
+    for (
+      let index = corrected.indexOf(bytes);
+      index >= 8;
+      index = corrected.indexOf(bytes, index + bytes.length)
+    ) {
+      if (corrected.readBigInt64LE(index - 8) === BigInt(bytes.length)) {
+        corrected.writeBigInt64LE(BigInt(original), index - 8);
       }
     }
   }

@@ -93,7 +93,7 @@ const listedWords = (language: string): string[] =>
 /** Tamil has no list: names of languages, countries, currencies and scripts, which Node.js knows. */
 function namesIn(language: string): string[] {
   if (language !== "tamil") throw new Error(`there are no words of ${language}`);
-  const letters = Array.from({ length: 26 }, (_, at) => String.fromCharCode(97 + at));
+  const letters = Array.from({ length: 26 }, (_, index) => String.fromCharCode(97 + index));
   const pairs = letters.flatMap((first) => letters.map((second) => first + second));
   const codes = {
     language: [...pairs, ...pairs.flatMap((pair) => letters.map((third) => pair + third))],

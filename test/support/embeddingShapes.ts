@@ -160,8 +160,8 @@ export function drawEmbeddings(
   const draw = EMBEDDING_SHAPES[shape](dimension, chanceOf(seed));
   const all = (count: number, areQueries: boolean): Float32Array => {
     const values = new Float32Array(count * dimension);
-    for (let at = 0; at < values.length; at += dimension)
-      draw(values.subarray(at, at + dimension), areQueries);
+    for (let index = 0; index < values.length; index += dimension)
+      draw(values.subarray(index, index + dimension), areQueries);
     return values;
   };
   return { dimension, rows: all(rowCount, false), queries: all(queryCount, true) };

@@ -13,9 +13,9 @@ async function setUp() {
   const root = await makeTempDir();
   await writeFile(path.join(root, "old"), "old content");
   const disk = new FaultyDisk(nodeDisk, { root });
-  const at = (name: string) => path.join(root, name);
+  const pathOf = (name: string) => path.join(root, name);
   const write = async (name: string, text: string, sync: boolean) => {
-    const handle = await disk.create(at(name));
+    const handle = await disk.create(pathOf(name));
     await handle.write([bytes(text)]);
     if (sync) await handle.sync();
     await handle.close();
@@ -28,21 +28,21 @@ async function setUp() {
     }
     return found;
   };
-  return { root, disk, at, write, tree };
+  return { root, disk, pathOf, write, tree };
 }
 
 describe("failing calls", () => {
   test("every call has a number, those of handles included", async () => {
-    const { disk, at, write } = await setUp();
+    const { disk, pathOf, write } = await setUp();
     await write("a", "x", true);
-    const handle = (await disk.open(at("a")))!;
+    const handle = (await disk.open(pathOf("a")))!;
     await handle.read(0, 1);
     await handle.close();
-    await disk.list(at("."));
-    await disk.stat(at("a"));
-    await disk.makeDirectory(at("d"));
-    await disk.remove(at("a"));
-    await disk.removeTree(at("d"));
+    await disk.list(pathOf("."));
+    await disk.stat(pathOf("a"));
+    await disk.makeDirectory(pathOf("d"));
+    await disk.remove(pathOf("a"));
+    await disk.removeTree(pathOf("d"));
     expect(disk.log.map((entry) => entry.split(" ")[0])).toEqual(
       "create write sync close open read close list stat makeDirectory remove removeTree".split(" "),
     );
@@ -51,23 +51,23 @@ describe("failing calls", () => {
   });
 
   test("before: no effect; after: the effect; later calls work", async () => {
-    const { disk, at, tree } = await setUp();
+    const { disk, pathOf, tree } = await setUp();
     disk.failAt(0);
-    await expect(disk.rename(at("old"), at("new"))).rejects.toBeInstanceOf(InjectedFault);
+    await expect(disk.rename(pathOf("old"), pathOf("new"))).rejects.toBeInstanceOf(InjectedFault);
     expect(await tree()).toEqual({ old: "old content" });
     disk.heal();
     disk.failAt(0, "after");
-    await expect(disk.rename(at("old"), at("new"))).rejects.toMatchObject({ code: "EIO" });
+    await expect(disk.rename(pathOf("old"), pathOf("new"))).rejects.toMatchObject({ code: "EIO" });
     expect(disk.tripped).toBe(true);
     expect(await tree()).toEqual({ new: "old content" });
-    expect((await disk.stat(at("new")))!.size).toBe(11);
+    expect((await disk.stat(pathOf("new")))!.size).toBe(11);
     await disk.dispose();
   });
 
   test("short: a write leaves the first half of its bytes", async () => {
-    const { disk, at, tree } = await setUp();
+    const { disk, pathOf, tree } = await setUp();
     disk.failAt(1, "short");
-    const handle = await disk.create(at("a"));
+    const handle = await disk.create(pathOf("a"));
     await expect(handle.write([bytes("01"), bytes("2345"), bytes("6789")])).rejects.toBeInstanceOf(
       InjectedFault,
     );
@@ -77,19 +77,19 @@ describe("failing calls", () => {
   });
 
   test("short: what is overwritten has the first half of the new bytes", async () => {
-    const { disk, at, tree } = await setUp();
+    const { disk, pathOf, tree } = await setUp();
     disk.failAt(0, "short");
-    await expect(disk.overwrite(at("old"), bytes("NEW CONTENT"))).rejects.toBeInstanceOf(InjectedFault);
+    await expect(disk.overwrite(pathOf("old"), bytes("NEW CONTENT"))).rejects.toBeInstanceOf(InjectedFault);
     expect((await tree())["old"]).toBe("NEW Content");
     await disk.dispose();
   });
 
   test("dead: every later call fails, until the restart", async () => {
-    const { disk, at, write, tree } = await setUp();
+    const { disk, pathOf, write, tree } = await setUp();
     disk.failAt(2, "before", { dead: true });
     await expect(write("a", "content", true)).rejects.toBeInstanceOf(InjectedFault);
-    await expect(disk.remove(at("a"))).rejects.toBeInstanceOf(InjectedFault);
-    await expect(disk.stat(at("a"))).rejects.toBeInstanceOf(InjectedFault);
+    await expect(disk.remove(pathOf("a"))).rejects.toBeInstanceOf(InjectedFault);
+    await expect(disk.stat(pathOf("a"))).rejects.toBeInstanceOf(InjectedFault);
     await disk.restart();
     expect(await tree()).toEqual({ old: "old content", a: "content" });
     expect(disk.calls).toBe(0);
@@ -109,8 +109,8 @@ describe("losing what was not synced", () => {
   });
 
   test("bytes written after the last sync of a file go", async () => {
-    const { root, disk, at, tree } = await setUp();
-    const handle = await disk.create(at("a"));
+    const { root, disk, pathOf, tree } = await setUp();
+    const handle = await disk.create(pathOf("a"));
     await handle.write([bytes("kept")]);
     await handle.sync();
     await disk.syncDirectory(root);
@@ -122,8 +122,8 @@ describe("losing what was not synced", () => {
   });
 
   test("a file that was overwritten since its last sync is empty", async () => {
-    const { disk, at, tree } = await setUp();
-    expect(await disk.overwrite(at("old"), bytes("new content"))).toBe(true);
+    const { disk, pathOf, tree } = await setUp();
+    expect(await disk.overwrite(pathOf("old"), bytes("new content"))).toBe(true);
     expect((await tree())["old"]).toBe("new content");
     await disk.loseUnsynced();
     expect((await tree())["old"]).toBe("");
@@ -131,12 +131,12 @@ describe("losing what was not synced", () => {
   });
 
   test("links, renames and removals without a directory sync are undone", async () => {
-    const { root, disk, at, write, tree } = await setUp();
+    const { root, disk, pathOf, write, tree } = await setUp();
     await write("b", "b content", true);
     await disk.syncDirectory(root);
-    await disk.link(at("b"), at("c"));
-    await disk.rename(at("b"), at("old"));
-    await disk.remove(at("old"));
+    await disk.link(pathOf("b"), pathOf("c"));
+    await disk.rename(pathOf("b"), pathOf("old"));
+    await disk.remove(pathOf("old"));
     expect(await tree()).toEqual({ c: "b content" });
     await disk.loseUnsynced();
     expect(await tree()).toEqual({ old: "old content", b: "b content" });
@@ -144,10 +144,10 @@ describe("losing what was not synced", () => {
   });
 
   test("after a directory sync they stay", async () => {
-    const { root, disk, at, write, tree } = await setUp();
+    const { root, disk, pathOf, write, tree } = await setUp();
     await write("b", "b content", true);
-    await disk.link(at("b"), at("c"));
-    await disk.rename(at("b"), at("old"));
+    await disk.link(pathOf("b"), pathOf("c"));
+    await disk.rename(pathOf("b"), pathOf("old"));
     await disk.syncDirectory(root);
     await disk.loseUnsynced();
     expect(await tree()).toEqual({ old: "b content", c: "b content" });
@@ -155,10 +155,10 @@ describe("losing what was not synced", () => {
   });
 
   test("a file synced through one name is synced through all", async () => {
-    const { root, disk, at, write, tree } = await setUp();
+    const { root, disk, pathOf, write, tree } = await setUp();
     await write("a", "content", false);
-    await disk.link(at("a"), at("b"));
-    await disk.syncFile(at("a"));
+    await disk.link(pathOf("a"), pathOf("b"));
+    await disk.syncFile(pathOf("a"));
     await disk.syncDirectory(root);
     await disk.loseUnsynced();
     expect((await tree())["b"]).toBe("content");
@@ -166,25 +166,25 @@ describe("losing what was not synced", () => {
   });
 
   test("a tree removed without a sync comes back, a remade one does not mix with it", async () => {
-    const { root, disk, at, write, tree } = await setUp();
-    await disk.makeDirectory(at("t/data"));
+    const { root, disk, pathOf, write, tree } = await setUp();
+    await disk.makeDirectory(pathOf("t/data"));
     await write("t/data/f", "first", true);
-    await disk.syncDirectory(at("t/data"));
-    await disk.removeTree(at("t"));
+    await disk.syncDirectory(pathOf("t/data"));
+    await disk.removeTree(pathOf("t"));
     await disk.loseUnsynced();
     expect((await tree())["t/data/f"]).toBe("first");
-    await disk.removeTree(at("t"));
+    await disk.removeTree(pathOf("t"));
     await disk.syncDirectory(root);
-    await disk.makeDirectory(at("t/data"));
+    await disk.makeDirectory(pathOf("t/data"));
     await disk.loseUnsynced();
     expect(await tree()).toEqual({ old: "old content", t: "<dir>", "t/data": "<dir>" });
     await disk.dispose();
   });
 
   test("a directory whose making was reported as failed may go", async () => {
-    const { disk, at, tree } = await setUp();
+    const { disk, pathOf, tree } = await setUp();
     disk.failAt(0, "after");
-    await expect(disk.makeDirectory(at("d"))).rejects.toBeInstanceOf(InjectedFault);
+    await expect(disk.makeDirectory(pathOf("d"))).rejects.toBeInstanceOf(InjectedFault);
     expect(await tree()).toEqual({ old: "old content", d: "<dir>" });
     await disk.loseUnsynced();
     expect(await tree()).toEqual({ old: "old content" });
@@ -192,10 +192,10 @@ describe("losing what was not synced", () => {
   });
 
   test("changes may survive one by one, and the next loss starts from there", async () => {
-    const { disk, at, write, tree } = await setUp();
+    const { disk, pathOf, write, tree } = await setUp();
     await write("a", "a", true);
     await write("b", "b", true);
-    await disk.loseUnsynced((each) => each === at("a"));
+    await disk.loseUnsynced((each) => each === pathOf("a"));
     expect(await tree()).toEqual({ old: "old content", a: "a" });
     await disk.loseUnsynced();
     expect(await tree()).toEqual({ old: "old content", a: "a" });

@@ -133,8 +133,8 @@ export function damage(specimen: Specimen, random: Random): Damage {
     return { ...made, bytes: resealed(specimen, made.bytes), what: `${made.what}, resealed`, guarded: false };
   }
   const bytes = made.bytes.slice();
-  const at = checksumFieldStart(specimen.globalBuffers[0], specimen.pageBuffers.flat().length);
-  if (at < bytes.length) bytes[at] ^= OTHER_FIELD;
+  const offset = checksumFieldStart(specimen.globalBuffers[0], specimen.pageBuffers.flat().length);
+  if (offset < bytes.length) bytes[offset] ^= OTHER_FIELD;
   return { ...made, bytes, what: `${made.what}, unsealed`, guarded: false };
 }
 
@@ -147,37 +147,37 @@ function damageAnywhere(specimen: Specimen, random: Random): Change {
   if (kind < 68) return changeFooter(specimen, random);
   const bytes = specimen.bytes.slice();
   const { byteOffset: start, length: span } = region(specimen, random);
-  const at = start + random.below(Math.max(1, span));
+  const offset = start + random.below(Math.max(1, span));
   const length = 1 + random.below(random.below(3) === 0 ? 64 : 4);
-  const end = Math.min(bytes.length, at + length);
+  const end = Math.min(bytes.length, offset + length);
   const changed = (what: string): Change => ({
     bytes,
-    what: `${what} at ${at} of ${bytes.length}, ${end - at} bytes`,
-    intact: intactBut(specimen, at, end),
+    what: `${what} at ${offset} of ${bytes.length}, ${end - offset} bytes`,
+    intact: intactBut(specimen, offset, end),
   });
   if (kind < 78) {
-    bytes[at] ^= 1 << random.below(8);
+    bytes[offset] ^= 1 << random.below(8);
     return changed("bit flipped");
   }
   if (kind < 86) {
-    for (let byte = at; byte < end; byte++) bytes[byte] = random.below(256);
+    for (let byte = offset; byte < end; byte++) bytes[byte] = random.below(256);
     return changed("bytes set");
   }
   if (kind < 90) {
-    bytes.fill(random.below(2) === 0 ? 0 : 0xff, at, end);
+    bytes.fill(random.below(2) === 0 ? 0 : 0xff, offset, end);
     return changed("run filled");
   }
   if (kind < 94) {
-    bytes.set(specimen.bytes.subarray(random.below(bytes.length)).subarray(0, end - at), at);
+    bytes.set(specimen.bytes.subarray(random.below(bytes.length)).subarray(0, end - offset), offset);
     return changed("spliced");
   }
   if (kind < 97) {
-    return { bytes: bytes.slice(0, at), what: `truncated to ${at} of ${bytes.length}`, intact: [] };
+    return { bytes: bytes.slice(0, offset), what: `truncated to ${offset} of ${bytes.length}`, intact: [] };
   }
-  const cut = new Uint8Array(bytes.length - (end - at));
-  cut.set(bytes.subarray(0, at));
-  cut.set(bytes.subarray(end), at);
-  return { bytes: cut, what: `cut ${at} to ${end} of ${bytes.length}`, intact: [] };
+  const cut = new Uint8Array(bytes.length - (end - offset));
+  cut.set(bytes.subarray(0, offset));
+  cut.set(bytes.subarray(end), offset);
+  return { bytes: cut, what: `cut ${offset} to ${end} of ${bytes.length}`, intact: [] };
 }
 
 /** Mostly page buffers, often metadata. */
@@ -207,17 +207,21 @@ function changeWord(specimen: Specimen, random: Random): Change {
       random,
     ) ?? 2;
   const span = random.below(3) === 0 ? range.length : Math.min(range.length, 24);
-  const at = range.byteOffset + width * random.below(Math.max(1, Math.floor(span / width)));
+  const offset = range.byteOffset + width * random.below(Math.max(1, Math.floor(span / width)));
   const view = new DataView(bytes.buffer);
   if (width === 2)
-    view.setUint16(at, Number(oddNumber(BigInt(view.getUint16(at, true)), random) & 0xffffn), true);
+    view.setUint16(offset, Number(oddNumber(BigInt(view.getUint16(offset, true)), random) & 0xffffn), true);
   else if (width === 4)
-    view.setUint32(at, Number(oddNumber(BigInt(view.getUint32(at, true)), random) & 0xffffffffn), true);
-  else view.setBigUint64(at, oddNumber(view.getBigUint64(at, true), random), true);
+    view.setUint32(
+      offset,
+      Number(oddNumber(BigInt(view.getUint32(offset, true)), random) & 0xffffffffn),
+      true,
+    );
+  else view.setBigUint64(offset, oddNumber(view.getBigUint64(offset, true), random), true);
   return {
     bytes,
-    what: `word of ${width} bytes at ${at}`,
-    intact: intactBut(specimen, at, at + width),
+    what: `word of ${width} bytes at ${offset}`,
+    intact: intactBut(specimen, offset, offset + width),
   };
 }
 
@@ -227,18 +231,22 @@ function changeFooter(specimen: Specimen, random: Random): Change {
   const view = new DataView(bytes.buffer);
   const footer = bytes.length - DATA_FILE_FOOTER_BYTES;
   const kind = random.below(3);
-  let at = footer + 8 * random.below(3);
+  let offset = footer + 8 * random.below(3);
   if (kind === 0) {
-    at = footer + 24 + 4 * random.below(2);
-    view.setUint32(at, Number(oddNumber(BigInt(view.getUint32(at, true)), random) & 0xffffffffn), true);
+    offset = footer + 24 + 4 * random.below(2);
+    view.setUint32(
+      offset,
+      Number(oddNumber(BigInt(view.getUint32(offset, true)), random) & 0xffffffffn),
+      true,
+    );
   } else {
     if (kind === 1) {
       const start = Number(view.getBigUint64(footer + 8, true));
-      at = start + 8 * random.below(Math.floor((footer - start) / 8));
+      offset = start + 8 * random.below(Math.floor((footer - start) / 8));
     }
-    view.setBigUint64(at, oddNumber(view.getBigUint64(at, true), random), true);
+    view.setBigUint64(offset, oddNumber(view.getBigUint64(offset, true), random), true);
   }
-  return { bytes, what: `number at ${at - bytes.length} from the end`, intact: [] };
+  return { bytes, what: `number at ${offset - bytes.length} from the end`, intact: [] };
 }
 
 /** A field of a column's metadata, or of the schema descriptor; what had to move for it is behind all else. */
@@ -290,36 +298,36 @@ interface WireField {
 /** The fields of bytes that may be a protobuf message; null where they are none. */
 function wireFields(bytes: Uint8Array): WireField[] | null {
   const fields: WireField[] = [];
-  let at = 0;
+  let offset = 0;
   const varint = (): number => {
     let value = 0;
     for (let shift = 0; shift < 70; shift += 7) {
-      if (at >= bytes.length) return -1;
-      const byte = bytes[at++];
+      if (offset >= bytes.length) return -1;
+      const byte = bytes[offset++];
       value += (byte & 127) * 2 ** shift;
       if (byte < 128) return value;
     }
     return -1;
   };
-  while (at < bytes.length) {
-    const start = at;
+  while (offset < bytes.length) {
+    const start = offset;
     const tag = varint();
     const number = Math.floor(tag / 8);
     const type = tag % 8;
     if (tag < 0 || number === 0 || number > 2000) return null;
-    let valueStart = at;
+    let valueStart = offset;
     if (type === 0) {
       if (varint() < 0) return null;
     } else if (type === 2) {
       const length = varint();
-      valueStart = at;
+      valueStart = offset;
       if (length < 0) return null;
-      at += length;
-    } else if (type === 5) at += 4;
-    else if (type === 1) at += 8;
+      offset += length;
+    } else if (type === 5) offset += 4;
+    else if (type === 1) offset += 8;
     else return null;
-    if (at > bytes.length) return null;
-    fields.push({ number, type, start, valueStart, end: at });
+    if (offset > bytes.length) return null;
+    fields.push({ number, type, start, valueStart, end: offset });
   }
   return fields;
 }
@@ -353,18 +361,18 @@ function changeField(bytes: Uint8Array, random: Random, path: number[]): Uint8Ar
 
 /** Bytes that are no message: packed numbers, a symbol table, a value. */
 function changePayload(bytes: Uint8Array, random: Random): Uint8Array {
-  const at = random.below(Math.max(1, bytes.length));
+  const offset = random.below(Math.max(1, bytes.length));
   switch (random.below(5)) {
     case 0:
-      return bytes.slice(0, at);
+      return bytes.slice(0, offset);
     case 1:
-      return joined(bytes, bytes.subarray(at));
+      return joined(bytes, bytes.subarray(offset));
     case 2:
     case 3: {
       // One of packed numbers, whole.
-      let start = at;
+      let start = offset;
       while (start > 0 && bytes[start - 1] >= 128) start--;
-      let end = at;
+      let end = offset;
       while (end < bytes.length && bytes[end] >= 128) end++;
       end = Math.min(bytes.length, end + 1);
       const value = encodeVarint(oddNumber(decodeVarint(bytes.subarray(start, end)), random));
@@ -372,7 +380,7 @@ function changePayload(bytes: Uint8Array, random: Random): Uint8Array {
     }
     default: {
       const changed = bytes.slice();
-      if (changed.length > 0) changed[at] = random.below(256);
+      if (changed.length > 0) changed[offset] = random.below(256);
       return changed;
     }
   }
@@ -418,10 +426,10 @@ function encodeVarint(value: bigint): Uint8Array {
 
 function joined(...parts: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
+  let offset = 0;
   for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
+    bytes.set(part, offset);
+    offset += part.length;
   }
   return bytes;
 }
@@ -450,10 +458,10 @@ function resealed(specimen: Specimen, damaged: Uint8Array): Uint8Array {
   const descriptor = specimen.globalBuffers[0];
   const end = descriptor.byteOffset + descriptor.length;
   const ranges = specimen.pageBuffers.flat();
-  let at = end - 4 * (ranges.length + 1);
+  let offset = end - 4 * (ranges.length + 1);
   for (const range of ranges) {
-    view.setUint32(at, crc32(bytes.subarray(range.byteOffset, range.byteOffset + range.length)), true);
-    at += 4;
+    view.setUint32(offset, crc32(bytes.subarray(range.byteOffset, range.byteOffset + range.length)), true);
+    offset += 4;
   }
   const front = crc32(bytes.subarray(descriptor.byteOffset, end - 4));
   view.setUint32(end - 4, crc32(bytes.subarray(end), front), true);

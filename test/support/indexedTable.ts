@@ -46,11 +46,11 @@ export async function foundHere(
   namespace: DirectoryNamespace,
   name: string,
   filter: string,
-  at: object = {},
+  target: object = {},
 ): Promise<number[]> {
   return idsOf(
     await namespace
-      .table([name], at)
+      .table([name], target)
       .scan({ filter, columns: ["id"] })
       .toArrow(),
   );

@@ -66,8 +66,8 @@ export class JobTable {
 
   spec(key: string, run: (control: JobControl) => Promise<JsonValue | undefined>): JobSpec {
     const { disk, directory } = this;
-    const at = { disk, root: directory, mainRoot: directory, branch: null } as TableAt;
-    return { kind: "backfill", tableId: ["t"], at, key, parameters: null, unit: "rows", run };
+    const table = { disk, root: directory, mainRoot: directory, branch: null } as TableAt;
+    return { kind: "backfill", tableId: ["t"], table, key, parameters: null, unit: "rows", run };
   }
 
   async process(staleMs?: number): Promise<RunnerProcess> {

@@ -97,8 +97,8 @@ class Queries {
   fuzzy(): Pair {
     const draw = this.#draw;
     const letters = Array.from(this.#words(1, false));
-    const at = draw(letters.length);
-    if (draw(3) > 0) letters.splice(at, draw(2), ...(draw(2) === 0 ? ["e"] : []));
+    const index = draw(letters.length);
+    if (draw(3) > 0) letters.splice(index, draw(2), ...(draw(2) === 0 ? ["e"] : []));
     const terms = letters.join("") || "a";
     const [fuzziness, prefixLength, maxExpansions] = [1 + draw(2), draw(3), draw(4) === 0 ? 3 : 50];
     const options = { fuzziness, prefixLength, maxExpansions };
@@ -231,9 +231,9 @@ export function testCorpus({ name: corpusName, texts, parameters, others }: Corp
     const draw = drawing(seedOf(builder === "us" ? 11 : 29));
     const queries = new Queries(texts, draw);
     const rowsFrom = (first: number, count: number): Row[] =>
-      Array.from({ length: count }, (_, at) => ({
-        id: first + at,
-        t: draw(20) === 0 ? null : texts[(first + at) % texts.length],
+      Array.from({ length: count }, (_, index) => ({
+        id: first + index,
+        t: draw(20) === 0 ? null : texts[(first + index) % texts.length],
         u: Array.from(texts[draw(texts.length)]).slice(0, 80).join(""),
       }));
     const name = `${builder}${actor}`;

@@ -149,21 +149,21 @@ function combined(parts: readonly Scores[], join: (scores: number[]) => number):
 
 /** Whether the words follow each other, with at most so many others between two of them. */
 function hasPhrase(words: readonly string[], phrase: readonly string[], slop: number): boolean {
-  const goesOn = (at: number, word: number): boolean =>
+  const goesOn = (index: number, word: number): boolean =>
     word === phrase.length ||
     words
-      .slice(at, at + slop + 1)
-      .some((each, skipped) => each === phrase[word] && goesOn(at + skipped + 1, word + 1));
-  return words.some((each, at) => each === phrase[0] && goesOn(at + 1, 1));
+      .slice(index, index + slop + 1)
+      .some((each, skipped) => each === phrase[word] && goesOn(index + skipped + 1, word + 1));
+  return words.some((each, index) => each === phrase[0] && goesOn(index + 1, 1));
 }
 
 /** Letters that are added, left out or replaced. */
 function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let from = 0; from < a.length; from++) {
     const next = [from + 1];
-    for (let at = 0; at < b.length; at++) {
-      next.push(Math.min(row[at] + (a[from] === b[at] ? 0 : 1), row[at + 1] + 1, next[at] + 1));
+    for (let index = 0; index < b.length; index++) {
+      next.push(Math.min(row[index] + (a[from] === b[index] ? 0 : 1), row[index + 1] + 1, next[index] + 1));
     }
     row = next;
   }

@@ -45,10 +45,10 @@ export async function tokensThere(
       }
       const { ids } = await partition.documents();
       for await (const { id, postings } of partition.allPostings()) {
-        let at = 0;
+        let slot = 0;
         for (const [index, document] of postings.documents.entries()) {
           for (let count = 0; count < postings.frequencies[index]; count++) {
-            const position = postings.positions?.[at++] ?? 0;
+            const position = postings.positions?.[slot++] ?? 0;
             found[ids[2 * document]].push([names.get(id) ?? "", position]);
           }
         }

@@ -135,7 +135,7 @@ async function publishGood(branch: string | undefined, directory: string): Promi
   const name = deletionFileName(manifest.fragments[last].id, deletionFile);
   await writeFile(join(directory, "_deletions", name), encodeRoaring(Uint32Array.of(0)));
   const index = IndexMetadata.create({
-    uuid: Uuid.create({ uuid: Uint8Array.from({ length: 16 }, (_, at) => at + version) }),
+    uuid: Uuid.create({ uuid: Uint8Array.from({ length: 16 }, (_, index) => index + version) }),
     fields: [0],
     name: "v_idx",
     datasetVersion: 1,
@@ -148,7 +148,7 @@ async function publishGood(branch: string | undefined, directory: string): Promi
       ...manifest,
       ...flags,
       version,
-      fragments: manifest.fragments.map((each, at) => (at === last ? { ...each, deletionFile } : each)),
+      fragments: manifest.fragments.map((each, index) => (index === last ? { ...each, deletionFile } : each)),
       schemaMetadata: new Map([["who", new Uint8Array([1, 2])]]),
       tableMetadata: new Map([["what", "a table"]]),
       config: new Map([
@@ -313,7 +313,7 @@ function additionsOf(line: Line): Mutation[] {
     fragments: manifest.fragments.map((each) => ({ ...each, files: each.files.map(change) })),
   });
   const first = (change: (fragment: DataFragment) => Partial<DataFragment>) => (manifest: Manifest) => ({
-    fragments: manifest.fragments.map((each, at) => (at === 0 ? { ...each, ...change(each) } : each)),
+    fragments: manifest.fragments.map((each, index) => (index === 0 ? { ...each, ...change(each) } : each)),
   });
   return [
     ...hostileTexts(line).flatMap((value) => [
@@ -509,10 +509,10 @@ async function expectWritable({ branch, good }: Pick<Line, "branch" | "good">, n
 function shuffled<T>(items: readonly T[], seed: number): T[] {
   const result = [...items];
   let state = seed;
-  for (let at = result.length - 1; at > 0; at--) {
+  for (let index = result.length - 1; index > 0; index--) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    const other = Math.floor((state / 2 ** 32) * (at + 1));
-    [result[at], result[other]] = [result[other], result[at]];
+    const other = Math.floor((state / 2 ** 32) * (index + 1));
+    [result[index], result[other]] = [result[other], result[index]];
   }
   return result;
 }

@@ -29,10 +29,10 @@ export const openEnvironment = (): TableEnvironment => ({
 export async function anchorAt(root: string): Promise<TableAnchor> {
   const entry = await findLatestVersion({ disk, root });
   const file = entry && (await new ManifestCache(2 ** 20, completeManifest).read(disk, entry.path));
-  const at = tableAt(openEnvironment(), root);
-  if (entry !== null && file !== null) return anchorOf({ ...entry, at, file });
+  const table = tableAt(openEnvironment(), root);
+  if (entry !== null && file !== null) return anchorOf({ ...entry, table, file });
   const stat = await disk.stat(root);
-  return stat === null ? ABSENT : declaredAnchor(at);
+  return stat === null ? ABSENT : declaredAnchor(table);
 }
 
 /** Commits a transaction that was planned on the version it names; that may have been cleaned up since. */
@@ -42,7 +42,7 @@ export async function commitPlannedOn(
   transaction: Transaction,
   options?: CommitOptions,
 ): Promise<OpenVersion> {
-  const at = tableAt(environment, root);
+  const table = tableAt(environment, root);
   const latest = await findLatestVersion({ disk, root });
   const entry = versionEntry(root, transaction.readVersion, latest?.scheme ?? "V2");
   const directory = latest?.directory ?? { inode: "0:0", birthNs: 0n, changedNs: 0n };
@@ -50,7 +50,7 @@ export async function commitPlannedOn(
   const file =
     (await new ManifestCache(2 ** 20, completeManifest).read(disk, entry.path)) ??
     new ManifestFile(entry.path, gone, Manifest.create({}), null, null, []);
-  return commitTransaction({ ...entry, directory, at, file }, transaction, options);
+  return commitTransaction({ ...entry, directory, table, file }, transaction, options);
 }
 
 /** An IPC stream of one int32 column `v`. */

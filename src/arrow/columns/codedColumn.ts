@@ -43,7 +43,8 @@ export function takeCoded({ offsets, codes, decode }: CodedValues, indices: Uint
   const own = new Uint8Array(taken[indices.length]);
   for (let row = 0; row < indices.length; row++) {
     let to = taken[row];
-    for (let at = offsets[indices[row]], end = offsets[indices[row] + 1]; at < end; ) own[to++] = codes[at++];
+    for (let offset = offsets[indices[row]], end = offsets[indices[row] + 1]; offset < end; )
+      own[to++] = codes[offset++];
   }
   return decode(taken, own);
 }

@@ -74,16 +74,16 @@ function takeLists(
   const to = wide ? wordsOf(taken as BigInt64Array) : (taken as Int32Array);
   let total = 0;
   for (let row = 0; row < length; row++) {
-    const at = indices[row] * step;
-    total += from[at + step] - from[at];
+    const index = indices[row] * step;
+    total += from[index + step] - from[index];
     to[(row + 1) * step] = total;
   }
   checkOffsetRange(total);
   const positions = new Uint32Array(total);
   let write = 0;
   for (let row = 0; row < length; row++) {
-    const at = indices[row] * step;
-    for (let item = from[at], end = from[at + step]; item < end; item++) positions[write++] = item;
+    const slot = indices[row] * step;
+    for (let item = from[slot], end = from[slot + step]; item < end; item++) positions[write++] = item;
   }
   return { offsets: taken, positions };
 }
@@ -195,12 +195,12 @@ function takeVariable32(
   const bytes = new Uint8Array(byteLength);
   for (let row = 0; row < length; ) {
     let to = offsets[row];
-    let at = source[indices[row]];
+    let offset = source[indices[row]];
     // Adjacent values are copied at once.
-    let end = at + offsets[++row] - to;
+    let end = offset + offsets[++row] - to;
     while (row < length && source[indices[row]] === end) end += offsets[row + 1] - offsets[row++];
-    if (end - at >= LONG_VALUE_BYTES) bytes.set(from.subarray(at, end), to);
-    else while (at < end) bytes[to++] = from[at++];
+    if (end - offset >= LONG_VALUE_BYTES) bytes.set(from.subarray(offset, end), to);
+    else while (offset < end) bytes[to++] = from[offset++];
   }
   return { offsets, bytes };
 }
@@ -227,17 +227,17 @@ function takeVariable64(
   const bytes = new Uint8Array(byteLength);
   for (let row = 0, to = 0; row < length; row++) {
     const word = indices[row] * 2;
-    let at = source[word] + source[word + 1] * 0x1_0000_0000;
+    let offset = source[word] + source[word + 1] * 0x1_0000_0000;
     const end =
       to +
       target[row * 2 + 2] -
       target[row * 2] +
       (target[row * 2 + 3] - target[row * 2 + 1]) * 0x1_0000_0000;
     if (end - to >= LONG_VALUE_BYTES) {
-      bytes.set(from.subarray(at, at + end - to), to);
+      bytes.set(from.subarray(offset, offset + end - to), to);
       to = end;
     } else {
-      while (to < end) bytes[to++] = from[at++];
+      while (to < end) bytes[to++] = from[offset++];
     }
   }
   return { offsets, bytes };

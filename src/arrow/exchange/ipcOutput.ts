@@ -47,10 +47,10 @@ export async function ipcBytes(schema: Schema, batches: AsyncIterable<RecordBatc
 
 function joined(pieces: readonly Uint8Array[], byteLength: number): Uint8Array {
   const bytes = new Uint8Array(byteLength);
-  let at = 0;
+  let offset = 0;
   for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
+    bytes.set(piece, offset);
+    offset += piece.length;
   }
   return bytes;
 }

@@ -239,8 +239,8 @@ const SHORT_TEXT = 16;
 function textAt(bytes: Uint8Array, start: number, end: number): string {
   if (end - start > SHORT_TEXT) return decoder.decode(bytes.subarray(start, end));
   let text = "";
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at];
+  for (let offset = start; offset < end; offset++) {
+    const byte = bytes[offset];
     if (byte > 0x7f) return decoder.decode(bytes.subarray(start, end));
     text += String.fromCharCode(byte);
   }

@@ -138,9 +138,9 @@ function flattened(lists: readonly ArrayLike<unknown>[]) {
   for (let index = 0; index < lists.length; index++)
     offsets[index + 1] = offsets[index] + lists[index].length;
   const flat: unknown[] = new Array(offsets[lists.length]);
-  for (let index = 0, at = 0; index < lists.length; index++) {
+  for (let index = 0, slot = 0; index < lists.length; index++) {
     const list = lists[index];
-    for (let item = 0; item < list.length; item++) flat[at++] = list[item];
+    for (let item = 0; item < list.length; item++) flat[slot++] = list[item];
   }
   /** The list that an item is in. */
   const owner = (item: number): number => {
@@ -182,7 +182,7 @@ function sizedColumn(
     if (items === null || items.length !== dimension) {
       refuse(place, index, value, `a value of type ${type} with ${dimension} items`);
     }
-    for (let at = 0; at < dimension; at++) flat[index * dimension + at] = items[at];
+    for (let slot = 0; slot < dimension; slot++) flat[index * dimension + slot] = items[slot];
   }
   const inner: ValuePlace = {
     ...place,
@@ -226,7 +226,7 @@ function structColumn(
     const inner: ValuePlace = {
       ...place,
       path: `${place.path}.${field.name}`,
-      rowOf: (at) => place.rowOf(at),
+      rowOf: (index) => place.rowOf(index),
     };
     return encodeAs(
       members,

@@ -83,8 +83,8 @@ async function* encodeRows(schema: Schema, head: readonly object[], rows: Object
   const atOnce = rowsOfBatch(schema);
   let firstRow = 0;
   for (let taken = head; taken.length > 0; taken = await rows.take()) {
-    for (let at = 0; at < taken.length; at += atOnce) {
-      const batch = taken.length <= atOnce ? taken : taken.slice(at, at + atOnce);
+    for (let slot = 0; slot < taken.length; slot += atOnce) {
+      const batch = taken.length <= atOnce ? taken : taken.slice(slot, slot + atOnce);
       await breathe();
       for (const [index, row] of batch.entries())
         checkMembers(row, known, firstRow + index, schema, guessed !== "nothing");

@@ -26,10 +26,10 @@ export function vectorItems(
       continue;
     }
     if (!Array.isArray(value) || value.length !== dimension) return null;
-    for (let at = 0; at < dimension; at++) {
-      const number: unknown = value[at];
+    for (let slot = 0; slot < dimension; slot++) {
+      const number: unknown = value[slot];
       if (typeof number !== "number") return null;
-      numbers[start + at] = number;
+      numbers[start + slot] = number;
     }
   }
   return numbers;

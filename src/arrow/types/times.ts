@@ -173,13 +173,13 @@ export function zoneOffset(zone: string, utcMillis: number): number {
   }
   let offset = ofZone.get(quarter);
   if (offset === undefined) {
-    const at = quarter * QUARTER_MS;
-    const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, value]));
+    const index = quarter * QUARTER_MS;
+    const parts = new Map(format.formatToParts(index).map(({ type, value }) => [type, value]));
     const part = (name: Intl.DateTimeFormatPartTypes) => Number(parts.get(name));
     const year = parts.get("era")?.startsWith("B") ? 1 - part("year") : part("year");
     const days = daysOf({ year, month: part("month"), day: part("day") });
     offset =
-      days * MS_PER_DAY + ((part("hour") % 24) * 3600 + part("minute") * 60 + part("second")) * 1000 - at;
+      days * MS_PER_DAY + ((part("hour") % 24) * 3600 + part("minute") * 60 + part("second")) * 1000 - index;
     ofZone.set(quarter, offset);
   }
   return offset;

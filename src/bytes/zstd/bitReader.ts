@@ -27,9 +27,9 @@ export class BackwardBits {
     const left = this.#left - count;
     if (left < 0) throw new MalformedZstd();
     this.#left = left;
-    const at = this.#start + (left >>> 3);
+    const offset = this.#start + (left >>> 3);
     const bytes = this.#bytes;
-    const word = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16);
+    const word = bytes[offset] | (bytes[offset + 1] << 8) | (bytes[offset + 2] << 16);
     return (word >>> (left & 7)) & ((1 << count) - 1);
   }
 

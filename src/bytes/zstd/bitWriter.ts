@@ -43,8 +43,8 @@ export class BitWriter {
     let position = this.#position;
     let word = this.#word;
     let bits = this.#bits;
-    for (let at = symbols.length - 1; at >= 0; at--) {
-      const symbol = symbols[at];
+    for (let offset = symbols.length - 1; offset >= 0; offset--) {
+      const symbol = symbols[offset];
       word |= codes[symbol] << bits;
       bits += lengths[symbol];
       // Fewer than 16 bits and the next code always fit into a word.

@@ -152,8 +152,8 @@ class FrameDecoder {
     if (start + 6 > end || perStream * 3 > count) throw new MalformedZstd();
     let position = start + 6;
     for (let stream = 0; stream < 4; stream++) {
-      const at = start + 2 * stream;
-      const streamEnd = stream < 3 ? position + (input[at] | (input[at + 1] << 8)) : end;
+      const offset = start + 2 * stream;
+      const streamEnd = stream < 3 ? position + (input[offset] | (input[offset + 1] << 8)) : end;
       if (streamEnd > end) throw new MalformedZstd();
       const from = stream * perStream;
       const to = stream < 3 ? from + perStream : count;

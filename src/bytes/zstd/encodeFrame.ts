@@ -56,28 +56,28 @@ function writeBlock(
   };
   if (size > 1 && isRun(input, start, end)) {
     finder.skip(end);
-    const at = head(1, size);
-    output[at] = input[start];
-    return at + 1;
+    const offset = head(1, size);
+    output[offset] = input[start];
+    return offset + 1;
   }
   const recent = finder.recentOffsets.slice();
   const encoded = size < 16 ? null : encodeBlock(input, finder.find(start, end), size);
   if (encoded !== null) {
-    const at = head(2, encoded.length);
-    output.set(encoded, at);
-    return at + encoded.length;
+    const byteOffset = head(2, encoded.length);
+    output.set(encoded, byteOffset);
+    return byteOffset + encoded.length;
   }
   // A reader sees no offsets in a block that is stored as it is, so the last ones are those before the block.
   finder.recentOffsets.set(recent);
   finder.skip(end);
-  const at = head(0, size);
-  output.set(input.subarray(start, end), at);
-  return at + size;
+  const position = head(0, size);
+  output.set(input.subarray(start, end), position);
+  return position + size;
 }
 
 function isRun(input: Uint8Array, start: number, end: number): boolean {
   const first = input[start];
-  for (let at = start + 1; at < end; at++) if (input[at] !== first) return false;
+  for (let offset = start + 1; offset < end; offset++) if (input[offset] !== first) return false;
   return true;
 }
 
@@ -95,7 +95,7 @@ const LEAST_CODED_LITERALS = 64;
 
 function encodeLiterals(literals: Uint8Array, output: BitWriter): void {
   const counts = new Uint32Array(256);
-  for (let at = 0; at < literals.length; at++) counts[literals[at]]++;
+  for (let offset = 0; offset < literals.length; offset++) counts[literals[offset]]++;
   const used = counts.reduce((sum, count) => sum + +(count > 0), 0);
   if (used === 1 && literals.length > 3) {
     writeLiteralsHead(1, literals.length, output);

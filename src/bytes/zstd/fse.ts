@@ -29,8 +29,8 @@ export function readFseTable(
   let bit = start * 8 + 4;
   const peek = (count: number): number => {
     if (bit >= endBit) throw new MalformedZstd();
-    const at = bit >>> 3;
-    const word = input[at] | (input[at + 1] << 8) | (input[at + 2] << 16);
+    const offset = bit >>> 3;
+    const word = input[offset] | (input[offset + 1] << 8) | (input[offset + 2] << 16);
     return (word >>> (bit & 7)) & ((1 << count) - 1);
   };
   const probabilities = new Int16Array(maximumSymbol + 1);

@@ -100,8 +100,8 @@ export function decodeHuffman(
     const shift = left - bits;
     let code: number;
     if (shift >= 0) {
-      const at = start + (shift >>> 3);
-      code = ((input[at] | (input[at + 1] << 8) | (input[at + 2] << 16)) >>> (shift & 7)) & mask;
+      const offset = start + (shift >>> 3);
+      code = ((input[offset] | (input[offset + 1] << 8) | (input[offset + 2] << 16)) >>> (shift & 7)) & mask;
     } else {
       // Fewer bits are left than the longest code has: zeros stand in for the rest.
       if (left <= 0) throw new MalformedZstd();

@@ -70,14 +70,14 @@ export class MatchFinder {
   /** Skips a block without looking for matches; remembers its last positions. */
   skip(end: number): void {
     const last = end - LONG_BYTES;
-    for (let at = Math.max(0, last - 64); at <= last; at++) this.#remember(at);
+    for (let index = Math.max(0, last - 64); index <= last; index++) this.#remember(index);
   }
 
-  #remember(at: number): void {
-    const low = this.#view.getInt32(at, true);
-    const high = this.#view.getInt32(at + 4, true);
-    this.#short[shortHash(low) >>> this.#shift] = at + 1;
-    this.#long[longHash(low, high) >>> this.#shift] = at + 1;
+  #remember(offset: number): void {
+    const low = this.#view.getInt32(offset, true);
+    const high = this.#view.getInt32(offset + 4, true);
+    this.#short[shortHash(low) >>> this.#shift] = offset + 1;
+    this.#long[longHash(low, high) >>> this.#shift] = offset + 1;
   }
 
   /** Finds the matches of a block; the result is reused for the next block. */
@@ -93,47 +93,48 @@ export class MatchFinder {
     let literals = start;
     let misses = 0;
     const last = end - LONG_BYTES;
-    for (let at = start; at <= last; ) {
-      const low = view.getInt32(at, true);
+    for (let offset = start; offset <= last; ) {
+      const low = view.getInt32(offset, true);
       const shortSlot = shortHash(low) >>> shift;
-      const longSlot = longHash(low, view.getInt32(at + 4, true)) >>> shift;
+      const longSlot = longHash(low, view.getInt32(offset + 4, true)) >>> shift;
       const near = short[shortSlot] - 1;
       const far = long[longSlot] - 1;
-      short[shortSlot] = at + 1;
-      long[longSlot] = at + 1;
+      short[shortSlot] = offset + 1;
+      long[longSlot] = offset + 1;
 
       let from = -1;
-      let matchStart = at;
+      let matchStart = offset;
       let length = 0;
-      const repeat = at + 1 - this.recentOffsets[0];
-      if (at < last && repeat >= 0 && view.getInt32(repeat, true) === view.getInt32(at + 1, true)) {
+      const repeat = offset + 1 - this.recentOffsets[0];
+      if (offset < last && repeat >= 0 && view.getInt32(repeat, true) === view.getInt32(offset + 1, true)) {
         from = repeat;
-        matchStart = at + 1;
+        matchStart = offset + 1;
         length = matchLength(input, repeat, matchStart, end);
       } else {
-        if (far >= 0 && at - far <= WINDOW_BYTES) {
-          const bytes = matchLength(input, far, at, end);
+        if (far >= 0 && offset - far <= WINDOW_BYTES) {
+          const bytes = matchLength(input, far, offset, end);
           if (bytes >= LONG_BYTES) {
             from = far;
             length = bytes;
           }
         }
-        const back = at - near;
+        const back = offset - near;
         if (from < 0 && near >= 0 && back <= WINDOW_BYTES && view.getInt32(near, true) === low) {
-          length = matchLength(input, near, at, end);
+          length = matchLength(input, near, offset, end);
           if (length > LEAST_MATCH || back < NEAR_BYTES) {
             from = near;
             // A longer match may begin a byte later. The search is only for a match that is taken: otherwise the next
             // step would find the position remembered here, which is its own.
-            if (at < last) {
-              const nextSlot = longHash(view.getInt32(at + 1, true), view.getInt32(at + 5, true)) >>> shift;
+            if (offset < last) {
+              const nextSlot =
+                longHash(view.getInt32(offset + 1, true), view.getInt32(offset + 5, true)) >>> shift;
               const next = long[nextSlot] - 1;
-              long[nextSlot] = at + 2;
-              if (next >= 0 && at + 1 - next <= WINDOW_BYTES) {
-                const bytes = matchLength(input, next, at + 1, end);
+              long[nextSlot] = offset + 2;
+              if (next >= 0 && offset + 1 - next <= WINDOW_BYTES) {
+                const bytes = matchLength(input, next, offset + 1, end);
                 if (bytes >= LONG_BYTES && bytes > length) {
                   from = next;
-                  matchStart = at + 1;
+                  matchStart = offset + 1;
                   length = bytes;
                 }
               }
@@ -143,15 +144,15 @@ export class MatchFinder {
       }
       if (from < 0) {
         // Steps grow where nothing has matched for long.
-        at += 1 + (misses++ >> 7);
+        offset += 1 + (misses++ >> 7);
         continue;
       }
       misses = 0;
       this.#add(literals, matchStart, from, length);
       const matchEnd = matchStart + length;
-      if (at + 2 <= last) this.#remember(at + 2);
+      if (offset + 2 <= last) this.#remember(offset + 2);
       if (matchEnd - 2 <= last) this.#remember(matchEnd - 2);
-      at = matchEnd;
+      offset = matchEnd;
       literals = matchEnd;
     }
     found.literals.set(input.subarray(literals, end), found.literalCount);
@@ -176,7 +177,8 @@ export class MatchFinder {
     const literals = matchStart - literalStart;
     const into = found.literals;
     if (literals < SHORT_LITERALS) {
-      for (let at = literalStart, write = found.literalCount; at < matchStart; ) into[write++] = input[at++];
+      for (let offset = literalStart, write = found.literalCount; offset < matchStart; )
+        into[write++] = input[offset++];
     } else {
       into.set(input.subarray(literalStart, matchStart), found.literalCount);
     }
@@ -210,7 +212,7 @@ const longHash = (low: number, high: number): number =>
   Math.imul(Math.imul(low, HASH_PRIME) ^ high, LONG_PRIME);
 
 function matchLength(input: Uint8Array, from: number, to: number, end: number): number {
-  let at = to;
-  for (let other = from; at < end && input[at] === input[other]; other++) at++;
-  return at - to;
+  let offset = to;
+  for (let other = from; offset < end && input[offset] === input[other]; other++) offset++;
+  return offset - to;
 }

@@ -156,27 +156,27 @@ async function reserveFor(work: BatchWork, step: DeclareTableStep): Promise<void
 async function createVersion(work: BatchWork, step: CreateVersionStep): Promise<void> {
   const { environment, locks } = work;
   const { disk } = environment;
-  const at = tableOf(environment, step);
+  const table = tableOf(environment, step);
   await requireSame(work, step);
   const bytes = await readStoredManifest(work, step);
-  const present = await findVersion(at, step.version);
+  const present = await findVersion(table, step.version);
   if (present !== null) {
     if (!work.isOwn && (await hasBytes(disk, present.path, bytes))) return;
     throw new BatchConflict("the number was taken by another writer meanwhile");
   }
-  const lease = requireLease(locks, at.root);
+  const lease = requireLease(locks, table.root);
   const file = decodeManifestFile(bytes, join(work.batch.directory, step.manifest));
   if (file.head.version !== step.version) {
     throw new BatchConflict(`${step.manifest} holds version ${file.head.version}`);
   }
   const staged = { ...step, stagedPath: step.manifest };
-  const { path } = await publishUnderLock(at, ABSENT, staged, { bytes, file }, lease);
+  const { path } = await publishUnderLock(table, ABSENT, staged, { bytes, file }, lease);
   const stat = await disk.stat(path);
-  if (stat !== null) work.published.push({ tableRoot: at.root, path, identity: stat.identity });
+  if (stat !== null) work.published.push({ tableRoot: table.root, path, identity: stat.identity });
   await requireLock(locks.batch);
   // Dropping a table takes no lock of the table.
   await requireSame(work, step).catch(async (error: unknown) => {
-    if (await hasBytes(disk, path, bytes)) await takeVersionBack(at, path, lease);
+    if (await hasBytes(disk, path, bytes)) await takeVersionBack(table, path, lease);
     throw error;
   });
 }
@@ -191,9 +191,9 @@ async function isPlannedOn(
   environment: CatalogEnvironment,
   step: CreateVersionStep | DeleteVersionsStep,
 ): Promise<boolean> {
-  const at = tableOf(environment, step);
-  if (step.identity !== undefined) return isSameTable(at, step.identity);
-  return (await at.disk.stat(at.root))?.kind === "directory";
+  const table = tableOf(environment, step);
+  if (step.identity !== undefined) return isSameTable(table, step.identity);
+  return (await table.disk.stat(table.root))?.kind === "directory";
 }
 
 /** @throws BatchConflict where the lock of a directory can't be had */
@@ -273,7 +273,7 @@ async function removeRow(environment: CatalogEnvironment, { id, location }: Tabl
 async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promise<void> {
   const { environment, locks, isOwn } = work;
   const { versions } = step;
-  const at = tableOf(environment, step);
+  const table = tableOf(environment, step);
   if (!(await isPlannedOn(environment, step))) {
     // If the process that began it died, the versions are gone along with their table.
     if (isOwn) throw new BatchConflict("the table or branch was dropped or replaced meanwhile");
@@ -282,11 +282,11 @@ async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promis
   try {
     for (const root of lockedRootsOf(environment, step)) requireLease(locks, root);
   } catch (error) {
-    const left = await Promise.all(versions.map((version) => findVersion(at, version)));
+    const left = await Promise.all(versions.map((version) => findVersion(table, version)));
     if (left.every((version) => version === null)) return;
     throw error;
   }
-  const stayed = await deleteVersionsUnderLock(at, versions, {
+  const stayed = await deleteVersionsUnderLock(table, versions, {
     confirm: () => confirmTables(work, step),
     onRetiring: (version) => work.retired.push({ step, version }),
   });
@@ -321,23 +321,23 @@ export async function undoStep(work: BatchWork, step: BatchStep, wasDone: boolea
 
 async function removeVersion(work: BatchWork, step: CreateVersionStep): Promise<void> {
   const { environment, locks } = work;
-  const at = tableOf(environment, step);
-  const lease = locks.tables.get(at.root);
+  const table = tableOf(environment, step);
+  const lease = locks.tables.get(table.root);
   if (lease === undefined) return;
-  const latest = await findLatestVersion(at);
+  const latest = await findLatestVersion(table);
   if (latest?.version !== step.version) return;
   // No version of another table has these bytes.
-  if (!(await hasBytes(at.disk, latest.path, await readStoredManifest(work, step)))) return;
-  await takeVersionBack(at, latest.path, lease);
+  if (!(await hasBytes(table.disk, latest.path, await readStoredManifest(work, step)))) return;
+  await takeVersionBack(table, latest.path, lease);
 }
 
 /**
  * Removes a version that a batch has published.
  * @throws LeaseLostError, OverruledError where the table's lock was lost: another may have published one of that number
  */
-async function takeVersionBack(at: VersionsAt, path: string, lease: LockLease): Promise<void> {
-  await removeLeased(at.disk, path, sideDirectory(at.root), at.root, lease);
-  await at.disk.syncDirectory(versionsDirectory(at.root));
+async function takeVersionBack(table: VersionsAt, path: string, lease: LockLease): Promise<void> {
+  await removeLeased(table.disk, path, sideDirectory(table.root), table.root, lease);
+  await table.disk.syncDirectory(versionsDirectory(table.root));
 }
 
 async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void> {
@@ -450,9 +450,9 @@ async function returnRetired(
 ): Promise<void> {
   const { disk } = unguarded;
   for (const { step, version } of retired) {
-    const at = tableOf(unguarded, step);
+    const table = tableOf(unguarded, step);
     if ((await disk.stat(version.path)) === null || !(await isToReturn(step))) continue;
-    await putBackVersion(at, version);
-    await disk.syncDirectory(versionsDirectory(at.root));
+    await putBackVersion(table, version);
+    await disk.syncDirectory(versionsDirectory(table.root));
   }
 }

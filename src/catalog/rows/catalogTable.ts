@@ -137,8 +137,8 @@ export async function readCatalog(environment: CatalogEnvironment): Promise<Cata
  * @throws NamespaceNotFoundError if the root was deleted
  */
 export async function requireLiveRoot(environment: CatalogEnvironment): Promise<void> {
-  await openLatest(environment, async (at, entry) => {
-    const open = await openVersion(at, entry);
+  await openLatest(environment, async (table, entry) => {
+    const open = await openVersion(table, entry);
     if (open !== null) checkLive(open.file.manifest);
     return open;
   });
@@ -168,18 +168,18 @@ async function openLatest<Opened>(
 }
 
 /** Null where the version was emptied or cleaned away while it was read. */
-async function openAt(at: TableAt<CatalogEnvironment>, entry: LatestVersion): Promise<OpenCatalog | null> {
+async function openAt(table: TableAt<CatalogEnvironment>, entry: LatestVersion): Promise<OpenCatalog | null> {
   let file: ManifestFile | null = null;
   try {
-    const open = await openVersion(at, entry);
+    const open = await openVersion(table, entry);
     if (open === null) return null;
     file = open.file;
     checkFlags(file.manifest, READER_FLAGS, entry.path);
     checkLive(file.manifest);
-    const catalog = await at.environment.catalogs.get(keyOf(file), () => loadCatalog(open));
+    const catalog = await table.environment.catalogs.get(keyOf(file), () => loadCatalog(open));
     return { ...open, catalog };
   } catch (error) {
-    if (await isLeftBehind(at, entry, file, error)) return null;
+    if (await isLeftBehind(table, entry, file, error)) return null;
     throw error;
   }
 }
@@ -229,7 +229,7 @@ async function loadCatalog(open: OpenVersion<CatalogEnvironment>) {
     for (const [index, column] of columns.entries()) pieces[index].push(column);
   }
   // Read once, and never again.
-  open.at.environment.handles.evict(open.at.root);
+  open.table.environment.handles.evict(open.table.root);
   const columns = pieces.map((column, index) =>
     column.length === 0 ? nullColumn(layouts[index], 0) : concatColumns(column),
   );
@@ -346,7 +346,7 @@ async function commitOver(
     return await rewriteTable(open, catalog.columns, catalog.rows.length, lease);
   } catch (error) {
     // So many writers were first that the version which the change was computed from is emptied.
-    if (await isLeftBehind(open.at, open, open.file, error)) return null;
+    if (await isLeftBehind(open.table, open, open.file, error)) return null;
     throw error;
   }
 }

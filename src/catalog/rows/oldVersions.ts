@@ -106,20 +106,20 @@ function keptVersions({ manifest, byteLength }: ManifestFile): number {
 
 /** One round over a catalog's old versions. */
 class Emptying {
-  readonly #at: TableAt;
+  readonly #table: TableAt;
   readonly #latest: OpenVersion;
   readonly #lease: LockLease;
   /** Path of an emptied version, to which hard links can be made. */
   #emptied: string | null = null;
 
   constructor(latest: OpenVersion, lease: LockLease) {
-    this.#at = latest.at;
+    this.#table = latest.table;
     this.#latest = latest;
     this.#lease = lease;
   }
 
   get #disk(): Disk {
-    return this.#at.disk;
+    return this.#table.disk;
   }
 
   /** False for a version that is emptied, and for one that is not there. */
@@ -151,7 +151,7 @@ class Emptying {
    */
   async emptyRange(start: number, end: number): Promise<number> {
     // Tags and branches, which a catalog has no use for, may need any version.
-    for (const directory of [refsDirectory(this.#at.root), branchTree(this.#at.root)]) {
+    for (const directory of [refsDirectory(this.#table.root), branchTree(this.#table.root)]) {
       if ((await this.#disk.stat(directory)) !== null) return start;
     }
     if (start > 1 && (await this.#isEmptied(start - 1))) this.#emptied = this.#entry(start - 1).path;
@@ -164,7 +164,7 @@ class Emptying {
       }
       file = next;
     }
-    await writeHint(this.#at, this.#latest.version);
+    await writeHint(this.#table, this.#latest.version);
     return end;
   }
 
@@ -185,7 +185,7 @@ class Emptying {
 
   /** Makes an empty file under a name of its own: a hard link to an existing one, if the file system can do that. */
   async #stageEmptyFile(): Promise<string> {
-    const staged = join(versionsDirectory(this.#at.root), temporaryName());
+    const staged = join(versionsDirectory(this.#table.root), temporaryName());
     if (this.#emptied !== null) {
       try {
         await this.#disk.link(this.#emptied, staged);
@@ -206,7 +206,7 @@ class Emptying {
     needed.add(this.#latest.file);
     const own = new ReferencedFiles();
     own.add(file);
-    const { root } = this.#at;
+    const { root } = this.#table;
     const gone = (part: "data" | "deletions" | "transactions" | "indices", directory: string): string[] =>
       // A manifest may come from anybody; what it names must not lead out of its directory.
       [...own[part]]
@@ -228,7 +228,7 @@ class Emptying {
   async #read(version: number): Promise<ManifestFile | null> {
     if (version === this.#latest.version) return this.#latest.file;
     try {
-      const file = await this.#at.environment.manifests.read(this.#disk, this.#entry(version).path);
+      const file = await this.#table.environment.manifests.read(this.#disk, this.#entry(version).path);
       // Decoded here, so that damage shows here.
       if (file !== null) new ReferencedFiles().add(file);
       return file;
@@ -243,6 +243,6 @@ class Emptying {
   }
 
   #entry(version: number): VersionEntry {
-    return versionEntry(this.#at.root, version, this.#latest.scheme);
+    return versionEntry(this.#table.root, version, this.#latest.scheme);
   }
 }

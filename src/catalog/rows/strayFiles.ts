@@ -31,7 +31,7 @@ export async function removeStrayFiles(
   firstWhole: number,
   lease: LockLease,
 ): Promise<void> {
-  const { disk, root } = latest.at;
+  const { disk, root } = latest.table;
   const directory = dataDirectory(root);
   const entries = (await disk.list(directory)) ?? [];
   const names = entries.filter(({ name, kind }) => kind === "file" && DATA_FILE.test(name));
@@ -55,7 +55,7 @@ export async function removeStrayFiles(
 
 /** The files that versions refer to, from `first` on; null where one of them does not tell. */
 async function referencedSince(latest: OpenVersion, first: number): Promise<ReferencedFiles | null> {
-  const { disk, root } = latest.at;
+  const { disk, root } = latest.table;
   const needed = new ReferencedFiles();
   needed.add(latest.file);
   for (let version = first; version < latest.version; version++) {

@@ -239,7 +239,7 @@ export class Binder {
   /** Bins whose length is an interval, not a text. Local times keep their unit then. */
   *#bins(call: CallSyntax, stride: IntervalLiteral): Steps<Bound> {
     const value = strideText(this.#nodes, stride, stride.text);
-    const operands = [{ kind: "text", value, at: stride.at } as const, ...call.operands.slice(1)];
+    const operands = [{ kind: "text", value, offset: stride.offset } as const, ...call.operands.slice(1)];
     const bound = yield* this.#operandsOf({ ...call, operands });
     const type = bound.at(1)?.type;
     const bins = yield* called(this.#nodes, call, bound);
@@ -306,7 +306,7 @@ export class Binder {
     return items.flatMap((item): readonly Syntax[] => {
       if (!isArray(item)) return [item];
       const values = this.#parameters[item.name] as readonly FilterValue[];
-      return values.map((value) => ({ kind: "value", value, at: item.at }));
+      return values.map((value) => ({ kind: "value", value, offset: item.offset }));
     });
   }
 
@@ -347,7 +347,7 @@ export class Binder {
     }
     for (const { name, tests, items } of groups.values()) {
       if (tests.length < MANY_OPERANDS) continue;
-      const list: In = { kind: "in", isNegated, operand: name, items, at: tests[0].at };
+      const list: In = { kind: "in", isNegated, operand: name, items, offset: tests[0].offset };
       const bound = yield* literalList(this.#nodes, list, yield* this.#bind(name), isDirect);
       if (bound === null) continue;
       merged.add(bound);

@@ -76,7 +76,9 @@ export class Names {
     const found = this.#byFolded.get(text.toLowerCase());
     if (found === undefined || found.length === 1) return found?.[0];
     const names = found.map((field) => field.name).join(", ");
-    throw new InvalidInputError(problemText(source, name.at, `${text} may mean any of the columns ${names}`));
+    throw new InvalidInputError(
+      problemText(source, name.offset, `${text} may mean any of the columns ${names}`),
+    );
   }
 }
 
@@ -98,9 +100,14 @@ function missing(
     .slice(0, MAX_NEAREST)
     .map((other) => formatFieldPath([...parents, other]));
   // SQL's double quotes are for names; who comes from JavaScript means a text.
-  const isQuoted = source.text?.[name.at] === '"';
+  const isQuoted = source.text?.[name.offset] === '"';
   const meant = isQuoted ? `; a text is written '${wanted}'` : "";
-  const unquoted = columnWrittenAs(name.segments.join("."), source.text?.slice(name.at), siblings, parents);
+  const unquoted = columnWrittenAs(
+    name.segments.join("."),
+    source.text?.slice(name.offset),
+    siblings,
+    parents,
+  );
   const near =
     unquoted !== undefined
       ? `; the column of that name is written ${formatQuotedPath([...parents, unquoted])}`
@@ -109,7 +116,7 @@ function missing(
         : `; near it: ${nearest.join(", ")}`;
   const comma = source.text === null ? "" : ",";
   const reason = `there is no column ${formatFieldPath(path)}${meant}${near}${comma}`;
-  return new TableColumnNotFoundError(problemText(source, name.at, reason));
+  return new TableColumnNotFoundError(problemText(source, name.offset, reason));
 }
 
 /** Returns the longest name of a field whose dots and signs stand in a text without the backticks that they need. */

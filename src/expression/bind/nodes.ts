@@ -16,7 +16,7 @@ import { scalarConstant } from "./constants.js";
 
 /** Where a node lies in the text. */
 export interface Place {
-  readonly at: number;
+  readonly offset: number;
 }
 
 export class BoundNodes {
@@ -95,7 +95,7 @@ export class BoundNodes {
   }
 
   /** A node; its value where it depends on no row. */
-  *folded(bound: Bound, node: Place = { at: -1 }): Steps<Bound> {
+  *folded(bound: Bound, node: Place = { offset: -1 }): Steps<Bound> {
     if (!isFoldable(bound)) return bound;
     const values = yield* this.makeInSteps(node, () => evaluate(bound, { columns: [], rowCount: 1 }));
     return constantOf(bound.type, oneOf(values, 0));
@@ -122,16 +122,16 @@ export class BoundNodes {
   /** An error of a kernel, with the place of the expression. */
   #located(error: unknown, node: Place): unknown {
     if (!(error instanceof InvalidInputError)) return error;
-    return new InvalidInputError(problemText(this.source, node.at, error.message), { cause: error });
+    return new InvalidInputError(problemText(this.source, node.offset, error.message), { cause: error });
   }
 
   invalid(node: Place, reason: string): InvalidInputError {
-    return new InvalidInputError(problemText(this.source, node.at, reason));
+    return new InvalidInputError(problemText(this.source, node.offset, reason));
   }
 
   unsupported(place: Place, what: string): UnsupportedError {
     return new UnsupportedError(
-      problemText(this.source, place.at, `${what} is not supported by this release`),
+      problemText(this.source, place.offset, `${what} is not supported by this release`),
     );
   }
 }

@@ -201,7 +201,7 @@ function isOneValue({ dictionary, indices, validity }: DictionaryColumn): boolea
   if (dictionary.length !== 1 || validity !== null || indices.byteWidth !== 1 || !isThere(dictionary))
     return false;
   const { values } = indices;
-  for (let at = 0; at < indices.length; at++) if (values[at] !== 0) return false;
+  for (let offset = 0; offset < indices.length; offset++) if (values[offset] !== 0) return false;
   return true;
 }
 

@@ -36,7 +36,7 @@ function broughtTogether(
   if (items.length === 0) return types;
   let item: ValueType = items[0];
   if (items.every(isNumeric)) {
-    const lists = known.flatMap((index, at) => (types[index].kind === "list" ? [items[at]] : []));
+    const lists = known.flatMap((index, slot) => (types[index].kind === "list" ? [items[slot]] : []));
     const values = known.filter(
       (index) => types[index].kind !== "list" && !lists.some((list) => isValueOf(list, constants[index])),
     );

@@ -124,9 +124,9 @@ function hexDigit(code: number): number {
 function* fromHex(text: Uint8Array, start: number, end: number, made: GrowingTexts): Steps<void> {
   if ((end - start) % 2 !== 0) throw new InvalidInputError("decode: the number of hex digits is odd");
   const pace = new Pace(STEP_CODED);
-  for (let at = start; at < end; at += 2) {
-    const high = hexDigit(text[at]);
-    const low = hexDigit(text[at + 1]);
+  for (let offset = start; offset < end; offset += 2) {
+    const high = hexDigit(text[offset]);
+    const low = hexDigit(text[offset + 1]);
     if (high < 0 || low < 0) throw new InvalidInputError("decode: a text that is not hexadecimal");
     made.putByte(16 * high + low);
     if (pace.isStep()) yield;
@@ -141,9 +141,12 @@ const PADDING = 0x3d;
 const toBase64 = (isPadded: boolean): Code =>
   function* encode(bytes, start, end, made) {
     const pace = new Pace(STEP_CODED);
-    for (let at = start; at < end; at += 3) {
-      const count = Math.min(3, end - at);
-      const word = (bytes[at] << 16) | (count > 1 ? bytes[at + 1] << 8 : 0) | (count > 2 ? bytes[at + 2] : 0);
+    for (let offset = start; offset < end; offset += 3) {
+      const count = Math.min(3, end - offset);
+      const word =
+        (bytes[offset] << 16) |
+        (count > 1 ? bytes[offset + 1] << 8 : 0) |
+        (count > 2 ? bytes[offset + 2] : 0);
       for (let digit = 0; digit <= count; digit++) made.putByte(ALPHABET[(word >>> (18 - 6 * digit)) & 63]);
       for (let digit = count; isPadded && digit < 3; digit++) made.putByte(PADDING);
       if (pace.isStep()) yield;
@@ -160,8 +163,8 @@ function* fromBase64(text: Uint8Array, start: number, stop: number, made: Growin
   const pace = new Pace(STEP_CODED);
   let word = 0;
   let bits = 0;
-  for (let at = start; at < end; at++) {
-    const six = SIXES[text[at]];
+  for (let offset = start; offset < end; offset++) {
+    const six = SIXES[text[offset]];
     if (six < 0) throw new InvalidInputError("decode: a text that is not base64");
     word = (word << 6) | six;
     bits += 6;

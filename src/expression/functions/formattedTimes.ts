@@ -178,10 +178,10 @@ const SPECIFIER = /%(?:([-_0])?([A-Za-z%+])|(\.[369]?f|[369]f)|(:z))/y;
 /** @throws InvalidInputError for what a format can't ask for of such a value */
 function formatMoment(format: string, moment: Moment): string {
   let text = "";
-  for (let at = 0; at < format.length; ) {
-    const percent = format.indexOf("%", at);
-    if (percent < 0) return text + format.slice(at);
-    text += format.slice(at, percent);
+  for (let offset = 0; offset < format.length; ) {
+    const percent = format.indexOf("%", offset);
+    if (percent < 0) return text + format.slice(offset);
+    text += format.slice(offset, percent);
     SPECIFIER.lastIndex = percent;
     const found = SPECIFIER.exec(format);
     const end = SPECIFIER.lastIndex;
@@ -193,7 +193,7 @@ function formatMoment(format: string, moment: Moment): string {
     }
     text += made;
     checkLength("to_char", text.length);
-    at = end;
+    offset = end;
   }
   return text;
 }

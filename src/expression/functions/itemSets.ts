@@ -130,14 +130,14 @@ export class ListPair {
   /** Whether some item of a list is one of the other's. */
   meet(own: ItemRange, other: ItemRange): boolean | Steps<boolean> {
     if (!this.#isQuick(own, other)) return this.#meetInSteps(own, other);
-    for (let at = other.start; at < other.end; at++) if (this.#isInNow(own, at)) return true;
+    for (let index = other.start; index < other.end; index++) if (this.#isInNow(own, index)) return true;
     return false;
   }
 
   /** Whether a list has all the items of the other. */
   holds(own: ItemRange, other: ItemRange): boolean | Steps<boolean> {
     if (!this.#isQuick(own, other)) return this.#holdsInSteps(own, other);
-    for (let at = other.start; at < other.end; at++) if (!this.#isInNow(own, at)) return false;
+    for (let index = other.start; index < other.end; index++) if (!this.#isInNow(own, index)) return false;
     return true;
   }
 

@@ -240,9 +240,9 @@ function withLists(
 /** Pairs of items that are compared from one step to the next. */
 const STEP_PAIRS = 2 ** 14;
 
-const rangeAt = (offsets: Int32Array | Float64Array, at: number): ItemRange => ({
-  start: offsets[at],
-  end: offsets[at + 1],
+const rangeAt = (offsets: Int32Array | Float64Array, index: number): ItemRange => ({
+  start: offsets[index],
+  end: offsets[index + 1],
 });
 
 const arrayHasAny: FunctionDefinition = (types, constants) =>
@@ -318,8 +318,8 @@ const arrayLength: FunctionDefinition = (types, constants) => {
     const { offsets } = listLane(lists);
     const lengths = new BigInt64Array(length);
     const words = new Int32Array(lengths.buffer);
-    for (let row = 0, at = 0; row < length; row++, at += lists.step)
-      words[2 * row] = offsets[at + 1] - offsets[at];
+    for (let row = 0, index = 0; row < length; row++, index += lists.step)
+      words[2 * row] = offsets[index + 1] - offsets[index];
     return fixedColumn(lengths, length, valid);
   };
   return { operands: types, type: UINT64, kernel };
@@ -331,8 +331,8 @@ const isEmpty: FunctionDefinition = (types) => {
   const kernel: ValueKernel = ([lists], length, valid) => {
     const { offsets } = listLane(lists);
     const bits = new Uint8Array((length + 7) >>> 3);
-    for (let row = 0, at = 0; row < length; row++, at += lists.step) {
-      if (offsets[at + 1] === offsets[at]) bits[row >>> 3] |= 1 << (row & 7);
+    for (let row = 0, index = 0; row < length; row++, index += lists.step) {
+      if (offsets[index + 1] === offsets[index]) bits[row >>> 3] |= 1 << (row & 7);
     }
     return bitsColumn(bits, length, valid);
   };
@@ -355,9 +355,9 @@ export const arrayElement: FunctionDefinition = (types) => {
       const wanted = Number(read(row) as bigint);
       const start = offsets[row * lists.step];
       const end = offsets[row * lists.step + 1];
-      const at = wanted > 0 ? start + wanted - 1 : end + wanted;
-      if (wanted === 0 || at < start || at >= end) continue;
-      indices[row] = at;
+      const index = wanted > 0 ? start + wanted - 1 : end + wanted;
+      if (wanted === 0 || index < start || index >= end) continue;
+      indices[row] = index;
       known[row >>> 3] |= 1 << (row & 7);
     }
     return takeWhere(items, indices, known, list.item);
@@ -383,9 +383,9 @@ const arrayPosition: FunctionDefinition = (types) => {
       const start = offsets[list];
       if (pace.isStep(1 + ((end - start) >>> 1))) yield;
       const search = firstEqual(rows, start, end, row * wanted.step, pace);
-      const at = typeof search === "number" ? search : yield* search;
-      if (at === end) missing[row >>> 3] |= 1 << (row & 7);
-      else places[row] = BigInt(at - start + 1);
+      const index = typeof search === "number" ? search : yield* search;
+      if (index === end) missing[row >>> 3] |= 1 << (row & 7);
+      else places[row] = BigInt(index - start + 1);
     }
     return fixedColumn(places, length, without(null, missing, length));
   };

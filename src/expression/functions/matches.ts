@@ -201,8 +201,8 @@ function* templateFor(
 
 /** Whether a text has a dollar or a backslash. */
 function* hasSigns(text: Uint8Array): Steps<boolean> {
-  for (let at = 0; at < text.length; at += MAX_TEMPLATE) {
-    const piece = text.subarray(at, at + MAX_TEMPLATE);
+  for (let offset = 0; offset < text.length; offset += MAX_TEMPLATE) {
+    const piece = text.subarray(offset, offset + MAX_TEMPLATE);
     if (piece.includes(0x24) || piece.includes(0x5c)) return true;
     yield;
   }

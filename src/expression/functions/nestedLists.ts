@@ -42,10 +42,12 @@ function* innermostBefore(column: Column, type: ValueType): Steps<Float64Array |
   const within = yield* innermostBefore(items, type.item);
   const pace = new Pace(STEP_LISTS);
   const before = new Float64Array(column.length + 1);
-  for (let at = 0; at < column.length; at++) {
+  for (let index = 0; index < column.length; index++) {
     // A list that is null may have items in the column.
-    const count = isValid(column.validity, at) ? itemsBetween(within, offsets[at], offsets[at + 1]) : 0;
-    before[at + 1] = before[at] + count;
+    const count = isValid(column.validity, index)
+      ? itemsBetween(within, offsets[index], offsets[index + 1])
+      : 0;
+    before[index + 1] = before[index] + count;
     if (pace.isStep()) yield;
   }
   return before;
@@ -66,8 +68,8 @@ const cardinality: FunctionDefinition = (types) => {
     const { items, offsets } = listLane(lists);
     const before = yield* innermostBefore(items, list.item);
     const counts = new BigInt64Array(length);
-    for (let row = 0, at = 0; row < length; row++, at += lists.step) {
-      counts[row] = BigInt(itemsBetween(before, offsets[at], offsets[at + 1]));
+    for (let row = 0, index = 0; row < length; row++, index += lists.step) {
+      counts[row] = BigInt(itemsBetween(before, offsets[index], offsets[index + 1]));
     }
     return fixedColumn(counts, length, valid);
   };
@@ -111,10 +113,10 @@ const toText: FunctionDefinition = (types) => {
         isFirst = false;
         yield* made.copy(lane.bytes, lane.start(place), lane.end(place));
       }
-      function* addItems(depth: number, at: number): Steps<void> {
+      function* addItems(depth: number, index: number): Steps<void> {
         const { items: within, offsets } = lanes[depth];
         const isInnermost = depth === lanes.length - 1;
-        for (let place = offsets[at]; place < offsets[at + 1]; place++) {
+        for (let place = offsets[index]; place < offsets[index + 1]; place++) {
           const before = made.size;
           const isNull = isInnermost ? itemTexts.isNull(place) : !isValid(within.validity, place);
           if (isNull) {

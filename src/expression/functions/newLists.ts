@@ -170,8 +170,8 @@ const series =
       for (let row = 0; row < length; row++) {
         if (offsets[row] === offsets[row + 1]) continue;
         let [value, step] = boundsOf(row);
-        for (let at = offsets[row]; at < offsets[row + 1]; at++, value += step) {
-          numbers[at] = value;
+        for (let index = offsets[row]; index < offsets[row + 1]; index++, value += step) {
+          numbers[index] = value;
           if (pace.isStep()) yield;
         }
       }

@@ -36,7 +36,8 @@ const realKernel =
   ([operand], length, valid) => {
     const numbers = numbersOf(operand, type);
     const result = floatArray(type, length);
-    for (let row = 0, at = 0; row < length; row++, at += operand.step) result[row] = compute(numbers[at]);
+    for (let row = 0, index = 0; row < length; row++, index += operand.step)
+      result[row] = compute(numbers[index]);
     return columnOfFloats(type, result, length, valid);
   };
 
@@ -51,8 +52,8 @@ const real2 =
       const a = numbersOf(left, type);
       const b = numbersOf(right, type);
       const result = floatArray(type, length);
-      for (let row = 0, at = 0, bt = 0; row < length; row++, at += left.step, bt += right.step) {
-        result[row] = compute(a[at], b[bt]);
+      for (let row = 0, index = 0, bt = 0; row < length; row++, index += left.step, bt += right.step) {
+        result[row] = compute(a[index], b[bt]);
       }
       return columnOfFloats(type, result, length, valid);
     };
@@ -86,9 +87,9 @@ const scaled =
       const numbers = numbersOf(value, type);
       const readPlaces = scalarReader(places, INT64);
       const result = floatArray(type, length);
-      for (let row = 0, at = 0; row < length; row++, at += value.step) {
+      for (let row = 0, index = 0; row < length; row++, index += value.step) {
         const factor = 10 ** Number(readPlaces(row) ?? 0);
-        result[row] = compute(numbers[at] * factor) / factor;
+        result[row] = compute(numbers[index] * factor) / factor;
       }
       return columnOfFloats(type, result, length, valid);
     };
@@ -121,8 +122,8 @@ const round: FunctionDefinition = (types, constants) => {
     const read = scalarReader(value, given);
     const readPlaces = wanted === undefined ? () => 0n : scalarReader(wanted, INT64);
     return perRow(type, length, valid, (row) => {
-      const at = Number(placesOf(readPlaces(row)));
-      const result = rescale(rescale(read(row) as bigint, given.scale, at), at, scale);
+      const index = Number(placesOf(readPlaces(row)));
+      const result = rescale(rescale(read(row) as bigint, given.scale, index), index, scale);
       if (result >= limit || result <= -limit)
         throw new InvalidInputError("round: a result has too many digits");
       return result;
@@ -163,8 +164,8 @@ const test =
     const kernel: ValueKernel = ([operand], length, valid) => {
       const numbers = numbersOf(operand, FLOAT64);
       const bits = new Uint8Array((length + 7) >>> 3);
-      for (let row = 0, at = 0; row < length; row++, at += operand.step) {
-        if (holds(numbers[at])) bits[row >>> 3] |= 1 << (row & 7);
+      for (let row = 0, index = 0; row < length; row++, index += operand.step) {
+        if (holds(numbers[index])) bits[row >>> 3] |= 1 << (row & 7);
       }
       return bitsColumn(bits, length, valid);
     };

@@ -50,8 +50,8 @@ function* pointSet(lane: TextLane, row: number): Steps<ReadonlySet<number>> {
   const pace = new Pace(STEP_BYTES);
   const { bytes } = lane;
   const end = lane.end(row);
-  for (let at = lane.start(row); at < end; at = endOfCharacter(bytes, at, end)) {
-    points.add(pointAt(bytes, at, end));
+  for (let index = lane.start(row); index < end; index = endOfCharacter(bytes, index, end)) {
+    points.add(pointAt(bytes, index, end));
     if (pace.isStep(16)) yield;
   }
   return points;
@@ -177,11 +177,11 @@ const replace = makingTexts("replace", "ttt", 3, (operands) => {
     const pace = new Pace(STEP_BYTES);
     if (sought.size === 0) {
       yield* texts.copy(other.bytes, otherStart, otherEnd);
-      for (let at = start; at < end; ) {
-        const next = endOfCharacter(bytes, at, end);
-        texts.put(bytes, at, next);
+      for (let index = start; index < end; ) {
+        const next = endOfCharacter(bytes, index, end);
+        texts.put(bytes, index, next);
         texts.put(other.bytes, otherStart, otherEnd);
-        at = next;
+        index = next;
         if (pace.isStep(16 + otherSize)) yield;
       }
       return;
@@ -248,12 +248,12 @@ const translate = makingTexts(null, "ttt", 3, (operands) => {
     if (both) known = map;
     const end = text.end(row);
     const pace = new Pace(STEP_BYTES);
-    for (let at = text.start(row); at < end; ) {
-      const next = endOfCharacter(bytes, at, end);
-      const target = map.get(pointAt(bytes, at, end));
-      if (target === undefined) texts.put(bytes, at, next);
+    for (let index = text.start(row); index < end; ) {
+      const next = endOfCharacter(bytes, index, end);
+      const target = map.get(pointAt(bytes, index, end));
+      if (target === undefined) texts.put(bytes, index, next);
       else texts.put(target, 0, target.length);
-      at = next;
+      index = next;
       if (pace.isStep(8)) yield;
     }
   };
@@ -263,8 +263,8 @@ function* replacements(from: Uint8Array, to: Uint8Array): Steps<Replacements> {
   const map = new Map<number, Uint8Array>();
   const pace = new Pace(STEP_BYTES);
   let target = 0;
-  for (let at = 0; at < from.length; at = endOfCharacter(from, at, from.length)) {
-    const point = pointAt(from, at, from.length);
+  for (let index = 0; index < from.length; index = endOfCharacter(from, index, from.length)) {
+    const point = pointAt(from, index, from.length);
     const end = target < to.length ? endOfCharacter(to, target, to.length) : target;
     if (!map.has(point)) map.set(point, to.subarray(target, end));
     target = end;
@@ -359,8 +359,8 @@ function* placeOf(
 function* reversed(bytes: Uint8Array, start: number, end: number): Steps<Uint8Array> {
   const turned = new Uint8Array(end - start);
   const pace = new Pace(STEP_BYTES);
-  for (let at = start; at < end; at++) {
-    turned[end - 1 - at] = bytes[at];
+  for (let offset = start; offset < end; offset++) {
+    turned[end - 1 - offset] = bytes[offset];
     if (pace.isStep()) yield;
   }
   return turned;
@@ -387,13 +387,13 @@ const findInSet = ofTexts("tt", 2, INT32, (operands, length, valid) => {
     const pace = new Pace(STEP_BYTES);
     // How many bytes of the text were seen since the last comma; -1 once another one was.
     let seen = 0;
-    for (let at = list.start(row), place = 1; ; at++) {
-      if (at === end || bytes[at] === COMMA) {
+    for (let offset = list.start(row), place = 1; ; offset++) {
+      if (offset === end || bytes[offset] === COMMA) {
         if (seen === text.length) return place;
-        if (at === end) return 0;
+        if (offset === end) return 0;
         place++;
         seen = 0;
-      } else if (seen >= 0) seen = seen < text.length && bytes[at] === text[seen] ? seen + 1 : -1;
+      } else if (seen >= 0) seen = seen < text.length && bytes[offset] === text[seen] ? seen + 1 : -1;
       if (pace.isStep()) yield;
     }
   });

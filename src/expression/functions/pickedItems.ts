@@ -38,9 +38,9 @@ function picking(
       const known = new Uint8Array((length + 7) >>> 3);
       for (let row = 0; row < length; row++) {
         if (!isValid(valid, row)) continue;
-        const at = row * lists.step;
+        const index = row * lists.step;
         if (pace.isStep()) yield;
-        const picked = pick(offsets[at], offsets[at + 1], isThere, rows, pace);
+        const picked = pick(offsets[index], offsets[index + 1], isThere, rows, pace);
         const place = typeof picked === "number" ? picked : yield* picked;
         if (place < 0) continue;
         indices[row] = place;

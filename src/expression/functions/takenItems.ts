@@ -45,9 +45,9 @@ function placesOf(operand: Operand, isList: boolean, base: number): Places {
   const { offsets } = listLane(operand);
   const { column, step } = operand;
   return (row) => {
-    const at = row * step;
-    if (column.kind !== "null" && !isValid(column.validity, at)) return { start: base, end: base };
-    return { start: base + offsets[at], end: base + offsets[at + 1] };
+    const index = row * step;
+    if (column.kind !== "null" && !isValid(column.validity, index)) return { start: base, end: base };
+    return { start: base + offsets[index], end: base + offsets[index + 1] };
   };
 }
 

@@ -46,7 +46,7 @@ const changedCase =
 function* isAscii(bytes: Uint8Array, start: number, end: number): Steps<boolean> {
   for (let first = start; first < end; first += STEP_BYTES) {
     const stop = Math.min(end, first + STEP_BYTES);
-    for (let at = first; at < stop; at++) if (bytes[at] >= 0x80) return false;
+    for (let offset = first; offset < stop; offset++) if (bytes[offset] >= 0x80) return false;
     if (stop < end) yield;
   }
   return true;
@@ -67,9 +67,9 @@ function* changedAscii(
   for (let from = 0; from < changed.length; from += STEP_BYTES) {
     const stop = Math.min(changed.length, from + STEP_BYTES);
     changed.set(bytes.subarray(start + from, start + stop), from);
-    for (let at = from; at < stop; at++) {
-      const byte = changed[at];
-      if (byte >= first && byte <= last) changed[at] = byte ^ 0x20;
+    for (let offset = from; offset < stop; offset++) {
+      const byte = changed[offset];
+      if (byte >= first && byte <= last) changed[offset] = byte ^ 0x20;
     }
     if (stop < changed.length) yield;
   }

@@ -33,20 +33,20 @@ function floatArithmetic(operator: NumberOperator, type: FloatType): ValueKernel
     const stepB = right.step;
     switch (operator) {
       case "+":
-        for (let row = 0, at = 0, bt = 0; row < length; row++, at += stepA, bt += stepB)
-          result[row] = a[at] + b[bt];
+        for (let row = 0, index = 0, bt = 0; row < length; row++, index += stepA, bt += stepB)
+          result[row] = a[index] + b[bt];
         break;
       case "-":
-        for (let row = 0, at = 0, bt = 0; row < length; row++, at += stepA, bt += stepB)
-          result[row] = a[at] - b[bt];
+        for (let row = 0, slot = 0, bt = 0; row < length; row++, slot += stepA, bt += stepB)
+          result[row] = a[slot] - b[bt];
         break;
       case "*":
-        for (let row = 0, at = 0, bt = 0; row < length; row++, at += stepA, bt += stepB)
-          result[row] = a[at] * b[bt];
+        for (let row = 0, position = 0, bt = 0; row < length; row++, position += stepA, bt += stepB)
+          result[row] = a[position] * b[bt];
         break;
       case "/":
-        for (let row = 0, at = 0, bt = 0; row < length; row++, at += stepA, bt += stepB)
-          result[row] = a[at] / b[bt];
+        for (let row = 0, offset = 0, bt = 0; row < length; row++, offset += stepA, bt += stepB)
+          result[row] = a[offset] / b[bt];
         break;
       default:
         for (let row = 0, at = 0, bt = 0; row < length; row++, at += stepA, bt += stepB)
@@ -61,8 +61,8 @@ function integerArithmetic(operator: NumberOperator, type: IntegerType): ValueKe
     const a = numbersOf(left, type);
     const b = numbersOf(right, type);
     const result = integerArray(type, length);
-    for (let row = 0, at = 0, bt = 0; row < length; row++, at += left.step, bt += right.step) {
-      const x = a[at];
+    for (let row = 0, index = 0, bt = 0; row < length; row++, index += left.step, bt += right.step) {
+      const x = a[index];
       const y = b[bt];
       switch (operator) {
         case "+":
@@ -118,37 +118,37 @@ function wideArithmetic(operator: NumberOperator, type: IntegerType): ValueKerne
     const b = wordLane(right);
     const words = new Int32Array(2 * length);
     const result = new BigInt64Array(words.buffer);
-    const compute = (row: number, at: number, bt: number): void => {
-      const x = doubleOf(a, at, type.signed);
+    const compute = (row: number, index: number, bt: number): void => {
+      const x = doubleOf(a, index, type.signed);
       const y = doubleOf(b, bt, type.signed);
       const exact = Math.abs(x) < EXACT && Math.abs(y) < EXACT ? quickResult(operator, x, y) : Number.NaN;
       if (Math.abs(exact) < EXACT) {
         words[2 * row] = exact;
         words[2 * row + 1] = Math.floor(exact / 2 ** 32);
       } else if (isValid(valid, row)) {
-        const value = wideResult(operator, integerOf(a, at, type.signed), integerOf(b, bt, type.signed));
+        const value = wideResult(operator, integerOf(a, index, type.signed), integerOf(b, bt, type.signed));
         result[row] = BigInt.asIntN(64, value);
       }
     };
     const hasNarrow = operator === "%" && type.signed;
-    for (let row = 0, at = 0, bt = 0; row < length; row++, at += 2 * left.step, bt += 2 * right.step) {
-      const [low, divisor] = [a[at], b[bt]];
+    for (let row = 0, index = 0, bt = 0; row < length; row++, index += 2 * left.step, bt += 2 * right.step) {
+      const [low, divisor] = [a[index], b[bt]];
       // Remainders of doubles take many times as long as those of integers of 32 bits, which most are.
-      if (hasNarrow && divisor > 0 && b[bt + 1] === 0 && a[at + 1] === low >> 31) {
+      if (hasNarrow && divisor > 0 && b[bt + 1] === 0 && a[index + 1] === low >> 31) {
         const rest = (low % divisor) | 0;
         words[2 * row] = rest;
         words[2 * row + 1] = rest >> 31;
-      } else compute(row, at, bt);
+      } else compute(row, index, bt);
     }
     return fixedColumn(result, length, valid);
   };
 }
 
-const doubleOf = (words: Int32Array, at: number, signed: boolean): number =>
-  (words[at] >>> 0) + (signed ? words[at + 1] : words[at + 1] >>> 0) * 2 ** 32;
+const doubleOf = (words: Int32Array, index: number, signed: boolean): number =>
+  (words[index] >>> 0) + (signed ? words[index + 1] : words[index + 1] >>> 0) * 2 ** 32;
 
-const integerOf = (words: Int32Array, at: number, signed: boolean): bigint =>
-  (BigInt(signed ? words[at + 1] : words[at + 1] >>> 0) << 32n) | BigInt(words[at] >>> 0);
+const integerOf = (words: Int32Array, index: number, signed: boolean): bigint =>
+  (BigInt(signed ? words[index + 1] : words[index + 1] >>> 0) << 32n) | BigInt(words[index] >>> 0);
 
 /** NaN where doubles do not do. */
 function quickResult(operator: NumberOperator, x: number, y: number): number {
@@ -238,7 +238,7 @@ export function negation(type: IntegerType | FloatType | DecimalType): ValueKern
     return ([operand], length, valid) => {
       const numbers = numbersOf(operand, type);
       const result = floatArray(type, length);
-      for (let row = 0, at = 0; row < length; row++, at += operand.step) result[row] = -numbers[at];
+      for (let row = 0, index = 0; row < length; row++, index += operand.step) result[row] = -numbers[index];
       return columnOfFloats(type, result, length, valid);
     };
   }

@@ -44,11 +44,11 @@ export class ByteSearch {
   /** Like {@link find}, in steps: for any number of bytes. */
   *findInSteps(bytes: Uint8Array, start: number, end: number): Steps<number> {
     const last = end - this.#wanted.length;
-    for (let at = start; at <= last; at += STEP_BYTES) {
-      const place = this.#quick(bytes, at, Math.min(last, at + STEP_BYTES - 1), end);
+    for (let index = start; index <= last; index += STEP_BYTES) {
+      const place = this.#quick(bytes, index, Math.min(last, index + STEP_BYTES - 1), end);
       if (place >= 0) return place;
       if (place < -1) return yield* this.#twoWay(bytes, -2 - place, end);
-      if (at + STEP_BYTES <= last) yield;
+      if (index + STEP_BYTES <= last) yield;
     }
     return -1;
   }
@@ -65,13 +65,13 @@ export class ByteSearch {
     if (size === 0) return start <= end ? start : -1;
     const [first] = wanted;
     let budget = FREE_BYTES;
-    for (let at = start; at <= last; at++) {
-      if (bytes[at] !== first) continue;
+    for (let offset = start; offset <= last; offset++) {
+      if (bytes[offset] !== first) continue;
       let byte = 1;
-      while (byte < size && bytes[at + byte] === wanted[byte]) byte++;
-      if (byte === size) return at;
+      while (byte < size && bytes[offset + byte] === wanted[byte]) byte++;
+      if (byte === size) return offset;
       budget -= byte;
-      if (budget < -MAX_COMPARED * (at - start)) return -2 - (at + 1);
+      if (budget < -MAX_COMPARED * (offset - start)) return -2 - (offset + 1);
     }
     return -1;
   }
@@ -83,25 +83,25 @@ export class ByteSearch {
     const size = wanted.length;
     const pace = new Pace(STEP_BYTES);
     let seen = 0;
-    for (let at = start; at + size <= end; ) {
+    for (let offset = start; offset + size <= end; ) {
       let byte = Math.max(cut, seen);
-      while (byte < size && wanted[byte] === bytes[at + byte]) {
+      while (byte < size && wanted[byte] === bytes[offset + byte]) {
         byte++;
         if (pace.isStep()) yield;
       }
       if (pace.isStep()) yield;
       if (byte < size) {
-        at += byte - cut + 1;
+        offset += byte - cut + 1;
         seen = 0;
         continue;
       }
       byte = cut;
-      while (byte > seen && wanted[byte - 1] === bytes[at + byte - 1]) {
+      while (byte > seen && wanted[byte - 1] === bytes[offset + byte - 1]) {
         byte--;
         if (pace.isStep()) yield;
       }
-      if (byte <= seen) return at;
-      at += shift;
+      if (byte <= seen) return offset;
+      offset += shift;
       seen = known;
     }
     return -1;

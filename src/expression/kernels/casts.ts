@@ -125,9 +125,9 @@ const STEP_CHECKED = 2 ** 18;
 function* isUtf8(bytes: Uint8Array, start: number, end: number): Steps<boolean> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   try {
-    for (let at = start; at < end; at += STEP_CHECKED) {
-      const stop = Math.min(end, at + STEP_CHECKED);
-      decoder.decode(bytes.subarray(at, stop), { stream: stop < end });
+    for (let offset = start; offset < end; offset += STEP_CHECKED) {
+      const stop = Math.min(end, offset + STEP_CHECKED);
+      decoder.decode(bytes.subarray(offset, stop), { stream: stop < end });
       if (stop < end) yield;
     }
     return true;
@@ -194,12 +194,12 @@ function listWriter(
   const read = item === null ? null : scalarReader({ column: items, step: 1 }, type.item);
   return function* write(place) {
     texts.putText("[");
-    for (let at = offsets[place]; at < offsets[place + 1]; at++) {
-      if (at > offsets[place]) texts.putText(", ");
+    for (let index = offsets[place]; index < offsets[place + 1]; index++) {
+      if (index > offsets[place]) texts.putText(", ");
       const before = texts.size;
       if (within !== null) {
-        if (isValid(items.validity, at)) yield* within(at);
-      } else texts.putText(String(item?.(read?.(at) ?? null) ?? ""));
+        if (isValid(items.validity, index)) yield* within(index);
+      } else texts.putText(String(item?.(read?.(index) ?? null) ?? ""));
       if (pace.isStep(1 + ((texts.size - before) >>> 8))) yield;
     }
     texts.putText("]");
@@ -297,13 +297,13 @@ function quickCast(from: ValueType, to: ValueType): ValueKernel | null {
     const numbers = numbersOf(operand, source);
     if (to.bits < 64) {
       const result = to.bits === 16 ? new Int16Array(length) : new Int32Array(length);
-      for (let row = 0, at = 0; row < length; row++, at += operand.step) result[row] = numbers[at];
+      for (let row = 0, index = 0; row < length; row++, index += operand.step) result[row] = numbers[index];
       return fixedColumn(result, length, valid);
     }
     const words = new Int32Array(2 * length);
-    for (let row = 0, at = 0; row < length; row++, at += operand.step) {
-      words[2 * row] = numbers[at];
-      words[2 * row + 1] = numbers[at] < 0 ? -1 : 0;
+    for (let row = 0, slot = 0; row < length; row++, slot += operand.step) {
+      words[2 * row] = numbers[slot];
+      words[2 * row + 1] = numbers[slot] < 0 ? -1 : 0;
     }
     return fixedColumn(new BigInt64Array(words.buffer), length, valid);
   };

@@ -175,9 +175,9 @@ class UnitKernel {
     for (let byte = 0; byte < 16; byte += number.length) this.#number.set(number, byte);
     const start = starts[first];
     this.#packed.set(bytes.subarray(start, starts[last - 1] + packedBits[last - 1] * BIT_BYTES));
-    for (let chunk = first, at = 0; chunk < last; chunk++) {
-      this.#chunks[at++] = packedBits[chunk];
-      this.#chunks[at++] = PACKED + starts[chunk] - start;
+    for (let chunk = first, index = 0; chunk < last; chunk++) {
+      this.#chunks[index++] = packedBits[chunk];
+      this.#chunks[index++] = PACKED + starts[chunk] - start;
     }
     this.#run(last - first);
     const values = (last - first - 1) * UNIT + counts[last - 1];

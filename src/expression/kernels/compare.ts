@@ -159,17 +159,20 @@ function relateNumbers(
   length: number,
 ): Uint8Array {
   const bits = new Uint8Array((length + 7) >>> 3);
-  let at = 0;
+  let index = 0;
   let bt = 0;
   for (let row = 0, byte = 0; row < length; byte++) {
     let packed = 0;
     const end = Math.min(length - row, 8);
     if (relation === "less") {
-      for (let bit = 0; bit < end; bit++, at += stepA, bt += stepB) if (a[at] < b[bt]) packed |= 1 << bit;
+      for (let bit = 0; bit < end; bit++, index += stepA, bt += stepB)
+        if (a[index] < b[bt]) packed |= 1 << bit;
     } else if (relation === "atMost") {
-      for (let bit = 0; bit < end; bit++, at += stepA, bt += stepB) if (a[at] <= b[bt]) packed |= 1 << bit;
+      for (let bit = 0; bit < end; bit++, index += stepA, bt += stepB)
+        if (a[index] <= b[bt]) packed |= 1 << bit;
     } else {
-      for (let bit = 0; bit < end; bit++, at += stepA, bt += stepB) if (a[at] === b[bt]) packed |= 1 << bit;
+      for (let bit = 0; bit < end; bit++, index += stepA, bt += stepB)
+        if (a[index] === b[bt]) packed |= 1 << bit;
     }
     bits[byte] = packed;
     row += 8;
@@ -188,9 +191,9 @@ function relateFloats(
 ): Uint8Array {
   const bits = relateNumbers(relation, a, stepA, b, stepB, length);
   if (stepB === 0 && !Number.isNaN(b[0])) return bits;
-  for (let row = 0, at = 0, bt = 0; row < length; row++, at += stepA, bt += stepB) {
+  for (let row = 0, index = 0, bt = 0; row < length; row++, index += stepA, bt += stepB) {
     if (!Number.isNaN(b[bt])) continue;
-    if (relation === "atMost" || (relation === "equal") === Number.isNaN(a[at]))
+    if (relation === "atMost" || (relation === "equal") === Number.isNaN(a[index]))
       bits[row >>> 3] |= 1 << (row & 7);
   }
   return bits;
@@ -230,17 +233,17 @@ function relatePairs(
   const flip = isSigned ? 0 : -0x8000_0000;
   const orEqual = relation === "atMost";
   if (relation === "equal") {
-    for (let row = 0, at = 0, bt = 0; row < length; row++, at += 2 * stepA, bt += 2 * stepB) {
-      if (a[at] === b[bt] && a[at + 1] === b[bt + 1]) bits[row >>> 3] |= 1 << (row & 7);
+    for (let row = 0, index = 0, bt = 0; row < length; row++, index += 2 * stepA, bt += 2 * stepB) {
+      if (a[index] === b[bt] && a[index + 1] === b[bt + 1]) bits[row >>> 3] |= 1 << (row & 7);
     }
     return bits;
   }
-  for (let row = 0, at = 0, bt = 0; row < length; row++, at += 2 * stepA, bt += 2 * stepB) {
-    const high = a[at + 1] ^ flip;
+  for (let row = 0, slot = 0, bt = 0; row < length; row++, slot += 2 * stepA, bt += 2 * stepB) {
+    const high = a[slot + 1] ^ flip;
     const otherHigh = b[bt + 1] ^ flip;
     if (high > otherHigh) continue;
     if (high === otherHigh) {
-      const low = a[at] >>> 0;
+      const low = a[slot] >>> 0;
       const otherLow = b[bt] >>> 0;
       if (low > otherLow || (low === otherLow && !orEqual)) continue;
     }
@@ -261,11 +264,11 @@ function relateWords(
 ): Uint8Array {
   const bits = new Uint8Array((length + 7) >>> 3);
   for (let row = 0; row < length; row++) {
-    const at = row * stepA * width;
+    const index = row * stepA * width;
     const bt = row * stepB * width;
-    let order = Math.sign(a[at + width - 1] - b[bt + width - 1]);
+    let order = Math.sign(a[index + width - 1] - b[bt + width - 1]);
     for (let word = width - 2; order === 0 && word >= 0; word--) {
-      order = Math.sign((a[at + word] >>> 0) - (b[bt + word] >>> 0));
+      order = Math.sign((a[index + word] >>> 0) - (b[bt + word] >>> 0));
     }
     if (fits(relation, order)) bits[row >>> 3] |= 1 << (row & 7);
   }

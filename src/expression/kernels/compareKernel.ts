@@ -45,16 +45,16 @@ const compareKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null 
     locals: ["at", "bits"],
     pages: PAGES,
     body: (local) => {
-      const [end, at, bits] = [local("end"), local("at"), local("bits")];
+      const [end, slot, bits] = [local("end"), local("at"), local("bits")];
       const number = vectorLoad(constant(NUMBER));
-      const value = (index: number) => vectorLoad(get(at), VALUES + index * 16);
+      const value = (index: number) => vectorLoad(get(slot), VALUES + index * 16);
       return [
         set(bits, constant(BITS)),
         loop(
           store16(get(bits), relatedBits(shape, relation, value, number)),
           set(bits, add(get(bits), constant(RELATED_VALUES / 8))),
-          set(at, add(get(at), constant(RELATED_VALUES * laneBytes(shape)))),
-          leaveWhen(0, below(get(at), get(end))),
+          set(slot, add(get(slot), constant(RELATED_VALUES * laneBytes(shape)))),
+          leaveWhen(0, below(get(slot), get(end))),
         ),
       ];
     },

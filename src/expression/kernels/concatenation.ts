@@ -19,7 +19,7 @@ export const concatenation: ValueKernel = function* run([left, right], length, v
   const b = byteLane(right);
   const offsets = new Int32Array(length + 1);
   let size = 0;
-  const sizeOf = (lane: typeof a, at: number) => lane.offsets[at + 1] - lane.offsets[at];
+  const sizeOf = (lane: typeof a, index: number) => lane.offsets[index + 1] - lane.offsets[index];
   for (let row = 0; row < length; row++) {
     if (isValid(valid, row)) size += sizeOf(a, row * left.step) + sizeOf(b, row * right.step);
     if (size > 0x7fff_ffff) throw new InvalidInputError("texts of a batch are longer than 2 GiB together");
@@ -29,15 +29,15 @@ export const concatenation: ValueKernel = function* run([left, right], length, v
   const pace = new Pace(STEP_BYTES);
   for (let row = 0; row < length; row++) {
     if (offsets[row] === offsets[row + 1]) continue;
-    const at = row * left.step;
+    const index = row * left.step;
     const bt = row * right.step;
-    const middle = offsets[row] + sizeOf(a, at);
+    const middle = offsets[row] + sizeOf(a, index);
     if (offsets[row + 1] - offsets[row] > MAX_COPIED) {
-      yield* copyInSteps(a.bytes, a.offsets[at], a.offsets[at + 1], bytes, offsets[row]);
+      yield* copyInSteps(a.bytes, a.offsets[index], a.offsets[index + 1], bytes, offsets[row]);
       yield* copyInSteps(b.bytes, b.offsets[bt], b.offsets[bt + 1], bytes, middle);
       continue;
     }
-    bytes.set(a.bytes.subarray(a.offsets[at], a.offsets[at + 1]), offsets[row]);
+    bytes.set(a.bytes.subarray(a.offsets[index], a.offsets[index + 1]), offsets[row]);
     bytes.set(b.bytes.subarray(b.offsets[bt], b.offsets[bt + 1]), middle);
     if (pace.isStep(ROW_WORK + offsets[row + 1] - offsets[row])) yield;
   }

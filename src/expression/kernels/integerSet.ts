@@ -44,8 +44,8 @@ export class CloseSet {
     const { words, least, end } = this;
     const bitOf = (value: number): number => {
       const distance = (value - least) >>> 0;
-      const at = distance < end ? distance : end;
-      return (words[at >>> 5] >>> (at & 31)) & 1;
+      const index = distance < end ? distance : end;
+      return (words[index >>> 5] >>> (index & 31)) & 1;
     };
     const whole = length & ~7;
     for (let row = 0; row < whole; row += 8) {
@@ -69,16 +69,16 @@ export function closePairs(numbers: Int32Array): Look | null {
   if (!fits(range, numbers.length / 2)) return null;
   const set = new Int32Array((range >>> 5) + 1);
   // What lies below the least wraps to numbers beyond the range.
-  for (let at = 0; at < numbers.length; at += 2) mark(set, (numbers[at] - low) >>> 0);
+  for (let index = 0; index < numbers.length; index += 2) mark(set, (numbers[index] - low) >>> 0);
   return (values, length, bits) => {
     for (let row = 0; row < length; row += 8) {
       const end = Math.min(8, length - row);
       let found = 0;
       for (let bit = 0, from = 2 * row; bit < end; bit++, from += 2) {
-        const at = (values[from] - low) >>> 0;
+        const index = (values[from] - low) >>> 0;
         const borrow = values[from] >>> 0 < low >>> 0 ? 1 : 0;
-        if (at > range || ((values[from + 1] - high - borrow) | 0) !== 0) continue;
-        found |= ((set[at >>> 5] >>> (at & 31)) & 1) << bit;
+        if (index > range || ((values[from + 1] - high - borrow) | 0) !== 0) continue;
+        found |= ((set[index >>> 5] >>> (index & 31)) & 1) << bit;
       }
       bits[row >>> 3] = found;
     }
@@ -135,9 +135,9 @@ function spanOfPairs(numbers: Int32Array): {
 } {
   let [low, high] = numbers;
   let [mostLow, mostHigh] = numbers;
-  for (let at = 0; at < numbers.length; at += 2) {
-    const ownLow = numbers[at];
-    const ownHigh = numbers[at + 1];
+  for (let index = 0; index < numbers.length; index += 2) {
+    const ownLow = numbers[index];
+    const ownHigh = numbers[index + 1];
     if (ownHigh < high || (ownHigh === high && ownLow >>> 0 < low >>> 0)) [low, high] = [ownLow, ownHigh];
     if (ownHigh > mostHigh || (ownHigh === mostHigh && ownLow >>> 0 > mostLow >>> 0)) {
       [mostLow, mostHigh] = [ownLow, ownHigh];

@@ -159,15 +159,15 @@ class SetKernel {
       this.#end.fill(set.end);
       this.#set = set;
     }
-    let at = 0;
+    let offset = 0;
     for (let chunk = 0; chunk < counts.length; chunk++) {
       const start = starts[chunk];
       this.#packed.set(bytes.subarray(start, start + packedBits[chunk] * BIT_BYTES));
       this.#run(packedBits[chunk]);
       const found =
         counts[chunk] === UNIT ? this.#bits : this.#bits.subarray(0, Math.ceil(counts[chunk] / 8));
-      target.set(found, at / 8);
-      at += counts[chunk];
+      target.set(found, offset / 8);
+      offset += counts[chunk];
     }
     return true;
   }

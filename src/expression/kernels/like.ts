@@ -187,22 +187,22 @@ export function piecesOf(pattern: string, escaping: string): Piece[] {
   };
   const nextMark = marksOf(pattern, escaping);
   let from = 0;
-  for (let at = nextMark(0); at < pattern.length; at = nextMark(at)) {
-    const behind = at + escaping.length;
-    if (escaping !== "" && behind < pattern.length && pattern.startsWith(escaping, at)) {
-      addText(pattern.slice(from, at));
+  for (let offset = nextMark(0); offset < pattern.length; offset = nextMark(offset)) {
+    const behind = offset + escaping.length;
+    if (escaping !== "" && behind < pattern.length && pattern.startsWith(escaping, offset)) {
+      addText(pattern.slice(from, offset));
       // What is escaped means itself: all of it, where it takes two units.
       from = behind;
-      at = behind + ((pattern.codePointAt(behind) as number) > 0xffff ? 2 : 1);
+      offset = behind + ((pattern.codePointAt(behind) as number) > 0xffff ? 2 : 1);
     } else {
-      const unit = pattern[at];
+      const unit = pattern[offset];
       if (unit === "_" || unit === "%") {
-        addText(pattern.slice(from, at));
+        addText(pattern.slice(from, offset));
         if (unit === "_") pieces.push({ kind: "one" });
         else if (pieces.at(-1)?.kind !== "any") pieces.push({ kind: "any" });
-        from = at + 1;
+        from = offset + 1;
       }
-      at++;
+      offset++;
     }
     if (pieces.length > MAX_PIECES) {
       throw new InvalidInputError(`a pattern of LIKE has more than ${MAX_PIECES} parts`);
@@ -214,20 +214,20 @@ export function piecesOf(pattern: string, escaping: string): Piece[] {
 
 /** Finds the first wildcard or escaping from a position on, the pattern's length if there is none; positions only rise. */
 function marksOf(pattern: string, escaping: string): (from: number) => number {
-  const marks = ["_", "%", ...(escaping === "" ? [] : [escaping])].map((text) => ({ text, at: -1 }));
+  const marks = ["_", "%", ...(escaping === "" ? [] : [escaping])].map((text) => ({ text, offset: -1 }));
   return (from) => {
     let nearest = pattern.length;
     for (const mark of marks) {
-      if (mark.at < from) mark.at = indexFrom(pattern, mark.text, from);
-      if (mark.at < nearest) nearest = mark.at;
+      if (mark.offset < from) mark.offset = indexFrom(pattern, mark.text, from);
+      if (mark.offset < nearest) nearest = mark.offset;
     }
     return nearest;
   };
 }
 
 function indexFrom(text: string, part: string, from: number): number {
-  const at = text.indexOf(part, from);
-  return at < 0 ? text.length : at;
+  const index = text.indexOf(part, from);
+  return index < 0 ? text.length : index;
 }
 
 /** Texts that begin with another. */

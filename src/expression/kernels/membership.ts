@@ -233,9 +233,9 @@ function* wordFinder(items: Column, width: number): Steps<Find> {
     }
     return true;
   });
-  const hashAt = (words: Int32Array, at: number): number => {
+  const hashAt = (words: Int32Array, index: number): number => {
     let hash = 0;
-    for (let word = at; word < at + width; word++) hash = Math.imul(hash, 31) ^ words[word];
+    for (let word = index; word < index + width; word++) hash = Math.imul(hash, 31) ^ words[word];
     return scramble(hash);
   };
   const pace = new Pace(VALUES_PER_STEP);
@@ -246,13 +246,13 @@ function* wordFinder(items: Column, width: number): Steps<Find> {
   const { slots, mask, entries, filter } = table;
   return (column, length, target) => {
     const words = wordLane({ column, step: 1 });
-    for (let row = 0, at = 0; row < length; row++, at += width) {
-      const hash = hashAt(words, at);
+    for (let row = 0, index = 0; row < length; row++, index += width) {
+      const hash = hashAt(words, index);
       if (!filter.mayHave(hash)) continue;
       for (let slot = hash & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
         const item = entries[slots[slot] - 1] * width;
         let word = 0;
-        while (word < width && words[at + word] === listed[item + word]) word++;
+        while (word < width && words[index + word] === listed[item + word]) word++;
         if (word < width) continue;
         target[row >>> 3] |= 1 << (row & 7);
         break;
@@ -285,7 +285,7 @@ function* hashBytes(bytes: Uint8Array, start: number, end: number): Steps<number
 
 function mixBytes(seed: number, bytes: Uint8Array, start: number, end: number): number {
   let hash = seed;
-  for (let at = start; at < end; at++) hash = Math.imul(hash ^ bytes[at], 0x01000193);
+  for (let offset = start; offset < end; offset++) hash = Math.imul(hash ^ bytes[offset], 0x01000193);
   return hash;
 }
 

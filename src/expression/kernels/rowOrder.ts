@@ -219,13 +219,13 @@ function valueComparison(
       const b = listLane(other);
       const compare = rowComparison(a.items, b.items, type.item);
       return (i, j) => {
-        let at = a.offsets[i];
+        let index = a.offsets[i];
         let bt = b.offsets[j];
-        for (; at < a.offsets[i + 1] && bt < b.offsets[j + 1]; at++, bt++) {
-          const order = compare(at, bt);
+        for (; index < a.offsets[i + 1] && bt < b.offsets[j + 1]; index++, bt++) {
+          const order = compare(index, bt);
           if (order !== 0) return order;
         }
-        return a.offsets[i + 1] - at - (b.offsets[j + 1] - bt);
+        return a.offsets[i + 1] - index - (b.offsets[j + 1] - bt);
       };
     }
     case "struct": {
@@ -253,13 +253,13 @@ function valueComparison(
       const words = width / 4;
       const flip = type.kind === "int" && !type.signed ? -0x8000_0000 : 0;
       return (i, j) => {
-        const at = i * words;
+        const index = i * words;
         const bt = j * words;
-        const high = a[at + words - 1] ^ flip;
+        const high = a[index + words - 1] ^ flip;
         const otherHigh = b[bt + words - 1] ^ flip;
         if (high !== otherHigh) return high < otherHigh ? -1 : 1;
         for (let word = words - 2; word >= 0; word--) {
-          const difference = (a[at + word] >>> 0) - (b[bt + word] >>> 0);
+          const difference = (a[index + word] >>> 0) - (b[bt + word] >>> 0);
           if (difference !== 0) return difference;
         }
         return 0;

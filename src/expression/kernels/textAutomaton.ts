@@ -59,11 +59,11 @@ export function relationAutomaton(relation: NumberRelation, text: Uint8Array): T
   const builder = new Builder();
   const walking = isWhole ? known + 1 : known;
   const [less, more, open] = [walking, walking + 1, walking + 2];
-  for (let at = 0; at < known; at++) {
+  for (let offset = 0; offset < known; offset++) {
     const steps = builder.add(relation !== "equal");
-    steps.fill(less, 0, text[at]);
-    steps[text[at]] = at + 1 < known || isWhole ? at + 1 : open;
-    steps.fill(more, text[at] + 1);
+    steps.fill(less, 0, text[offset]);
+    steps[text[offset]] = offset + 1 < known || isWhole ? offset + 1 : open;
+    steps.fill(more, text[offset] + 1);
   }
   if (isWhole) builder.add(relation !== "less").fill(more);
   return builder.finish([relation !== "equal", false, null]);
@@ -132,12 +132,12 @@ function addStage(
   const own: Uint8Array[] = [];
   // What has been seen of the part behind its first byte: where it goes on once the part itself does not.
   let again: Uint8Array = new Uint8Array(BYTES).fill(miss);
-  for (const [at, byte] of part.entries()) {
+  for (const [index, byte] of part.entries()) {
     const steps = builder.add(false);
     steps.set(again);
     own.push(steps);
-    const seen = miss === first && at > 0 ? again[byte] - first : 0;
-    steps[byte] = at + 1 === part.length ? whole : first + at + 1;
+    const seen = miss === first && index > 0 ? again[byte] - first : 0;
+    steps[byte] = index + 1 === part.length ? whole : first + index + 1;
     if (miss === first) again = own[seen];
   }
   return again;
@@ -156,8 +156,8 @@ export function stepsOfSymbols(automaton: TextAutomaton, symbols: CodeSymbols | 
   for (let code = 0; code < Math.min(count, ESCAPE_CODE); code++) {
     for (let state = 0; state < STATES; state++) {
       let reached = state;
-      for (let at = 0; at < lengths[code]; at++) {
-        const byte = ((at < 4 ? low[code] >>> (8 * at) : high[code] >>> (8 * at - 32)) & 0xff) >>> 0;
+      for (let index = 0; index < lengths[code]; index++) {
+        const byte = ((index < 4 ? low[code] >>> (8 * index) : high[code] >>> (8 * index - 32)) & 0xff) >>> 0;
         reached = steps[BYTES * reached + byte];
       }
       table[STATES * code + state] = reached;

@@ -126,26 +126,29 @@ const addressOf = (local: (name: string) => number, later = 0): Code =>
 
 /** Walks through a text and stores the state in which it ends. */
 function walkText(local: (name: string) => number): Code {
-  const [text, at, end, code] = ["text", "at", "end", "code"].map(local);
+  const [text, index, end, code] = ["text", "at", "end", "code"].map(local);
   const state = local("state");
-  const takeByte = [set(code, load8(get(at))), set(at, add(get(at), constant(1)))];
+  const takeByte = [set(code, load8(get(index))), set(index, add(get(index), constant(1)))];
   const steps = add(shiftLeft(get(code), constant(4)), get(local("base")));
   return [
-    set(at, addressOf(local)),
+    set(index, addressOf(local)),
     set(end, addressOf(local, 1)),
     set(state, vectorConstant(new Array(16).fill(0))),
     block(
-      leaveWhen(0, atLeast(get(at), get(end))),
+      leaveWhen(0, atLeast(get(index), get(end))),
       loop(
         takeByte,
         when(equal(get(code), get(local("escaping"))), [
-          when(atLeast(get(at), get(end)), [set(state, vectorConstant(new Array(16).fill(FAULT))), leave(3)]),
+          when(atLeast(get(index), get(end)), [
+            set(state, vectorConstant(new Array(16).fill(FAULT))),
+            leave(3),
+          ]),
           takeByte,
           set(code, add(get(code), constant(OF_BYTES))),
         ]),
         set(state, swizzle(vectorLoad(steps, STEPS), get(state))),
         leaveWhen(1, atLeast(laneOfBytes(get(state), 0), get(local("final")))),
-        leaveWhen(0, below(get(at), get(end))),
+        leaveWhen(0, below(get(index), get(end))),
       ),
     ),
     store8(add(get(text), constant(ENDS)), laneOfBytes(get(state), 0)),
@@ -171,16 +174,16 @@ function answer(local: (name: string) => number): Code {
 
 /** Notes whether positions descend, all but the last 3, and ends the call then: texts that end anywhere are not read. */
 function checkPositions(local: (name: string) => number): Code {
-  const [at, end, faults] = ["at", "end", "low"].map(local);
-  const positions = (offset: number): Code => vectorLoad(get(at), POSITIONS + offset);
+  const [index, end, faults] = ["at", "end", "low"].map(local);
+  const positions = (offset: number): Code => vectorLoad(get(index), POSITIONS + offset);
   return [
     set(end, shiftLeft(shiftRight(get(local("count")), constant(2)), constant(4))),
     block(
       leaveWhen(0, equal(get(end), constant(0))),
       loop(
         set(faults, vectorOr(get(faults), wordsBelow(positions(4), positions(0)))),
-        set(at, add(get(at), constant(16))),
-        leaveWhen(0, below(get(at), get(end))),
+        set(index, add(get(index), constant(16))),
+        leaveWhen(0, below(get(index), get(end))),
       ),
     ),
     store(constant(FAULTS), vectorsDiffer(get(faults), vectorOfWords(0))),
@@ -190,7 +193,7 @@ function checkPositions(local: (name: string) => number): Code {
 
 /** Marks the codes that complete by themselves, or right behind one that leads there; 16 at a time. */
 function markHits(local: (name: string) => number): Code {
-  const [at, low, high, code, before] = ["at", "low", "high", "code", "before"].map(local);
+  const [index, low, high, code, before] = ["at", "low", "high", "code", "before"].map(local);
   const bitsOfHigh = (first: number): Code =>
     vectorConstant(Array.from({ length: 16 }, (_, place) => (place >>> 3 === first ? 1 << (place & 7) : 0)));
   const half = (set: number, part: number): Code =>
@@ -200,18 +203,18 @@ function markHits(local: (name: string) => number): Code {
     );
   const inSet = (set: number): Code =>
     signsOfBytes(bytesThatDiffer(vectorOr(half(set, 0), half(set, 1)), vectorOfWords(0)));
-  const out = add(shiftRight(subtract(get(at), constant(POSITIONS)), constant(3)), constant(HITS));
+  const out = add(shiftRight(subtract(get(index), constant(POSITIONS)), constant(3)), constant(HITS));
   return [
-    set(at, get(local("from"))),
+    set(index, get(local("from"))),
     loop(
-      set(low, vectorLoad(get(at))),
+      set(low, vectorLoad(get(index))),
       set(high, vectorShiftRight("i8x16", get(low), constant(4))),
       set(low, vectorAnd(get(low), vectorOfWords(0x0f0f0f0f))),
       set(code, or(shiftLeft(inSet(LEADING), constant(1)), get(before))),
       set(before, shiftRight(get(code), constant(16))),
       store16(out, or(inSet(ALONE), and(inSet(BEHIND), get(code)))),
-      set(at, add(get(at), constant(16))),
-      leaveWhen(0, below(get(at), get(local("to")))),
+      set(index, add(get(index), constant(16))),
+      leaveWhen(0, below(get(index), get(local("to")))),
     ),
     // What is behind them was marked before.
     store(out, constant(0)),
@@ -220,13 +223,13 @@ function markHits(local: (name: string) => number): Code {
 
 /** Lets all texts end in the first state. */
 function clearEnds(local: (name: string) => number): Code {
-  const at = local("at");
+  const index = local("at");
   return [
-    set(at, constant(0)),
+    set(index, constant(0)),
     loop(
-      vectorStore(get(at), vectorOfWords(0), ENDS),
-      set(at, add(get(at), constant(16))),
-      leaveWhen(0, below(get(at), get(local("count")))),
+      vectorStore(get(index), vectorOfWords(0), ENDS),
+      set(index, add(get(index), constant(16))),
+      leaveWhen(0, below(get(index), get(local("count")))),
     ),
   ];
 }
@@ -236,7 +239,7 @@ const STRIDE = 8;
 
 /** Walks through the texts that have hits. */
 function lookAtHits(local: (name: string) => number): Code {
-  const [text, at, end, word, hits, count, to] = ["text", "at", "end", "word", "hits", "count", "to"].map(
+  const [text, index, end, word, hits, count, to] = ["text", "at", "end", "word", "hits", "count", "to"].map(
     local,
   );
   const wordAt = (address: Code): Code =>
@@ -245,7 +248,7 @@ function lookAtHits(local: (name: string) => number): Code {
     block(
       loop(
         leaveWhen(1, below(get(count), add(get(text), constant(texts)))),
-        leaveWhen(1, below(get(at), addressOf(local, texts))),
+        leaveWhen(1, below(get(index), addressOf(local, texts))),
         set(text, add(get(text), constant(texts))),
         leave(0),
       ),
@@ -262,8 +265,11 @@ function lookAtHits(local: (name: string) => number): Code {
           set(hits, load(get(word), HITS)),
           leave(1),
         ]),
-        set(at, add(add(shiftLeft(get(word), constant(3)), trailingZeros(get(hits))), constant(POSITIONS))),
-        leaveWhen(1, atLeast(get(at), get(to))),
+        set(
+          index,
+          add(add(shiftLeft(get(word), constant(3)), trailingZeros(get(hits))), constant(POSITIONS)),
+        ),
+        leaveWhen(1, atLeast(get(index), get(to))),
         passOver(STRIDE),
         passOver(1),
         leaveWhen(1, atLeast(get(text), get(count))),

@@ -173,14 +173,15 @@ function completingCodes(
   for (let state = 0; state < firstFinal; state++) if (isOfInterest(state)) return null;
   const codes = Array.from({ length: OF_BYTES }, (_, code) => STATES * (isCoded ? code : code + OF_BYTES));
   const walked = Array.from({ length: firstFinal }, (_, state) => state);
-  const completes = (at: number, state: number) => isOfInterest(steps[at + state]);
-  const placesOf = (fits: (at: number) => boolean) => codes.flatMap((at, code) => (fits(at) ? [code] : []));
-  const alone = placesOf((at) => completes(at, 0));
+  const completes = (offset: number, state: number) => isOfInterest(steps[offset + state]);
+  const placesOf = (fits: (index: number) => boolean) =>
+    codes.flatMap((index, code) => (fits(index) ? [code] : []));
+  const alone = placesOf((index) => completes(index, 0));
   // What a text has behind an escape is no code.
   if (isCoded) alone.push(ESCAPE_CODE);
-  const behind = placesOf((at) => walked.some((state) => state > 0 && completes(at, state)));
-  const before = walked.filter((state) => state > 0 && codes.some((at) => completes(at, state)));
-  const leading = placesOf((at) => walked.some((state) => before.includes(steps[at + state])));
+  const behind = placesOf((index) => walked.some((state) => state > 0 && completes(index, state)));
+  const before = walked.filter((state) => state > 0 && codes.some((index) => completes(index, state)));
+  const leading = placesOf((offset) => walked.some((state) => before.includes(steps[offset + state])));
   const isRare = Math.min(behind.length, leading.length) <= MAX_COMPLETING;
   return alone.length <= MAX_COMPLETING && isRare ? { alone, behind, leading } : null;
 }
@@ -197,10 +198,10 @@ function* askPlainly(
   for (let row = first; row < end; row++) {
     let state = 0;
     if (pace.isStep()) yield;
-    for (let at = offsets[row]; at < offsets[row + 1] && state < firstFinal; at++) {
-      let code = texts[at];
+    for (let offset = offsets[row]; offset < offsets[row + 1] && state < firstFinal; offset++) {
+      let code = texts[offset];
       if (!isCoded) code += OF_BYTES;
-      else if (code === ESCAPE_CODE) code = ++at < offsets[row + 1] ? texts[at] + OF_BYTES : -1;
+      else if (code === ESCAPE_CODE) code = ++offset < offsets[row + 1] ? texts[offset] + OF_BYTES : -1;
       state = code < 0 ? FAULT : steps[STATES * code + state];
       if (pace.isStep()) yield;
     }

@@ -7,7 +7,7 @@ import { COMPARE, LOOSEST } from "./operators.js";
 import type { Case, Syntax } from "./syntax.js";
 
 /** CASE, behind that word. */
-export function* parseCase(grammar: Grammar, at: number): Steps<Case> {
+export function* parseCase(grammar: Grammar, index: number): Steps<Case> {
   const { lexer } = grammar;
   const subject = lexer.keyword === "WHEN" ? null : yield* grammar.expression(LOOSEST);
   const branches: { when: Syntax; result: Syntax }[] = [];
@@ -24,31 +24,31 @@ export function* parseCase(grammar: Grammar, at: number): Steps<Case> {
     otherwise = yield* grammar.expression(LOOSEST);
   }
   grammar.expectWord("END");
-  return { kind: "case", subject, branches, otherwise, at };
+  return { kind: "case", subject, branches, otherwise, offset: index };
 }
 
 /** CAST, behind that word. */
-export function* parseCast(grammar: Grammar, at: number, isTry: boolean): Steps<Syntax> {
+export function* parseCast(grammar: Grammar, index: number, isTry: boolean): Steps<Syntax> {
   grammar.expectSymbol("(");
   const operand = yield* grammar.expression(LOOSEST);
   grammar.expectWord("AS");
   const type = typeNameAt(grammar);
   grammar.expectSymbol(")");
-  return { kind: "cast", operand, types: [{ type, isTry }], at };
+  return { kind: "cast", operand, types: [{ type, isTry }], offset: index };
 }
 
 /**
  * A call whose opening parenthesis comes next.
  * @param name in lower case
  */
-export function* parseCall(grammar: Grammar, name: string, at: number): Steps<Syntax> {
+export function* parseCall(grammar: Grammar, name: string, index: number): Steps<Syntax> {
   const { lexer } = grammar;
   grammar.expectSymbol("(");
   if (STATEMENTS.has(lexer.keyword)) throw grammar.fail("subqueries are not supported");
   const form = WORDED_FORMS.get(name);
   const [called, operands] = form === undefined ? [name, yield* operandsOf(grammar)] : yield* form(grammar);
   grammar.expectSymbol(")");
-  return { kind: "call", name: called, operands, at };
+  return { kind: "call", name: called, operands, offset: index };
 }
 
 /** Parses the operands of a function, and tells which function gets which of them. */
@@ -58,7 +58,7 @@ type WordedForm = (grammar: Grammar) => Steps<readonly [name: string, operands: 
 const extraction: WordedForm = function* (grammar) {
   const { lexer } = grammar;
   if (lexer.kind !== "word" && lexer.kind !== "text") throw grammar.fail("expected a part of a date");
-  const part: Syntax = { kind: "text", value: lexer.text.toLowerCase(), at: lexer.start };
+  const part: Syntax = { kind: "text", value: lexer.text.toLowerCase(), offset: lexer.start };
   lexer.next();
   grammar.expectWord("FROM");
   return ["date_part", [part, yield* grammar.expression(LOOSEST)]];

@@ -10,14 +10,14 @@ const EXACT_DIGITS = 15;
 /** Digits from which on a whole number is beyond any type. Reading more of them takes long. */
 const MOST_DIGITS = 1000;
 
-export function numberLiteral(text: string, at: number): NumberLiteral {
+export function numberLiteral(text: string, index: number): NumberLiteral {
   const isWhole = !/[.eE]/.test(text);
   if (!isWhole || text.length <= EXACT_DIGITS) {
-    return { kind: "number", value: Number(text), isWhole, text, at };
+    return { kind: "number", value: Number(text), isWhole, text, offset: index };
   }
   const digits = text.length <= MOST_DIGITS ? text : text.replace(/^(-?)0+(?=.)/, "$1");
   const value = digits.length <= MOST_DIGITS ? BigInt(digits) : Number(digits);
-  return { kind: "number", value, isWhole: typeof value === "bigint", text: digits, at };
+  return { kind: "number", value, isWhole: typeof value === "bigint", text: digits, offset: index };
 }
 
 /** The bytes of pairs of hexadecimal digits. */
@@ -25,8 +25,8 @@ export function hexBytes(grammar: Grammar, digits: string): Uint8Array {
   if (!/^[0-9a-fA-F]*$/.test(digits)) throw grammar.fail("expected hexadecimal digits");
   // Of an odd number the first stands alone.
   const bytes = new Uint8Array((digits.length + 1) >>> 1);
-  for (let at = digits.length - 1, low = true, byte = bytes.length; at >= 0; at--, low = !low) {
-    const digit = valueOfDigit(digits.charCodeAt(at));
+  for (let index = digits.length - 1, low = true, byte = bytes.length; index >= 0; index--, low = !low) {
+    const digit = valueOfDigit(digits.charCodeAt(index));
     if (low) bytes[--byte] = digit;
     else bytes[byte] |= digit << 4;
   }
@@ -56,7 +56,7 @@ function simpleItem(grammar: Grammar): Syntax | null {
   const item: Syntax =
     lexer.kind === "number"
       ? numberLiteral(lexer.text, start)
-      : { kind: "text", value: lexer.text, at: start };
+      : { kind: "text", value: lexer.text, offset: start };
   lexer.next();
   if (lexer.isSymbol(",") || lexer.isSymbol(")")) return item;
   lexer.rewind(start);
@@ -69,20 +69,20 @@ const INTERVAL_UNITS: ReadonlySet<string> = new Set(
 );
 
 /** An interval, behind that word. */
-export function intervalLiteral(grammar: Grammar, at: number): IntervalLiteral {
+export function intervalLiteral(grammar: Grammar, index: number): IntervalLiteral {
   const { lexer } = grammar;
   const { text } = lexer;
   lexer.next();
   const unit = lexer.keyword.replace(/S$/, "");
-  if (!INTERVAL_UNITS.has(unit)) return { kind: "interval", text, at };
+  if (!INTERVAL_UNITS.has(unit)) return { kind: "interval", text, offset: index };
   lexer.next();
-  return { kind: "interval", text: `${text} ${unit.toLowerCase()}`, at };
+  return { kind: "interval", text: `${text} ${unit.toLowerCase()}`, offset: index };
 }
 
 /** A type as SQL names it. */
 export function typeNameAt(grammar: Grammar): TypeName {
   const { lexer } = grammar;
-  const { start: at, keyword: name } = lexer;
+  const { start: index, keyword: name } = lexer;
   if (lexer.kind !== "word") throw grammar.fail(`expected a type, not ${grammar.shown()}`);
   lexer.next();
   const parameters: number[] = [];
@@ -96,5 +96,5 @@ export function typeNameAt(grammar: Grammar): TypeName {
   }
   const isUnsigned = lexer.keyword === "UNSIGNED";
   if (isUnsigned) lexer.next();
-  return { name, isUnsigned, parameters, at };
+  return { name, isUnsigned, parameters, offset: index };
 }

@@ -156,18 +156,18 @@ class Parser extends Grammar {
 
   *#infix(left: Syntax, precedence: number): Steps<Syntax> {
     const { lexer } = this;
-    const at = lexer.start;
+    const index = lexer.start;
     if (lexer.kind === "symbol") {
       const symbol = lexer.text;
-      if (symbol === "[") return yield* this.#subscript(left, at);
-      if (symbol === ".") return this.#memberSuffix(left, at);
-      if (symbol === "::") return this.#castSuffix(left, at);
+      if (symbol === "[") return yield* this.#subscript(left, index);
+      if (symbol === ".") return this.#memberSuffix(left, index);
+      if (symbol === "::") return this.#castSuffix(left, index);
       lexer.next();
       const right = yield* this.expression(precedence);
       const comparison = COMPARISONS[symbol];
       return comparison !== undefined
-        ? { kind: "comparison", operator: comparison, left, right, at }
-        : { kind: "arithmetic", operator: symbol as ArithmeticOperator, left, right, at };
+        ? { kind: "comparison", operator: comparison, left, right, offset: index }
+        : { kind: "arithmetic", operator: symbol as ArithmeticOperator, left, right, offset: index };
     }
     const { keyword } = lexer;
     switch (keyword) {
@@ -180,31 +180,31 @@ class Parser extends Grammar {
         const operands: Syntax[] = left.kind === kind ? (left.operands as Syntax[]) : [left];
         if (right.kind === kind) for (const operand of right.operands) operands.push(operand);
         else operands.push(right);
-        return left.kind === kind ? left : { kind, operands, at };
+        return left.kind === kind ? left : { kind, operands, offset: index };
       }
       case "IS":
         lexer.next();
-        return yield* this.#is(left, at);
+        return yield* this.#is(left, index);
     }
     const isNegated = keyword === "NOT";
     if (isNegated) lexer.next();
     switch (lexer.keyword) {
       case "IN":
         lexer.next();
-        return yield* this.#in(left, isNegated, at);
+        return yield* this.#in(left, isNegated, index);
       case "BETWEEN": {
         lexer.next();
         const low = yield* this.expression(COMPARE);
         this.expectWord("AND");
         const high = yield* this.expression(COMPARE);
-        return { kind: "between", isNegated, operand: left, low, high, at };
+        return { kind: "between", isNegated, operand: left, low, high, offset: index };
       }
       default:
-        return yield* this.#like(left, isNegated, at);
+        return yield* this.#like(left, isNegated, index);
     }
   }
 
-  *#is(operand: Syntax, at: number): Steps<Syntax> {
+  *#is(operand: Syntax, index: number): Steps<Syntax> {
     const { lexer } = this;
     const isNegated = lexer.keyword === "NOT";
     if (isNegated) lexer.next();
@@ -216,29 +216,29 @@ class Parser extends Grammar {
       case "UNKNOWN": {
         lexer.next();
         const what = keyword.toLowerCase() as "null" | "true" | "false" | "unknown";
-        return { kind: "is", isNegated, what, operand, at };
+        return { kind: "is", isNegated, what, operand, offset: index };
       }
       case "DISTINCT": {
         lexer.next();
         this.expectWord("FROM");
         const right = yield* this.expression(IS);
-        return { kind: "distinct", isNegated, left: operand, right, at };
+        return { kind: "distinct", isNegated, left: operand, right, offset: index };
       }
     }
     throw this.fail(`expected NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM, not ${this.shown()}`);
   }
 
-  *#in(operand: Syntax, isNegated: boolean, at: number): Steps<Syntax> {
+  *#in(operand: Syntax, isNegated: boolean, index: number): Steps<Syntax> {
     const { lexer } = this;
     this.expectSymbol("(");
     if (STATEMENTS.has(lexer.keyword)) throw this.fail("subqueries are not supported");
     const items = yield* listItems(this, ")");
     if (items.length === 0) throw this.fail("expected a value");
     this.expectSymbol(")");
-    return { kind: "in", isNegated, operand, items, at };
+    return { kind: "in", isNegated, operand, items, offset: index };
   }
 
-  *#like(operand: Syntax, isNegated: boolean, at: number): Steps<Syntax> {
+  *#like(operand: Syntax, isNegated: boolean, index: number): Steps<Syntax> {
     const { lexer } = this;
     const ignoresCase = lexer.keyword === "ILIKE";
     lexer.next();
@@ -252,10 +252,10 @@ class Parser extends Grammar {
       escaping = lexer.text;
       lexer.next();
     }
-    return { kind: "like", isNegated, ignoresCase, operand, pattern, escape: escaping, at };
+    return { kind: "like", isNegated, ignoresCase, operand, pattern, escape: escaping, offset: index };
   }
 
-  *#subscript(operand: Syntax, at: number): Steps<Syntax> {
+  *#subscript(operand: Syntax, slot: number): Steps<Syntax> {
     const { lexer } = this;
     lexer.next();
     const index = yield* this.expression(LOOSEST);
@@ -263,56 +263,56 @@ class Parser extends Grammar {
     if (operand.kind === "name" && index.kind === "text") {
       return { ...operand, segments: [...operand.segments, index.value] };
     }
-    return { kind: "subscript", operand, index, at };
+    return { kind: "subscript", operand, index, offset: slot };
   }
 
   /** A member of an item, or of what a function gives. */
-  #memberSuffix(operand: Syntax, at: number): Syntax {
+  #memberSuffix(operand: Syntax, slot: number): Syntax {
     const { lexer } = this;
     if (operand.kind !== "subscript" && operand.kind !== "call") {
       throw this.fail("expected a column before the dot");
     }
     lexer.next();
     if (lexer.kind !== "word" && lexer.kind !== "quoted") throw this.fail("expected a name behind the dot");
-    const index: Syntax = { kind: "text", value: lexer.text, at: lexer.start };
+    const index: Syntax = { kind: "text", value: lexer.text, offset: lexer.start };
     lexer.next();
-    return { kind: "subscript", operand, index, at };
+    return { kind: "subscript", operand, index, offset: slot };
   }
 
-  #castSuffix(operand: Syntax, at: number): Syntax {
+  #castSuffix(operand: Syntax, index: number): Syntax {
     const { lexer } = this;
     const types: { type: TypeName; isTry: boolean }[] = [];
     while (lexer.isSymbol("::")) {
       lexer.next();
       types.push({ type: typeNameAt(this), isTry: false });
     }
-    return { kind: "cast", operand, types, at };
+    return { kind: "cast", operand, types, offset: index };
   }
 
   /** A literal, a name or a parameter; null where something else begins. */
   #leaf(): Syntax | null {
     const { lexer } = this;
-    const at = lexer.start;
+    const index = lexer.start;
     switch (lexer.kind) {
       case "number": {
-        const literal = numberLiteral(lexer.text, at);
+        const literal = numberLiteral(lexer.text, index);
         lexer.next();
         return literal;
       }
       case "text": {
         const value = lexer.text;
         lexer.next();
-        return { kind: "text", value, at };
+        return { kind: "text", value, offset: index };
       }
       case "hex": {
         const value = hexBytes(this, lexer.text);
         lexer.next();
-        return { kind: "bytes", value, at };
+        return { kind: "bytes", value, offset: index };
       }
       case "parameter": {
         const name = lexer.text;
         lexer.next();
-        return { kind: "parameter", name, at };
+        return { kind: "parameter", name, offset: index };
       }
       case "quoted":
         return this.#name(true);
@@ -321,21 +321,21 @@ class Parser extends Grammar {
       case "end":
         throw this.fail("the expression ends where an operand was expected");
       case "word":
-        return this.#wordLeaf(at);
+        return this.#wordLeaf(index);
     }
   }
 
-  #wordLeaf(at: number): Syntax | null {
+  #wordLeaf(index: number): Syntax | null {
     const { lexer } = this;
     const { keyword } = lexer;
     switch (keyword) {
       case "NULL":
         lexer.next();
-        return { kind: "null", at };
+        return { kind: "null", offset: index };
       case "TRUE":
       case "FALSE":
         lexer.next();
-        return { kind: "boolean", value: keyword === "TRUE", at };
+        return { kind: "boolean", value: keyword === "TRUE", offset: index };
       case "NOT":
       case "CASE":
         return null;
@@ -344,44 +344,45 @@ class Parser extends Grammar {
     if (RESERVED.has(keyword)) throw this.fail(`expected an operand, not ${this.shown()}`);
     lexer.next();
     if (lexer.isSymbol("(") || (keyword === "ARRAY" && lexer.isSymbol("["))) {
-      lexer.rewind(at);
+      lexer.rewind(index);
       return null;
     }
     if (TYPED_LITERALS.has(keyword) && lexer.kind === "text") {
-      const operand: Syntax = { kind: "text", value: lexer.text, at: lexer.start };
+      const operand: Syntax = { kind: "text", value: lexer.text, offset: lexer.start };
       lexer.next();
-      const type: TypeName = { name: keyword, isUnsigned: false, parameters: [], at };
-      return { kind: "cast", operand, types: [{ type, isTry: false }], at };
+      const type: TypeName = { name: keyword, isUnsigned: false, parameters: [], offset: index };
+      return { kind: "cast", operand, types: [{ type, isTry: false }], offset: index };
     }
     if (keyword === "INTERVAL" && (lexer.kind === "text" || lexer.kind === "number")) {
-      return intervalLiteral(this, at);
+      return intervalLiteral(this, index);
     }
-    if (MOMENTS.has(keyword)) return { kind: "call", name: keyword.toLowerCase(), operands: [], at };
-    lexer.rewind(at);
+    if (MOMENTS.has(keyword))
+      return { kind: "call", name: keyword.toLowerCase(), operands: [], offset: index };
+    lexer.rewind(index);
     return this.#name(false);
   }
 
   /** What begins with a word or symbol and has operands. */
   *#form(): Steps<Syntax> {
     const { lexer } = this;
-    const { keyword, start: at } = lexer;
-    if (lexer.kind === "symbol") return yield* this.#symbolForm(at);
+    const { keyword, start: index } = lexer;
+    if (lexer.kind === "symbol") return yield* this.#symbolForm(index);
     lexer.next();
     switch (keyword) {
       case "NOT":
-        return { kind: "not", operand: yield* this.expression(NOT), at };
+        return { kind: "not", operand: yield* this.expression(NOT), offset: index };
       case "CASE":
-        return yield* parseCase(this, at);
+        return yield* parseCase(this, index);
       case "CAST":
       case "TRY_CAST":
-        return yield* parseCast(this, at, keyword === "TRY_CAST");
+        return yield* parseCast(this, index, keyword === "TRY_CAST");
       case "ARRAY":
-        if (this.accept("[")) return yield* this.#array(at);
+        if (this.accept("[")) return yield* this.#array(index);
     }
-    return yield* parseCall(this, keyword.toLowerCase(), at);
+    return yield* parseCall(this, keyword.toLowerCase(), index);
   }
 
-  *#symbolForm(at: number): Steps<Syntax> {
+  *#symbolForm(index: number): Steps<Syntax> {
     const { lexer } = this;
     switch (lexer.text) {
       case "(": {
@@ -395,23 +396,23 @@ class Parser extends Grammar {
       case "-": {
         lexer.next();
         if (lexer.kind === "number") {
-          const literal = numberLiteral(`-${lexer.text}`, at);
+          const literal = numberLiteral(`-${lexer.text}`, index);
           lexer.next();
           // A cast binds more strongly than the sign; of a literal it makes no difference.
           return literal;
         }
-        return { kind: "negative", operand: yield* this.expression(MULTIPLY), at };
+        return { kind: "negative", operand: yield* this.expression(MULTIPLY), offset: index };
       }
       case "[":
         lexer.next();
-        return yield* this.#array(at);
+        return yield* this.#array(index);
     }
     throw this.fail(`expected an operand, not ${this.shown()}`);
   }
 
   #name(isExact: boolean): Syntax {
     const { lexer } = this;
-    const at = lexer.start;
+    const index = lexer.start;
     const segments = [lexer.text];
     lexer.next();
     while (lexer.isSymbol(".")) {
@@ -422,12 +423,12 @@ class Parser extends Grammar {
       lexer.next();
     }
     if (lexer.isSymbol("(")) throw this.fail("a function has a name without dots and quotes");
-    return { kind: "name", segments, isExact, at };
+    return { kind: "name", segments, isExact, offset: index };
   }
 
-  *#array(at: number): Steps<Syntax> {
+  *#array(index: number): Steps<Syntax> {
     const items = yield* listItems(this, "]");
     this.expectSymbol("]");
-    return { kind: "array", items, at };
+    return { kind: "array", items, offset: index };
   }
 }

@@ -21,18 +21,18 @@ const CONTEXT = 40;
  *         x > 1 and
  *                 ^
  */
-export function problemText({ label, text }: ExpressionSource, at: number, reason: string): string {
-  if (text === null || at === NOWHERE) return `${label}: ${reason}`;
-  const start = Math.max(0, Math.min(at, text.length) - CONTEXT);
-  const end = Math.min(text.length, at + CONTEXT);
+export function problemText({ label, text }: ExpressionSource, offset: number, reason: string): string {
+  if (text === null || offset === NOWHERE) return `${label}: ${reason}`;
+  const start = Math.max(0, Math.min(offset, text.length) - CONTEXT);
+  const end = Math.min(text.length, offset + CONTEXT);
   const head = start > 0 ? "…" : "";
   // A tab or line break would move the caret.
   const shown = (part: string) => part.replace(/[\s\p{Cc}]/gu, " ");
-  const before = `${head}${shown(text.slice(start, at))}`;
-  const line = `${before}${shown(text.slice(at, end))}${end < text.length ? "…" : ""}`;
-  return `${label}: ${reason} at position ${at}\n    ${line}\n    ${" ".repeat(before.length)}^`;
+  const before = `${head}${shown(text.slice(start, offset))}`;
+  const line = `${before}${shown(text.slice(offset, end))}${end < text.length ? "…" : ""}`;
+  return `${label}: ${reason} at position ${offset}\n    ${line}\n    ${" ".repeat(before.length)}^`;
 }
 
-export function problem(source: ExpressionSource, at: number, reason: string): InvalidInputError {
-  return new InvalidInputError(problemText(source, at, reason));
+export function problem(source: ExpressionSource, index: number, reason: string): InvalidInputError {
+  return new InvalidInputError(problemText(source, index, reason));
 }

@@ -17,7 +17,7 @@ export type ComparisonOperator = "=" | "!=" | "<" | "<=" | ">" | ">=";
 
 interface Node {
   /** Where the node begins in the text, or its operator where it has one; {@link NOWHERE} without a text. */
-  readonly at: number;
+  readonly offset: number;
 }
 
 export interface NullLiteral extends Node {
@@ -150,7 +150,7 @@ export interface TypeName {
   readonly name: string;
   readonly isUnsigned: boolean;
   readonly parameters: readonly number[];
-  readonly at: number;
+  readonly offset: number;
 }
 
 export interface CastSyntax extends Node {

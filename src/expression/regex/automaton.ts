@@ -164,9 +164,9 @@ export class Automaton {
   }
 
   /** What a character is to the positions of the pattern. */
-  kindOf(bytes: Uint8Array, at: number, end: number): Kind {
-    const byte = bytes[at];
-    return this.#kinds[byte < 0x80 ? this.#ascii[byte] : this.#classOf(pointAt(bytes, at, end))];
+  kindOf(bytes: Uint8Array, offset: number, end: number): Kind {
+    const byte = bytes[offset];
+    return this.#kinds[byte < 0x80 ? this.#ascii[byte] : this.#classOf(pointAt(bytes, offset, end))];
   }
 
   #isMatchAtEnd(state: number): boolean {
@@ -203,10 +203,10 @@ export class Automaton {
       const bits = this.#isReached.fill(0);
       if (!isEnd) {
         const point = this.#starts[characterClass];
-        for (const at of closed) {
-          const instruction = this.#program[at];
+        for (const index of closed) {
+          const instruction = this.#program[index];
           if (instruction.kind === "set" && holdsPoint(instruction.set, point)) {
-            bits[(at + 1) >>> 5] |= 1 << ((at + 1) & 31);
+            bits[(index + 1) >>> 5] |= 1 << ((index + 1) & 31);
           }
         }
         if (!this.#isAnchored) bits[0] |= 1;
@@ -223,7 +223,7 @@ export class Automaton {
   #state(reached: Int32Array, before: Kind): number {
     if (reached.length === 0) return DEAD;
     let hash = before + 1;
-    for (const at of reached) hash = Math.imul(hash ^ at, 0x01000193);
+    for (const index of reached) hash = Math.imul(hash ^ index, 0x01000193);
     this.#work += reached.length;
     for (const number of this.#byHash.get(hash) ?? []) {
       const state = this.#states[number];
@@ -255,25 +255,25 @@ export class Automaton {
     const mark = this.#mark;
     const stack = Array.from(reached);
     const found: number[] = [];
-    for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
+    for (let index = stack.pop(); index !== undefined; index = stack.pop()) {
       this.#work++;
-      if (mark[at] === generation) continue;
-      mark[at] = generation;
-      const instruction = this.#program[at];
+      if (mark[index] === generation) continue;
+      mark[index] = generation;
+      const instruction = this.#program[index];
       switch (instruction.kind) {
         case "match":
           return null;
         case "set":
-          found.push(at);
+          found.push(index);
           break;
         case "split":
           for (const to of instruction.to) stack.push(to);
           break;
         case "save":
-          stack.push(at + 1);
+          stack.push(index + 1);
           break;
         case "position":
-          if (isAt(instruction.position, before, after)) stack.push(at + 1);
+          if (isAt(instruction.position, before, after)) stack.push(index + 1);
       }
     }
     return found;

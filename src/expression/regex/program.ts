@@ -99,11 +99,11 @@ function compile(pattern: Pattern, program: Instruction[], written: { steps: num
     case "repeat": {
       for (let count = 0; count < pattern.least; count++) compile(pattern.part, program, written);
       if (pattern.most === Number.POSITIVE_INFINITY) {
-        const at = program.length;
-        const to: number[] = [at + 1];
+        const index = program.length;
+        const to: number[] = [index + 1];
         program.push({ kind: "split", to });
         compile(pattern.part, program, written);
-        program.push({ kind: "split", to: [at] });
+        program.push({ kind: "split", to: [index] });
         to.push(program.length);
         if (pattern.isLazy) to.reverse();
         return;

@@ -39,9 +39,9 @@ class Threads {
     this.#slotCount = slotCount;
   }
 
-  add(at: number, slots: Int32Array): void {
+  add(index: number, slots: Int32Array): void {
     this.slots.set(slots, this.count * this.#slotCount);
-    this.at[this.count++] = at;
+    this.at[this.count++] = index;
   }
 
   slotsOf(thread: number): Int32Array {
@@ -110,12 +110,12 @@ export class Search {
     const run = this.#takeRun();
     let found: Match | null = null;
     let before = edge;
-    for (let at = from; ; ) {
-      const isEnd = at >= end;
-      const after: Kind = isEnd ? EDGE : this.#automaton.kindOf(bytes, at, end);
+    for (let index = from; ; ) {
+      const isEnd = index >= end;
+      const after: Kind = isEnd ? EDGE : this.#automaton.kindOf(bytes, index, end);
       looked.looks++;
-      const work = run.reach(at, before, after, found === null);
-      const match = run.follow(isEnd ? -1 : pointAt(bytes, at, end));
+      const work = run.reach(index, before, after, found === null);
+      const match = run.follow(isEnd ? -1 : pointAt(bytes, index, end));
       if (match !== null) found = match;
       if (isEnd || (found !== null && run.isEnded)) {
         run.clear();
@@ -124,7 +124,7 @@ export class Search {
       }
       if (pace.isStep(work)) yield;
       before = after;
-      at = endOfCharacter(bytes, at, end);
+      index = endOfCharacter(bytes, index, end);
     }
   }
 
@@ -209,9 +209,9 @@ export class Search {
   }
 
   #kindBefore(bytes: Uint8Array, start: number, end: number, from: number): Kind {
-    let at = from - 1;
-    while (at > start && (bytes[at] & 0xc0) === 0x80) at--;
-    return this.#automaton.kindOf(bytes, at, end);
+    let offset = from - 1;
+    while (offset > start && (bytes[offset] & 0xc0) === 0x80) offset--;
+    return this.#automaton.kindOf(bytes, offset, end);
   }
 
   #collectNames(pattern: Pattern): void {
@@ -266,18 +266,18 @@ class Run {
    * @param begins whether a match may begin here
    * @returns the work that it took
    */
-  reach(at: number, before: Kind, after: Kind, begins: boolean): number {
+  reach(index: number, before: Kind, after: Kind, begins: boolean): number {
     this.#generation++;
     this.#reached.count = 0;
     this.#hasMatch = false;
     let work = 8;
     for (let thread = 0; thread < this.#threads.count && !this.#hasMatch; thread++) {
       this.#slots.set(this.#threads.slotsOf(thread));
-      work += this.#from(this.#threads.at[thread], at, before, after);
+      work += this.#from(this.#threads.at[thread], index, before, after);
     }
     if (begins && !this.#hasMatch) {
       this.#slots.fill(-1);
-      work += this.#from(0, at, before, after);
+      work += this.#from(0, index, before, after);
     }
     return work;
   }
@@ -304,31 +304,31 @@ class Run {
     const slots = this.#slots;
     stack.push(first);
     let work = 0;
-    for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
+    for (let slot = stack.pop(); slot !== undefined; slot = stack.pop()) {
       work++;
-      if (at < 0) {
-        slots[-1 - at] = stack.pop() as number;
+      if (slot < 0) {
+        slots[-1 - slot] = stack.pop() as number;
         continue;
       }
-      if (this.#mark[at] === this.#generation) continue;
-      this.#mark[at] = this.#generation;
-      const instruction = this.#program[at];
+      if (this.#mark[slot] === this.#generation) continue;
+      this.#mark[slot] = this.#generation;
+      const instruction = this.#program[slot];
       switch (instruction.kind) {
         case "split":
           for (let index = instruction.to.length - 1; index >= 0; index--) stack.push(instruction.to[index]);
           break;
         case "position":
-          if (isAt(instruction.position, before, after)) stack.push(at + 1);
+          if (isAt(instruction.position, before, after)) stack.push(slot + 1);
           break;
         case "save":
           if (instruction.slot < slots.length) {
             stack.push(slots[instruction.slot], -1 - instruction.slot);
             slots[instruction.slot] = place;
           }
-          stack.push(at + 1);
+          stack.push(slot + 1);
           break;
         default:
-          this.#reached.add(at, slots);
+          this.#reached.add(slot, slots);
           work += 2 * slots.length;
           if (instruction.kind === "match") {
             this.#hasMatch = true;

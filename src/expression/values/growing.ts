@@ -95,7 +95,7 @@ export class GrowingTexts {
     this.#makeRoom(size);
     const block = this.#block;
     let to = this.#used;
-    if (size < SHORT) for (let at = start; at < end; at++) block[to++] = bytes[at];
+    if (size < SHORT) for (let offset = start; offset < end; offset++) block[to++] = bytes[offset];
     else block.set(bytes.subarray(start, end), to);
     this.#used += size;
   }

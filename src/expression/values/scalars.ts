@@ -77,9 +77,10 @@ function valueReader(operand: Operand, type: ValueType): (index: number) => Scal
       const width = byteWidthOf(type) / 4;
       const isUnsigned = type.kind === "int" && !type.signed;
       return (index) => {
-        let at = (index + 1) * width - 1;
-        let value = BigInt(isUnsigned ? words[at] >>> 0 : words[at]);
-        for (const first = index * width; at > first; ) value = (value << 32n) | BigInt(words[--at] >>> 0);
+        let slot = (index + 1) * width - 1;
+        let value = BigInt(isUnsigned ? words[slot] >>> 0 : words[slot]);
+        for (const first = index * width; slot > first; )
+          value = (value << 32n) | BigInt(words[--slot] >>> 0);
         return value;
       };
     }
@@ -137,9 +138,9 @@ export function* textOfBytes(bytes: Uint8Array, start: number, end: number): Ste
   if (end - start <= STEP_DECODED) return decodeText(bytes, start, end);
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let text = "";
-  for (let at = start; at < end; at += STEP_DECODED) {
-    const stop = Math.min(end, at + STEP_DECODED);
-    text += decoder.decode(bytes.subarray(at, stop), { stream: stop < end });
+  for (let offset = start; offset < end; offset += STEP_DECODED) {
+    const stop = Math.min(end, offset + STEP_DECODED);
+    text += decoder.decode(bytes.subarray(offset, stop), { stream: stop < end });
     yield;
   }
   return text;
@@ -207,24 +208,24 @@ function fixedOf(type: ValueType, scalars: readonly Scalar[]): Uint8Array {
   for (let row = 0; row < length; row++) {
     const value = scalars[row];
     if (value === null) continue;
-    const at = row * byteWidth;
+    const offset = row * byteWidth;
     if (type.kind === "float") {
       const float = Number(value);
-      if (type.bits === 64) view.setFloat64(at, float, true);
-      else if (type.bits === 32) view.setFloat32(at, float, true);
-      else view.setUint16(at, encodeHalfFloat(float), true);
+      if (type.bits === 64) view.setFloat64(offset, float, true);
+      else if (type.bits === 32) view.setFloat32(offset, float, true);
+      else view.setUint16(offset, encodeHalfFloat(float), true);
     } else if (byteWidth <= 4) {
       const integer = Number(value);
-      for (let byte = 0; byte < byteWidth; byte++) bytes[at + byte] = integer >> (8 * byte);
+      for (let byte = 0; byte < byteWidth; byte++) bytes[offset + byte] = integer >> (8 * byte);
     } else {
       if (typeof value === "number" && byteWidth === 8) {
-        view.setInt32(at, value | 0, true);
-        view.setInt32(at + 4, Math.floor(value / 2 ** 32), true);
+        view.setInt32(offset, value | 0, true);
+        view.setInt32(offset + 4, Math.floor(value / 2 ** 32), true);
         continue;
       }
       let rest = BigInt(value as bigint);
       for (let word = 0; word < byteWidth; word += 8, rest >>= 64n) {
-        view.setBigUint64(at + word, BigInt.asUintN(64, rest), true);
+        view.setBigUint64(offset + word, BigInt.asUintN(64, rest), true);
       }
     }
   }

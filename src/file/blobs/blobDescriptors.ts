@@ -225,10 +225,11 @@ function descriptorAt(
 export function marksOf(values: Uint8Array, count: number, origin: PageOrigin): Uint32Array {
   const view = new DataView(values.buffer, values.byteOffset, count * DESCRIPTOR_BYTES);
   const marks = new Uint32Array(count);
-  for (let index = 0, at = 0; index < count; index++, at += DESCRIPTOR_BYTES) {
-    if (view.getUint32(at + 8, true) !== 0 || view.getUint32(at + 12, true) !== 0) continue;
-    if (view.getUint32(at + 4, true) !== 0) throw corruptPage(origin, "a blob of no bytes with a position");
-    marks[index] = view.getUint32(at, true);
+  for (let index = 0, offset = 0; index < count; index++, offset += DESCRIPTOR_BYTES) {
+    if (view.getUint32(offset + 8, true) !== 0 || view.getUint32(offset + 12, true) !== 0) continue;
+    if (view.getUint32(offset + 4, true) !== 0)
+      throw corruptPage(origin, "a blob of no bytes with a position");
+    marks[index] = view.getUint32(offset, true);
   }
   return marks;
 }

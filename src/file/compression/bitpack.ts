@@ -78,12 +78,14 @@ export function unpackBitsPlainly(
   const source = alignedInput(wordBits, input, inputOffset, packedUnitBytes(packedBits));
   const direct = ((output.byteOffset + outputOffset) & viewMask(wordBits)) === 0;
   const buffer = direct ? output.buffer : scratchOut;
-  const at = direct ? output.byteOffset + outputOffset : 0;
-  if (wordBits === 64) unpack64(packedBits, source as Int32Array, new Int32Array(buffer, at, 2 * PACK_UNIT));
-  else if (wordBits === 32) unpack32(packedBits, source as Int32Array, new Int32Array(buffer, at, PACK_UNIT));
+  const index = direct ? output.byteOffset + outputOffset : 0;
+  if (wordBits === 64)
+    unpack64(packedBits, source as Int32Array, new Int32Array(buffer, index, 2 * PACK_UNIT));
+  else if (wordBits === 32)
+    unpack32(packedBits, source as Int32Array, new Int32Array(buffer, index, PACK_UNIT));
   else if (wordBits === 16)
-    unpack16(packedBits, source as Int32Array, new Int32Array(buffer, at, PACK_UNIT / 2));
-  else unpack8(packedBits, source as Uint8Array, new Uint8Array(buffer, at, PACK_UNIT));
+    unpack16(packedBits, source as Int32Array, new Int32Array(buffer, index, PACK_UNIT / 2));
+  else unpack8(packedBits, source as Uint8Array, new Uint8Array(buffer, index, PACK_UNIT));
   if (!direct) output.set(new Uint8Array(scratchOut, 0, outputBytes), outputOffset);
 }
 
@@ -152,8 +154,8 @@ export function requiredBits(
   byteOffset: number,
   count: number,
 ): number {
-  const at = bytes.byteOffset + byteOffset;
-  if ((at & alignmentMask(wordBits)) !== 0) {
+  const slot = bytes.byteOffset + byteOffset;
+  if ((slot & alignmentMask(wordBits)) !== 0) {
     let bits = 0;
     const unitBytes = PACK_UNIT * (wordBits >> 3);
     const end = byteOffset + count * (wordBits >> 3);
@@ -166,7 +168,7 @@ export function requiredBits(
     return bits;
   }
   if (wordBits === 64) {
-    const halves = new Int32Array(bytes.buffer, at, 2 * count);
+    const halves = new Int32Array(bytes.buffer, slot, 2 * count);
     let low = 0;
     let high = 0;
     for (let index = 0; index < halves.length; index += 2) {
@@ -177,13 +179,13 @@ export function requiredBits(
   }
   let all = 0;
   if (wordBits === 32) {
-    const words = new Int32Array(bytes.buffer, at, count);
+    const words = new Int32Array(bytes.buffer, slot, count);
     for (let index = 0; index < count; index++) all |= words[index];
   } else if (wordBits === 16) {
-    const words = new Uint16Array(bytes.buffer, at, count);
+    const words = new Uint16Array(bytes.buffer, slot, count);
     for (let index = 0; index < count; index++) all |= words[index];
   } else {
-    const words = new Uint8Array(bytes.buffer, at, count);
+    const words = new Uint8Array(bytes.buffer, slot, count);
     for (let index = 0; index < count; index++) all |= words[index];
   }
   return 32 - Math.clz32(all);
@@ -197,14 +199,14 @@ const alignmentMask = (wordBits: WordBits): number => (wordBits === 8 ? 0 : word
 
 function alignedInput(wordBits: WordBits, input: Uint8Array, inputOffset: number, byteLength: number): Words {
   let buffer = input.buffer;
-  let at = input.byteOffset + inputOffset;
-  if ((at & viewMask(wordBits)) !== 0) {
+  let index = input.byteOffset + inputOffset;
+  if ((index & viewMask(wordBits)) !== 0) {
     new Uint8Array(scratchIn).set(input.subarray(inputOffset, inputOffset + byteLength));
     buffer = scratchIn;
-    at = 0;
+    index = 0;
   }
-  if (wordBits === 8) return new Uint8Array(buffer, at, byteLength);
-  return new Int32Array(buffer, at, byteLength >> 2);
+  if (wordBits === 8) return new Uint8Array(buffer, index, byteLength);
+  return new Int32Array(buffer, index, byteLength >> 2);
 }
 
 // One function per word width, though alike: a loop that sees two kinds of typed array is several times slower.
@@ -293,15 +295,15 @@ function pack16(packedBits: number, input: Int32Array, output: Int32Array): void
 }
 
 /** Eight rows of a pair of lanes, packed above one another at one or two bits each. */
-const eightRows = (input: Int32Array, at: number, bits: number): number =>
-  input[at] |
-  (input[at + 64] << bits) |
-  (input[at + 128] << (2 * bits)) |
-  (input[at + 192] << (3 * bits)) |
-  (input[at + 256] << (4 * bits)) |
-  (input[at + 320] << (5 * bits)) |
-  (input[at + 384] << (6 * bits)) |
-  (input[at + 448] << (7 * bits));
+const eightRows = (input: Int32Array, index: number, bits: number): number =>
+  input[index] |
+  (input[index + 64] << bits) |
+  (input[index + 128] << (2 * bits)) |
+  (input[index + 192] << (3 * bits)) |
+  (input[index + 256] << (4 * bits)) |
+  (input[index + 320] << (5 * bits)) |
+  (input[index + 384] << (6 * bits)) |
+  (input[index + 448] << (7 * bits));
 
 /** All ones in the low `bits` of a 32-bit word. */
 export const lowBits = (bits: number): number => (bits >= 32 ? -1 : (1 << bits) - 1);
@@ -332,11 +334,11 @@ function pack32(packedBits: number, input: Int32Array, output: Int32Array): void
     let shift = 0;
     let write = lane;
     for (let row = 0; row < 32; row++) {
-      const at = ROW_START[row] + lane;
-      const value0 = input[at];
-      const value1 = input[at + 1];
-      const value2 = input[at + 2];
-      const value3 = input[at + 3];
+      const index = ROW_START[row] + lane;
+      const value0 = input[index];
+      const value1 = input[index + 1];
+      const value2 = input[index + 2];
+      const value3 = input[index + 3];
       out0 |= value0 << shift;
       out1 |= value1 << shift;
       out2 |= value2 << shift;
@@ -376,26 +378,26 @@ function unpack64(packedBits: number, input: Int32Array, output: Int32Array): vo
     const third = halfStart(half + 2);
     if (packedBits <= 32) {
       if (span <= 32) {
-        for (let at = 0; at < 32; at += 2) {
-          output[start + at] = (input[first + at] >>> shift) & lowMask;
-          output[start + at + 1] = 0;
+        for (let index = 0; index < 32; index += 2) {
+          output[start + index] = (input[first + index] >>> shift) & lowMask;
+          output[start + index + 1] = 0;
         }
       } else {
-        for (let at = 0; at < 32; at += 2) {
-          output[start + at] = ((input[first + at] >>> shift) | (input[second + at] << rest)) & lowMask;
-          output[start + at + 1] = 0;
+        for (let slot = 0; slot < 32; slot += 2) {
+          output[start + slot] = ((input[first + slot] >>> shift) | (input[second + slot] << rest)) & lowMask;
+          output[start + slot + 1] = 0;
         }
       }
     } else if (shift === 0) {
-      for (let at = 0; at < 32; at += 2) {
-        output[start + at] = input[first + at];
-        output[start + at + 1] = input[second + at] & highMask;
+      for (let position = 0; position < 32; position += 2) {
+        output[start + position] = input[first + position];
+        output[start + position + 1] = input[second + position] & highMask;
       }
     } else if (span <= 64) {
-      for (let at = 0; at < 32; at += 2) {
-        const middle = input[second + at];
-        output[start + at] = (input[first + at] >>> shift) | (middle << rest);
-        output[start + at + 1] = (middle >>> shift) & highMask;
+      for (let offset = 0; offset < 32; offset += 2) {
+        const middle = input[second + offset];
+        output[start + offset] = (input[first + offset] >>> shift) | (middle << rest);
+        output[start + offset + 1] = (middle >>> shift) & highMask;
       }
     } else {
       for (let at = 0; at < 32; at += 2) {
@@ -418,15 +420,16 @@ function pack64(packedBits: number, input: Int32Array, output: Int32Array): void
     const first = halfStart(half);
     const second = halfStart(half + 1);
     const third = halfStart(half + 2);
-    for (let at = 0; at < 32; at += 2) output[first + at] |= input[start + at] << shift;
+    for (let index = 0; index < 32; index += 2) output[first + index] |= input[start + index] << shift;
     if (span <= 32) continue;
     if (shift === 0) {
-      for (let at = 0; at < 32; at += 2) output[second + at] = input[start + at + 1];
+      for (let slot = 0; slot < 32; slot += 2) output[second + slot] = input[start + slot + 1];
     } else if (packedBits <= 32) {
-      for (let at = 0; at < 32; at += 2) output[second + at] = input[start + at] >>> rest;
+      for (let position = 0; position < 32; position += 2)
+        output[second + position] = input[start + position] >>> rest;
     } else {
-      for (let at = 0; at < 32; at += 2) {
-        output[second + at] = (input[start + at] >>> rest) | (input[start + at + 1] << shift);
+      for (let offset = 0; offset < 32; offset += 2) {
+        output[second + offset] = (input[start + offset] >>> rest) | (input[start + offset + 1] << shift);
       }
       if (span > 64) {
         for (let at = 0; at < 32; at += 2) output[third + at] = input[start + at + 1] >>> rest;

@@ -411,11 +411,11 @@ function encodeRows(
       while (read < stretchEnd) {
         const low = view.getInt32(read, true);
         const slot = Math.imul(low & 0xffffff, HASH_PRIME) >>> HASH_SHIFT;
-        const at = 4 * slot;
+        const index = 4 * slot;
         let entry = slotCodes[slot];
         if (
-          ((low ^ slots[at]) & slots[at + 2]) !== 0 ||
-          ((view.getInt32(read + 4, true) ^ slots[at + 1]) & slots[at + 3]) !== 0
+          ((low ^ slots[index]) & slots[index + 2]) !== 0 ||
+          ((view.getInt32(read + 4, true) ^ slots[index + 1]) & slots[index + 3]) !== 0
         ) {
           entry = shortCodes[low & 0xffff];
         }
@@ -433,12 +433,12 @@ function encodeRows(
       while (read < end) {
         const low = view.getInt32(read, true);
         const slot = Math.imul(low & 0xffffff, HASH_PRIME) >>> HASH_SHIFT;
-        const at = 4 * slot;
+        const position = 4 * slot;
         let entry = slotCodes[slot];
         if (
           read + (entry >>> 8) > end ||
-          ((low ^ slots[at]) & slots[at + 2]) !== 0 ||
-          ((view.getInt32(read + 4, true) ^ slots[at + 1]) & slots[at + 3]) !== 0
+          ((low ^ slots[position]) & slots[position + 2]) !== 0 ||
+          ((view.getInt32(read + 4, true) ^ slots[position + 1]) & slots[position + 3]) !== 0
         ) {
           entry = read + 1 === end ? byteCodes[low & 0xff] : shortCodes[low & 0xffff];
         }

@@ -232,11 +232,11 @@ function countCodes(table: FsstSymbolTable, sample: Sample, share: number, count
     while (read < end) {
       const low = view.getInt32(read, true);
       const slot = slotOf(low);
-      const at = 4 * slot;
+      const index = 4 * slot;
       let entry = slotCodes[slot];
       if (
-        ((low ^ slots[at]) & slots[at + 2]) !== 0 ||
-        ((view.getInt32(read + 4, true) ^ slots[at + 1]) & slots[at + 3]) !== 0 ||
+        ((low ^ slots[index]) & slots[index + 2]) !== 0 ||
+        ((view.getInt32(read + 4, true) ^ slots[index + 1]) & slots[index + 3]) !== 0 ||
         read + (entry >>> 8) > end
       ) {
         entry = read + 1 === end ? byteCodes[low & 0xff] : shortCodes[low & 0xffff];

@@ -176,7 +176,8 @@ function repeatBits({ bytes, bitOffset, nullCount }: Validity, length: number, t
   const repeated = new Uint8Array(Math.ceil((length * times) / 8));
   for (let row = 0, bit = bitOffset; row < length; row++, bit++) {
     if (((bytes[bit >>> 3] >>> (bit & 7)) & 1) === 0) continue;
-    for (let at = row * times; at < (row + 1) * times; at++) repeated[at >>> 3] |= 1 << (at & 7);
+    for (let offset = row * times; offset < (row + 1) * times; offset++)
+      repeated[offset >>> 3] |= 1 << (offset & 7);
   }
   return { bytes: repeated, bitOffset: 0, nullCount: nullCount * times };
 }

@@ -67,17 +67,17 @@ function pickFrom64(
     const shift = bit & 31;
     // Halves of words: the second of one is followed by the first of the lane's next word.
     const half = bit >>> 5;
-    const at = base + 2 * ((half >>> 1) * lanes + lane) + (half & 1);
-    const next = (half & 1) === 0 ? at + 1 : at + 2 * lanes - 1;
+    const slot = base + 2 * ((half >>> 1) * lanes + lane) + (half & 1);
+    const next = (half & 1) === 0 ? slot + 1 : slot + 2 * lanes - 1;
     const middle = shift + bits > 32 ? words[next] : 0;
     if (shift === 0) {
-      target[write] = words[at] & lowMask;
+      target[write] = words[slot] & lowMask;
       target[write + 1] = middle & highMask;
       continue;
     }
-    target[write] = ((words[at] >>> shift) | (middle << (32 - shift))) & lowMask;
+    target[write] = ((words[slot] >>> shift) | (middle << (32 - shift))) & lowMask;
     let high = middle >>> shift;
-    if (shift + bits > 64) high |= words[at + 2 * lanes] << (32 - shift);
+    if (shift + bits > 64) high |= words[slot + 2 * lanes] << (32 - shift);
     target[write + 1] = high & highMask;
   }
 }
@@ -95,9 +95,9 @@ function pickFrom32(
     const lane = place & (lanes - 1);
     const bit = (ROW_GROUPS[((place & 127) - lane) >>> 4] * 8 + (place >>> 7)) * bits;
     const shift = bit & 31;
-    const at = base + (bit >>> 5) * lanes + lane;
-    let value = words[at] >>> shift;
-    if (shift + bits > 32) value |= words[at + lanes] << (32 - shift);
+    const slot = base + (bit >>> 5) * lanes + lane;
+    let value = words[slot] >>> shift;
+    if (shift + bits > 32) value |= words[slot + lanes] << (32 - shift);
     target[write] = value & mask;
   }
 }
@@ -116,14 +116,15 @@ function pickFromNarrow(
     const lane = place & (lanes - 1);
     const bit = (ROW_GROUPS[((place & 127) - lane) >>> 4] * 8 + (place >>> 7)) * bits;
     const shift = bit % wordBits;
-    const at = start + (Math.floor(bit / wordBits) * lanes + lane) * byteWidth;
+    const offset = start + (Math.floor(bit / wordBits) * lanes + lane) * byteWidth;
     const stride = lanes * byteWidth;
-    let value = data[at] >>> shift;
+    let value = data[offset] >>> shift;
     if (byteWidth === 1) {
-      if (shift + bits > 8) value |= data[at + stride] << (8 - shift);
+      if (shift + bits > 8) value |= data[offset + stride] << (8 - shift);
     } else {
-      value = (data[at] | (data[at + 1] << 8)) >>> shift;
-      if (shift + bits > 16) value |= (data[at + stride] | (data[at + stride + 1] << 8)) << (16 - shift);
+      value = (data[offset] | (data[offset + 1] << 8)) >>> shift;
+      if (shift + bits > 16)
+        value |= (data[offset + stride] | (data[offset + stride + 1] << 8)) << (16 - shift);
       output[write + 1] = (value & mask) >>> 8;
     }
     output[write] = value & mask;

@@ -92,24 +92,24 @@ function expandRuns(
   if (wordBits === 64) {
     const from = new Int32Array(values.buffer, values.byteOffset, 2 * runs);
     const to = new Int32Array(output.buffer, start, 2 * count);
-    for (let run = 0, at = 0; run < runs; run++) {
+    for (let run = 0, index = 0; run < runs; run++) {
       const low = from[2 * run];
       const high = from[2 * run + 1];
-      for (const end = at + 2 * runLengths[run]; at < end; ) {
-        to[at++] = low;
-        to[at++] = high;
+      for (const end = index + 2 * runLengths[run]; index < end; ) {
+        to[index++] = low;
+        to[index++] = high;
       }
     }
     return;
   }
   const from = words(wordBits, values.buffer, values.byteOffset, runs);
   const to = words(wordBits, output.buffer, start, count);
-  for (let run = 0, at = 0; run < runs; run++) {
+  for (let run = 0, slot = 0; run < runs; run++) {
     const value = from[run];
-    const end = at + runLengths[run];
-    if (end - at > 48) to.fill(value, at, end);
-    else for (; at < end; at++) to[at] = value;
-    at = end;
+    const end = slot + runLengths[run];
+    if (end - slot > 48) to.fill(value, slot, end);
+    else for (; slot < end; slot++) to[slot] = value;
+    slot = end;
   }
 }
 

@@ -74,10 +74,10 @@ export class BlobChecksumList {
     out.set(MAGIC);
     view.setUint32(8, withSideFiles ? FORMAT_WITH_SIDE_FILES : FORMAT, true);
     view.setUint32(12, count, true);
-    let at = HEADER_BYTES;
+    let offset = HEADER_BYTES;
     const put = (value: number) => {
-      view.setUint32(at, value, true);
-      at += 4;
+      view.setUint32(offset, value, true);
+      offset += 4;
     };
     if (withSideFiles) for (const index of order) put(files[index]);
     for (const index of order) {
@@ -85,7 +85,7 @@ export class BlobChecksumList {
       put(Math.floor(this.#positions[index] / 2 ** 32));
     }
     for (const index of order) put(this.#checksums[index]);
-    put(crc32(out.subarray(0, at)));
+    put(crc32(out.subarray(0, offset)));
     return out;
   }
 }
@@ -137,9 +137,9 @@ export class BlobChecksums {
     for (const [index, { byteOffset }] of ranges.entries()) {
       const value = values[index];
       if (value.length === 0) continue;
-      const at = indexOf(known, sideFile, byteOffset);
-      if (at < 0) throw new CorruptFileError(path, byteOffset, "a blob without a checksum among others");
-      if (crc32(value) !== known.checksums[at]) {
+      const slot = indexOf(known, sideFile, byteOffset);
+      if (slot < 0) throw new CorruptFileError(path, byteOffset, "a blob without a checksum among others");
+      if (crc32(value) !== known.checksums[slot]) {
         throw new CorruptFileError(path, byteOffset, `blob of ${value.length} bytes fails its checksum`);
       }
     }
@@ -174,10 +174,10 @@ function decodeValues(bytes: Uint8Array, byteOffset: number, path: string): Valu
   if (HEADER_BYTES + valueBytes * count !== end) {
     throw new CorruptFileError(path, byteOffset + 12, `checksums of ${count} blobs in ${bytes.length} bytes`);
   }
-  let at = HEADER_BYTES;
+  let offset = HEADER_BYTES;
   const take = (): number => {
-    at += 4;
-    return view.getUint32(at - 4, true);
+    offset += 4;
+    return view.getUint32(offset - 4, true);
   };
   const sideFiles = format === FORMAT ? null : Uint32Array.from({ length: count }, take);
   const positions = Float64Array.from({ length: count }, () => take() + take() * 2 ** 32);

@@ -127,11 +127,11 @@ export function describeChecksums(
   const total = bufferCounts.reduce((sum, count) => sum + count, 0);
   const checksums = new Uint8Array(CHECKSUM_BYTES * (total + 1));
   const view = new DataView(checksums.buffer);
-  let at = 0;
+  let offset = 0;
   for (const column of pageChecksums) {
     for (const checksum of column) {
-      view.setUint32(at, checksum, true);
-      at += CHECKSUM_BYTES;
+      view.setUint32(offset, checksum, true);
+      offset += CHECKSUM_BYTES;
     }
   }
   return { bufferCounts, checksums };

@@ -76,13 +76,13 @@ export function decodeFooter(bytes: Uint8Array, path: string, fileSize: number):
   const version = fileVersion(view.getUint16(32, true), view.getUint16(34, true), path);
   const globalBufferCount = view.getUint32(24, true);
   const columnCount = view.getUint32(28, true);
-  const table = (at: number, count: number, what: string): ByteRange => {
-    const byteOffset = readPosition(view, at, path, start);
+  const table = (index: number, count: number, what: string): ByteRange => {
+    const byteOffset = readPosition(view, index, path, start);
     const length = count * TABLE_ENTRY_BYTES;
     if (byteOffset + length > start) {
       throw new CorruptFileError(
         path,
-        start + at,
+        start + index,
         `${what} of ${count} entries at ${byteOffset} reaches past its end`,
       );
     }
@@ -145,13 +145,13 @@ export function decodeTable(
 ): ByteRange[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const ranges: ByteRange[] = [];
-  for (let at = 0; at < bytes.length; at += TABLE_ENTRY_BYTES) {
-    const start = readPosition(view, at, path, byteOffset);
-    const length = readPosition(view, at + 8, path, byteOffset);
+  for (let index = 0; index < bytes.length; index += TABLE_ENTRY_BYTES) {
+    const start = readPosition(view, index, path, byteOffset);
+    const length = readPosition(view, index + 8, path, byteOffset);
     if (start + length > fileSize - DATA_FILE_FOOTER_BYTES) {
       throw new CorruptFileError(
         path,
-        byteOffset + at,
+        byteOffset + index,
         `${length} bytes at ${start} reach past the end of the file`,
       );
     }
@@ -160,10 +160,10 @@ export function decodeTable(
   return ranges;
 }
 
-function readPosition(view: DataView, at: number, path: string, base: number): number {
-  const value = view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
+function readPosition(view: DataView, offset: number, path: string, base: number): number {
+  const value = view.getUint32(offset + 4, true) * 2 ** 32 + view.getUint32(offset, true);
   if (!Number.isSafeInteger(value))
-    throw new CorruptFileError(path, base + at, `position ${value} is beyond 2^53`);
+    throw new CorruptFileError(path, base + offset, `position ${value} is beyond 2^53`);
   return value;
 }
 
@@ -279,12 +279,12 @@ export function encodeTail(
   const out = new Uint8Array(footerStart + DATA_FILE_FOOTER_BYTES - position);
   const view = new DataView(out.buffer);
   out.set(descriptor);
-  let at = metadataStart;
+  let offset = metadataStart;
   let entry = columnTableStart - position;
   for (const bytes of metadata) {
-    out.set(bytes, at - position);
-    entry = writeEntry(view, entry, { byteOffset: at, length: bytes.length });
-    at += bytes.length;
+    out.set(bytes, offset - position);
+    entry = writeEntry(view, entry, { byteOffset: offset, length: bytes.length });
+    offset += bytes.length;
   }
   for (const range of globals) entry = writeEntry(view, entry, range);
   writeUint64(view, entry, metadataStart);
@@ -303,10 +303,10 @@ export function encodeTail(
 /** The next multiple of 64. */
 export const align = (position: number): number => Math.ceil(position / BUFFER_ALIGNMENT) * BUFFER_ALIGNMENT;
 
-function writeEntry(view: DataView, at: number, range: ByteRange): number {
-  writeUint64(view, at, range.byteOffset);
-  writeUint64(view, at + 8, range.length);
-  return at + TABLE_ENTRY_BYTES;
+function writeEntry(view: DataView, index: number, range: ByteRange): number {
+  writeUint64(view, index, range.byteOffset);
+  writeUint64(view, index + 8, range.length);
+  return index + TABLE_ENTRY_BYTES;
 }
 
 const wrap = (typeUrl: string, value: Uint8Array): Encoding => ({

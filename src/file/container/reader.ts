@@ -260,8 +260,8 @@ class Tail {
     return ranges.map((range) => {
       if (range.length === 0) return new Uint8Array(0);
       if (range.byteOffset < this.#start) return fetched[next++];
-      const at = range.byteOffset - this.#start;
-      return this.#bytes.subarray(at, at + range.length);
+      const offset = range.byteOffset - this.#start;
+      return this.#bytes.subarray(offset, offset + range.length);
     });
   }
 }

@@ -298,8 +298,8 @@ function openScattered(
   let total = 0;
   let anyEmpty = 0;
   for (let event = 0; event < count; event++) {
-    const at = positions[event];
-    const length = marks !== null && marks[event] !== 0 ? 1 : offsets[at + 1] - offsets[at];
+    const index = positions[event];
+    const length = marks !== null && marks[event] !== 0 ? 1 : offsets[index + 1] - offsets[index];
     total += length;
     if (length === 0) anyEmpty++;
   }
@@ -317,14 +317,14 @@ function openScattered(
       continue;
     }
     const list = positions[event];
-    let at = offsets[list];
+    let slot = offsets[list];
     const end = offsets[list + 1];
-    if (at === end) {
+    if (slot === end) {
       if (newMarks !== null) newMarks[write] = emptyMark;
       write++;
       continue;
     }
-    while (at < end) newPositions[write++] = at++;
+    while (slot < end) newPositions[write++] = slot++;
   }
   events.count = total;
   events.marks = newMarks;

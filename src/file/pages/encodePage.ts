@@ -270,8 +270,8 @@ function encodeBits(
   for (let start = 0; start < length; ) {
     const chunkCount = encoder.fittingValues(Math.min(perChunk, length - start));
     const chunk = sliceBits(bits, start, chunkCount);
-    const at = encoder.beginChunk(chunkCount, [chunk.length]);
-    encoder.data.set(chunk, at);
+    const offset = encoder.beginChunk(chunkCount, [chunk.length]);
+    encoder.data.set(chunk, offset);
     start += chunkCount;
   }
   return encoder.finish(values(flat(1)));

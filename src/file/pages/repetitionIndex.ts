@@ -28,11 +28,12 @@ export function readRowEnds(
   const isWithin = new Uint8Array(chunkCount + 1);
   let rows = 0;
   for (let chunk = 0; chunk < chunkCount; chunk++) {
-    const at = 16 * chunk;
-    rows += view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
+    const offset = 16 * chunk;
+    rows += view.getUint32(offset, true) + view.getUint32(offset + 4, true) * 2 ** 32;
     if (rows > rowCount) throw corruptPage(origin, `chunks hold more than the ${rowCount} rows of the page`);
     before[chunk + 1] = rows;
-    isWithin[chunk + 1] = (view.getUint32(at + 8, true) | view.getUint32(at + 12, true)) === 0 ? 0 : 1;
+    isWithin[chunk + 1] =
+      (view.getUint32(offset + 8, true) | view.getUint32(offset + 12, true)) === 0 ? 0 : 1;
   }
   if (rows !== rowCount || isWithin[chunkCount] !== 0) {
     throw corruptPage(origin, `chunks in which ${rows} of ${rowCount} rows end`);

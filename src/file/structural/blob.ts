@@ -72,8 +72,8 @@ export function encodeBlobPage(descriptors: Uint8Array, levels: PageLevels): Enc
     const chunkCount = Math.min(CHUNK_DESCRIPTORS, count - start);
     const end = start + chunkCount;
     const bytes = descriptors.subarray(start * DESCRIPTOR_BYTES, end * DESCRIPTOR_BYTES);
-    const at = encoder.beginChunk(chunkCount, [bytes.length]);
-    encoder.data.set(bytes, at);
+    const offset = encoder.beginChunk(chunkCount, [bytes.length]);
+    encoder.data.set(bytes, offset);
     start = end;
   }
   const { encoding, buffers, rowCount } = encoder.finish({ encoding: DESCRIPTOR_PAIR, bufferCount: 1 });

@@ -152,9 +152,9 @@ function gatherFixed(numbers: IndexNumbers, dictionary: FixedColumn): FixedColum
       for (let index = 0; index < length; index++) to[index] = from[numbers[index]];
     } else if (stride === 2) {
       for (let index = 0; index < length; index++) {
-        const at = 2 * numbers[index];
-        to[2 * index] = from[at];
-        to[2 * index + 1] = from[at + 1];
+        const slot = 2 * numbers[index];
+        to[2 * index] = from[slot];
+        to[2 * index + 1] = from[slot + 1];
       }
     } else {
       for (let index = 0, write = 0; index < length; index++) {

@@ -186,8 +186,8 @@ function encodeFlat(
   for (let start = 0; start < count; ) {
     const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
     const chunk = bytes.subarray(start * byteWidth, (start + chunkCount) * byteWidth);
-    const at = encoder.beginChunk(chunkCount, [chunk.length]);
-    encoder.data.set(chunk, at);
+    const offset = encoder.beginChunk(chunkCount, [chunk.length]);
+    encoder.data.set(chunk, offset);
     start += chunkCount;
   }
   return { encoding: flat(byteWidth * 8), bufferCount: 1 };
@@ -203,8 +203,8 @@ function encodePacked(
   for (let start = 0; start < count; ) {
     const chunkCount = encoder.fittingValues(Math.min(PACK_UNIT, count - start));
     const packedBits = requiredBits(wordBits, bytes, start * wordBytes, chunkCount);
-    const at = encoder.beginChunk(chunkCount, [inlineBitpackedBytes(wordBits, packedBits)]);
-    encodeInlineBitpacking(wordBits, packedBits, bytes, start * wordBytes, chunkCount, encoder.data, at);
+    const index = encoder.beginChunk(chunkCount, [inlineBitpackedBytes(wordBits, packedBits)]);
+    encodeInlineBitpacking(wordBits, packedBits, bytes, start * wordBytes, chunkCount, encoder.data, index);
     start += chunkCount;
   }
   return { encoding: describeInlineBitpacking(wordBits), bufferCount: 1 };
@@ -228,9 +228,9 @@ function encodeRuns(
     }
     const values = runs.values.subarray(0, runs.runCount * wordBytes);
     const lengths = runs.lengths.subarray(0, runs.runCount);
-    const at = encoder.beginChunk(chunkCount, [values.length, lengths.length]);
-    encoder.data.set(values, at);
-    encoder.data.set(lengths, at + alignTo8(values.length));
+    const offset = encoder.beginChunk(chunkCount, [values.length, lengths.length]);
+    encoder.data.set(values, offset);
+    encoder.data.set(lengths, offset + alignTo8(values.length));
     start += chunkCount;
   }
   return { encoding: describeRle(wordBits), bufferCount: 2 };
@@ -316,8 +316,8 @@ function encodeGeneral(
     const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
     const plain = bytes.subarray(start * byteWidth, (start + chunkCount) * byteWidth);
     const chunk = compress(split ? splitByteStreams(byteWidth, plain) : plain);
-    const at = encoder.beginChunk(chunkCount, [chunk.length]);
-    encoder.data.set(chunk, at);
+    const offset = encoder.beginChunk(chunkCount, [chunk.length]);
+    encoder.data.set(chunk, offset);
     start += chunkCount;
   }
   const encoding = split ? describeByteStreamSplit(byteWidth === 4 ? 32 : 64) : flat(byteWidth * 8);

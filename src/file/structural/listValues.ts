@@ -147,13 +147,13 @@ export function encodeList(
     } else if (items !== null) {
       buffers.push(items.subarray(start * itemBytes, (start + chunkCount) * itemBytes));
     }
-    let at = encoder.beginChunk(
+    let offset = encoder.beginChunk(
       chunkCount,
       buffers.map((buffer) => buffer.length),
     );
     for (const buffer of buffers) {
-      encoder.data.set(buffer, at);
-      at += alignTo8(buffer.length);
+      encoder.data.set(buffer, offset);
+      offset += alignTo8(buffer.length);
     }
     start += chunkCount;
   }

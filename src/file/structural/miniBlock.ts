@@ -192,9 +192,9 @@ export function planChunks(
   let left = page.itemCount;
   let levelCount = 0;
   for (let chunk = 0; chunk < chunkCount; chunk++) {
-    const at = chunk * wordBytes;
-    let word = chunkWords[at] | (chunkWords[at + 1] << 8);
-    if (wordBytes === 4) word |= (chunkWords[at + 2] << 16) | (chunkWords[at + 3] << 24);
+    const offset = chunk * wordBytes;
+    let word = chunkWords[offset] | (chunkWords[offset + 1] << 8);
+    if (wordBytes === 4) word |= (chunkWords[offset + 2] << 16) | (chunkWords[offset + 3] << 24);
     const count = chunk === chunkCount - 1 ? left : 1 << (word & 15);
     left -= count;
     if (left < 0) throw corruptPage(origin, `chunks hold more than the ${page.itemCount} values of the page`);

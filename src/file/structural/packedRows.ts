@@ -103,11 +103,14 @@ function unpackVariable(
   for (let row = 0; row < count; row++) {
     offsets[row + 1] = offsets[row];
     if (isEmpty(ends, row)) continue;
-    const at = next[row];
-    const start = at + lengthBytes;
+    const offset = next[row];
+    const start = offset + lengthBytes;
     if (start > ends[row]) throw corruptPage(origin, "packed structs shorter than their members");
-    const length = (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
-    const high = lengthBytes === 8 ? bytes[at + 4] | bytes[at + 5] | bytes[at + 6] | bytes[at + 7] : 0;
+    const length =
+      (bytes[offset] | (bytes[offset + 1] << 8) | (bytes[offset + 2] << 16) | (bytes[offset + 3] << 24)) >>>
+      0;
+    const high =
+      lengthBytes === 8 ? bytes[offset + 4] | bytes[offset + 5] | bytes[offset + 6] | bytes[offset + 7] : 0;
     if (high !== 0 || length > ends[row] - start)
       throw corruptPage(origin, "a member leaves its packed struct");
     offsets[row + 1] += length;

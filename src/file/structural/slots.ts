@@ -29,7 +29,8 @@ export function forwardFill(
   for (let row = 0; row < count; row++) {
     if (definition[row] === 0) continue;
     const source = (row < firstValid ? firstValid : row - 1) * byteWidth;
-    for (let byte = 0, at = row * byteWidth; byte < byteWidth; byte++) copy[at + byte] = copy[source + byte];
+    for (let byte = 0, offset = row * byteWidth; byte < byteWidth; byte++)
+      copy[offset + byte] = copy[source + byte];
   }
   return copy;
 }

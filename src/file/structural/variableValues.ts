@@ -170,14 +170,14 @@ export function encodeVariableChunks(
     count = encoder.fittingValues(count);
     const size = sizeOf(start, count);
     if (found === null) {
-      const at = encoder.beginChunk(count, [size]);
-      encodeVariableChunk(offsetBits, offsets, bytes, start, count, encoder.data, at);
+      const index = encoder.beginChunk(count, [size]);
+      encodeVariableChunk(offsetBits, offsets, bytes, start, count, encoder.data, index);
     } else {
       const plain = new Uint8Array(size);
       encodeVariableChunk(offsetBits, offsets, bytes, start, count, plain, 0);
       const chunk = found.compress(plain);
-      const at = encoder.beginChunk(count, [chunk.length]);
-      encoder.data.set(chunk, at);
+      const offset = encoder.beginChunk(count, [chunk.length]);
+      encoder.data.set(chunk, offset);
     }
     start += count;
   }
@@ -213,9 +213,9 @@ export function commonValue(
   const length = offsets[first + 1] - start;
   for (let row = first + 1; row < count; row++) {
     if (definition !== null && definition[row] !== 0) continue;
-    const at = offsets[row];
-    if (offsets[row + 1] - at !== length) return null;
-    for (let byte = 0; byte < length; byte++) if (bytes[at + byte] !== bytes[start + byte]) return null;
+    const offset = offsets[row];
+    if (offsets[row + 1] - offset !== length) return null;
+    for (let byte = 0; byte < length; byte++) if (bytes[offset + byte] !== bytes[start + byte]) return null;
   }
   return bytes.subarray(start, start + length);
 }

@@ -147,10 +147,10 @@ function decodeBitpacked(
       const mask = left >= 8 ? 0xff : left > 0 ? (1 << left) - 1 : 0;
       let bits = negative ? 0xff & ~mask : 0;
       if (mask !== 0) {
-        const at = start + byte * 8;
-        const index = Math.floor(at / 8);
+        const slot = start + byte * 8;
+        const index = Math.floor(slot / 8);
         // A read behind the buffer's end gives undefined, which shifts as 0 and is masked away.
-        bits |= ((bytes[index] | (bytes[index + 1] << 8)) >>> (at % 8)) & mask;
+        bits |= ((bytes[index] | (bytes[index + 1] << 8)) >>> (slot % 8)) & mask;
       }
       values[value * wordBytes + byte] = bits;
     }

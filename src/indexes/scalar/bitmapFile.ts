@@ -228,15 +228,15 @@ export class BitmapFile {
         yield { keys: keys[0], rows: [nulls] };
       }
     }
-    let at = 0;
+    let slot = 0;
     for await (const sets of this.#rounds(this.#rows, signal)) {
       const rows = moved(sets);
       const left = Uint32Array.from([...rows.keys()].filter((index) => rows[index].size > 0));
       const keys = takeColumn(
         this.#column,
-        left.map((index) => at + index),
+        left.map((index) => slot + index),
       );
-      at += sets.length;
+      slot += sets.length;
       if (left.length > 0) yield { keys, rows: Array.from(left, (index) => rows[index]) };
       await breathe();
     }

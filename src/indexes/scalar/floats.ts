@@ -56,9 +56,9 @@ export function widenedZeros(
   }
   if (values.kind !== "words") throw new InternalError(`floats of kind ${values.kind}`);
   const words = values.words.slice();
-  for (let at = 0; at < words.length; at += 2) {
-    if (words[at] !== 0 || (words[at + 1] & 0x7fff_ffff) !== 0) continue;
-    words[at + 1] = are === "least" ? 0x8000_0000 : 0;
+  for (let index = 0; index < words.length; index += 2) {
+    if (words[index] !== 0 || (words[index + 1] & 0x7fff_ffff) !== 0) continue;
+    words[index + 1] = are === "least" ? 0x8000_0000 : 0;
   }
   return { ...values, words };
 }

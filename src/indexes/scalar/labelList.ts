@@ -132,14 +132,14 @@ function explode({ offsets, items, validity, length }: ListColumn, words: Uint32
     if (isValid(validity, row)) count += starts[(row + 1) * step] - starts[row * step];
   }
   const ids = new Uint32Array(2 * count);
-  let at = 0;
+  let index = 0;
   if (validity === null) {
     // The items lie side by side as they are.
     for (let row = 0; row < length; row++) {
-      const end = at + starts[(row + 1) * step] - starts[row * step];
-      for (; at < end; at++) {
-        ids[2 * at] = words[2 * row];
-        ids[2 * at + 1] = words[2 * row + 1];
+      const end = index + starts[(row + 1) * step] - starts[row * step];
+      for (; index < end; index++) {
+        ids[2 * index] = words[2 * row];
+        ids[2 * index + 1] = words[2 * row + 1];
       }
     }
     return { values: sliceColumn<Column>(items, starts[0], count), ids: uint64Column(ids), rowCount: count };
@@ -148,10 +148,10 @@ function explode({ offsets, items, validity, length }: ListColumn, words: Uint32
   for (let row = 0; row < length; row++) {
     if (!isValid(validity, row)) continue;
     for (let item = starts[row * step]; item < starts[(row + 1) * step]; item++) {
-      positions[at] = item;
-      ids[2 * at] = words[2 * row];
-      ids[2 * at + 1] = words[2 * row + 1];
-      at++;
+      positions[index] = item;
+      ids[2 * index] = words[2 * row];
+      ids[2 * index + 1] = words[2 * row + 1];
+      index++;
     }
   }
   return { values: takeColumn<Column>(items, positions), ids: uint64Column(ids), rowCount: count };

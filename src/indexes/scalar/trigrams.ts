@@ -88,8 +88,8 @@ export class TrigramFinder {
     const text = this.#text;
     let run = 0;
     let number = 0;
-    for (let at = start; at < end; at++) {
-      const digit = digitOf(bytes[at]);
+    for (let offset = start; offset < end; offset++) {
+      const digit = digitOf(bytes[offset]);
       if (digit === 0) {
         run = 0;
         continue;
@@ -109,8 +109,8 @@ export class TrigramFinder {
 export function trigramsWithin(text: string): number[] {
   const bytes = encoder.encode(text.toLowerCase());
   const found = new Set<number>();
-  for (let at = 0; at + LENGTH <= bytes.length; at++) {
-    const digits = [digitOf(bytes[at]), digitOf(bytes[at + 1]), digitOf(bytes[at + 2])];
+  for (let offset = 0; offset + LENGTH <= bytes.length; offset++) {
+    const digits = [digitOf(bytes[offset]), digitOf(bytes[offset + 1]), digitOf(bytes[offset + 2])];
     if (!digits.includes(0)) found.add((digits[0] * 37 + digits[1]) * 37 + digits[2]);
   }
   return [...found];
@@ -126,9 +126,9 @@ function digitOf(byte: number): number {
 
 /** The text with plain letters; null where all of it is ASCII, of which the case does not matter. */
 function foldText(bytes: Uint8Array, start: number, end: number): Uint8Array | null {
-  let at = start;
-  while (at < end && bytes[at] < 0x80) at++;
-  if (at === end) return null;
+  let offset = start;
+  while (offset < end && bytes[offset] < 0x80) offset++;
+  if (offset === end) return null;
   const text = decoder.decode(bytes.subarray(start, end)).toLowerCase();
   let folded = "";
   for (const character of text.normalize("NFKD")) folded += LETTERS.get(character) ?? plain(character);

@@ -89,7 +89,8 @@ export class ValueNumbers {
     const first = number === 0 ? 0 : this.#ends[number - 1];
     const length = end - start;
     if (this.#ends[number] - first !== length) return false;
-    for (let at = 0; at < length; at++) if (this.#bytes[first + at] !== bytes[start + at]) return false;
+    for (let offset = 0; offset < length; offset++)
+      if (this.#bytes[first + offset] !== bytes[start + offset]) return false;
     return true;
   }
 
@@ -135,9 +136,9 @@ function withWord(hash: number, word: number): number {
 
 function hashOf({ bytes, view }: ValueBytes, start: number, end: number): number {
   let hash = end - start;
-  let at = start;
-  for (; at + 4 <= end; at += 4) hash = withWord(hash, view.getInt32(at, true));
-  for (; at < end; at++) hash = withWord(hash, bytes[at]);
+  let offset = start;
+  for (; offset + 4 <= end; offset += 4) hash = withWord(hash, view.getInt32(offset, true));
+  for (; offset < end; offset++) hash = withWord(hash, bytes[offset]);
   return hash;
 }
 

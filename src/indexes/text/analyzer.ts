@@ -147,19 +147,19 @@ const cutAny = cutBy(WORDS);
 function cutWords(text: string, use: UseToken): void {
   let position = 0;
   let start = -1;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
+  for (let offset = 0; offset < text.length; offset++) {
+    const code = text.charCodeAt(offset);
     if (code >= 0x80) {
-      const from = start < 0 ? at : start;
+      const from = start < 0 ? offset : start;
       cutAny(text.slice(from), (word, index, begin, end) =>
         use(word, position + index, from + begin, from + end),
       );
       return;
     }
     if (isWordByte(code)) {
-      if (start < 0) start = at;
+      if (start < 0) start = offset;
     } else if (start >= 0) {
-      use(text.slice(start, at), position++, start, at);
+      use(text.slice(start, offset), position++, start, offset);
       start = -1;
     }
   }
@@ -195,8 +195,8 @@ function lowerCased(word: string): string {
 function utf8Length(word: string): number {
   if (!NON_ASCII.test(word)) return word.length;
   let bytes = 0;
-  for (let at = 0; at < word.length; at++) {
-    const code = word.charCodeAt(at);
+  for (let index = 0; index < word.length; index++) {
+    const code = word.charCodeAt(index);
     bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : 3;
     // A pair of surrogates has 4 bytes.
     if (code >= 0xd800 && code < 0xdc00) bytes -= 2;

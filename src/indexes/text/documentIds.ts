@@ -39,14 +39,14 @@ export function* findIdRuns(ids: Uint32Array): Steps<IdRuns | null> {
   const pace = new Pace(STEP_DOCUMENTS);
   for (let document = 0; document < count; document++) {
     if (pace.isStep()) yield;
-    const at = 2 * document;
-    if (document > 0 && ids[at] === ids[at - 2] + 1 && ids[at + 1] === ids[at - 1]) continue;
+    const index = 2 * document;
+    if (document > 0 && ids[index] === ids[index - 2] + 1 && ids[index + 1] === ids[index - 1]) continue;
     if (starts.length === most) return null;
     starts.push(document);
   }
   starts.push(count);
   const firsts = new Uint32Array(2 * (starts.length - 1));
-  for (let at = 0; at < firsts.length; at++) firsts[at] = ids[2 * starts[at >>> 1] + (at & 1)];
+  for (let slot = 0; slot < firsts.length; slot++) firsts[slot] = ids[2 * starts[slot >>> 1] + (slot & 1)];
   return { starts: Uint32Array.from(starts), firsts };
 }
 

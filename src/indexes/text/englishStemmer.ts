@@ -6,7 +6,7 @@
  */
 
 const VOWELS = "aeiouy";
-const isVowel = (word: string, at: number): boolean => VOWELS.includes(word[at]);
+const isVowel = (word: string, index: number): boolean => VOWELS.includes(word[index]);
 
 const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
   ["skis", "ski"],
@@ -107,9 +107,9 @@ export function stemEnglish(given: string): string {
 function markConsonants(word: string): string {
   if (!word.includes("y")) return word;
   let marked = "";
-  for (let at = 0; at < word.length; at++) {
-    const isConsonant = word[at] === "y" && (at === 0 || isVowel(marked, at - 1));
-    marked += isConsonant ? "Y" : word[at];
+  for (let index = 0; index < word.length; index++) {
+    const isConsonant = word[index] === "y" && (index === 0 || isVowel(marked, index - 1));
+    marked += isConsonant ? "Y" : word[index];
   }
   return marked;
 }
@@ -121,14 +121,14 @@ function regionOne(word: string): number {
 
 /** What follows the first consonant after a vowel, from `start` on. */
 function regionAfter(word: string, start: number): number {
-  for (let at = start + 1; at < word.length; at++) {
-    if (!isVowel(word, at) && isVowel(word, at - 1)) return at + 1;
+  for (let index = start + 1; index < word.length; index++) {
+    if (!isVowel(word, index) && isVowel(word, index - 1)) return index + 1;
   }
   return word.length;
 }
 
 function hasVowel(word: string, end: number): boolean {
-  for (let at = 0; at < end; at++) if (isVowel(word, at)) return true;
+  for (let index = 0; index < end; index++) if (isVowel(word, index)) return true;
   return false;
 }
 

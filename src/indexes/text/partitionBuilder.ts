@@ -78,11 +78,11 @@ export class PartitionBuilder {
 
   /** The same, by the number of the token. */
   addNumber(number: number, position: number): void {
-    const at = this.#entries % CHUNK_ENTRIES;
-    const chunk = (this.#entries - at) / CHUNK_ENTRIES;
-    if (at === 0) this.#makeRoom(chunk);
-    this.#entryTokens[chunk][at] = number;
-    if (this.#form.withPosition) this.#entryPositions[chunk][at] = position;
+    const index = this.#entries % CHUNK_ENTRIES;
+    const chunk = (this.#entries - index) / CHUNK_ENTRIES;
+    if (index === 0) this.#makeRoom(chunk);
+    this.#entryTokens[chunk][index] = number;
+    if (this.#form.withPosition) this.#entryPositions[chunk][index] = position;
     this.#entries++;
   }
 
@@ -204,12 +204,12 @@ export class PartitionBuilder {
   /** The entries, some at a time. */
   *#chunks(): Generator<{ tokens: Uint32Array; positions: Uint32Array; count: number }> {
     for (let start = 0; start < this.#entries; start += STEP_ENTRIES) {
-      const at = start % CHUNK_ENTRIES;
-      const chunk = (start - at) / CHUNK_ENTRIES;
-      const end = at + STEP_ENTRIES;
+      const index = start % CHUNK_ENTRIES;
+      const chunk = (start - index) / CHUNK_ENTRIES;
+      const end = index + STEP_ENTRIES;
       yield {
-        tokens: this.#entryTokens[chunk].subarray(at, end),
-        positions: this.#entryPositions[chunk]?.subarray(at, end) ?? NO_POSITIONS,
+        tokens: this.#entryTokens[chunk].subarray(index, end),
+        positions: this.#entryPositions[chunk]?.subarray(index, end) ?? NO_POSITIONS,
         count: Math.min(STEP_ENTRIES, this.#entries - start),
       };
     }

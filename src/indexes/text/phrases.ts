@@ -107,11 +107,11 @@ function isExactPhrase(
 ): boolean {
   for (let word = 0; word < words.length; word++) places[word] = words[word].start;
   const first = words[0];
-  for (let at = first.start; at < first.end; at++) {
+  for (let index = first.start; index < first.end; index++) {
     let word = 1;
     for (; word < words.length; word++) {
       const { positions, end } = words[word];
-      const wanted = first.positions[at] + shifts[word];
+      const wanted = first.positions[index] + shifts[word];
       let place = places[word];
       while (place < end && positions[place] < wanted) place++;
       places[word] = place;
@@ -156,9 +156,9 @@ class PositionReader {
       this.#block = block;
     }
     const { positions, starts, first } = this.#found;
-    const at = first + place - block * blockSize;
+    const index = first + place - block * blockSize;
     this.positions = positions;
-    this.start = starts[at];
-    this.end = starts[at + 1];
+    this.start = starts[index];
+    this.end = starts[index + 1];
   }
 }

@@ -60,18 +60,19 @@ export class PlainWordNumbers implements WordNumbers {
    * @returns whether it did; not where the text has bytes that are not ASCII
    */
   each(bytes: Uint8Array, start: number, end: number, use: UseNumber): boolean {
-    for (let at = start; at < end; at++) if (bytes[at] >= 0x80) return false;
+    for (let offset = start; offset < end; offset++) if (bytes[offset] >= 0x80) return false;
     let position = 0;
-    let at = start;
-    while (at < end) {
-      if (IS_WORD[bytes[at]] === 0) {
-        at++;
+    let byteOffset = start;
+    while (byteOffset < end) {
+      if (IS_WORD[bytes[byteOffset]] === 0) {
+        byteOffset++;
         continue;
       }
-      const from = at;
+      const from = byteOffset;
       let hash = 0x811c9dc5;
-      for (; at < end && IS_WORD[bytes[at]] === 1; at++) hash = Math.imul(hash ^ bytes[at], 0x01000193);
-      const number = this.#find(bytes, from, at, (hash ^ (hash >>> 15)) >>> 0);
+      for (; byteOffset < end && IS_WORD[bytes[byteOffset]] === 1; byteOffset++)
+        hash = Math.imul(hash ^ bytes[byteOffset], 0x01000193);
+      const number = this.#find(bytes, from, byteOffset, (hash ^ (hash >>> 15)) >>> 0);
       if (number !== NONE) use(number, position);
       position++;
     }
@@ -92,7 +93,8 @@ export class PlainWordNumbers implements WordNumbers {
     const from = this.#ends[place];
     if (this.#ends[place + 1] - from !== end - start) return false;
     const own = this.#bytes;
-    for (let at = start, to = from; at < end; at++, to++) if (bytes[at] !== own[to]) return false;
+    for (let offset = start, to = from; offset < end; offset++, to++)
+      if (bytes[offset] !== own[to]) return false;
     return true;
   }
 

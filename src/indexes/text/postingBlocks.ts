@@ -37,11 +37,11 @@ class ByteReader {
   readonly #path: string;
   at: number;
 
-  constructor(bytes: Uint8Array, path: string, at = 0) {
+  constructor(bytes: Uint8Array, path: string, index = 0) {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#path = path;
-    this.at = at;
+    this.at = index;
   }
 
   get left(): number {
@@ -93,9 +93,9 @@ class ByteReader {
       return;
     }
     const byteLength = 4 * lanes * width;
-    const at = this.need(byteLength);
+    const offset = this.need(byteLength);
     const words = WORDS;
-    WORD_BYTES.set(this.#bytes.subarray(at, at + byteLength));
+    WORD_BYTES.set(this.#bytes.subarray(offset, offset + byteLength));
     const mask = width === 32 ? 0xffffffff : 2 ** width - 1;
     for (let lane = 0; lane < lanes; lane++) {
       let place = lane;
@@ -152,7 +152,7 @@ export function blockHead(
 /**
  * Unpacks one block.
  * @param count documents of the block; fewer than a block has in the last one of a token
- * @param at where they are put
+ * @param slot where they are put
  * @throws CorruptFileError where they do not ascend, or are not below `documentCount`
  */
 export function unpackBlock(
@@ -162,18 +162,18 @@ export function unpackBlock(
   { blockSize, tail }: PostingForm,
   path: string,
   { documents, frequencies }: PostingArrays,
-  at: number,
+  slot: number,
 ): void {
   const reader = new ByteReader(block, path);
   if (blockSize === 128) reader.float();
-  if (count === blockSize) readBlock(reader, blockSize, documents, frequencies, at);
-  else readTail(reader, tail, count, documents, frequencies, at);
+  if (count === blockSize) readBlock(reader, blockSize, documents, frequencies, slot);
+  else readTail(reader, tail, count, documents, frequencies, slot);
   if (reader.left > 0) reader.fail("bytes are left over");
-  for (let index = at; index < at + count; index++) {
+  for (let index = slot; index < slot + count; index++) {
     if (frequencies[index] === 0) reader.fail("a document does not have the token");
-    if (index > at && documents[index] <= documents[index - 1]) failOrder(path);
+    if (index > slot && documents[index] <= documents[index - 1]) failOrder(path);
   }
-  if (count > 0 && documents[at + count - 1] >= documentCount) failOrder(path);
+  if (count > 0 && documents[slot + count - 1] >= documentCount) failOrder(path);
 }
 
 function failOrder(path: string): never {
@@ -238,9 +238,9 @@ export function decodePositions(bytes: Uint8Array, frequencies: Uint32Array, pat
   // A packed group takes at least a byte.
   if (count > (reader.left + 1) * GROUP) reader.fail(`${count} positions in ${reader.left} bytes`);
   const positions = new Uint32Array(count);
-  let at = 0;
-  for (; at + GROUP <= count; at += GROUP) reader.packed(GROUP_LANES, reader.byte(), positions, at);
-  for (; at < count; at++) positions[at] = reader.varint();
+  let slot = 0;
+  for (; slot + GROUP <= count; slot += GROUP) reader.packed(GROUP_LANES, reader.byte(), positions, slot);
+  for (; slot < count; slot++) positions[slot] = reader.varint();
   if (reader.left > 0) reader.fail("bytes are left over");
   let next = 0;
   for (const frequency of frequencies) {
@@ -274,9 +274,9 @@ export function decodeDocumentPositions(
       const first = block.word();
       block.packed(GROUP_LANES, block.byte(), positions, start);
       positions[start] += first;
-      for (let at = start + 1; at < start + GROUP; at++) positions[at] += positions[at - 1];
+      for (let slot = start + 1; slot < start + GROUP; slot++) positions[slot] += positions[slot - 1];
     } else {
-      for (let at = start; at < count; at++) positions[at] = block.word();
+      for (let position = start; position < count; position++) positions[position] = block.word();
     }
     if (block.left > 0) block.fail("bytes are left over");
   }

@@ -99,16 +99,16 @@ class Bytes {
   varints(numbers: Uint32Array, start: number, end: number): void {
     this.room(VARINT_BYTES * (end - start));
     const bytes = this.#bytes;
-    let at = this.length;
+    let offset = this.length;
     for (let index = start; index < end; index++) {
       let left = numbers[index];
       while (left >= 0x80) {
-        bytes[at++] = (left & 0x7f) | 0x80;
+        bytes[offset++] = (left & 0x7f) | 0x80;
         left >>>= 7;
       }
-      bytes[at++] = left;
+      bytes[offset++] = left;
     }
-    this.length = at;
+    this.length = offset;
   }
 
   /**
@@ -277,9 +277,9 @@ export class PostingEncoder {
       this.#positionOffsets.push(bytes.length - first);
       const length = this.#takeDeltas(frequencies, start, end, positions, from);
       from += length;
-      let at = 0;
-      for (; at + GROUP <= length; at += GROUP) bytes.packed(GROUP_LANES, this.#positionDeltas, at);
-      bytes.varints(this.#positionDeltas, at, length);
+      let index = 0;
+      for (; index + GROUP <= length; index += GROUP) bytes.packed(GROUP_LANES, this.#positionDeltas, index);
+      bytes.varints(this.#positionDeltas, index, length);
     }
   }
 
@@ -295,12 +295,12 @@ export class PostingEncoder {
     for (let index = start; index < end; index++) length += frequencies[index];
     if (length > this.#positionDeltas.length) this.#positionDeltas = new Uint32Array(2 * length);
     const deltas = this.#positionDeltas;
-    let at = 0;
+    let slot = 0;
     for (let index = start; index < end; index++) {
       let last = 0;
       for (let left = frequencies[index]; left > 0; left--) {
-        const position = positions[from + at];
-        deltas[at++] = position - last;
+        const position = positions[from + slot];
+        deltas[slot++] = position - last;
         last = position;
       }
     }

@@ -175,7 +175,7 @@ export class PostingList implements KeptPostings {
       this.#shares ??= new Uint8Array(this.count);
       this.#terms = { base: terms.base, perToken: terms.perToken };
       this.#shareCounts = null;
-      for (let at = 0; at < this.blockCount; at++) this.#isKept[at] &= ~SHARES;
+      for (let offset = 0; offset < this.blockCount; offset++) this.#isKept[offset] &= ~SHARES;
     }
     if ((this.#isKept[block] & SHARES) === 0) {
       const { documents, frequencies, start, end } = this.view(block, this.#kept);

@@ -293,9 +293,9 @@ class Window implements WindowScores {
     const sorted = this.#byBound;
     for (let place = 1; place < sorted.length; place++) {
       const cursor = sorted[place];
-      let at = place;
-      for (; at > 0 && sorted[at - 1].bound < cursor.bound; at--) sorted[at] = sorted[at - 1];
-      sorted[at] = cursor;
+      let index = place;
+      for (; index > 0 && sorted[index - 1].bound < cursor.bound; index--) sorted[index] = sorted[index - 1];
+      sorted[index] = cursor;
     }
     return sorted;
   }
@@ -304,8 +304,8 @@ class Window implements WindowScores {
   #findPromising(score: number): boolean {
     let count = 0;
     for (let index = 0; index < this.touchedCount; index++) {
-      const at = this.touched[index];
-      if (this.scores[at] >= score) this.#promising[count++] = at;
+      const slot = this.touched[index];
+      if (this.scores[slot] >= score) this.#promising[count++] = slot;
     }
     this.#promisingCount = count;
     return count > 0;
@@ -317,13 +317,13 @@ class Window implements WindowScores {
     const needed = this.#neededWords;
     let { threshold } = sink;
     for (let index = 0; index < touchedCount; index++) {
-      const at = touched[index];
-      const score = scores[at];
-      scores[at] = 0;
-      const isFound = needed === 0 || hits[at] === needed;
-      if (needed > 0) hits[at] = 0;
+      const slot = touched[index];
+      const score = scores[slot];
+      scores[slot] = 0;
+      const isFound = needed === 0 || hits[slot] === needed;
+      if (needed > 0) hits[slot] = 0;
       if (score < threshold || !isFound) continue;
-      sink.add(start + at, score);
+      sink.add(start + slot, score);
       ({ threshold } = sink);
     }
     this.touchedCount = 0;

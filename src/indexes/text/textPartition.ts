@@ -396,9 +396,10 @@ class SortedTokens implements TokenTable {
     for (let place = 1; place < this.count; place++) {
       const end = this.#start(place + 1);
       const most = Math.min(middle - start, end - middle);
-      let at = 0;
-      while (at < most && bytes[start + at] === bytes[middle + at]) at++;
-      const isBefore = at < most ? bytes[start + at] < bytes[middle + at] : middle - start < end - middle;
+      let offset = 0;
+      while (offset < most && bytes[start + offset] === bytes[middle + offset]) offset++;
+      const isBefore =
+        offset < most ? bytes[start + offset] < bytes[middle + offset] : middle - start < end - middle;
       if (!isBefore) file.fail("its tokens do not ascend");
       start = middle;
       middle = end;

@@ -177,14 +177,14 @@ export class TokenCursor {
         const isLow = shares !== null && shares[index] <= low;
         if (isLow && isFirst) continue;
         const document = documents[index];
-        const at = document - start;
-        const before = scores[at];
+        const slot = document - start;
+        const before = scores[slot];
         if (isLow && before === 0) continue;
         const frequency = frequencies[index];
         const length = lengths[kept === null ? document : index];
         // Scores are above 0.
-        if (before === 0) touched[count++] = at;
-        scores[at] = before + (factor * frequency) / (frequency + base + perToken * length);
+        if (before === 0) touched[count++] = slot;
+        scores[slot] = before + (factor * frequency) / (frequency + base + perToken * length);
       }
     }
     window.touchedCount = count;
@@ -197,9 +197,9 @@ export class TokenCursor {
     const bits = this.bits(end);
     if (bits !== null || wanted.length * FEW < (last - this.#block) * this.#list.blockSize) {
       for (let index = 0; index < wanted.length; index++) {
-        const at = wanted[index];
-        const document = start + at;
-        scores[at] +=
+        const slot = wanted[index];
+        const document = start + slot;
+        scores[slot] +=
           bits !== null ? this.seek(document, this.#lengths[document]) : this.#scoreOf(document, last);
       }
       return;
@@ -210,8 +210,8 @@ export class TokenCursor {
       for (let index = firstFrom(documents, view, start); index < view.end; index++) {
         const document = documents[index];
         if (document >= end) break;
-        const at = document - start;
-        if (scores[at] > 0) scores[at] += this.score(frequencies[index], this.#lengths[document]);
+        const position = document - start;
+        if (scores[position] > 0) scores[position] += this.score(frequencies[index], this.#lengths[document]);
       }
     }
   }
@@ -239,11 +239,11 @@ export class TokenCursor {
       for (let index = firstFrom(documents, view, start); index < view.end; index++) {
         const document = documents[index];
         if (document >= end) break;
-        const at = document - start;
-        if (hits[at] !== word && hits[at] !== word + 1) continue;
-        if (hits[at] === 0) touched[window.touchedCount++] = at;
-        hits[at] = word + 1;
-        scores[at] += this.score(frequencies[index], this.#lengths[document]);
+        const slot = document - start;
+        if (hits[slot] !== word && hits[slot] !== word + 1) continue;
+        if (hits[slot] === 0) touched[window.touchedCount++] = slot;
+        hits[slot] = word + 1;
+        scores[slot] += this.score(frequencies[index], this.#lengths[document]);
       }
     }
   }

@@ -133,19 +133,19 @@ export class TokenFst {
     let node = reader.read(root);
     let sum = 0;
     for (const input of key) {
-      let at = 0;
-      while (at < node.count && node.input(at) !== input) at++;
-      if (at === node.count) return -1;
-      sum += node.output(at);
+      let index = 0;
+      while (index < node.count && node.input(index) !== input) index++;
+      if (index === node.count) return -1;
+      sum += node.output(index);
       // It lies before the node: every way ends.
-      node = reader.read(node.target(at));
+      node = reader.read(node.target(index));
     }
     return node.isFinal ? checkedNumber(sum + node.finalOutput) : -1;
   }
 }
 
-const numberAt = (view: DataView, at: number): number =>
-  view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
+const numberAt = (view: DataView, offset: number): number =>
+  view.getUint32(offset, true) + view.getUint32(offset + 4, true) * 2 ** 32;
 
 class NodeReader {
   readonly #bytes: Uint8Array;
@@ -166,20 +166,20 @@ class NodeReader {
   }
 
   #single(address: number, state: number): Node {
-    let at = address - 1;
+    let index = address - 1;
     const common = state & 0x3f;
-    const input = common === 0 ? this.#byte(at--) : COMMON.charCodeAt(common - 1);
+    const input = common === 0 ? this.#byte(index--) : COMMON.charCodeAt(common - 1);
     let output = 0;
-    let target = at;
+    let target = index;
     if (state < 0xc0) {
-      const sizes = this.#byte(at--);
+      const sizes = this.#byte(index--);
       const deltaBytes = sizes >>> 4;
       const outputBytes = sizes & 15;
-      const delta = this.#number(at, deltaBytes);
-      at -= deltaBytes;
-      output = this.#number(at, outputBytes);
-      at -= outputBytes;
-      target = delta === 0 ? 0 : at + 1 - delta;
+      const delta = this.#number(index, deltaBytes);
+      index -= deltaBytes;
+      output = this.#number(index, outputBytes);
+      index -= outputBytes;
+      target = delta === 0 ? 0 : index + 1 - delta;
     }
     this.#checkTarget(target, address);
     return {
@@ -193,17 +193,17 @@ class NodeReader {
   }
 
   #many(address: number, state: number): Node {
-    let at = address - 1;
+    let slot = address - 1;
     let count = state & 0x3f;
     if (count === 0) {
-      const stored = this.#byte(at--);
+      const stored = this.#byte(slot--);
       count = stored === 1 ? 256 : stored;
     }
-    const sizes = this.#byte(at--);
+    const sizes = this.#byte(slot--);
     const deltaBytes = sizes >>> 4;
     const outputBytes = sizes & 15;
-    if (count > TABLE_FROM) at -= 256;
-    const inputs = at;
+    if (count > TABLE_FROM) slot -= 256;
+    const inputs = slot;
     const deltas = inputs - count;
     const outputs = deltas - count * deltaBytes;
     const isFinal = (state & 0x40) !== 0;
@@ -229,17 +229,17 @@ class NodeReader {
     if (target < 0 || target >= address) this.#fail("a transition leads nowhere");
   }
 
-  #byte(at: number): number {
-    if (at < HEADER_BYTES) this.#fail("a node begins too early");
-    return this.#bytes[at];
+  #byte(offset: number): number {
+    if (offset < HEADER_BYTES) this.#fail("a node begins too early");
+    return this.#bytes[offset];
   }
 
   /** The number whose highest byte lies at `at`. */
-  #number(at: number, byteLength: number): number {
+  #number(offset: number, byteLength: number): number {
     if (byteLength === 0) return 0;
-    if (byteLength > 8 || at - byteLength + 1 < HEADER_BYTES) this.#fail("a number lies outside");
+    if (byteLength > 8 || offset - byteLength + 1 < HEADER_BYTES) this.#fail("a number lies outside");
     let value = 0;
-    for (let index = 0; index < byteLength; index++) value = value * 256 + this.#bytes[at - index];
+    for (let index = 0; index < byteLength; index++) value = value * 256 + this.#bytes[offset - index];
     return value;
   }
 }

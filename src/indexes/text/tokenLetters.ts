@@ -53,14 +53,14 @@ const withLetter = (bits: number, letter: number): number =>
 /** The bits of a word's letters. */
 export function letterBits(letters: ArrayLike<number>): number {
   let bits = 0;
-  for (let at = 0; at < letters.length; at++) bits = withLetter(bits, letters[at]);
+  for (let index = 0; index < letters.length; index++) bits = withLetter(bits, letters[index]);
   return bits;
 }
 
 /** The code points of a token. */
 export function lettersOf(token: Uint8Array): ArrayLike<number> {
-  for (let at = 0; at < token.length; at++) {
-    if (token[at] < 0x80) continue;
+  for (let offset = 0; offset < token.length; offset++) {
+    if (token[offset] < 0x80) continue;
     return codePoints(DECODER.decode(token));
   }
   return token;
@@ -70,10 +70,10 @@ export function lettersOf(token: Uint8Array): ArrayLike<number> {
 export function codePoints(text: string): Uint32Array {
   const letters = new Uint32Array(text.length);
   let count = 0;
-  for (let at = 0; at < text.length; count++) {
-    const letter = text.codePointAt(at) as number;
+  for (let index = 0; index < text.length; count++) {
+    const letter = text.codePointAt(index) as number;
     letters[count] = letter;
-    at += letterUnits(letter);
+    index += letterUnits(letter);
   }
   return letters.subarray(0, count);
 }
@@ -99,9 +99,9 @@ export function* lettersOfTokens(table: TokenTexts): Steps<TokenLetters> {
   const places = new Uint32Array(count);
   const next = starts.slice();
   for (let place = 0; place < count; place++) {
-    const at = next[groupOf(counts[place], own[place])]++;
-    bits[at] = own[place];
-    places[at] = place;
+    const index = next[groupOf(counts[place], own[place])]++;
+    bits[index] = own[place];
+    places[index] = place;
     if (pace.isStep()) yield;
   }
   return { bits, places, starts };

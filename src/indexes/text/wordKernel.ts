@@ -91,12 +91,12 @@ export function wordKernel(): Kernel | null {
     pages: PAGES,
     body: (local) => {
       const names = ["at", "end", "out", "position", "bits", "from", "length", "hash", "slot", "number"];
-      const [at, end, out, position, bits, from, length, hash, slot, number] = names.map(local);
+      const [index, end, out, position, bits, from, length, hash, slot, number] = names.map(local);
       const [rest, chunk, left] = ["rest", "chunk", "left"].map(local);
       const [bytes, key, lower] = ["bytes", "key", "lower"].map(local);
       /** A bit for each of 16 bytes that is part of a word. */
       const wordBits = [
-        set(bytes, vectorLoad(get(at))),
+        set(bytes, vectorLoad(get(index))),
         set(lower, vectorOr(get(bytes), allBytes(0x20))),
         set(
           bits,
@@ -111,11 +111,11 @@ export function wordKernel(): Kernel | null {
           ),
         ),
       ];
-      const moveOn = set(at, add(get(at), trailingZeros(get(bits))));
+      const moveOn = set(index, add(get(index), trailingZeros(get(bits))));
       const stop = (isDone: number) => [
         store(constant(4 * STATE.isDone), constant(isDone)),
         store(constant(4 * STATE.from), get(from)),
-        store(constant(4 * STATE.at), get(at)),
+        store(constant(4 * STATE.at), get(index)),
         store(constant(4 * STATE.out), get(out)),
         store(constant(4 * STATE.position), get(position)),
         store(constant(4 * STATE.slot), get(slot)),
@@ -138,29 +138,29 @@ export function wordKernel(): Kernel | null {
           loop(
             block(
               loop(
-                leaveWhen(3, atLeast(get(at), get(end))),
+                leaveWhen(3, atLeast(get(index), get(end))),
                 wordBits,
                 leaveWhen(1, get(bits)),
-                set(at, add(get(at), constant(16))),
+                set(index, add(get(index), constant(16))),
                 leave(0),
               ),
             ),
             moveOn,
-            leaveWhen(1, atLeast(get(at), get(end))),
-            set(from, get(at)),
+            leaveWhen(1, atLeast(get(index), get(end))),
+            set(from, get(index)),
             block(
               loop(
                 wordBits,
                 set(bits, xor(get(bits), constant(0xffff))),
                 leaveWhen(1, get(bits)),
-                set(at, add(get(at), constant(16))),
-                leaveWhen(0, below(get(at), get(end))),
+                set(index, add(get(index), constant(16))),
+                leaveWhen(0, below(get(index), get(end))),
                 set(bits, constant(1)),
               ),
             ),
             moveOn,
-            when(below(get(end), get(at)), set(at, get(end))),
-            set(length, subtract(get(at), get(from))),
+            when(below(get(end), get(index)), set(index, get(end))),
+            set(length, subtract(get(index), get(from))),
             // Of all of the word; its first part is the key.
             set(hash, xor(get(length), load(constant(4 * STATE.seed)))),
             set(slot, constant(0)),
@@ -168,12 +168,12 @@ export function wordKernel(): Kernel | null {
               leaveWhen(0, below(constant(MAX_WORD_BYTES), get(length))),
               set(chunk, get(from)),
               loop(
-                set(left, subtract(get(at), get(chunk))),
+                set(left, subtract(get(index), get(chunk))),
                 atMost16,
                 loadKey(chunk),
                 hashKey,
                 set(chunk, add(get(chunk), constant(16))),
-                leaveWhen(0, below(get(chunk), get(at))),
+                leaveWhen(0, below(get(chunk), get(index))),
               ),
               set(hash, xor(get(hash), shiftRight(get(hash), constant(15)))),
               set(left, get(length)),
@@ -197,8 +197,8 @@ export function wordKernel(): Kernel | null {
                   set(chunk, add(get(from), constant(16))),
                   block(
                     loop(
-                      leaveWhen(1, atLeast(get(chunk), get(at))),
-                      set(left, subtract(get(at), get(chunk))),
+                      leaveWhen(1, atLeast(get(chunk), get(index))),
+                      set(left, subtract(get(index), get(chunk))),
                       atMost16,
                       leaveWhen(
                         2,

@@ -80,17 +80,17 @@ class KernelWordNumbers implements WordNumbers {
     const shift = TEXT - this.#heldFrom;
     const state = this.#state;
     const words = this.#words;
-    let at = start + shift;
+    let index = start + shift;
     let position = 0;
     for (;;) {
-      this.#run(at, end + shift, NUMBERS, position);
+      this.#run(index, end + shift, NUMBERS, position);
       const out = state[STATE.out] / 4;
       for (let from = NUMBERS / 4, place = POSITIONS / 4; from < out; from++, place++) {
         use(words[from], words[place]);
       }
       if (state[STATE.isDone] === 1) return true;
-      at = state[STATE.at];
-      position = this.#ask(state[STATE.from], at, state[STATE.position], state[STATE.slot], use);
+      index = state[STATE.at];
+      position = this.#ask(state[STATE.from], index, state[STATE.position], state[STATE.slot], use);
     }
   }
 

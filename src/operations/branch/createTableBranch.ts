@@ -29,10 +29,10 @@ export async function createTableBranch(
   const id = requireTableId(request.id);
   const requireSource = (branch: string | undefined) => access.require("createTableBranch", id, { branch });
   if (fromTag === undefined) await requireSource(fromBranch);
-  const { entry, at, latest } = await openAtAnyVersion(context, { id, branch: fromBranch });
-  let source: BranchSource = { branch: at.branch, version };
+  const { entry, table, latest } = await openAtAnyVersion(context, { id, branch: fromBranch });
+  let source: BranchSource = { branch: table.branch, version };
   if (fromTag !== undefined) {
-    const tag = await findTag(at, fromTag);
+    const tag = await findTag(table, fromTag);
     if (tag === null) {
       throw new TableTagNotFoundError(`table ${formatIdentifier(entry.id)} has no tag ${fromTag}`);
     }
@@ -43,6 +43,6 @@ export async function createTableBranch(
       `table ${formatIdentifier(entry.id)} is only declared: it has no version to make a branch from`,
     );
   }
-  const transactionId = await createBranch(at, name, source, request.signal);
+  const transactionId = await createBranch(table, name, source, request.signal);
   return { transactionId };
 }

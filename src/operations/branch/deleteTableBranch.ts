@@ -14,9 +14,9 @@ export async function deleteTableBranch(
   const { handles } = context;
   const name = requireString(request.name, "name");
   checkBranchName(name);
-  const { at } = await openAtAnyVersion(context, { id: request.id });
+  const { table } = await openAtAnyVersion(context, { id: request.id });
   // Windows does not rename a directory in which a file is open.
   const release = (directory: string) => handles.evict(directory);
-  await deleteBranch(at, name, release, request.signal);
+  await deleteBranch(table, name, release, request.signal);
   return {};
 }

@@ -16,10 +16,10 @@ export async function listTableBranches(
   request: ListTableBranchesRequest,
 ): Promise<ListTableBranchesResponse> {
   const page = optionalPage(request);
-  const { at } = await openAtAnyVersion(context, { id: request.id });
-  const names = await listBranches(at);
+  const { table } = await openAtAnyVersion(context, { id: request.id });
+  const names = await listBranches(table);
   const read = async (name: string): Promise<BranchContents | null> => {
-    const branch = await readBranch(at, name);
+    const branch = await readBranch(table, name);
     if (branch === null) return null;
     const { parentBranch, parentVersion, createAt, manifestSize, metadata } = branch;
     return {

@@ -49,19 +49,19 @@ async function startBuild(
 ): Promise<CreateTableIndexResponse> {
   const tell = rowProgress(request);
   const table = await openWritable(context, request);
-  const open = await openVersion(table.at, table.latest);
+  const open = await openVersion(table.table, table.latest);
   // Only a version that is being removed is not there; then there is a newer one.
-  const base = open ?? (await openVersion(table.at, (await openWritable(context, request)).latest));
+  const base = open ?? (await openVersion(table.table, (await openWritable(context, request)).latest));
   if (base === null) {
     throw new ConcurrentModificationError(
       "the versions to index are removed as fast as they are found; try again",
     );
   }
   const fields = decodeSchema(base.file.manifest.fields, base.file.path);
-  const at = resolveField(fields, asked.column);
-  const kind = buildableKind(asked, at);
+  const field = resolveField(fields, asked.column);
+  const kind = buildableKind(asked, field);
   const { column, replaces } = asked;
-  const parameters = parametersFor(kind, asked, at);
+  const parameters = parametersFor(kind, asked, field);
   await kind.checkParameters?.(parameters);
   const definition: IndexDefinition = { column, kind, name: asked.name, replaces, parameters };
   const plan = planReplacement(base.file, definition);
@@ -76,7 +76,7 @@ async function startBuild(
   const spec: JobSpec = {
     kind: "index",
     tableId: table.entry.id,
-    at: table.at,
+    table: table.table,
     key: JSON.stringify(told),
     parameters: told,
     unit: "rows",
@@ -96,11 +96,11 @@ async function startBuild(
 function parametersFor(
   { name }: BuildableKind,
   asked: AskedIndex,
-  at: FieldAtPath,
+  field: FieldAtPath,
 ): IndexDefinition["parameters"] {
   if (name === "FTS") return asked.text;
   if (vectorKindOfName(name) === null) return asked.parameters;
-  const parameters = Object.entries({ distanceType: distanceFor(asked, at), ...asked.vector });
+  const parameters = Object.entries({ distanceType: distanceFor(asked, field), ...asked.vector });
   return Object.fromEntries(
     parameters.flatMap(([member, value]) => (value === undefined ? [] : [[member, value] as const])),
   );
@@ -116,24 +116,24 @@ function distanceFor({ distance }: AskedIndex, { field: { type } }: FieldAtPath)
  * The kind to build on a column.
  * @throws InvalidInputError for a column that can't have it; UnsupportedError for a kind that this release does not build
  */
-function buildableKind(asked: AskedIndex, at: FieldAtPath): BuildableKind {
-  const wanted = asked.kind ?? suitableKind(at);
+function buildableKind(asked: AskedIndex, located: FieldAtPath): BuildableKind {
+  const wanted = asked.kind ?? suitableKind(located);
   const { family, name } = wanted;
   const kind = family === "vector" ? null : kindOfName(name);
-  if (family === "text") requireKind(at, name, (field) => textRefusal(name, field));
-  if (family === "text" && at.field.type.kind === "json") {
+  if (family === "text") requireKind(located, name, (field) => textRefusal(name, field));
+  if (family === "text" && located.field.type.kind === "json") {
     throw new UnsupportedError(`indexType: ${name} of JSON is not supported by this release`);
   }
   if (kind !== null) {
-    requireKind(at, name, (field) => kind.refusal(field));
+    requireKind(located, name, (field) => kind.refusal(field));
     return kind;
   }
   if (family === "vector") {
-    refuseLists(asked, at);
-    requireKind(at, name, (field) => vectorRefusal(name, field));
-    const { type } = at.field;
+    refuseLists(asked, located);
+    requireKind(located, name, (field) => vectorRefusal(name, field));
+    const { type } = located.field;
     if (type.kind === "fixedSizeList") {
-      const settings = { ...asked, kind: wanted, distance: distanceFor(asked, at) };
+      const settings = { ...asked, kind: wanted, distance: distanceFor(asked, located) };
       checkVectorSettings(settings, type.size, vectorItemOf(type.of) === "uint8");
     }
     const buildable = vectorKindOfName(name);
@@ -173,7 +173,7 @@ async function runBuild(
   definition: IndexDefinition,
   control: JobControl,
 ): Promise<JsonValue> {
-  const done = await resumeBuild(table.at, control.checkpoint, control.signal);
+  const done = await resumeBuild(table.table, control.checkpoint, control.signal);
   if (done !== null) return done;
   let directory = "";
   const built = await buildIndex(table, definition, {

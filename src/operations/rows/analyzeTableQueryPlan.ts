@@ -19,7 +19,7 @@ export async function analyzeTableQueryPlan(
   const { context: collecting, unread } = collectUnread(context);
   const { snapshot, plan, source, numbers, options } = await planQuery(collecting, request, access);
   const use = (await plan.filter?.lookups?.plan(plan.fragments, mostFiltered(plan))) ?? null;
-  const measure = new QueryMeasure(snapshot.at.disk);
+  const measure = new QueryMeasure(snapshot.table.disk);
   const run = { ...options, readAhead: context.streams.open(), observer: measure };
   for await (const _ of runQuery(source, plan, numbers, run)) request.signal?.throwIfAborted();
   return planText(await explainPlan(plan, use, await measure.finish()), unread, format, true);

@@ -20,7 +20,7 @@ export async function insertIntoTable(
   const open = await openTable(context, request);
   const anchor = await anchorOfOpen(open);
   if (anchor.kind === "version") await refuseBufferedRows(anchor.base);
-  const inserted = await insertRows(open.at, anchor, data, {
+  const inserted = await insertRows(open.table, anchor, data, {
     mode,
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: mode === "Overwrite" ? "overwrite" : "append",

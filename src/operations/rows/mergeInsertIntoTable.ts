@@ -101,7 +101,7 @@ async function createWith(
       `${name} is only declared: it has no rows, and the merge adds none without whenNotMatchedInsertAll`,
     );
   }
-  const inserted = await insertRows(open.at, await anchorOfOpen(open), data, {
+  const inserted = await insertRows(open.table, await anchorOfOpen(open), data, {
     mode: "Append",
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: "fail",

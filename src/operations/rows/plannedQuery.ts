@@ -136,7 +136,7 @@ export async function planQuery(
     batchBytes,
     memory: request.memory,
     signal: request.signal,
-    makeFile: () => makeSpillFile(snapshot.at),
+    makeFile: () => makeSpillFile(snapshot.table),
   };
   const source = versionSource(snapshot);
   return { snapshot, plan, source, numbers: new RowNumbers(source, manifest, snapshot.path), options };

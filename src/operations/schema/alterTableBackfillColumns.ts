@@ -40,12 +40,13 @@ export async function alterTableBackfillColumns(
   const cluster = clusterOf(context, request);
   const tell = rowProgress(request);
   const table = await openWritable(context, request);
-  const { at, latest } = table;
+  const { table: tableDirectory, latest } = table;
   const { readVersion, maxFragments } = limits;
   const old = readVersion === null ? null : await oldVersion(table, readVersion);
   const open =
-    (await openVersion(at, latest)) ?? (await openVersion(at, (await openWritable(context, request)).latest));
-  if (open === null) throw new ConcurrentModificationError(`${at.root}: versions come and go`);
+    (await openVersion(tableDirectory, latest)) ??
+    (await openVersion(tableDirectory, (await openWritable(context, request)).latest));
+  if (open === null) throw new ConcurrentModificationError(`${tableDirectory.root}: versions come and go`);
   const asked = { column, where, functions: context.functions };
   const { field, meaning } = await meantOn(open, asked, request.signal);
   if (old !== null) requireColumnIn(old, field);
@@ -55,7 +56,7 @@ export async function alterTableBackfillColumns(
   const spec = {
     kind: "backfill",
     tableId: table.entry.id,
-    at,
+    table: tableDirectory,
     key,
     parameters: {
       ...{ column, where, ...reach },
@@ -89,9 +90,9 @@ function clusterOf(
   return { ...clusterNamed(clusters, name, manifest), concurrency };
 }
 
-async function oldVersion({ at, entry: tableEntry }: OpenTable, version: number): Promise<OpenVersion> {
-  const entry = await findVersion(at, version);
-  const open = entry && (await openVersion(at, entry));
+async function oldVersion({ table, entry: tableEntry }: OpenTable, version: number): Promise<OpenVersion> {
+  const entry = await findVersion(table, version);
+  const open = entry && (await openVersion(table, entry));
   if (open !== null) return open;
   throw new TableVersionNotFoundError(
     `readVersion: table ${formatIdentifier(tableEntry.id)} has no version ${version}`,

@@ -43,20 +43,20 @@ export async function runBackfillTask(
     optionalAmount(request.batchCheckpointFlushIntervalSeconds, "batchCheckpointFlushIntervalSeconds") ?? 0;
   const tell = rowProgress(request);
   const table = await openWritable(context, request);
-  const { at } = table;
-  const identity = await readTableIdentity(at);
+  const { table: tableDirectory } = table;
+  const identity = await readTableIdentity(tableDirectory);
   const hold = async (): Promise<void> => {
     request.signal?.throwIfAborted();
     const { finishedAt } = await (await context.jobs.get()).describe(jobId);
     if (finishedAt !== undefined) throw new ConcurrentModificationError(`job ${jobId} has ended`);
-    if (identity !== null && (await isSameTable(at, identity))) return;
+    if (identity !== null && (await isSameTable(tableDirectory, identity))) return;
     throw new ConcurrentModificationError(
       `table ${formatIdentifier(table.entry.id)} was replaced while a column of it was filled`,
     );
   };
   await hold();
-  const entry = await findVersion(at, version);
-  const base = entry && (await openVersion(at, entry));
+  const entry = await findVersion(tableDirectory, version);
+  const base = entry && (await openVersion(tableDirectory, entry));
   if (base === null) {
     throw new ConcurrentModificationError(
       `table ${formatIdentifier(table.entry.id)} has no version ${version} any more`,

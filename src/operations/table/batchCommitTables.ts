@@ -72,7 +72,7 @@ export async function batchCommitTables(
     context,
     {
       ids: operations.map(idOf),
-      tableRoots: [...versionParts.map((part) => part.at.root), ...removalParts.flatMap(removalRoots)],
+      tableRoots: [...versionParts.map((part) => part.table.root), ...removalParts.flatMap(removalRoots)],
     },
     async () => {
       planned = await planVersions(versionParts);

@@ -41,11 +41,11 @@ export async function cleanupTable(
 
 async function cleanUp(
   context: OperationContext,
-  { at }: OpenTable,
+  { table }: OpenTable,
   options: CleanupOptions,
 ): Promise<CleanupTableResponse> {
   const { signal } = options;
-  const removed = await cleanUpVersions(at, options);
+  const removed = await cleanUpVersions(table, options);
   const { leftoversRemoved, ...counts } = removed;
   const { dataFilesRemoved, deletionFilesRemoved, transactionFilesRemoved, indexFilesRemoved } = counts;
   // Leftovers of other tables are not the purpose of this call: a failure is left to the next one.

@@ -5,10 +5,10 @@
 
 import { claimPlace, type PlannedPlace, planPlace } from "../../catalog/places/placement.js";
 import {
-  type TableEntry,
   findTable,
   readTableProperties,
   requireKnown,
+  type TableEntry,
 } from "../../catalog/places/tables.js";
 import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { publishClaimed, publishNewTable, republishTable } from "../../catalog/tableRows.js";
@@ -52,7 +52,7 @@ export async function createTable(
   const exists = (cause?: unknown) => new TableAlreadyExistsError(`table ${name} already exists`, { cause });
 
   const target = await planCreation(context, id);
-  const { entry, place, at, base } = target;
+  const { entry, place, table, base } = target;
   if (entry !== null && base !== null && mode !== "Overwrite") {
     if (mode === "Create") throw exists();
     return asFound(context, entry, base.version);
@@ -70,8 +70,8 @@ export async function createTable(
   ) {
     throw new InvalidInputError(`properties: table ${name} was declared, and keeps the properties of then`);
   }
-  const anchor = base !== null ? anchorOf(base) : entry !== null ? await declaredAnchor(at) : ABSENT;
-  const inserted = await insertRows(at, anchor, data, {
+  const anchor = base !== null ? anchorOf(base) : entry !== null ? await declaredAnchor(table) : ABSENT;
+  const inserted = await insertRows(table, anchor, data, {
     mode: "Overwrite",
     newTable: { version: context.newTableVersion, naming: context.newTableNaming, stableRowIds },
     onCreated: mode === "Overwrite" ? "overwrite" : "fail",
@@ -124,7 +124,7 @@ interface Target {
   /** The table that has the id already; null for none. */
   readonly entry: TableEntry | null;
   readonly place: PlannedPlace;
-  readonly at: TableAt;
+  readonly table: TableAt;
   /** The latest version of the table that is there; null where it has none. */
   readonly base: OpenLatest | null;
 }
@@ -134,9 +134,9 @@ async function planCreation(context: OperationContext, id: readonly string[]): P
   const entry = await findTable(context, id, "latest", catalog);
   const place =
     entry === null ? await planPlace(context, id, undefined, catalog) : { ...entry, unshared: false };
-  const at = tableAt(context, place.directory);
+  const table = tableAt(context, place.directory);
   const latest = entry?.latest ?? null;
-  return { entry, place, at, base: latest && (await openVersion(at, latest)) };
+  return { entry, place, table, base: latest && (await openVersion(table, latest)) };
 }
 
 /** A catalog row left behind by a former table of that name must not pass on its properties. */

@@ -20,7 +20,7 @@ export async function describeTable(
 ): Promise<DescribeTableResponse> {
   const id = requireTableId(request.id);
   const { entry, snapshot } = await openDescribed(context, request, access);
-  const location = snapshot?.at.root ?? entry.directory;
+  const location = snapshot?.table.root ?? entry.directory;
   const common = {
     table: id[id.length - 1],
     namespace: id.slice(0, -1),

@@ -17,9 +17,9 @@ export async function restoreTable(
   request: RestoreTableRequest,
 ): Promise<RestoreTableResponse> {
   const wanted = requireVersion(request.version);
-  const { at, latest } = await openTable(context, request);
-  const base = latest && (await openVersion(at, latest));
-  if (base === null || (await findVersion(at, wanted)) === null) {
+  const { table, latest } = await openTable(context, request);
+  const base = latest && (await openVersion(table, latest));
+  if (base === null || (await findVersion(table, wanted)) === null) {
     throw new TableVersionNotFoundError(
       `table ${formatIdentifier(requireTableId(request.id))} has no version ${wanted}`,
     );

@@ -13,7 +13,7 @@ export async function createTableTag(
 ): Promise<CreateTableTagResponse> {
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
-  const { at, target } = await openTarget(context, request);
-  await createTag(at, tag, target, request.signal);
+  const { table, target } = await openTarget(context, request);
+  await createTag(table, tag, target, request.signal);
   return {};
 }

@@ -15,9 +15,9 @@ export async function deleteTableTag(
 ): Promise<DeleteTableTagResponse> {
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
-  const { at } = await openAtAnyVersion(context, { id: request.id });
+  const { table } = await openAtAnyVersion(context, { id: request.id });
   // Asked without the lock, because it may take long; asked again under the lock.
-  await access.requireBranch(await branchOfTag(at, tag));
-  await deleteTag(at, tag, request.signal, access.requireBranch);
+  await access.requireBranch(await branchOfTag(table, tag));
+  await deleteTag(table, tag, request.signal, access.requireBranch);
   return {};
 }

@@ -17,8 +17,8 @@ export async function getTableTagVersion(
 ): Promise<GetTableTagVersionResponse> {
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
-  const { entry, at } = await openAtAnyVersion(context, { id: request.id });
-  const found = await findTag(at, tag);
+  const { entry, table } = await openAtAnyVersion(context, { id: request.id });
+  const found = await findTag(table, tag);
   if (found === null) {
     throw new TableTagNotFoundError(`table ${formatIdentifier(entry.id)} has no tag ${tag}`);
   }

@@ -12,10 +12,10 @@ export async function listTableTags(
   request: ListTableTagsRequest,
 ): Promise<ListTableTagsResponse> {
   const page = optionalPage(request);
-  const { at } = await openAtAnyVersion(context, { id: request.id });
-  const names = await listTags(at);
+  const { table } = await openAtAnyVersion(context, { id: request.id });
+  const names = await listTags(table);
   const { refs, ...rest } = await readRefPage(names, page, async (name): Promise<TagContents | null> => {
-    const tag = await readTag(at, name);
+    const tag = await readTag(table, name);
     if (tag === null) return null;
     const { branch, version, manifestSize } = tag;
     return branch === null ? { version, manifestSize } : { branch, version, manifestSize };

@@ -15,9 +15,9 @@ export async function updateTableTag(
 ): Promise<UpdateTableTagResponse> {
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
-  const { at, target } = await openTarget(context, request);
+  const { table, target } = await openTarget(context, request);
   // Asked without the lock, because it may take long; asked again under the lock.
-  await access.requireBranch(await branchOfTag(at, tag));
-  await updateTag(at, tag, target, request.signal, access.requireBranch);
+  await access.requireBranch(await branchOfTag(table, tag));
+  await updateTag(table, tag, target, request.signal, access.requireBranch);
   return {};
 }

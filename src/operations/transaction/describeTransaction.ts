@@ -35,7 +35,7 @@ export async function describeTransaction(
 /** Names of properties and operations are the reference's. */
 function describe(
   tableId: readonly string[],
-  { transaction, at, version, file }: CommittedTransaction,
+  { transaction, table, version, file }: CommittedTransaction,
 ): DescribeTransactionResponse {
   const { uuid, readVersion, tag, transactionProperties } = transaction;
   const { kind } = operationOf(transaction);
@@ -45,7 +45,7 @@ function describe(
       ...Object.fromEntries(transactionProperties),
       uuid,
       table: formatIdentifier(tableId),
-      ...(at.branch !== null && { branch: at.branch }),
+      ...(table.branch !== null && { branch: table.branch }),
       version: String(version),
       read_version: String(readVersion),
       operation: kind[0].toUpperCase() + kind.slice(1),

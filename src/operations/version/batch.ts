@@ -24,7 +24,7 @@ import { stagedOf } from "./stagedOf.js";
 /** A version to create, and its table or branch. */
 export interface VersionPart {
   readonly location: string;
-  readonly at: TableAt;
+  readonly table: TableAt;
   readonly staged: StagedVersion;
 }
 
@@ -35,8 +35,8 @@ export async function openVersionPart(
   access: Access,
 ): Promise<VersionPart> {
   const staged = stagedOf(request, access);
-  const { entry, at } = await openTable(context, request);
-  return { location: entry.location, at, staged };
+  const { entry, table } = await openTable(context, request);
+  return { location: entry.location, table, staged };
 }
 
 /** The steps of version parts; the caller holds the locks of their tables. */
@@ -61,16 +61,16 @@ export async function planVersions(parts: readonly VersionPart[]): Promise<Plann
   /** Latest manifests of the tables after the steps planned so far. */
   const planned = new Map<string, ManifestFile>();
   for (const part of ascending) {
-    const { location, at, staged } = part;
-    const { root, branch } = at;
+    const { location, table, staged } = part;
+    const { root, branch } = table;
     const { version, eTag, metadata, allow } = staged;
     const claim = `${root}\0${version}`;
     if (claimed.has(claim)) throw new InvalidInputError(`version ${version} of one table is named twice`);
     claimed.add(claim);
-    const source = await readStagedVersion(at, staged);
-    const { latest: entry, scheme } = await planPublication(at, staged);
-    const latest = planned.get(root) ?? (entry && (await readManifestAt(at.environment, entry)));
-    await checkStagedContent(at, { latest, allow }, source.file);
+    const source = await readStagedVersion(table, staged);
+    const { latest: entry, scheme } = await planPublication(table, staged);
+    const latest = planned.get(root) ?? (entry && (await readManifestAt(table.environment, entry)));
+    await checkStagedContent(table, { latest, allow }, source.file);
     planned.set(root, source.file);
     const manifest = `${sources.length}.manifest`;
     steps.push({ kind: "createVersion", location, branch, version, scheme, manifest, eTag, metadata });
@@ -96,8 +96,8 @@ export async function publishedVersions(
   { sources, records }: PlannedVersions,
 ): Promise<TableVersion[]> {
   // Each source belongs to the part whose version it holds, in the order of the steps.
-  for (const [index, { at }] of Array.from(records.keys()).entries()) {
-    await removeStaged(at, sources[index]);
+  for (const [index, { table }] of Array.from(records.keys()).entries()) {
+    await removeStaged(table, sources[index]);
   }
   return parts.map((part) => records.get(part) as TableVersion);
 }

@@ -29,7 +29,7 @@ export async function batchCreateTableVersions(
     context,
     {
       ids: request.entries.map(({ id }) => requireTableId(id)),
-      tableRoots: parts.map((part) => part.at.root),
+      tableRoots: parts.map((part) => part.table.root),
     },
     async () => {
       planned = await planVersions(parts);

@@ -19,10 +19,10 @@ export async function createTableVersion(
   const open = await openTable(context, request);
   const { branch } = request;
   if (request.unregisteredBranch === true && !isMainBranch(branch)) {
-    await checkUnregistered(open.at, branch);
+    await checkUnregistered(open.table, branch);
   }
   const anchor = await anchorOfOpen(open);
-  const { file } = await publishStagedVersion(open.at, anchor, staged);
+  const { file } = await publishStagedVersion(open.table, anchor, staged);
   // Not read again: it may be gone by now, or belong to a table that replaced this one.
   return { transactionId: file.transaction?.uuid, version: versionOfFile(file, staged) };
 }

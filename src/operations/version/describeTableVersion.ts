@@ -15,7 +15,7 @@ export async function describeTableVersion(
   access: Access,
 ): Promise<DescribeTableVersionResponse> {
   const snapshot = await openSnapshot(context, request, access);
-  const version = snapshot && (await versionOf(snapshot.at, snapshot));
+  const version = snapshot && (await versionOf(snapshot.table, snapshot));
   if (version === null) {
     throw new TableVersionNotFoundError(
       `table ${formatIdentifier(requireTableId(request.id))} has no ${optionalVersion(request.version) === undefined ? "versions yet" : `version ${request.version}`}`,

@@ -19,15 +19,15 @@ export async function listTableVersions(
   const limit = optionalCount(request.limit, "limit", 1);
   const descending = optionalBoolean(request.descending, "descending") ?? false;
   const after = parsePageToken(request.pageToken);
-  const { at } = await openAtAnyVersion(context, request);
-  const entries = await listVersions(at);
+  const { table } = await openAtAnyVersion(context, request);
+  const entries = await listVersions(table);
   if (descending) entries.reverse();
   const rest =
     after === null
       ? entries
       : entries.filter(({ version }) => (descending ? version < after : version > after));
   const page = limit === undefined ? rest : rest.slice(0, limit);
-  const records = await mapParallel(page, PARALLELISM, (entry) => versionOf(at, entry));
+  const records = await mapParallel(page, PARALLELISM, (entry) => versionOf(table, entry));
   const versions = records.filter((record) => record !== null);
   if (page.length === rest.length) return { versions };
   return { versions, pageToken: String(page[page.length - 1].version) };

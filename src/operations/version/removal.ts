@@ -17,7 +17,7 @@ const LOCK_WAIT_MS = 1000;
 /** Versions to delete, and their table or branch. */
 export interface RemovalPart {
   readonly location: string;
-  readonly at: TableAt;
+  readonly table: TableAt;
   readonly ranges: readonly VersionInterval[];
   /** The table or branch as it was opened. */
   readonly anchor: TableAnchor;
@@ -31,7 +31,7 @@ export async function openRemovalPart(
   const ranges = boundedParts(requireObjects(request.ranges, "ranges"), "ranges").map(checkedRange);
   const open = await openTable(context, request);
   const anchor = await anchorOfOpen(open);
-  return { location: open.entry.location, at: open.at, ranges, anchor };
+  return { location: open.entry.location, table: open.table, ranges, anchor };
 }
 
 function checkedRange(given: Readonly<Record<string, unknown>>, index: number): VersionInterval {
@@ -49,11 +49,11 @@ function checkedRange(given: Readonly<Record<string, unknown>>, index: number): 
 export async function planRemovals(parts: readonly RemovalPart[]): Promise<(DeleteVersionsStep | null)[]> {
   const planned = new Set<string>();
   const steps: (DeleteVersionsStep | null)[] = [];
-  for (const { location, at, ranges, anchor } of parts) {
-    const { root, branch } = at;
-    const wanted = await planVersionRemoval(at, ranges);
+  for (const { location, table, ranges, anchor } of parts) {
+    const { root, branch } = table;
+    const wanted = await planVersionRemoval(table, ranges);
     // Versions may be missing because another table has taken this one's place.
-    await requireAnchor(at, anchor);
+    await requireAnchor(table, anchor);
     // A version that two parts name is deleted with the first.
     const versions = wanted.filter((version) => !planned.has(`${root}\0${version}`));
     for (const version of versions) planned.add(`${root}\0${version}`);
@@ -63,7 +63,7 @@ export async function planRemovals(parts: readonly RemovalPart[]): Promise<(Dele
 }
 
 /** The directories to lock for a part: its branch's, and the table's for its refs. */
-export const removalRoots = ({ at }: RemovalPart): string[] => [at.mainRoot, at.root];
+export const removalRoots = ({ table }: RemovalPart): string[] => [table.mainRoot, table.root];
 
 /** Removes the files that only the deleted versions referred to. */
 export async function finishRemovals(
@@ -71,10 +71,10 @@ export async function finishRemovals(
   steps: readonly (DeleteVersionsStep | null)[],
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  for (const [index, { at }] of parts.entries()) {
+  for (const [index, { table }] of parts.entries()) {
     if (steps[index] === null) continue;
     const options = { waitMs: LOCK_WAIT_MS, signal };
     // The versions are deleted; the next cleanup removes files that stay.
-    await clearRetired(at, options).catch(() => undefined);
+    await clearRetired(table, options).catch(() => undefined);
   }
 }

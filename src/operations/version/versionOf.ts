@@ -9,10 +9,10 @@ import { readVersionRecord, type VersionRecord } from "../../table/versions/vers
 import type { VersionEntry } from "../../table/versions/versions.js";
 
 /** Null if the version has been cleaned up since it was found. */
-export async function versionOf(at: TableAt, entry: VersionEntry): Promise<TableVersion | null> {
+export async function versionOf(table: TableAt, entry: VersionEntry): Promise<TableVersion | null> {
   const [file, record] = await Promise.all([
-    readManifestAt(at.environment, entry),
-    readVersionRecord(at, entry),
+    readManifestAt(table.environment, entry),
+    readVersionRecord(table, entry),
   ]);
   return file && versionOfFile(file, record);
 }

@@ -65,7 +65,7 @@ export class FilterLookups {
     const options = inputs.map((input, place): readonly UsableIndex[] | PlaceColumn => {
       if (input.kind === "stored") {
         const path = formatFieldPath(expression.paths[place]);
-        noteUnread(version.at, unread.get(path)?.filter(({ family }) => family !== "words") ?? []);
+        noteUnread(version.table, unread.get(path)?.filter(({ family }) => family !== "words") ?? []);
         // One of words answers no filter.
         return indexes.get(path)?.filter(({ kind }) => kind.name !== "FTS") ?? [];
       }
@@ -124,7 +124,7 @@ export class FilterLookups {
     segment: IndexSegment,
     observed: FragmentSource | null,
   ): Promise<OpenIndex | null> {
-    const { environment } = this.#version.at;
+    const { environment } = this.#version.table;
     const own = observed === null ? environment : { ...environment, handles: observed.handles };
     return openIndexSegment(this.#version, own, index, segment, observed !== null);
   }

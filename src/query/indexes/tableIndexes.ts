@@ -206,7 +206,7 @@ function addPaths(
  * @throws CorruptFileError
  */
 export async function openIndexSegment<Open extends CachedIndex["index"]>(
-  { at, file }: Pick<OpenVersion, "at" | "file">,
+  { table, file }: Pick<OpenVersion, "table" | "file">,
   environment: IndexEnvironment,
   { kind, field }: { readonly kind: SegmentOpener<Open>; readonly field: TableField },
   { metadata }: IndexSegment,
@@ -227,10 +227,10 @@ export async function openIndexSegment<Open extends CachedIndex["index"]>(
     return null;
   };
   // Its files tell that the directory is there, without another call to the disk.
-  const statedKey = keyIn(await statedIndexDirectory(at, file.manifest, metadata));
+  const statedKey = keyIn(await statedIndexDirectory(table, file.manifest, metadata));
   const opened = isOwn ? null : await known(statedKey);
   if (opened !== null) return opened;
-  const directory = await resolveIndexDirectory(at, file.manifest, metadata);
+  const directory = await resolveIndexDirectory(table, file.manifest, metadata);
   const key = keyIn(directory);
   const load = async (): Promise<CachedIndex & { readonly index: Open }> => {
     const files = new SegmentFiles(environment, directory, metadata);
@@ -247,7 +247,7 @@ export async function openIndexSegment<Open extends CachedIndex["index"]>(
     return index as Open;
   } catch (error) {
     if (!(error instanceof UnsupportedError)) throw error;
-    noteUnread({ root: at.root, environment }, [{ entry: metadata, reason: reasonOf(error, directory) }]);
+    noteUnread({ root: table.root, environment }, [{ entry: metadata, reason: reasonOf(error, directory) }]);
     return null;
   }
 }

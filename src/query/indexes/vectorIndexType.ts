@@ -27,14 +27,14 @@ const known = new WeakMap<IndexMetadata, VectorIndexType>();
 
 /** The type that the manifest tells, or else the index's file. What can't be read tells nothing. */
 export async function vectorIndexType(
-  { at, file }: OpenVersion<ReaderEnvironment>,
+  { table, file }: OpenVersion<ReaderEnvironment>,
   entry: IndexMetadata,
 ): Promise<VectorIndexType> {
   const recorded = typeOfDetails(entry) ?? known.get(entry);
   if (recorded !== undefined) return recorded;
   try {
-    const directory = await resolveIndexDirectory(at, file.manifest, entry);
-    const type = await typeOfFile(at.environment, `${directory}/${FILE}`);
+    const directory = await resolveIndexDirectory(table, file.manifest, entry);
+    const type = await typeOfFile(table.environment, `${directory}/${FILE}`);
     known.set(entry, type);
     return type;
   } catch (error) {

@@ -46,7 +46,7 @@ type ReadOnce =
  * @throws UnsupportedError for a table of a data format version that is not read
  */
 export function versionSource(
-  { at, file }: Pick<OpenVersion<ReaderEnvironment>, "at" | "file">,
+  { table, file }: Pick<OpenVersion<ReaderEnvironment>, "table" | "file">,
   readOnce?: ReadOnce,
 ): FragmentSource {
   const { dataFormat, fragments } = file.manifest;
@@ -54,7 +54,7 @@ export function versionSource(
   if (version !== undefined && fragments.length > 0 && !isReadableVersion(version)) {
     throw unsupportedFileVersion(version, file.path);
   }
-  const readers = at.environment;
+  const readers = table.environment;
   return {
     handles: readers.handles,
     chunkMaps: readers.chunkMaps,
@@ -70,11 +70,11 @@ export function versionSource(
               ? readers.openDataFile(path, isScanned, file)
               : readers.openDataFileOnce(path, isScanned),
         }),
-    resolve: (dataFile) => resolveDataFile(at, file.manifest, dataFile),
+    resolve: (dataFile) => resolveDataFile(table, file.manifest, dataFile),
     readDeletions: (fragment) =>
       readers.deletions === undefined || readOnce !== undefined
-        ? readDeletions(at, file.manifest, fragment)
-        : readKeptDeletions(at, file.manifest, fragment, readers.deletions),
+        ? readDeletions(table, file.manifest, fragment)
+        : readKeptDeletions(table, file.manifest, fragment, readers.deletions),
   };
 }
 

@@ -128,7 +128,7 @@ class CursorHeap {
 
   constructor(cursors: readonly Cursor[]) {
     this.#cursors = [...cursors];
-    for (let at = this.#cursors.length >>> 1; at >= 0; at--) this.#sink(at);
+    for (let index = this.#cursors.length >>> 1; index >= 0; index--) this.#sink(index);
   }
 
   get size(): number {
@@ -153,14 +153,14 @@ class CursorHeap {
 
   #sink(from: number): void {
     const cursors = this.#cursors;
-    for (let at = from; ; ) {
-      let least = at;
-      for (let child = 2 * at + 1; child <= 2 * at + 2 && child < cursors.length; child++) {
+    for (let index = from; ; ) {
+      let least = index;
+      for (let child = 2 * index + 1; child <= 2 * index + 2 && child < cursors.length; child++) {
         if (isBefore(cursors[child], cursors[least])) least = child;
       }
-      if (least === at) return;
-      [cursors[at], cursors[least]] = [cursors[least], cursors[at]];
-      at = least;
+      if (least === index) return;
+      [cursors[index], cursors[least]] = [cursors[least], cursors[index]];
+      index = least;
     }
   }
 }

@@ -87,7 +87,8 @@ function* radixWords(lane: KeyLane, rowCount: number): Generator<void, RadixWord
     const end = Math.min(start + YIELD_ROWS, rowCount);
     fillPrefixes(words, lane.bytes, skipped, start, end);
     if (!lane.ascending)
-      for (let at = PREFIX_WORDS * start; at < PREFIX_WORDS * end; at++) words[at] = ~words[at];
+      for (let index = PREFIX_WORDS * start; index < PREFIX_WORDS * end; index++)
+        words[index] = ~words[index];
     yield;
   }
   return { words, stride: PREFIX_WORDS };
@@ -205,20 +206,21 @@ function gatherWord(
   end: number,
 ): void {
   if (ranks === null) {
-    for (let at = 2 * start; at < 2 * end; at += 2) pairs[at] = words[pairs[at + 1] * stride + word];
+    for (let index = 2 * start; index < 2 * end; index += 2)
+      pairs[index] = words[pairs[index + 1] * stride + word];
     return;
   }
-  for (let at = 2 * start; at < 2 * end; at += 2) {
-    const row = pairs[at + 1];
+  for (let slot = 2 * start; slot < 2 * end; slot += 2) {
+    const row = pairs[slot + 1];
     // What lies where a null stands has no meaning.
-    pairs[at] = ranks[row] === VALUE ? words[row * stride + word] : 0;
+    pairs[slot] = ranks[row] === VALUE ? words[row * stride + word] : 0;
   }
 }
 
 /** Counts the pairs by each digit of their word. */
 function countDigits(pairs: Uint32Array, counts: Uint32Array, start: number, end: number): void {
-  for (let at = 2 * start; at < 2 * end; at += 2) {
-    const key = pairs[at];
+  for (let index = 2 * start; index < 2 * end; index += 2) {
+    const key = pairs[index];
     counts[key & DIGIT_MASK]++;
     counts[DIGIT_COUNT + ((key >>> DIGIT_BITS) & DIGIT_MASK)]++;
     counts[2 * DIGIT_COUNT + (key >>> (2 * DIGIT_BITS))]++;
@@ -234,11 +236,11 @@ function scatter(
   start: number,
   end: number,
 ): void {
-  for (let at = 2 * start; at < 2 * end; at += 2) {
-    const key = from[at];
+  for (let index = 2 * start; index < 2 * end; index += 2) {
+    const key = from[index];
     const place = 2 * places[(key >>> shift) & DIGIT_MASK]++;
     to[place] = key;
-    to[place + 1] = from[at + 1];
+    to[place + 1] = from[index + 1];
   }
 }
 
@@ -309,11 +311,11 @@ function* mergeSort(
       const end = Math.min(middle + width, last);
       let left = start;
       let right = middle;
-      for (let at = start; at < end; at++) {
+      for (let index = start; index < end; index++) {
         const fromLeft =
           right >= end || (left < middle && compareRows(keys, from[left], keys, from[right]) <= 0);
-        to[at] = fromLeft ? from[left++] : from[right++];
-        if (at % YIELD_ROWS === 0 || isLongStep()) yield;
+        to[index] = fromLeft ? from[left++] : from[right++];
+        if (index % YIELD_ROWS === 0 || isLongStep()) yield;
       }
     }
     [from, to] = [to, from];
@@ -324,12 +326,12 @@ function* mergeSort(
 function insertionSort(keys: SortKeys, rows: Uint32Array, start: number, end: number): void {
   for (let next = start + 1; next < end; next++) {
     const row = rows[next];
-    let at = next;
-    while (at > start && compareRows(keys, rows[at - 1], keys, row) > 0) {
-      rows[at] = rows[at - 1];
-      at--;
+    let index = next;
+    while (index > start && compareRows(keys, rows[index - 1], keys, row) > 0) {
+      rows[index] = rows[index - 1];
+      index--;
     }
-    rows[at] = row;
+    rows[index] = row;
   }
 }
 

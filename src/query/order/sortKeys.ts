@@ -107,9 +107,9 @@ function compareBytes(one: ByteLane, i: number, other: ByteLane, j: number): num
   const otherLength = other.offsets[j + 1] - otherStart;
   const common = Math.min(oneLength, otherLength);
   const near = Math.min(common, NEAR_BYTES);
-  for (let at = Math.min(PREFIX_BYTES, common); at < near; at++) {
-    const left = one.bytes[oneStart + at];
-    const right = other.bytes[otherStart + at];
+  for (let offset = Math.min(PREFIX_BYTES, common); offset < near; offset++) {
+    const left = one.bytes[oneStart + offset];
+    const right = other.bytes[otherStart + offset];
     if (left !== right) return left - right;
   }
   if (near < common) {
@@ -149,7 +149,8 @@ function* laneOf(order: KeyOrder, column: Column, rowCount: number): Generator<v
   for (let start = 0; start < rowCount && stride > 0; start += STEP_ROWS) {
     const end = Math.min(start + STEP_ROWS, rowCount);
     fill(words, start, end);
-    if (!ascending) for (let at = stride * start; at < stride * end; at++) words[at] = ~words[at];
+    if (!ascending)
+      for (let index = stride * start; index < stride * end; index++) words[index] = ~words[index];
     yield;
   }
   return {
@@ -227,8 +228,8 @@ export function fillPrefixes(
   for (let row = firstRow; row < endRow; row++) {
     const start = offsets[row] + skipped;
     const count = Math.min(offsets[row + 1] - start, PREFIX_BYTES);
-    for (let at = 0; at < count; at++) {
-      words[2 * row + (at >>> 2)] |= bytes[start + at] << (24 - 8 * (at & 3));
+    for (let offset = 0; offset < count; offset++) {
+      words[2 * row + (offset >>> 2)] |= bytes[start + offset] << (24 - 8 * (offset & 3));
     }
   }
 }
@@ -239,8 +240,8 @@ function byteWords({ values, byteWidth }: FixedColumn): WordForm {
     stride,
     fill(words, start, end) {
       for (let row = start; row < end; row++) {
-        for (let at = 0; at < byteWidth; at++) {
-          words[stride * row + (at >>> 2)] |= values[row * byteWidth + at] << (24 - 8 * (at & 3));
+        for (let offset = 0; offset < byteWidth; offset++) {
+          words[stride * row + (offset >>> 2)] |= values[row * byteWidth + offset] << (24 - 8 * (offset & 3));
         }
       }
     },
@@ -282,13 +283,14 @@ function numberWords({ values, byteWidth }: FixedColumn, type: ValueType): WordF
     stride,
     fill(words, start, end) {
       for (let row = start; row < end; row++) {
-        const at = stride * row;
+        const index = stride * row;
         for (let word = 0; word < stride; word++) {
-          words[at + word] = view.getUint32(byteWidth * row + 4 * (stride - 1 - word), true);
+          words[index + word] = view.getUint32(byteWidth * row + 4 * (stride - 1 - word), true);
         }
-        if (isSigned) words[at] ^= SIGN;
-        else if (isFloat && words[at] < SIGN) words[at] |= SIGN;
-        else if (isFloat) for (let word = 0; word < stride; word++) words[at + word] = ~words[at + word];
+        if (isSigned) words[index] ^= SIGN;
+        else if (isFloat && words[index] < SIGN) words[index] |= SIGN;
+        else if (isFloat)
+          for (let word = 0; word < stride; word++) words[index + word] = ~words[index + word];
       }
     },
   };

@@ -73,10 +73,10 @@ export class LiveRows {
   find(low: number, high: number): number {
     const id = high * WORD + low;
     if (this.#runs === null) return this.#isFound(high, low) ? id : -1;
-    let at = lastNotAfter(this.#runs, id);
+    let index = lastNotAfter(this.#runs, id);
     // An id may have several rows, of which all but one are deleted.
-    for (; at >= 0 && this.#runs[at].highestEnd > id; at--) {
-      const { first, end, address } = this.#runs[at];
+    for (; index >= 0 && this.#runs[index].highestEnd > id; index--) {
+      const { first, end, address } = this.#runs[index];
       if (id >= end) continue;
       const found = address + id - first;
       const fragmentId = Math.floor(found / WORD);

@@ -60,9 +60,9 @@ function addRun(
       if (to > from) {
         const words = new Uint32Array(2 * (to - from));
         const shift = position - (first - high * WORD);
-        for (let at = from; at < to; at++) {
-          words[2 * (at - from)] = wanted[at] + shift;
-          words[2 * (at - from) + 1] = fragmentId;
+        for (let index = from; index < to; index++) {
+          words[2 * (index - from)] = wanted[index] + shift;
+          words[2 * (index - from) + 1] = fragmentId;
         }
         found.add(words, 0, to - from);
       }

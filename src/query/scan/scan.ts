@@ -196,11 +196,11 @@ const areAllWanted = ({ start, picked }: RowPlaces, rowCount: number, wanted: Ui
 function rowsAt(places: RowPlaces, rowCount: number, wanted: Uint32Array, next: number): Uint32Array {
   const rows = new Uint32Array(Math.min(rowCount, wanted.length - next));
   let count = 0;
-  for (let row = 0, at = next; row < rowCount && at < wanted.length; ) {
-    const ahead = wanted[at] - physicalRow(places, row);
+  for (let row = 0, index = next; row < rowCount && index < wanted.length; ) {
+    const ahead = wanted[index] - physicalRow(places, row);
     if (ahead === 0) {
       rows[count++] = row;
-      at++;
+      index++;
     }
     row += places.picked === null && ahead > 0 ? ahead : 1;
   }

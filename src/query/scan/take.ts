@@ -180,7 +180,8 @@ async function fragmentsAtOffsets(
 /** The place of the first row of each fragment, and behind the last: places count the physical rows of all fragments. */
 function startsOf(fragments: readonly DataFragment[]): Float64Array {
   const starts = new Float64Array(fragments.length + 1);
-  for (let at = 0; at < fragments.length; at++) starts[at + 1] = starts[at] + fragments[at].physicalRows;
+  for (let index = 0; index < fragments.length; index++)
+    starts[index + 1] = starts[index] + fragments[index].physicalRows;
   return starts;
 }
 
@@ -190,18 +191,19 @@ function placesAt(
   fragments: readonly DataFragment[],
   starts: Float64Array,
 ): Float64Array {
-  const byId = new Map(fragments.map(({ id }, at) => [id, at]));
+  const byId = new Map(fragments.map(({ id }, index) => [id, index]));
   const words = addressWords(addresses);
   const places = new Float64Array(addresses.length);
   let id = -1;
-  let at = -1;
+  let index = -1;
   for (let row = 0; row < places.length; row++) {
     if (words[2 * row + 1] !== id) {
       id = words[2 * row + 1];
-      at = byId.get(id) ?? -1;
+      index = byId.get(id) ?? -1;
     }
-    places[row] = starts[at] + words[2 * row];
-    if (!(places[row] < starts[at + 1])) throw new InternalError(`row ${words[2 * row]} of fragment ${id}`);
+    places[row] = starts[index] + words[2 * row];
+    if (!(places[row] < starts[index + 1]))
+      throw new InternalError(`row ${words[2 * row]} of fragment ${id}`);
   }
   return places;
 }
@@ -213,13 +215,13 @@ function fragmentsAtPlaces(
   places: Float64Array,
 ): RowsOfFragment[] {
   const wanted: RowsOfFragment[] = [];
-  for (let start = 0, at = 0; start < places.length; at++) {
+  for (let start = 0, slot = 0; start < places.length; slot++) {
     let end = start;
-    while (end < places.length && places[end] < starts[at + 1]) end++;
+    while (end < places.length && places[end] < starts[slot + 1]) end++;
     if (end === start) continue;
     const rows = new Uint32Array(end - start);
-    for (let index = 0; index < rows.length; index++) rows[index] = places[start + index] - starts[at];
-    wanted.push({ fragment: fragments[at], rows });
+    for (let index = 0; index < rows.length; index++) rows[index] = places[start + index] - starts[slot];
+    wanted.push({ fragment: fragments[slot], rows });
     start = end;
   }
   return wanted;

@@ -73,7 +73,7 @@ export async function bestSelected(
 /** Whether the filter has to look at most rows, whichever come first, going by {@link FIRST_ROWS} of them. */
 async function needsMost(source: FragmentSource, rows: RankedRows, request: SelectRequest): Promise<boolean> {
   const step = rows.rowCount / FIRST_ROWS;
-  const places = Uint32Array.from({ length: FIRST_ROWS }, (_, at) => Math.floor(at * step));
+  const places = Uint32Array.from({ length: FIRST_ROWS }, (_, index) => Math.floor(index * step));
   const found = [...(await selectedAmong(source, takenRows(rows, places), request))].length;
   return found * step < 2 * request.wanted;
 }

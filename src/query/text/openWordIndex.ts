@@ -54,12 +54,12 @@ export async function openWordIndex(
   },
 ): Promise<OpenWordIndex> {
   const { path, index, unread } = wordIndexOn(column, version, fields);
-  noteUnread(version.at, unread);
+  noteUnread(version.table, unread);
   const segments: OpenWordSegment[] = [];
   for (const segment of index?.segments ?? []) {
     const open = await openIndexSegment(
       version,
-      version.at.environment,
+      version.table.environment,
       index as NonNullable<typeof index>,
       segment,
     );

@@ -181,7 +181,8 @@ class FoundRanges {
   column(): Column {
     const length = this.#columns.length;
     const bits = new Uint8Array((length + 7) >>> 3);
-    for (const [at, item] of this.#items.entries()) if (item !== null) bits[at >>> 3] |= 1 << (at & 7);
+    for (const [offset, item] of this.#items.entries())
+      if (item !== null) bits[offset >>> 3] |= 1 << (offset & 7);
     const items = integers(Int32Array.from(this.#items, (item) => item ?? 0));
     const children = [
       this.#nameColumn(),
@@ -200,11 +201,11 @@ class FoundRanges {
 
   #nameColumn(): Column {
     const offsets = new Int32Array(this.#columns.length + 1);
-    for (const [at, column] of this.#columns.entries()) {
-      offsets[at + 1] = offsets[at] + this.#names[column].length;
+    for (const [index, column] of this.#columns.entries()) {
+      offsets[index + 1] = offsets[index] + this.#names[column].length;
     }
     const bytes = new Uint8Array(offsets[this.#columns.length]);
-    for (const [at, column] of this.#columns.entries()) bytes.set(this.#names[column], offsets[at]);
+    for (const [slot, column] of this.#columns.entries()) bytes.set(this.#names[column], offsets[slot]);
     return { kind: "variable", length: this.#columns.length, validity: null, offsets, bytes };
   }
 }

@@ -275,7 +275,7 @@ async function searchPart(
     // Where positions are unpacked again and again, documents are looked at in their order.
     const atOnce = ofWords.every(({ keepsPositions }) => keepsPositions) ? MOST_AT_ONCE : 1;
     const areInOrder =
-      scored.length === ofWords.length && scored.every(({ list }, at) => list === ofWords[at]);
+      scored.length === ofWords.length && scored.every(({ list }, index) => list === ofWords[index]);
     const best = new BestFirst(sink, scored.length, atOnce, (document, score, places, from) => {
       const address = rowOf(document);
       if (address < 0 || !sink.takes(address, score)) return;

@@ -176,18 +176,18 @@ class AlikeTokens {
     found: number[],
   ): void {
     const own = this.#bits;
-    for (let at = start; at < end; at++) {
-      if (countSetBits(bits[at] ^ own) > mostBits) continue;
-      const token = table.token(places[at]);
+    for (let index = start; index < end; index++) {
+      if (countSetBits(bits[index] ^ own) > mostBits) continue;
+      const token = table.token(places[index]);
       if (beginsWith(token, this.#prefix) && isWithin(this.#letters, lettersOf(token), this.#most)) {
-        found.push(places[at]);
+        found.push(places[index]);
       }
     }
   }
 }
 
 function beginsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
-  for (let at = 0; at < prefix.length; at++) if (bytes[at] !== prefix[at]) return false;
+  for (let offset = 0; offset < prefix.length; offset++) if (bytes[offset] !== prefix[offset]) return false;
   return true;
 }
 
@@ -207,7 +207,7 @@ function isWithin(a: ArrayLike<number>, b: ArrayLike<number>, most: number): boo
   if (aLength <= 1 && bLength <= 1) return Math.max(aLength, bLength) <= most;
   if (most <= 1) return false;
   // Of each row only a band counts: letters further apart than that are as many added or left out.
-  let previous = new Uint32Array(bLength + 1).map((_, at) => at);
+  let previous = new Uint32Array(bLength + 1).map((_, index) => index);
   let current = new Uint32Array(bLength + 1);
   for (let row = 1; row <= aLength; row++) {
     const first = Math.max(1, row - most);
@@ -216,10 +216,10 @@ function isWithin(a: ArrayLike<number>, b: ArrayLike<number>, most: number): boo
     // Behind the band of the row before nothing was written.
     if (row + most <= bLength) previous[last] = most + 1;
     let least = current[first - 1];
-    for (let at = first; at <= last; at++) {
-      const replaced = previous[at - 1] + (a[start + row - 1] === b[start + at - 1] ? 0 : 1);
-      const distance = Math.min(replaced, previous[at] + 1, current[at - 1] + 1);
-      current[at] = distance;
+    for (let index = first; index <= last; index++) {
+      const replaced = previous[index - 1] + (a[start + row - 1] === b[start + index - 1] ? 0 : 1);
+      const distance = Math.min(replaced, previous[index] + 1, current[index - 1] + 1);
+      current[index] = distance;
       if (distance < least) least = distance;
     }
     if (least > most) return false;

@@ -99,8 +99,8 @@ async function idRuns(
     for (const [run, id] of values.entries()) {
       let start = 0;
       const end = first + counts[run];
-      for (let at = lowerBound(gone, first); at <= gone.length; at++) {
-        const stop = at === gone.length ? end : Math.min(end, gone[at]);
+      for (let index = lowerBound(gone, first); index <= gone.length; index++) {
+        const stop = index === gone.length ? end : Math.min(end, gone[index]);
         const count = stop - first - start;
         if (count > 0) found.push({ id: id + start, count, fragmentId: fragment.id, row: first + start });
         if (stop === end) break;

@@ -67,8 +67,8 @@ export class SketchCandidates {
     for (let index = 0; index < rows.length; index++) {
       const row = firstRow + rows[index];
       if (deleted !== null && deleted[lowerBound(deleted, row)] === row) continue;
-      const at = 4 * rows[index];
-      this.#query.query.bounds(estimates[index], numbers[at + 1], numbers[at + 3], bounds);
+      const slot = 4 * rows[index];
+      this.#query.query.bounds(estimates[index], numbers[slot + 1], numbers[slot + 3], bounds);
       const [least, most] = bounds;
       if (!(least <= this.#limit) || most < this.#lowerBound) continue;
       // A row that may be nearer than is asked for rules out no other.

@@ -51,8 +51,8 @@ export async function offerBatch(
       const distance = distances[row];
       // Also false where the distance is NaN.
       if (distance <= own.farthest && distance >= lowerBound && !(distance >= upperBound)) {
-        const at = 2 * (firstRow + row);
-        own.add(distance, words[at], words[at + 1]);
+        const index = 2 * (firstRow + row);
+        own.add(distance, words[index], words[index + 1]);
       }
     }
   });
@@ -136,7 +136,8 @@ async function measureLists(
       const [start, stop] = [Number(offsets[row]) - first, Number(offsets[row + 1]) - first];
       // Vectors without a distance count for nothing; a row of such has none.
       let nearest = Number.NaN;
-      for (let at = start; at < stop; at++) if (!(distances[at] >= nearest)) nearest = distances[at];
+      for (let index = start; index < stop; index++)
+        if (!(distances[index] >= nearest)) nearest = distances[index];
       sums[row] += nearest;
     }
     await breathe();

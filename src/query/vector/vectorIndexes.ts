@@ -50,14 +50,14 @@ export async function vectorIndexesOn(
 ): Promise<ColumnIndexes> {
   // It may be a newer kind of index on vectors.
   const unknown = unreadSegmentsOf(version.file, fields).get(formatFieldPath(path)) ?? [];
-  noteUnread(version.at, unknown);
+  noteUnread(version.table, unknown);
   const entries = (version.file.indexSection?.indices ?? []).filter(
     ({ fields: ids, indexDetails }) => ids.includes(field.id) && isVectorTypeUrl(indexDetails?.typeUrl ?? ""),
   );
   for (const [name, recorded] of segmentsOf(version, entries)) {
     const opened: VectorIndex["segments"][number][] = [];
     for (const segment of recorded) {
-      const { environment } = version.at;
+      const { environment } = version.table;
       const open = await openIndexSegment(version, environment, { kind: IVF, field }, segment);
       if (open !== null && (metric === null || open.metric === metric)) {
         opened.push({ covered: segment.covered, open });
@@ -114,13 +114,13 @@ function segmentsOf(
   version: OpenVersion<ReaderEnvironment>,
   vectorEntries: readonly IndexMetadata[],
 ): Map<string, IndexSegment[]> {
-  const { at, file } = version;
+  const { table, file } = version;
   const found = new Map<string, IndexSegment[]>();
   const isDeferred = (file.indexSection?.indices ?? []).some(({ name }) => name === DEFERRED_REMAP_INDEX);
   for (const metadata of vectorEntries) {
     const reason = isDeferred ? DEFERRED : entryRefusal(metadata, MAX_INDEX_VERSION);
     if (reason !== null) {
-      noteUnread(at, [{ entry: metadata, reason }]);
+      noteUnread(table, [{ entry: metadata, reason }]);
       continue;
     }
     const covered = coveredBy(version, metadata) ?? new Set();

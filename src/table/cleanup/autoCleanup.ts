@@ -29,14 +29,14 @@ const LOCK_WAIT_MS = 1000;
  * Cleans up where the config asks for it. Errors are not reported: the commit stands, and the next cleanup finds what
  * is left to remove. Tagged versions stay, and do not keep others from being removed.
  */
-export async function cleanUpAfterCommit({ at, version, file }: OpenVersion): Promise<void> {
+export async function cleanUpAfterCommit({ table, version, file }: OpenVersion): Promise<void> {
   const { manifest } = file;
   if (!manifest.config.has(INTERVAL)) return;
   try {
     const policy = autoCleanupPolicy(manifest.config, version);
     if (policy === null) return;
     // The branch named in the manifest is not relied on: its writer could choose whose versions are removed.
-    const line = await findLine(at.environment, at.root);
+    const line = await findLine(table.environment, table.root);
     await cleanUpVersions(line, { ...policy, keptVersion: version - 1, waitMs: LOCK_WAIT_MS });
   } catch {
     // See above.

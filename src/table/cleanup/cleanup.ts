@@ -99,14 +99,14 @@ const UNVERIFIED_MS = 7 * 24 * 60 * 60 * 1000;
  *   needs
  * @throws ConcurrentModificationError where another writer took the lock over
  */
-export async function cleanUpVersions(at: TableAt, options: CleanupOptions): Promise<CleanupResult> {
+export async function cleanUpVersions(table: TableAt, options: CleanupOptions): Promise<CleanupResult> {
   const removed = new RemovedFiles();
-  let postponed = await cleanUpOnce(at, options, removed);
+  let postponed = await cleanUpOnce(table, options, removed);
   for (let before = 0; postponed > 0 && removed.bytes > before; ) {
     before = removed.bytes;
     // Versions were removed, and the disk has room for removing more. The rest is left to the next cleanup.
     const rest = { ...options, signal: undefined };
-    postponed = await cleanUpOnce(at, rest, removed).catch(() => 0);
+    postponed = await cleanUpOnce(table, rest, removed).catch(() => 0);
   }
   return {
     bytesRemoved: removed.bytes,
@@ -120,10 +120,10 @@ export async function cleanUpVersions(at: TableAt, options: CleanupOptions): Pro
 }
 
 /** @returns how many versions stay only because the disk was full */
-async function cleanUpOnce(at: TableAt, options: CleanupOptions, removed: RemovedFiles): Promise<number> {
-  const main = branchAt(at, null);
-  const lock = lockOptions(at.environment, options);
-  const cleanup = new Cleanup({ at, options, lock, removed });
+async function cleanUpOnce(table: TableAt, options: CleanupOptions, removed: RemovedFiles): Promise<number> {
+  const main = branchAt(table, null);
+  const lock = lockOptions(table.environment, options);
+  const cleanup = new Cleanup({ table, options, lock, removed });
   await cleanup.survey();
   let postponed: number;
   let isLocked = false;
@@ -138,21 +138,23 @@ async function cleanUpOnce(at: TableAt, options: CleanupOptions, removed: Remove
   // The main branch's lock is taken first, as for all changes of what refs point at.
   const remove = () =>
     withTableLock(main, options, (lease) =>
-      at.branch === null ? removeUnder(lease) : withLock(at.root, lock, (own) => removeUnder(lease, own)),
+      table.branch === null
+        ? removeUnder(lease)
+        : withLock(table.root, lock, (own) => removeUnder(lease, own)),
     );
   try {
     postponed = await remove().catch(async (error: unknown) => {
       if (isLocked || !isDiskFull(error)) throw error;
       // On a disk that is full to the last block not even a lock can be made.
-      for (const each of [main, at]) await forgetHint(each);
+      for (const each of [main, table]) await forgetHint(each);
       return remove();
     });
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
-    if ((await at.disk.stat(at.root)) === null) throw new TableGoneError(at.root, { cause: error });
+    if ((await table.disk.stat(table.root)) === null) throw new TableGoneError(table.root, { cause: error });
     // The temporary files are gone: a writer that takes a lock over removes them.
     throw new ConcurrentModificationError(
-      `${at.root}: another writer took over during a cleanup; please retry`,
+      `${table.root}: another writer took over during a cleanup; please retry`,
       { cause: error },
     );
   }
@@ -165,13 +167,13 @@ async function cleanUpOnce(at: TableAt, options: CleanupOptions, removed: Remove
  * @throws the errors of {@link cleanUpVersions}
  */
 export const clearRetired = (
-  at: TableAt,
+  table: TableAt,
   options: Pick<CleanupOptions, "waitMs" | "signal"> = {},
-): Promise<CleanupResult> => cleanUpVersions(at, { ...options, retiredOnly: true });
+): Promise<CleanupResult> => cleanUpVersions(table, { ...options, retiredOnly: true });
 
 /** What a cleanup works on, and how. */
 interface CleanupTask {
-  readonly at: TableAt;
+  readonly table: TableAt;
   readonly options: CleanupOptions;
   readonly lock: LockOptions;
   /** Counts what is removed. */
@@ -194,7 +196,7 @@ async function removeOnce(cleanup: Cleanup, leases: readonly LockLease[]): Promi
 
 /** One cleanup; its steps are called in their order. */
 class Cleanup {
-  readonly #at: TableAt;
+  readonly #table: TableAt;
   readonly #task: CleanupTask;
   readonly #options: CleanupOptions;
   /** For the policy, which is about the times that versions record. */
@@ -218,9 +220,9 @@ class Cleanup {
 
   constructor(task: CleanupTask) {
     this.#task = task;
-    this.#at = task.at;
+    this.#table = task.table;
     this.#options = task.options;
-    this.#manifests = new ManifestReader(task.at.disk);
+    this.#manifests = new ManifestReader(task.table.disk);
     this.#files = new VersionFiles();
   }
 
@@ -289,10 +291,10 @@ class Cleanup {
       },
     };
     await confirm();
-    const { retired, postponed } = await retireVersions(this.#at, entries, going, guard, {
+    const { retired, postponed } = await retireVersions(this.#table, entries, going, guard, {
       partially: true,
     });
-    this.#released.push(...(await releaseVersions(this.#at, [...this.#retired, ...retired])));
+    this.#released.push(...(await releaseVersions(this.#table, [...this.#retired, ...retired])));
     await this.#noteUnreleased();
     return postponed;
   }
@@ -302,27 +304,27 @@ class Cleanup {
     const { removed } = this.#task;
     const { needed, released } = this.#files;
     if (this.#released.length === 0) return;
-    for await (const found of findFiles(this.#at)) {
+    for await (const found of findFiles(this.#table)) {
       const { area, name } = found;
       if (!released[area.names].has(name) || needed[area.names].has(name)) continue;
-      await removeFound(this.#at.disk, found, removed, () => true);
+      await removeFound(this.#table.disk, found, removed, () => true);
     }
     // Once their manifests are gone, nobody would know of files that come back.
-    await syncRemovals(this.#at);
-    await forgetReleased(this.#at, this.#released, removed);
+    await syncRemovals(this.#table);
+    await forgetReleased(this.#table, this.#released, removed);
   }
 
   // ---------------------------------------------------------------------------------------------- versions
 
   async #listOwn(): Promise<VersionEntry[]> {
-    const entries = await listVersions(this.#at);
+    const entries = await listVersions(this.#table);
     await breathe();
     if (entries.length > 0) return entries;
-    throw new TableGoneError(this.#at.root);
+    throw new TableGoneError(this.#table.root);
   }
 
   #pinned(): Promise<PinnedVersions> {
-    return readPinnedVersions(this.#at);
+    return readPinnedVersions(this.#table);
   }
 
   async #note(image: ManifestImage, { path }: VersionEntry): Promise<void> {
@@ -352,14 +354,14 @@ class Cleanup {
   /** Counts as needed the files that the versions of all other branches refer to. */
   async #noteOthers(): Promise<void> {
     for (const root of await this.#otherRoots()) {
-      await this.#noteUnseen(await listVersions({ disk: this.#at.disk, root }));
+      await this.#noteUnseen(await listVersions({ disk: this.#table.disk, root }));
     }
   }
 
   async #otherRoots(): Promise<string[]> {
-    const { mainRoot } = this.#at;
-    const roots = [mainRoot, ...(await branchRoots(this.#at, UNVERIFIED_MS))];
-    return roots.filter((root) => root !== this.#at.root);
+    const { mainRoot } = this.#table;
+    const roots = [mainRoot, ...(await branchRoots(this.#table, UNVERIFIED_MS))];
+    return roots.filter((root) => root !== this.#table.root);
   }
 
   /**
@@ -384,8 +386,8 @@ class Cleanup {
   /** Counts as needed the files of versions that appeared after the others were listed. */
   async #noteNewcomers(going: ReadonlySet<VersionEntry>): Promise<void> {
     const known = new Set(Array.from(going, ({ path }) => path));
-    for (const root of [this.#at.root, ...(await this.#otherRoots())]) {
-      const entries = await listVersions({ disk: this.#at.disk, root });
+    for (const root of [this.#table.root, ...(await this.#otherRoots())]) {
+      const entries = await listVersions({ disk: this.#table.disk, root });
       await this.#noteAll(entries.filter(({ path }) => !this.#notedPaths.has(path) && !known.has(path)));
     }
   }
@@ -401,7 +403,7 @@ class Cleanup {
   ): Promise<void> {
     const present = new Set(entries.map(({ version }) => version));
     const latest = entries[entries.length - 1];
-    const found = await listSetAside(this.#at);
+    const found = await listSetAside(this.#table);
     await this.#manifests.forEach(found, async (image, aside) => {
       if (aside.state === "released") {
         await this.#files.addReleased(image);
@@ -419,13 +421,13 @@ class Cleanup {
 
   async #putBack(aside: SetAsideVersion, latest: VersionEntry): Promise<void> {
     try {
-      await noteRemovedVersions(this.#at, latest.version);
+      await noteRemovedVersions(this.#table, latest.version);
     } catch (error) {
       // The version keeps its files, and waits until there is room.
       if (isDiskFull(error)) return;
       throw error;
     }
-    await putBackVersion(this.#at, aside);
+    await putBackVersion(this.#table, aside);
   }
 
   /**
@@ -436,7 +438,7 @@ class Cleanup {
     const released = new Set(this.#released.map(({ version }) => version));
     const missing = Array.from(this.#outdated.values()).filter(({ version }) => !released.has(version));
     for (const entry of missing) {
-      const aside = retiredOf(this.#at.root, entry);
+      const aside = retiredOf(this.#table.root, entry);
       // It may be put back between two looks, but not retired again.
       let found = false;
       for (const place of [aside, entry, aside, entry]) {
@@ -450,7 +452,7 @@ class Cleanup {
   }
 
   async #keyOf({ path }: VersionEntry): Promise<string | null> {
-    const stat = await this.#at.disk.stat(path);
+    const stat = await this.#table.disk.stat(path);
     return stat && fileKey(path, stat.identity);
   }
 
@@ -462,7 +464,7 @@ class Cleanup {
     const versions = new Set(entries.map(({ version }) => version));
     for (const { version } of [...this.#retired, ...this.#released]) versions.add(version);
     await sweepLeftovers({
-      at: this.#at,
+      table: this.#table,
       lock,
       versions,
       removed,
@@ -471,11 +473,11 @@ class Cleanup {
       confirm,
     });
     const { needed, released } = this.#files;
-    for await (const found of findFiles(this.#at)) {
+    for await (const found of findFiles(this.#table)) {
       const { area, name } = found;
       if (needed[area.names].has(name) || released[area.names].has(name)) continue;
       this.#options.signal?.throwIfAborted();
-      await removeFound(this.#at.disk, found, removed, async (stats) => {
+      await removeFound(this.#table.disk, found, removed, async (stats) => {
         if (!stats.every((stat) => this.#isOld(stat) && this.#isBeforeAllKept(stat))) return false;
         await confirm();
         return true;

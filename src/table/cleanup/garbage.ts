@@ -68,10 +68,10 @@ export class RemovedFiles {
   bytes = 0;
 }
 
-export async function* findFiles(at: VersionsAt): AsyncGenerator<FoundFile, void, undefined> {
+export async function* findFiles(table: VersionsAt): AsyncGenerator<FoundFile, void, undefined> {
   for (const area of AREAS) {
-    const directory = area.directoryOf(at.root);
-    for (const { name, kind } of (await at.disk.list(directory)) ?? []) {
+    const directory = area.directoryOf(table.root);
+    for (const { name, kind } of (await table.disk.list(directory)) ?? []) {
       await breathe();
       const path = join(directory, name);
       if (kind === "file" && area.files?.test(name)) yield { area, path, name, isDirectory: false };
@@ -83,10 +83,10 @@ export async function* findFiles(at: VersionsAt): AsyncGenerator<FoundFile, void
 }
 
 /** Makes sure that removed files stay removed after a power cut. */
-export async function syncRemovals(at: VersionsAt): Promise<void> {
+export async function syncRemovals(table: VersionsAt): Promise<void> {
   for (const { directoryOf } of AREAS) {
-    const directory = directoryOf(at.root);
-    if ((await at.disk.stat(directory)) !== null) await at.disk.syncDirectory(directory);
+    const directory = directoryOf(table.root);
+    if ((await table.disk.stat(directory)) !== null) await table.disk.syncDirectory(directory);
   }
 }
 

@@ -44,7 +44,7 @@ import type { RemovedFiles } from "./garbage.js";
 
 export interface LeftoverSweep {
   /** The table or branch that is cleaned up. Its lock and that of the table's refs are held. */
-  readonly at: TableAt;
+  readonly table: TableAt;
   readonly lock: LockOptions;
   /** Numbers of the existing versions. */
   readonly versions: ReadonlySet<number>;
@@ -86,8 +86,8 @@ const MAX_PART_DEPTH = 4;
 type Condition = ((stat: FileStat) => boolean) | null;
 
 export async function sweepLeftovers(sweep: LeftoverSweep): Promise<void> {
-  const { at, versions } = sweep;
-  const { disk, root, mainRoot } = at;
+  const { table, versions } = sweep;
+  const { disk, root, mainRoot } = table;
   const always = () => true;
   const ifOld = (stat: FileStat) => sweep.isOld(stat);
   const ifForgotten = (stat: FileStat) => sweep.isForgotten(stat);
@@ -120,7 +120,7 @@ export async function sweepLeftovers(sweep: LeftoverSweep): Promise<void> {
   await removeIfEmpty(sweep, staging, stagingStat);
   const former = retiredDirectory(root);
   await removeIfEmpty(sweep, former, await disk.stat(former));
-  if (root === mainRoot) await sweepTree(sweep, await listBranches(at));
+  if (root === mainRoot) await sweepTree(sweep, await listBranches(table));
 }
 
 /** Removes files and temporary directories from a directory. */
@@ -129,8 +129,8 @@ async function sweepDirectory(
   directory: string,
   conditionOf: (name: string) => Condition,
 ): Promise<void> {
-  const { at, removed } = sweep;
-  const { disk, root } = at;
+  const { table, removed } = sweep;
+  const { disk, root } = table;
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
     await breathe();
     const condition = conditionOf(name);
@@ -155,7 +155,7 @@ async function sweepDirectory(
  * @param stat of the directory, before anything was removed from it
  */
 async function removeIfEmpty(
-  { at: { disk }, isOld, confirm }: LeftoverSweep,
+  { table: { disk }, isOld, confirm }: LeftoverSweep,
   directory: string,
   stat: FileStat | null,
 ): Promise<void> {
@@ -168,8 +168,8 @@ async function removeIfEmpty(
 // ---------------------------------------------------------------------------------------------- branches
 
 async function sweepTree(sweep: LeftoverSweep, registered: readonly string[]): Promise<void> {
-  const tree = branchTree(sweep.at.mainRoot);
-  const stat = await sweep.at.disk.stat(tree);
+  const tree = branchTree(sweep.table.mainRoot);
+  const stat = await sweep.table.disk.stat(tree);
   await sweepBelow(sweep, registered, "", 0);
   await removeIfEmpty(sweep, tree, stat);
 }
@@ -181,16 +181,16 @@ async function sweepBelow(
   prefix: string,
   depth: number,
 ): Promise<void> {
-  const directory = join(branchTree(sweep.at.mainRoot), prefix);
+  const directory = join(branchTree(sweep.table.mainRoot), prefix);
   if (depth > MAX_DEPTH) return;
-  for (const { name, kind } of (await sweep.at.disk.list(directory)) ?? []) {
+  for (const { name, kind } of (await sweep.table.disk.list(directory)) ?? []) {
     if (kind !== "directory" || TABLE_PARTS.includes(name) || OF_OTHERS.test(name)) continue;
     const branch = prefix + name;
     const root = join(directory, name);
-    const stat = await sweep.at.disk.stat(root);
+    const stat = await sweep.table.disk.stat(root);
     await sweepBelow(sweep, registered, `${branch}/`, depth + 1);
     // The disk may list a directory under another spelling of the branch's name.
-    const staying = await asSpelledBy(sweep.at, branch, registered);
+    const staying = await asSpelledBy(sweep.table, branch, registered);
     if (staying.includes(branch)) continue;
     await sweepBranch(sweep, root, ownParts(branch, staying));
     await removeIfEmpty(sweep, root, stat);
@@ -199,7 +199,7 @@ async function sweepBelow(
 
 /** @param parts names of the entries in the directory that would be the branch's own */
 async function sweepBranch(sweep: LeftoverSweep, root: string, parts: readonly string[]): Promise<void> {
-  const { disk, mainRoot } = sweep.at;
+  const { disk, mainRoot } = sweep.table;
   const inside = (await disk.list(root)) ?? [];
   const own = inside.filter(({ name, kind }) => kind === "directory" && parts.includes(name));
   if (own.length === 0) return;
@@ -244,7 +244,7 @@ async function isOldTree(
   files: RegExp,
   depth = 0,
 ): Promise<boolean> {
-  const { disk } = sweep.at;
+  const { disk } = sweep.table;
   const isOld = async (path: string): Promise<boolean> => {
     const stat = await disk.stat(path);
     return stat === null || sweep.isOld(stat);
@@ -262,7 +262,7 @@ async function isOldTree(
 /** Counts the files below a directory as removed. */
 async function countTree(sweep: LeftoverSweep, directory: string, depth = 0): Promise<void> {
   const { removed } = sweep;
-  const { disk } = sweep.at;
+  const { disk } = sweep.table;
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
     const path = join(directory, name);
     if (kind === "directory" && depth < MAX_PART_DEPTH) await countTree(sweep, path, depth + 1);

@@ -68,7 +68,7 @@ export interface Retirement {
  * @param options `partially`: where the disk is full, retires only versions for which nothing has to be written
  */
 export async function retireVersions(
-  at: VersionsAt,
+  table: VersionsAt,
   entries: readonly VersionEntry[],
   going: ReadonlySet<VersionEntry>,
   guard: RetirementGuard,
@@ -76,24 +76,24 @@ export async function retireVersions(
 ): Promise<Retirement> {
   const latest = entries.at(-1);
   if (latest === undefined || going.size === 0) return { retired: [], postponed: 0 };
-  const directory = versionsDirectory(at.root);
-  const full = await noteRemoval(at, latest);
+  const directory = versionsDirectory(table.root);
+  const full = await noteRemoval(table, latest);
   const isNoted = full === null;
-  const moving = isNoted ? going : withoutNewGaps(entries, going, await readGap(at));
+  const moving = isNoted ? going : withoutNewGaps(entries, going, await readGap(table));
   if (!isNoted && (moving.size === 0 || !options.partially)) throw full.error;
-  if (!isNoted) await forgetHint(at);
+  if (!isNoted) await forgetHint(table);
   const moved: SetAsideVersion[] = [];
   let postponed = going.size - moving.size;
   try {
     for (const entry of entries) {
       if (!moving.has(entry)) continue;
       await guard.confirm();
-      const aside = retiredOf(at.root, entry);
+      const aside = retiredOf(table.root, entry);
       // Recorded before the rename, because a failure may be reported for a rename that has happened.
       moved.push(aside);
       guard.onRetiring?.(aside);
       try {
-        if (!(await tryRename(at.disk, entry.path, aside.path))) moved.pop();
+        if (!(await tryRename(table.disk, entry.path, aside.path))) moved.pop();
       } catch (error) {
         // A directory may have to grow for another name.
         if (!options.partially || !isDiskFull(error)) throw error;
@@ -102,17 +102,17 @@ export async function retireVersions(
         if (!isNoted) break;
       }
     }
-    await at.disk.syncDirectory(directory);
+    await table.disk.syncDirectory(directory);
     await guard.confirm();
     const needed = neededOf(moved, await guard.readPinned(), isNoted);
-    for (const each of needed) await putBackVersion(at, each);
-    if (needed.size > 0) await at.disk.syncDirectory(directory);
-    await writeHint(at, latest.version);
+    for (const each of needed) await putBackVersion(table, each);
+    if (needed.size > 0) await table.disk.syncDirectory(directory);
+    await writeHint(table, latest.version);
     return { retired: moved.filter((each) => !needed.has(each)), postponed };
   } catch (error) {
     // What can't be put back here is put back or released by the next cleanup.
-    for (const each of moved.reverse()) await putBackVersion(at, each).catch(() => undefined);
-    await at.disk.syncDirectory(directory).catch(() => undefined);
+    for (const each of moved.reverse()) await putBackVersion(table, each).catch(() => undefined);
+    await table.disk.syncDirectory(directory).catch(() => undefined);
     throw error;
   }
 }
@@ -122,11 +122,11 @@ export async function retireVersions(
  * @returns the error where the disk is too full for that, else null
  */
 async function noteRemoval(
-  at: VersionsAt,
+  table: VersionsAt,
   latest: VersionEntry,
 ): Promise<{ readonly error: unknown } | null> {
   try {
-    await noteRemovedVersions(at, latest.version);
+    await noteRemovedVersions(table, latest.version);
     return null;
   } catch (error) {
     if (isDiskFull(error)) return { error };
@@ -135,9 +135,9 @@ async function noteRemoval(
 }
 
 /** Removes the hint, so that no reader counts up from it. The room that it took up is free on return. */
-export async function forgetHint(at: VersionsAt): Promise<void> {
-  await at.disk.remove(hintPath(at.root));
-  await at.disk.syncDirectory(versionsDirectory(at.root));
+export async function forgetHint(table: VersionsAt): Promise<void> {
+  await table.disk.remove(hintPath(table.root));
+  await table.disk.syncDirectory(versionsDirectory(table.root));
 }
 
 /**
@@ -206,11 +206,11 @@ async function tryRename(disk: Disk, from: string, to: string): Promise<boolean>
  * released it.
  */
 export async function putBackVersion(
-  at: VersionsAt,
+  table: VersionsAt,
   { version, scheme, path }: SetAsideVersion,
 ): Promise<void> {
-  const place = manifestPath(at.root, version, scheme);
-  if ((await at.disk.stat(place)) === null) await tryRename(at.disk, path, place);
+  const place = manifestPath(table.root, version, scheme);
+  if ((await table.disk.stat(place)) === null) await tryRename(table.disk, path, place);
 }
 
 /**
@@ -218,29 +218,29 @@ export async function putBackVersion(
  * Returns those that were released here: others were put back, or released by another process.
  */
 export async function releaseVersions(
-  at: VersionsAt,
+  table: VersionsAt,
   retired: readonly SetAsideVersion[],
 ): Promise<SetAsideVersion[]> {
   const released: SetAsideVersion[] = [];
   for (const each of retired) {
-    const aside = setAside(at.root, each, "released");
-    if (await tryRename(at.disk, each.path, aside.path)) released.push(aside);
+    const aside = setAside(table.root, each, "released");
+    if (await tryRename(table.disk, each.path, aside.path)) released.push(aside);
   }
-  if (released.length > 0) await at.disk.syncDirectory(versionsDirectory(at.root));
+  if (released.length > 0) await table.disk.syncDirectory(versionsDirectory(table.root));
   return released;
 }
 
 /** The versions that were set aside and are not removed yet. For some of them the version may exist again. */
-export async function listSetAside(at: VersionsAt): Promise<SetAsideVersion[]> {
+export async function listSetAside(table: VersionsAt): Promise<SetAsideVersion[]> {
   const found: SetAsideVersion[] = [];
-  const directory = versionsDirectory(at.root);
-  for (const { name, kind } of (await at.disk.list(directory)) ?? []) {
+  const directory = versionsDirectory(table.root);
+  for (const { name, kind } of (await table.disk.list(directory)) ?? []) {
     await breathe();
     const parsed = kind === "file" ? parseSetAsideName(name) : null;
     if (parsed !== null) found.push({ ...parsed, path: join(directory, name) });
   }
-  const former = retiredDirectory(at.root);
-  for (const { name, kind } of (await at.disk.list(former)) ?? []) {
+  const former = retiredDirectory(table.root);
+  for (const { name, kind } of (await table.disk.list(former)) ?? []) {
     const parsed = kind === "file" ? parseManifestName(name) : null;
     if (parsed !== null) found.push({ ...parsed, state: "retired", path: join(former, name) });
   }
@@ -249,18 +249,18 @@ export async function listSetAside(at: VersionsAt): Promise<SetAsideVersion[]> {
 
 /** Removes the manifests and records of released versions whose files are gone. */
 export async function forgetReleased(
-  at: VersionsAt,
+  table: VersionsAt,
   released: readonly SetAsideVersion[],
   removed: RemovedFiles,
 ): Promise<void> {
-  const records = versionRecordsDirectory(at.root);
-  const recorded = new Set(((await at.disk.list(records)) ?? []).map(({ name }) => name));
+  const records = versionRecordsDirectory(table.root);
+  const recorded = new Set(((await table.disk.list(records)) ?? []).map(({ name }) => name));
   for (const { version, path } of released) {
-    const stat = await at.disk.stat(path);
+    const stat = await table.disk.stat(path);
     if (stat === null) continue;
     const record = versionRecordName(version);
-    if (recorded.has(record)) await at.disk.remove(join(records, record));
-    await at.disk.remove(path);
+    if (recorded.has(record)) await table.disk.remove(join(records, record));
+    await table.disk.remove(path);
     removed.bytes += stat.size;
     removed.versions++;
   }

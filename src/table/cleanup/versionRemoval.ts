@@ -23,12 +23,15 @@ export interface VersionInterval {
  * @throws InvalidInputError where one of them is the latest, has a tag, or is the version that a branch was made from
  * @throws CorruptFileError where a ref that can't be read leaves this open
  */
-export async function planVersionRemoval(at: TableAt, ranges: readonly VersionInterval[]): Promise<number[]> {
-  const versions = (await listVersions(at)).map(({ version }) => version);
+export async function planVersionRemoval(
+  table: TableAt,
+  ranges: readonly VersionInterval[],
+): Promise<number[]> {
+  const versions = (await listVersions(table)).map(({ version }) => version);
   const latest = versions[versions.length - 1];
   const wanted = within(versions, ranges);
   if (wanted.length === 0) return [];
-  const pinned = await readPinnedVersions(at);
+  const pinned = await readPinnedVersions(table);
   for (const version of wanted) {
     const needs = [];
     if (version === latest) needs.push("is the latest");
@@ -38,7 +41,7 @@ export async function planVersionRemoval(at: TableAt, ranges: readonly VersionIn
     if (branches !== undefined) needs.push(`is what branch ${branches[0]} was made from`);
     if (needs.length === 0) continue;
     throw new InvalidInputError(
-      `ranges: version ${version} of ${formatBranch(at.branch)} ${needs.join(", ")}`,
+      `ranges: version ${version} of ${formatBranch(table.branch)} ${needs.join(", ")}`,
     );
   }
   return wanted;
@@ -66,18 +69,18 @@ function within(versions: readonly number[], ranges: readonly VersionInterval[])
  * @returns the versions that stay
  */
 export async function deleteVersionsUnderLock(
-  at: TableAt,
+  table: TableAt,
   versions: readonly number[],
   watch: Omit<RetirementGuard, "readPinned">,
 ): Promise<number[]> {
-  const entries = await listVersions(at);
+  const entries = await listVersions(table);
   const latest = entries.at(-1);
   if (latest === undefined) return [];
   const guard: RetirementGuard = {
     ...watch,
     // If a ref can't be read, any version may be needed. A version that stays does no harm.
     readPinned: () =>
-      readPinnedVersions(at).catch((error: unknown) => {
+      readPinnedVersions(table).catch((error: unknown) => {
         if (error instanceof CorruptFileError) return null;
         throw error;
       }),
@@ -87,7 +90,7 @@ export async function deleteVersionsUnderLock(
   const mayGo = (version: number): boolean =>
     pinned !== null && wanted.has(version) && version !== latest.version && !isPinned(pinned, version);
   const going = new Set(entries.filter(({ version }) => mayGo(version)));
-  const { retired } = await retireVersions(at, entries, going, guard, { partially: false });
+  const { retired } = await retireVersions(table, entries, going, guard, { partially: false });
   const gone = new Set(retired.map(({ version }) => version));
   return entries.map(({ version }) => version).filter((version) => wanted.has(version) && !gone.has(version));
 }
@@ -98,15 +101,15 @@ export async function deleteVersionsUnderLock(
  * @param confirm throws where one of the locks is not held any more
  */
 export async function returnVersionsUnderLock(
-  at: VersionsAt,
+  table: VersionsAt,
   versions: readonly number[],
   confirm: () => Promise<void>,
 ): Promise<void> {
   const wanted = new Set(versions);
-  for (const aside of await listSetAside(at)) {
+  for (const aside of await listSetAside(table)) {
     if (aside.state !== "retired" || !wanted.has(aside.version)) continue;
     await confirm();
-    await putBackVersion(at, aside);
+    await putBackVersion(table, aside);
   }
-  await at.disk.syncDirectory(versionsDirectory(at.root));
+  await table.disk.syncDirectory(versionsDirectory(table.root));
 }

@@ -100,24 +100,24 @@ export function createBranch(
     checkNewBranchName(branch, others);
     await refuseTwinDirectories(table, branch);
     const opened = await openSource(table, source);
-    const at = branchAt(table, branch);
-    await clearLeftovers(at, ownParts(branch, others), lease);
+    const tableDirectory = branchAt(table, branch);
+    await clearLeftovers(tableDirectory, ownParts(branch, others), lease);
     const clone = Clone.create({
       isShallow: true,
-      refName: opened.at.branch ?? undefined,
+      refName: opened.table.branch ?? undefined,
       refVersion: opened.version,
-      refPath: opened.at.root,
+      refPath: opened.table.root,
       branchName: branch,
     });
     const transaction = newTransaction(opened.version, "clone", clone);
     try {
-      await writeFirstVersion(at, opened, transaction, lease);
+      await writeFirstVersion(tableDirectory, opened, transaction, lease);
       await register(table, branch, opened, lease);
     } catch (error) {
       // A branch that may exist needs its files.
       const refPath = branchRefPath(mainRoot, branch);
       if (!(error instanceof PublishUncertainError && error.path === refPath)) {
-        await removeFirstVersion(at, opened, transaction, lease).catch(() => undefined);
+        await removeFirstVersion(tableDirectory, opened, transaction, lease).catch(() => undefined);
       }
       throw error;
     }
@@ -126,7 +126,7 @@ export function createBranch(
     if (current?.isCopyOf(opened.file) === true) return transaction.uuid;
     const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease);
     await removal.takeOut(branchRefPath(mainRoot, branch)).finally(() => removal.finish());
-    await removeFirstVersion(at, opened, transaction, lease);
+    await removeFirstVersion(tableDirectory, opened, transaction, lease);
     throw new TableVersionNotFoundError(
       `version ${opened.version} was removed while a branch was made from it`,
     );
@@ -197,12 +197,12 @@ async function openSource(table: TableAt, { branch, version }: BranchSource): Pr
       `branch ${branch} was made by an old release and has no identifier: branches can't be made from it`,
     );
   }
-  const at = branchAt(table, branch);
-  const { latestVersions } = at.environment;
+  const tableDirectory = branchAt(table, branch);
+  const { latestVersions } = tableDirectory.environment;
   const entry = await (version === undefined
-    ? (latestVersions?.find(at.root) ?? findLatestVersion(at))
-    : findVersion(at, version));
-  const open = entry && (await openVersion(at, entry));
+    ? (latestVersions?.find(tableDirectory.root) ?? findLatestVersion(tableDirectory))
+    : findVersion(tableDirectory, version));
+  const open = entry && (await openVersion(tableDirectory, entry));
   if (open === null) {
     throw new TableVersionNotFoundError(`${formatBranch(branch)} has no version ${version ?? "yet"}`);
   }
@@ -212,12 +212,12 @@ async function openSource(table: TableAt, { branch, version }: BranchSource): Pr
 }
 
 async function writeFirstVersion(
-  at: TableAt,
+  table: TableAt,
   source: OpenVersion,
   transaction: Transaction,
   lease: LockLease,
 ): Promise<void> {
-  const { disk, root, mainRoot } = at;
+  const { disk, root, mainRoot } = table;
   const content = applyTransaction(source.file, transaction, {
     version: source.version,
     nowNs: BigInt(Date.now()) * 1_000_000n,
@@ -239,7 +239,7 @@ async function writeFirstVersion(
     new ManifestFile(path, manifest, manifest, indexSectionBytes, transactionBytes, chunks);
   const publication = { version: source.version, scheme: source.scheme, chunks, fileAt };
   const terms = { lease, anchor: ABSENT, latest: null };
-  if ((await publishManifest(at, publication, terms)) === null) {
+  if ((await publishManifest(table, publication, terms)) === null) {
     throw new ConcurrentModificationError("the branch is being made by another writer");
   }
 }
@@ -247,12 +247,12 @@ async function writeFirstVersion(
 async function register(
   { disk, mainRoot }: RefsAt,
   branch: string,
-  { at, version, file, lineage }: OpenSource,
+  { table, version, file, lineage }: OpenSource,
   lease: LockLease,
 ): Promise<void> {
   const directory = branchesDirectory(mainRoot);
   await disk.makeDirectory(directory, mainRoot);
-  const ref = newBranchRef({ branch: at.branch, version, lineage, manifestSize: file.byteLength });
+  const ref = newBranchRef({ branch: table.branch, version, lineage, manifestSize: file.byteLength });
   if (!(await createExclusive(disk, directory, branchRefName(branch), [encodeRefFile(ref)], { lease }))) {
     throw taken(branch);
   }

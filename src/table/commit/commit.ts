@@ -42,7 +42,7 @@ export interface PlannedChange {
 
 /** A table or branch to change, as it was opened. */
 export interface ChangeTarget<Environment extends TableEnvironment = TableEnvironment> {
-  readonly at: TableAt<Environment>;
+  readonly table: TableAt<Environment>;
   readonly latest: LatestVersion;
 }
 
@@ -72,21 +72,21 @@ export async function commitTransaction(
   transaction: Transaction,
   options: CommitOptions = {},
 ): Promise<OpenVersion> {
-  const { at } = base;
-  const attempts = new CommitAttempts(at, anchorOf(base), transaction);
-  const committed = await withMissingAsNotFound(at.root, () =>
+  const { table } = base;
+  const attempts = new CommitAttempts(table, anchorOf(base), transaction);
+  const committed = await withMissingAsNotFound(table.root, () =>
     withFiles(
       () => attempts.removeTransactionFile(),
       async () => {
         await attempts.writeAhead();
-        return withTableLock(at, { signal: options.signal, keep: true }, (lease) =>
+        return withTableLock(table, { signal: options.signal, keep: true }, (lease) =>
           commitOverLatest(attempts, lease, options),
         );
       },
     ),
   );
   // The commit stands. An error here would pass for a failed commit, whose files are removed.
-  await at.environment.afterCommit?.(committed).catch(() => undefined);
+  await table.environment.afterCommit?.(committed).catch(() => undefined);
   return committed;
 }
 
@@ -95,18 +95,18 @@ async function commitOverLatest(
   lease: LockLease,
   options: CommitOptions,
 ): Promise<OpenVersion> {
-  const { at } = attempts;
+  const { table } = attempts;
   for (let attempt = 1; ; attempt++) {
-    const { latestVersions } = at.environment;
+    const { latestVersions } = table.environment;
     const latest =
       attempt === 1 && latestVersions !== undefined
-        ? await latestVersions.findForCommit(at.root, attempts.readVersion)
-        : await findLatestVersion(at);
-    if (latest === null) throw new TableGoneError(at.root);
+        ? await latestVersions.findForCommit(table.root, attempts.readVersion)
+        : await findLatestVersion(table);
+    if (latest === null) throw new TableGoneError(table.root);
     const committed = await attempts.tryOver(latest, lease, options);
     if (committed !== null) return committed;
     if (attempt === MAX_ATTEMPTS) {
-      throw new ConcurrentModificationError(`${at.root}: another writer won ${attempt} races in a row`);
+      throw new ConcurrentModificationError(`${table.root}: another writer won ${attempt} races in a row`);
     }
     await backOff(attempt);
   }
@@ -161,21 +161,22 @@ export async function commitPlanned<Environment extends TableEnvironment, Plan e
 
 /** @throws TableReplacedError where the versions lie in another directory than when the table was opened */
 async function readLatest<Environment extends TableEnvironment>({
-  at,
+  table,
   latest,
 }: ChangeTarget<Environment>): Promise<OpenLatest<Environment>> {
   for (let attempt = 1; ; attempt++) {
-    const entry = await findLatestVersion(at);
-    if (entry === null) throw new TableGoneError(at.root);
-    if (!isSameDirectory(entry.directory, latest.directory)) throw new TableReplacedError(at.root);
-    const base = await openVersion(at, entry);
+    const entry = await findLatestVersion(table);
+    if (entry === null) throw new TableGoneError(table.root);
+    if (!isSameDirectory(entry.directory, latest.directory)) throw new TableReplacedError(table.root);
+    const base = await openVersion(table, entry);
     if (base !== null) {
       checkReaderFlags(base.file.manifest, base.path);
       checkWriterFlags(base.file.manifest, base.path);
       return base;
     }
     // It was the latest, but was superseded and cleaned up since, or the table was dropped.
-    if (attempt === MAX_ATTEMPTS) throw new ConcurrentModificationError(`${at.root}: versions come and go`);
+    if (attempt === MAX_ATTEMPTS)
+      throw new ConcurrentModificationError(`${table.root}: versions come and go`);
     await backOff(attempt);
   }
 }
@@ -190,14 +191,14 @@ async function readLatest<Environment extends TableEnvironment>({
  * @throws PublishUncertainError where the version may or may not be there: its files must stay
  */
 export async function commitCreation(
-  at: TableAt,
+  table: TableAt,
   anchor: TableAnchor,
   transaction: Transaction,
   options: CreationOptions,
 ): Promise<OpenVersion | null> {
-  const { disk } = at;
-  const versions = versionsDirectory(at.root);
-  const attempts = new CommitAttempts(at, anchor, transaction);
+  const { disk } = table;
+  const versions = versionsDirectory(table.root);
+  const attempts = new CommitAttempts(table, anchor, transaction);
   const create = (lease: LockLease) =>
     withFiles(
       () => attempts.removeTransactionFile(),
@@ -208,17 +209,17 @@ export async function commitCreation(
     return create(UNSHARED_LEASE);
   }
   // The lock is taken in it.
-  if (anchor.kind === "absent" && options.isPlaced !== true) await disk.makeDirectory(at.root);
+  if (anchor.kind === "absent" && options.isPlaced !== true) await disk.makeDirectory(table.root);
   try {
-    return await withTableLock(at, { signal: options.signal }, async (lease) => {
-      if ((await findLatestVersion(at)) !== null) return null;
-      await requireAnchor(at, anchor);
-      await disk.makeDirectory(versions, at.root);
+    return await withTableLock(table, { signal: options.signal }, async (lease) => {
+      if ((await findLatestVersion(table)) !== null) return null;
+      await requireAnchor(table, anchor);
+      await disk.makeDirectory(versions, table.root);
       return create(lease);
     });
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
-    throw new ConcurrentModificationError(`${at.root} was dropped while a table was created there`, {
+    throw new ConcurrentModificationError(`${table.root} was dropped while a table was created there`, {
       cause: error,
     });
   }
@@ -238,7 +239,7 @@ export function commitSuccessor(
   transaction: Transaction,
   lease: LockLease,
 ): Promise<OpenVersion | null> {
-  const attempts = new CommitAttempts(base.at, anchorOf(base), transaction, { rewritesTable: true });
+  const attempts = new CommitAttempts(base.table, anchorOf(base), transaction, { rewritesTable: true });
   return attempts.tryOver(base, lease, {});
 }
 

@@ -52,7 +52,7 @@ export interface CreationOptions extends CommitOptions {
 }
 
 export class CommitAttempts {
-  readonly at: TableAt;
+  readonly table: TableAt;
   readonly #anchor: TableAnchor;
   readonly #transaction: Transaction;
   readonly #transactionBytes: Uint8Array;
@@ -64,8 +64,8 @@ export class CommitAttempts {
   readonly #droppedFields = new Set<number>();
   #transactionFileWritten = false;
 
-  constructor(at: TableAt, anchor: TableAnchor, transaction: Transaction, { rewritesTable = false } = {}) {
-    this.at = at;
+  constructor(table: TableAt, anchor: TableAnchor, transaction: Transaction, { rewritesTable = false } = {}) {
+    this.table = table;
     this.#rewritesTable = rewritesTable;
     this.#anchor = anchor;
     this.#transaction = transaction;
@@ -80,7 +80,7 @@ export class CommitAttempts {
 
   /** Null where another writer took the number, or the latest version is another one than was found. */
   async tryOver(latest: VersionEntry, lease: LockLease, options: CommitOptions): Promise<OpenVersion | null> {
-    const base = await readManifestAnew(this.at.environment, latest);
+    const base = await readManifestAnew(this.table.environment, latest);
     if (base === null) return null;
     await this.#requirePlannedOn(base);
     checkWriterFlags(base.manifest, latest.path);
@@ -101,14 +101,14 @@ export class CommitAttempts {
   async #requirePlannedOn(base: ManifestFile): Promise<void> {
     const anchor = this.#anchor;
     if (anchor.kind === "version" && anchor.base.path === base.path) {
-      if (!base.isCopyOf(anchor.base.file)) throw new TableReplacedError(this.at.root);
+      if (!base.isCopyOf(anchor.base.file)) throw new TableReplacedError(this.table.root);
       return;
     }
-    await requireAnchor(this.at, anchor);
+    await requireAnchor(this.table, anchor);
   }
 
   async tryCreate(lease: LockLease, options: CreationOptions): Promise<OpenVersion | null> {
-    await this.at.disk.makeDirectory(transactionsDirectory(this.at.root), this.at.root);
+    await this.table.disk.makeDirectory(transactionsDirectory(this.table.root), this.table.root);
     const content = applyTransaction(null, this.#transaction, {
       version: 1,
       nowNs: currentNs(),
@@ -124,18 +124,18 @@ export class CommitAttempts {
     scheme: NamingScheme,
     terms: Omit<PublicationTerms, "anchor">,
   ): Promise<OpenVersion | null> {
-    const { disk } = this.at;
+    const { disk } = this.table;
     const transactionBytes = this.#transactionBytes;
     const { manifest, chunks } = encodeManifestFile({ ...content, transactionBytes });
     await this.#writeTransactionFile().catch(async (error: unknown) => {
       if (codeOf(error) !== "ENOENT") throw error;
-      await disk.makeDirectory(transactionsDirectory(this.at.root), this.at.root);
+      await disk.makeDirectory(transactionsDirectory(this.table.root), this.table.root);
       await this.#writeTransactionFile();
     });
     const fileAt = (path: string) =>
       new ManifestFile(path, manifest, manifest, content.indexSectionBytes, transactionBytes, chunks);
     const publication = { version: manifest.version, scheme, chunks, fileAt };
-    return publishManifest(this.at, publication, { ...terms, anchor: this.#anchor });
+    return publishManifest(this.table, publication, { ...terms, anchor: this.#anchor });
   }
 
   /** @throws ConcurrentModificationError where a version committed after the one read conflicts with the transaction */
@@ -143,16 +143,16 @@ export class CommitAttempts {
     if (operationOf(this.#transaction).kind === "restore") return;
     if (this.#checkedUpTo > latest.version) {
       throw new ConcurrentModificationError(
-        `${this.at.root}: version ${this.#checkedUpTo}, on which the change is based, is gone`,
+        `${this.table.root}: version ${this.#checkedUpTo}, on which the change is based, is gone`,
       );
     }
     const schema = () => base.manifest.fields;
     let missing = latest.version - this.#checkedUpTo;
     for (const entry of await this.#versionsSince(latest)) {
-      const file = await readManifestAt(this.at.environment, entry);
+      const file = await readManifestAt(this.table.environment, entry);
       if (file === null) continue;
       missing--;
-      const other = await readTransaction(this.at, file);
+      const other = await readTransaction(this.table, file);
       let verdict = other === null ? "incompatible" : checkConflict(this.#transaction, other, schema);
       if (verdict === "ok" && other !== null && mustSee?.(other) === true) verdict = "retryable";
       if (verdict === "ok") {
@@ -166,8 +166,8 @@ export class CommitAttempts {
       throw new TransactionConflictError(
         verdict,
         verdict === "retryable"
-          ? `${this.at.root}: version ${entry.version} (${theirs}) preempted this ${mine}; please retry`
-          : `${this.at.root}: this ${mine} is incompatible with version ${entry.version} (${theirs})`,
+          ? `${this.table.root}: version ${entry.version} (${theirs}) preempted this ${mine}; please retry`
+          : `${this.table.root}: this ${mine} is incompatible with version ${entry.version} (${theirs})`,
       );
     }
     if (missing > 0) await this.#requireSkipped(missing, latest);
@@ -184,7 +184,7 @@ export class CommitAttempts {
       else if (this.#droppedFields.has(id)) {
         throw new TransactionConflictError(
           "retryable",
-          `${this.at.root}: since version ${version}, field ${id} is another than the one meant; please retry`,
+          `${this.table.root}: since version ${version}, field ${id} is another than the one meant; please retry`,
         );
       }
     }
@@ -196,33 +196,33 @@ export class CommitAttempts {
     const count = latest.version - this.#checkedUpTo;
     if (count <= MAX_PROBED_VERSIONS) {
       return Array.from({ length: count }, (_, index) =>
-        versionEntry(this.at.root, first + index, latest.scheme),
+        versionEntry(this.table.root, first + index, latest.scheme),
       );
     }
-    const all = await listVersions(this.at);
+    const all = await listVersions(this.table);
     return all.filter((entry) => entry.version >= first && entry.version <= latest.version);
   }
 
   /** @throws TransactionConflictError where more versions are missing than numbers were skipped */
   async #requireSkipped(missing: number, latest: VersionEntry): Promise<void> {
-    const gap = await readGap(this.at);
+    const gap = await readGap(this.table);
     const first = this.#checkedUpTo + 1;
     const skipped =
       gap === null ? 0 : Math.min(gap.to - 1, latest.version) - Math.max(gap.from + 1, first) + 1;
     if (missing <= Math.max(skipped, 0)) return;
     throw new TransactionConflictError(
       "retryable",
-      `${this.at.root}: versions since ${this.#checkedUpTo} are gone, and what they changed is unknown`,
+      `${this.table.root}: versions since ${this.#checkedUpTo} are gone, and what they changed is unknown`,
     );
   }
 
   async #restored(): Promise<VersionContent | undefined> {
     const operation = operationOf(this.#transaction);
     if (operation.kind !== "restore") return undefined;
-    const entry = await findVersion(this.at, operation.value.version);
-    const file = entry && (await readManifestAt(this.at.environment, entry));
+    const entry = await findVersion(this.table, operation.value.version);
+    const file = entry && (await readManifestAt(this.table.environment, entry));
     if (entry === null || file === null) {
-      throw new TableVersionNotFoundError(`${this.at.root} has no version ${operation.value.version}`);
+      throw new TableVersionNotFoundError(`${this.table.root} has no version ${operation.value.version}`);
     }
     checkReaderFlags(file.manifest, entry.path);
     checkWriterFlags(file.manifest, entry.path);
@@ -248,9 +248,9 @@ export class CommitAttempts {
    */
   async #writeTransactionFile(): Promise<void> {
     if (this.#transactionFileWritten || this.#rewritesTable) return;
-    const path = join(transactionsDirectory(this.at.root), fileNameOf(this.#transaction));
+    const path = join(transactionsDirectory(this.table.root), fileNameOf(this.#transaction));
     this.#transactionFileWritten = true;
-    const handle = await this.at.disk.create(path).catch((error: unknown) => {
+    const handle = await this.table.disk.create(path).catch((error: unknown) => {
       if (codeOf(error) === "ENOENT") this.#transactionFileWritten = false;
       throw error;
     });
@@ -265,8 +265,8 @@ export class CommitAttempts {
   async removeTransactionFile(): Promise<void> {
     if (!this.#transactionFileWritten) return;
     this.#transactionFileWritten = false;
-    const path = join(transactionsDirectory(this.at.root), fileNameOf(this.#transaction));
-    await this.at.disk.remove(path).catch(() => undefined);
+    const path = join(transactionsDirectory(this.table.root), fileNameOf(this.#transaction));
+    await this.table.disk.remove(path).catch(() => undefined);
   }
 }
 

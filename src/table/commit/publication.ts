@@ -50,47 +50,47 @@ export interface PublicationTerms {
  * @throws PublishUncertainError where the version may or may not exist: its files must stay
  */
 export async function publishManifest(
-  at: TableAt,
+  table: TableAt,
   { version, scheme, chunks, fileAt }: Publication,
   terms: PublicationTerms,
 ): Promise<OpenVersion | null> {
-  const { disk } = at;
+  const { disk } = table;
   if (!Number.isSafeInteger(version)) throw new UnsupportedError("version numbers end at 2^53 - 1");
-  const directory = versionsDirectory(at.root);
+  const directory = versionsDirectory(table.root);
   const name = manifestName(version, scheme);
   const { lease, latest } = terms;
   const verify = async () => {
-    await requireTerms(at, terms);
+    await requireTerms(table, terms);
     // Two manifests of one version, named by two schemes, would make a table unreadable.
     const other = scheme === "V1" ? "V2" : "V1";
-    return latest !== null || (await versionStat(at, version, other)) === null;
+    return latest !== null || (await versionStat(table, version, other)) === null;
   };
   if (!(await createExclusive(disk, directory, name, chunks, { lease, verify }))) return null;
   const path = join(directory, name);
   const file = fileAt(path);
-  const { manifests, latestVersions } = at.environment;
-  await writeHint(at, version, { isFirst: latest === null });
+  const { manifests, latestVersions } = table.environment;
+  await writeHint(table, version, { isFirst: latest === null });
   const stat = await manifests.remember(disk, path, file);
   if (stat !== null && version === (latest?.head.version ?? 0) + 1) {
-    latestVersions?.committed(at.root, { version, scheme, path }, stat);
+    latestVersions?.committed(table.root, { version, scheme, path }, stat);
   }
-  return { version, scheme, path, at, file };
+  return { version, scheme, path, table, file };
 }
 
 /**
  * @throws TableReplacedError where the table is another one; OverruledError where the latest version is another one,
  *   after which the caller makes another attempt
  */
-async function requireTerms(at: TableAt, { anchor, latest, verify }: PublicationTerms): Promise<void> {
+async function requireTerms(table: TableAt, { anchor, latest, verify }: PublicationTerms): Promise<void> {
   await verify?.();
   if (latest !== null) {
-    const current = await at.environment.manifests.read(at.disk, latest.path);
+    const current = await table.environment.manifests.read(table.disk, latest.path);
     if (current?.isCopyOf(latest) !== true) {
       throw new OverruledError(latest.path, { cause: new Error("the latest version was replaced") });
     }
     if (anchor.kind === "version" && anchor.base.file.isCopyOf(latest)) return;
   }
-  await requireAnchor(at, anchor);
+  await requireAnchor(table, anchor);
 }
 
 /**

@@ -76,7 +76,7 @@ const MAX_TRANSACTION_BYTES = 2 ** 30;
  * there.
  * @throws CorruptFileError
  */
-export async function readTransaction(at: VersionsAt, file: ManifestFile): Promise<Transaction | null> {
+export async function readTransaction(table: VersionsAt, file: ManifestFile): Promise<Transaction | null> {
   if (file.transaction !== null) return file.transaction;
   const name = file.head.transactionFile;
   if (name === "") return null;
@@ -84,8 +84,8 @@ export async function readTransaction(at: VersionsAt, file: ManifestFile): Promi
     const shown = JSON.stringify(name.slice(0, 200));
     throw new CorruptFileError(file.path, 0, `${shown} is no name of a transaction's file`);
   }
-  const path = join(transactionsDirectory(at.root), name);
-  const bytes = await at.disk.readFile(path, MAX_TRANSACTION_BYTES);
+  const path = join(transactionsDirectory(table.root), name);
+  const bytes = await table.disk.readFile(path, MAX_TRANSACTION_BYTES);
   return bytes === null ? null : decodeTransactionFile(bytes, path);
 }
 

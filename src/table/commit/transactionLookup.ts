@@ -34,11 +34,11 @@ export interface LookupOptions {
  * @throws CorruptFileError, UnsupportedError for a file that the search needs and can't read
  */
 export async function findTransaction(
-  at: TableAt,
+  table: TableAt,
   id: string,
   options: LookupOptions,
 ): Promise<CommittedTransaction | null> {
-  const branches = [null, ...(await listBranches(at))].map((branch) => branchAt(at, branch));
+  const branches = [null, ...(await listBranches(table))].map((branch) => branchAt(table, branch));
   for (const branch of branches) {
     const planned = await findPlanned(branch, id);
     const found = planned && (await findVersionOf(branch, id, planned, options));
@@ -53,8 +53,8 @@ export async function findTransaction(
 }
 
 /** The version that a transaction file of this id names as the one planned on; null where there is no such file. */
-async function findPlanned(at: VersionsAt, id: string): Promise<{ version: number } | null> {
-  for (const { name } of (await at.disk.list(transactionsDirectory(at.root))) ?? []) {
+async function findPlanned(table: VersionsAt, id: string): Promise<{ version: number } | null> {
+  for (const { name } of (await table.disk.list(transactionsDirectory(table.root))) ?? []) {
     const parsed = parseTransactionFileName(name);
     if (parsed?.uuid === id) return { version: parsed.readVersion };
   }
@@ -63,20 +63,20 @@ async function findPlanned(at: VersionsAt, id: string): Promise<{ version: numbe
 
 /** @param planned the version that the transaction was planned on; null where that is not known */
 async function findVersionOf(
-  at: TableAt,
+  table: TableAt,
   id: string,
   planned: { readonly version: number } | null,
   { signal }: LookupOptions,
 ): Promise<CommittedTransaction | null> {
-  const entries = await listVersions(at);
+  const entries = await listVersions(table);
   // A branch's first version has the number of the one it was made from.
   const candidates =
     planned === null ? entries.reverse() : entries.filter(({ version }) => version >= planned.version);
   for (const entry of candidates) {
     signal?.throwIfAborted();
-    const open = await openVersion(at, entry);
+    const open = await openVersion(table, entry);
     if (open === null || !mayBeOf(open.file, id)) continue;
-    const transaction = await readTransaction(at, open.file);
+    const transaction = await readTransaction(table, open.file);
     if (transaction?.uuid === id) return { ...open, transaction };
   }
   return null;

@@ -49,19 +49,19 @@ const ENTRY_BYTES = 256;
  * @throws CorruptFileError
  */
 export async function readKeptDeletions(
-  at: VersionsAt,
+  table: VersionsAt,
   manifest: Manifest,
   fragment: DataFragment,
   kept: LruCache<KeptDeletions>,
 ): Promise<Uint32Array | null> {
-  const path = await resolveDeletionFile(at, manifest, fragment);
+  const path = await resolveDeletionFile(table, manifest, fragment);
   if (path === null) return null;
-  const stat = await at.disk.stat(path);
+  const stat = await table.disk.stat(path);
   const known = kept.peek(path);
   if (known !== undefined && known.identity === stat?.identity && isMeant(known.offsets, fragment)) {
     return known.offsets;
   }
-  const offsets = await readFrom(at, fragment, path);
+  const offsets = await readFrom(table, fragment, path);
   if (stat !== null) {
     kept.set(path, { offsets, identity: stat.identity }, ENTRY_BYTES + offsets.byteLength);
   }
@@ -85,12 +85,12 @@ function isAnnounced(offsets: Uint32Array, { deletionFile }: DataFragment): bool
  * @throws CorruptFileError
  */
 export async function readDeletions(
-  at: VersionsAt,
+  table: VersionsAt,
   manifest: Manifest,
   fragment: DataFragment,
 ): Promise<Uint32Array | null> {
-  const path = await resolveDeletionFile(at, manifest, fragment);
-  return path === null ? null : readFrom(at, fragment, path);
+  const path = await resolveDeletionFile(table, manifest, fragment);
+  return path === null ? null : readFrom(table, fragment, path);
 }
 
 async function readFrom({ disk }: VersionsAt, fragment: DataFragment, path: string): Promise<Uint32Array> {

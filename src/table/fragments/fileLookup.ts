@@ -32,12 +32,12 @@ export const INDEX_ID_BYTES = 16;
  * @throws CorruptFileError for a name that leads out of the table, and for an invalid base path
  */
 export const resolveDataFile = (
-  at: VersionsAt,
+  table: VersionsAt,
   manifest: Manifest,
   file: DataFile,
 ): string | Promise<string> => {
-  if (file.baseId !== undefined) return resolveFile(at, manifest, file.baseId, dataDirectory, file.path);
-  return ownPath(at, file, () => resolveFile(at, manifest, undefined, dataDirectory, file.path));
+  if (file.baseId !== undefined) return resolveFile(table, manifest, file.baseId, dataDirectory, file.path);
+  return ownPath(table, file, () => resolveFile(table, manifest, undefined, dataDirectory, file.path));
 };
 
 /** Paths of files in the directory of the table or branch itself, by what names them: queries ask for the same ones again. */
@@ -60,14 +60,14 @@ function ownPath(
  * @throws CorruptFileError
  */
 export function resolveDeletionFile(
-  at: VersionsAt,
+  table: VersionsAt,
   manifest: Manifest,
   fragment: DataFragment,
 ): string | Promise<string> | null {
   const { deletionFile } = fragment;
   if (deletionFile === undefined) return null;
   const name = deletionFileName(fragment.id, deletionFile);
-  return resolveFile(at, manifest, deletionFile.baseId, deletionsDirectory, name);
+  return resolveFile(table, manifest, deletionFile.baseId, deletionsDirectory, name);
 }
 
 /**
@@ -76,18 +76,18 @@ export function resolveDeletionFile(
  * @throws CorruptFileError for an index without an id, and for an invalid base path
  */
 export async function resolveIndexDirectory(
-  at: VersionsAt,
+  table: VersionsAt,
   manifest: Manifest,
   index: IndexMetadata,
 ): Promise<string> {
-  const stated = await statedIndexDirectory(at, manifest, index);
-  if ((await at.disk.stat(stated)) !== null) return stated;
+  const stated = await statedIndexDirectory(table, manifest, index);
+  if ((await table.disk.stat(stated)) !== null) return stated;
   // A branch that the reference made from another branch names that one, even for an index that that one inherited
   // itself.
   const bases = manifest.basePaths.filter(({ path, isDatasetRoot }) => isDatasetRoot && isAbsolute(path));
   for (const id of [undefined, ...bases.map((base) => base.id)]) {
-    const place = await resolveFile(at, manifest, id, indicesDirectory, basename(stated));
-    if ((await at.disk.stat(place)) !== null) return place;
+    const place = await resolveFile(table, manifest, id, indicesDirectory, basename(stated));
+    if ((await table.disk.stat(place)) !== null) return place;
   }
   return stated;
 }
@@ -97,41 +97,41 @@ export async function resolveIndexDirectory(
  * @throws CorruptFileError for an index without an id, and for an invalid base path
  */
 export function statedIndexDirectory(
-  at: VersionsAt,
+  table: VersionsAt,
   manifest: Manifest,
   index: IndexMetadata,
 ): string | Promise<string> {
   const { uuid, baseId, name } = index;
   const resolve = (): string | Promise<string> => {
     if (uuid?.uuid.length !== INDEX_ID_BYTES) {
-      throw new CorruptFileError(at.root, 0, `version ${manifest.version}: index ${name} has no id`);
+      throw new CorruptFileError(table.root, 0, `version ${manifest.version}: index ${name} has no id`);
     }
-    return resolveFile(at, manifest, baseId, indicesDirectory, indexDirectoryName(uuid.uuid));
+    return resolveFile(table, manifest, baseId, indicesDirectory, indexDirectoryName(uuid.uuid));
   };
-  return baseId === undefined ? ownPath(at, index, resolve) : resolve();
+  return baseId === undefined ? ownPath(table, index, resolve) : resolve();
 }
 
 function resolveFile(
-  at: VersionsAt,
+  table: VersionsAt,
   manifest: Manifest,
   baseId: number | undefined,
   directoryOf: (root: string) => string,
   name: string,
 ): string | Promise<string> {
   const refuse = (reason: string): never => {
-    throw new CorruptFileError(at.root, 0, `version ${manifest.version}: ${reason}`);
+    throw new CorruptFileError(table.root, 0, `version ${manifest.version}: ${reason}`);
   };
   // A manifest may come from anybody; what it names must not lead out of its directory.
   if (!isDataFileName(name)) refuse(`${JSON.stringify(name.slice(0, 200))} is no name of a file`);
-  if (baseId === undefined) return join(directoryOf(at.root), name);
+  if (baseId === undefined) return join(directoryOf(table.root), name);
   const base = manifest.basePaths.find((each) => each.id === baseId);
   if (base === undefined) return refuse(`there is no base path ${baseId}`);
   if (!isAbsolute(base.path)) refuse(`base path ${base.path} is not a local directory`);
   const stated = join(base.isDatasetRoot ? directoryOf(base.path) : base.path, name);
-  const source = sourceRoot(at.root, manifest, base);
+  const source = sourceRoot(table.root, manifest, base);
   if (source === null) return stated;
   const around = join(directoryOf(source), name);
-  return around === stated ? stated : findEither(at.disk, around, stated);
+  return around === stated ? stated : findEither(table.disk, around, stated);
 }
 
 /**

@@ -361,13 +361,13 @@ function offsetsOf(
   if (offsets.length % width !== 0) throw damaged(path, `${offsets.length} bytes of values of ${width}`);
   const view = new DataView(offsets.buffer, offsets.byteOffset, offsets.length);
   const values: number[] = [];
-  for (let at = 0; at < offsets.length; at += width) {
+  for (let byteOffset = 0; byteOffset < offsets.length; byteOffset += width) {
     const offset =
       width === 2
-        ? view.getUint16(at, true)
+        ? view.getUint16(byteOffset, true)
         : width === 4
-          ? view.getUint32(at, true)
-          : Number(view.getBigUint64(at, true));
+          ? view.getUint32(byteOffset, true)
+          : Number(view.getBigUint64(byteOffset, true));
     if (!Number.isSafeInteger(base + offset)) throw damaged(path, "a value beyond 2^53");
     values.push(base + offset);
   }

@@ -48,30 +48,30 @@ const MAX_NAMED = 10;
  *   deleted but files of it remain
  */
 export function deleteBranch(
-  at: TableAt,
+  table: TableAt,
   branch: string,
   release: (directory: string) => void,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { disk } = at;
-  return lockRefs(at, signal, async (lease) => {
+  const { disk } = table;
+  return lockRefs(table, signal, async (lease) => {
     checkBranchName(branch);
-    const branches = await listBranches(at);
+    const branches = await listBranches(table);
     // A disk that ignores case may find the ref of another.
-    const doomed = branches.includes(branch) ? await readBranch(at, branch) : null;
+    const doomed = branches.includes(branch) ? await readBranch(table, branch) : null;
     if (doomed === null) throw noBranch(branch);
     const others = branches.filter((other) => other !== branch);
-    await refuseReferenced(at, branch, doomed, others);
-    const staying = await asSpelledBy(at, branch, others);
-    const directories = directoriesOfBranch(at.mainRoot, branch, staying);
-    const root = branchDirectory(at.mainRoot, branch);
+    await refuseReferenced(table, branch, doomed, others);
+    const staying = await asSpelledBy(table, branch, others);
+    const directories = directoriesOfBranch(table.mainRoot, branch, staying);
+    const root = branchDirectory(table.mainRoot, branch);
     const lockBranch = <T>(work: () => Promise<T>) =>
-      withLock(root, lockOptions(at.environment, { signal }), work);
+      withLock(root, lockOptions(table.environment, { signal }), work);
     const remove = async (takeOut: TakeOut) => {
-      const removal = new Removal(disk, sideDirectory(at.mainRoot), at.mainRoot, lease, hasUniqueNames);
+      const removal = new Removal(disk, sideDirectory(table.mainRoot), table.mainRoot, lease, hasUniqueNames);
       try {
-        if (!(await removal.takeOut(branchRefPath(at.mainRoot, branch)))) throw noBranch(branch);
-        await disk.syncDirectory(branchesDirectory(at.mainRoot));
+        if (!(await removal.takeOut(branchRefPath(table.mainRoot, branch)))) throw noBranch(branch);
+        await disk.syncDirectory(branchesDirectory(table.mainRoot));
         // The deletion is decided by now. Directories that remain do no harm, but the caller must learn of them.
         const failures: unknown[] = [];
         for (const directory of directories) {
@@ -114,22 +114,22 @@ const noBranch = (branch: string): TableBranchNotFoundError =>
   new TableBranchNotFoundError(`there is no branch ${branch}`);
 
 async function refuseReferenced(
-  at: RefsAt,
+  table: RefsAt,
   branch: string,
   doomed: Branch,
   others: readonly string[],
 ): Promise<void> {
   const children: string[] = [];
   for (const name of others) {
-    const other = await readBranch(at, name);
+    const other = await readBranch(table, name);
     if (other !== null && descendsFrom(other, doomed, branch)) children.push(name);
   }
   if (children.length > 0) {
     throw new InvalidInputError(`branch ${branch} is referred to by branches ${formatNames(children)}`);
   }
   const tags: string[] = [];
-  for (const name of await listTags(at)) {
-    const tag = await readTag(at, name);
+  for (const name of await listTags(table)) {
+    const tag = await readTag(table, name);
     if (tag?.branch === branch) tags.push(name);
   }
   if (tags.length > 0) {
@@ -147,11 +147,15 @@ function formatNames(names: string[]): string {
  * name is spelled like this one's. Such branches can't be made here, but can be made by another engine, or on another
  * file system.
  */
-export async function asSpelledBy(at: RefsAt, branch: string, others: readonly string[]): Promise<string[]> {
+export async function asSpelledBy(
+  table: RefsAt,
+  branch: string,
+  others: readonly string[],
+): Promise<string[]> {
   const spelled: string[] = [];
   for (const other of others) {
     const isApart =
-      !foldTogether(branch, other) || (await areApart(at.disk, branchTree(at.mainRoot), branch, other));
+      !foldTogether(branch, other) || (await areApart(table.disk, branchTree(table.mainRoot), branch, other));
     spelled.push(isApart ? other : spelledBy(branch, other));
   }
   return spelled;

@@ -17,14 +17,14 @@ const MAX_DEPTH = 128;
  * of a deleted one; it counts while its newest version is younger than `graceMs`.
  * @throws CorruptFileError for a ref whose name no ref can have
  */
-export async function branchRoots(at: RefsAt, graceMs: number): Promise<string[]> {
-  const names = await listBranches(at);
-  const roots = new Set(names.map((name) => branchRoot(at.mainRoot, name)));
+export async function branchRoots(table: RefsAt, graceMs: number): Promise<string[]> {
+  const names = await listBranches(table);
+  const roots = new Set(names.map((name) => branchRoot(table.mainRoot, name)));
   const newestNs = BigInt(Math.floor(ageClockMs() - graceMs)) * 1_000_000n;
-  for (const root of await rootsBelow(at.disk, branchTree(at.mainRoot), 0)) {
+  for (const root of await rootsBelow(table.disk, branchTree(table.mainRoot), 0)) {
     if (roots.has(root)) continue;
-    for (const { path } of await listVersions({ disk: at.disk, root })) {
-      const stat = await at.disk.stat(path);
+    for (const { path } of await listVersions({ disk: table.disk, root })) {
+      const stat = await table.disk.stat(path);
       if (stat === null || stat.modifiedNs < newestNs) continue;
       roots.add(root);
       break;

@@ -42,17 +42,17 @@ export interface Branch {
  * Names of all branches but main, in no order.
  * @throws CorruptFileError
  */
-export const listBranches = (at: RefsAt): Promise<string[]> =>
-  listRefNames(at.disk, branchesDirectory(at.mainRoot), checkBranchName);
+export const listBranches = (table: RefsAt): Promise<string[]> =>
+  listRefNames(table.disk, branchesDirectory(table.mainRoot), checkBranchName);
 
 /**
  * The registration of a branch, or null where there is none of that name.
  * @throws InvalidInputError for an illegal name, CorruptFileError
  */
-export async function readBranch(at: RefsAt, branch: string): Promise<Branch | null> {
+export async function readBranch(table: RefsAt, branch: string): Promise<Branch | null> {
   checkBranchName(branch);
-  const path = branchRefPath(at.mainRoot, branch);
-  const content = await readRefFile(at.disk, path);
+  const path = branchRefPath(table.mainRoot, branch);
+  const content = await readRefFile(table.disk, path);
   return content && parseBranch(content, path);
 }
 
@@ -173,14 +173,14 @@ export function checkNewBranchName(branch: string, others: readonly string[]): v
  * @param branch a branch without a twin among the existing ones
  * @throws InvalidInputError where some file system would take an existing directory for one of the branch's
  */
-export async function refuseTwinDirectories(at: RefsAt, branch: string): Promise<void> {
-  let parent = branchTree(at.mainRoot);
+export async function refuseTwinDirectories(table: RefsAt, branch: string): Promise<void> {
+  let parent = branchTree(table.mainRoot);
   for (const part of branch.split("/")) {
-    for (const name of await namesIn(at.disk, parent)) {
+    for (const name of await namesIn(table.disk, parent)) {
       if (name === part || foldName(name) !== foldName(part)) continue;
       // Some file systems list another form of the name that was given.
       const isRewritten =
-        name.normalize() === part.normalize() && (await at.disk.stat(join(parent, part))) !== null;
+        name.normalize() === part.normalize() && (await table.disk.stat(join(parent, part))) !== null;
       if (isRewritten) continue;
       throw new InvalidInputError(
         `branch ${JSON.stringify(branch)}: some file systems would take ${join(parent, name)} for its directory`,

@@ -15,16 +15,16 @@ export interface PinnedVersions {
  * caller holds the lock of the table's refs.
  * @throws CorruptFileError for a ref that can't be read: it may need any version
  */
-export async function readPinnedVersions(at: TableAt): Promise<PinnedVersions> {
+export async function readPinnedVersions(table: TableAt): Promise<PinnedVersions> {
   const tags = new Map<number, string[]>();
-  for (const name of await listTags(at)) {
-    const tag = await readTag(at, name);
-    if (tag !== null && tag.branch === at.branch) note(tags, tag.version, name);
+  for (const name of await listTags(table)) {
+    const tag = await readTag(table, name);
+    if (tag !== null && tag.branch === table.branch) note(tags, tag.version, name);
   }
   const branches = new Map<number, string[]>();
-  for (const name of await listBranches(at)) {
-    const fork = await readBranch(at, name);
-    if (fork !== null && fork.parentBranch === at.branch) note(branches, fork.parentVersion, name);
+  for (const name of await listBranches(table)) {
+    const fork = await readBranch(table, name);
+    if (fork !== null && fork.parentBranch === table.branch) note(branches, fork.parentVersion, name);
   }
   return { tags, branches };
 }

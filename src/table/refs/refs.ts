@@ -116,8 +116,8 @@ export async function findLine<Environment extends TableEnvironment>(
 }
 
 /** Whether the branch is registered; leftovers of a deleted one don't count. */
-export async function branchExists(at: RefsAt, branch: string): Promise<boolean> {
-  return (await at.disk.stat(branchRefPath(at.mainRoot, branch)))?.kind === "file";
+export async function branchExists(table: RefsAt, branch: string): Promise<boolean> {
+  return (await table.disk.stat(branchRefPath(table.mainRoot, branch)))?.kind === "file";
 }
 
 // ------------------------------------------------------------------------------------------------- files
@@ -200,12 +200,12 @@ export interface FoundTarget {
 }
 
 /** @throws TableBranchNotFoundError, TableVersionNotFoundError */
-export async function requireTarget(at: TableAt, { branch, version }: RefTarget): Promise<FoundTarget> {
-  if (branch !== null && !(await branchExists(at, branch))) {
+export async function requireTarget(table: TableAt, { branch, version }: RefTarget): Promise<FoundTarget> {
+  if (branch !== null && !(await branchExists(table, branch))) {
     throw new TableBranchNotFoundError(`there is no branch ${branch}`);
   }
-  const entry = await findVersion(branchAt(at, branch), version);
-  const stat = entry && (await at.disk.stat(entry.path));
+  const entry = await findVersion(branchAt(table, branch), version);
+  const stat = entry && (await table.disk.stat(entry.path));
   if (entry === null || stat === null) {
     throw new TableVersionNotFoundError(`${formatBranch(branch)} has no version ${version}`);
   }
@@ -217,12 +217,12 @@ export async function requireTarget(at: TableAt, { branch, version }: RefTarget)
  * @throws TableNotFoundError where the table was dropped
  */
 export async function lockRefs<T>(
-  at: TableAt,
+  table: TableAt,
   signal: AbortSignal | undefined,
   change: (lease: LockLease) => Promise<T>,
 ): Promise<T> {
   try {
-    return await withTableLock(branchAt(at, null), { signal, keep: true }, change);
+    return await withTableLock(branchAt(table, null), { signal, keep: true }, change);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
     throw new TableNotFoundError("the table was dropped by another writer", { cause: error });

@@ -50,10 +50,10 @@ export interface Tag extends RefTarget {
  * What a tag points at, or null where there is no such tag.
  * @throws InvalidInputError for an illegal name, CorruptFileError
  */
-export async function readTag(at: RefsAt, tag: string): Promise<Tag | null> {
+export async function readTag(table: RefsAt, tag: string): Promise<Tag | null> {
   checkTagName(tag);
-  const path = tagPath(at.mainRoot, tag);
-  const content = await readRefFile(at.disk, path);
+  const path = tagPath(table.mainRoot, tag);
+  const content = await readRefFile(table.disk, path);
   return content && parseTag(content, path);
 }
 
@@ -75,8 +75,8 @@ function parseTag({ branch, version, manifestSize = 0 }: RefContent, path: strin
  * Names of all tags, in no order.
  * @throws CorruptFileError
  */
-export const listTags = (at: RefsAt): Promise<string[]> =>
-  listRefNames(at.disk, tagsDirectory(at.mainRoot), checkTagName);
+export const listTags = (table: RefsAt): Promise<string[]> =>
+  listRefNames(table.disk, tagsDirectory(table.mainRoot), checkTagName);
 
 /**
  * @throws InvalidInputError for an illegal name and for one that folds together with another tag's,
@@ -84,14 +84,19 @@ export const listTags = (at: RefsAt): Promise<string[]> =>
  *   TableVersionNotFoundError
  * @throws PublishUncertainError where the tag may or may not exist
  */
-export function createTag(at: TableAt, tag: string, target: RefTarget, signal?: AbortSignal): Promise<void> {
+export function createTag(
+  table: TableAt,
+  tag: string,
+  target: RefTarget,
+  signal?: AbortSignal,
+): Promise<void> {
   checkNewTagName(tag);
-  const { disk } = at;
-  return lockRefs(at, signal, async (lease) => {
-    const { entry, manifestSize } = await requireTarget(at, target);
-    const directory = tagsDirectory(at.mainRoot);
-    await refuseTwin(at, tag);
-    await disk.makeDirectory(directory, at.mainRoot);
+  const { disk } = table;
+  return lockRefs(table, signal, async (lease) => {
+    const { entry, manifestSize } = await requireTarget(table, target);
+    const directory = tagsDirectory(table.mainRoot);
+    await refuseTwin(table, tag);
+    await disk.makeDirectory(directory, table.mainRoot);
     const createdAt = timeText();
     const { branch, version } = target;
     const content = { branch, version, createdAt, updatedAt: createdAt, manifestSize, metadata: {} };
@@ -100,7 +105,7 @@ export function createTag(at: TableAt, tag: string, target: RefTarget, signal?: 
     }
     // Another engine's cleanup does not take the lock, and neither does dropping the table.
     if ((await disk.stat(entry.path)) !== null) return;
-    await removeTag(at, tag, lease);
+    await removeTag(table, tag, lease);
     for (const emptied of [directory, dirname(directory)]) await disk.removeEmptyDirectory(emptied);
     throw removedWhileTagged(version);
   });
@@ -121,8 +126,8 @@ function checkNewTagName(tag: string): void {
 }
 
 /** @throws InvalidInputError where some file system takes the file of a new tag for that of another */
-async function refuseTwin(at: RefsAt, tag: string): Promise<void> {
-  const names = await namesIn(at.disk, tagsDirectory(at.mainRoot));
+async function refuseTwin(table: RefsAt, tag: string): Promise<void> {
+  const names = await namesIn(table.disk, tagsDirectory(table.mainRoot));
   const folded = foldName(tagName(tag));
   const twin = [...names].find((name) => name !== tagName(tag) && foldName(name) === folded);
   if (twin === undefined) return;
@@ -132,8 +137,8 @@ async function refuseTwin(at: RefsAt, tag: string): Promise<void> {
 }
 
 /** Whether there is a tag of exactly that name. A disk that ignores case would also find the file of another tag. */
-const isTag = async (at: RefsAt, tag: string): Promise<boolean> =>
-  (await namesIn(at.disk, tagsDirectory(at.mainRoot))).has(tagName(tag));
+const isTag = async (table: RefsAt, tag: string): Promise<boolean> =>
+  (await namesIn(table.disk, tagsDirectory(table.mainRoot))).has(tagName(tag));
 
 /** Throws unless the caller may move or delete a tag of a branch; null is the main one. */
 export type AllowTag = (branch: string | null) => Promise<void>;
@@ -142,9 +147,9 @@ export type AllowTag = (branch: string | null) => Promise<void>;
  * The branch that a tag is on; null is the main branch. Null also for a missing or damaged tag, which names no
  * branch.
  */
-export async function branchOfTag(at: RefsAt, tag: string): Promise<string | null> {
+export async function branchOfTag(table: RefsAt, tag: string): Promise<string | null> {
   try {
-    return (await readTag(at, tag))?.branch ?? null;
+    return (await readTag(table, tag))?.branch ?? null;
   } catch (error) {
     // A caller that may change tags of the main branch may repair it.
     if (error instanceof CorruptFileError) return null;
@@ -160,25 +165,25 @@ export async function branchOfTag(at: RefsAt, tag: string): Promise<string | nul
  * @throws PublishUncertainError where the tag was moved, and may be back after a power cut
  */
 export function updateTag(
-  at: TableAt,
+  table: TableAt,
   tag: string,
   target: RefTarget,
   signal?: AbortSignal,
   allow?: AllowTag,
 ): Promise<void> {
   checkTagName(tag);
-  const { disk } = at;
-  return lockRefs(at, signal, async (lease) => {
-    const path = tagPath(at.mainRoot, tag);
-    const before = (await isTag(at, tag)) ? await readRefFile(disk, path) : null;
+  const { disk } = table;
+  return lockRefs(table, signal, async (lease) => {
+    const path = tagPath(table.mainRoot, tag);
+    const before = (await isTag(table, tag)) ? await readRefFile(disk, path) : null;
     if (before === null) throw noTag(tag);
-    await allow?.(await branchOfTag(at, tag));
-    const { entry, manifestSize } = await requireTarget(at, target);
+    await allow?.(await branchOfTag(table, tag));
+    const { entry, manifestSize } = await requireTarget(table, target);
     const { branch, version } = target;
     const content = { ...before, branch, version, updatedAt: timeText(), manifestSize };
     // Another engine deletes tags without the lock: a tag that is gone must not come back.
     const replace = (bytes: Uint8Array): Promise<boolean> =>
-      replaceFile(disk, path, bytes, { sync: true, lease, verify: () => isTag(at, tag) });
+      replaceFile(disk, path, bytes, { sync: true, lease, verify: () => isTag(table, tag) });
     if (!(await replace(encodeRefFile(content)))) throw noTag(tag);
     // Nor does another engine's cleanup take the lock.
     if ((await disk.stat(entry.path)) !== null) return;
@@ -191,22 +196,27 @@ export function updateTag(
  * @param allow as for {@link updateTag}
  * @throws TableTagNotFoundError
  */
-export function deleteTag(at: TableAt, tag: string, signal?: AbortSignal, allow?: AllowTag): Promise<void> {
+export function deleteTag(
+  table: TableAt,
+  tag: string,
+  signal?: AbortSignal,
+  allow?: AllowTag,
+): Promise<void> {
   checkTagName(tag);
-  return lockRefs(at, signal, async (lease) => {
-    if (!(await isTag(at, tag))) throw noTag(tag);
-    await allow?.(await branchOfTag(at, tag));
-    if (!(await removeTag(at, tag, lease))) throw noTag(tag);
+  return lockRefs(table, signal, async (lease) => {
+    if (!(await isTag(table, tag))) throw noTag(tag);
+    await allow?.(await branchOfTag(table, tag));
+    if (!(await removeTag(table, tag, lease))) throw noTag(tag);
   });
 }
 
 /** False where there is no such tag. Durable on return. */
-async function removeTag(at: RefsAt, tag: string, lease: LockLease): Promise<boolean> {
-  if ((await at.disk.stat(tagPath(at.mainRoot, tag))) === null) return false;
-  const removal = new Removal(at.disk, sideDirectory(at.mainRoot), at.mainRoot, lease);
+async function removeTag(table: RefsAt, tag: string, lease: LockLease): Promise<boolean> {
+  if ((await table.disk.stat(tagPath(table.mainRoot, tag))) === null) return false;
+  const removal = new Removal(table.disk, sideDirectory(table.mainRoot), table.mainRoot, lease);
   try {
-    if (!(await removal.takeOut(tagPath(at.mainRoot, tag)))) return false;
-    await at.disk.syncDirectory(tagsDirectory(at.mainRoot)).catch((cause: unknown) => {
+    if (!(await removal.takeOut(tagPath(table.mainRoot, tag)))) return false;
+    await table.disk.syncDirectory(tagsDirectory(table.mainRoot)).catch((cause: unknown) => {
       throw new InternalError(`tag ${tag} was deleted, but may be back after a power cut`, { cause });
     });
     return true;

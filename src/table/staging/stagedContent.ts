@@ -76,14 +76,14 @@ export interface AllowFirst {
  * @throws InvalidInputError saying what does not belong; UnsupportedError for feature flags that are not known
  */
 export async function checkStagedContent(
-  at: TableAt,
+  table: TableAt,
   { latest, allow }: StagedTerms,
   file: ManifestFile,
 ): Promise<void> {
-  const before = latest ?? (await contentOfSource(at, file.manifest, allow));
-  const check = new ContentCheck(at, file, before);
+  const before = latest ?? (await contentOfSource(table, file.manifest, allow));
+  const check = new ContentCheck(table, file, before);
   try {
-    check.branch(at.branch);
+    check.branch(table.branch);
     check.flags();
     check.metadata();
     check.numbers();
@@ -124,28 +124,28 @@ export async function requireSource(manifest: Manifest, allow: AllowFirst): Prom
  * last base path stands for. Null where there is none, as for the first version of a table.
  */
 async function contentOfSource(
-  at: TableAt,
+  table: TableAt,
   manifest: Manifest,
   allow: AllowFirst | undefined,
 ): Promise<VersionContent | null> {
-  if (at.branch === null) return null;
+  if (table.branch === null) return null;
   const base = addedBase(manifest);
   if (base === null) return null;
   const { added, source } = base;
   await allow?.source(source);
   // A disk that ignores case would also find the branch by other names, for which permission was not checked.
-  if (source !== null && !(await listBranches(at)).includes(source)) return null;
-  const { disk } = at;
-  const { root } = branchAt(at, source);
+  if (source !== null && !(await listBranches(table)).includes(source)) return null;
+  const { disk } = table;
+  const { root } = branchAt(table, source);
   if (added.path !== root && (await disk.realPath(added.path)) !== (await disk.realPath(root))) return null;
   const entry = await findVersion({ disk, root }, manifest.version);
-  const file = entry && (await readManifestAt(at.environment, entry));
+  const file = entry && (await readManifestAt(table.environment, entry));
   if (file === null) return null;
   const clone = Clone.create({
     isShallow: true,
     refName: added.name,
     refPath: added.path,
-    branchName: at.branch,
+    branchName: table.branch,
   });
   return cloneVersion({ manifest: file.manifest, indexSectionBytes: file.indexSectionBytes }, clone);
 }
@@ -157,7 +157,7 @@ const refuse = (reason: string): never => {
 const quoted = (text: string): string => JSON.stringify(text.slice(0, 200));
 
 class ContentCheck {
-  readonly #at: TableAt;
+  readonly #table: TableAt;
   readonly #file: ManifestFile;
   readonly #manifest: Manifest;
   readonly #before: VersionContent | null;
@@ -167,8 +167,8 @@ class ContentCheck {
   #knownFiles: ReadonlySet<string> | null = null;
   #realRoot: string | null = null;
 
-  constructor(at: TableAt, file: ManifestFile, before: VersionContent | null) {
-    this.#at = at;
+  constructor(table: TableAt, file: ManifestFile, before: VersionContent | null) {
+    this.#table = table;
     this.#file = file;
     this.#manifest = file.manifest;
     this.#before = before;
@@ -257,7 +257,7 @@ class ContentCheck {
       if (this.#baseIds.has(id)) refuse(`has two base paths ${id}`);
       this.#baseIds.add(id);
       if (known.some((each) => isSameBase(each, base))) continue;
-      const mayBeUsed = this.#before === null && (await this.#at.environment.mayUseBase?.(path)) === true;
+      const mayBeUsed = this.#before === null && (await this.#table.environment.mayUseBase?.(path)) === true;
       if (!mayBeUsed) refuse(`has a base path ${quoted(path)} that the version before does not have`);
       await allow?.base(path);
     }
@@ -296,7 +296,7 @@ class ContentCheck {
       if (!isFileName(file.path) || !file.path.endsWith(".lance")) {
         refuse(`calls a data file ${quoted(file.path)}`);
       }
-      const path = await resolveDataFile(this.#at, this.#manifest, file);
+      const path = await resolveDataFile(this.#table, this.#manifest, file);
       await this.#requireFile(path, file.baseId, file.path);
     }
     if (deletionFile === undefined) return;
@@ -307,7 +307,7 @@ class ContentCheck {
     if (numDeletedRows > physicalRows && physicalRows > 0) {
       refuse(`deletes ${numDeletedRows} of ${physicalRows} rows of fragment ${id}`);
     }
-    const path = await resolveDeletionFile(this.#at, this.#manifest, fragment);
+    const path = await resolveDeletionFile(this.#table, this.#manifest, fragment);
     if (path === null || isSameDeletion(deletionFile, before?.deletionFile)) return;
     await this.#requireFile(path, deletionFile.baseId, `the deletion file of fragment ${id}`);
   }
@@ -335,11 +335,11 @@ class ContentCheck {
 
   /** @param name for messages */
   async #requireFile(path: string, baseId: number | undefined, name: string): Promise<void> {
-    const { disk } = this.#at;
+    const { disk } = this.#table;
     const isThere = (await disk.stat(path))?.kind === "file";
     if (!isThere) refuse(`names ${quoted(name)}, which is no file of the table`);
     if (baseId !== undefined) return;
-    this.#realRoot ??= await disk.realPath(this.#at.root);
+    this.#realRoot ??= await disk.realPath(this.#table.root);
     const real = await disk.realPath(path);
     if (this.#realRoot !== null && real?.startsWith(this.#realRoot + sep)) return;
     refuse(`names ${quoted(name)}, which lies outside the table`);

@@ -41,19 +41,19 @@ const DETACHED = /^d\d+\.manifest$/;
  * @param stagedPath absolute, relative to the table, or absolute without its leading slash
  * @throws InvalidTableStateError where the table has no directory
  */
-export async function findStaged(at: VersionsAt, stagedPath: string): Promise<StagedFile | string> {
+export async function findStaged(table: VersionsAt, stagedPath: string): Promise<StagedFile | string> {
   const outside = "is no file inside the table";
   if (stagedPath === "" || stagedPath.includes("\0")) return outside;
-  const realRoot = await at.disk.realPath(at.root);
-  if (realRoot === null) throw new InvalidTableStateError(`there is no directory ${at.root}`);
-  const candidates = isAbsolute(stagedPath) ? [stagedPath] : [join(at.root, stagedPath), sep + stagedPath];
+  const realRoot = await table.disk.realPath(table.root);
+  if (realRoot === null) throw new InvalidTableStateError(`there is no directory ${table.root}`);
+  const candidates = isAbsolute(stagedPath) ? [stagedPath] : [join(table.root, stagedPath), sep + stagedPath];
   for (const candidate of candidates) {
-    const path = await at.disk.realPath(candidate);
+    const path = await table.disk.realPath(candidate);
     if (path === null || !path.startsWith(realRoot + sep)) continue;
     const names = path.slice(realRoot.length + 1).split(sep);
-    const reason = whyNotStaged(names) ?? (await whyAnothers(at.disk, realRoot, names));
+    const reason = whyNotStaged(names) ?? (await whyAnothers(table.disk, realRoot, names));
     if (reason !== null) return reason;
-    return (await at.disk.stat(path))?.kind === "file" ? { path } : "is no regular file";
+    return (await table.disk.stat(path))?.kind === "file" ? { path } : "is no regular file";
   }
   return outside;
 }
@@ -108,13 +108,13 @@ function isVersionName(name: string): boolean {
  * @param identity of the file when it was read
  */
 export async function removeStaged(
-  at: VersionsAt,
+  table: VersionsAt,
   { path, identity }: StagedFile & { readonly identity: string },
 ): Promise<void> {
   try {
-    const found = await findStaged(at, path);
+    const found = await findStaged(table, path);
     if (typeof found === "string" || found.path !== path) return;
-    if ((await at.disk.stat(path))?.identity === identity) await at.disk.remove(path);
+    if ((await table.disk.stat(path))?.identity === identity) await table.disk.remove(path);
   } catch {
     // See above.
   }

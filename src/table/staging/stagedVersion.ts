@@ -52,7 +52,7 @@ export interface StagedManifest {
 /**
  * Publishes a staged manifest and then removes the staged file. The version's number may be above the latest by at
  * most 2^32; a table's first version may have any number below 2^32.
- * @param at the table or branch; the staged file lies where stagedPlace.ts says
+ * @param table the table or branch; the staged file lies where stagedPlace.ts says
  * @param anchor the table as it was opened
  * @throws TableReplacedError where another table lies there by now
  * @throws ConcurrentModificationError where the number is not above the latest
@@ -61,19 +61,19 @@ export interface StagedManifest {
  * @throws PublishUncertainError where the version may or may not exist
  */
 export async function publishStagedVersion(
-  at: TableAt,
+  table: TableAt,
   anchor: TableAnchor,
   staged: StagedVersion,
 ): Promise<OpenVersion> {
-  const source = await readStagedVersion(at, staged);
-  await requireSourceOfFirst(at, staged, source);
-  const published = await withTableLock(at, { signal: staged.signal }, (lease) =>
-    publishUnderLock(at, anchor, staged, source, lease),
+  const source = await readStagedVersion(table, staged);
+  await requireSourceOfFirst(table, staged, source);
+  const published = await withTableLock(table, { signal: staged.signal }, (lease) =>
+    publishUnderLock(table, anchor, staged, source, lease),
   ).catch((error: unknown) => {
     if (codeOf(error) !== "ENOENT") throw error;
-    throw new TableReplacedError(at.root);
+    throw new TableReplacedError(table.root);
   });
-  await removeStaged(at, source);
+  await removeStaged(table, source);
   return published;
 }
 
@@ -82,12 +82,12 @@ export async function publishStagedVersion(
  * version names. When the same is asked under the lock, it has already been granted.
  */
 async function requireSourceOfFirst(
-  at: TableAt,
+  table: TableAt,
   { allow }: StagedVersion,
   { file }: StagedManifest,
 ): Promise<void> {
-  if (allow === undefined || at.branch === null) return;
-  if ((await findLatestVersion(at)) === null) await requireSource(file.manifest, allow);
+  if (allow === undefined || table.branch === null) return;
+  if ((await findLatestVersion(table)) === null) await requireSource(file.manifest, allow);
 }
 
 /**
@@ -95,11 +95,11 @@ async function requireSourceOfFirst(
  * staged file.
  * @throws ConcurrentModificationError where the number is taken, InvalidInputError for what can't be published
  */
-export async function readStagedVersion(at: VersionsAt, staged: StagedVersion): Promise<StagedManifest> {
-  await refuseTaken(at, staged.version);
-  return readStaged(at, staged).catch(async (error: unknown) => {
+export async function readStagedVersion(table: VersionsAt, staged: StagedVersion): Promise<StagedManifest> {
+  await refuseTaken(table, staged.version);
+  return readStaged(table, staged).catch(async (error: unknown) => {
     // Another caller may have published this very file and removed it by now.
-    await refuseTaken(at, staged.version);
+    await refuseTaken(table, staged.version);
     throw error;
   });
 }
@@ -110,13 +110,13 @@ export async function readStagedVersion(at: VersionsAt, staged: StagedVersion): 
  * @throws InvalidInputError where the table's manifests are named by another scheme, or the number is too high
  */
 export async function planPublication(
-  at: TableAt,
+  table: TableAt,
   staged: Pick<StagedVersion, "version" | "scheme">,
 ): Promise<{ readonly latest: VersionEntry | null; readonly scheme: NamingScheme }> {
   const { version } = staged;
-  const latest = await findLatestVersion(at);
-  if (latest !== null && version <= latest.version) throw taken(at.root, version, latest.version);
-  await refuseTooHigh(at, version, latest);
+  const latest = await findLatestVersion(table);
+  if (latest !== null && version <= latest.version) throw taken(table.root, version, latest.version);
+  await refuseTooHigh(table, version, latest);
   const scheme = staged.scheme ?? latest?.scheme ?? "V2";
   if (latest !== null && scheme !== latest.scheme) {
     throw new InvalidInputError(
@@ -132,26 +132,26 @@ export async function planPublication(
  * @throws the errors of {@link planPublication}, {@link checkStagedContent} and {@link publishManifest}
  */
 export async function publishUnderLock(
-  at: TableAt,
+  table: TableAt,
   anchor: TableAnchor,
   staged: StagedVersion,
   source: Pick<StagedManifest, "bytes" | "file">,
   lease: LockLease,
 ): Promise<OpenVersion> {
   const { version } = staged;
-  const { latest, scheme } = await planPublication(at, staged);
-  await requireAnchor(at, anchor);
-  const latestFile = latest && (await readManifestAnew(at.environment, latest));
-  if (latest !== null && latestFile === null) throw taken(at.root, version, latest.version);
+  const { latest, scheme } = await planPublication(table, staged);
+  await requireAnchor(table, anchor);
+  const latestFile = latest && (await readManifestAnew(table.environment, latest));
+  if (latest !== null && latestFile === null) throw taken(table.root, version, latest.version);
   // Checked here no matter what was found before: the version that it follows may be another one, and a journal's
   // content comes from a disk.
-  await checkStagedContent(at, { latest: latestFile, allow: staged.allow }, source.file);
-  await at.disk.makeDirectory(versionsDirectory(at.root), at.root);
+  await checkStagedContent(table, { latest: latestFile, allow: staged.allow }, source.file);
+  await table.disk.makeDirectory(versionsDirectory(table.root), table.root);
   // Written before the version itself: once that exists, no reader may miss it, or see it without its record.
   if (latest !== null && version > latest.version + 1) {
-    await writeGap(at, { from: latest.version, to: version }, lease);
+    await writeGap(table, { from: latest.version, to: version }, lease);
   }
-  await writeVersionRecord(at, version, source.bytes, staged, lease);
+  await writeVersionRecord(table, version, source.bytes, staged, lease);
   const publication = {
     version,
     scheme,
@@ -159,8 +159,8 @@ export async function publishUnderLock(
     fileAt: (path: string) => decodeManifestFile(source.bytes, path),
   };
   const terms = { lease, anchor, latest: latestFile };
-  const published = await publishManifest(at, publication, terms);
-  if (published === null) throw taken(at.root, version, version);
+  const published = await publishManifest(table, publication, terms);
+  if (published === null) throw taken(table.root, version, version);
   return published;
 }
 
@@ -168,9 +168,9 @@ export async function publishUnderLock(
  * Refuses numbers too far above the latest. The first version of a branch has the number of its source, so it is
  * compared with the latest version of the main branch.
  */
-async function refuseTooHigh(at: TableAt, version: number, latest: VersionEntry | null): Promise<void> {
-  const isFirstOfBranch = latest === null && at.branch !== null;
-  const before = isFirstOfBranch ? await findLatestVersion(branchAt(at, null)) : latest;
+async function refuseTooHigh(table: TableAt, version: number, latest: VersionEntry | null): Promise<void> {
+  const isFirstOfBranch = latest === null && table.branch !== null;
+  const before = isFirstOfBranch ? await findLatestVersion(branchAt(table, null)) : latest;
   const highest = before === null ? MAX_VERSION_STEP - 1 : before.version + MAX_VERSION_STEP;
   if (version <= highest) return;
   throw new InvalidInputError(
@@ -180,10 +180,10 @@ async function refuseTooHigh(at: TableAt, version: number, latest: VersionEntry 
   );
 }
 
-async function refuseTaken(at: VersionsAt, version: number): Promise<void> {
-  if ((await findVersion(at, version)) !== null) throw taken(at.root, version, version);
-  const latest = await findLatestVersion(at);
-  if (latest !== null && version < latest.version) throw taken(at.root, version, latest.version);
+async function refuseTaken(table: VersionsAt, version: number): Promise<void> {
+  if ((await findVersion(table, version)) !== null) throw taken(table.root, version, version);
+  const latest = await findLatestVersion(table);
+  if (latest !== null && version < latest.version) throw taken(table.root, version, latest.version);
 }
 
 function taken(tableRoot: string, version: number, latest: number): ConcurrentModificationError {
@@ -194,14 +194,14 @@ function taken(tableRoot: string, version: number, latest: number): ConcurrentMo
   );
 }
 
-async function readStaged(at: VersionsAt, staged: StagedVersion): Promise<StagedManifest> {
+async function readStaged(table: VersionsAt, staged: StagedVersion): Promise<StagedManifest> {
   const refuse = (reason: string, cause?: unknown): never => {
     throw new InvalidInputError(`manifestPath: ${staged.stagedPath} ${reason}`, { cause });
   };
-  const found = await findStaged(at, staged.stagedPath);
+  const found = await findStaged(table, staged.stagedPath);
   if (typeof found === "string") return refuse(found);
   const { path } = found;
-  const read = await readManifestBytes(at.disk, path).catch((error: unknown) => {
+  const read = await readManifestBytes(table.disk, path).catch((error: unknown) => {
     if (error instanceof CorruptFileError) return refuse("is no regular file", error);
     throw error;
   });

@@ -22,9 +22,9 @@ export const mayBufferRows = ({ indexSection }: OpenVersion["file"]): boolean =>
   indexSection?.indices.some(({ name }) => name === BUFFER_INDEX) ?? false;
 
 /** @throws UnsupportedError for a version whose rows are not all in fragments */
-export async function refuseBufferedRows({ at, file }: Pick<OpenVersion, "at" | "file">): Promise<void> {
+export async function refuseBufferedRows({ table, file }: Pick<OpenVersion, "table" | "file">): Promise<void> {
   if (!mayBufferRows(file)) return;
-  const { disk, root } = at;
+  const { disk, root } = table;
   const directory = join(root, "_mem_wal");
   for (const shard of (await disk.list(directory)) ?? []) {
     const entries = (await disk.list(join(directory, shard.name))) ?? [];

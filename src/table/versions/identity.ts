@@ -52,10 +52,10 @@ export class TableGoneError extends TableNotFoundError {
 export const anchorOf = (base: OpenLatest): TableAnchor => ({ kind: "version", base });
 
 /** The anchor of a table that has no versions. */
-export async function declaredAnchor(at: VersionsAt): Promise<TableAnchor> {
-  const entries = (await at.disk.list(at.root)) ?? [];
-  const seen = await seeDirectory(at.disk, at.root, entries.find(({ kind }) => kind === "file")?.name);
-  if (seen === null) throw new TableReplacedError(at.root);
+export async function declaredAnchor(table: VersionsAt): Promise<TableAnchor> {
+  const entries = (await table.disk.list(table.root)) ?? [];
+  const seen = await seeDirectory(table.disk, table.root, entries.find(({ kind }) => kind === "file")?.name);
+  if (seen === null) throw new TableReplacedError(table.root);
   return { kind: "declared", seen };
 }
 
@@ -63,15 +63,15 @@ export async function declaredAnchor(at: VersionsAt): Promise<TableAnchor> {
  * Makes sure that the table under a path is the one that a change was planned on.
  * @throws TableReplacedError
  */
-export async function requireAnchor(at: TableAt, anchor: TableAnchor): Promise<void> {
-  const { disk, root } = at;
+export async function requireAnchor(table: TableAt, anchor: TableAnchor): Promise<void> {
+  const { disk, root } = table;
   if (anchor.kind === "absent") return;
   if (anchor.kind === "declared") {
     if (await isSeenDirectory(disk, root, anchor.seen)) return;
     throw new TableReplacedError(root);
   }
   const { file, directory } = anchor.base;
-  const current = await at.environment.manifests.read(disk, file.path);
+  const current = await table.environment.manifests.read(disk, file.path);
   if (current?.isCopyOf(file) === true) return;
   if (current !== null) throw new TableReplacedError(root);
   const stat = await disk.stat(versionsDirectory(root));

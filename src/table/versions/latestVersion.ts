@@ -46,14 +46,14 @@ const MANIFEST_GRAIN_NS = 10_000_000n;
  * The highest version, or null where the table has none.
  * @throws InvalidTableStateError where manifests of both naming schemes lie side by side
  */
-export async function findLatestVersion(at: VersionsAt): Promise<LatestVersion | null> {
-  const directoryStat = await at.disk.stat(versionsDirectory(at.root));
-  return directoryStat === null ? null : findLatestIn(at, directoryStat);
+export async function findLatestVersion(table: VersionsAt): Promise<LatestVersion | null> {
+  const directoryStat = await table.disk.stat(versionsDirectory(table.root));
+  return directoryStat === null ? null : findLatestIn(table, directoryStat);
 }
 
 /** Like {@link findLatestVersion}, with the state of the directory of versions known. */
-async function findLatestIn(at: VersionsAt, directoryStat: FileStat): Promise<LatestVersion | null> {
-  const found = (await findByHint(at, directoryStat)) ?? (await listVersions(at)).at(-1);
+async function findLatestIn(table: VersionsAt, directoryStat: FileStat): Promise<LatestVersion | null> {
+  const found = (await findByHint(table, directoryStat)) ?? (await listVersions(table)).at(-1);
   return found === undefined ? null : { ...found, directory: directoryStat };
 }
 
@@ -212,18 +212,18 @@ const isHint = ({ changedNs }: KnownLatest, now: FileStat): boolean =>
 
 /** The latest version by the hint, or null where the hint proves nothing. */
 async function findByHint(
-  at: VersionsAt,
+  table: VersionsAt,
   directoryStat: FileStat,
 ): Promise<Omit<LatestVersion, "directory"> | null> {
-  const hintStat = await at.disk.stat(hintPath(at.root));
+  const hintStat = await table.disk.stat(hintPath(table.root));
   if (hintStat === null || hintStat.changedNs + HINT_GRAIN_NS < directoryStat.modifiedNs) return null;
-  const [hint, gap] = await Promise.all([readHint(at), readGapFile(at)]);
-  return typeof hint === "number" ? proveLatest(at, hint, gap) : null;
+  const [hint, gap] = await Promise.all([readHint(table), readGapFile(table)]);
+  return typeof hint === "number" ? proveLatest(table, hint, gap) : null;
 }
 
 /** The latest version if one that may be it proves which one it is, else null. */
 async function proveLatest(
-  at: VersionsAt,
+  table: VersionsAt,
   hint: number,
   gap: VersionGap | null | "garbage",
 ): Promise<Omit<LatestVersion, "directory"> | null> {
@@ -231,16 +231,16 @@ async function proveLatest(
   let version = hint;
   if (gap !== null && version < gap.to) {
     if (version < gap.from) return null;
-    if ((await findVersion(at, gap.to)) !== null) version = gap.to;
+    if ((await findVersion(table, gap.to)) !== null) version = gap.to;
   }
   // The other scheme must be empty at both places too: a table that mixes them has no latest version.
   const [thisV2, thisV1, nextV2, nextV1] = await Promise.all([
-    versionStat(at, version, "V2"),
-    versionStat(at, version, "V1"),
-    versionStat(at, version + 1, "V2"),
-    versionStat(at, version + 1, "V1"),
+    versionStat(table, version, "V2"),
+    versionStat(table, version, "V1"),
+    versionStat(table, version + 1, "V2"),
+    versionStat(table, version + 1, "V1"),
   ]);
   if (nextV2 !== null || nextV1 !== null || (thisV2 === null) === (thisV1 === null)) return null;
-  const entry = versionEntry(at.root, version, thisV2 !== null ? "V2" : "V1");
+  const entry = versionEntry(table.root, version, thisV2 !== null ? "V2" : "V1");
   return { ...entry, manifestStat: thisV2 ?? thisV1 ?? undefined };
 }

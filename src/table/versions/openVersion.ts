@@ -13,12 +13,12 @@ type ManifestReaders = Pick<TableEnvironment, "disk" | "manifests">;
  * @throws CorruptFileError where the file holds another version than its name says
  */
 export async function openVersion<Environment extends TableEnvironment, Entry extends VersionEntry>(
-  at: TableAt<Environment>,
+  table: TableAt<Environment>,
   entry: Entry,
 ): Promise<(Entry & OpenVersion<Environment>) | null> {
-  const file = await readManifestAt(at.environment, entry);
+  const file = await readManifestAt(table.environment, entry);
   // The stat is from the search, and says nothing by the time that the version is used.
-  return file && { ...entry, manifestStat: undefined, at, file };
+  return file && { ...entry, manifestStat: undefined, table, file };
 }
 
 /**

@@ -79,7 +79,7 @@ export const branchAt = <Environment extends TableEnvironment>(
 
 /** A version whose manifest was read, or was just published. */
 export interface OpenVersion<Environment extends TableEnvironment = TableEnvironment> extends VersionEntry {
-  readonly at: TableAt<Environment>;
+  readonly table: TableAt<Environment>;
   readonly file: ManifestFile;
 }
 

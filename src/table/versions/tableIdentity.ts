@@ -31,25 +31,28 @@ interface BaseVersion {
 }
 
 /** Null where there is no such directory. */
-export async function readTableIdentity(at: VersionsAt): Promise<TableIdentity | null> {
-  const stat = await at.disk.stat(at.root);
+export async function readTableIdentity(table: VersionsAt): Promise<TableIdentity | null> {
+  const stat = await table.disk.stat(table.root);
   if (stat?.kind !== "directory") return null;
-  const latest = await findLatestVersion(at);
-  const read = latest && (await readManifestBytes(at.disk, latest.path));
+  const latest = await findLatestVersion(table);
+  const read = latest && (await readManifestBytes(table.disk, latest.path));
   const base =
     latest === null || read === null ? null : { version: latest.version, sha256: sha256(read.bytes) };
   return { inode: stat.inode, birthNs: String(birthOf(stat)), base };
 }
 
 /** Whether the table or branch in a directory is the one whose identity was taken. */
-export async function isSameTable(at: VersionsAt, { inode, birthNs, base }: TableIdentity): Promise<boolean> {
-  const stat = await at.disk.stat(at.root);
+export async function isSameTable(
+  table: VersionsAt,
+  { inode, birthNs, base }: TableIdentity,
+): Promise<boolean> {
+  const stat = await table.disk.stat(table.root);
   if (stat?.kind !== "directory") return false;
   if (base !== null) {
-    const entry = await findVersion(at, base.version);
-    const read = entry && (await readManifestBytes(at.disk, entry.path));
+    const entry = await findVersion(table, base.version);
+    const read = entry && (await readManifestBytes(table.disk, entry.path));
     if (read !== null) return sha256(read.bytes) === base.sha256;
-    const latest = await findLatestVersion(at);
+    const latest = await findLatestVersion(table);
     // A cleanup leaves the latest version. If that is older, another table was put into the same directory.
     if (latest === null || latest.version < base.version) return false;
   }

@@ -33,18 +33,18 @@ const MAX_BACKOFF_MS = 50;
  * @param work run again where it fails because the lock was lost: nothing has changed then
  */
 export async function withTableLock<T>(
-  at: TableAt,
+  table: TableAt,
   wait: LockWait,
   work: (lease: LockLease) => Promise<T>,
 ): Promise<T> {
-  const { batches } = at.environment;
-  const lock = lockOptions(at.environment, wait);
+  const { batches } = table.environment;
+  const lock = lockOptions(table.environment, wait);
   for (;;) {
-    const outcome = await withSteadyLock(at.root, lock, async (lease) =>
-      (await batches?.present(at.root)) ? null : { value: await work(lease) },
+    const outcome = await withSteadyLock(table.root, lock, async (lease) =>
+      (await batches?.present(table.root)) ? null : { value: await work(lease) },
     );
     if (outcome !== null) return outcome.value;
-    await batches?.settle(at.root, lock.signal);
+    await batches?.settle(table.root, lock.signal);
   }
 }
 

@@ -24,8 +24,8 @@ function parseGap(value: unknown): VersionGap | null {
 }
 
 /** The last recorded jump, or null where none is known. */
-export async function readGap(at: VersionsAt): Promise<VersionGap | null> {
-  const gap = await readGapFile(at);
+export async function readGap(table: VersionsAt): Promise<VersionGap | null> {
+  const gap = await readGapFile(table);
   return gap === "garbage" ? null : gap;
 }
 
@@ -33,23 +33,23 @@ export async function readGap(at: VersionsAt): Promise<VersionGap | null> {
  * Few tables have the file, so its existence is checked first: that is far cheaper than the error for opening a
  * missing file.
  */
-export const readGapFile = async (at: VersionsAt): Promise<VersionGap | null | "garbage"> =>
-  (await at.disk.stat(gapsPath(at.root))) === null
+export const readGapFile = async (table: VersionsAt): Promise<VersionGap | null | "garbage"> =>
+  (await table.disk.stat(gapsPath(table.root))) === null
     ? null
-    : readNumberingNote(at.disk, gapsPath(at.root), parseGap);
+    : readNumberingNote(table.disk, gapsPath(table.root), parseGap);
 
 /** Records a jump; durable on return. Must be called under the table's lock before `to` is published. */
-export async function writeGap(at: VersionsAt, gap: VersionGap, lease?: LockLease): Promise<void> {
-  await at.disk.makeDirectory(sideDirectory(at.root), at.root);
-  await replaceFile(at.disk, gapsPath(at.root), encodeSealedJson(gap), { sync: true, lease });
+export async function writeGap(table: VersionsAt, gap: VersionGap, lease?: LockLease): Promise<void> {
+  await table.disk.makeDirectory(sideDirectory(table.root), table.root);
+  await replaceFile(table.disk, gapsPath(table.root), encodeSealedJson(gap), { sync: true, lease });
 }
 
 /**
  * Records, before versions are removed, that the successor of a version may be missing: from here on, no hint below
  * the latest proves anything. Durable on return. Must be called under the table's lock.
  */
-export async function noteRemovedVersions(at: VersionsAt, latest: number): Promise<void> {
-  const gap = await readGap(at);
+export async function noteRemovedVersions(table: VersionsAt, latest: number): Promise<void> {
+  const gap = await readGap(table);
   // A recorded jump to the latest says the same.
-  if (gap?.to !== latest) await writeGap(at, { from: latest - 1, to: latest });
+  if (gap?.to !== latest) await writeGap(table, { from: latest - 1, to: latest });
 }

@@ -9,8 +9,8 @@ import { hintPath } from "./paths.js";
 import type { VersionsAt } from "./versions.js";
 
 /** The version that the hint names; null where there is no hint. */
-export const readHint = (at: VersionsAt): Promise<number | null | "garbage"> =>
-  readNumberingNote(at.disk, hintPath(at.root), parseHint);
+export const readHint = (table: VersionsAt): Promise<number | null | "garbage"> =>
+  readNumberingNote(table.disk, hintPath(table.root), parseHint);
 
 function parseHint(value: unknown): number | null {
   if (typeof value !== "object" || value === null) return null;
@@ -28,16 +28,16 @@ const HINT_BYTES = 32;
  * @param options `isFirst`: in all likelihood there is no hint yet
  */
 export async function writeHint(
-  at: VersionsAt,
+  table: VersionsAt,
   version: number,
   options: { readonly isFirst?: boolean } = {},
 ): Promise<void> {
-  const path = hintPath(at.root);
+  const path = hintPath(table.root);
   const bytes = new TextEncoder().encode(JSON.stringify({ version }).padEnd(HINT_BYTES));
   try {
-    if (options.isFirst === true && (await createHint(at.disk, path, bytes))) return;
-    if ((await at.disk.overwrite?.(path, bytes)) !== true)
-      await replaceFile(at.disk, path, bytes, { sync: false });
+    if (options.isFirst === true && (await createHint(table.disk, path, bytes))) return;
+    if ((await table.disk.overwrite?.(path, bytes)) !== true)
+      await replaceFile(table.disk, path, bytes, { sync: false });
   } catch {
     // A missing hint costs a listing.
   }

@@ -36,17 +36,17 @@ const recordPath = (tableRoot: string, version: number): string =>
  * @throws InvalidInputError for a record beyond 1 MiB
  */
 export async function writeVersionRecord(
-  at: VersionsAt,
+  table: VersionsAt,
   version: number,
   manifest: Uint8Array,
   record: VersionRecord,
   lease: LockLease,
 ): Promise<void> {
-  const path = recordPath(at.root, version);
+  const path = recordPath(table.root, version);
   if (record.eTag === undefined && record.metadata === undefined) {
-    if ((await at.disk.stat(path)) === null) return;
+    if ((await table.disk.stat(path)) === null) return;
     await lease.confirm();
-    await at.disk.remove(path);
+    await table.disk.remove(path);
     return;
   }
   const stored: StoredRecord = {
@@ -59,20 +59,20 @@ export async function writeVersionRecord(
   if (bytes.length > MAX_RECORD_BYTES) {
     throw new InvalidInputError(`metadata of a version is limited to ${MAX_RECORD_BYTES} bytes as JSON`);
   }
-  await at.disk.makeDirectory(versionRecordsDirectory(at.root), at.root);
-  await replaceFile(at.disk, path, bytes, { sync: true, lease });
+  await table.disk.makeDirectory(versionRecordsDirectory(table.root), table.root);
+  await replaceFile(table.disk, path, bytes, { sync: true, lease });
 }
 
 /** The record of a version; empty where none was attached. */
-export async function readVersionRecord(at: VersionsAt, entry: VersionEntry): Promise<VersionRecord> {
-  const path = recordPath(at.root, entry.version);
+export async function readVersionRecord(table: VersionsAt, entry: VersionEntry): Promise<VersionRecord> {
+  const path = recordPath(table.root, entry.version);
   // A file longer than anything we write is not ours.
-  const stat = await at.disk.stat(path);
+  const stat = await table.disk.stat(path);
   if (stat === null || stat.kind !== "file" || stat.size > MAX_RECORD_BYTES) return {};
-  const bytes = await at.disk.readFile(path);
+  const bytes = await table.disk.readFile(path);
   const stored = bytes === null ? null : parseRecord(bytes);
   if (stored === null) return {};
-  const manifest = await at.disk.readFile(entry.path);
+  const manifest = await table.disk.readFile(entry.path);
   if (manifest?.length !== stored.manifestSize || sha256(manifest) !== stored.manifestSha256) return {};
   return { eTag: stored.eTag, metadata: stored.metadata };
 }

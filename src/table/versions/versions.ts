@@ -34,12 +34,12 @@ export interface LatestVersion extends VersionEntry {
 const ENTRIES_AT_ONCE = 512;
 
 /** One version, or null where it does not exist. */
-export async function findVersion(at: VersionsAt, version: number): Promise<VersionEntry | null> {
-  if ((await versionStat(at, version, "V2")) !== null) {
-    return versionEntry(at.root, version, "V2");
+export async function findVersion(table: VersionsAt, version: number): Promise<VersionEntry | null> {
+  if ((await versionStat(table, version, "V2")) !== null) {
+    return versionEntry(table.root, version, "V2");
   }
-  if ((await versionStat(at, version, "V1")) !== null) {
-    return versionEntry(at.root, version, "V1");
+  if ((await versionStat(table, version, "V1")) !== null) {
+    return versionEntry(table.root, version, "V1");
   }
   return null;
 }
@@ -48,10 +48,10 @@ export async function findVersion(at: VersionsAt, version: number): Promise<Vers
  * All versions, ascending.
  * @throws InvalidTableStateError where manifests of both naming schemes lie side by side
  */
-export async function listVersions(at: VersionsAt): Promise<VersionEntry[]> {
-  const directory = versionsDirectory(at.root);
+export async function listVersions(table: VersionsAt): Promise<VersionEntry[]> {
+  const directory = versionsDirectory(table.root);
   const versions: VersionEntry[] = [];
-  for (const [index, entry] of ((await at.disk.list(directory)) ?? []).entries()) {
+  for (const [index, entry] of ((await table.disk.list(directory)) ?? []).entries()) {
     // Most tables have few versions, and are done before the first pause.
     if ((index + 1) % ENTRIES_AT_ONCE === 0) await breathe();
     if (entry.kind !== "file") continue;
@@ -75,11 +75,11 @@ export const versionEntry = (tableRoot: string, version: number, scheme: NamingS
 });
 
 export async function versionStat(
-  at: VersionsAt,
+  table: VersionsAt,
   version: number,
   scheme: NamingScheme,
 ): Promise<FileStat | null> {
   if (version > Number.MAX_SAFE_INTEGER) return null;
-  const stat = await at.disk.stat(manifestPath(at.root, version, scheme));
+  const stat = await table.disk.stat(manifestPath(table.root, version, scheme));
   return stat?.kind === "file" ? stat : null;
 }

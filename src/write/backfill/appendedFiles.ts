@@ -20,13 +20,16 @@ export class AppendedFiles {
    * Looks at the transactions up to a version. What was appended by one whose version is gone is not known; neither is
    * what was merged with other rows since, which is in other files.
    */
-  async lookUpTo({ at, version }: Pick<OpenVersion, "at" | "version">, signal: AbortSignal): Promise<void> {
+  async lookUpTo(
+    { table, version }: Pick<OpenVersion, "table" | "version">,
+    signal: AbortSignal,
+  ): Promise<void> {
     if (version <= this.#through) return;
-    for (const entry of await listVersions(at)) {
+    for (const entry of await listVersions(table)) {
       if (entry.version <= this.#through || entry.version > version) continue;
       signal.throwIfAborted();
-      const open = await openVersion(at as TableAt, entry);
-      const transaction = open && (await readTransaction(at, open.file));
+      const open = await openVersion(table as TableAt, entry);
+      const transaction = open && (await readTransaction(table, open.file));
       if (transaction === null) continue;
       const operation = operationOf(transaction);
       if (operation.kind !== "append") continue;

@@ -208,21 +208,21 @@ class Backfill {
     this.#batchSize = new BatchSize(settings.batch);
     this.#taskLimit = new Limit(settings.concurrency);
     this.#fragmentLimit = new Limit(settings.concurrency);
-    this.#watch = new ColumnWatch(target.at, (latest) => this.#meantOn(latest));
+    this.#watch = new ColumnWatch(target.table, (latest) => this.#meantOn(latest));
     const { version, files } = notedState(control.checkpoint);
     this.#files = files;
     this.#wantedVersion = settings.readVersion ?? version;
   }
 
   async run(): Promise<BackfilledColumn> {
-    const { at } = this.#target;
+    const { table } = this.#target;
     const fillsAll = this.#request.where === null;
     const fitting = fillsAll ? await this.#takeOutdated() : null;
     let base = await this.#latest();
     const version = this.#wantedVersion ?? base.version;
     const appended = new AppendedFiles(version);
     const { field } = await this.#meantOn(base);
-    const checkpoints = new CheckpointFiles(at, this.#key, field, () => this.#control.hold());
+    const checkpoints = new CheckpointFiles(table, this.#key, field, () => this.#control.hold());
     await checkpoints.removeAll("temporary");
     this.#forgetUncommitted(base, field);
     for (let round = 1; ; round++) {
@@ -232,7 +232,9 @@ class Backfill {
       const isEmptied = this.#forgetEmptied(base, field);
       if (!isLeft && !isEmptied) break;
       if (round === MAX_ROUNDS) {
-        throw new ConcurrentModificationError(`${at.root}: fragments were rewritten ${round} times in a row`);
+        throw new ConcurrentModificationError(
+          `${table.root}: fragments were rewritten ${round} times in a row`,
+        );
       }
     }
     // The work is done; a cleanup removes what is left.
@@ -275,14 +277,14 @@ class Backfill {
   }
 
   async #latest(): Promise<OpenVersion<ReaderEnvironment>> {
-    const { at } = this.#target;
+    const { table } = this.#target;
     for (let attempt = 0; attempt < MAX_ROUNDS; attempt++) {
-      const entry = await findLatestVersion(at);
-      const open = entry && (await openVersion(at, entry));
-      if (entry === null) throw new TableGoneError(at.root);
+      const entry = await findLatestVersion(table);
+      const open = entry && (await openVersion(table, entry));
+      if (entry === null) throw new TableGoneError(table.root);
       if (open !== null) return open;
     }
-    throw new ConcurrentModificationError(`${at.root}: versions come and go`);
+    throw new ConcurrentModificationError(`${table.root}: versions come and go`);
   }
 
   /**
@@ -430,13 +432,13 @@ class Backfill {
     cluster: BackfillCluster,
     pieces: Map<string, ClusterPiece>,
   ): AsyncGenerator<ClusterPiece, void, undefined> {
-    const { at } = this.#target;
+    const { table } = this.#target;
     const { jobId } = this.#control;
     // Cleanups take it for what it is. A run before may have left it.
-    const directory = join(checkpointsDirectory(at.root), `${TEMPORARY_PREFIX}${jobId}`);
+    const directory = join(checkpointsDirectory(table.root), `${TEMPORARY_PREFIX}${jobId}`);
     await this.#control.hold();
-    await at.disk.removeTree(directory);
-    await at.disk.makeDirectory(directory, at.root);
+    await table.disk.removeTree(directory);
+    await table.disk.makeDirectory(directory, table.root);
     const tasks = [...pieces.values()].map(({ task }) => task);
     const options = {
       ...{ jobId, root: this.#settings.root, directory, signal: this.#signal },
@@ -457,7 +459,7 @@ class Backfill {
       }
     } finally {
       // A directory that can't be removed is an orphan, which a cleanup removes.
-      await at.disk.removeTree(directory).catch(() => undefined);
+      await table.disk.removeTree(directory).catch(() => undefined);
     }
   }
 
@@ -516,7 +518,7 @@ class Backfill {
   async #taskOf({ base, meant }: Round, opened: Fragment, rows: Uint32Array): Promise<BackfillTask> {
     const { table, batch, callsAtOnce, flushMs } = this.#settings;
     const { column, where } = this.#request;
-    const { branch } = this.#target.at;
+    const { branch } = this.#target.table;
     const [firstRow, lastRow] = [rows[0], rows[rows.length - 1]];
     return {
       taskId: `${opened.id}-${firstRow}-${lastRow}`,
@@ -593,9 +595,9 @@ class Backfill {
     fragment: DataFragment,
     rows: number,
   ): Promise<Fragment> {
-    const { at } = this.#target;
+    const { table } = this.#target;
     const content = await meant.sourceOf(fragment);
-    const files = new ColumnFiles(at, { signal: this.#control.signal, pool: at.environment.workers });
+    const files = new ColumnFiles(table, { signal: this.#control.signal, pool: table.environment.workers });
     const early = new EarlyFile(files, {
       ...{ fragment, content, meant, version: fileVersionOf(base.file) },
       // A file that waits for those of other fragments, to be committed with them, holds no values meanwhile.

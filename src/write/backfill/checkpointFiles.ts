@@ -56,7 +56,7 @@ const BATCH_ROWS = 8192;
 const BATCH_BYTES = 16 * 1024 * 1024;
 
 export class CheckpointFiles {
-  readonly #at: TableAt<ReaderEnvironment>;
+  readonly #table: TableAt<ReaderEnvironment>;
   readonly #directory: string;
   readonly #key: string;
   readonly #value: LogicalField;
@@ -67,9 +67,14 @@ export class CheckpointFiles {
    * @param value field of the values, under any name
    * @param hold called before a file is written: throws where the table is another one by now, which must get none
    */
-  constructor(at: TableAt<ReaderEnvironment>, key: string, value: LogicalField, hold: () => Promise<void>) {
-    this.#at = at;
-    this.#directory = checkpointsDirectory(at.root);
+  constructor(
+    table: TableAt<ReaderEnvironment>,
+    key: string,
+    value: LogicalField,
+    hold: () => Promise<void>,
+  ) {
+    this.#table = table;
+    this.#directory = checkpointsDirectory(table.root);
     this.#key = key;
     this.#value = value;
     this.#hold = hold;
@@ -99,7 +104,7 @@ export class CheckpointFiles {
 
   /** @returns name of the file */
   async #write(source: string, rows: readonly ComputedRows[], offsets: Uint32Array): Promise<string> {
-    const { disk, root } = this.#at;
+    const { disk, root } = this.#table;
     await disk.makeDirectory(this.#directory, root);
     const schema = new Schema([
       new ArrowField("offset", new Uint32(), false),
@@ -107,7 +112,7 @@ export class CheckpointFiles {
     ]);
     const temporary = join(this.#directory, `${this.#key}-${crypto.randomUUID()}.tmp`);
     try {
-      const { workers: pool } = this.#at.environment;
+      const { workers: pool } = this.#table.environment;
       await writeColumns(disk, temporary, planNewColumns(schema), batchesOf(rows), {
         version: FILE_VERSION,
         pool,
@@ -143,7 +148,7 @@ export class CheckpointFiles {
         offsets[offsets.length - 1] === Number(last) &&
         Number(last) < physicalRows;
       if (fits) found.push(this.#part(name, offsets));
-      else await this.#at.disk.remove(path);
+      else await this.#table.disk.remove(path);
     }
     // Of two runs of the same rows, the one that got further.
     found.sort((a, b) => a.first - b.first || b.last - a.last);
@@ -157,7 +162,7 @@ export class CheckpointFiles {
 
   /** Removes the files of the job: all, or those that were being written. */
   async removeAll(which: "all" | "temporary"): Promise<void> {
-    const { disk } = this.#at;
+    const { disk } = this.#table;
     for (const name of await this.#names()) {
       if (which === "all" || name.endsWith(".tmp")) await disk.remove(join(this.#directory, name));
     }
@@ -167,7 +172,7 @@ export class CheckpointFiles {
   }
 
   async #names(): Promise<string[]> {
-    const entries = (await this.#at.disk.list(this.#directory)) ?? [];
+    const entries = (await this.#table.disk.list(this.#directory)) ?? [];
     return entries
       .filter(({ name, kind }) => kind === "file" && name.startsWith(`${this.#key}-`))
       .map(({ name }) => name);
@@ -182,7 +187,7 @@ export class CheckpointFiles {
       rowCount: offsets.length,
       offsets,
       rows: () => this.#readThere(path),
-      remove: () => this.#at.disk.remove(path),
+      remove: () => this.#table.disk.remove(path),
     };
   }
 
@@ -191,7 +196,7 @@ export class CheckpointFiles {
     try {
       yield* this.#read(path);
     } catch (error) {
-      if ((await this.#at.disk.stat(path)) !== null) throw error;
+      if ((await this.#table.disk.stat(path)) !== null) throw error;
       throw new CheckpointGoneError(`${path}: removed while it was needed`, { cause: error });
     }
   }
@@ -216,7 +221,7 @@ export class CheckpointFiles {
   }
 
   async *#read(path: string): AsyncGenerator<ComputedRows, void, undefined> {
-    const source = this.#at.environment;
+    const source = this.#table.environment;
     const file = await source.openDataFileOnce(path);
     const { fields, file: columns } = columnsOfFile(file);
     const [offset, value, ...others] = fields;

@@ -55,7 +55,7 @@ export async function computeClusterTask(
   // Ends the calls of the function that are under way when one of them has failed.
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
-  const { at: table } = base;
+  const { table } = base;
   const meant = await meantOn(base, request, signal);
   if ((await digestOf(meant.meaning)) !== meaning) {
     throw new InvalidInputError(

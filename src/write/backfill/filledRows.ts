@@ -112,8 +112,8 @@ class ComputedReader {
     const taken = Uint32Array.from(offsets.keys());
     const columns: Column[] = [before];
     let rowCount = before.length;
-    let at = 0;
-    while (at < offsets.length) {
+    let index = 0;
+    while (index < offsets.length) {
       if (this.#current === null) {
         const { done, value } = await this.#rows.next();
         if (done === true) break;
@@ -122,14 +122,14 @@ class ComputedReader {
       }
       const { offsets: own, column } = this.#current;
       let isUsed = false;
-      while (at < offsets.length && this.#next < own.length) {
-        const ahead = own[this.#next] - offsets[at];
+      while (index < offsets.length && this.#next < own.length) {
+        const ahead = own[this.#next] - offsets[index];
         if (ahead === 0) {
-          taken[at] = rowCount + this.#next;
+          taken[index] = rowCount + this.#next;
           isUsed = true;
         }
         if (ahead <= 0) this.#next++;
-        if (ahead >= 0) at++;
+        if (ahead >= 0) index++;
       }
       if (isUsed) {
         columns.push(column);

@@ -26,12 +26,12 @@ const MAX_RECORD_BYTES = 256 * 1024 * 1024;
 
 /** Reads the record of the last backfill of a column; null if there is none, or the column was declared differently then. */
 export async function readFittingRecord(
-  { at, file }: OpenVersion,
+  { table, file }: OpenVersion,
   field: TableField,
 ): Promise<FittingVersion | null> {
   let bytes: Uint8Array | null;
   try {
-    bytes = await at.disk.readFile(fittingRecordPath(at.root, field.id), MAX_RECORD_BYTES);
+    bytes = await table.disk.readFile(fittingRecordPath(table.root, field.id), MAX_RECORD_BYTES);
   } catch (error) {
     if (error instanceof CorruptFileError) return null;
     throw error;
@@ -49,7 +49,7 @@ export async function readFittingRecord(
 
 /** Records that all values of a column fit in a version. */
 export async function writeFittingRecord(
-  { at, file, version }: OpenVersion,
+  { table, file, version }: OpenVersion,
   field: TableField,
 ): Promise<void> {
   const ids = relevantIds(decodeSchema(file.manifest.fields, file.path), field);
@@ -58,8 +58,10 @@ export async function writeFittingRecord(
     fragments[fragment.id] = await fragmentDigest(fragment, ids);
   }
   const record = { version, declaration: await declarationDigest(field), fragments };
-  await at.disk.makeDirectory(computedDirectory(at.root), at.root);
-  await replaceFile(at.disk, fittingRecordPath(at.root, field.id), encodeSealedJson(record), { sync: false });
+  await table.disk.makeDirectory(computedDirectory(table.root), table.root);
+  await replaceFile(table.disk, fittingRecordPath(table.root, field.id), encodeSealedJson(record), {
+    sync: false,
+  });
 }
 
 interface StoredRecord {

@@ -146,10 +146,10 @@ const cut = (rows: Uint32Array, taskRows: number): Uint32Array[] =>
 
 /** Whether all of some ascending numbers are among others. */
 function holdsAll(numbers: Uint32Array, wanted: Uint32Array): boolean {
-  let at = 0;
+  let index = 0;
   for (const each of wanted) {
-    while (at < numbers.length && numbers[at] < each) at++;
-    if (numbers[at] !== each) return false;
+    while (index < numbers.length && numbers[index] < each) index++;
+    if (numbers[index] !== each) return false;
   }
   return true;
 }
@@ -206,19 +206,19 @@ async function* inputBatches(
   { fragment, rows }: Task,
   { batchSize, leastRows, signal }: ValuesOptions,
 ): AsyncGenerator<InputRows, void, undefined> {
-  let at = 0;
+  let slot = 0;
   const pages = new TextPages(source.workers);
   // What a function gets of other columns may be a view, which it may keep.
   const areTexts = projection.schema.fields.map(
     ({ type }) => DataType.isUtf8(type) || DataType.isLargeUtf8(type),
   );
   const batchOf = (columns: readonly Column[], count: number): InputRows => {
-    at += count;
+    slot += count;
     const texts = new LentTexts(source.scratch, pages);
     const decoded = columns.map((column, index) =>
       areTexts[index] ? texts.decode(column) : decodedColumn(column),
     );
-    return { fragmentId: fragment.id, offsets: rows.subarray(at - count, at), columns: decoded, texts };
+    return { fragmentId: fragment.id, offsets: rows.subarray(slot - count, slot), columns: decoded, texts };
   };
   const selection = { fragment, rows, seenRows: fragment.physicalRows };
   /** Rows that were read, and are too few for a batch. */

@@ -58,7 +58,7 @@ export interface FittingVersion {
  * @throws CorruptFileError; the signal's reason
  */
 export async function outdatedRows(
-  { at, file, version }: OpenVersion,
+  { table, file, version }: OpenVersion,
   field: TableField,
   fitting: FittingVersion | null,
   signal?: AbortSignal,
@@ -66,7 +66,7 @@ export async function outdatedRows(
   const { fields, fragments } = file.manifest;
   const columns = columnsBehind(decodeSchema(fields, file.path), field);
   if (!fragments.some(({ files }) => areStored(files, columns.ids))) return NO_MARKS;
-  return (await new History(columns, fitting, signal).marksOf(at, version)) ?? NO_MARKS;
+  return (await new History(columns, fitting, signal).marksOf(table, version)) ?? NO_MARKS;
 }
 
 /**
@@ -140,11 +140,11 @@ class History {
   }
 
   /** Returns the marks of a version; null if the version does not exist. */
-  async marksOf(at: TableAt<TableEnvironment>, version: number): Promise<Marks | null> {
+  async marksOf(table: TableAt<TableEnvironment>, version: number): Promise<Marks | null> {
     let oldest: Step | null = null;
     let marks: Marks | null = null;
     for (let number = version; marks === null; number--) {
-      const step = await this.#step(at, number);
+      const step = await this.#step(table, number);
       if (step === null) {
         if (oldest === null) return null;
         marks = await this.#unknown(oldest);
@@ -155,25 +155,25 @@ class History {
     }
     let before = oldest as Step;
     while (before.open.version < version) {
-      const step = await this.#step(at, before.open.version + 1);
+      const step = await this.#step(table, before.open.version + 1);
       // A cleanup has removed it since.
-      if (step === null) return this.marksOf(at, version);
+      if (step === null) return this.marksOf(table, version);
       marks = await this.#after(before, step, marks);
       before = step;
     }
     return marks;
   }
 
-  async #step(at: TableAt<TableEnvironment>, version: number): Promise<Step | null> {
+  async #step(table: TableAt<TableEnvironment>, version: number): Promise<Step | null> {
     this.#signal?.throwIfAborted();
-    const entry = version < 1 ? null : await findVersion(at, version);
-    const open = entry && (await openVersion(at, entry));
+    const entry = version < 1 ? null : await findVersion(table, version);
+    const open = entry && (await openVersion(table, entry));
     if (open === null) return null;
     const fields = decodeSchema(open.file.manifest.fields, open.path);
     const inputs = fields.filter(({ name }) => this.#columns.inputs.has(name));
     return {
       open,
-      transaction: await readTransaction(at, open.file),
+      transaction: await readTransaction(table, open.file),
       inputIds: new Set(inputs.flatMap(fieldIdsOf)),
     };
   }
@@ -185,12 +185,12 @@ class History {
     if (!manifest.fields.some(({ id }) => id === this.#columns.fieldId)) return NO_MARKS;
     const operation = transaction && operationOf(transaction);
     if (operation?.kind === "overwrite") return NO_MARKS;
-    if (operation?.kind === "restore") return this.#takenOver(step, open.at, operation.value.version);
+    if (operation?.kind === "restore") return this.#takenOver(step, open.table, operation.value.version);
     if (operation?.kind === "clone") {
       const { branchName, refName, refVersion } = operation.value;
       // The files of another table's versions may lie anywhere.
       if (branchName === undefined) return null;
-      const source = branchAt(open.at, isMainBranch(refName) ? null : refName);
+      const source = branchAt(open.table, isMainBranch(refName) ? null : refName);
       return this.#takenOver(step, source, refVersion);
     }
     if (this.#fitting?.version !== open.version) return null;
@@ -300,7 +300,7 @@ class History {
       if (fragment === undefined) return null;
       let deleted: Uint32Array | null;
       try {
-        deleted = await readDeletions(open.at, manifest, fragment);
+        deleted = await readDeletions(open.table, manifest, fragment);
       } catch (error) {
         // A cleanup has removed it, or it is damaged.
         if (error instanceof CorruptFileError) return null;

@@ -150,10 +150,10 @@ async function rowsWithValues(
 async function inBoth(left: Uint32Array, right: Uint32Array): Promise<Uint32Array> {
   const found = new Uint32Array(Math.min(left.length, right.length));
   let count = 0;
-  for (let at = 0, other = 0; at < left.length && other < right.length; at++) {
-    if ((at & (ROWS_AT_ONCE - 1)) === 0) await breathe();
-    while (other < right.length && right[other] < left[at]) other++;
-    if (right[other] === left[at]) found[count++] = left[at];
+  for (let index = 0, other = 0; index < left.length && other < right.length; index++) {
+    if ((index & (ROWS_AT_ONCE - 1)) === 0) await breathe();
+    while (other < right.length && right[other] < left[index]) other++;
+    if (right[other] === left[index]) found[count++] = left[index];
   }
   return found.subarray(0, count);
 }

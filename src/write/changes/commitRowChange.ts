@@ -78,7 +78,7 @@ export async function commitRowChange<Change extends RowChange>(
   const verify = async (): Promise<void> => {
     const files = planned === null ? [] : [planned.marks, ...planned.change.written];
     for (const each of files) {
-      if (!(await each.areInPlace())) throw new TableReplacedError(target.at.root);
+      if (!(await each.areInPlace())) throw new TableReplacedError(target.table.root);
     }
     await verifyMore?.();
   };

@@ -69,7 +69,7 @@ export class DeletionMarks {
   constructor(base: OpenVersion, source: Pick<FragmentSource, "readDeletions">) {
     this.#base = base;
     this.#source = source;
-    this.#directory = deletionsDirectory(base.at.root);
+    this.#directory = deletionsDirectory(base.table.root);
     this.#isMade = base.file.manifest.fragments.some(hasDeletionsHere);
   }
 
@@ -97,7 +97,7 @@ export class DeletionMarks {
 
   /** Call it once all rows are marked: then the files survive a power cut. */
   async finish(): Promise<MarkedFragments> {
-    const { disk } = this.#base.at;
+    const { disk } = this.#base.table;
     if (this.#written.size > 0) await disk.syncDirectory(this.#directory);
     const fragments = [...this.#marked].sort(([a], [b]) => a - b);
     return {
@@ -108,7 +108,7 @@ export class DeletionMarks {
 
   /** Whether all the files are still where they were written, and complete. */
   async areInPlace(): Promise<boolean> {
-    const { disk } = this.#base.at;
+    const { disk } = this.#base.table;
     const files = [...this.#written];
     const stats = await mapParallel(files, PARALLELISM, ([path]) => disk.stat(path));
     return stats.every((stat, index) => stat?.size === files[index][1]);
@@ -117,7 +117,7 @@ export class DeletionMarks {
   /** Removes the files; for when the commit failed. */
   async discard(): Promise<void> {
     if (this.#written.size === 0) return;
-    const { disk } = this.#base.at;
+    const { disk } = this.#base.table;
     await mapParallel([...this.#written.keys()], PARALLELISM, (path) => disk.remove(path));
     this.#written.clear();
     await disk.removeEmptyDirectory(this.#directory);
@@ -147,7 +147,7 @@ export class DeletionMarks {
   }
 
   async #create(path: string): Promise<WriteHandle> {
-    const { disk, root } = this.#base.at;
+    const { disk, root } = this.#base.table;
     for (let attempt = 1; ; attempt++) {
       try {
         if (!this.#isMade || attempt > 1) await disk.makeDirectory(this.#directory, root);

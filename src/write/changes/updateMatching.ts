@@ -58,7 +58,7 @@ export function updateMatching(
       const plan = planMoved(fields, meant.assignments);
       checkVersion(plan, version);
       const moved = new MovedRows(base, source, fields, meant, marks, options);
-      const { root, disk } = base.at;
+      const { root, disk } = base.table;
       const written = await writeRows(disk, root, plan, moved.input(), {
         version,
         descriptor: { fields: encodeFileSchema(fields), metadata: manifest.schemaMetadata },

@@ -62,7 +62,7 @@ export interface RewrittenColumn {
 
 /** The change of one field. */
 interface Change {
-  readonly at: FieldAtPath;
+  readonly field: FieldAtPath;
   readonly name: string;
   readonly nullable: boolean;
   /** The new field, if the type changes; else null. */
@@ -82,8 +82,8 @@ export function planAlteredColumns(
   const changes = new Map<number, Change>();
   const find = fieldFinder();
   for (const alteration of alterations) {
-    const at = resolveField(fields, alteration.path, find);
-    changes.set(at.field.id, planChange(at, changes.get(at.field.id), alteration));
+    const located = resolveField(fields, alteration.path, find);
+    changes.set(located.field.id, planChange(located, changes.get(located.field.id), alteration));
   }
   const { schema, newIds } = alteredSchema(
     manifest.fields,
@@ -92,7 +92,9 @@ export function planAlteredColumns(
   );
   const altered = decodeSchema(schema, path);
   checkAltered(altered);
-  const tightened = Array.from(changes.values()).filter(({ at, nullable }) => at.field.nullable && !nullable);
+  const tightened = Array.from(changes.values()).filter(
+    ({ field, nullable }) => field.field.nullable && !nullable,
+  );
   // In files of 2.0 a list or struct has a column of its own, which two files cannot share.
   const whole = manifest.dataFormat?.version === "2.0";
   const rewritten =
@@ -102,11 +104,11 @@ export function planAlteredColumns(
           const pruned = rewrittenPart(field, altered[index], whole, formatFieldPath([field.name]));
           return pruned ?? [];
         });
-  return { schema, tightened: tightened.map(({ at }) => at), rewritten, newIds };
+  return { schema, tightened: tightened.map(({ field }) => field), rewritten, newIds };
 }
 
-function planChange(at: FieldAtPath, before: Change | undefined, alteration: ParsedAlteration): Change {
-  const { field, path, chain } = at;
+function planChange(located: FieldAtPath, before: Change | undefined, alteration: ParsedAlteration): Change {
+  const { field, path, chain } = located;
   const { rename, nullable, type } = alteration;
   if (rename !== undefined) {
     if (chain.length === 1) checkColumnName(rename);
@@ -114,7 +116,7 @@ function planChange(at: FieldAtPath, before: Change | undefined, alteration: Par
       throw new InvalidInputError(`column ${path}: its name must be well-formed Unicode, and not empty`);
     }
   }
-  checkSeparable(at, "altered");
+  checkSeparable(located, "altered");
   if (nullable === false && chain.length === 1 && isComputed(field)) {
     throw new InvalidInputError(
       `column ${path} is computed: rows have no value until a job computes it, so it stays nullable`,
@@ -129,8 +131,8 @@ function planChange(at: FieldAtPath, before: Change | undefined, alteration: Par
   ) {
     throw new UnsupportedError(`column ${path}: items of lists cannot be made non-nullable`);
   }
-  const wanted = type === undefined ? (before?.replacement ?? null) : replacementOf(at, type);
-  return { at, name, nullable: mayBeNull, replacement: wanted };
+  const wanted = type === undefined ? (before?.replacement ?? null) : replacementOf(located, type);
+  return { field: located, name, nullable: mayBeNull, replacement: wanted };
 }
 
 /** The field in another type; null if it already has that type. */
@@ -189,7 +191,7 @@ function alteredSchema(
     const replacement = replacements.get(field.id);
     if (replaced.has(field.parentId)) {
       if (change !== undefined) {
-        throw new InvalidInputError(`column ${change.at.path} is inside one that is cast as a whole`);
+        throw new InvalidInputError(`column ${change.field.path} is inside one that is cast as a whole`);
       }
       replaced.add(field.id);
     } else if (replacement !== undefined) {
@@ -205,10 +207,10 @@ function alteredSchema(
 
 function checkAltered(fields: readonly TableField[]): void {
   const paths = new Set<string>();
-  for (const at of allFields(fields)) {
-    if (paths.has(at.path)) throw new InvalidInputError(`two columns would have the name ${at.path}`);
-    paths.add(at.path);
-    if (isPrimaryKey(at.field.metadata)) checkPrimaryKey(at);
+  for (const field of allFields(fields)) {
+    if (paths.has(field.path)) throw new InvalidInputError(`two columns would have the name ${field.path}`);
+    paths.add(field.path);
+    if (isPrimaryKey(field.field.metadata)) checkPrimaryKey(field);
   }
 }
 

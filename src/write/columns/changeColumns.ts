@@ -141,7 +141,7 @@ export function alterColumns(
     refuseIndexed(base, schema);
     refuseInputs(base, schema, "renamed or cast");
     const source = versionSource(open);
-    for (const at of tightened) await refuseNulls(source, base, at, signal);
+    for (const field of tightened) await refuseNulls(source, base, field, signal);
     // Rows appended meanwhile were not checked.
     const exclusive = tightened.length > 0;
     if (rewritten.length === 0) {
@@ -192,13 +192,13 @@ async function commitColumns(
   options: ChangeOptions,
   plan: (base: OpenVersion<ReaderEnvironment>, files: ColumnFiles) => Promise<ColumnsPlan>,
 ): Promise<ChangedColumns> {
-  const { at } = target;
+  const { table } = target;
   let base: number | null = null;
   const verify = async () => {
     if (base === null) return;
-    const latest = await findLatestVersion(at);
+    const latest = await findLatestVersion(table);
     if (latest?.version === base) return;
-    throw new TransactionConflictError("retryable", `${at.root}: version ${base} is no longer the latest`);
+    throw new TransactionConflictError("retryable", `${table.root}: version ${base} is no longer the latest`);
   };
   const { committed, plan: done } = await commitColumnFiles(
     target,
@@ -239,9 +239,9 @@ function refuseIndexed(base: ManifestFile, schema: readonly Field[]): void {
   const index = indicesOf(base).find(({ fields }) => fields.some((id) => changed.has(id)));
   if (index === undefined) return;
   const fields = decodeSchema(base.manifest.fields, base.path);
-  const at = Array.from(allFields(fields)).find(({ field }) => index.fields.includes(field.id));
+  const located = Array.from(allFields(fields)).find(({ field }) => index.fields.includes(field.id));
   throw new InvalidInputError(
-    `column ${at?.path} has an index, ${index.name}, and cannot be cast before that is dropped`,
+    `column ${located?.path} has an index, ${index.name}, and cannot be cast before that is dropped`,
   );
 }
 

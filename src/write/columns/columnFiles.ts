@@ -41,7 +41,7 @@ export interface ColumnFilesOptions {
 }
 
 export class ColumnFiles {
-  readonly #at: VersionsAt;
+  readonly #table: VersionsAt;
   readonly #signal: AbortSignal | undefined;
   readonly #onRows: ColumnFilesOptions["onRows"];
   readonly #pool: WorkerPool | undefined;
@@ -49,9 +49,9 @@ export class ColumnFiles {
   #totalRows = 0;
   readonly #written = new Map<string, { readonly rows: WrittenRows; readonly files: readonly DataFile[] }>();
 
-  /** @param at the table or branch */
-  constructor(at: VersionsAt, { signal, pool, onRows }: ColumnFilesOptions) {
-    this.#at = at;
+  /** @param table the table or branch */
+  constructor(table: VersionsAt, { signal, pool, onRows }: ColumnFilesOptions) {
+    this.#table = table;
     this.#signal = signal;
     this.#pool = pool;
     this.#onRows = onRows;
@@ -110,7 +110,7 @@ export class ColumnFiles {
     const key = JSON.stringify([columns.key, fragment.id, paths, deletions]);
     const before = this.#written.get(key);
     if (before !== undefined) return before.files;
-    const { disk, root } = this.#at;
+    const { disk, root } = this.#table;
     const plan = planColumns(columns, version);
     const onRows = this.#onRows;
     const tell = onRows && ((rowCount: number) => onRows(this.#doneRows + rowCount, this.#totalRows));
@@ -140,7 +140,7 @@ export class ColumnFiles {
     for (const { rows } of this.#written.values()) {
       if (await rows.areInPlace()) continue;
       throw new ConcurrentModificationError(
-        `${this.#at.root}: the table was dropped by another writer while columns were written`,
+        `${this.#table.root}: the table was dropped by another writer while columns were written`,
       );
     }
   }

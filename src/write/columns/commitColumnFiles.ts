@@ -41,8 +41,8 @@ export async function commitColumnFiles<Plan extends PlannedChange>(
   plan: PlanColumns<Plan | null>,
   { signal, onRows, mustSee, verify }: ColumnCommitOptions,
 ): Promise<CommittedPlan<Plan> | null> {
-  const { at } = target;
-  const files = new ColumnFiles(at, { signal, pool: at.environment.workers, onRows });
+  const { table } = target;
+  const files = new ColumnFiles(table, { signal, pool: table.environment.workers, onRows });
   const verifyAll = async (): Promise<void> => {
     await files.requireInPlace();
     await verify?.();

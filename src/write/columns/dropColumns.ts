@@ -19,9 +19,9 @@ export function planDroppedFields(base: ManifestFile, paths: readonly string[]):
   const dropped = new Set<number>();
   const find = fieldFinder();
   for (const path of new Set(paths)) {
-    const at = resolveField(fields, path, find);
-    checkSeparable(at, "dropped");
-    dropped.add(at.field.id);
+    const located = resolveField(fields, path, find);
+    checkSeparable(located, "dropped");
+    dropped.add(located.field.id);
   }
   const kept = new Set<number>();
   const keep = (field: TableField): boolean => {

@@ -55,7 +55,7 @@ const utf8 = new TextDecoder();
 
 /** A field's metadata while changes are applied to it, and the changes combined into one. */
 interface PendingUpdate {
-  readonly at: FieldAtPath;
+  readonly field: FieldAtPath;
   metadata: Map<string, string>;
   entries: Map<string, string | null>;
   replace: boolean;
@@ -72,15 +72,15 @@ export function planFieldMetadata(base: ManifestFile, changes: readonly Metadata
   const pending = new Map<number, PendingUpdate>();
   const find = fieldFinder();
   for (const change of changes) {
-    const at = resolveField(fields, change.path, find);
-    const update = pending.get(at.field.id) ?? {
-      at,
-      metadata: new Map(at.field.metadata),
+    const field = resolveField(fields, change.path, find);
+    const update = pending.get(field.field.id) ?? {
+      field,
+      metadata: new Map(field.field.metadata),
       entries: new Map(),
       replace: false,
     };
-    pending.set(at.field.id, update);
-    checkReservedKeys(fields, at, change);
+    pending.set(field.field.id, update);
+    checkReservedKeys(fields, field, change);
     applyChange(update, change);
   }
   for (const update of pending.values()) checkResult(update, manifest.fragments.length > 0);
@@ -93,7 +93,7 @@ export function planFieldMetadata(base: ManifestFile, changes: readonly Metadata
       "updateConfig",
       UpdateConfig.create({ fieldMetadataUpdates }),
     ),
-    fields: new Map(Array.from(pending.values(), ({ at, metadata }) => [at.path, metadata])),
+    fields: new Map(Array.from(pending.values(), ({ field, metadata }) => [field.path, metadata])),
   };
 }
 
@@ -141,8 +141,12 @@ function applyChange(update: PendingUpdate, { metadata, replace }: MetadataChang
 }
 
 /** @throws InvalidInputError for keys that this call may not change */
-function checkReservedKeys(fields: readonly TableField[], at: FieldAtPath, change: MetadataChange): void {
-  const { path, field } = at;
+function checkReservedKeys(
+  fields: readonly TableField[],
+  located: FieldAtPath,
+  change: MetadataChange,
+): void {
+  const { path, field } = located;
   const touched = [...Object.keys(change.metadata), ...(change.replace ? field.metadata.keys() : [])];
   if (touched.some((key) => key === COMPUTED_COLUMN || key.startsWith(`${COMPUTED_COLUMN}.`))) {
     throw new InvalidInputError(
@@ -167,9 +171,9 @@ function checkReservedKeys(fields: readonly TableField[], at: FieldAtPath, chang
 }
 
 /** @throws InvalidInputError, UnsupportedError where the field cannot have the resulting metadata */
-function checkResult({ at, metadata }: PendingUpdate, hasFiles: boolean): void {
-  const { path, field } = at;
-  if (isPrimaryKey(metadata)) checkPrimaryKey(at);
+function checkResult({ field: located, metadata }: PendingUpdate, hasFiles: boolean): void {
+  const { path, field } = located;
+  if (isPrimaryKey(metadata)) checkPrimaryKey(located);
   const changed = { ...field, metadata };
   const special = specialStorage(changed);
   if (special !== null && special !== specialStorage(field)) {

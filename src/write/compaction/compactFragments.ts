@@ -104,7 +104,7 @@ export async function compactFragments(
   const signalNow = () => (isBegun ? undefined : signal);
   let copiedRows = 0;
   let totalRows = 0;
-  const copies = new FragmentCopies(target.at, signalNow, (rowCount) => {
+  const copies = new FragmentCopies(target.table, signalNow, (rowCount) => {
     copiedRows += rowCount;
     progress?.(copiedRows, totalRows);
   });
@@ -115,7 +115,7 @@ export async function compactFragments(
     for (const segment of remapped.segments) {
       if (await segment.areInPlace()) continue;
       throw new ConcurrentModificationError(
-        `${target.at.root}: files of an index were removed while it was remapped`,
+        `${target.table.root}: files of an index were removed while it was remapped`,
       );
     }
     await hold?.();

@@ -54,22 +54,22 @@ interface Copy {
 }
 
 export class FragmentCopies {
-  readonly #at: VersionsAt;
+  readonly #table: VersionsAt;
   readonly #signalNow: () => AbortSignal | undefined;
   readonly #copied: (rowCount: number) => void;
   #copies: Copy[] = [];
 
   /**
-   * @param at the table or branch
+   * @param table the table or branch
    * @param signalNow returns the signal that ends the work; called for each group
    * @param copied called with the number of rows whenever some were copied, or need not be copied again
    */
   constructor(
-    at: VersionsAt,
+    table: VersionsAt,
     signalNow: () => AbortSignal | undefined,
     copied: (rowCount: number) => void = () => undefined,
   ) {
-    this.#at = at;
+    this.#table = table;
     this.#signalNow = signalNow;
     this.#copied = copied;
   }
@@ -91,7 +91,7 @@ export class FragmentCopies {
   }
 
   async #write(base: OpenVersion<ReaderEnvironment>, group: CompactionGroup): Promise<Copy> {
-    const { disk, root } = this.#at;
+    const { disk, root } = this.#table;
     const { manifest, path } = base.file;
     const signal = this.#signalNow();
     const schema = decodeSchema(manifest.fields, path);
@@ -130,9 +130,9 @@ export class FragmentCopies {
           version,
           descriptor: { fields: encodeFileSchema(schema), metadata: manifest.schemaMetadata },
           within: root,
-          pool: base.at.environment.workers,
+          pool: base.table.environment.workers,
           expectedRows: rowCount,
-          scratch: base.at.environment.scratch,
+          scratch: base.table.environment.scratch,
           signal,
         });
         files.push(written);
@@ -168,7 +168,7 @@ export class FragmentCopies {
       for (const written of files) {
         if (await written.areInPlace()) continue;
         throw new ConcurrentModificationError(
-          `${this.#at.root}: files of a compaction were removed by another writer while it ran`,
+          `${this.#table.root}: files of a compaction were removed by another writer while it ran`,
         );
       }
     }

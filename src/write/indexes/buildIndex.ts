@@ -102,7 +102,7 @@ export async function buildIndex(
     await control.hold?.();
     if (draft === null || (await draft.segment.areInPlace())) return;
     throw new ConcurrentModificationError(
-      `${target.at.root}: files of the index were removed while it was built`,
+      `${target.table.root}: files of the index were removed while it was built`,
     );
   };
   const mustSee = (other: Transaction): boolean => plan !== null && isSeen(other, plan);
@@ -163,7 +163,7 @@ async function writeDraft(
       kind,
       field: column.field,
       parameters,
-      workers: base.at.environment.workers,
+      workers: base.table.environment.workers,
       rowCount: total,
       progress: (done) => progress?.(Math.min(done, total), total),
       signal,

@@ -74,11 +74,11 @@ export class DraftRows {
 /** Whether all offsets are among others; both ascend. */
 async function isSubset(offsets: Uint32Array, others: Uint32Array): Promise<boolean> {
   if (offsets.length > others.length) return false;
-  let at = 0;
+  let slot = 0;
   for (let index = 0; index < offsets.length; index++) {
     if (index % STEP_OFFSETS === 0) await breathe();
-    while (at < others.length && others[at] < offsets[index]) at++;
-    if (others[at] !== offsets[index]) return false;
+    while (slot < others.length && others[slot] < offsets[index]) slot++;
+    if (others[slot] !== offsets[index]) return false;
   }
   return true;
 }

@@ -93,7 +93,7 @@ export async function foldIndexes(
     for (const { segment } of drafts.values()) {
       if (await segment.areInPlace()) continue;
       throw new ConcurrentModificationError(
-        `${target.at.root}: files of an index were removed while it was merged`,
+        `${target.table.root}: files of an index were removed while it was merged`,
       );
     }
     await hold?.();
@@ -182,7 +182,7 @@ async function writeMerged(
   const covered = segments.length === 1 ? coverageOf(segments[0]) : null;
   const old = await openIfReadable(base, segments[0], kind, column.field);
   if (old === null) return null;
-  const { workers } = base.at.environment;
+  const { workers } = base.table.environment;
   const options = { kind, field: column.field, parameters: old.parameters, workers, signal };
   if (covered === null || covered.size === 0) {
     const rowCount = fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);

@@ -20,16 +20,16 @@ export interface IndexColumn extends FieldAtPath {
  */
 export function indexColumn(file: ManifestFile, fieldId: number): IndexColumn {
   const fields = decodeSchema(file.manifest.fields, file.path);
-  for (const at of allFields(fields)) if (at.field.id === fieldId) return columnAt(fields, at);
+  for (const field of allFields(fields)) if (field.field.id === fieldId) return columnAt(fields, field);
   throw new TableColumnNotFoundError(`field ${fieldId} is not in the table's schema`);
 }
 
 /** @throws UnsupportedError for a column that is not read */
-export function columnAt(fields: readonly TableField[], at: FieldAtPath): IndexColumn {
+export function columnAt(fields: readonly TableField[], located: FieldAtPath): IndexColumn {
   const reads = new ColumnReads(fields);
-  reads.source(at.chain.map(({ name }) => name));
-  const below = Array.from(allFields([at.field]), ({ field }) => field.id);
-  return { ...at, projection: { ...reads.plan(), withAddresses: true }, fieldIds: new Set(below) };
+  reads.source(located.chain.map(({ name }) => name));
+  const below = Array.from(allFields([located.field]), ({ field }) => field.id);
+  return { ...located, projection: { ...reads.plan(), withAddresses: true }, fieldIds: new Set(below) };
 }
 
 /** Whether the pages of a column hold what its type says, and not something that stands for it. */

@@ -51,13 +51,13 @@ export const indexExists = (name: string): TableIndexAlreadyExistsError =>
  */
 export function planReplacement(file: ManifestFile, definition: IndexDefinition): IndexPlan {
   const fields = decodeSchema(file.manifest.fields, file.path);
-  const at = resolveField(fields, definition.column);
-  requireKind(at, definition.kind.name, (field) => definition.kind.refusal(field));
-  const column = columnAt(fields, at);
+  const located = resolveField(fields, definition.column);
+  requireKind(located, definition.kind.name, (field) => definition.kind.refusal(field));
+  const column = columnAt(fields, located);
   const present = namedIndexes(file);
-  const name = definition.name ?? freeName(present, at, definition);
+  const name = definition.name ?? freeName(present, located, definition);
   const replaced = present.find((index) => index.name === name) ?? null;
-  if (replaced?.segments.some(({ fields: ids }) => ids.length !== 1 || ids[0] !== at.field.id)) {
+  if (replaced?.segments.some(({ fields: ids }) => ids.length !== 1 || ids[0] !== located.field.id)) {
     throw new TableIndexAlreadyExistsError(`name: index ${name} is on another column`);
   }
   return { name, column, replaced };
@@ -69,21 +69,21 @@ export function planReplacement(file: ManifestFile, definition: IndexDefinition)
  * @throws InvalidInputError naming the kinds that it can have
  */
 export function requireKind(
-  at: FieldAtPath,
+  located: FieldAtPath,
   kindName: string,
   refusal: (field: FieldAtPath["field"]) => string | null,
 ): void {
-  const isInside = at.chain.slice(0, -1).some(({ type }) => type.kind !== "struct");
+  const isInside = located.chain.slice(0, -1).some(({ type }) => type.kind !== "struct");
   const why = isInside
     ? "is a part of what is no struct"
-    : hasPlainValues(at)
-      ? refusal(at.field)
+    : hasPlainValues(located)
+      ? refusal(located.field)
       : "is stored in a way that indexes do not read";
   if (why === null) return;
-  const names = isInside || !hasPlainValues(at) ? [] : kindNamesFor(at.field);
+  const names = isInside || !hasPlainValues(located) ? [] : kindNamesFor(located.field);
   const choices = names.length === 0 ? "it can have no index" : `it can have ${names.join(", ")}`;
   throw new InvalidInputError(
-    `column: ${at.path}, ${typeInText(at.field.type)}, can't have an index of type ${kindName}: it ${why}; ${choices}`,
+    `column: ${located.path}, ${typeInText(located.field.type)}, can't have an index of type ${kindName}: it ${why}; ${choices}`,
   );
 }
 
@@ -97,10 +97,10 @@ const nameInPath = (name: string): string => (name.includes(".") ? formatFieldPa
  */
 function freeName(
   present: readonly NamedIndex[],
-  at: FieldAtPath,
+  field: FieldAtPath,
   { kind, replaces }: Pick<IndexDefinition, "kind" | "replaces">,
 ): string {
-  const base = `${at.chain.map(({ name }) => nameInPath(name)).join(".")}_idx`;
+  const base = `${field.chain.map(({ name }) => nameInPath(name)).join(".")}_idx`;
   for (let number = 1; ; number++) {
     const name = number === 1 ? base : `${base}_${number}`;
     if (isSystemIndex(name)) continue;
@@ -110,7 +110,7 @@ function freeName(
       const typeUrl = indexDetails?.typeUrl ?? "";
       const isUnknown = !isVectorTypeUrl(typeUrl) && kindOfTypeUrl(typeUrl) === null;
       const isKind = isSameTypeUrl(typeUrl, kind.typeUrl) || (replaces && isUnknown);
-      return fields.length === 1 && fields[0] === at.field.id && isKind;
+      return fields.length === 1 && fields[0] === field.field.id && isKind;
     });
     if (isSame) return name;
   }

@@ -65,26 +65,26 @@ export async function openIfReadable(
     return await openSegment(version, segment, kind, field);
   } catch (error) {
     if (!(error instanceof UnsupportedError)) throw error;
-    const { at, file } = version;
-    const directory = await resolveIndexDirectory(at, file.manifest, segment);
-    noteUnread(at, [{ entry: segment, reason: reasonOf(error, directory) }]);
+    const { table, file } = version;
+    const directory = await resolveIndexDirectory(table, file.manifest, segment);
+    noteUnread(table, [{ entry: segment, reason: reasonOf(error, directory) }]);
     return null;
   }
 }
 
 /** @throws CorruptFileError; UnsupportedError for files laid out in a way that this release does not read */
 async function openSegment(
-  { at, file }: OpenVersion<ReaderEnvironment>,
+  { table, file }: OpenVersion<ReaderEnvironment>,
   segment: IndexMetadata,
   kind: MergeableKind,
   field: TableField,
 ): Promise<MergeableIndex> {
-  const directory = await resolveIndexDirectory(at, file.manifest, segment);
-  const source = versionSource({ at, file });
+  const directory = await resolveIndexDirectory(table, file.manifest, segment);
+  const source = versionSource({ table, file });
   const parts = new LruCache<IndexPart>(PART_BYTES);
   const files = {
-    stat: (path: string) => at.disk.stat(path),
-    openDataFile: (path: string) => at.environment.openDataFileOnce(path),
+    stat: (path: string) => table.disk.stat(path),
+    openDataFile: (path: string) => table.environment.openDataFileOnce(path),
   };
   const open = (name: string) => openSegmentFile(files, directory, name, segment);
   const has = (name: string) => hasSegmentFile(files, directory, name, segment);

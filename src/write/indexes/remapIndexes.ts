@@ -76,7 +76,7 @@ async function writeRemapped(
   const fragments = kind.knowsPlaces ? groups.flatMap(({ newFragments }) => newFragments) : [];
   const rows = () => indexRows(base, { column, fragments, byPlace: true, signal });
   const { parameters } = old;
-  const { workers } = base.at.environment;
+  const { workers } = base.table.environment;
   return writeSegment(base, { kind, field: column.field, parameters, workers, signal }, (target) =>
     kind.merge([old], moves, rows(), target),
   );

@@ -17,7 +17,7 @@ const DIRECTORY_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * @returns what was committed; null where nothing was, and nothing is left of it
  */
 export async function resumeBuild(
-  at: TableAt,
+  table: TableAt,
   checkpoint: unknown,
   signal?: AbortSignal,
 ): Promise<{ readonly version: number; readonly transactionId: string } | null> {
@@ -25,12 +25,12 @@ export async function resumeBuild(
   const { directory, transactionId } = checkpoint;
   if (typeof directory !== "string" || !DIRECTORY_FORM.test(directory)) return null;
   // Under the lock nobody publishes, and whoever held it before finds out that it no longer does.
-  return withTableLock(at, { signal }, async () => {
+  return withTableLock(table, { signal }, async () => {
     if (typeof transactionId === "string") {
-      const found = await findTransaction(at, transactionId, { thorough: true, signal });
+      const found = await findTransaction(table, transactionId, { thorough: true, signal });
       if (found !== null) return { version: found.version, transactionId };
     }
-    await at.disk.removeTree(join(indicesDirectory(at.root), directory));
+    await table.disk.removeTree(join(indicesDirectory(table.root), directory));
     return null;
   });
 }

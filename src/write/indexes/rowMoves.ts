@@ -168,10 +168,10 @@ function moveRows(
       const before = lowerBound(deleted, low);
       if (deleted[before] === low) continue;
       const live = firstRow + low - before;
-      let at = starts.length - 1;
-      while (starts[at] > live) at--;
-      moved[2 * row] = live - starts[at];
-      moved[2 * row + 1] = newIds[at];
+      let index = starts.length - 1;
+      while (starts[index] > live) index--;
+      moved[2 * row] = live - starts[index];
+      moved[2 * row + 1] = newIds[index];
     }
     kept[count++] = row;
   }

@@ -50,11 +50,11 @@ export interface SegmentOptions {
 
 /** @throws TableGoneError, ConcurrentModificationError where the table's directory is removed meanwhile */
 export async function writeSegment(
-  { at, file }: { readonly at: VersionsAt; readonly file: ManifestFile },
+  { table, file }: { readonly table: VersionsAt; readonly file: ManifestFile },
   { kind, field, parameters = {}, workers, rowCount = 0, progress, signal, announce }: SegmentOptions,
   write: (target: IndexTarget) => Promise<readonly WrittenIndexFile[]>,
 ): Promise<WrittenSegment> {
-  const { disk, root } = at;
+  const { disk, root } = table;
   const uuid = newUuid();
   const name = indexDirectoryName(uuid);
   const directory = join(indicesDirectory(root), name);
@@ -66,7 +66,7 @@ export async function writeSegment(
     const fileVersion = indexFileVersion(file);
     const target = { disk, directory, fileVersion, field, workers, parameters, rowCount, progress, signal };
     const temporaryFile = () => TemporaryFile.create(disk, root);
-    files = await write({ ...target, sort: rowSorter(at, signal), temporaryFile });
+    files = await write({ ...target, sort: rowSorter(table, signal), temporaryFile });
     await disk.syncDirectory(directory);
   } catch (error) {
     // The error thrown is the one that kept the index out; files that can't be removed are only garbage.

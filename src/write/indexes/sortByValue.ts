@@ -198,8 +198,8 @@ class IdRuns {
     const highs = this.#highs;
     const runOfPiece = this.#runOfPiece;
     const words = new Uint32Array((2 / step) * rows.length);
-    for (let index = 0, at = step - 1; at < rows.length; index++, at += step) {
-      const row = rows[at];
+    for (let index = 0, slot = step - 1; slot < rows.length; index++, slot += step) {
+      const row = rows[slot];
       let run = runOfPiece[row >>> PIECE_BITS];
       while (row >= starts[run + 1]) run++;
       words[2 * index] = row + lows[run];

@@ -242,7 +242,7 @@ class KeyBytes {
     this.#reserve(end - start);
     const bytes = this.#bytes;
     // Most values are too short for a copy by the runtime to pay.
-    for (let at = start; at < end; at++) bytes[this.byteLength++] = source[at];
+    for (let offset = start; offset < end; offset++) bytes[this.byteLength++] = source[offset];
   }
 
   #reserve(count: number): void {

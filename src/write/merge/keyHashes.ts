@@ -82,13 +82,16 @@ function hashVariable({ offsets, bytes }: VariableColumn, hashes: Int32Array): v
   const positions = positionsOf(offsets);
   for (let row = 0; row < length; row++) {
     const end = positions[row + 1];
-    let at = positions[row];
-    let hash = mixed(hashes[row], end - at);
-    for (; at + 4 <= end; at += 4) {
-      hash = mixed(hash, bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24));
+    let offset = positions[row];
+    let hash = mixed(hashes[row], end - offset);
+    for (; offset + 4 <= end; offset += 4) {
+      hash = mixed(
+        hash,
+        bytes[offset] | (bytes[offset + 1] << 8) | (bytes[offset + 2] << 16) | (bytes[offset + 3] << 24),
+      );
     }
     let rest = 0;
-    for (; at < end; at++) rest = (rest << 8) | bytes[at];
+    for (; offset < end; offset++) rest = (rest << 8) | bytes[offset];
     hashes[row] = mixed(hash, rest);
   }
 }

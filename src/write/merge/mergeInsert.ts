@@ -81,7 +81,7 @@ export async function mergeInsert(
   const { bounds, signal } = options;
   const input = await openInput(data, signal, bounds, {
     tableSchema: async () => {
-      const base = await openVersion(target.at, target.latest);
+      const base = await openVersion(target.table, target.latest);
       return base && arrowSchemaOfTable(base.file);
     },
   });
@@ -165,7 +165,7 @@ class Merge {
       for (const each of written) await each.discard().catch(() => undefined);
       if (!(error instanceof CorruptFileError) || (await source.written.areInPlace())) throw error;
       // Whoever puts another table in the place of this one takes the source's files away with it.
-      throw new TableReplacedError(base.at.root);
+      throw new TableReplacedError(base.table.root);
     }
   }
 
@@ -173,12 +173,12 @@ class Merge {
   async #sourceFor(base: OpenLatest<ReaderEnvironment>) {
     const { manifest, path } = base.file;
     const fields = decodeSchema(manifest.fields, path);
-    if (mayBufferRows(base.file)) requireUpsertByPrimaryKey(this.#request, fields, base.at.root);
+    if (mayBufferRows(base.file)) requireUpsertByPrimaryKey(this.#request, fields, base.table.root);
     if (this.#planned !== null) {
       // The columns that the source has are told from the others by their fields, which must be the same objects.
       if (isSameSchema(fields, this.#planned.fields)) return this.#planned;
       throw new ConcurrentModificationError(
-        `${base.at.root}: another writer changed the columns while rows were merged; please retry`,
+        `${base.table.root}: another writer changed the columns while rows were merged; please retry`,
       );
     }
     const names = new Set(this.#input.schema.fields.map(({ name }) => name));

@@ -168,15 +168,15 @@ function writeStored(
   stored: readonly TableField[],
   batches: AsyncIterable<InputBatch>,
 ): Promise<WrittenRows> {
-  const { at, file } = base;
+  const { table, file } = base;
   const version = fileVersionOf(file);
   const plan = planCopy(fields, stored);
   checkVersion(plan, version);
   const input = { schema: arrowSchemaOf(stored), batches, close: async () => undefined };
-  return writeRows(at.disk, at.root, plan, input, {
+  return writeRows(table.disk, table.root, plan, input, {
     version,
     descriptor: { fields: encodeFileSchema(fields), metadata: file.manifest.schemaMetadata },
-    within: at.root,
+    within: table.root,
     base: file.manifest,
     signal,
   });

@@ -108,14 +108,14 @@ export class SourceRows {
     given: readonly TableField[],
     { bounds, signal }: SourceOptions,
   ): Promise<SourceRows> {
-    const { at, file } = base;
+    const { table, file } = base;
     const version = fileVersionOf(file);
     const plan = planAppend(given, input.schema);
     checkVersion(plan, version);
-    const written = await writeRows(at.disk, at.root, plan, input, {
+    const written = await writeRows(table.disk, table.root, plan, input, {
       version,
       descriptor: { fields: encodeFileSchema(fields), metadata: file.manifest.schemaMetadata },
-      within: at.root,
+      within: table.root,
       base: file.manifest,
       maxDecodedBytes: bounds?.maxBatchBytes,
       memory: bounds?.memory,

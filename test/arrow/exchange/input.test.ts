@@ -241,9 +241,9 @@ describe("compressed streams", () => {
     for (const [type, encode] of ENCODERS) {
       const { corrected } = writeCompressed(zeros, type, encode);
       const magic = type === CompressionType.LZ4_FRAME ? [4, 0x22, 0x4d, 0x18] : [0x28, 0xb5, 0x2f, 0xfd];
-      const at = corrected.indexOf(Buffer.from(magic));
-      expect(at).toBeGreaterThan(0);
-      corrected.writeBigInt64LE(1_000_000n, at - 8);
+      const index = corrected.indexOf(Buffer.from(magic));
+      expect(index).toBeGreaterThan(0);
+      corrected.writeBigInt64LE(1_000_000n, index - 8);
       await expect(readAll(corrected)).rejects.toThrow(InvalidInputError);
     }
   });
@@ -489,12 +489,12 @@ async function fuzz(original: Uint8Array, runs: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 4 }), async (edits) => {
       let bytes = Buffer.from(original);
-      for (const { at, kind, value, word } of edits) {
-        if (at >= bytes.length) continue;
-        if (kind === 0) bytes[at] = value;
-        else if (kind === 1) bytes[at] ^= 1 << (value & 7);
-        else if (kind === 2 && at + 4 <= bytes.length) bytes.writeUInt32LE(word, at & ~3);
-        else if (value < 32) bytes = Buffer.from(bytes.subarray(0, at));
+      for (const { at: offset, kind, value, word } of edits) {
+        if (offset >= bytes.length) continue;
+        if (kind === 0) bytes[offset] = value;
+        else if (kind === 1) bytes[offset] ^= 1 << (value & 7);
+        else if (kind === 2 && offset + 4 <= bytes.length) bytes.writeUInt32LE(word, offset & ~3);
+        else if (value < 32) bytes = Buffer.from(bytes.subarray(0, offset));
       }
       try {
         const input = await openInput(bytes);
@@ -545,9 +545,9 @@ describe("mutated bytes", () => {
   it("of the metadata never make a schema of billions of fields", async () => {
     // The count of each vector in turn: what reads it must not believe it.
     const stream = Buffer.from(tableToIPC(tableFromArrays({ a: ["x"], b: Int32Array.of(1) })));
-    for (let at = 8; at + 4 <= stream.length; at += 4) {
+    for (let index = 8; index + 4 <= stream.length; index += 4) {
       const bytes = Buffer.from(stream);
-      bytes.writeUInt32LE(0x7ffffff0, at);
+      bytes.writeUInt32LE(0x7ffffff0, index);
       await readAll(bytes).catch((error) => {
         if (!(error instanceof NamespaceError)) throw error;
       });

@@ -64,10 +64,10 @@ export class RestPair implements AsyncDisposable {
     return this.python.call<Result>(name, ...args);
   }
 
-  /** @param at a version or tag; absent: the latest version */
-  rowsHere(id: readonly string[], at: object = {}, options: object = {}): Promise<ArrowTable> {
+  /** @param target a version or tag; absent: the latest version */
+  rowsHere(id: readonly string[], target: object = {}, options: object = {}): Promise<ArrowTable> {
     return this.namespace
-      .table([...id], at)
+      .table([...id], target)
       .scan(options)
       .toArrow();
   }
@@ -76,10 +76,10 @@ export class RestPair implements AsyncDisposable {
   async expectEqual(
     id: readonly string[],
     theirs: Promise<ArrowTable>,
-    at: object = {},
+    target: object = {},
     options: object = {},
   ): Promise<void> {
-    const ours = await this.rowsHere(id, at, options);
+    const ours = await this.rowsHere(id, target, options);
     expect(ours.numRows).toBeGreaterThan(0);
     compareTables(sortedBy("id", ours), sortedBy("id", await theirs), { metadata: false });
   }

@@ -59,23 +59,23 @@ describe("the FSST decoding kernel", () => {
           const codes = new Uint8Array(start + codeCount + random.below(3));
           random.fill(codes);
           if (kind !== "anything") {
-            for (let at = 0; at < codes.length; at++) {
+            for (let offset = 0; offset < codes.length; offset++) {
               const escaped = count === 0 || random.below(kind === "escapes" ? 3 : 500) === 0;
               // What follows an escape may be anything; it is as it was.
-              if (escaped) codes[at++] = 255;
-              else codes[at] %= count;
+              if (escaped) codes[offset++] = 255;
+              else codes[offset] %= count;
             }
           }
           const ends = [start];
-          for (let at = start; at < start + codeCount; ) {
-            const length = Math.min(random.below(40), start + codeCount - at);
+          for (let index = start; index < start + codeCount; ) {
+            const length = Math.min(random.below(40), start + codeCount - index);
             // Values that keep their escapes whole, or that end anywhere.
-            let end = at;
-            if (keepWhole) while (end < at + length) end += codes[end] === 255 ? 2 : 1;
-            else end = at + length;
+            let end = index;
+            if (keepWhole) while (end < index + length) end += codes[end] === 255 ? 2 : 1;
+            else end = index + length;
             ends.push(end);
-            at = end;
-            if (random.below(10) === 0) ends.push(at);
+            index = end;
+            if (random.below(10) === 0) ends.push(index);
           }
           const offsets = Int32Array.from(ends);
           const padded = new Uint8Array(codes.length + 2);

@@ -18,19 +18,20 @@ function randomValues(random: Random, byteCount: number, kind: string, longest: 
   else {
     const words = ["the ", "http://", "é", "a", "0123456789", "\u0000\u0000\u0000", "zz"];
     const pieces = (kind === "few" ? words.slice(0, 3) : words).map((word) => new TextEncoder().encode(word));
-    for (let at = 0; at < byteCount; ) {
+    for (let offset = 0; offset < byteCount; ) {
       const piece = pieces[random.below(pieces.length)];
-      bytes.set(piece.subarray(0, byteCount - at), at);
-      at += piece.length;
+      bytes.set(piece.subarray(0, byteCount - offset), offset);
+      offset += piece.length;
       // A byte that no symbol stands for.
-      if (kind === "rare" && random.below(20) === 0 && at < byteCount) bytes[at++] = random.below(256);
+      if (kind === "rare" && random.below(20) === 0 && offset < byteCount)
+        bytes[offset++] = random.below(256);
     }
   }
   const ends = [0];
-  for (let at = 0; at < byteCount; ) {
-    at = Math.min(byteCount, at + random.below(longest + 1));
-    ends.push(at);
-    if (random.below(10) === 0) ends.push(at);
+  for (let index = 0; index < byteCount; ) {
+    index = Math.min(byteCount, index + random.below(longest + 1));
+    ends.push(index);
+    if (random.below(10) === 0) ends.push(index);
   }
   return { offsets: Int32Array.from(ends), bytes };
 }

@@ -33,11 +33,11 @@ describe.each(["2.1", "2.2"] as const)("a damaged data file of version %s", (ver
   it("is noticed wherever a byte is changed", async () => {
     const bytes = await tableToFile(table, version);
     let noticed = 0;
-    for (let at = 0; at < bytes.length; at++) {
-      for (const flip of [1 << (at % 8), 0xff]) {
+    for (let offset = 0; offset < bytes.length; offset++) {
+      for (const flip of [1 << (offset % 8), 0xff]) {
         const damaged = bytes.slice();
-        damaged[at] ^= flip;
-        if ((await expectIntactOrCorrupt(damaged, `byte ${at} ^ ${flip}`)) === "corrupt") noticed++;
+        damaged[offset] ^= flip;
+        if ((await expectIntactOrCorrupt(damaged, `byte ${offset} ^ ${flip}`)) === "corrupt") noticed++;
       }
     }
     // What goes unnoticed is padding between buffers.

@@ -148,9 +148,9 @@ describe.each(VERSIONS)("damaged nested pages of version %s", (version) => {
       if (target === undefined || target.length === 0) continue;
       for (let change = random.below(3); change >= 0; change--) {
         // The front of a buffer holds sizes and levels.
-        const at =
+        const offset =
           random.below(2) === 0 ? random.below(Math.min(target.length, 64)) : random.below(target.length);
-        target[at] = random.below(4) === 0 ? 0xff : random.next();
+        target[offset] = random.below(4) === 0 ? 0xff : random.next();
       }
       if (random.below(10) === 0) {
         const index = buffers.indexOf(target);

@@ -159,8 +159,8 @@ describe("damaged pages", () => {
         const buffers = sample.buffers.map((bytes) => bytes.slice());
         const bytes = buffers[buffer % buffers.length];
         if (bytes.length === 0) return;
-        for (const { at, value, nearStart } of changes) {
-          bytes[at % (nearStart ? Math.min(bytes.length, 64) : bytes.length)] ^= value;
+        for (const { at: offset, value, nearStart } of changes) {
+          bytes[offset % (nearStart ? Math.min(bytes.length, 64) : bytes.length)] ^= value;
         }
         decodeSafely(sample, sample.encoding, buffers);
       }),
@@ -200,11 +200,11 @@ describe("damaged pages", () => {
 
   it("with a changed description end in a typed error or a column", () => {
     fc.assert(
-      fc.property(pick, fc.nat(), fc.integer({ min: 1, max: 255 }), (which, at, value) => {
+      fc.property(pick, fc.nat(), fc.integer({ min: 1, max: 255 }), (which, index, value) => {
         const sample = samples[which % samples.length];
         const bytes = PageLayout.encode(sample.encoding).slice();
         // Not into an FSST symbol table's padding over and over: the interesting fields are few and at both ends.
-        bytes[at % 3 === 0 ? at % bytes.length : at % Math.min(bytes.length, 80)] ^= value;
+        bytes[index % 3 === 0 ? index % bytes.length : index % Math.min(bytes.length, 80)] ^= value;
         let encoding: PageLayout;
         try {
           encoding = PageLayout.decode(bytes, ORIGIN);

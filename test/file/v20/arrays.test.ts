@@ -177,20 +177,21 @@ describe("files of 2.0", () => {
     const { columns } = await openDataFile(memoryHandle("t", bytes), "t");
     const used = columns.flatMap(({ pages }) => pages.flatMap((page) => page.bufferRanges));
     const tail = Math.max(...used.map((range) => range.byteOffset + range.length));
-    const isPadding = (at: number) =>
-      at < tail + 64 && !used.some(({ byteOffset, length }) => at >= byteOffset && at < byteOffset + length);
+    const isPadding = (index: number) =>
+      index < tail + 64 &&
+      !used.some(({ byteOffset, length }) => index >= byteOffset && index < byteOffset + length);
     let changed = 0;
-    for (let at = 0; at < bytes.length; at += 53) {
-      if (isPadding(at)) continue;
+    for (let offset = 0; offset < bytes.length; offset += 53) {
+      if (isPadding(offset)) continue;
       const damaged = bytes.slice();
-      damaged[at] ^= 0x10;
+      damaged[offset] ^= 0x10;
       changed++;
       const error = await fileToTable(damaged, table.schema).then(
         () => null,
         (reason: unknown) => reason,
       );
       const typed = error instanceof CorruptFileError || error instanceof UnsupportedError;
-      if (!typed) throw new Error(`byte ${at} of ${bytes.length}: ${String(error)}`);
+      if (!typed) throw new Error(`byte ${offset} of ${bytes.length}: ${String(error)}`);
     }
     expect(changed).toBeGreaterThan(100);
   });

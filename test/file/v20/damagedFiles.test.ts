@@ -97,10 +97,10 @@ describe("damaged files of 2.0", () => {
         async (which, changes) => {
           const sample = samples[which];
           const bytes = sample.bytes.slice();
-          for (const { at, value, atEnd } of changes) {
+          for (const { at: offset, value, atEnd } of changes) {
             // The metadata is at the end; it is what most of the checks are about.
             const span = atEnd ? Math.min(bytes.length, 2500) : bytes.length;
-            bytes[bytes.length - 1 - (at % span)] ^= value;
+            bytes[bytes.length - 1 - (offset % span)] ^= value;
           }
           try {
             await readAll({ ...sample, bytes });

@@ -132,8 +132,8 @@ describe("damaged pages of 2.0", () => {
         const buffers = sample.buffers.map((bytes) => bytes.slice());
         const bytes = buffers[buffer % buffers.length];
         if (bytes.length === 0) return;
-        for (const { at, value, nearStart } of changes) {
-          bytes[at % (nearStart ? Math.min(bytes.length, 64) : bytes.length)] ^= value;
+        for (const { at: offset, value, nearStart } of changes) {
+          bytes[offset % (nearStart ? Math.min(bytes.length, 64) : bytes.length)] ^= value;
         }
         decodeSafely(sample, sample.encoding, buffers);
       }),
@@ -166,10 +166,10 @@ describe("damaged pages of 2.0", () => {
 
   it("with a changed description end in a typed error or a column", () => {
     fc.assert(
-      fc.property(pick, fc.nat(), fc.integer({ min: 1, max: 255 }), (which, at, value) => {
+      fc.property(pick, fc.nat(), fc.integer({ min: 1, max: 255 }), (which, index, value) => {
         const sample = samples[which % samples.length];
         const bytes = ArrayEncoding.encode(sample.encoding).slice();
-        bytes[at % 3 === 0 ? at % bytes.length : at % Math.min(bytes.length, 80)] ^= value;
+        bytes[index % 3 === 0 ? index % bytes.length : index % Math.min(bytes.length, 80)] ^= value;
         let encoding: ArrayEncoding;
         try {
           encoding = ArrayEncoding.decode(bytes, ORIGIN);

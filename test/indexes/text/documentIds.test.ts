@@ -27,7 +27,7 @@ describe("ids of documents", () => {
     fc.assert(
       fc.property(fc.array(run, { maxLength: 8 }), fc.array(fc.nat(), { maxLength: 60 }), (runs, numbers) => {
         const ids = runs.flatMap(({ low, high, length }) =>
-          Array.from({ length }, (_, at) => high * WORD + low + at),
+          Array.from({ length }, (_, index) => high * WORD + low + index),
         );
         const asked = ids.length === 0 ? [] : numbers.map((number) => number % ids.length);
         expectIds(ids, [...ids.keys(), ...asked]);
@@ -36,9 +36,9 @@ describe("ids of documents", () => {
   });
 
   it("are told by runs where these are long", () => {
-    const ids = Array.from({ length: 3000 }, (_, at) => at + 7 * Math.floor(at / 100));
+    const ids = Array.from({ length: 3000 }, (_, index) => index + 7 * Math.floor(index / 100));
     expect(expectIds(ids, [2999, 0, 99, 100, 201, 77])).toBe(true);
-    const short = Array.from({ length: 3000 }, (_, at) => 3 * at);
+    const short = Array.from({ length: 3000 }, (_, index) => 3 * index);
     expect(expectIds(short, [2999, 0, 77])).toBe(false);
   });
 });

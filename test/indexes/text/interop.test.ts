@@ -18,7 +18,7 @@ const WORDS = ["apple", "running", "café", "the", "fox", "quickly", "university
 const textOf = (id: number): string | null =>
   id % 13 === 0
     ? null
-    : Array.from({ length: id % 7 }, (_, at) => WORDS[(id * 7 + at * at * 3) % 10]).join(" ");
+    : Array.from({ length: id % 7 }, (_, index) => WORDS[(id * 7 + index * index * 3) % 10]).join(" ");
 
 describe("an index of words built here", () => {
   it.each([

@@ -40,7 +40,7 @@ describe.each([128, 256])("blocks of %i", (blockSize) => {
       fc.property(fc.array(list, { minLength: 1, maxLength: 4 }), fc.boolean(), (lists, withPosition) => {
         const entries = lists
           .flat()
-          .flatMap(({ document, positions }) => positions.map((at) => ({ document, at })));
+          .flatMap(({ document, positions }) => positions.map((index) => ({ document, at: index })));
         const starts = [0];
         for (const each of lists) {
           starts.push(each.reduce((sum, { positions }) => sum + positions.length, starts.at(-1) as number));
@@ -52,7 +52,7 @@ describe.each([128, 256])("blocks of %i", (blockSize) => {
         const corpus = { documents: documentCount, tokens: 20 * documentCount };
         const encoded = ENCODE_POSTINGS.run({
           documents: Uint32Array.from(entries, ({ document }) => document),
-          positions: withPosition ? Uint32Array.from(entries, ({ at }) => at) : null,
+          positions: withPosition ? Uint32Array.from(entries, ({ at: index }) => index) : null,
           starts: Uint32Array.from(starts),
           form: { blockSize, withPosition },
           corpus,
@@ -61,8 +61,8 @@ describe.each([128, 256])("blocks of %i", (blockSize) => {
         expect(encoded.count).toBe(lists.length);
         for (const [token, expected] of lists.entries()) {
           const [from, to] = [encoded.blockStarts[token], encoded.blockStarts[token + 1]];
-          const blocks = Array.from({ length: to - from }, (_, at) =>
-            encoded.bytes.subarray(encoded.byteStarts[from + at], encoded.byteStarts[from + at + 1]),
+          const blocks = Array.from({ length: to - from }, (_, index) =>
+            encoded.bytes.subarray(encoded.byteStarts[from + index], encoded.byteStarts[from + index + 1]),
           );
           const { positions } = encoded;
           const decoded = new PostingList({
@@ -88,9 +88,9 @@ describe.each([128, 256])("blocks of %i", (blockSize) => {
             );
           }
           const weight = wordWeight(documentCount, expected.length);
-          for (const [at, { document, positions: own }] of expected.entries()) {
+          for (const [index, { document, positions: own }] of expected.entries()) {
             const score = wordScore(weight, own.length, lengthNorm(corpus, lengthOf(document)));
-            expect(decoded.scores[Math.floor(at / blockSize)]).toBeGreaterThanOrEqual(score);
+            expect(decoded.scores[Math.floor(index / blockSize)]).toBeGreaterThanOrEqual(score);
             expect(encoded.scores[token] * (1 + 2 ** -20)).toBeGreaterThanOrEqual(score);
           }
         }

@@ -50,7 +50,7 @@ function rank(
       const isFound = isAll ? counts.every((count) => count > 0) : counts.some((count) => count > 0);
       if (!isFound || !alive.has(id)) return [];
       const norm = lengthNorm(corpus, words.length);
-      const scores = counts.map((count, at) => (count === 0 ? 0 : wordScore(weights[at], count, norm)));
+      const scores = counts.map((count, index) => (count === 0 ? 0 : wordScore(weights[index], count, norm)));
       return [[id, scores.reduce((sum, score) => sum + score, 0)]];
     })
     .sort(([idA, a], [idB, b]) => b - a || idA - idB);
@@ -99,10 +99,10 @@ describe("tables", () => {
             ] as const) {
               const scores = found.map((row) => (row as unknown as { _score: number })._score);
               expect(scores.length).toBe(best.length);
-              for (const [at, [, score]] of best.entries()) expect(scores[at]).toBeCloseTo(score, 4);
+              for (const [index, [, score]] of best.entries()) expect(scores[index]).toBeCloseTo(score, 4);
               const known = new Map(expected);
-              for (const [at, row] of found.entries()) {
-                expect(known.get(Number(row.id))).toBeCloseTo(scores[at], 4);
+              for (const [slot, row] of found.entries()) {
+                expect(known.get(Number(row.id))).toBeCloseTo(scores[slot], 4);
               }
             }
           }
@@ -153,11 +153,11 @@ describe("partitions", () => {
           const ids = Uint32Array.from(words, (each) => table.find(encoder.encode(each)));
           const lists = await partition.lists(ids.slice().sort(), false);
           const listOf = new Map(
-            Array.from(ids.slice().sort(), (id, at) => [id, lists[at]] as [number, PostingList]),
+            Array.from(ids.slice().sort(), (id, index) => [id, lists[index]] as [number, PostingList]),
           );
-          const terms = words.map((_, at) => {
-            const list = listOf.get(ids[at]) as PostingList;
-            return { word: at, list, weight: wordWeight(corpus.documents, list.count) };
+          const terms = words.map((_, index) => {
+            const list = listOf.get(ids[index]) as PostingList;
+            return { word: index, list, weight: wordWeight(corpus.documents, list.count) };
           });
           const run = async (most: number, neededWords: number) => {
             const kept: number[] = [];

@@ -70,9 +70,9 @@ it("finds keys as a walk does, and no others", () => {
 
 it("gives some number, none, or an error wherever bytes are damaged", () => {
   fc.assert(
-    fc.property(keyMap, fc.nat(), fc.integer({ min: 1, max: 255 }), key, (keys, at, flip, sought) => {
+    fc.property(keyMap, fc.nat(), fc.integer({ min: 1, max: 255 }), key, (keys, offset, flip, sought) => {
       const bytes = encodeFst(keys);
-      bytes[at % bytes.length] ^= flip;
+      bytes[offset % bytes.length] ^= flip;
       try {
         expect(new TokenFst(bytes, "x").find(bytesOf(sought))).toBeGreaterThanOrEqual(-1);
       } catch (error) {

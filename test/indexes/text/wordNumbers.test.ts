@@ -94,7 +94,7 @@ describe.each(["kernel", "plain form"])("the %s", (form) => {
     const analyzer = await Analyzer.load({ ...DEFAULT_TEXT_PARAMETERS, ...plain });
     const ours = numbering(analyzer, kernelOf());
     for (let first = 0; first < 400_000; first += 20_000) {
-      const text = Array.from({ length: 20_000 }, (_, at) => `W${first + at} w7`).join(" ");
+      const text = Array.from({ length: 20_000 }, (_, index) => `W${first + index} w7`).join(" ");
       const expected = tokensOf(analyzer, text);
       // As texts: many pairs are compared one by one for seconds.
       expect(JSON.stringify(ours.tokensOf(text) ?? expected)).toBe(JSON.stringify(expected));

@@ -23,7 +23,7 @@ const rowsFrom = (first: number, count: number) =>
       n: BigInt(id % 50),
       text: `${WORDS[id % 5]} ${WORDS[(id * 3 + 1) % 5]} word${id % 20}`,
       tags: [WORDS[id % 5], WORDS[(id + 2) % 5]],
-      v: Float32Array.from({ length: 8 }, (_, at) => Math.sin(id * 8 + at)),
+      v: Float32Array.from({ length: 8 }, (_, index) => Math.sin(id * 8 + index)),
     };
   });
 

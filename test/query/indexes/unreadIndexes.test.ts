@@ -84,14 +84,14 @@ const reencoded =
     let changed = 0;
     await eachIndexFile(table, async (path) => {
       const bytes = await readFile(path);
-      for (let at = bytes.indexOf(LAYOUT); at >= 0; at = bytes.indexOf(LAYOUT, at + 1)) {
-        change(bytes, at);
+      for (let index = bytes.indexOf(LAYOUT); index >= 0; index = bytes.indexOf(LAYOUT, index + 1)) {
+        change(bytes, index);
         changed++;
       }
       // The tags of fields 1000 and 1001 become those of fields that nobody knows.
       for (const tag of [0xc2, 0xca]) {
-        const at = bytes.lastIndexOf(Buffer.from([tag, 0x3e]));
-        if (at >= 0) bytes[at + 1] = 0x3f;
+        const slot = bytes.lastIndexOf(Buffer.from([tag, 0x3e]));
+        if (slot >= 0) bytes[slot + 1] = 0x3f;
       }
       await writeFile(path, bytes);
     });
@@ -154,8 +154,8 @@ const UNREADABLE: Readonly<
     reason: /data format version 0\.1/,
   },
   "pages in an unknown encoding": {
-    spoil: reencoded((bytes, at) => {
-      const length = at + LAYOUT.length + 1;
+    spoil: reencoded((bytes, index) => {
+      const length = index + LAYOUT.length + 1;
       const layout = length + (bytes[length] < 0x80 ? 1 : 2);
       expect([0x0a, 0x12, 0x1a]).toContain(bytes[layout]);
       // The only member of the layout becomes one that nobody knows.
@@ -164,7 +164,7 @@ const UNREADABLE: Readonly<
     reason: /pages in an encoding that this release does not read/,
   },
   "pages of an unknown type of encoding": {
-    spoil: reencoded((bytes, at) => bytes.write("99", at + LAYOUT.indexOf("21"))),
+    spoil: reencoded((bytes, index) => bytes.write("99", index + LAYOUT.indexOf("21"))),
     reason: /has an encoding of type "\/lance\.encodings99\.PageLayout"/,
   },
   "files of a later format": {

@@ -102,22 +102,22 @@ it("as a look at every text does", async () => {
       fc.constantFrom(128, 256),
       async (texts, more, questions, rest, blockSize) => {
         const id = [`t${tables++}`];
-        const rowOf = (own: readonly string[], at: number) => ({ id: at, t: own.join(" ") });
+        const rowOf = (own: readonly string[], index: number) => ({ id: index, t: own.join(" ") });
         const half = Math.ceil(texts.length / 2);
         const rows = texts.map(rowOf);
         await namespace.createTable({ id }, rows.slice(0, half));
         if (half < rows.length) await namespace.insertIntoTable({ id }, rows.slice(half));
         const cut = { stem: false, removeStopWords: false, withPosition: true } as const;
         await buildIndex(namespace, { id, column: "t", indexType: "FTS", blockSize, ...cut });
-        const others = more.map((own, at) => rowOf(own, texts.length + at));
+        const others = more.map((own, index) => rowOf(own, texts.length + index));
         if (others.length > 0) await namespace.insertIntoTable({ id }, others);
         await namespace.deleteFromTable({ id, predicate: `id % ${rest} = 1` });
         const all = [...texts, ...more].map(
-          (own, at): ModelRow => ({
-            id: at,
+          (own, index): ModelRow => ({
+            id: index,
             words: own,
-            isIndexed: at < texts.length,
-            isAlive: at % rest !== 1,
+            isIndexed: index < texts.length,
+            isAlive: index % rest !== 1,
           }),
         );
         for (const { query: drawn, every, isPrefiltered, fastSearch, limit, offset } of questions) {

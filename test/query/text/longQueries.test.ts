@@ -12,7 +12,7 @@ import { TextModel } from "../../support/textModel.js";
 const ROWS = 1500;
 const WORDS = 2000;
 const wordsOf = (row: number): string[] =>
-  Array.from({ length: 3 + (row % 7) }, (_, at) => `w${(row * 31 + at * 977) % WORDS}`);
+  Array.from({ length: 3 + (row % 7) }, (_, index) => `w${(row * 31 + index * 977) % WORDS}`);
 const all = Array.from({ length: WORDS }, (_, word) => `w${word}`);
 
 let namespace: DirectoryNamespace;
@@ -117,9 +117,10 @@ describe("a long text", () => {
       "\0",
       "中文 ",
     ];
-    const text = Array.from({ length: 30_000 }, (_, at) => pieces[(at * 7 + (at >> 5)) % pieces.length]).join(
-      "",
-    );
+    const text = Array.from(
+      { length: 30_000 },
+      (_, index) => pieces[(index * 7 + (index >> 5)) % pieces.length],
+    ).join("");
     const long = `${"z".repeat(40_000)} ${text}${"z".repeat(40_000)}`;
     for (const whole of ["", "one two", text, long]) {
       const expected: unknown[] = [];

@@ -27,11 +27,11 @@ function searched(words: readonly string[]): SearchedTokens {
 }
 
 function distance(a: readonly string[], b: readonly string[]): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const letter of a) {
     const next = [row[0] + 1];
-    for (const [at, other] of b.entries()) {
-      next.push(Math.min(row[at] + (letter === other ? 0 : 1), row[at + 1] + 1, next[at] + 1));
+    for (const [index, other] of b.entries()) {
+      next.push(Math.min(row[index] + (letter === other ? 0 : 1), row[index + 1] + 1, next[index] + 1));
     }
     row = next;
   }
@@ -52,7 +52,7 @@ const word = fc.oneof(
   fc.array(letter, { minLength: 1, maxLength: 7 }).map((letters) => letters.join("")),
   fc
     .record({ length: fc.integer({ min: 60, max: 68 }), at: fc.nat(59), put: letter })
-    .map(({ length, at, put }) => `${"a".repeat(at)}${put}${"a".repeat(length - at - 1)}`),
+    .map(({ length, at: index, put }) => `${"a".repeat(index)}${put}${"a".repeat(length - index - 1)}`),
 );
 const table = fc.array(word, { maxLength: 40 });
 

@@ -7,7 +7,7 @@ import { TopScores } from "../../../src/query/text/topScores.js";
 const row = fc.record({
   address: fc
     .integer({ min: 0, max: 3 })
-    .chain((fragment) => fc.nat(5000).map((at) => fragment * 2 ** 32 + at)),
+    .chain((fragment) => fc.nat(5000).map((index) => fragment * 2 ** 32 + index)),
   // Few different scores: many rows have the same.
   score: fc
     .oneof(
@@ -35,9 +35,9 @@ it("by score, and by address where scores are the same", async () => {
         expect(rowCount).toBe(expected.length);
         const words = new Uint32Array(addresses.values.slice().buffer);
         const floats = new Float32Array(scores.values.slice().buffer);
-        const found = Array.from({ length: rowCount }, (_, at) => ({
-          address: words[2 * at + 1] * 2 ** 32 + words[2 * at],
-          score: floats[at] + 0,
+        const found = Array.from({ length: rowCount }, (_, index) => ({
+          address: words[2 * index + 1] * 2 ** 32 + words[2 * index],
+          score: floats[index] + 0,
         }));
         expect(found).toEqual(expected);
       },
@@ -48,9 +48,9 @@ it("by score, and by address where scores are the same", async () => {
 
 it("of more rows than are sorted at once", async () => {
   const top = new TopScores(Number.POSITIVE_INFINITY);
-  for (let at = 0; at < 10_000; at++) top.add(at, (at * 7919) % 1000);
+  for (let index = 0; index < 10_000; index++) top.add(index, (index * 7919) % 1000);
   const { scores, rowCount } = await top.ranked();
   const floats = new Float32Array(scores.values.slice().buffer);
   expect(rowCount).toBe(10_000);
-  expect(floats.every((score, at) => at === 0 || score <= floats[at - 1])).toBe(true);
+  expect(floats.every((score, index) => index === 0 || score <= floats[index - 1])).toBe(true);
 });

@@ -96,9 +96,9 @@ describe.each(ITEMS)("vectors of %s", (item) => {
         const all = nearestOf(distanceType, rows, query);
         // Between two distances, and not on one of them once these are floats of 32 bits.
         const between = (from: number) => {
-          let at = from;
-          while (all[at + 1].distance - all[at].distance < 1e-5) at++;
-          return (all[at].distance + all[at + 1].distance) / 2;
+          let index = from;
+          while (all[index + 1].distance - all[index].distance < 1e-5) index++;
+          return (all[index].distance + all[index + 1].distance) / 2;
         };
         const [lowerBound, upperBound] =
           bounds === null

@@ -171,20 +171,20 @@ describe("Errors", () => {
   };
 
   sentence("error responses are JSON objects with type, title, status, detail and instance", async () => {
-    const at = (tail: string) => `/v1/table/${table}/${tail}`;
+    const pathOf = (tail: string) => `/v1/table/${table}/${tail}`;
     const context = { deny: "yes" };
     const answers: [number, string, object?][] = [
-      [400, at("exists"), { version: "x" }],
-      [403, at("exists"), { context }],
+      [400, pathOf("exists"), { version: "x" }],
+      [403, pathOf("exists"), { context }],
       [404, "/v1/table/none/exists"],
       [404, "/v1/none"],
       [
         406,
-        at("query"),
+        pathOf("query"),
         { k: 1, full_text_query: { string_query: { query: "x" } }, order_by: [{ column_name: "id" }] },
       ],
-      [409, at("version/create"), { version: 1, manifest_path: "x" }],
-      [415, at("insert"), {}],
+      [409, pathOf("version/create"), { version: 1, manifest_path: "x" }],
+      [415, pathOf("insert"), {}],
       [431, `/v1/table/${"x".repeat(40_000)}/exists`],
     ];
     for (const [status, path, body] of answers) {

@@ -61,7 +61,8 @@ it("JSON is whole however it is cut, up to the last byte that it may have", asyn
   for (const pieceBytes of [1, 7, 1000, 2 ** 16, length]) {
     const pieces = async function* () {
       const bytes = new TextEncoder().encode(text);
-      for (let at = 0; at < length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+      for (let offset = 0; offset < length; offset += pieceBytes)
+        yield bytes.subarray(offset, offset + pieceBytes);
     };
     const request = () => requestOf(Readable.toWeb(Readable.from(pieces())) as ReadableStream<Uint8Array>);
     expect(await readJson(request(), { ...bounds, maxBytes: length })).toEqual(JSON.parse(text));

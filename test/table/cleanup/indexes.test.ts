@@ -34,15 +34,15 @@ const directories = async (...at: string[]) =>
   (await readdir(join(root, "t.lance", ...at, "_indices")).catch(() => [])).sort();
 
 /** The directory of the index at a version. */
-async function directoryAt(at: object = {}): Promise<string> {
-  const { indexes } = await namespace.listTableIndices({ id, ...at });
+async function directoryAt(target: object = {}): Promise<string> {
+  const { indexes } = await namespace.listTableIndices({ id, ...target });
   return indexes[0]?.indexUuid ?? "none";
 }
 
 /** The row with a value, found by the index. */
-async function find(value: number, at: object = {}): Promise<number> {
+async function find(value: number, target: object = {}): Promise<number> {
   const options = { filter: `v = ${value}`, useScalarIndex: true };
-  return (await namespace.table(id, at).scan(options).toArrow()).numRows;
+  return (await namespace.table(id, target).scan(options).toArrow()).numRows;
 }
 
 describe("cleanup with indexes", () => {

@@ -207,7 +207,7 @@ describe("what follows a commit", () => {
     const environment = { ...openEnvironment(), afterCommit };
     const latest = await findLatestVersion({ disk, root: table.root });
     if (latest === null) throw new Error("the table has no version");
-    const target = { at: tableAt(environment, table.root), latest };
+    const target = { table: tableAt(environment, table.root), latest };
     const transaction = await appendAgain(table);
     let isDiscarded = false;
     const discard = async () => void (isDiscarded = true);

@@ -167,7 +167,7 @@ describe("damaged deletion files", () => {
     for (let index = 0; index < bytes.length; index++) {
       for (const damaged of [
         bytes.slice(0, index),
-        bytes.map((byte, at) => (at === index ? byte ^ 0x41 : byte)),
+        bytes.map((byte, slot) => (slot === index ? byte ^ 0x41 : byte)),
       ]) {
         try {
           for (const offset of await arrow(damaged)) expect(offset).toBeLessThan(10);

@@ -89,9 +89,9 @@ describe("row ids", () => {
         const live = ids.filter((_, row) => !gone.has(row));
         const kept = withoutRows(runsOf(step, ids), Uint32Array.from(deleted));
         expect(listOf(kept)).toEqual(live);
-        const at = Math.min(cut, live.length);
-        const pieces = splitRuns(kept, [at, live.length - at]);
-        expect(pieces.map(listOf)).toEqual([live.slice(0, at), live.slice(at)]);
+        const index = Math.min(cut, live.length);
+        const pieces = splitRuns(kept, [index, live.length - index]);
+        expect(pieces.map(listOf)).toEqual([live.slice(0, index), live.slice(index)]);
         expect(listOf(concatRuns(step, pieces))).toEqual(live);
       }),
       { numRuns: 500 },

@@ -73,8 +73,8 @@ beforeAll(async () => {
 
 /** Something else about the last fragment. */
 const last = (change: (fragment: DataFragment) => Partial<DataFragment>) => (manifest: Manifest) => ({
-  fragments: manifest.fragments.map((each, at, all) =>
-    at === all.length - 1 ? { ...each, ...change(each) } : each,
+  fragments: manifest.fragments.map((each, index, all) =>
+    index === all.length - 1 ? { ...each, ...change(each) } : each,
   ),
 });
 /** Something else about its file. */
@@ -100,8 +100,8 @@ const field = (change: Partial<Field>) => (manifest: Manifest) => ({
 const nested = (depth: number) => (manifest: Manifest) => ({
   fields: [
     ...manifest.fields,
-    ...Array.from({ length: depth }, (_, at) =>
-      Field.create({ id: at + 1, parentId: at === 0 ? -1 : at, name: "s", logicalType: "struct" }),
+    ...Array.from({ length: depth }, (_, index) =>
+      Field.create({ id: index + 1, parentId: index === 0 ? -1 : index, name: "s", logicalType: "struct" }),
     ),
   ],
 });

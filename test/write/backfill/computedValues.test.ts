@@ -105,16 +105,16 @@ it("makes parts with nothing of others in between, in any order of tasks, and lo
       };
       // Tasks in lanes, each of which adds its batches one after the other.
       const tasks: Uint32Array[] = [];
-      for (let at = 0; at < wanted.length; at += step.taskRows)
-        tasks.push(wanted.subarray(at, at + step.taskRows));
+      for (let index = 0; index < wanted.length; index += step.taskRows)
+        tasks.push(wanted.subarray(index, index + step.taskRows));
       let choice = 0;
       const lane = async (): Promise<void> => {
         for (;;) {
           const next = step.choices[choice++ % step.choices.length] % Math.max(1, tasks.length);
           const [task] = tasks.splice(next, 1);
           if (task === undefined) return;
-          for (let at = 0; at < task.length; at += step.batchRows) {
-            await values.add(computed(task.subarray(at, at + step.batchRows)));
+          for (let index = 0; index < task.length; index += step.batchRows) {
+            await values.add(computed(task.subarray(index, index + step.batchRows)));
             if (step.choices[choice++ % step.choices.length] % 2 === 0) await Promise.resolve();
           }
         }

@@ -168,12 +168,12 @@ async function merged(
   const handle = namespace.table(name);
   await namespace.createTable({ id: [name] }, tableOf(target[0]));
   for (const rows of target.slice(1)) await handle.insert(tableOf(rows));
-  const at = tableAt(context, `${root}/${name}.lance`);
-  const latest = await findLatestVersion(at);
+  const table = tableAt(context, `${root}/${name}.lance`);
+  const latest = await findLatestVersion(table);
   if (latest === null) throw new Error("no version");
   const before = sorted((await handle.scan().toArrow()).toArray() as Row[]);
   try {
-    const done = await mergeInsert({ at, latest }, tableOf(source, merge.names, 2), requestOf(merge), {
+    const done = await mergeInsert({ table, latest }, tableOf(source, merge.names, 2), requestOf(merge), {
       maxKeyBytes,
     });
     expect(await handle.version()).toBe(done.version);

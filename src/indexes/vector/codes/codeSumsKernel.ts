@@ -45,17 +45,17 @@ const sumsKernel = (): Kernel | null =>
     vectors: ["sum"],
     pages: PAGES,
     body: (local) => {
-      const [groups, step, row, at, table] = ["groups", "step", "row", "at", "table"].map(local);
+      const [groups, step, row, index, table] = ["groups", "step", "row", "at", "table"].map(local);
       const [left, target, sum] = ["left", "target", "sum"].map(local);
       const [next1, next2, next3] = ["next1", "next2", "next3"].map(local);
       const entryOf = (place: number) => add(get(table), shiftLeft(load8(get(place), CODES), constant(2)));
       return loop(
         set(sum, vectorConstant(new Array(16).fill(0))),
-        set(at, get(row)),
+        set(index, get(row)),
         set(table, constant(0)),
         set(left, get(local("codeCount"))),
         loop(
-          set(next1, add(get(at), get(step))),
+          set(next1, add(get(index), get(step))),
           set(next2, add(get(next1), get(step))),
           set(next3, add(get(next2), get(step))),
           set(
@@ -64,10 +64,10 @@ const sumsKernel = (): Kernel | null =>
               "f32x4",
               "add",
               get(sum),
-              vectorOfAddresses([entryOf(at), entryOf(next1), entryOf(next2), entryOf(next3)], TABLE),
+              vectorOfAddresses([entryOf(index), entryOf(next1), entryOf(next2), entryOf(next3)], TABLE),
             ),
           ),
-          set(at, add(get(at), get(local("stride")))),
+          set(index, add(get(index), get(local("stride")))),
           set(table, add(get(table), constant(ENTRY_BYTES))),
           set(left, subtract(get(left), constant(1))),
           leaveWhen(0, get(left)),

@@ -53,7 +53,7 @@ export type MeasureRows = (rows: Uint32Array, count: number, distances: Float64A
 const oneByOne =
   (distanceOf: (row: number) => number): MeasureRows =>
   (rows, count, distances) => {
-    for (let at = 0; at < count; at++) distances[at] = distanceOf(rows[at]);
+    for (let index = 0; index < count; index++) distances[index] = distanceOf(rows[index]);
   };
 
 /** What codes are made with. */
@@ -200,11 +200,11 @@ function fillSquares(
   table: Float32Array,
 ): void {
   const width = dimension / parts;
-  for (let entry = 0, at = 0; entry < table.length; entry++) {
+  for (let entry = 0, slot = 0; entry < table.length; entry++) {
     const start = (entry >>> bits) * width;
     let sum = 0;
-    for (let index = start; index < start + width; index++, at++) {
-      const difference = vector[index] - words[at];
+    for (let index = start; index < start + width; index++, slot++) {
+      const difference = vector[index] - words[slot];
       sum += difference * difference;
     }
     table[entry] = sum;
@@ -218,10 +218,10 @@ function fillProducts(
   table: Float32Array,
 ): void {
   const width = dimension / parts;
-  for (let entry = 0, at = 0; entry < table.length; entry++) {
+  for (let entry = 0, slot = 0; entry < table.length; entry++) {
     const start = (entry >>> bits) * width;
     let sum = 0;
-    for (let index = start; index < start + width; index++, at++) sum += vector[index] * words[at];
+    for (let index = start; index < start + width; index++, slot++) sum += vector[index] * words[slot];
     table[entry] = sum;
   }
 }
@@ -239,15 +239,15 @@ function addUpCodes(
   const [step, stride] = isTransposed ? [1, rowCount] : [byteCount, 1];
   sums.fill(0);
   for (let byte = 0; byte < byteCount; byte++) {
-    let at = byte * stride;
+    let offset = byte * stride;
     if (bits === 8) {
       const own = table.subarray(byte * 256, (byte + 1) * 256);
-      for (let row = 0; row < rowCount; row++, at += step) sums[row] += own[codes[at]];
+      for (let row = 0; row < rowCount; row++, offset += step) sums[row] += own[codes[offset]];
     } else {
       const low = table.subarray(byte * 32, byte * 32 + 16);
       const high = table.subarray(byte * 32 + 16, byte * 32 + 32);
-      for (let row = 0; row < rowCount; row++, at += step)
-        sums[row] += low[codes[at] & 15] + high[codes[at] >>> 4];
+      for (let row = 0; row < rowCount; row++, offset += step)
+        sums[row] += low[codes[offset] & 15] + high[codes[offset] >>> 4];
     }
   }
 }
@@ -263,8 +263,8 @@ function sumOfCodes(
   const [step, stride] = isTransposed ? [1, rowCount] : [byteCount, 1];
   return (row) => {
     let sum = 0;
-    for (let byte = 0, at = row * step; byte < byteCount; byte++, at += stride) {
-      const code = codes[at];
+    for (let byte = 0, offset = row * step; byte < byteCount; byte++, offset += stride) {
+      const code = codes[offset];
       sum +=
         bits === 8
           ? table[byte * 256 + code]
@@ -324,10 +324,10 @@ function sqCodes(
         ...(metric !== "dot" && dimension <= MAX_STEP_VALUES && { steps: { own: ownCode, width } }),
         some: (_, codes) => (rows, count, distances) => {
           const areThere = squares(codes, rows, count, distances);
-          for (let at = 0; at < count; at++)
-            distances[at] = areThere
-              ? distances[at] * width * width
-              : distanceAt(codes, rows[at] * dimension);
+          for (let index = 0; index < count; index++)
+            distances[index] = areThere
+              ? distances[index] * width * width
+              : distanceAt(codes, rows[index] * dimension);
         },
       };
     },

@@ -162,8 +162,8 @@ function sqEncoder({ dimension }: IndexedVectors, model: Extract<CodeModel, { ki
     encode(vectors) {
       const codes = new Uint8Array(vectors.length);
       if (span === 0) return codes;
-      for (let at = 0; at < codes.length; at++) {
-        codes[at] = Math.max(0, Math.min(255, ((vectors[at] - start) * 255) / span));
+      for (let offset = 0; offset < codes.length; offset++) {
+        codes[offset] = Math.max(0, Math.min(255, ((vectors[offset] - start) * 255) / span));
       }
       return codes;
     },
@@ -252,9 +252,9 @@ function pqEncoder(
         const of = { values, dimension: width, metric: "l2", key: wordKey + part } as const;
         findNearest(of, partOf(encoded, dimension, part, width), nearest);
         for (let row = 0; row < nearest.length; row++) {
-          const at = row * codeBytes;
-          if (bits === 8) codes[at + part] = nearest[row];
-          else codes[at + (part >>> 1)] |= nearest[row] << (4 * (part & 1));
+          const offset = row * codeBytes;
+          if (bits === 8) codes[offset + part] = nearest[row];
+          else codes[offset + (part >>> 1)] |= nearest[row] << (4 * (part & 1));
         }
       }
       return codes;
@@ -271,10 +271,10 @@ function lessCentroids(
 ): Float32Array {
   const residuals = new Float32Array(vectors.length);
   for (let row = 0; row < partitions.length; row++) {
-    const at = row * dimension;
+    const slot = row * dimension;
     const centre = partitions[row] * dimension;
     for (let index = 0; index < dimension; index++) {
-      residuals[at + index] = vectors[at + index] - centroids[centre + index];
+      residuals[slot + index] = vectors[slot + index] - centroids[centre + index];
     }
   }
   return residuals;

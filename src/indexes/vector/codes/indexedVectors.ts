@@ -27,7 +27,8 @@ export const numbersPerVector = ({ item, dimension }: IndexedVectors): number =>
 /** Bytes of numbers that are bits, the lowest bit first; those from one half on count as 1. */
 export function bitsToBytes(numbers: Float32Array): Uint8Array {
   const bytes = new Uint8Array(numbers.length / 8);
-  for (let at = 0; at < numbers.length; at++) if (numbers[at] >= 0.5) bytes[at >>> 3] |= 1 << (at & 7);
+  for (let offset = 0; offset < numbers.length; offset++)
+    if (numbers[offset] >= 0.5) bytes[offset >>> 3] |= 1 << (offset & 7);
   return bytes;
 }
 
@@ -37,7 +38,8 @@ export function bytesToBits(
   numbers: Float32Array = new Float32Array(8 * bytes.length),
   to = 0,
 ): Float32Array {
-  for (let at = 0; at < 8 * bytes.length; at++) numbers[to + at] = (bytes[at >>> 3] >>> (at & 7)) & 1;
+  for (let offset = 0; offset < 8 * bytes.length; offset++)
+    numbers[to + offset] = (bytes[offset >>> 3] >>> (offset & 7)) & 1;
   return numbers;
 }
 

@@ -134,7 +134,7 @@ async function goRounds(
 }
 
 const pointsBeyond = (from: Float32Array, means: Float32Array): Float32Array =>
-  means.map((mean, at) => from[at] + STRIDE * (mean - from[at]));
+  means.map((mean, index) => from[index] + STRIDE * (mean - from[index]));
 
 /** Finds new places for centroids that no vector is near to. */
 function fillEmpty(
@@ -181,9 +181,9 @@ function farthestRows(distances: Float32Array, count: number): Uint32Array {
 
 async function squaresOf(vectors: Float32Array, dimension: number): Promise<Float32Array> {
   const squares = new Float32Array(vectors.length / dimension);
-  for (let row = 0, at = 0, done = 0; row < squares.length; row++) {
+  for (let row = 0, index = 0, done = 0; row < squares.length; row++) {
     let sum = 0;
-    for (const end = at + dimension; at < end; at++) sum += vectors[at] * vectors[at];
+    for (const end = index + dimension; index < end; index++) sum += vectors[index] * vectors[index];
     squares[row] = sum;
     done += dimension;
     if (done < STEP_PRODUCTS) continue;
@@ -208,7 +208,8 @@ async function meansOf(
   const means = Float32Array.from(sums);
   for (let own = 0; own < count; own++) {
     const divisor = Math.max(1, counts[own]);
-    for (let at = own * dimension; at < (own + 1) * dimension; at++) means[at] = sums[at] / divisor;
+    for (let index = own * dimension; index < (own + 1) * dimension; index++)
+      means[index] = sums[index] / divisor;
   }
   return { means, counts };
 }
@@ -257,9 +258,9 @@ async function firstCentroids(
     const query = { numbers, bytes: new Uint8Array(numbers.buffer), norm: 1 };
     fillDistances("float32", "l2", [query], dimension, bytes, rowCount, [fromChosen]);
     let sum = 0;
-    for (let at = 0; at < rowCount; at++) {
-      if (fromChosen[at] < distances[at]) distances[at] = fromChosen[at];
-      sum += distances[at];
+    for (let index = 0; index < rowCount; index++) {
+      if (fromChosen[index] < distances[index]) distances[index] = fromChosen[index];
+      sum += distances[index];
     }
     let left = next() * sum;
     row = 0;

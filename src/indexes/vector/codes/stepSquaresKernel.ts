@@ -45,12 +45,12 @@ const squaresKernel = (): Kernel | null =>
     vectors: ["sum", "difference"],
     pages: PAGES,
     body: (local) => {
-      const [rows, at, own, left, target] = ["rows", "at", "own", "left", "target"].map(local);
+      const [rows, index, own, left, target] = ["rows", "at", "own", "left", "target"].map(local);
       const [sum, difference] = ["sum", "difference"].map(local);
       const addSquares = (offset: number) => [
         set(
           difference,
-          subtractWords(loadWidened(get(at), CODES + offset), loadWidened(get(own), OWN + offset)),
+          subtractWords(loadWidened(get(index), CODES + offset), loadWidened(get(own), OWN + offset)),
         ),
         set(sum, laneNumbers("i32x4", "add", get(sum), productsOfWords(get(difference), get(difference)))),
       ];
@@ -61,7 +61,7 @@ const squaresKernel = (): Kernel | null =>
         loop(
           addSquares(0),
           addSquares(8),
-          set(at, add(get(at), constant(GROUP))),
+          set(index, add(get(index), constant(GROUP))),
           set(own, add(get(own), constant(GROUP))),
           set(left, subtract(get(left), constant(1))),
           leaveWhen(0, get(left)),

@@ -99,8 +99,8 @@ export function distanceToRow(
   const halves = new Uint16Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / 2);
   const numbers = new Float32Array(dimension);
   return (row) => {
-    for (let index = 0, at = row * dimension; index < dimension; index++, at++)
-      numbers[index] = decodeHalfFloat(halves[at]);
+    for (let index = 0, slot = row * dimension; index < dimension; index++, slot++)
+      numbers[index] = decodeHalfFloat(halves[slot]);
     return measure(numbers, 0);
   };
 }

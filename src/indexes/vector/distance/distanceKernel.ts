@@ -107,13 +107,13 @@ function distanceKernel(item: VectorItem, metric: Metric): Kernel | null {
     vectors: [...sums, ...squares, "value", "bits"],
     pages: PAGES,
     body: (local) => {
-      const [rows, row, at, query, left] = ["rows", "row", "at", "query", "left"].map(local);
+      const [rows, row, slot, query, left] = ["rows", "row", "at", "query", "left"].map(local);
       const [target, value, bits] = ["target", "value", "bits"].map(local);
       const stepBytes = items * ITEM_BYTES[item];
       const queryStepBytes = items * queryItemBytes;
       const addTo = (sum: number, what: Code): Code => set(sum, laneNumbers(shape, "add", get(sum), what));
       const step = (index: number, isRest = false): Code => {
-        const loaded = load(get(at), index * stepBytes, bits);
+        const loaded = load(get(slot), index * stepBytes, bits);
         return [
           set(value, isRest ? vectorAnd(loaded, vectorLoad(constant(MASK))) : loaded),
           hasSquares ? addTo(local(squares[index]), term(metric, shape, value, get(value))) : [],
@@ -129,7 +129,7 @@ function distanceKernel(item: VectorItem, metric: Metric): Kernel | null {
           get(left),
           loop(
             Array.from({ length: perRound }, (_, index) => step(index)),
-            set(at, add(get(at), constant(perRound * stepBytes))),
+            set(slot, add(get(slot), constant(perRound * stepBytes))),
             set(query, add(get(query), constant(perRound * queryStepBytes))),
             set(left, subtract(get(left), constant(1))),
             leaveWhen(0, get(left)),
@@ -147,7 +147,7 @@ function distanceKernel(item: VectorItem, metric: Metric): Kernel | null {
         set(row, constant(VALUES)),
         loop(
           [...sums, ...squares].map((name) => set(local(name), vectorConstant(new Array(16).fill(0)))),
-          set(at, get(row)),
+          set(slot, get(row)),
           set(query, constant(0)),
           steps("blocks", STEPS),
           steps("singles", 1),

@@ -311,19 +311,19 @@ function findInKernel(
     kernels.integers(rows, width / STEP, width * 4);
     kernels.scores(Math.ceil(rows / 2), groups, width / STEP, width * 2);
     for (let row = 0, first = 0; row < rows; row++, first += 8) {
-      let at = first;
+      let index = first;
       for (let lane = first + 1; lane < first + 4; lane++) {
-        if (sums[lane] > sums[at] || (sums[lane] === sums[at] && places[lane + 4] < places[at + 4]))
-          at = lane;
+        if (sums[lane] > sums[index] || (sums[lane] === sums[index] && places[lane + 4] < places[index + 4]))
+          index = lane;
       }
-      nearest[start + row] = places[at + 4];
+      nearest[start + row] = places[index + 4];
     }
   }
 }
 
 /** What is found before anything is compared: no score, and the first centroid. */
-const NOTHING_FOUND = Float32Array.from({ length: PIECE_ROWS * 8 }, (_, at) =>
-  at % 8 < 4 ? Number.NEGATIVE_INFINITY : 0,
+const NOTHING_FOUND = Float32Array.from({ length: PIECE_ROWS * 8 }, (_, index) =>
+  index % 8 < 4 ? Number.NEGATIVE_INFINITY : 0,
 );
 
 /** Puts vectors into the memory of the kernel. */
@@ -377,8 +377,8 @@ function load(memory: ArrayBuffer, centroids: Centroids, width: number, groups: 
 /** The mean of all centroids, as floats of 32 bits. */
 function meanOf({ values, dimension }: Centroids): Float32Array {
   const sums = new Float64Array(dimension);
-  for (let at = 0; at < values.length; ) {
-    for (let index = 0; index < dimension; index++) sums[index] += values[at++];
+  for (let slot = 0; slot < values.length; ) {
+    for (let index = 0; index < dimension; index++) sums[index] += values[slot++];
   }
   return Float32Array.from(sums, (sum) => (sum * dimension) / values.length);
 }
@@ -392,10 +392,10 @@ function fillScores(
 ): void {
   const { values: numbers, dimension } = centroids;
   const halves = halfSquares(centroids);
-  for (let row = 0, at = 0; row < nearest.length; row++) {
+  for (let row = 0, index = 0; row < nearest.length; row++) {
     let score = -halves[nearest[row]];
-    for (let from = nearest[row] * dimension, end = from + dimension; from < end; from++, at++)
-      score += values[at] * numbers[from];
+    for (let from = nearest[row] * dimension, end = from + dimension; from < end; from++, index++)
+      score += values[index] * numbers[from];
     scores[row] = score;
   }
 }
@@ -404,8 +404,8 @@ function fillScores(
 function halfSquares({ values, dimension, metric }: Centroids): Float64Array {
   const halves = new Float64Array(values.length / dimension);
   if (metric === "dot") return halves;
-  for (let own = 0, at = 0; own < halves.length; own++) {
-    for (let index = 0; index < dimension; index++, at++) halves[own] += (values[at] * values[at]) / 2;
+  for (let own = 0, slot = 0; own < halves.length; own++) {
+    for (let index = 0; index < dimension; index++, slot++) halves[own] += (values[slot] * values[slot]) / 2;
   }
   return halves;
 }
@@ -417,9 +417,9 @@ function findPlainly(centroids: Centroids, values: Float32Array, nearest: Uint32
   for (let row = 0; row < nearest.length; row++) {
     const from = row * dimension;
     let greatest = Number.NEGATIVE_INFINITY;
-    for (let own = 0, at = 0; own < halves.length; own++) {
+    for (let own = 0, slot = 0; own < halves.length; own++) {
       let score = -halves[own];
-      for (let index = 0; index < dimension; index++) score += values[from + index] * numbers[at++];
+      for (let index = 0; index < dimension; index++) score += values[from + index] * numbers[slot++];
       if (score > greatest) {
         greatest = score;
         nearest[row] = own;

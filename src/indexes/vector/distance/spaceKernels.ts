@@ -81,7 +81,7 @@ export function products(options: SpaceOptions, local: (name: string) => number)
   const { item, metric } = options;
   const shape = shapeOf(options);
   const steps = rowBytesOf(options) / STEP_BYTES;
-  const [own, at, left] = ["own", "at", "left"].map(local);
+  const [own, index, left] = ["own", "at", "left"].map(local);
   const addTo = (sum: number, what: Code): Code => set(sum, laneNumbers(shape, "add", get(sum), what));
   /** What 16 bytes add to a sum. */
   const term = (step: number, half: 0 | 1): Code => {
@@ -89,13 +89,13 @@ export function products(options: SpaceOptions, local: (name: string) => number)
     const offset = step * STEP_BYTES + half * 16;
     if (item === "uint8") {
       const differences = (start: number): Code => [
-        set(value, subtractWords(loadWidened(get(at), start), loadWidened(get(own), start))),
+        set(value, subtractWords(loadWidened(get(index), start), loadWidened(get(own), start))),
         addTo(sum, productsOfWords(get(value), get(value))),
       ];
       return [differences(offset), differences(offset + 8)];
     }
     const mine = vectorLoad(get(own), offset);
-    const theirs = vectorLoad(get(at), offset);
+    const theirs = vectorLoad(get(index), offset);
     if (metric === "dot") return addTo(sum, laneNumbers(shape, "multiply", theirs, mine));
     return [
       set(value, laneNumbers(shape, "subtract", theirs, mine)),
@@ -113,7 +113,7 @@ export function products(options: SpaceOptions, local: (name: string) => number)
           set(left, constant(steps)),
           loop(
             round,
-            set(at, add(get(at), constant(STEP_BYTES))),
+            set(index, add(get(index), constant(STEP_BYTES))),
             set(own, add(get(own), constant(STEP_BYTES))),
             set(left, subtract(get(left), constant(1))),
             leaveWhen(0, get(left)),
@@ -128,9 +128,9 @@ export function products(options: SpaceOptions, local: (name: string) => number)
  * @param into a local that something has to be done with, else the loads might be left out
  * @param at a local with the address of a vector
  */
-export const touch = (options: SpaceOptions, into: number, at: number): Code =>
+export const touch = (options: SpaceOptions, into: number, index: number): Code =>
   Array.from({ length: Math.ceil(Math.min(rowBytesOf(options), TOUCHED_BYTES) / LINE_BYTES) }, (_, line) =>
-    set(into, or(get(into), load(get(at), line * LINE_BYTES))),
+    set(into, or(get(into), load(get(index), line * LINE_BYTES))),
   );
 
 /** Measures the vectors at the addresses of a lane from one: a sum for each. */
@@ -142,14 +142,14 @@ export function measureKernel(options: SpaceOptions, pages: WebAssembly.Memory):
     pages,
     body: (local) => {
       const [row, count, lane, place] = ["row", "count", "lane", "place"].map(local);
-      const [target, at, own, left] = ["target", "at", "own", "left"].map(local);
+      const [target, index, own, left] = ["target", "at", "own", "left"].map(local);
       const touchAll = [
         set(place, get(lane)),
         set(target, get(lane)),
         set(left, get(count)),
         loop(
-          set(at, load(get(place))),
-          touch(options, own, at),
+          set(index, load(get(place))),
+          touch(options, own, index),
           set(place, add(get(place), constant(4))),
           set(left, subtract(get(left), constant(1))),
           leaveWhen(0, get(left)),
@@ -159,7 +159,7 @@ export function measureKernel(options: SpaceOptions, pages: WebAssembly.Memory):
         set(place, get(lane)),
       ];
       const measure = loop(
-        set(at, load(get(place))),
+        set(index, load(get(place))),
         set(own, get(row)),
         products(options, local),
         storeFloat64(get(target), sumOfLanes(shapeOf(options), local("sum0")), SUMS),
@@ -185,7 +185,7 @@ export function chooseKernel(options: SpaceOptions, pages: WebAssembly.Memory): 
     pages,
     body: (local) => {
       const [count, most, lane, place] = ["count", "most", "lane", "place"].map(local);
-      const [chosen, other, target, at, own] = ["chosen", "other", "target", "at", "own"].map(local);
+      const [chosen, other, target, slot, own] = ["chosen", "other", "target", "at", "own"].map(local);
       const inLane = (index: number, shift: number): Code =>
         add(get(lane), shiftLeft(get(index), constant(shift)));
       const sum = sumOfLanes(shapeOf(options), local("sum0"));
@@ -197,7 +197,7 @@ export function chooseKernel(options: SpaceOptions, pages: WebAssembly.Memory): 
         loop(
           when(below(get(other), get(chosen)), [
             set(own, load(inLane(place, 2))),
-            set(at, load(inLane(other, 2), CHOSEN_ADDRESSES)),
+            set(slot, load(inLane(other, 2), CHOSEN_ADDRESSES)),
             products(options, local),
             leaveWhen(2, equal(isApart, constant(0))),
             set(other, add(get(other), constant(1))),

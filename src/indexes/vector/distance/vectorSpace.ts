@@ -159,9 +159,9 @@ class KernelSpace implements VectorSpace {
     this.#ask(others, count);
     this.#measure(this.#vectors + row * this.#rowBytes, count, start);
     if (this.#options.metric === "dot") {
-      for (let at = 0; at < count; at++) distances[at] = 1 - sums[at];
+      for (let index = 0; index < count; index++) distances[index] = 1 - sums[index];
     } else {
-      for (let at = 0; at < count; at++) distances[at] = sums[at];
+      for (let slot = 0; slot < count; slot++) distances[slot] = sums[slot];
     }
   }
 
@@ -176,7 +176,8 @@ class KernelSpace implements VectorSpace {
     const { start, sums, chosen } = this.#lane;
     this.#ask(rows, count);
     const isByDot = this.#options.metric === "dot";
-    for (let at = 0; at < count; at++) sums[at] = isByDot ? 1 - distances[at] : apartBound(distances[at]);
+    for (let index = 0; index < count; index++)
+      sums[index] = isByDot ? 1 - distances[index] : apartBound(distances[index]);
     this.#choose(count, most, start);
     const [chosenCount] = chosen;
     places.set(chosen.subarray(1, 1 + chosenCount));
@@ -187,7 +188,7 @@ class KernelSpace implements VectorSpace {
   #ask(rows: Uint32Array, count: number): void {
     const { addresses } = this.#lane;
     const [rowBytes, vectors] = [this.#rowBytes, this.#vectors];
-    for (let at = 0; at < count; at++) addresses[at] = vectors + rows[at] * rowBytes;
+    for (let index = 0; index < count; index++) addresses[index] = vectors + rows[index] * rowBytes;
   }
 }
 
@@ -222,8 +223,8 @@ class PlainSpace implements VectorSpace {
     for (let place = 0; place < count && chosen < most; place++) {
       const bound = this.#options.metric === "dot" ? distances[place] : apartBound(distances[place]);
       let isApart = true;
-      for (let at = 0; at < chosen && isApart; at++) {
-        isApart = this.#distance(rows[place], rows[places[at]]) >= bound;
+      for (let index = 0; index < chosen && isApart; index++) {
+        isApart = this.#distance(rows[place], rows[places[index]]) >= bound;
       }
       if (isApart) places[chosen++] = place;
     }

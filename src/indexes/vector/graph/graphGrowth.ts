@@ -151,8 +151,8 @@ function growthOf(memory: GraphMemory, lane: number): GraphGrowth {
 
 /** A graph that is complete needs nothing to be kept in this thread. */
 export function forgetGraph(own: number): void {
-  const at = kept.findIndex(({ key }) => key === own);
-  if (at >= 0) kept.splice(at, 1);
+  const index = kept.findIndex(({ key }) => key === own);
+  if (index >= 0) kept.splice(index, 1);
 }
 
 class GraphGrowth {
@@ -257,8 +257,8 @@ class GraphGrowth {
     const start = links.start(list);
     const end = start + links.count(list);
     let count = 0;
-    for (let at = start; at < end; at++) {
-      const row = rows[at];
+    for (let index = start; index < end; index++) {
+      const row = rows[index];
       if (seen[row] === walk) continue;
       seen[row] = walk;
       asked[count++] = row;
@@ -281,9 +281,9 @@ class GraphGrowth {
     for (let isNearer = true; isNearer; ) {
       isNearer = false;
       const count = this.#measureNeighbours(level, nearest, row);
-      for (let at = 0; at < count; at++) {
-        if (this.#measured[at] < least) {
-          [least, nearest, isNearer] = [this.#measured[at], this.#asked[at], true];
+      for (let index = 0; index < count; index++) {
+        if (this.#measured[index] < least) {
+          [least, nearest, isNearer] = [this.#measured[index], this.#asked[index], true];
         }
       }
     }
@@ -311,10 +311,10 @@ class GraphGrowth {
       const count = this.#measureNeighbours(level, beam.rows[place], row);
       let first = place + 1;
       let bound = beam.bound;
-      for (let at = 0; at < count; at++) {
-        if (!(measured[at] < bound)) continue;
+      for (let index = 0; index < count; index++) {
+        if (!(measured[index] < bound)) continue;
         const end = Math.min(beam.length, beam.size - 1);
-        const to = beam.add(measured[at], asked[at]);
+        const to = beam.add(measured[index], asked[index]);
         bound = beam.bound;
         looked.copyWithin(to + 1, to, end);
         looked[to] = 0;
@@ -421,9 +421,9 @@ class GraphGrowth {
       chosen[count] = rows[place];
       this.#chosenDistances[count++] = distances[place];
     };
-    for (let at = 0; at < apart; at++) take(places[at]);
-    for (let place = 0, at = 0; place < length && count < most; place++) {
-      if (at < apart && places[at] === place) at++;
+    for (let index = 0; index < apart; index++) take(places[index]);
+    for (let place = 0, slot = 0; place < length && count < most; place++) {
+      if (slot < apart && places[slot] === place) slot++;
       else take(place);
     }
     return count;

@@ -51,7 +51,7 @@ export async function searchGraph(query: GraphQuery): Promise<Beam | null> {
     if (toLookAt.nearest > found.bound) break;
     if (found.length < found.size && near.seenRows > graph.rowCount * MOST_OF_ROWS) return null;
     near.load(0, toLookAt.take(), true);
-    for (let at = 0; at < near.count; at++) offer(near.rows[at], near.distances[at]);
+    for (let index = 0; index < near.count; index++) offer(near.rows[index], near.distances[index]);
     if (looked % STEP_ROWS === 0) {
       signal?.throwIfAborted();
       await breathe();
@@ -99,8 +99,8 @@ class Neighbours {
       this.distances = new Float64Array(this.rows.length);
     }
     let count = 0;
-    for (let at = range.start; at < range.end; at++) {
-      const row = graph.targets[at];
+    for (let index = range.start; index < range.end; index++) {
+      const row = graph.targets[index];
       if (row >= graph.rowCount) fail(row);
       if (!areNew || this.see(row)) this.rows[count++] = row;
     }
@@ -119,9 +119,9 @@ class Neighbours {
       for (let isNearer = true; isNearer; ) {
         isNearer = false;
         this.load(level, row, false);
-        for (let at = 0; at < this.count; at++) {
-          if (this.distances[at] < distance) {
-            [distance, row, isNearer] = [this.distances[at], this.rows[at], true];
+        for (let index = 0; index < this.count; index++) {
+          if (this.distances[index] < distance) {
+            [distance, row, isNearer] = [this.distances[index], this.rows[index], true];
           }
         }
       }

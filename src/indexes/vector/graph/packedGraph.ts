@@ -88,8 +88,8 @@ export class PackedGraph implements KernelPart {
         graph.range(0, row, range);
         let place = row * (1 + room);
         lists[place++] = range.end - range.start;
-        for (let at = range.start; at < range.end; at++) {
-          const target = graph.targets[at];
+        for (let index = range.start; index < range.end; index++) {
+          const target = graph.targets[index];
           if (target >= rowCount) fail(target);
           lists[place++] = target;
         }

@@ -210,10 +210,10 @@ export class Walks {
     const [entries, floats] = [this.#entries, this.#distances];
     const length = this.#header[LENGTH];
     const isByDot = metric === "dot";
-    for (let place = 0, at = 0; place < length; place++, at += 2) {
-      beam.rows[place] = entries[at] >>> 1;
-      if (isByDot) entries[at + 1] = turnedBack(entries[at + 1]);
-      const number = item === "uint8" ? entries[at + 1] : floats[at + 1];
+    for (let place = 0, index = 0; place < length; place++, index += 2) {
+      beam.rows[place] = entries[index] >>> 1;
+      if (isByDot) entries[index + 1] = turnedBack(entries[index + 1]);
+      const number = item === "uint8" ? entries[index + 1] : floats[index + 1];
       beam.distances[place] = isByDot ? 1 - number : number;
     }
     beam.setLength(length);
@@ -252,7 +252,7 @@ function walkKernel(options: SpaceOptions, pages: WebAssembly.Memory): Kernel | 
     pages,
     body: (local) => {
       const [row, lane, beam, size] = ["row", "lane", "beam", "size"].map(local);
-      const [place, length, entry, at, own] = ["place", "length", "entry", "at", "own"].map(local);
+      const [place, length, entry, index, own] = ["place", "length", "entry", "at", "own"].map(local);
       const [asked, other, key, bound] = ["asked", "other", "key", "bound"].map(local);
       const [most, last] = ["most", "last"].map(local);
       const one = constant(1);
@@ -262,8 +262,8 @@ function walkKernel(options: SpaceOptions, pages: WebAssembly.Memory): Kernel | 
       // Leaves the walk, a block around the loop over rows, where all that are in sight were looked at.
       const findNext = loop(
         leaveWhen(2, equal(get(place), get(length))),
-        set(at, entryAt(local, place)),
-        set(entry, load(get(at))),
+        set(index, entryAt(local, place)),
+        set(entry, load(get(index))),
         set(place, add(get(place), one)),
         leaveWhen(0, and(get(entry), one)),
       );
@@ -271,18 +271,18 @@ function walkKernel(options: SpaceOptions, pages: WebAssembly.Memory): Kernel | 
         when(below(get(other), get(asked)), [
           set(entry, load(get(other))),
           set(other, add(get(other), constant(4))),
-          set(at, vectorOf(entry)),
+          set(index, vectorOf(entry)),
           set(own, get(row)),
           products(options, local),
-          set(key, keyOf(options, local("sum0"), at)),
+          set(key, keyOf(options, local("sum0"), index)),
           when(below(get(key), get(bound)), insert(local)),
           leave(1),
         ]),
       );
       return [
-        set(at, header),
-        set(length, load(get(at), LENGTH * 4)),
-        set(place, load(get(at), PLACE * 4)),
+        set(index, header),
+        set(length, load(get(index), LENGTH * 4)),
+        set(place, load(get(index), PLACE * 4)),
         set(last, subtract(get(length), one)),
         set(bound, eitherNumber(load(entryAt(local, last), 4), constant(-1), equal(get(length), get(size)))),
         block(
@@ -290,7 +290,7 @@ function walkKernel(options: SpaceOptions, pages: WebAssembly.Memory): Kernel | 
             leaveWhen(1, equal(get(most), constant(0))),
             set(most, subtract(get(most), one)),
             findNext,
-            store(get(at), or(get(entry), one)),
+            store(get(index), or(get(entry), one)),
             gather(options, local, vectorOf),
             // Else the loads that bring vectors near might be left out.
             store(get(lane), get(own), SUMS),
@@ -299,9 +299,9 @@ function walkKernel(options: SpaceOptions, pages: WebAssembly.Memory): Kernel | 
             leave(0),
           ),
         ),
-        set(at, header),
-        store(get(at), get(length), LENGTH * 4),
-        store(get(at), get(place), PLACE * 4),
+        set(index, header),
+        store(get(index), get(length), LENGTH * 4),
+        store(get(index), get(place), PLACE * 4),
       ];
     },
   });
@@ -316,18 +316,18 @@ function gather(
   local: (name: string) => number,
   vectorOf: (number: number) => Code,
 ): Code {
-  const [entry, at, own, left, end, asked] = ["entry", "at", "own", "left", "end", "asked"].map(local);
+  const [entry, index, own, left, end, asked] = ["entry", "at", "own", "left", "end", "asked"].map(local);
   const [lane, other] = ["lane", "other"].map(local);
   const four = constant(4);
   return [
     set(left, add(get(local("lists")), multiply(shiftRight(get(entry), constant(1)), get(local("stride"))))),
-    set(at, add(get(left), four)),
-    set(end, add(get(at), shiftLeft(load(get(left)), constant(2)))),
+    set(index, add(get(left), four)),
+    set(end, add(get(index), shiftLeft(load(get(left)), constant(2)))),
     set(asked, get(lane)),
     loop(
-      when(below(get(at), get(end)), [
-        set(entry, load(get(at))),
-        set(at, add(get(at), four)),
+      when(below(get(index), get(end)), [
+        set(entry, load(get(index))),
+        set(index, add(get(index), four)),
         set(other, add(get(local("seen")), get(entry))),
         // All are put there, and the next takes the place of one that was seen: which it is can't be foreseen.
         store(get(asked), get(entry)),
@@ -345,7 +345,7 @@ function gather(
 /** Puts a row among those in sight, in the order of their distances. */
 function insert(local: (name: string) => number): Code {
   const [place, length, entry, key, bound] = ["place", "length", "entry", "key", "bound"].map(local);
-  const [low, high, middle, last, at, size] = ["low", "high", "middle", "last", "at", "size"].map(local);
+  const [low, high, middle, last, index, size] = ["low", "high", "middle", "last", "at", "size"].map(local);
   const one = constant(1);
   const isFull = equal(get(length), get(size));
   const lastPlace = entryAt(local, last);
@@ -363,14 +363,14 @@ function insert(local: (name: string) => number): Code {
     ),
     set(last, subtract(get(length), isFull)),
     set(length, add(get(last), one)),
-    set(at, entryAt(local, low)),
+    set(index, entryAt(local, low)),
     copyBytes(
-      add(get(at), constant(ENTRY_BYTES)),
-      get(at),
+      add(get(index), constant(ENTRY_BYTES)),
+      get(index),
       shiftLeft(subtract(get(last), get(low)), constant(3)),
     ),
-    store(get(at), shiftLeft(get(entry), one)),
-    store(get(at), get(key), 4),
+    store(get(index), shiftLeft(get(entry), one)),
+    store(get(index), get(key), 4),
     set(last, subtract(get(length), one)),
     set(bound, eitherNumber(load(lastPlace, 4), constant(-1), isFull)),
     set(place, eitherNumber(get(low), get(place), below(get(low), get(place)))),

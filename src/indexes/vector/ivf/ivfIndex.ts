@@ -210,7 +210,8 @@ export class IvfIndex {
     }
     // Of numbers that are no distances, signs differ: they would be in no order.
     for (const each of distances) {
-      for (let at = 0; at < count; at++) if (Number.isNaN(each[at])) each[at] = Number.POSITIVE_INFINITY;
+      for (let index = 0; index < count; index++)
+        if (Number.isNaN(each[index])) each[index] = Number.POSITIVE_INFINITY;
     }
     return distances;
   }
@@ -299,18 +300,18 @@ export class IvfIndex {
       const found = await packed.nearest(steps.own, size, signal);
       if (found === null) return false;
       const there: number[] = [];
-      for (let at = 0; at < found.length; at++) {
-        if (place(words[2 * found.rows[at]], words[2 * found.rows[at] + 1], address)) there.push(at);
+      for (let index = 0; index < found.length; index++) {
+        if (place(words[2 * found.rows[index]], words[2 * found.rows[index] + 1], address)) there.push(index);
       }
       if (there.length < wanted) {
         // Rows that are deleted or filtered take room from others: as many more are kept in sight, and some.
         size += Math.max(wanted >>> 2, 2 * (wanted - there.length));
         continue;
       }
-      for (const at of there.slice(0, wanted)) {
-        const row = found.rows[at];
+      for (const slot of there.slice(0, wanted)) {
+        const row = found.rows[slot];
         place(words[2 * row], words[2 * row + 1], address);
-        nearest.add(found.distances[at] * steps.width * steps.width, address[0], address[1]);
+        nearest.add(found.distances[slot] * steps.width * steps.width, address[0], address[1]);
       }
       vector.offered += wanted;
       return true;
@@ -406,8 +407,8 @@ export class IvfIndex {
       ...(signal && { signal }),
     });
     if (found === null) return false;
-    for (let at = 0; at < found.length; at++) {
-      if (isThere(found.rows[at])) nearest.add(found.distances[at], address[0], address[1]);
+    for (let index = 0; index < found.length; index++) {
+      if (isThere(found.rows[index])) nearest.add(found.distances[index], address[0], address[1]);
     }
     vector.offered += found.length;
     return true;

@@ -13,7 +13,7 @@ import type { PartitionedRows } from "./partitionedRows.js";
 import { addRows, idBytes, writeIvf } from "./writeIvf.js";
 
 /**
- * @param old one segment
+ * @param target one segment
  * @param rows those that it has not
  */
 export async function mergeIvf(

@@ -98,11 +98,11 @@ function offerPiece(
   let passedOver = end - from;
   const compareSome = (rows: Uint32Array): void => {
     const [someWords, someBytes] = [new Uint32Array(2 * rows.length), scratch.lend(rows.length * rowBytes)];
-    for (let at = 0; at < rows.length; at++) {
-      const row = start + rows[at];
-      someWords[2 * at] = words[2 * row];
-      someWords[2 * at + 1] = words[2 * row + 1];
-      someBytes.set(bytes.subarray(row * rowBytes, (row + 1) * rowBytes), at * rowBytes);
+    for (let offset = 0; offset < rows.length; offset++) {
+      const row = start + rows[offset];
+      someWords[2 * offset] = words[2 * row];
+      someWords[2 * offset + 1] = words[2 * row + 1];
+      someBytes.set(bytes.subarray(row * rowBytes, (row + 1) * rowBytes), offset * rowBytes);
     }
     offered += compare(someWords, someBytes);
     passedOver -= rows.length;
@@ -114,19 +114,20 @@ function offerPiece(
     // Those that seem to be the nearest tell which of the others need not be compared.
     const order = new Float32Array(estimates);
     // Products are the larger the nearer.
-    if (sketched.metric === "dot") for (let at = 0; at < order.length; at++) order[at] = -order[at];
+    if (sketched.metric === "dot")
+      for (let index = 0; index < order.length; index++) order[index] = -order[index];
     const others = rows.slice();
     const first = firstAscending(order, few);
-    for (let at = 0; at < first.length; at++) {
-      const row = others[first[at]];
-      others[first[at]] = NO_ROW;
-      first[at] = row;
+    for (let slot = 0; slot < first.length; slot++) {
+      const row = others[first[slot]];
+      others[first[slot]] = NO_ROW;
+      first[slot] = row;
     }
     compareSome(first);
     nearest.settle();
     let left = 0;
-    for (let at = 0; at < others.length; at++) {
-      if (others[at] !== NO_ROW) others[left++] = others[at];
+    for (let position = 0; position < others.length; position++) {
+      if (others[position] !== NO_ROW) others[left++] = others[position];
     }
     compareSome(sketch.select(place, sketched, nearest.farthest, others.subarray(0, left)).rows);
   } else compareSome(rows);

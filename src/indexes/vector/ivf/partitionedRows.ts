@@ -225,9 +225,9 @@ function keptChunk(
   const next = new Uint32Array(partitionCount + 1);
   const starts = new Uint32Array(partitionCount + 1);
   for (const { partitions, starts: own } of batches) {
-    for (const [at, partition] of partitions.entries()) {
+    for (const [index, partition] of partitions.entries()) {
       next[partition + 1]++;
-      starts[partition + 1] += own[at + 1] - own[at];
+      starts[partition + 1] += own[index + 1] - own[index];
     }
   }
   for (let own = 0; own < partitionCount; own++) {
@@ -239,24 +239,24 @@ function keptChunk(
   const rowOf = new Uint32Array(runCount);
   const runStarts = new Uint32Array(runCount + 1);
   for (const [batch, { partitions, starts: own }] of batches.entries()) {
-    for (const [at, partition] of partitions.entries()) {
+    for (const [slot, partition] of partitions.entries()) {
       const run = next[partition]++;
       batchOf[run] = batch;
-      rowOf[run] = own[at];
-      runStarts[run + 1] = own[at + 1] - own[at];
+      rowOf[run] = own[slot];
+      runStarts[run + 1] = own[slot + 1] - own[slot];
     }
   }
   for (let run = 0; run < runCount; run++) runStarts[run + 1] += runStarts[run];
   const rows: SortedRows = {
     copy(from, to, ids, codes, place) {
       let run = lastAtMost(runStarts, from);
-      for (let at = from, target = place; at < to; run++) {
+      for (let index = from, target = place; index < to; run++) {
         const batch = batches[batchOf[run]];
-        const row = rowOf[run] + at - runStarts[run];
-        const count = Math.min(to, runStarts[run + 1]) - at;
+        const row = rowOf[run] + index - runStarts[run];
+        const count = Math.min(to, runStarts[run + 1]) - index;
         copyBytes(batch.ids, row * ID_BYTES, ids, target * ID_BYTES, count * ID_BYTES);
         copyBytes(batch.codes, row * codeBytes, codes, target * codeBytes, count * codeBytes);
-        at += count;
+        index += count;
         target += count;
       }
     },
@@ -283,7 +283,7 @@ function copyBytes(from: Uint8Array, start: number, to: Uint8Array, place: numbe
     to.set(from.subarray(start, start + length), place);
     return;
   }
-  for (let at = 0; at < length; at++) to[place + at] = from[start + at];
+  for (let offset = 0; offset < length; offset++) to[place + offset] = from[start + offset];
 }
 
 /** Writes a chunk behind others. */

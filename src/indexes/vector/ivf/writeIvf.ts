@@ -358,7 +358,7 @@ async function* partitionsOf(
 /** @param unit what the distances are multiplied by */
 function batchOf({ rows, starts, neighbours, distances }: GraphLevel, unit: number): InputBatch {
   const offsets = new Int32Array(starts.buffer, starts.byteOffset, starts.length);
-  if (unit !== 1) for (let at = 0; at < distances.length; at++) distances[at] *= unit;
+  if (unit !== 1) for (let index = 0; index < distances.length; index++) distances[index] *= unit;
   const list = (items: FixedColumn): ListColumn => ({
     kind: "list",
     length: rows.length,

@@ -158,7 +158,7 @@ function makeKernel(memory: WebAssembly.Memory): Parameters<typeof kernel>[0] {
     ],
     pages: memory,
     body: (local) => {
-      const [rows, codes, row, at, left] = ["rows", "codes", "row", "at", "left"].map(local);
+      const [rows, codes, row, index, left] = ["rows", "codes", "row", "at", "left"].map(local);
       const [largest, squares, lack, codeSquares] = ["largest", "squares", "lack", "codeSquares"].map(local);
       const [value, rest, scale, step, statistics] = ["value", "rest", "scale", "step", "statistics"].map(
         local,
@@ -166,14 +166,14 @@ function makeKernel(memory: WebAssembly.Memory): Parameters<typeof kernel>[0] {
       const addTo = (sum: number, what: Code): Code => set(sum, laneNumbers("f32x4", "add", get(sum), what));
       const square = (of: number): Code => laneNumbers("f32x4", "multiply", get(of), get(of));
       const measured = (quarter: number): Code => [
-        set(value, vectorLoad(get(at), INPUT + quarter * 16)),
+        set(value, vectorLoad(get(index), INPUT + quarter * 16)),
         set(largest, largerFloats(get(largest), absoluteFloats(get(value)))),
         addTo(squares, square(value)),
       ];
       const coded = (quarter: number): Code => {
         const words = local(WORDS[quarter]);
         return [
-          set(value, vectorLoad(get(at), INPUT + quarter * 16)),
+          set(value, vectorLoad(get(index), INPUT + quarter * 16)),
           set(words, roundFloats(laneNumbers("f32x4", "multiply", get(value), get(scale)))),
           set(
             rest,
@@ -198,11 +198,11 @@ function makeKernel(memory: WebAssembly.Memory): Parameters<typeof kernel>[0] {
         ];
       });
       const steps = (body: Code): Code => [
-        set(at, get(row)),
+        set(index, get(row)),
         set(left, get(local("steps"))),
         loop(
           body,
-          set(at, add(get(at), constant(STEP * 4))),
+          set(index, add(get(index), constant(STEP * 4))),
           set(left, subtract(get(left), constant(1))),
           leaveWhen(0, get(left)),
         ),
@@ -250,7 +250,9 @@ function selectKernel(memory: WebAssembly.Memory, metric: SketchMetric): Paramet
     doubles: ["step", "error", "product", "estimate"],
     pages: memory,
     body: (local) => {
-      const [list, count, row, at, query, left] = ["list", "count", "row", "at", "query", "left"].map(local);
+      const [list, count, row, slot, query, left] = ["list", "count", "row", "at", "query", "left"].map(
+        local,
+      );
       const [sum0, sum1, value, found, own] = ["sum0", "sum1", "value", "found", "own"].map(local);
       const part = (sum: number, half: "low" | "high", offset: number): Code =>
         set(
@@ -263,14 +265,14 @@ function selectKernel(memory: WebAssembly.Memory, metric: SketchMetric): Paramet
           ),
         );
       const oneStep = (index: number): Code => [
-        set(value, vectorLoad(get(at), index * STEP)),
+        set(value, vectorLoad(get(slot), index * STEP)),
         part(sum0, "low", index * STEP * 2),
         part(sum1, "high", index * STEP * 2 + 16),
       ];
       const steps = (perRound: number): Code =>
         loop(
           Array.from({ length: perRound }, (_, index) => oneStep(index)),
-          set(at, add(get(at), constant(perRound * STEP))),
+          set(slot, add(get(slot), constant(perRound * STEP))),
           set(query, add(get(query), constant(perRound * STEP * 2))),
           set(left, subtract(get(left), constant(1))),
           leaveWhen(0, get(left)),
@@ -283,7 +285,7 @@ function selectKernel(memory: WebAssembly.Memory, metric: SketchMetric): Paramet
       return [
         loop(
           set(row, load(get(list))),
-          set(at, add(get(local("codes")), multiply(get(row), width))),
+          set(slot, add(get(local("codes")), multiply(get(row), width))),
           set(query, constant(0)),
           [set(sum0, NONE), set(sum1, NONE)],
           rounds(shiftRight(width, constant(6)), STEPS),

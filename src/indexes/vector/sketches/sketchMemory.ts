@@ -243,10 +243,10 @@ export class SketchMaker {
     }
   }
 
-  /** Makes the numbers of rows of the statistics. @param at index of the first of the numbers */
-  #finish(at: number, count: number, isMissing: (row: number) => boolean): void {
+  /** Makes the numbers of rows of the statistics. @param index index of the first of the numbers */
+  #finish(index: number, count: number, isMissing: (row: number) => boolean): void {
     const { floats, integers } = this.#memory.views;
-    for (let row = 0, from = STATISTICS / 4, to = at; row < count; row++, from += 4, to += 4) {
+    for (let row = 0, from = STATISTICS / 4, to = index; row < count; row++, from += 4, to += 4) {
       const largest = floats[from];
       const length = Math.sqrt(floats[from + 1]);
       let [step, error, squares, inverse] = [0, 0, 0, Number.POSITIVE_INFINITY];

@@ -18,9 +18,9 @@ const DIMENSION = 24;
 function vectorsAbout(places: number, rowCount: number): Float32Array {
   const next = randomNumbers(places);
   const centres = Float32Array.from({ length: places * DIMENSION }, () => next() * 20);
-  return Float32Array.from({ length: rowCount * DIMENSION }, (_, at) => {
-    const row = Math.floor(at / DIMENSION);
-    return centres[(row % places) * DIMENSION + (at % DIMENSION)] + next();
+  return Float32Array.from({ length: rowCount * DIMENSION }, (_, index) => {
+    const row = Math.floor(index / DIMENSION);
+    return centres[(row % places) * DIMENSION + (index % DIMENSION)] + next();
   });
 }
 
@@ -58,7 +58,10 @@ function plainRounds(vectors: Float32Array, first: Float32Array, dimension: numb
       for (let index = 0; index < dimension; index++)
         sums[nearest * dimension + index] += vectors[row * dimension + index];
     }
-    centroids = Float32Array.from(sums, (sum, at) => sum / Math.max(1, counts[Math.floor(at / dimension)]));
+    centroids = Float32Array.from(
+      sums,
+      (sum, index) => sum / Math.max(1, counts[Math.floor(index / dimension)]),
+    );
   }
   return centroids;
 }

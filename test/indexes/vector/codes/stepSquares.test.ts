@@ -23,14 +23,15 @@ it.each([
   const next = randomNumbers(dimension + rowCount);
   const memory = new ArrayBuffer(offset + dimension * rowCount);
   const codes = new Uint8Array(memory, offset);
-  for (let at = 0; at < codes.length; at++) codes[at] = next() * 256;
+  for (let byteOffset = 0; byteOffset < codes.length; byteOffset++) codes[byteOffset] = next() * 256;
   // The largest sums there are.
   codes.fill(255, 0, dimension);
   const some = Uint32Array.from({ length: Math.min(90, 3 * rowCount) }, () => Math.floor(next() * rowCount));
   for (const own of [new Uint8Array(dimension), Uint8Array.from({ length: dimension }, () => next() * 256)]) {
     const wanted = Array.from({ length: rowCount }, (_, row) => {
       let sum = 0;
-      for (let at = 0; at < dimension; at++) sum += (own[at] - codes[row * dimension + at]) ** 2;
+      for (let offset = 0; offset < dimension; offset++)
+        sum += (own[offset] - codes[row * dimension + offset]) ** 2;
       return sum;
     });
     const sums = new Float64Array(rowCount);

@@ -77,7 +77,7 @@ it("of vectors that are short beside what they have in common, or beside each ot
     for (const [row, own] of nearest.entries()) {
       const vector = vectors.subarray(row * dimension, (row + 1) * dimension);
       const all = Array.from({ length: count }, (_, each) =>
-        vector.reduce((sum, value, at) => sum + (value - centroids[each * dimension + at]) ** 2, 0),
+        vector.reduce((sum, value, index) => sum + (value - centroids[each * dimension + index]) ** 2, 0),
       );
       expect(all[own]).toBeLessThanOrEqual(Math.min(...all) * 1.001);
     }

@@ -42,14 +42,16 @@ it.each([
   for (const row of [0, 13, 49]) {
     fast.measure(row, others, 49, own);
     plain.measure(row, others, 49, other);
-    for (let at = 0; at < 49; at++) {
-      expect(Math.abs(own[at] - other[at])).toBeLessThanOrEqual(1e-4 * Math.max(1, Math.abs(other[at])));
+    for (let offset = 0; offset < 49; offset++) {
+      expect(Math.abs(own[offset] - other[offset])).toBeLessThanOrEqual(
+        1e-4 * Math.max(1, Math.abs(other[offset])),
+      );
       let sum = 0;
       for (let index = 0; index < dimension; index++) {
-        const [a, b] = [values[row * dimension + index], values[(at + 1) * dimension + index]];
+        const [a, b] = [values[row * dimension + index], values[(offset + 1) * dimension + index]];
         sum += metric === "dot" ? a * b : (a - b) ** 2;
       }
-      expect(other[at]).toBeCloseTo(metric === "dot" ? 1 - sum : sum, 3);
+      expect(other[offset]).toBeCloseTo(metric === "dot" ? 1 - sum : sum, 3);
     }
   }
 });
@@ -84,9 +86,9 @@ it.each([
     const isChosen = (place: number) => other.subarray(0, chosen).includes(place);
     const between = new Float64Array(1);
     for (let place = 0; place < count && chosen < most; place++) {
-      const isApart = Array.from({ length: place }, (_, at) => at).every((at) => {
-        plain.measure(rows[place], rows.subarray(at, at + 1), 1, between);
-        return !isChosen(at) || between[0] >= distances[place];
+      const isApart = Array.from({ length: place }, (_, index) => index).every((index) => {
+        plain.measure(rows[place], rows.subarray(index, index + 1), 1, between);
+        return !isChosen(index) || between[0] >= distances[place];
       });
       expect(isChosen(place)).toBe(isApart);
     }
@@ -110,7 +112,7 @@ it("rows are kept and taken by distance", () => {
 const measureBy =
   (distanceOf: (row: number) => number): MeasureRows =>
   (rows, count, distances) => {
-    for (let at = 0; at < count; at++) distances[at] = distanceOf(rows[at]);
+    for (let index = 0; index < count; index++) distances[index] = distanceOf(rows[index]);
   };
 
 /** The graph as a search reads it. */

@@ -34,7 +34,7 @@ it("rows come by partition, those of one as they were added", async () => {
           for (const partition of partitions) all.push({ partition, id: all.length });
           const codes = Uint8Array.from(
             { length: partitions.length * codeBytes },
-            (_, at) => Number(ids[Math.floor(at / codeBytes)]) + (at % codeBytes),
+            (_, index) => Number(ids[Math.floor(index / codeBytes)]) + (index % codeBytes),
           );
           await rows.add({
             partitions: Uint32Array.from(partitions),
@@ -51,7 +51,7 @@ it("rows come by partition, those of one as they were added", async () => {
             const id = Number(numbers[row]);
             found.push({ partition: partitions[row], id });
             const own = bytesOf(codes).subarray(row * codeBytes, (row + 1) * codeBytes);
-            expect([...own]).toEqual(Array.from({ length: codeBytes }, (_, at) => (id + at) % 256));
+            expect([...own]).toEqual(Array.from({ length: codeBytes }, (_, index) => (id + index) % 256));
           }
         }
         expect(found).toEqual(sorted);

@@ -37,13 +37,13 @@ function hardVectors(dimension: number, seed: number): Float32Array {
     const kind = Math.floor(next() * 10);
     const scale = 10 ** (kind < 5 ? 0 : next() * 34 - 17);
     for (let index = 0; index < dimension; index++) {
-      const at = row * dimension + index;
+      const slot = row * dimension + index;
       const value = next() * 4 - 2;
-      if (kind === 0) values[at] = centre[index];
-      else if (kind === 1) values[at] = centre[index] * (1 + value * 1e-6);
-      else if (kind === 2) values[at] = index === row % dimension ? 1e6 * value : value * 1e-6;
-      else if (kind === 3) values[at] = row % 3 === 0 ? 0 : row % 3 === 1 ? 1 : -0.5;
-      else values[at] = value * scale;
+      if (kind === 0) values[slot] = centre[index];
+      else if (kind === 1) values[slot] = centre[index] * (1 + value * 1e-6);
+      else if (kind === 2) values[slot] = index === row % dimension ? 1e6 * value : value * 1e-6;
+      else if (kind === 3) values[slot] = row % 3 === 0 ? 0 : row % 3 === 1 ? 1 : -0.5;
+      else values[slot] = value * scale;
     }
     if (kind === 9) values[row * dimension] = [Number.NaN, Infinity, -Infinity, 1e38, 1e-42][row % 5];
   }
