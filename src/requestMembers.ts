@@ -377,8 +377,8 @@ function checkAgainst(rules: Rules, given: object, prefix: string, noun: string)
     if (!rule.isList && isObject(held)) checkAgainst(rule.members, held, `${label}.`, `member of ${label}`);
     if (!rule.isList || !Array.isArray(held)) continue;
     for (const [index, entry] of held.entries()) {
-      const place = `${label}[${index}]`;
-      if (isObject(entry)) checkAgainst(rule.members, entry, `${place}.`, `member of ${place}`);
+      const location = `${label}[${index}]`;
+      if (isObject(entry)) checkAgainst(rule.members, entry, `${location}.`, `member of ${location}`);
     }
   }
 }

@@ -50,11 +50,11 @@ export function sharedCopy<Value>(
     if (typeof part !== "object" || part === null) return part;
     const known = copies.get(part);
     if (known !== undefined) return known;
-    const place = views.get(part as View);
+    const position = views.get(part as View);
     const made = isView(part)
-      ? place === undefined
+      ? position === undefined
         ? part
-        : moved(part, place)
+        : moved(part, position)
       : isMap(part)
         ? new Map([...part].map(([key, entry]) => [key, copy(entry)]))
         : Array.isArray(part)

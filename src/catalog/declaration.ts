@@ -9,16 +9,16 @@ import type { CatalogEnvironment } from "./rows/catalogTable.js";
 import { publishNewTable, publishTable } from "./tableRows.js";
 
 /**
- * @param place where there is nothing, or only leftovers of an earlier attempt
+ * @param location where there is nothing, or only leftovers of an earlier attempt
  * @throws TableAlreadyExistsError, NamespaceNotFoundError
  */
 export async function declareAt(
   environment: CatalogEnvironment,
-  place: TableLocation,
+  location: TableLocation,
   properties: Properties,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { id, directory } = place;
+  const { id, directory } = location;
   const { disk, latestVersions } = environment;
   const exists = () => new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
   // Another table may have been moved there since the place was found free.
@@ -27,10 +27,10 @@ export async function declareAt(
   };
   if (id.length === 1) {
     // The row first: a row without its directory means nothing.
-    await publishTable(environment, place, properties, signal, refuse);
+    await publishTable(environment, location, properties, signal, refuse);
     if (!(await reserve(disk, directory))) throw exists();
   } else {
     if (!(await reserve(disk, directory))) throw exists();
-    await publishNewTable(environment, place, properties, signal, refuse);
+    await publishNewTable(environment, location, properties, signal, refuse);
   }
 }

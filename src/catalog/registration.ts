@@ -65,8 +65,8 @@ export async function attachTable(
   const isNewName = isRoot && entry === null;
   if (isNewName) checkNewRootTableName(id[0]);
   else if (!isRoot) checkNewLocation(location);
-  const place = { id, location, directory: directoryAt(environment.root, location) };
-  const { realLocation, isTable } = await requireData(environment, place);
+  const tableLocation = { id, location, directory: directoryAt(environment.root, location) };
+  const { realLocation, isTable } = await requireData(environment, tableLocation);
   const allowFormer = async (): Promise<void> => {
     for (const former of isRoot ? [] : await formerIdsOf(environment, realLocation)) {
       if (objectIdOf(former) !== objectIdOf(id)) await allow(former);
@@ -83,22 +83,22 @@ export async function attachTable(
       requireNamespace(catalog, parentOf(id));
       refuseOtherObject(catalog, id);
       // Root tables are dropped under the lock that is held.
-      await refuseDropped(environment.disk, place);
+      await refuseDropped(environment.disk, tableLocation);
       const present = tableRow(catalog, id);
       const others = catalog.rows.filter((each) => each !== present);
       // A link, or a short name of Windows, may lead to the place of another.
       if (!isRoot && (isInUse(location, others) || isInUse(realLocation, others))) {
         throw new InvalidInputError(`location: ${location} is the place of another table`);
       }
-      if (!isRoot && !(await isTable(place.directory))) throw noTable(place);
+      if (!isRoot && !(await isTable(tableLocation.directory))) throw noTable(tableLocation);
       await allowFormer();
       before = present;
       if (isNewName) {
-        await refuseNeighbours(environment, catalog, place);
-        if (!(await isDeregistered(environment.disk, place.directory)))
-          throw await notHidden(environment, place);
+        await refuseNeighbours(environment, catalog, tableLocation);
+        if (!(await isDeregistered(environment.disk, tableLocation.directory)))
+          throw await notHidden(environment, tableLocation);
       }
-      if (!isRoot) await noteFormerId(environment, place);
+      if (!isRoot) await noteFormerId(environment, tableLocation);
       if (present === null) return { add: [row] };
       if (!overwrite && !isRoot && (await hasDirectory(environment, id, present))) {
         throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
@@ -109,12 +109,12 @@ export async function attachTable(
     },
     signal,
   );
-  if (isNewName) await show(environment, place, row, isTable, signal);
+  if (isNewName) await show(environment, tableLocation, row, isTable, signal);
   // A caller that dropped a table there before may have taken the directory away until the row could be seen.
   // Where the row has changed since, others have gone on from it: the table was registered, and then dropped or renamed.
-  else if (!isRoot && !(await isTable(place.directory)) && (await withdraw(environment, row, before)))
-    throw noTable(place);
-  return place;
+  else if (!isRoot && !(await isTable(tableLocation.directory)) && (await withdraw(environment, row, before)))
+    throw noTable(tableLocation);
+  return tableLocation;
 }
 
 async function noteDisplaced(
@@ -150,7 +150,7 @@ async function withdraw(
  */
 async function show(
   environment: CatalogEnvironment,
-  place: TableLocation,
+  location: TableLocation,
   row: CatalogRow,
   isTable: (directory: string) => Promise<boolean>,
   signal: AbortSignal | undefined,
@@ -160,13 +160,13 @@ async function show(
     environment,
     async (catalog) => {
       if (!isShown) {
-        const showing = await unhide(environment.disk, place.directory, isTable);
-        if (showing === "taken") throw await notHidden(environment, place);
+        const showing = await unhide(environment.disk, location.directory, isTable);
+        if (showing === "taken") throw await notHidden(environment, location);
         // Others have gone on from the table. A row of that name is that of the table that they have made there.
         if (showing === "gone") return null;
         isShown = true;
       }
-      const present = tableRow(catalog, place.id);
+      const present = tableRow(catalog, location.id);
       if (present === null) return { add: [row] };
       if (present.location === row.location && present.metadata === row.metadata) return null;
       return { replace: new Map([[present.objectId, row]]) };
@@ -176,10 +176,10 @@ async function show(
 }
 
 /** Why a root table that was found to be hidden can't be registered after all. */
-async function notHidden(environment: CatalogEnvironment, place: TableLocation): Promise<Error> {
-  const entry = await findTable(environment, place.id);
-  if (entry === null) return noTable(place);
-  return new TableAlreadyExistsError(`table ${formatIdentifier(place.id)} already exists`);
+async function notHidden(environment: CatalogEnvironment, location: TableLocation): Promise<Error> {
+  const entry = await findTable(environment, location.id);
+  if (entry === null) return noTable(location);
+  return new TableAlreadyExistsError(`table ${formatIdentifier(location.id)} already exists`);
 }
 
 /** Data to register. */
@@ -193,30 +193,30 @@ interface FoundData {
 /**
  * @throws InvalidInputError unless a table lies there, inside the root
  */
-async function requireData(environment: CatalogEnvironment, place: TableLocation): Promise<FoundData> {
+async function requireData(environment: CatalogEnvironment, location: TableLocation): Promise<FoundData> {
   const { disk, root } = environment;
-  const [realRoot, real] = [await disk.realPath(root), await disk.realPath(place.directory)];
+  const [realRoot, real] = [await disk.realPath(root), await disk.realPath(location.directory)];
   const isInside = realRoot !== null && real?.startsWith(realRoot + sep) === true;
-  if (!isInside || !(await isSpelledSo(environment, place))) {
-    throw new InvalidInputError(`location: there is no directory ${place.location} inside the root`);
+  if (!isInside || !(await isSpelledSo(environment, location))) {
+    throw new InvalidInputError(`location: there is no directory ${location.location} inside the root`);
   }
   const realLocation = real
     .slice(realRoot.length + 1)
     .split(sep)
     .join("/");
   checkLocation(realLocation);
-  await refuseDropped(disk, place);
-  const latest = await findLatestVersion({ disk, root: place.directory });
-  if (latest === null && !(await isReserved(disk, place.directory))) throw noTable(place);
-  return { realLocation, isTable: await watchTable(disk, { ...place, latest }) };
+  await refuseDropped(disk, location);
+  const latest = await findLatestVersion({ disk, root: location.directory });
+  if (latest === null && !(await isReserved(disk, location.directory))) throw noTable(location);
+  return { realLocation, isTable: await watchTable(disk, { ...location, latest }) };
 }
 
 const noTable = ({ location }: TableLocation): InvalidInputError =>
   new InvalidInputError(`location: there is no table at ${location}`);
 
 /** @throws InvalidInputError where only the leftovers of a dropped table lie there */
-async function refuseDropped(disk: Disk, place: TableLocation): Promise<void> {
-  if (await isDropped(disk, place.directory)) throw noTable(place);
+async function refuseDropped(disk: Disk, location: TableLocation): Promise<void> {
+  if (await isDropped(disk, location.directory)) throw noTable(location);
 }
 
 /** Whether a place that was found has exactly that name, and would be found on a case-sensitive disk. */
@@ -241,11 +241,11 @@ export async function detachTable(
   const { disk } = environment;
   const entry = await requireTable(environment, id);
   const { location, directory } = entry;
-  const place = { id, location, directory };
+  const tableLocation = { id, location, directory };
   if (id.length > 1) {
-    await noteFormerId(environment, place);
-    const { properties } = await removeTableRow(environment, place, signal);
-    return { ...place, properties };
+    await noteFormerId(environment, tableLocation);
+    const { properties } = await removeTableRow(environment, tableLocation, signal);
+    return { ...tableLocation, properties };
   }
   const isTable = await watchTable(disk, entry);
   const vanish = async () => {
@@ -258,6 +258,6 @@ export async function detachTable(
       throw error;
     }
   };
-  const { properties } = await removeRootTable(environment, place, vanish, signal);
-  return { ...place, properties };
+  const { properties } = await removeRootTable(environment, tableLocation, vanish, signal);
+  return { ...tableLocation, properties };
 }

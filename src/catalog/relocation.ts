@@ -22,10 +22,10 @@ import { isDeregistered } from "./places/markers.js";
 import { planPlace, refuseHolders } from "./places/placement.js";
 import { isNamed } from "./places/sharedPlaces.js";
 import {
-  type TableEntry,
   findTable,
   hasDirectory,
   refuseOtherObject,
+  type TableEntry,
   type TableLocation,
   tableRow,
 } from "./places/tables.js";
@@ -49,7 +49,7 @@ export async function relocateTable(
   signal?: AbortSignal,
 ): Promise<TableLocation> {
   if ((await findTable(environment, newId)) !== null) throw taken(newId);
-  const place = await planPlace(environment, newId, entry);
+  const location = await planPlace(environment, newId, entry);
   if (entry.id.length > 1 && newId.length > 1) {
     await changeId(environment, entry, newId, signal);
     return { id: newId, location: entry.location, directory: entry.directory };
@@ -57,12 +57,12 @@ export async function relocateTable(
   const isTable = await watchTable(environment.disk, entry);
   await refuseBranches(environment, entry);
   // Where only case changes, a disk that ignores case finds the table itself there.
-  const isTaken = newId.length === 1 && (await environment.rootNames.all()).has(place.location);
-  if (isTaken) await clearPlace(environment, place, signal);
+  const isTaken = newId.length === 1 && (await environment.rootNames.all()).has(location.location);
+  if (isTaken) await clearPlace(environment, location, signal);
   // A note in the directory holds the id that the table had before it came into the root.
   if (newId.length > 1) await renewFormerId(environment, { ...entry, id: newId });
-  await move(environment, entry, place, isTable, signal);
-  return place;
+  await move(environment, entry, location, isTable, signal);
+  return location;
 }
 
 const taken = (id: readonly string[]): TableAlreadyExistsError =>
@@ -116,22 +116,22 @@ async function refuseBranches({ disk }: CatalogEnvironment, { id, directory }: T
 async function move(
   environment: CatalogEnvironment,
   table: TableLocation,
-  place: TableLocation,
+  location: TableLocation,
   isTable: (movedTo: string) => Promise<boolean>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const before = tableRow(await readCatalog(environment), place.id);
+  const before = tableRow(await readCatalog(environment), location.id);
   try {
     // No writer of this engine is in the middle of a commit while the directory moves; nor is a batch, which knows the
     // table by its directory, and would be neither done nor undone.
     await withTableLock(tableAt(environment, table.directory), { signal }, async (lease) => {
-      await reservePlace(environment, table, place, signal);
+      await reservePlace(environment, table, location, signal);
       environment.handles.evict(table.directory);
-      const move = new Move(environment, table, place, isTable, lease);
+      const move = new Move(environment, table, location, isTable, lease);
       try {
         await changeCatalog(environment, (catalog, catalogLease) => move.plan(catalog, catalogLease));
       } catch (error) {
-        if (move.outcome === "no") await forgetRow(environment, place, before?.location ?? null);
+        if (move.outcome === "no") await forgetRow(environment, location, before?.location ?? null);
         // The table has moved: a row of its old id that can't be removed means nothing.
         if (move.outcome !== "yes") throw error;
       }
@@ -146,16 +146,17 @@ async function move(
 async function reservePlace(
   environment: CatalogEnvironment,
   table: TableLocation,
-  place: TableLocation,
+  location: TableLocation,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   await changeCatalog(
     environment,
     async (catalog) => {
-      refuseMove(catalog, table, place);
-      const present = tableRow(catalog, place.id);
-      if (present !== null && (await hasDirectory(environment, place.id, present))) throw taken(place.id);
-      const row = rowOf(place.id, place.location, tableRow(catalog, table.id)?.metadata ?? null);
+      refuseMove(catalog, table, location);
+      const present = tableRow(catalog, location.id);
+      if (present !== null && (await hasDirectory(environment, location.id, present)))
+        throw taken(location.id);
+      const row = rowOf(location.id, location.location, tableRow(catalog, table.id)?.metadata ?? null);
       return present === null ? { add: [row] } : { replace: new Map([[present.objectId, row]]) };
     },
     signal,
@@ -163,9 +164,9 @@ async function reservePlace(
 }
 
 /** @throws NamespaceNotFoundError, TableAlreadyExistsError, TableNotFoundError where the catalog forbids the move */
-function refuseMove(catalog: Catalog, table: TableLocation, place: TableLocation): void {
-  requireNamespace(catalog, parentOf(place.id));
-  refuseOtherObject(catalog, place.id);
+function refuseMove(catalog: Catalog, table: TableLocation, location: TableLocation): void {
+  requireNamespace(catalog, parentOf(location.id));
+  refuseOtherObject(catalog, location.id);
   if (table.id.length > 1 && tableRow(catalog, table.id)?.location !== table.location)
     throw tableNotFound(table.id);
 }
@@ -183,7 +184,7 @@ class Move {
   outcome: "no" | "unknown" | "yes" = "no";
   readonly #environment: CatalogEnvironment;
   readonly #table: TableLocation;
-  readonly #place: TableLocation;
+  readonly #location: TableLocation;
   readonly #isTable: (movedTo: string) => Promise<boolean>;
   readonly #lease: LockLease;
 
@@ -194,13 +195,13 @@ class Move {
   constructor(
     environment: CatalogEnvironment,
     table: TableLocation,
-    place: TableLocation,
+    location: TableLocation,
     isTable: (movedTo: string) => Promise<boolean>,
     lease: LockLease,
   ) {
     this.#environment = environment;
     this.#table = table;
-    this.#place = place;
+    this.#location = location;
     this.#isTable = isTable;
     this.#lease = lease;
   }
@@ -214,29 +215,29 @@ class Move {
   async #move(catalog: Catalog, catalogLease: LockLease): Promise<void> {
     const { disk, root, rootNames } = this.#environment;
     const table = this.#table;
-    const place = this.#place;
-    refuseMove(catalog, table, place);
+    const location = this.#location;
+    refuseMove(catalog, table, location);
     await this.#requireReserved(catalog);
     await this.#refuseShared(catalog);
     await refuseBranches(this.#environment, table);
     await this.#confirm(catalogLease);
     try {
-      await disk.rename(table.directory, place.directory);
+      await disk.rename(table.directory, location.directory);
     } catch (error) {
       const code = codeOf(error);
       if (code === "ENOENT") throw tableNotFound(table.id, error);
       if (code === "EXDEV") throw immovable(table.id, error);
       // Somebody has begun to make a table there since the place was found free.
-      if (code === "ENOTEMPTY" || code === "EEXIST") throw taken(place.id);
+      if (code === "ENOTEMPTY" || code === "EEXIST") throw taken(location.id);
       // After any other failure it is not known whether the directory moved. If it did, the new row is its row.
       if ((await disk.stat(table.directory).catch(() => null)) === null) this.outcome = "unknown";
       throw error;
     }
     // The table's lock has moved with it.
-    this.#lease.movedTo(place.directory);
+    this.#lease.movedTo(location.directory);
     rootNames.forget();
     // A table that is not there any more has moved, and was then taken away from there.
-    if ((await disk.stat(place.directory)) !== null) await this.#lookAgain(catalogLease);
+    if ((await disk.stat(location.directory)) !== null) await this.#lookAgain(catalogLease);
     this.outcome = "unknown";
     await disk.syncDirectory(root);
     this.outcome = "yes";
@@ -244,10 +245,10 @@ class Move {
 
   /** Makes sure that the place still has its row, and nothing else. */
   async #requireReserved(catalog: Catalog): Promise<void> {
-    const { id, location, directory } = this.#place;
+    const { id, location, directory } = this.#location;
     const { disk } = this.#environment;
     const isRoot = id.length === 1;
-    if (isRoot) await refuseHolders(this.#environment, catalog, this.#place, this.#table);
+    if (isRoot) await refuseHolders(this.#environment, catalog, this.#location, this.#table);
     else if (tableRow(catalog, id)?.location !== location) {
       throw new ConcurrentModificationError(
         `the place of table ${formatIdentifier(id)} was taken away by another writer; please retry`,
@@ -265,7 +266,7 @@ class Move {
    */
   async #refuseShared(catalog: Catalog): Promise<void> {
     const { id, location } = this.#table;
-    const own = [objectIdOf(id), objectIdOf(this.#place.id)];
+    const own = [objectIdOf(id), objectIdOf(this.#location.id)];
     const others = catalog.rows.filter(({ objectId }) => !own.includes(objectId));
     if (!(await isNamed(this.#environment, location, others))) return;
     throw new UnsupportedError(
@@ -289,16 +290,19 @@ class Move {
   async #lookAgain(catalogLease: LockLease): Promise<void> {
     const { disk, rootNames } = this.#environment;
     const { id, location } = this.#table;
-    const place = this.#place;
+    const tableLocation = this.#location;
     try {
-      const isHidden = id.length === 1 && (await isDeregistered(disk, place.directory));
+      const isHidden = id.length === 1 && (await isDeregistered(disk, tableLocation.directory));
       // Another table may have come to lie there since this one was opened.
-      if (isHidden || !(await this.#isTable(place.directory))) throw tableNotFound(id);
-      await refuseBranches(this.#environment, { ...place, id });
+      if (isHidden || !(await this.#isTable(tableLocation.directory))) throw tableNotFound(id);
+      await refuseBranches(this.#environment, { ...tableLocation, id });
       // Some file systems ignore a rename that changes case alone.
-      if (mayOverlap(location, place.location) && !(await rootNames.all()).has(place.location)) {
+      if (
+        mayOverlap(location, tableLocation.location) &&
+        !(await rootNames.all()).has(tableLocation.location)
+      ) {
         throw new UnsupportedError(
-          `the file system does not change ${location} to ${place.location}; please rename by a third name`,
+          `the file system does not change ${location} to ${tableLocation.location}; please rename by a third name`,
         );
       }
       // If the table's own lock was lost, the move stands: others may have changed the table in its new place by now.
@@ -320,7 +324,7 @@ class Move {
     // A directory that can't go back stays, and so does its row.
     this.outcome = "unknown";
     try {
-      await disk.rename(this.#place.directory, this.#table.directory);
+      await disk.rename(this.#location.directory, this.#table.directory);
     } catch (error) {
       if (LEFT_CODES.has(codeOf(error))) return false;
       throw error;
@@ -342,10 +346,10 @@ class Move {
     // If there is a directory, it is the row of a table that was made there since.
     const isLeft = old?.location === location && !(await hasDirectory(environment, id, old));
     const remove = new Set(isLeft ? [old.objectId] : []);
-    const moved = tableRow(catalog, this.#place.id);
+    const moved = tableRow(catalog, this.#location.id);
     if (moved !== null) return isLeft ? { remove } : { replace: new Map([[moved.objectId, moved]]) };
     // The row was removed during the move, by a writer that found no directory.
-    const { id: newId, location: newLocation } = this.#place;
+    const { id: newId, location: newLocation } = this.#location;
     const row = rowOf(newId, newLocation, old?.metadata ?? null);
     return (await hasDirectory(environment, newId, row)) ? { add: [row], remove } : null;
   }

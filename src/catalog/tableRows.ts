@@ -32,19 +32,19 @@ import {
  */
 export async function publishTable(
   environment: CatalogEnvironment,
-  place: TableLocation,
+  location: TableLocation,
   properties: Properties,
   signal?: AbortSignal,
   refuse?: () => Promise<void>,
 ): Promise<void> {
-  if (place.id.length > 1) return republishTable(environment, place, properties, signal);
-  const isMade = await claimPlace(environment, place);
+  if (location.id.length > 1) return republishTable(environment, location, properties, signal);
+  const isMade = await claimPlace(environment, location);
   try {
-    await publishClaimed(environment, place, properties, signal, refuse);
+    await publishClaimed(environment, location, properties, signal, refuse);
   } catch (error) {
     // A row that may be there needs its directory: together they are the claim to the name.
     if (isMade && !(error instanceof PublishUncertainError)) {
-      await environment.disk.removeEmptyDirectory(place.directory).catch(() => false);
+      await environment.disk.removeEmptyDirectory(location.directory).catch(() => false);
     }
     throw error;
   }
@@ -53,14 +53,14 @@ export async function publishTable(
 /** As {@link publishTable}, for a root table whose directory was claimed and is there. */
 export async function publishClaimed(
   environment: CatalogEnvironment,
-  place: TableLocation,
+  location: TableLocation,
   properties: Properties,
   signal?: AbortSignal,
   refuse?: () => Promise<void>,
 ): Promise<void> {
-  const publication = publicationOf(environment, place, properties);
+  const publication = publicationOf(environment, location, properties);
   const plan: CatalogPlan = async (catalog) => {
-    await refuseNeighbours(environment, catalog, place);
+    await refuseNeighbours(environment, catalog, location);
     await refuse?.();
     return publication(catalog);
   };
@@ -73,11 +73,11 @@ export async function publishClaimed(
  */
 export async function republishTable(
   environment: CatalogEnvironment,
-  place: TableLocation,
+  location: TableLocation,
   properties: Properties | undefined,
   signal?: AbortSignal,
 ): Promise<void> {
-  await changeCatalog(environment, publicationOf(environment, place, properties), signal);
+  await changeCatalog(environment, publicationOf(environment, location, properties), signal);
 }
 
 function publicationOf(
@@ -114,18 +114,18 @@ export const rowOf = (id: readonly string[], location: string, metadata: string 
  */
 export async function publishNewTable(
   environment: CatalogEnvironment,
-  place: TableLocation,
+  location: TableLocation,
   properties: Properties | undefined,
   signal?: AbortSignal,
   refuse?: () => Promise<void>,
 ): Promise<void> {
   const { disk } = environment;
-  const publication = publicationOf(environment, place, properties);
+  const publication = publicationOf(environment, location, properties);
   const plan: CatalogPlan = async (catalog) => {
     await refuse?.();
     // Checked under the lock that leftovers are removed under.
-    if ((await disk.stat(place.directory)) !== null) return publication(catalog);
-    throw new ConcurrentModificationError(`${place.directory} was removed before the table was published`);
+    if ((await disk.stat(location.directory)) !== null) return publication(catalog);
+    throw new ConcurrentModificationError(`${location.directory} was removed before the table was published`);
   };
   try {
     await changeCatalog(environment, plan, signal);
@@ -134,8 +134,8 @@ export async function publishNewTable(
     // to.
     if (!(error instanceof PublishUncertainError)) {
       const isNobodys = async () =>
-        isUnshared(environment, place.location, (await readCatalog(environment)).rows);
-      await discardDirectory(environment, place.directory, isNobodys).catch(() => undefined);
+        isUnshared(environment, location.location, (await readCatalog(environment)).rows);
+      await discardDirectory(environment, location.directory, isNobodys).catch(() => undefined);
       await sweepDropped(environment);
     }
     throw error;

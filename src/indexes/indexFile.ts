@@ -187,8 +187,8 @@ export class OpenIndexFile {
   byteLength(names: readonly string[]): number {
     let byteLength = 0;
     for (const name of names) {
-      for (const place of this.#of(name).stored) {
-        for (const page of place?.pages ?? [])
+      for (const column of this.#of(name).stored) {
+        for (const page of column?.pages ?? [])
           for (const { length } of page.bufferRanges) byteLength += length;
       }
     }

@@ -113,12 +113,12 @@ function mergeStep(sources: readonly Source[]): IndexRows {
     source.row++;
     if (source.row === source.batch.rowCount) break;
     // The streams are few: the one whose row was taken moves to its new place.
-    let place = 0;
-    while (place + 1 < heap.length && compareHeads(sources, first, heap[place + 1]) > 0) {
-      heap[place] = heap[place + 1];
-      place++;
+    let position = 0;
+    while (position + 1 < heap.length && compareHeads(sources, first, heap[position + 1]) > 0) {
+      heap[position] = heap[position + 1];
+      position++;
     }
-    heap[place] = first;
+    heap[position] = first;
   }
   return interleave(sources, starts, from.subarray(0, count));
 }

@@ -135,23 +135,23 @@ function placeText(given: unknown): string | undefined {
 
 /** @throws InvalidInputError for what names no directory of this machine */
 function checkDirectory(given: unknown, option: string): void {
-  const place = placeText(given);
+  const location = placeText(given);
   const refuse = (reason: string) =>
     new InvalidInputError(`${option}: must be the path of a directory${reason}`);
-  if (place === undefined) throw refuse(` or a file: URL, not ${shortly(given)}`);
-  if (place === "") throw refuse(", which is not empty");
-  if (place.includes("\0")) throw refuse(" without zero bytes");
+  if (location === undefined) throw refuse(` or a file: URL, not ${shortly(given)}`);
+  if (location === "") throw refuse(", which is not empty");
+  if (location.includes("\0")) throw refuse(" without zero bytes");
   // One letter is a drive of Windows.
-  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(place)?.[1].toLowerCase();
-  const isUrl = typeof given !== "string" || /^[^/:]+:\/\//.test(place);
+  const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(location)?.[1].toLowerCase();
+  const isUrl = typeof given !== "string" || /^[^/:]+:\/\//.test(location);
   if (isUrl && scheme !== "file") {
     throw refuse(
-      ` on this machine, or a file: URL: ${place.slice(0, 200)} is neither. Tables in an object store can be copied here first`,
+      ` on this machine, or a file: URL: ${location.slice(0, 200)} is neither. Tables in an object store can be copied here first`,
     );
   }
-  if (/^~(?:$|[/\\])/.test(place)) {
+  if (/^~(?:$|[/\\])/.test(location)) {
     throw refuse(
-      `: ${place.slice(0, 200)} begins with a ~, which only shells resolve; os.homedir() names that directory`,
+      `: ${location.slice(0, 200)} begins with a ~, which only shells resolve; os.homedir() names that directory`,
     );
   }
 }
@@ -161,13 +161,13 @@ function checkDirectory(given: unknown, option: string): void {
  * @throws InvalidInputError naming the option, for a URL of no directory on this machine
  */
 function directoryOf(given: string | URL, option: string): string {
-  const place = placeText(given) ?? "";
-  if (!/^file:/i.test(place)) return resolve(place);
+  const location = placeText(given) ?? "";
+  if (!/^file:/i.test(location)) return resolve(location);
   let path: string;
   try {
-    path = pathOfFileUrl(place);
+    path = pathOfFileUrl(location);
   } catch (cause) {
-    throw new InvalidInputError(`${option}: ${place} is not the URL of a directory on this machine`, {
+    throw new InvalidInputError(`${option}: ${location} is not the URL of a directory on this machine`, {
       cause,
     });
   }

@@ -163,9 +163,9 @@ export class BatchAssembler {
     const most = pool.size + 1;
     let count = 0;
     for (const queue of this.#queues) for (const { decoding } of queue) if (decoding != null) count++;
-    for (let place = 0; place < most; place++) {
+    for (let position = 0; position < most; position++) {
       for (const [leaf, queue] of this.#queues.entries()) {
-        const page = queue[place];
+        const page = queue[position];
         if (count === most || page === undefined) continue;
         if (page.decoding !== undefined) continue;
         this.#undecided--;
@@ -173,7 +173,7 @@ export class BatchAssembler {
         const mayBeCodes = this.#mayBeCodes(layout);
         page.decoding = decodeInThread(pool, layout, page.rows, mayBeCodes);
         if (page.decoding === null) continue;
-        page.isLate = mayBeCodes && place === 0 && this.#isDue(leaf);
+        page.isLate = mayBeCodes && position === 0 && this.#isDue(leaf);
         count++;
       }
     }

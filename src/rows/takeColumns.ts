@@ -83,9 +83,9 @@ function takeTasks(leaves: readonly ReadLeaf[], stored: OpenColumns, positions: 
   const tasks: TakeTask[] = [];
   // Columns that were written together mostly have pages of the same rows.
   const selections = new Map<string, Pick<TakeTask, "wanted" | "rows">>();
-  for (const [leaf, place] of stored.entries()) {
-    if (place === null) continue;
-    const { file, columnIndex, pages } = place;
+  for (const [leaf, column] of stored.entries()) {
+    if (column === null) continue;
+    const { file, columnIndex, pages } = column;
     let next = 0;
     for (const [pageIndex, page] of pages.entries()) {
       if (next === positions.length) break;

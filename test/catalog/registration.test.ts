@@ -40,19 +40,22 @@ async function expectOnlyOther(): Promise<void> {
 
 describe("a registration", () => {
   it("fails where somebody else has registered the data since, and dropped the table", async () => {
-    const place = await deregistered();
+    const location = await deregistered();
     let isSeen = false;
     const paused = interruptedDisk(
       disk,
       (verb, path) => {
-        isSeen ||= path.startsWith(join(root, place));
+        isSeen ||= path.startsWith(join(root, location));
         return isSeen && verb === "stat" && path.endsWith(join("__manifest", "_versions"));
       },
       () =>
-        meanwhile(["registerTable", { id: ["n", "u"], location: place }], ["dropTable", { id: ["n", "u"] }]),
+        meanwhile(
+          ["registerTable", { id: ["n", "u"], location: location }],
+          ["dropTable", { id: ["n", "u"] }],
+        ),
     );
     const victim = open(paused);
-    await expect(victim.registerTable({ id: ["n", "v"], location: place })).rejects.toThrow(
+    await expect(victim.registerTable({ id: ["n", "v"], location: location })).rejects.toThrow(
       /there is no table at/,
     );
     await victim.close();
@@ -64,15 +67,15 @@ describe("a registration", () => {
     { name: "v" },
     { name: "other" },
   ])("leaves $name as it was where the data goes while its row is written", async ({ name }) => {
-    const place = await deregistered();
+    const location = await deregistered();
     const paused = interruptedDisk(
       disk,
       (verb, path) => verb === "link" && path.startsWith(join(root, "__manifest", "_versions")),
       // Whoever dropped the table has taken its row away, and does the same with its directory now.
-      () => rm(join(root, place), { recursive: true }),
+      () => rm(join(root, location), { recursive: true }),
     );
     const victim = open(paused);
-    const request = { id: ["n", name], location: place, mode: "Overwrite" } as const;
+    const request = { id: ["n", name], location: location, mode: "Overwrite" } as const;
     await expect(victim.registerTable(request)).rejects.toThrow(/there is no table at/);
     await victim.close();
     expect(paused.interrupted).toBe(true);
@@ -95,7 +98,7 @@ describe("a registration", () => {
       tables: ["n$v"],
     },
   ] as const)("succeeds where its table is $change before it returns", async ({ steps, tables }) => {
-    const place = await deregistered();
+    const location = await deregistered();
     let isPublished = false;
     const paused = interruptedDisk(
       disk,
@@ -107,9 +110,9 @@ describe("a registration", () => {
       () => meanwhile(...(steps as unknown as EngineStep[])),
     );
     const victim = open(paused);
-    const registered = await victim.registerTable({ id: ["n", "v"], location: place });
+    const registered = await victim.registerTable({ id: ["n", "v"], location: location });
     await victim.close();
-    expect(registered.location).toBe(join(root, place));
+    expect(registered.location).toBe(join(root, location));
     expect(paused.interrupted).toBe(true);
     const ns = open();
     const listed = (await ns.listAllTables()).tables.filter((name) => name !== "n$other");

@@ -23,10 +23,10 @@ it("a rename stands that others have gone on from", async () => {
   const ns = open();
   await ns.createTable({ id: ["t"] }, rowsOf(1));
   await ns.close();
-  const place = join(root, "u.lance");
+  const location = join(root, "u.lance");
   const paused = interruptedDisk(
     disk,
-    (verb, path) => verb === "stat" && path === place && existsSync(place),
+    (verb, path) => verb === "stat" && path === location && existsSync(location),
     () => meanwhile(["insertIntoTable", { id: ["u"] }, ipcOf(42)]),
   );
   const victim = open(paused);

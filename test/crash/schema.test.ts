@@ -223,7 +223,7 @@ async function changeAt(root: string, run: Run): Promise<void> {
 /** Data files of main and of the branch; none half-written. */
 async function dataFiles(root: string): Promise<string[]> {
   const places = [join(root, "t.lance", "data"), join(root, "t.lance", "tree", BRANCH, "data")];
-  const names = await Promise.all(places.map((place) => readdir(place).catch(() => [])));
+  const names = await Promise.all(places.map((location) => readdir(location).catch(() => [])));
   return names.flat();
 }
 

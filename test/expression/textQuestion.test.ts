@@ -262,13 +262,13 @@ it.each([
       const { texts } = column;
       if (texts === undefined) throw new Error("no chunks");
       let chunk = 0;
-      let place = index;
-      while (place > texts.counts[chunk]) place -= texts.counts[chunk++] + 1;
+      let position = index;
+      while (position > texts.counts[chunk]) position -= texts.counts[chunk++] + 1;
       const bytes = texts.chunks[chunk];
       const positions = new Uint32Array(bytes.buffer, bytes.byteOffset, texts.counts[chunk] + 1);
       // The first of a chunk says where its texts begin, which only positions before that are wrong for.
-      if (isFar) positions[place] = place === 0 ? 4 : 0x7fff_ffff;
-      else positions[place] = place === 0 ? 0 : positions[place - 1] - 1;
+      if (isFar) positions[position] = position === 0 ? 4 : 0x7fff_ffff;
+      else positions[position] = position === 0 ? 0 : positions[position - 1] - 1;
       expect(() => answers(atOnce(likeKernel("%of r%", "", false, false)), [], column)).toThrow(
         CorruptFileError,
       );

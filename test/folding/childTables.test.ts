@@ -67,7 +67,7 @@ describe.each(DISKS)("on %s", (disk) => {
     await mkdir(join(root, "Foreign"));
     await cp(location, join(root, "Foreign", "Table"), { recursive: true });
     await ns.registerTable({ id: ["n", "foreign"], location: "Foreign/Table" });
-    for (const place of [
+    for (const directory of [
       ...[table, table.toUpperCase(), `${table}.`, `${table}/data`, `${table.toUpperCase()}/Data`],
       ...["rooted.lance", "Rooted.lance", "ROOTED.LANCE", "rooted.lance.", "rooted.LANCE/data"],
       ...["Foreign/Table", "foreign/table", "foreign", "FOREIGN/TABLE/data", "Foreign/Table. "],
@@ -75,15 +75,18 @@ describe.each(DISKS)("on %s", (disk) => {
       ...["con", "x/NUL.txt", "aux./t"],
     ]) {
       // On a disk that does not fold there may be a table of another engine.
-      const real = join(root, ...place.split("/"));
+      const real = join(root, ...directory.split("/"));
       const isMade =
-        disk === "a plain disk" && place !== table && !place.startsWith("__manifest") && place !== "foreign";
+        disk === "a plain disk" &&
+        directory !== table &&
+        !directory.startsWith("__manifest") &&
+        directory !== "foreign";
       const before = await readdir(root);
       if (isMade)
         await cp(location, real, { recursive: true, force: false, errorOnExist: true }).catch(
           () => undefined,
         );
-      const register = () => ns.registerTable({ id: ["n", "new"], location: place });
+      const register = () => ns.registerTable({ id: ["n", "new"], location: directory });
       await expectRefusal(root, register, "InvalidInput");
       for (const name of await readdir(root)) {
         if (!before.includes(name)) await rm(join(root, name), { recursive: true });
@@ -150,11 +153,11 @@ describe("two rows, of places that fold together", () => {
   }
 
   /** Lets a row of the catalog name another place. */
-  async function replaceInCatalog(place: string, other: string): Promise<void> {
+  async function replaceInCatalog(directory: string, other: string): Promise<void> {
     const context = openContext({ root, durability: "none" });
     await changeCatalog(context, (catalog) => {
-      const row = catalog.rows.find(({ location }) => location === place);
-      if (row === undefined) throw new Error(`no row of ${place}`);
+      const row = catalog.rows.find(({ location }) => location === directory);
+      if (row === undefined) throw new Error(`no row of ${directory}`);
       return { replace: new Map([[row.objectId, { ...row, location: other }]]) };
     });
     await context.close();

@@ -121,13 +121,13 @@ describe("a catalog made here", () => {
   it("shows the reference what is registered, and not what was deregistered", async () => {
     await ours.createNamespace({ id: ["a"] });
     const { location } = await ours.createTable({ id: ["a", "t"] }, rowsOf(1));
-    const place = location.slice(root.length + 1);
+    const directory = location.slice(root.length + 1);
     await ours.createTable({ id: ["r"] }, rowsOf(2));
     await ours.deregisterTable({ id: ["a", "t"] });
     await ours.deregisterTable({ id: ["r"] });
     expect(await theirs("listTables", ["a"])).toEqual([]);
     expect(await theirs("listTables", [])).toEqual([]);
-    await ours.registerTable({ id: ["a", "again"], location: place });
+    await ours.registerTable({ id: ["a", "again"], location: directory });
     await ours.registerTable({ id: ["r"], location: "r.lance" });
     expect(await theirs("readRows", ["a", "again"])).toEqual(objectsOf(1));
     expect(await theirs("readRows", ["r"])).toEqual(objectsOf(2));

@@ -78,8 +78,8 @@ describe("a search by vector and text", () => {
       const relevances = (all: readonly { _relevance_score: number }[]) =>
         all.map((row) => row._relevance_score);
       expect(found).toHaveLength(wanted.length);
-      for (const [place, relevance] of relevances(found).entries()) {
-        expect(relevance).toBeCloseTo(relevances(wanted)[place], 6);
+      for (const [position, relevance] of relevances(found).entries()) {
+        expect(relevance).toBeCloseTo(relevances(wanted)[position], 6);
       }
     }
   });

@@ -197,9 +197,9 @@ it.each(
       const path = join(indices, directory, name);
       const bytes = await readFile(path);
       // These files have no checksums, so a changed value is not told; an error has to be one of these.
-      for (let place = 3; place < bytes.length; place += Math.ceil(bytes.length / 12)) {
+      for (let offset = 3; offset < bytes.length; offset += Math.ceil(bytes.length / 12)) {
         const damaged = Uint8Array.from(bytes);
-        damaged[place] ^= 0x55;
+        damaged[offset] ^= 0x55;
         await writeFile(path, damaged);
         const outcome = await ask().catch((error: unknown) => error);
         if (typeof outcome === "string") continue;

@@ -115,8 +115,10 @@ describe.each(["l2", "cosine", "dot"] as const)("by %s", (metric) => {
         for (const [index, distances] of there.entries()) {
           const told = JSON.stringify({ asked, query: queries[index], here: here[index], there: distances });
           expect(here[index].length, told).toBeGreaterThanOrEqual(distances.length);
-          for (const [place, distance] of distances.entries()) {
-            expect(here[index][place], told).toBeLessThan(distance + 1e-4 * Math.max(1, Math.abs(distance)));
+          for (const [position, distance] of distances.entries()) {
+            expect(here[index][position], told).toBeLessThan(
+              distance + 1e-4 * Math.max(1, Math.abs(distance)),
+            );
           }
         }
       }

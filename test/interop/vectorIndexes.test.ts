@@ -143,8 +143,8 @@ async function expectExact(name: string, metric: TestMetric, rows: readonly Test
     ["id > 2100", ({ id }) => id > 2100],
     ["id < 0", () => false],
   ];
-  for (const [place, [filter, keeps]] of filters.entries()) {
-    const vector = vectorOf(rows[place * 91 + 3]);
+  for (const [position, [filter, keeps]] of filters.entries()) {
+    const vector = vectorOf(rows[position * 91 + 3]);
     const wanted = nearestOf(metric, rows.filter(keeps), vector).slice(0, NEAREST);
     const request = {
       id: [name],

@@ -345,12 +345,12 @@ it("ours find as many as was recorded of the reference's", async () => {
   const differences: number[] = [];
   for (const [vectors, recorded] of RECORDED) {
     const trial = new Trial(vectors, SMALL, 1);
-    for (const [place, kind] of RECORDED_KINDS.entries()) {
+    for (const [position, kind] of RECORDED_KINDS.entries()) {
       const { byUs } = await trial.ours(kind);
       for (const [index, setting] of kind.settings.entries()) {
         const own = meanOf(await trial.oracle.recall(byUs, setting));
         const what = `${nameOf(vectors)}, ${settingOf(kind, setting)}`;
-        const [mean] = recorded[place][index];
+        const [mean] = recorded[position][index];
         expect.soft(own, what).toBeGreaterThan(mean - LEEWAY - LUCK);
         differences.push(own - mean);
       }
@@ -362,7 +362,7 @@ it("ours find as many as was recorded of the reference's", async () => {
 it.runIf(IS_LONG)("the reference finds what was recorded of it", async () => {
   for (const [vectors, recorded] of RECORDED) {
     const trial = new Trial(vectors, SMALL, 1);
-    for (const [place, kind] of RECORDED_KINDS.entries()) {
+    for (const [position, kind] of RECORDED_KINDS.entries()) {
       const rounds = Array.from({ length: INDEXES_BESIDE }, (_, round) => trial.theirs(kind, round));
       const searches = await Promise.all(rounds);
       const found: number[] = [];
@@ -373,7 +373,7 @@ it.runIf(IS_LONG)("the reference finds what was recorded of it", async () => {
       }
       console.log(nameOf(vectors), kind.indexType, found.map((part) => part.toFixed(4)).join(", "));
       for (const [index, part] of found.entries()) {
-        const [mean, spread] = recorded[place][index];
+        const [mean, spread] = recorded[position][index];
         // Both are means of a few.
         const off = Math.max(spread, LEAST_SPREAD) * Math.sqrt(1 / INDEXES_BESIDE + 1 / RECORDED_INDEXES);
         const what = `${nameOf(vectors)}, ${settingOf(kind, kind.settings[index])}`;

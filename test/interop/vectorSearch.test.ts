@@ -124,16 +124,16 @@ function expectSame(ours: Answer, theirs: Answer): void {
   expect(ours.rows).toHaveLength(theirs.rows.length);
   const theirParts = parts(theirs);
   for (const [query, own] of parts(ours).entries()) {
-    for (const [place, row] of own.entries()) {
-      const { _distance: wanted, ...others } = theirParts[query][place] as { _distance: number };
+    for (const [position, row] of own.entries()) {
+      const { _distance: wanted, ...others } = theirParts[query][position] as { _distance: number };
       const found = row._distance as number;
       expect(Math.abs(found - wanted)).toBeLessThanOrEqual(1e-5 * Math.max(1, Math.abs(wanted)));
       // Rows of nearly equal distance may change places.
       const isClose = (other: Row | undefined) =>
         other !== undefined &&
         Math.abs((other._distance as number) - wanted) < 1e-5 * Math.max(1, Math.abs(wanted));
-      const isTie = isClose(theirParts[query][place - 1]) || isClose(theirParts[query][place + 1]);
-      const isLast = place === own.length - 1;
+      const isTie = isClose(theirParts[query][position - 1]) || isClose(theirParts[query][position + 1]);
+      const isLast = position === own.length - 1;
       const text = (value: unknown) =>
         JSON.stringify(value, (_, each) => (typeof each === "bigint" ? `${each}` : each));
       const { _distance: _, ...mine } = row;

@@ -164,38 +164,38 @@ describe("everything that a call touches is asked about", () => {
 
   it("a registration, about the place and whose it was", async () => {
     const { location } = await owner.deregisterTable({ id: ["a", "t"] });
-    const place = location!.slice(root.length + 1);
-    const register = () => guarded.registerTable({ id: ["b", "mine"], location: place });
-    denied = new Set([`registerTable a/t ${place}`]);
+    const directory = location!.slice(root.length + 1);
+    const register = () => guarded.registerTable({ id: ["b", "mine"], location: directory });
+    denied = new Set([`registerTable a/t ${directory}`]);
     await refused(register());
     await expect(owner.tableExists({ id: ["b", "mine"] })).rejects.toMatchObject({ type: "TableNotFound" });
-    denied = new Set([`registerTable b/mine ${place}`]);
+    denied = new Set([`registerTable b/mine ${directory}`]);
     await refused(register());
     denied = new Set();
     asked = [];
     await register();
-    expect(asked).toEqual([`registerTable b/mine ${place}`, `registerTable a/t ${place}`]);
+    expect(asked).toEqual([`registerTable b/mine ${directory}`, `registerTable a/t ${directory}`]);
     expect(await owner.countTableRows({ id: ["b", "mine"] })).toBe(1);
   });
 
   it("a registration, about whose it has come to be meanwhile", async () => {
     const { location } = await owner.deregisterTable({ id: ["a", "t"] });
-    const place = location!.slice(root.length + 1);
-    denied = new Set([`registerTable b/theirs ${place}`]);
+    const directory = location!.slice(root.length + 1);
+    denied = new Set([`registerTable b/theirs ${directory}`]);
     let isTaken = false;
     const slow = new DirectoryNamespace({
       root,
       durability: "none",
       async authorize(call) {
-        if (shown(call) === `registerTable a/t ${place}` && !isTaken) {
+        if (shown(call) === `registerTable a/t ${directory}` && !isTaken) {
           isTaken = true;
-          await owner.registerTable({ id: ["b", "theirs"], location: place });
+          await owner.registerTable({ id: ["b", "theirs"], location: directory });
           await owner.deregisterTable({ id: ["b", "theirs"] });
         }
         if (denied.has(shown(call))) throw new Error("not for you");
       },
     });
-    await refused(slow.registerTable({ id: ["b", "mine"], location: place }));
+    await refused(slow.registerTable({ id: ["b", "mine"], location: directory }));
     await expect(owner.tableExists({ id: ["b", "mine"] })).rejects.toMatchObject({ type: "TableNotFound" });
     await slow.close();
   });
@@ -213,9 +213,9 @@ describe("everything that a call touches is asked about", () => {
     }
     const { location } = await owner.deregisterTable({ id });
     if (!isForeign) await rm(join(location!, ".tiltyard-deregistered.json"));
-    const place = location!.slice(root.length + 1);
-    denied = new Set([`registerTable ${id.join("/")} ${place}`]);
-    await refused(guarded.registerTable({ id: ["b", "mine"], location: place }));
+    const directory = location!.slice(root.length + 1);
+    denied = new Set([`registerTable ${id.join("/")} ${directory}`]);
+    await refused(guarded.registerTable({ id: ["b", "mine"], location: directory }));
   });
 
   it.each([
@@ -229,12 +229,12 @@ describe("everything that a call touches is asked about", () => {
     if (by === "a batch") await owner.batchCommitTables({ operations: [{ deregisterTable: { id } }] });
     else {
       const other = await owner.deregisterTable({ id: ["a", "inner", "u"] });
-      const place = other.location.slice(root.length + 1);
-      await owner.registerTable({ id, location: place, mode: "Overwrite" });
+      const directory = other.location.slice(root.length + 1);
+      await owner.registerTable({ id, location: directory, mode: "Overwrite" });
     }
-    const place = location!.slice(root.length + 1);
-    denied = new Set([`registerTable b/t ${place}`]);
-    await refused(guarded.registerTable({ id: ["a", "mine"], location: place }));
+    const path = location!.slice(root.length + 1);
+    denied = new Set([`registerTable b/t ${path}`]);
+    await refused(guarded.registerTable({ id: ["a", "mine"], location: path }));
   });
 
   it.each([
@@ -242,8 +242,8 @@ describe("everything that a call touches is asked about", () => {
     "renamed",
   ])("a registration of a table that was %s since, about the last id", async (how) => {
     const { location } = await owner.deregisterTable({ id: ["a", "t"] });
-    const place = location!.slice(root.length + 1);
-    await owner.registerTable({ id: how === "renamed" ? ["a", "u"] : ["b", "u"], location: place });
+    const directory = location!.slice(root.length + 1);
+    await owner.registerTable({ id: how === "renamed" ? ["a", "u"] : ["b", "u"], location: directory });
     if (how === "renamed") {
       await owner.renameTable({ id: ["a", "u"], newNamespaceId: ["b"], newTableName: "u" });
     }
@@ -252,8 +252,8 @@ describe("everything that a call touches is asked about", () => {
     await owner.deregisterTable({ id: ["b", "u"] });
     // As another engine leaves it, which writes no note.
     await writeFile(path, note);
-    denied = new Set([`registerTable b/u ${place}`]);
-    await refused(guarded.registerTable({ id: ["a", "mine"], location: place }));
+    denied = new Set([`registerTable b/u ${directory}`]);
+    await refused(guarded.registerTable({ id: ["a", "mine"], location: directory }));
   });
 
   it("a registration of what nobody knows whose it was, about the root", async () => {
@@ -261,12 +261,12 @@ describe("everything that a call touches is asked about", () => {
     for (const name of ["my_t", "my t", long]) {
       await owner.createTable({ id: ["a", name] }, rows);
       const { location } = await owner.deregisterTable({ id: ["a", name] });
-      const place = location!.slice(root.length + 1);
+      const directory = location!.slice(root.length + 1);
       await rm(join(location!, ".tiltyard-deregistered.json"));
-      denied = new Set([`registerTable  ${place}`]);
-      await refused(guarded.registerTable({ id: ["b", "mine"], location: place }));
+      denied = new Set([`registerTable  ${directory}`]);
+      await refused(guarded.registerTable({ id: ["b", "mine"], location: directory }));
       await writeFile(join(location!, ".tiltyard-deregistered.json"), "{");
-      await refused(guarded.registerTable({ id: ["b", "mine"], location: place }));
+      await refused(guarded.registerTable({ id: ["b", "mine"], location: directory }));
     }
   });
 

@@ -27,13 +27,13 @@ it.each([
   ["explain", true],
   ["analyze", true],
   ["no such function", ["UnsupportedError", expect.stringContaining("nonesuch")]],
-])("%s", async (place, expected) => {
+])("%s", async (location, expected) => {
   const root = await makeTempDir();
   const ns = new DirectoryNamespace({ root, durability: "none" });
   const rows = ["Ab", "c", null].map((s, index) => ({ i: index + 1, s }));
   await ns.createTable({ id }, rows);
   await ns.alterTableAddColumns({ id, newColumns: [{ name: "later", computed: "lower(s)" }] });
   await ns.close();
-  const child = startProcess("lateFunctions.mjs", [root, place]);
+  const child = startProcess("lateFunctions.mjs", [root, location]);
   expect(await nextMessage(child)).toEqual({ told: expected });
 });

@@ -332,19 +332,19 @@ describe("tables of a child namespace", () => {
 
     /** A directory as it is left, with files of these names, untouched for so many seconds. */
     async function leave(name: string, files: readonly string[], ageSeconds: number): Promise<void> {
-      const place = join(root, name);
+      const location = join(root, name);
       for (const file of files) {
-        await mkdir(join(place, file, ".."), { recursive: true });
-        await writeFile(join(place, file), "bytes");
+        await mkdir(join(location, file, ".."), { recursive: true });
+        await writeFile(join(location, file), "bytes");
       }
-      await age(place, ageSeconds);
+      await age(location, ageSeconds);
     }
 
-    async function age(place: string, seconds: number): Promise<void> {
+    async function age(location: string, seconds: number): Promise<void> {
       const then = Date.now() / 1000 - seconds;
-      for (const inside of await readdir(place, { recursive: true }))
-        await utimes(join(place, inside), then, then);
-      await utimes(place, then, then);
+      for (const inside of await readdir(location, { recursive: true }))
+        await utimes(join(location, inside), then, then);
+      await utimes(location, then, then);
     }
 
     it("are cleared away with a cleanup, a week later", async () => {
@@ -377,10 +377,10 @@ describe("tables of a child namespace", () => {
       await ns.createTable({ id: ["a", "t"] }, rowsOf(1));
       const rows = (async function* () {
         yield* rowsOf(1).batches;
-        const [place] = (await readdir(root)).filter((name) => name.endsWith("late"));
-        await age(join(root, place), 2 * week);
+        const [location] = (await readdir(root)).filter((name) => name.endsWith("late"));
+        await age(join(root, location), 2 * week);
         await ns.cleanupTable({ id: ["a", "t"] });
-        expect(await readdir(root)).not.toContain(place);
+        expect(await readdir(root)).not.toContain(location);
       })();
       await expect(ns.createTable({ id: ["a", "late"] }, rows)).rejects.toMatchObject({
         type: "ConcurrentModification",
@@ -582,7 +582,7 @@ describe("registered tables", () => {
 
   it("are deregistered with their data left, and registered again", async () => {
     const { location } = await ns.describeTable({ id: ["a", "t"] });
-    const place = location.slice(root.length + 1);
+    const directory = location.slice(root.length + 1);
     expect(await ns.deregisterTable({ id: ["a", "t"] })).toEqual({
       id: ["a", "t"],
       location,
@@ -590,7 +590,7 @@ describe("registered tables", () => {
     });
     await expectRefusal(() => ns.deregisterTable({ id: ["a", "t"] }), "TableNotFound");
     expect((await ns.listTables({ id: ["a"] })).tables).toEqual([]);
-    expect(await ns.registerTable({ id: ["a", "u"], location: place, properties: { n: "w" } })).toEqual({
+    expect(await ns.registerTable({ id: ["a", "u"], location: directory, properties: { n: "w" } })).toEqual({
       location,
       properties: { n: "w" },
     });
@@ -610,9 +610,9 @@ describe("registered tables", () => {
 
   it("lie anywhere below the root, and nowhere else", async () => {
     await ns.deregisterTable({ id: ["a", "t"] });
-    const [place] = (await readdir(root)).filter((name) => name.endsWith("a$t"));
+    const [directory] = (await readdir(root)).filter((name) => name.endsWith("a$t"));
     await mkdir(join(root, "some", "where"), { recursive: true });
-    await rename(join(root, place), join(root, "some", "where", "t"));
+    await rename(join(root, directory), join(root, "some", "where", "t"));
     const id = ["a", "w"];
     for (const location of [
       "",

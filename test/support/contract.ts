@@ -102,7 +102,7 @@ export function indexableRows(rowCount: number): Uint8Array {
         new List(new Field("item", new Utf8(), true)),
       ),
       x: vectorFromArray(
-        rows.map((row) => Array.from({ length: 8 }, (_, place) => Math.sin(row * (place + 1)))),
+        rows.map((row) => Array.from({ length: 8 }, (_, position) => Math.sin(row * (position + 1)))),
         new FixedSizeList(8, items),
       ),
     }),

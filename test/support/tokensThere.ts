@@ -40,8 +40,8 @@ export async function tokensThere(
     for (const partition of partitions) {
       const table = await partition.tokens();
       const names = new Map<number, string>();
-      for (let place = 0; place < table.count; place++) {
-        names.set(table.id(place), decoder.decode(table.token(place)));
+      for (let rowIndex = 0; rowIndex < table.count; rowIndex++) {
+        names.set(table.id(rowIndex), decoder.decode(table.token(rowIndex)));
       }
       const { ids } = await partition.documents();
       for await (const { id, postings } of partition.allPostings()) {

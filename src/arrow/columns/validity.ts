@@ -21,9 +21,9 @@ export function takeBits(bits: Uint8Array, bitOffset: number, indices: Uint32Arr
   const whole = bits.length < 2 ** 28 ? length & ~7 : 0;
   for (let row = 0; row < whole; row += 8) {
     let packed = 0;
-    for (let place = 0; place < 8; place++) {
-      const bit = (bitOffset + indices[row + place]) | 0;
-      packed |= ((bits[bit >>> 3] >>> (bit & 7)) & 1) << place;
+    for (let position = 0; position < 8; position++) {
+      const bit = (bitOffset + indices[row + position]) | 0;
+      packed |= ((bits[bit >>> 3] >>> (bit & 7)) & 1) << position;
     }
     taken[row >>> 3] = packed;
   }

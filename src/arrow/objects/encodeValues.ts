@@ -35,8 +35,8 @@ import { vectorItems } from "./vectorItems.js";
  * The column of a field.
  * @throws TableSchemaValidationError naming row and column, for a value that the field doesn't take; UnsupportedError
  */
-export function encodeValues(values: readonly unknown[], field: Field, place: ValuePlace): Column {
-  return encodeAs(values, field.type, layoutOf(field.type, place.path), field.nullable, place);
+export function encodeValues(values: readonly unknown[], field: Field, origin: ValuePlace): Column {
+  return encodeAs(values, field.type, layoutOf(field.type, origin.path), field.nullable, origin);
 }
 
 function encodeAs(
@@ -44,35 +44,35 @@ function encodeAs(
   type: DataType,
   layout: Layout,
   isNullable: boolean,
-  place: ValuePlace,
+  origin: ValuePlace,
 ): Column {
-  const validity = validityOf(values, type, isNullable, place);
+  const validity = validityOf(values, type, isNullable, origin);
   const { length } = values;
   switch (layout.kind) {
     case "null":
-      return nulls(values, type, place);
+      return nulls(values, type, origin);
     case "bits":
-      return { kind: "bits", length, validity, bits: booleans(values, type, place), bitOffset: 0 };
+      return { kind: "bits", length, validity, bits: booleans(values, type, origin), bitOffset: 0 };
     case "fixed":
       return {
         kind: "fixed",
         length,
         validity,
         byteWidth: layout.byteWidth,
-        values: fixedValues(values, type, layout.byteWidth, place),
+        values: fixedValues(values, type, layout.byteWidth, origin),
       };
     case "variable":
-      return variableColumn(values, type, layout, validity, place);
+      return variableColumn(values, type, layout, validity, origin);
     case "list":
-      return listColumn(values, type, layout, validity, place);
+      return listColumn(values, type, layout, validity, origin);
     case "fixedSizeList":
     case "sizedList":
-      return sizedColumn(values, type, layout, validity, place);
+      return sizedColumn(values, type, layout, validity, origin);
     case "struct":
     case "packedStruct":
-      return structColumn(values, type, layout, validity, place);
+      return structColumn(values, type, layout, validity, origin);
     case "dictionary":
-      return dictionaryColumn(values, type as Dictionary, layout, isNullable, place);
+      return dictionaryColumn(values, type as Dictionary, layout, isNullable, origin);
   }
 }
 
@@ -80,31 +80,31 @@ function validityOf(
   values: readonly unknown[],
   type: DataType,
   isNullable: boolean,
-  place: ValuePlace,
+  origin: ValuePlace,
 ): Validity | null {
   let bytes: Uint8Array | null = null;
   for (let index = 0; index < values.length; index++) {
     if (!isNullish(values[index])) continue;
     if (!isNullable)
-      refuse(place, index, values[index], `a value of type ${type} (the column is not nullable)`);
+      refuse(origin, index, values[index], `a value of type ${type} (the column is not nullable)`);
     bytes ??= new Uint8Array((values.length + 7) >>> 3).fill(0xff);
     bytes[index >>> 3] &= ~(1 << (index & 7));
   }
   return bytes && validityFrom(bytes, 0, values.length);
 }
 
-function nulls(values: readonly unknown[], type: DataType, place: ValuePlace): Column {
+function nulls(values: readonly unknown[], type: DataType, origin: ValuePlace): Column {
   const index = values.findIndex((value) => !isNullish(value));
-  if (index >= 0) refuse(place, index, values[index], `a value of type ${type}`);
+  if (index >= 0) refuse(origin, index, values[index], `a value of type ${type}`);
   return { kind: "null", length: values.length, validity: null };
 }
 
-function booleans(values: readonly unknown[], type: DataType, place: ValuePlace): Uint8Array {
+function booleans(values: readonly unknown[], type: DataType, origin: ValuePlace): Uint8Array {
   const bits = new Uint8Array((values.length + 7) >>> 3);
   for (let index = 0; index < values.length; index++) {
     const value = values[index];
     if (value === true) bits[index >>> 3] |= 1 << (index & 7);
-    else if (value !== false && !isNullish(value)) refuse(place, index, value, `a value of type ${type}`);
+    else if (value !== false && !isNullish(value)) refuse(origin, index, value, `a value of type ${type}`);
   }
   return bits;
 }
@@ -114,19 +114,19 @@ function listColumn(
   type: DataType,
   layout: Extract<Layout, { kind: "list" }>,
   validity: Validity | null,
-  place: ValuePlace,
+  origin: ValuePlace,
 ): Column {
   const [item] = type.children as Field[];
   const lists = values.map((value, index) => {
     if (isNullish(value)) return [];
     const items = layout.isMap ? pairsOf(value) : iterableItems(value);
-    return items ?? refuse(place, index, value, `a value of type ${type}`);
+    return items ?? refuse(origin, index, value, `a value of type ${type}`);
   });
   const { offsets, flat, owner } = flattened(lists);
   const inner: ValuePlace = {
-    ...place,
-    path: `${place.path}[]`,
-    rowOf: (index) => place.rowOf(owner(index)),
+    ...origin,
+    path: `${origin.path}[]`,
+    rowOf: (index) => origin.rowOf(owner(index)),
   };
   const items = encodeAs(flat, item.type, layout.item, item.nullable, inner);
   const own = layout.offsetBits === 32 ? offsets : BigInt64Array.from(offsets, BigInt);
@@ -156,7 +156,7 @@ function sizedColumn(
   type: DataType,
   layout: Extract<Layout, { kind: "fixedSizeList" | "sizedList" }>,
   validity: Validity | null,
-  place: ValuePlace,
+  origin: ValuePlace,
 ): Column {
   const { dimension } = layout;
   const { length } = values;
@@ -180,14 +180,14 @@ function sizedColumn(
     if (isNullish(value)) continue;
     const items = iterableItems(value);
     if (items === null || items.length !== dimension) {
-      refuse(place, index, value, `a value of type ${type} with ${dimension} items`);
+      refuse(origin, index, value, `a value of type ${type} with ${dimension} items`);
     }
     for (let slot = 0; slot < dimension; slot++) flat[index * dimension + slot] = items[slot];
   }
   const inner: ValuePlace = {
-    ...place,
-    path: `${place.path}[]`,
-    rowOf: (index) => place.rowOf(Math.floor(index / dimension)),
+    ...origin,
+    path: `${origin.path}[]`,
+    rowOf: (index) => origin.rowOf(Math.floor(index / dimension)),
   };
   // Lists that are null have items all the same, whose values mean nothing.
   const isNullable = item.nullable || validity !== null;
@@ -208,7 +208,7 @@ function structColumn(
   type: DataType,
   layout: Extract<Layout, { kind: "struct" | "packedStruct" }>,
   validity: Validity | null,
-  place: ValuePlace,
+  origin: ValuePlace,
 ): Column {
   const { length } = values;
   const fields = type.children as Field[];
@@ -216,17 +216,17 @@ function structColumn(
   for (let index = 0; index < length; index++) {
     const value = values[index];
     if (isNullish(value)) continue;
-    if (!isRecord(value)) refuse(place, index, value, `a value of type ${type}`);
+    if (!isRecord(value)) refuse(origin, index, value, `a value of type ${type}`);
     for (const name of Object.keys(value)) {
-      if (!known.has(name)) refuseRow(place, index, `the type, ${type}, has no member ${name}`);
+      if (!known.has(name)) refuseRow(origin, index, `the type, ${type}, has no member ${name}`);
     }
   }
   const children = fields.map((field, index) => {
     const members = values.map((value) => (isNullish(value) ? null : memberOf(value as object, field.name)));
     const inner: ValuePlace = {
-      ...place,
-      path: `${place.path}.${field.name}`,
-      rowOf: (index) => place.rowOf(index),
+      ...origin,
+      path: `${origin.path}.${field.name}`,
+      rowOf: (index) => origin.rowOf(index),
     };
     return encodeAs(
       members,
@@ -244,10 +244,10 @@ function dictionaryColumn(
   type: Dictionary,
   layout: Extract<Layout, { kind: "dictionary" }>,
   isNullable: boolean,
-  place: ValuePlace,
+  origin: ValuePlace,
 ): Column {
-  const plain = encodeAs(values, type.dictionary, layout.value, isNullable, place);
+  const plain = encodeAs(values, type.dictionary, layout.value, isNullable, origin);
   const encoded = encodeDictionary(plain as VariableColumn | FixedColumn, layout.index.byteWidth);
   if (encoded !== null) return encoded;
-  return refuse(place, values.length - 1, values.at(-1), `no more distinct values than ${type} takes: one`);
+  return refuse(origin, values.length - 1, values.at(-1), `no more distinct values than ${type} takes: one`);
 }

@@ -15,14 +15,14 @@ export interface ValuePlace {
 }
 
 /** @throws TableSchemaValidationError */
-export function refuse(place: ValuePlace, index: number, value: unknown, wanted: string): never {
-  refuseRow(place, index, `${describeValue(value)} where ${wanted} is wanted`);
+export function refuse(origin: ValuePlace, index: number, value: unknown, wanted: string): never {
+  refuseRow(origin, index, `${describeValue(value)} where ${wanted} is wanted`);
 }
 
 /** @throws TableSchemaValidationError */
-export function refuseRow(place: ValuePlace, index: number, reason: string): never {
-  const { maker, path, hint } = place;
-  const row = `row ${place.rowOf(index)}`;
+export function refuseRow(origin: ValuePlace, index: number, reason: string): never {
+  const { maker, path, hint } = origin;
+  const row = `row ${origin.rowOf(index)}`;
   const where = maker === undefined ? `${row}, column ${path}` : `${maker}, ${row}, ${path}`;
   throw new TableSchemaValidationError(`${where}: ${reason}${hint === undefined ? "" : `; ${hint}`}`);
 }

@@ -27,36 +27,36 @@ export function fixedValues(
   values: readonly unknown[],
   type: DataType,
   byteWidth: number,
-  place: ValuePlace,
+  origin: ValuePlace,
 ): Uint8Array {
   const { typeId, isSigned = true, unit = 0, timezone } = type as unknown as NumericType;
   switch (typeId) {
     case Type.Int:
       return byteWidth === 8
-        ? longs(values, type, isSigned, place, exactInteger)
-        : smallIntegers(values, type, byteWidth, isSigned, place);
+        ? longs(values, type, isSigned, origin, exactInteger)
+        : smallIntegers(values, type, byteWidth, isSigned, origin);
     case Type.Float:
-      return floats(values, type, byteWidth, place);
+      return floats(values, type, byteWidth, origin);
     case Type.Time: {
       const ticksOf = (value: unknown) => timeOf(value, unit);
       return byteWidth === 8
-        ? longs(values, type, true, place, (value) => exactLong(ticksOf(value)))
-        : smallIntegers(values.map(ticksOf), type, byteWidth, true, place, values);
+        ? longs(values, type, true, origin, (value) => exactLong(ticksOf(value)))
+        : smallIntegers(values.map(ticksOf), type, byteWidth, true, origin, values);
     }
     case Type.Duration:
       return byteWidth === 8
-        ? longs(values, type, true, place, exactLong)
-        : smallIntegers(values, type, byteWidth, true, place);
+        ? longs(values, type, true, origin, exactLong)
+        : smallIntegers(values, type, byteWidth, true, origin);
     case Type.Timestamp:
-      return longs(values, type, true, place, (value) => inUnit(value, unit, timezone ?? null));
+      return longs(values, type, true, origin, (value) => inUnit(value, unit, timezone ?? null));
     case Type.Date:
       return unit === 0
-        ? smallIntegers(values.map(daysOf), type, byteWidth, true, place, values)
-        : longs(values, type, true, place, (value) => inUnit(value, 1, null));
+        ? smallIntegers(values.map(daysOf), type, byteWidth, true, origin, values)
+        : longs(values, type, true, origin, (value) => inUnit(value, 1, null));
     case Type.Decimal:
-      return decimals(values, type, byteWidth, place);
+      return decimals(values, type, byteWidth, origin);
     case Type.FixedSizeBinary:
-      return fixedBinaries(values, type, byteWidth, place);
+      return fixedBinaries(values, type, byteWidth, origin);
     default:
       throw new InternalError(`values of type ${type} have no fixed width`);
   }
@@ -81,7 +81,7 @@ function smallIntegers(
   type: DataType,
   byteWidth: number,
   isSigned: boolean,
-  place: ValuePlace,
+  origin: ValuePlace,
   given = values,
 ): Uint8Array {
   const integers = integersFor(byteWidth, isSigned, values.length);
@@ -92,7 +92,7 @@ function smallIntegers(
     integers[index] = number;
     // What doesn't fit comes back as another number.
     if (typeof number !== "number" || integers[index] !== number)
-      refuse(place, index, given[index], `a value of type ${type}`);
+      refuse(origin, index, given[index], `a value of type ${type}`);
   }
   return bytesOf(integers);
 }
@@ -107,7 +107,7 @@ function longs(
   values: readonly unknown[],
   type: DataType,
   isSigned: boolean,
-  place: ValuePlace,
+  origin: ValuePlace,
   convert: (value: unknown) => number | bigint | null,
 ): Uint8Array {
   const words = new Uint32Array(2 * values.length);
@@ -122,7 +122,7 @@ function longs(
     } else if (typeof converted === "bigint" && isLong(converted, isSigned)) {
       whole[index] = converted;
     } else {
-      refuse(place, index, value, `a value of type ${type}`);
+      refuse(origin, index, value, `a value of type ${type}`);
     }
   }
   return bytesOf(words);
@@ -193,7 +193,7 @@ function floats(
   values: readonly unknown[],
   type: DataType,
   byteWidth: number,
-  place: ValuePlace,
+  origin: ValuePlace,
 ): Uint8Array {
   const { length } = values;
   const floats =
@@ -206,7 +206,7 @@ function floats(
   for (let index = 0; index < length; index++) {
     const value = values[index];
     if (typeof value === "number") floats[index] = isHalf ? encodeHalfFloat(value) : value;
-    else if (!isNullish(value)) refuse(place, index, value, `a value of type ${type}`);
+    else if (!isNullish(value)) refuse(origin, index, value, `a value of type ${type}`);
   }
   return bytesOf(floats);
 }
@@ -215,7 +215,7 @@ function decimals(
   values: readonly unknown[],
   type: DataType,
   byteWidth: number,
-  place: ValuePlace,
+  origin: ValuePlace,
 ): Uint8Array {
   const { scale = 0, precision = 0 } = type as unknown as NumericType;
   const bytes = new Uint8Array(values.length * byteWidth);
@@ -226,7 +226,7 @@ function decimals(
     if (isNullish(value)) continue;
     const isNumeric = typeof value === "string" || typeof value === "number" || typeof value === "bigint";
     let unscaled = isNumeric ? unscaledOf(String(value), precision, scale) : null;
-    if (unscaled === null) refuse(place, index, value, `a value of type ${type}`);
+    if (unscaled === null) refuse(origin, index, value, `a value of type ${type}`);
     for (let word = 0; word < perValue; word++) {
       words[index * perValue + word] = BigInt.asUintN(64, unscaled);
       unscaled >>= 64n;
@@ -239,14 +239,14 @@ function fixedBinaries(
   values: readonly unknown[],
   type: DataType,
   byteWidth: number,
-  place: ValuePlace,
+  origin: ValuePlace,
 ): Uint8Array {
   const bytes = new Uint8Array(values.length * byteWidth);
   for (let index = 0; index < values.length; index++) {
     const value = values[index];
     if (isNullish(value)) continue;
     const own = binaryOf(value);
-    if (own === null || own.length !== byteWidth) refuse(place, index, value, `a value of type ${type}`);
+    if (own === null || own.length !== byteWidth) refuse(origin, index, value, `a value of type ${type}`);
     bytes.set(own, index * byteWidth);
   }
   return bytes;

@@ -19,13 +19,13 @@ export function variableColumn(
   type: DataType,
   layout: Extract<Layout, { kind: "variable" }>,
   validity: Validity | null,
-  place: ValuePlace,
+  origin: ValuePlace,
 ): VariableColumn {
   const { length } = values;
   const ends = new Float64Array(length + 1);
-  const bytes = layout.text ? texts(values, type, ends, place) : binaries(values, type, ends, place);
+  const bytes = layout.text ? texts(values, type, ends, origin) : binaries(values, type, ends, origin);
   if (layout.offsetBits === 32 && bytes.length > 0x7fffffff) {
-    refuse(place, length - 1, values[length - 1], "a batch of at most 2 GiB");
+    refuse(origin, length - 1, values[length - 1], "a batch of at most 2 GiB");
   }
   const offsets = layout.offsetBits === 32 ? Int32Array.from(ends) : BigInt64Array.from(ends, BigInt);
   return { kind: "variable", length, validity, offsets, bytes };
@@ -39,13 +39,13 @@ function texts(
   values: readonly unknown[],
   type: DataType,
   ends: Float64Array,
-  place: ValuePlace,
+  origin: ValuePlace,
 ): Uint8Array {
   let bytes = new Uint8Array(Math.max(64, values.length * 16));
   let end = 0;
   for (let from = 0; from < values.length; from += GROUP) {
     const group = values.slice(from, from + GROUP);
-    const units = unitsOf(group, from, type, place);
+    const units = unitsOf(group, from, type, origin);
     if (units <= GROUP_UNITS) {
       bytes = withRoom(bytes, end, units);
       // Most of the time of short texts is the call, so they go together. As many bytes as units: all are ASCII, and
@@ -61,7 +61,7 @@ function texts(
     }
     for (const [index, value] of group.entries()) {
       if (!isNullish(value)) {
-        if (LONE_SURROGATE.test(value as string)) refuse(place, from + index, value, "well-formed Unicode");
+        if (LONE_SURROGATE.test(value as string)) refuse(origin, from + index, value, "well-formed Unicode");
         bytes = withRoom(bytes, end, (value as string).length);
         end += encoder.encodeInto(value as string, bytes.subarray(end)).written;
       }
@@ -72,7 +72,7 @@ function texts(
 }
 
 /** Replaces the Dates of a group by their texts. Returns the number of UTF-16 units of all texts; refuses other values. */
-function unitsOf(group: unknown[], from: number, type: DataType, place: ValuePlace): number {
+function unitsOf(group: unknown[], from: number, type: DataType, origin: ValuePlace): number {
   let units = 0;
   for (let index = 0; index < group.length; index++) {
     let value = group[index];
@@ -81,7 +81,7 @@ function unitsOf(group: unknown[], from: number, type: DataType, place: ValuePla
       group[index] = value;
     }
     if (typeof value === "string") units += value.length;
-    else if (!isNullish(value)) refuse(place, from + index, value, `a value of type ${type}`);
+    else if (!isNullish(value)) refuse(origin, from + index, value, `a value of type ${type}`);
   }
   return units;
 }
@@ -105,7 +105,7 @@ function binaries(
   values: readonly unknown[],
   type: DataType,
   ends: Float64Array,
-  place: ValuePlace,
+  origin: ValuePlace,
 ): Uint8Array {
   const pieces: (Uint8Array | null)[] = new Array(values.length).fill(null);
   let end = 0;
@@ -113,7 +113,7 @@ function binaries(
     const value = values[index];
     if (!isNullish(value)) {
       const piece = binaryOf(value);
-      if (piece === null) refuse(place, index, value, `a value of type ${type}`);
+      if (piece === null) refuse(origin, index, value, `a value of type ${type}`);
       pieces[index] = piece;
       end += piece.length;
     }

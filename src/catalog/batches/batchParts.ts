@@ -343,20 +343,20 @@ async function takeVersionBack(table: VersionsAt, path: string, lease: LockLease
 async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void> {
   const { environment, unguarded, locks } = work;
   const { disk } = environment;
-  const place = placeOf(environment, step.id, step.location);
+  const location = placeOf(environment, step.id, step.location);
   const { own, hasOthers } =
     step.mark === undefined
-      ? { own: [place.directory], hasOthers: false }
-      : await readReservations(disk, place.directory, step.mark);
+      ? { own: [location.directory], hasOthers: false }
+      : await readReservations(disk, location.directory, step.mark);
   const isGone =
-    (own.length === 0 && (await disk.stat(place.directory)) === null) ||
-    (await isDropped(disk, place.directory));
+    (own.length === 0 && (await disk.stat(location.directory)) === null) ||
+    (await isDropped(disk, location.directory));
   if (isGone) {
-    await removeRow(environment, place);
+    await removeRow(environment, location);
     return;
   }
   const isOwnOnly = own.length > 0 && !hasOthers;
-  if (!isOwnOnly || (await findLatestVersion({ disk, root: place.directory })) !== null) {
+  if (!isOwnOnly || (await findLatestVersion({ disk, root: location.directory })) !== null) {
     // The table is another writer's, which does not know of this batch's markers.
     if (step.mark !== undefined) for (const path of own) await disk.remove(path);
     return;
@@ -371,11 +371,11 @@ async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void>
     return found.own.length > 0 && !found.hasOthers;
   };
   if (step.id.length === 1) {
-    await removeRootTable(environment, place, () => takeAway(unguarded, place.directory, isUntouched));
-  } else if (await removeRow(environment, place)) {
-    await discardDirectory(unguarded, place.directory, isUntouched);
-    const isLeft = (await disk.stat(place.directory)) !== null && !(await isUntouched(place.directory));
-    if (isLeft) await publishTable(environment, place, step.properties ?? {});
+    await removeRootTable(environment, location, () => takeAway(unguarded, location.directory, isUntouched));
+  } else if (await removeRow(environment, location)) {
+    await discardDirectory(unguarded, location.directory, isUntouched);
+    const isLeft = (await disk.stat(location.directory)) !== null && !(await isUntouched(location.directory));
+    if (isLeft) await publishTable(environment, location, step.properties ?? {});
   }
   await sweepDropped(environment);
 }
@@ -387,13 +387,13 @@ async function registerAgain(work: BatchWork, step: DeregisterTableStep): Promis
   const { id, location, identity, properties = {} } = step;
   // Journals of earlier releases don't tell which table it was.
   if (location === undefined || identity === undefined) return;
-  const place = placeOf(environment, id, location);
+  const tableLocation = placeOf(environment, id, location);
   const isRoot = id.length === 1;
-  if (isRoot && !(await isDeregistered(disk, place.directory))) return;
-  if (await isDropped(disk, place.directory)) return;
-  if ((await findTable(environment, id)) !== null || !(await isMeant(work, step, place))) return;
-  await publishTable(environment, place, properties);
-  if (isRoot) await unhide(disk, place.directory, () => isMeant(work, step, place));
+  if (isRoot && !(await isDeregistered(disk, tableLocation.directory))) return;
+  if (await isDropped(disk, tableLocation.directory)) return;
+  if ((await findTable(environment, id)) !== null || !(await isMeant(work, step, tableLocation))) return;
+  await publishTable(environment, tableLocation, properties);
+  if (isRoot) await unhide(disk, tableLocation.directory, () => isMeant(work, step, tableLocation));
 }
 
 /** Puts versions back that were taken away. All of their files are there: a cleanup waits until the batch has ended. */

@@ -187,7 +187,7 @@ export async function isEmptied(disk: Disk, directory: string): Promise<boolean>
 async function removeTemporaries(disk: Disk, directory: string, lease: LockLease): Promise<void> {
   const side = sideDirectory(directory);
   await lease.confirm();
-  for (const place of [side, directory]) await fenceOff(disk, place);
+  for (const location of [side, directory]) await fenceOff(disk, location);
   await disk.removeEmptyDirectory(side);
 }
 

@@ -29,19 +29,19 @@ const ROOT: readonly string[] = [];
  * Notes the id of a table, before the id is taken from it and before it gets another. Where its directory can't be
  * written to, its place has to tell the id.
  */
-export async function noteFormerId({ disk }: CatalogEnvironment, place: TableLocation): Promise<void> {
-  const bytes = encodeSealedJson(place.id);
+export async function noteFormerId({ disk }: CatalogEnvironment, location: TableLocation): Promise<void> {
+  const bytes = encodeSealedJson(location.id);
   try {
-    await replaceFile(disk, join(place.directory, NOTE_NAME), bytes, { sync: true });
+    await replaceFile(disk, join(location.directory, NOTE_NAME), bytes, { sync: true });
   } catch (error) {
     if (!isUnwritable(error) && !isMissing(error)) throw error;
   }
 }
 
 /** Notes another id where there is a note. The note of a table of the root is from before it came there. */
-export async function renewFormerId(environment: CatalogEnvironment, place: TableLocation): Promise<void> {
-  if ((await environment.disk.stat(join(place.directory, NOTE_NAME))) === null) return;
-  await noteFormerId(environment, place);
+export async function renewFormerId(environment: CatalogEnvironment, location: TableLocation): Promise<void> {
+  if ((await environment.disk.stat(join(location.directory, NOTE_NAME))) === null) return;
+  await noteFormerId(environment, location);
 }
 
 /**

@@ -35,27 +35,28 @@ const ABANDONED_MS = 7 * 24 * 60 * 60 * 1000;
  */
 export async function clearPlace(
   environment: CatalogEnvironment,
-  place: TableLocation,
+  location: TableLocation,
   signal?: AbortSignal,
 ): Promise<void> {
   const { disk, lock } = environment;
-  const stat = await disk.stat(place.directory);
+  const stat = await disk.stat(location.directory);
   if (stat === null) return;
-  if (stat.kind !== "directory") throw occupied(place);
-  if (!(await isLeftover(disk, place.directory, lock.staleMs ?? DEFAULT_STALE_MS))) throw occupied(place);
+  if (stat.kind !== "directory") throw occupied(location);
+  if (!(await isLeftover(disk, location.directory, lock.staleMs ?? DEFAULT_STALE_MS)))
+    throw occupied(location);
   const isDoomed = (movedTo: string) => isLeftover(disk, movedTo, 0);
   try {
-    await withLock(place.directory, { ...lock, signal }, async () => {
-      const entry = await findTable(environment, place.id);
-      if (entry !== null || (await isDeregistered(disk, place.directory))) throw occupied(place);
-      await takeAway(environment, place.directory, isDoomed);
+    await withLock(location.directory, { ...lock, signal }, async () => {
+      const entry = await findTable(environment, location.id);
+      if (entry !== null || (await isDeregistered(disk, location.directory))) throw occupied(location);
+      await takeAway(environment, location.directory, isDoomed);
     });
   } catch (error) {
     // Whoever made it, or another who clears the place, was quicker.
-    if (!isMissing(error) || (await disk.stat(place.directory)) !== null) throw error;
+    if (!isMissing(error) || (await disk.stat(location.directory)) !== null) throw error;
   }
   await sweepDropped(environment);
-  if (await isDropped(disk, place.directory)) throw occupied(place);
+  if (await isDropped(disk, location.directory)) throw occupied(location);
 }
 
 /**

@@ -52,9 +52,10 @@ export async function planPlace(
   requireNamespace(catalog, parentOf(id));
   refuseOtherObject(catalog, id);
   if (isRoot) {
-    const place = rootPlace(environment, id);
-    if (await freeOfNeighbours(environment, catalog, place, moved)) await refuseKeptPlace(environment, place);
-    return { ...place, unshared: false };
+    const tableLocation = rootPlace(environment, id);
+    if (await freeOfNeighbours(environment, catalog, tableLocation, moved))
+      await refuseKeptPlace(environment, tableLocation);
+    return { ...tableLocation, unshared: false };
   }
   // A row that a crash, or a creation under way, left in the catalog keeps its place.
   const row = tableRow(catalog, id);
@@ -72,18 +73,18 @@ export async function planPlace(
  * name that something other than a directory has. The leftovers of a dropped table are removed.
  * @throws TableAlreadyExistsError; ServiceUnavailableError where a dropped table can't be removed yet
  */
-async function refuseKeptPlace(environment: CatalogEnvironment, place: TableLocation): Promise<void> {
+async function refuseKeptPlace(environment: CatalogEnvironment, location: TableLocation): Promise<void> {
   const { disk } = environment;
-  const stat = await disk.stat(place.directory);
+  const stat = await disk.stat(location.directory);
   if (stat === null) return;
-  if (stat.kind !== "directory") throw noDirectory(place);
-  if (!(await isDeregistered(disk, place.directory))) return;
-  if (await isDropped(disk, place.directory)) {
-    await freeDropped(environment, place);
+  if (stat.kind !== "directory") throw noDirectory(location);
+  if (!(await isDeregistered(disk, location.directory))) return;
+  if (await isDropped(disk, location.directory)) {
+    await freeDropped(environment, location);
     return;
   }
   throw new TableAlreadyExistsError(
-    `the place of table ${formatIdentifier(place.id)} is kept by a deregistered table of that name`,
+    `the place of table ${formatIdentifier(location.id)} is kept by a deregistered table of that name`,
   );
 }
 
@@ -114,19 +115,19 @@ const noDirectory = ({ id, location }: TableLocation, cause?: unknown): TableAlr
  * @returns whether it was made
  * @throws InvalidInputError where the disk treats another entry as the same, TableAlreadyExistsError where it is a file
  */
-export async function claimPlace(environment: CatalogEnvironment, place: TableLocation): Promise<boolean> {
+export async function claimPlace(environment: CatalogEnvironment, location: TableLocation): Promise<boolean> {
   try {
-    if (await environment.disk.makeDirectory(place.directory)) {
-      environment.rootNames.made(place.location);
+    if (await environment.disk.makeDirectory(location.directory)) {
+      environment.rootNames.made(location.location);
       return true;
     }
   } catch (error) {
-    if (codeOf(error) === "EEXIST" || codeOf(error) === "ENOTDIR") throw noDirectory(place, error);
+    if (codeOf(error) === "EEXIST" || codeOf(error) === "ENOTDIR") throw noDirectory(location, error);
     throw error;
   }
   // A table that is put there would stay hidden.
-  if (await isDropped(environment.disk, place.directory)) await freeDropped(environment, place);
-  await refuseNeighbours(environment, await readCatalog(environment), place);
+  if (await isDropped(environment.disk, location.directory)) await freeDropped(environment, location);
+  await refuseNeighbours(environment, await readCatalog(environment), location);
   return false;
 }
 
@@ -138,13 +139,13 @@ export async function claimPlace(environment: CatalogEnvironment, place: TableLo
 export async function refuseNeighbours(
   environment: CatalogEnvironment,
   catalog: Catalog,
-  place: TableLocation,
+  location: TableLocation,
 ): Promise<void> {
-  const { isThere, others } = await environment.rootNames.neighbours(place.location, catalog, true);
+  const { isThere, others } = await environment.rootNames.neighbours(location.location, catalog, true);
   for (const other of others) {
     const holder = await holderOf(environment, catalog, other);
     // If the place is spelled otherwise, the directory that is there is the other entry.
-    if (holder !== null || !isThere) throw foldsTogether(place, holder ?? other.name);
+    if (holder !== null || !isThere) throw foldsTogether(location, holder ?? other.name);
   }
 }
 
@@ -155,14 +156,14 @@ export async function refuseNeighbours(
 export async function refuseHolders(
   environment: CatalogEnvironment,
   catalog: Catalog,
-  place: TableLocation,
+  location: TableLocation,
   moved: TableLocation,
 ): Promise<void> {
-  const { others } = await environment.rootNames.neighbours(place.location, catalog, false);
+  const { others } = await environment.rootNames.neighbours(location.location, catalog, false);
   for (const other of others) {
     if (other.name === moved.location) continue;
     const holder = await holderOf(environment, catalog, other);
-    if (holder !== null) throw foldsTogether(place, holder);
+    if (holder !== null) throw foldsTogether(location, holder);
   }
 }
 
@@ -173,17 +174,17 @@ export async function refuseHolders(
 async function freeOfNeighbours(
   environment: CatalogEnvironment,
   catalog: Catalog,
-  place: TableLocation,
+  location: TableLocation,
   moved: TableLocation | undefined,
 ): Promise<boolean> {
-  const { isThere, others } = await environment.rootNames.neighbours(place.location, catalog, false);
+  const { isThere, others } = await environment.rootNames.neighbours(location.location, catalog, false);
   for (const other of others) {
     if (other.name === moved?.location) continue;
     const holder = await holderOf(environment, catalog, other);
     const isInTheWay =
-      holder !== null || (!isThere && (await environment.disk.stat(place.directory)) !== null);
+      holder !== null || (!isThere && (await environment.disk.stat(location.directory)) !== null);
     if (isInTheWay && !(await clearDead(environment, other)))
-      throw foldsTogether(place, holder ?? other.name);
+      throw foldsTogether(location, holder ?? other.name);
   }
   return isThere || others.length > 0;
 }
@@ -193,9 +194,9 @@ async function clearDead(environment: CatalogEnvironment, { name }: DirectoryEnt
   const tableName = rootTableAt(name);
   if (tableName === null) return false;
   try {
-    const place = rootPlace(environment, [tableName]);
-    if (await isDropped(environment.disk, place.directory)) await freeDropped(environment, place);
-    await clearPlace(environment, place);
+    const location = rootPlace(environment, [tableName]);
+    if (await isDropped(environment.disk, location.directory)) await freeDropped(environment, location);
+    await clearPlace(environment, location);
     return true;
   } catch (error) {
     if (error instanceof TableAlreadyExistsError) return false;

@@ -90,19 +90,19 @@ async function findRootTable(
   wanted: WantedVersion,
 ): Promise<TableEntry | null> {
   const { disk } = environment;
-  const place = rootPlace(environment, id);
+  const location = rootPlace(environment, id);
   const [latest, hidden] = await Promise.all([
-    findWanted(environment, place.directory, wanted),
-    isDeregistered(disk, place.directory),
+    findWanted(environment, location.directory, wanted),
+    isDeregistered(disk, location.directory),
   ]);
   if (hidden) return null;
   if (latest === null) {
-    const isThere = await isDirectory(environment, place.directory);
-    if (!isThere || !(await isReserved(disk, place.directory))) return null;
+    const isThere = await isDirectory(environment, location.directory);
+    if (!isThere || !(await isReserved(disk, location.directory))) return null;
   }
   // On a disk that ignores case, this is another table.
-  if (!(await isSpelledSo(environment, place.location))) return null;
-  return { ...place, latest, row: null };
+  if (!(await isSpelledSo(environment, location.location))) return null;
+  return { ...location, latest, row: null };
 }
 
 /** Whether an entry that was found in the namespace's directory has exactly that name. */
@@ -112,13 +112,13 @@ const isSpelledSo = ({ root, spelling, rootNames }: CatalogEnvironment, name: st
 /** A table of a child namespace, if its directory is there. */
 async function findAt(
   environment: CatalogEnvironment,
-  place: TableLocation,
+  location: TableLocation,
   row: CatalogRow,
   wanted: WantedVersion,
 ): Promise<TableEntry | null> {
-  const latest = await findWanted(environment, place.directory, wanted);
-  if (latest === null && !(await isDirectory(environment, place.directory))) return null;
-  return { ...place, latest, row };
+  const latest = await findWanted(environment, location.directory, wanted);
+  if (latest === null && !(await isDirectory(environment, location.directory))) return null;
+  return { ...location, latest, row };
 }
 
 const findWanted = (

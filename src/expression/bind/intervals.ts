@@ -52,10 +52,10 @@ function parseInterval(text: string): Interval | null {
   const seen = new Set<number>();
   for (const [, sign, whole, fraction = "", unit] of words.matchAll(/(-?)(\d*)(?:\.(\d*))?\s*([a-z]+|$)/g)) {
     if (whole === "" && fraction === "") continue;
-    const place = UNITS.findIndex(([pattern]) => pattern.test(unit === "" ? "s" : unit));
-    if (place < 0 || seen.has(place)) return null;
-    seen.add(place);
-    const [, part, amount] = UNITS[place];
+    const position = UNITS.findIndex(([pattern]) => pattern.test(unit === "" ? "s" : unit));
+    if (position < 0 || seen.has(position)) return null;
+    seen.add(position);
+    const [, part, amount] = UNITS[position];
     const scale = 10n ** BigInt(fraction.length);
     const scaled = BigInt(`${sign}${whole}${fraction}`) * BigInt(amount);
     if (part === "nanos") {

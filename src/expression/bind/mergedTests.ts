@@ -98,10 +98,10 @@ export class MergedTests {
       this.#bounds[side].set(column, placed);
       return false;
     }
-    const { place } = known;
+    const { place: position } = known;
     if (this.#counts(placed, known, side)) {
-      this.#operands[place] = operand;
-      this.#bounds[side].set(column, { ...placed, place });
+      this.#operands[position] = operand;
+      this.#bounds[side].set(column, { ...placed, place: position });
     }
     return true;
   }
@@ -118,9 +118,9 @@ export class MergedTests {
 function placedBound(
   column: ColumnReference,
   { value, isInclusive }: RangeBound,
-  place: number,
+  position: number,
 ): Placed | null {
   const scalar = scalarOf(value, column.type);
   if (typeof scalar !== "bigint" && (typeof scalar !== "number" || Number.isNaN(scalar))) return null;
-  return { place, value: scalar, isInclusive };
+  return { place: position, value: scalar, isInclusive };
 }

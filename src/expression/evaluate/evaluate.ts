@@ -169,7 +169,7 @@ function* neededOperands(node: BoundCall, inputs: Inputs): Steps<Operand[]> {
       const columns = inputs.columns.map((column) => takeColumn(column, needed));
       const { column, step } = yield* operandInSteps(part, { columns, rowCount: needed.length });
       const places = new Uint32Array(rowCount);
-      for (let place = 0; place < needed.length; place++) places[needed[place]] = place * step;
+      for (let position = 0; position < needed.length; position++) places[needed[position]] = position * step;
       operand = { column: takeColumn(plainColumn(column), places), step: 1 };
     }
     operands.push(operand);

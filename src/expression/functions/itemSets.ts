@@ -151,7 +151,8 @@ export class ListPair {
   }
 
   #isInNow({ start, end }: ItemRange, other: number): boolean {
-    for (let place = start; place < end; place++) if (this.#order.compare(place, other) === 0) return true;
+    for (let position = start; position < end; position++)
+      if (this.#order.compare(position, other) === 0) return true;
     return false;
   }
 

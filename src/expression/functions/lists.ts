@@ -164,8 +164,8 @@ const arrayHas: FunctionDefinition = (types, constants) => {
       const end = offsets[row * lists.step + 1];
       if (pace.isStep(1 + ((end - start) >>> 1))) yield;
       const search = firstEqual(rows, start, end, row * wanted.step, pace);
-      const place = typeof search === "number" ? search : yield* search;
-      if (place < end) found[row >>> 3] |= 1 << (row & 7);
+      const position = typeof search === "number" ? search : yield* search;
+      if (position < end) found[row >>> 3] |= 1 << (row & 7);
     }
     return bitsColumn(found, length, valid);
   };
@@ -204,16 +204,18 @@ function firstEqual(
   pace: Pace,
 ): number | Steps<number> {
   if (end - start > STEP_ITEMS || !rows.isSmall) return firstInSteps(rows, start, end, value, pace);
-  let place = start;
-  while (place < end && rows.compare(place, value) !== 0) place++;
-  return place;
+  let position = start;
+  while (position < end && rows.compare(position, value) !== 0) position++;
+  return position;
 }
 
 function* firstInSteps(rows: RowOrder, start: number, end: number, value: number, pace: Pace): Steps<number> {
-  for (let place = start; place < end; place++) {
-    const order = rows.isLong(place, value) ? yield* rows.inSteps(place, value) : rows.compare(place, value);
-    if (order === 0) return place;
-    if (pace.isStep(rows.work(place, value))) yield;
+  for (let position = start; position < end; position++) {
+    const order = rows.isLong(position, value)
+      ? yield* rows.inSteps(position, value)
+      : rows.compare(position, value);
+    if (order === 0) return position;
+    if (pace.isStep(rows.work(position, value))) yield;
   }
   return end;
 }

@@ -108,21 +108,21 @@ const toText: FunctionDefinition = (types) => {
     const pace = new Pace(STEP_LISTS);
     const writeLong = function* write(row: number, made: GrowingTexts): Steps<void> {
       let isFirst = true;
-      function* add(lane: TextLane, place: number): Steps<void> {
+      function* add(lane: TextLane, position: number): Steps<void> {
         if (!isFirst) yield* made.copy(separator.bytes, separator.start(row), separator.end(row));
         isFirst = false;
-        yield* made.copy(lane.bytes, lane.start(place), lane.end(place));
+        yield* made.copy(lane.bytes, lane.start(position), lane.end(position));
       }
       function* addItems(depth: number, index: number): Steps<void> {
         const { items: within, offsets } = lanes[depth];
         const isInnermost = depth === lanes.length - 1;
-        for (let place = offsets[index]; place < offsets[index + 1]; place++) {
+        for (let position = offsets[index]; position < offsets[index + 1]; position++) {
           const before = made.size;
-          const isNull = isInnermost ? itemTexts.isNull(place) : !isValid(within.validity, place);
+          const isNull = isInnermost ? itemTexts.isNull(position) : !isValid(within.validity, position);
           if (isNull) {
             if (forNull !== null && !forNull.isNull(row)) yield* add(forNull, row);
-          } else if (isInnermost) yield* add(itemTexts, place);
-          else yield* addItems(depth + 1, place);
+          } else if (isInnermost) yield* add(itemTexts, position);
+          else yield* addItems(depth + 1, position);
           if (pace.isStep(1 + ((made.size - before) >>> 6))) yield;
         }
       }
@@ -140,13 +140,13 @@ const toText: FunctionDefinition = (types) => {
         return writeLong(row, made);
       }
       let isFirst = true;
-      for (let place = first; place < end; place++) {
-        const isNull = itemTexts.isNull(place);
+      for (let position = first; position < end; position++) {
+        const isNull = itemTexts.isNull(position);
         if (isNull && (forNull === null || forNull.isNull(row))) continue;
         if (!isFirst) made.put(separator.bytes, separator.start(row), separator.end(row));
         isFirst = false;
         if (isNull) (forNull as TextLane).putInto(row, made);
-        else itemTexts.putInto(place, made);
+        else itemTexts.putInto(position, made);
       }
       return undefined;
     });

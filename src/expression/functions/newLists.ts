@@ -128,10 +128,10 @@ const flatten: FunctionDefinition = (types) => {
     const { validity } = outer.items;
     return listsOf(items, item, length, valid, function* fill(row, taken) {
       const end = outer.offsets[row * lists.step + 1];
-      for (let place = outer.offsets[row * lists.step]; place < end; place++) {
+      for (let position = outer.offsets[row * lists.step]; position < end; position++) {
         if (taken.pace.isStep()) yield;
-        if (!isValid(validity, place)) continue;
-        const steps = taken.addAll({ start: offsets[place], end: offsets[place + 1] });
+        if (!isValid(validity, position)) continue;
+        const steps = taken.addAll({ start: offsets[position], end: offsets[position + 1] });
         if (steps !== undefined) yield* steps;
       }
     });

@@ -187,15 +187,15 @@ const replace = makingTexts("replace", "ttt", 3, (operands) => {
       return;
     }
     for (let from = start; ; ) {
-      const place = yield* nextPlace(sought, bytes, from, end);
-      if (place < 0) {
+      const position = yield* nextPlace(sought, bytes, from, end);
+      if (position < 0) {
         yield* texts.copy(bytes, from, end);
         return;
       }
-      yield* copyShort(texts, bytes, from, place);
+      yield* copyShort(texts, bytes, from, position);
       yield* copyShort(texts, other.bytes, otherStart, otherEnd);
-      if (pace.isStep(16 + place - from + otherSize)) yield;
-      from = place + sought.size;
+      if (pace.isStep(16 + position - from + otherSize)) yield;
+      from = position + sought.size;
     }
   };
 });
@@ -207,8 +207,8 @@ const SHORT = 2 ** 12;
 export function* nextPlace(sought: ByteSearch, bytes: Uint8Array, from: number, end: number): Steps<number> {
   const near = Math.min(end, from + SHORT + sought.size);
   if (sought.size < SHORT) {
-    const place = sought.find(bytes, from, near);
-    if (place >= 0 || near === end) return place;
+    const position = sought.find(bytes, from, near);
+    if (position >= 0 || near === end) return position;
   }
   return yield* sought.findInSteps(bytes, sought.size < SHORT ? near - sought.size : from, end);
 }
@@ -288,14 +288,14 @@ const splitPart = makingTexts(null, "tti", 3, (operands) => {
     const pace = new Pace(STEP_BYTES);
     let from = start;
     for (let part = 1; ; part++) {
-      const place = sought.size === 0 ? -1 : yield* nextPlace(sought, bytes, from, end);
+      const position = sought.size === 0 ? -1 : yield* nextPlace(sought, bytes, from, end);
       if (part === wanted) {
-        yield* texts.copy(bytes, from, place < 0 ? end : place);
+        yield* texts.copy(bytes, from, position < 0 ? end : position);
         return;
       }
-      if (place < 0) return;
-      if (pace.isStep(16 + place - from)) yield;
-      from = place + sought.size;
+      if (position < 0) return;
+      if (pace.isStep(16 + position - from)) yield;
+      from = position + sought.size;
     }
   };
 });
@@ -304,10 +304,10 @@ function* countParts(sought: ByteSearch, bytes: Uint8Array, start: number, end: 
   if (sought.size === 0) return 1;
   const pace = new Pace(STEP_BYTES);
   for (let count = 1, from = start; ; count++) {
-    const place = yield* nextPlace(sought, bytes, from, end);
-    if (place < 0) return count;
-    if (pace.isStep(16 + place - from)) yield;
-    from = place + sought.size;
+    const position = yield* nextPlace(sought, bytes, from, end);
+    if (position < 0) return count;
+    if (pace.isStep(16 + position - from)) yield;
+    from = position + sought.size;
   }
 }
 
@@ -328,13 +328,13 @@ const substringIndex = makingTexts(null, "tti", 3, (operands) => {
     const [start, end] = [text.start(row), text.end(row)];
     if (separator.size(row) === 0 || count === 0) return;
     if (count > 0) {
-      const place = yield* placeOf(yield* search(row), bytes, start, end, count);
-      yield* texts.copy(bytes, start, place < 0 ? end : place);
+      const position = yield* placeOf(yield* search(row), bytes, start, end, count);
+      yield* texts.copy(bytes, start, position < 0 ? end : position);
       return;
     }
     const turned = yield* reversed(bytes, start, end);
-    const place = yield* placeOf(yield* backward(row), turned, 0, turned.length, -count);
-    yield* texts.copy(bytes, place < 0 ? start : end - place, end);
+    const slot = yield* placeOf(yield* backward(row), turned, 0, turned.length, -count);
+    yield* texts.copy(bytes, slot < 0 ? start : end - slot, end);
   };
 });
 
@@ -349,10 +349,10 @@ function* placeOf(
   const pace = new Pace(STEP_BYTES);
   let from = start;
   for (let seen = 1; ; seen++) {
-    const place = yield* nextPlace(sought, bytes, from, end);
-    if (place < 0 || seen >= count) return place;
-    if (pace.isStep(16 + place - from)) yield;
-    from = place + sought.size;
+    const position = yield* nextPlace(sought, bytes, from, end);
+    if (position < 0 || seen >= count) return position;
+    if (pace.isStep(16 + position - from)) yield;
+    from = position + sought.size;
   }
 }
 
@@ -372,8 +372,8 @@ const position = ofTexts("tt", 2, INT32, (operands, length, valid) => {
   const search = searchOf(wanted);
   return numberRows(operands.lanes, length, valid, function* compute(row) {
     const start = text.start(row);
-    const place = yield* nextPlace(yield* search(row), text.bytes, start, text.end(row));
-    return place < 0 ? 0 : (yield* countCharactersInSteps(text.bytes, start, place)) + 1;
+    const position = yield* nextPlace(yield* search(row), text.bytes, start, text.end(row));
+    return position < 0 ? 0 : (yield* countCharactersInSteps(text.bytes, start, position)) + 1;
   });
 });
 
@@ -387,11 +387,11 @@ const findInSet = ofTexts("tt", 2, INT32, (operands, length, valid) => {
     const pace = new Pace(STEP_BYTES);
     // How many bytes of the text were seen since the last comma; -1 once another one was.
     let seen = 0;
-    for (let offset = list.start(row), place = 1; ; offset++) {
+    for (let offset = list.start(row), position = 1; ; offset++) {
       if (offset === end || bytes[offset] === COMMA) {
-        if (seen === text.length) return place;
+        if (seen === text.length) return position;
         if (offset === end) return 0;
-        place++;
+        position++;
         seen = 0;
       } else if (seen >= 0) seen = seen < text.length && bytes[offset] === text[seen] ? seen + 1 : -1;
       if (pace.isStep()) yield;

@@ -19,7 +19,7 @@ function picking(
   pick: (
     start: number,
     end: number,
-    isThere: (place: number) => boolean,
+    isThere: (position: number) => boolean,
     rows: RowOrder,
     pace: Pace,
   ) => number | Steps<number>,
@@ -33,7 +33,7 @@ function picking(
       const { items, offsets } = listLane(lists);
       const rows = new RowOrder(items, items, item);
       const pace = new Pace(STEP_ITEMS);
-      const isThere = (place: number) => items.kind !== "null" && isValid(items.validity, place);
+      const isThere = (position: number) => items.kind !== "null" && isValid(items.validity, position);
       const indices = new Uint32Array(length);
       const known = new Uint8Array((length + 7) >>> 3);
       for (let row = 0; row < length; row++) {
@@ -41,9 +41,9 @@ function picking(
         const index = row * lists.step;
         if (pace.isStep()) yield;
         const picked = pick(offsets[index], offsets[index + 1], isThere, rows, pace);
-        const place = typeof picked === "number" ? picked : yield* picked;
-        if (place < 0) continue;
-        indices[row] = place;
+        const position = typeof picked === "number" ? picked : yield* picked;
+        if (position < 0) continue;
+        indices[row] = position;
         known[row >>> 3] |= 1 << (row & 7);
       }
       return yield* takeWhere(items, indices, known, item);
@@ -57,8 +57,8 @@ export const extremeItem = (sign: 1 | -1) =>
     if (end - start > FEW_SORTED || !rows.isSmall)
       return extremeInSteps(sign, start, end, isThere, rows, pace);
     let best = -1;
-    for (let place = start; place < end; place++) {
-      if (isThere(place) && (best < 0 || rows.compare(place, best) * sign > 0)) best = place;
+    for (let position = start; position < end; position++) {
+      if (isThere(position) && (best < 0 || rows.compare(position, best) * sign > 0)) best = position;
     }
     return best;
   });
@@ -67,41 +67,43 @@ function* extremeInSteps(
   sign: 1 | -1,
   start: number,
   end: number,
-  isThere: (place: number) => boolean,
+  isThere: (position: number) => boolean,
   rows: RowOrder,
   pace: Pace,
 ): Steps<number> {
   let best = -1;
-  for (let place = start; place < end; place++) {
-    if (!isThere(place)) {
+  for (let position = start; position < end; position++) {
+    if (!isThere(position)) {
       if (pace.isStep()) yield;
       continue;
     }
     if (best < 0) {
-      best = place;
+      best = position;
       continue;
     }
-    const order = rows.isLong(place, best) ? yield* rows.inSteps(place, best) : rows.compare(place, best);
-    if (order * sign > 0) best = place;
-    if (pace.isStep(rows.work(place, best))) yield;
+    const order = rows.isLong(position, best)
+      ? yield* rows.inSteps(position, best)
+      : rows.compare(position, best);
+    if (order * sign > 0) best = position;
+    if (pace.isStep(rows.work(position, best))) yield;
   }
   return best;
 }
 
 export const anyItem = picking((start, end, isThere, _, pace) => {
   const near = Math.min(end, start + FEW_SORTED);
-  for (let place = start; place < near; place++) if (isThere(place)) return place;
+  for (let position = start; position < near; position++) if (isThere(position)) return position;
   return near === end ? -1 : anyInSteps(near, end, isThere, pace);
 });
 
 function* anyInSteps(
   start: number,
   end: number,
-  isThere: (place: number) => boolean,
+  isThere: (position: number) => boolean,
   pace: Pace,
 ): Steps<number> {
-  for (let place = start; place < end; place++) {
-    if (isThere(place)) return place;
+  for (let position = start; position < end; position++) {
+    if (isThere(position)) return position;
     if (pace.isStep()) yield;
   }
   return -1;
@@ -126,12 +128,12 @@ export const positions: FunctionDefinition = (types) => {
         known[row >>> 3] |= 1 << (row & 7);
         const value = row * wanted.step;
         const start = offsets[row * lists.step];
-        for (let place = start; place < offsets[row * lists.step + 1]; place++) {
-          const order = rows.isLong(place, value)
-            ? yield* rows.inSteps(place, value)
-            : rows.compare(place, value);
-          if (order === 0) found.push(place - start + 1);
-          if (pace.isStep(rows.work(place, value))) yield;
+        for (let position = start; position < offsets[row * lists.step + 1]; position++) {
+          const order = rows.isLong(position, value)
+            ? yield* rows.inSteps(position, value)
+            : rows.compare(position, value);
+          if (order === 0) found.push(position - start + 1);
+          if (pace.isStep(rows.work(position, value))) yield;
         }
       }
       ends.push(found.length);

@@ -77,9 +77,9 @@ function addDistinct(
   for (const { start, end } of ranges) room += end - start;
   const seen = items.seenSet(room);
   for (const { start, end } of ranges) {
-    for (let place = start; place < end; place++) {
-      if (others !== null && others.hasNow(place) !== wanted?.isIn) continue;
-      if (seen.addNow(place)) taken.add(place);
+    for (let position = start; position < end; position++) {
+      if (others !== null && others.hasNow(position) !== wanted?.isIn) continue;
+      if (seen.addNow(position)) taken.add(position);
     }
   }
   return undefined;
@@ -143,8 +143,8 @@ function without(
   const { start, end } = range;
   if (!items.isQuick(end - start)) return withoutInSteps(range, value, most, items, taken, replacement);
   let left = most;
-  for (let place = start; place < end; place++) {
-    if (left <= 0 || !items.sameNow(place, value)) taken.add(place);
+  for (let position = start; position < end; position++) {
+    if (left <= 0 || !items.sameNow(position, value)) taken.add(position);
     else {
       left--;
       if (replacement !== undefined) taken.add(replacement);

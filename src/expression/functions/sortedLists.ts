@@ -47,8 +47,8 @@ export const sort: FunctionDefinition = (types, constants) => {
     };
     function* addSorted(start: number, end: number, taken: TakenItems): Steps<void> {
       checkCompared({ start, end });
-      for (const place of yield* sorted(start, end, order, pace)) {
-        taken.add(place);
+      for (const position of yield* sorted(start, end, order, pace)) {
+        taken.add(position);
         if (taken.pace.isStep()) yield;
       }
     }
@@ -82,10 +82,10 @@ function sortFew(
 ): number {
   const count = end - start;
   for (let index = 0; index < count; index++) {
-    const place = start + index;
+    const position = start + index;
     let to = index;
-    for (; to > 0 && order(places[to - 1], place) > 0; to--) places[to] = places[to - 1];
-    places[to] = place;
+    for (; to > 0 && order(places[to - 1], position) > 0; to--) places[to] = places[to - 1];
+    places[to] = position;
   }
   return count;
 }
@@ -133,6 +133,6 @@ function* sorted(start: number, end: number, order: ItemOrder, pace: Pace): Step
 }
 
 const wordOf = (text: Scalar | undefined, words: readonly string[]): number | null => {
-  const place = typeof text === "string" ? words.indexOf(text.slice(0, 100).trim().toUpperCase()) : -1;
-  return place < 0 ? null : place;
+  const position = typeof text === "string" ? words.indexOf(text.slice(0, 100).trim().toUpperCase()) : -1;
+  return position < 0 ? null : position;
 };

@@ -67,22 +67,22 @@ export class TakenItems {
   /** Counts items that are compared or looked up. */
   readonly itemPace = new Pace(STEP_ITEMS);
 
-  add(place: number): void {
-    this.#places.push(place);
+  add(position: number): void {
+    this.#places.push(position);
   }
 
   /** Adds the places from one to another, in that order or the opposite one. */
   addAll(range: ItemRange, isReversed = false): Steps<void> | undefined {
     const { start, end } = range;
     if (end - start > STEP_PLACES) return this.#addInSteps(range, isReversed);
-    if (isReversed) for (let place = end - 1; place >= start; place--) this.#places.push(place);
-    else for (let place = start; place < end; place++) this.#places.push(place);
+    if (isReversed) for (let position = end - 1; position >= start; position--) this.#places.push(position);
+    else for (let slot = start; slot < end; slot++) this.#places.push(slot);
     return undefined;
   }
 
   *#addInSteps({ start, end }: ItemRange, isReversed: boolean): Steps<void> {
-    for (let place = start; place < end; place++) {
-      this.#places.push(isReversed ? start + end - 1 - place : place);
+    for (let position = start; position < end; position++) {
+      this.#places.push(isReversed ? start + end - 1 - position : position);
       if (this.pace.isStep()) yield;
     }
   }

@@ -37,17 +37,17 @@ export class ByteSearch {
    * some ten thousand bytes; longer texts are searched in steps.
    */
   find(bytes: Uint8Array, start: number, end: number): number {
-    const place = this.#quick(bytes, start, end - this.#wanted.length, end);
-    return place >= -1 ? place : atOnce(this.#twoWay(bytes, -2 - place, end));
+    const position = this.#quick(bytes, start, end - this.#wanted.length, end);
+    return position >= -1 ? position : atOnce(this.#twoWay(bytes, -2 - position, end));
   }
 
   /** Like {@link find}, in steps: for any number of bytes. */
   *findInSteps(bytes: Uint8Array, start: number, end: number): Steps<number> {
     const last = end - this.#wanted.length;
     for (let index = start; index <= last; index += STEP_BYTES) {
-      const place = this.#quick(bytes, index, Math.min(last, index + STEP_BYTES - 1), end);
-      if (place >= 0) return place;
-      if (place < -1) return yield* this.#twoWay(bytes, -2 - place, end);
+      const position = this.#quick(bytes, index, Math.min(last, index + STEP_BYTES - 1), end);
+      if (position >= 0) return position;
+      if (position < -1) return yield* this.#twoWay(bytes, -2 - position, end);
       if (index + STEP_BYTES <= last) yield;
     }
     return -1;

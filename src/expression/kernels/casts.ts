@@ -187,15 +187,15 @@ function listWriter(
   type: Extract<ValueType, { kind: "list" }>,
   texts: GrowingTexts,
   pace: Pace,
-): (place: number) => Steps<void> {
+): (position: number) => Steps<void> {
   const { items, offsets } = listLane({ column, step: 1 });
   const within = type.item.kind === "list" ? listWriter(items, type.item, texts, pace) : null;
   const item = within === null ? itemText(type.item) : null;
   const read = item === null ? null : scalarReader({ column: items, step: 1 }, type.item);
-  return function* write(place) {
+  return function* write(position) {
     texts.putText("[");
-    for (let index = offsets[place]; index < offsets[place + 1]; index++) {
-      if (index > offsets[place]) texts.putText(", ");
+    for (let index = offsets[position]; index < offsets[position + 1]; index++) {
+      if (index > offsets[position]) texts.putText(", ");
       const before = texts.size;
       if (within !== null) {
         if (isValid(items.validity, index)) yield* within(index);

@@ -155,13 +155,13 @@ class UnitKernel {
       }
     }
     const rows = new Uint32Array(memory, ROWS, 64);
-    for (const [row, place] of rowPlaces(wordBytes * 8).entries()) rows[row] = BITS + place / 8;
+    for (const [row, position] of rowPlaces(wordBytes * 8).entries()) rows[row] = BITS + position / 8;
   }
 
   /**
    * Compares the chunks from `first` up to `last - 1`, which are packed and lie within a piece. They are {@link MAX_CHUNKS}
    * at most, and all but the last have a whole unit of values.
-   * @param place number of the first value among all, a multiple of 8
+   * @param offset number of the first value among all, a multiple of 8
    * @returns the number of their values
    */
   compare(
@@ -170,7 +170,7 @@ class UnitKernel {
     last: number,
     number: Uint8Array,
     bits: Uint8Array,
-    place: number,
+    offset: number,
   ): number {
     for (let byte = 0; byte < 16; byte += number.length) this.#number.set(number, byte);
     const start = starts[first];
@@ -181,7 +181,7 @@ class UnitKernel {
     }
     this.#run(last - first);
     const values = (last - first - 1) * UNIT + counts[last - 1];
-    bits.set(this.#bits.subarray(0, Math.ceil(values / 8)), place / 8);
+    bits.set(this.#bits.subarray(0, Math.ceil(values / 8)), offset / 8);
     return values;
   }
 }

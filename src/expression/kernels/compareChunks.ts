@@ -103,11 +103,11 @@ function compareChunks(
   const packed = unitKernels[shape][relation].get();
   if (plain === null || packed === null) return null;
   const bits = new Uint8Array((length + 7) >>> 3);
-  for (let chunk = 0, place = 0; chunk < counts.length; ) {
+  for (let chunk = 0, position = 0; chunk < counts.length; ) {
     if (packedBits[chunk] === PLAIN_CHUNK) {
       const values = bytes.subarray(starts[chunk], starts[chunk] + counts[chunk] * number.length);
-      plain.compare(values, number, bits, place);
-      place += counts[chunk++];
+      plain.compare(values, number, bits, position);
+      position += counts[chunk++];
       continue;
     }
     const first = chunk;
@@ -122,7 +122,7 @@ function compareChunks(
     ) {
       isWhole = counts[chunk++] === UNIT;
     }
-    place += packed.compare(chunks, first, chunk, number, bits, place);
+    position += packed.compare(chunks, first, chunk, number, bits, position);
   }
   clearBehind(bits, length);
   return bits;

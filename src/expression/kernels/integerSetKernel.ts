@@ -143,7 +143,7 @@ class SetKernel {
     for (let bits = 0; bits <= 32; bits++)
       masks.fill(bits === 32 ? -1 : 2 ** bits - 1, 4 * bits, 4 * bits + 4);
     const rows = new Uint32Array(memory, ROWS, WORD_BITS);
-    for (const [row, place] of rowPlaces(WORD_BITS).entries()) rows[row] = BITS + place / 8;
+    for (const [row, position] of rowPlaces(WORD_BITS).entries()) rows[row] = BITS + position / 8;
   }
 
   /**

@@ -276,9 +276,9 @@ export function textsTest(where: "whole" | "start" | "end" | "any", wanted: Uint
     },
     *inSteps(bytes, start, end) {
       if (!mayFit(start, end)) return false;
-      const place = placeIn(start, end);
+      const position = placeIn(start, end);
       for (let first = 0; first < size; first += STEP_BYTES) {
-        if (!isAt(bytes, place, wanted, first, Math.min(size, first + STEP_BYTES))) return false;
+        if (!isAt(bytes, position, wanted, first, Math.min(size, first + STEP_BYTES))) return false;
         yield;
       }
       return true;
@@ -286,7 +286,7 @@ export function textsTest(where: "whole" | "start" | "end" | "any", wanted: Uint
   };
 }
 
-function isAt(bytes: Uint8Array, place: number, wanted: Uint8Array, first: number, end: number): boolean {
-  for (let byte = first; byte < end; byte++) if (bytes[place + byte] !== wanted[byte]) return false;
+function isAt(bytes: Uint8Array, offset: number, wanted: Uint8Array, first: number, end: number): boolean {
+  for (let byte = first; byte < end; byte++) if (bytes[offset + byte] !== wanted[byte]) return false;
   return true;
 }

@@ -195,7 +195,9 @@ function checkPositions(local: (name: string) => number): Code {
 function markHits(local: (name: string) => number): Code {
   const [index, low, high, code, before] = ["at", "low", "high", "code", "before"].map(local);
   const bitsOfHigh = (first: number): Code =>
-    vectorConstant(Array.from({ length: 16 }, (_, place) => (place >>> 3 === first ? 1 << (place & 7) : 0)));
+    vectorConstant(
+      Array.from({ length: 16 }, (_, position) => (position >>> 3 === first ? 1 << (position & 7) : 0)),
+    );
   const half = (set: number, part: number): Code =>
     vectorAnd(
       swizzle(vectorLoad(constant(SETS + SET_BYTES * set + 16 * part)), get(low)),

@@ -104,8 +104,8 @@ export class TextQuestion {
     const places = narrowOffsets(offsets);
     const pace = new Pace(STEP_BYTES);
     for (const [index, row] of rows.entries()) {
-      const place = coded === undefined ? row : index;
-      const [start, end] = [places[place], places[place + 1]];
+      const position = coded === undefined ? row : index;
+      const [start, end] = [places[position], places[position + 1]];
       const isFit = this.#test.fits(bytes, start, end) ?? (yield* this.#test.inSteps(bytes, start, end));
       if (isFit) yes[row >>> 3] |= 1 << (row & 7);
       if (pace.isStep(OPEN_WORK + end - start)) yield;

@@ -299,7 +299,8 @@ function placesOf(bits: Uint32Array): Int32Array {
 
 function isSame(one: Int32Array, other: Int32Array): boolean {
   if (one.length !== other.length) return false;
-  for (let place = 0; place < one.length; place++) if (one[place] !== other[place]) return false;
+  for (let position = 0; position < one.length; position++)
+    if (one[position] !== other[position]) return false;
   return true;
 }
 

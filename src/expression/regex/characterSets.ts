@@ -183,8 +183,8 @@ export function anyCase(set: CharacterSet): CharacterSet {
   if (known !== undefined) return known;
   const added: CharacterSet[] = [];
   for (const [from, to] of set) {
-    for (let place = lowerBound(casedPoints, from); casedPoints[place] <= to; place++) {
-      for (const other of others.get(casedPoints[place]) ?? []) added.push([[other, other]]);
+    for (let position = lowerBound(casedPoints, from); casedPoints[position] <= to; position++) {
+      for (const other of others.get(casedPoints[position]) ?? []) added.push([[other, other]]);
     }
   }
   const all = added.length === 0 ? set : union([set, ...added]);

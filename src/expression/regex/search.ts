@@ -288,18 +288,18 @@ class Run {
     const threads = this.#threads;
     threads.count = 0;
     for (let thread = 0; thread < count; thread++) {
-      const place = at[thread];
-      const instruction = this.#program[place];
+      const position = at[thread];
+      const instruction = this.#program[position];
       // What comes behind is less preferred.
       if (instruction.kind === "match") return this.#reached.slotsOf(thread).slice();
       if (point >= 0 && instruction.kind === "set" && holdsPoint(instruction.set, point)) {
-        threads.add(place + 1, this.#reached.slotsOf(thread));
+        threads.add(position + 1, this.#reached.slotsOf(thread));
       }
     }
     return null;
   }
 
-  #from(first: number, place: number, before: Kind, after: Kind): number {
+  #from(first: number, position: number, before: Kind, after: Kind): number {
     const stack = this.#stack;
     const slots = this.#slots;
     stack.push(first);
@@ -323,7 +323,7 @@ class Run {
         case "save":
           if (instruction.slot < slots.length) {
             stack.push(slots[instruction.slot], -1 - instruction.slot);
-            slots[instruction.slot] = place;
+            slots[instruction.slot] = position;
           }
           stack.push(slot + 1);
           break;

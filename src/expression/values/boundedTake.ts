@@ -155,11 +155,11 @@ function* takeTexts(
 function* itemPositions(offsets: Int32Array, startOf: (row: number) => number): Steps<Uint32Array> {
   const pace = new Pace(FEW_VALUES);
   const positions = new Uint32Array(offsets[offsets.length - 1]);
-  for (let row = 0, place = 0; row < offsets.length - 1; row++) {
-    for (let item = startOf(row); place < offsets[row + 1]; ) {
-      const end = Math.min(offsets[row + 1], place + FEW_VALUES);
-      if (pace.isStep(1 + end - place)) yield;
-      while (place < end) positions[place++] = item++;
+  for (let row = 0, position = 0; row < offsets.length - 1; row++) {
+    for (let item = startOf(row); position < offsets[row + 1]; ) {
+      const end = Math.min(offsets[row + 1], position + FEW_VALUES);
+      if (pace.isStep(1 + end - position)) yield;
+      while (position < end) positions[position++] = item++;
     }
   }
   return positions;

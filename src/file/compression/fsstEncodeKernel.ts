@@ -131,14 +131,14 @@ const encodeKernel = (): Kernel | null =>
         ];
       };
       /** Goes on to the next value with bytes; leaves `depth` blocks where there is none. */
-      const next = ({ read, end, write, place, last }: Run, depth: number): Code =>
+      const next = ({ read, end, write, place: position, last }: Run, depth: number): Code =>
         loop(
           block(
             leaveWhen(0, above(get(end), get(read))),
-            store(get(place), get(write)),
-            set(place, add(get(place), constant(4))),
-            leaveWhen(depth + 2, equal(get(place), get(last))),
-            set(end, load(get(place))),
+            store(get(position), get(write)),
+            set(position, add(get(position), constant(4))),
+            leaveWhen(depth + 2, equal(get(position), get(last))),
+            set(end, load(get(position))),
             leave(1),
           ),
         );
@@ -146,9 +146,9 @@ const encodeKernel = (): Kernel | null =>
       const alone = (run: Run): Code =>
         block(leaveWhen(0, equal(get(run.place), get(run.last))), loop(next(run, 1), step(run), leave(0)));
       return [
-        places.map(({ end, place }) => set(end, load(get(place)))),
+        places.map(({ end, place: position }) => set(end, load(get(position)))),
         block(
-          places.map(({ place, last }) => leaveWhen(0, equal(get(place), get(last)))),
+          places.map(({ place: position, last }) => leaveWhen(0, equal(get(position), get(last)))),
           loop(next(first, 1), next(second, 1), step(first), step(second), leave(0)),
         ),
         places.map(alone),

@@ -61,9 +61,9 @@ function pickFrom64(
   const lowMask = lowBits(bits);
   const highMask = bits > 32 ? lowBits(bits - 32) : 0;
   for (let index = first, write = 2 * outputIndex; index < end; index++, write += 2) {
-    const place = places[index] - origin;
-    const lane = place & (lanes - 1);
-    const bit = (ROW_GROUPS[((place & 127) - lane) >>> 4] * 8 + (place >>> 7)) * bits;
+    const offset = places[index] - origin;
+    const lane = offset & (lanes - 1);
+    const bit = (ROW_GROUPS[((offset & 127) - lane) >>> 4] * 8 + (offset >>> 7)) * bits;
     const shift = bit & 31;
     // Halves of words: the second of one is followed by the first of the lane's next word.
     const half = bit >>> 5;
@@ -91,9 +91,9 @@ function pickFrom32(
   const base = start >>> 2;
   const mask = lowBits(bits);
   for (let index = first, write = outputIndex; index < end; index++, write++) {
-    const place = places[index] - origin;
-    const lane = place & (lanes - 1);
-    const bit = (ROW_GROUPS[((place & 127) - lane) >>> 4] * 8 + (place >>> 7)) * bits;
+    const offset = places[index] - origin;
+    const lane = offset & (lanes - 1);
+    const bit = (ROW_GROUPS[((offset & 127) - lane) >>> 4] * 8 + (offset >>> 7)) * bits;
     const shift = bit & 31;
     const slot = base + (bit >>> 5) * lanes + lane;
     let value = words[slot] >>> shift;
@@ -112,9 +112,9 @@ function pickFromNarrow(
   const lanes = PACK_UNIT / wordBits;
   const mask = lowBits(bits);
   for (let index = first, write = outputIndex * byteWidth; index < end; index++, write += byteWidth) {
-    const place = places[index] - origin;
-    const lane = place & (lanes - 1);
-    const bit = (ROW_GROUPS[((place & 127) - lane) >>> 4] * 8 + (place >>> 7)) * bits;
+    const byteOffset = places[index] - origin;
+    const lane = byteOffset & (lanes - 1);
+    const bit = (ROW_GROUPS[((byteOffset & 127) - lane) >>> 4] * 8 + (byteOffset >>> 7)) * bits;
     const shift = bit % wordBits;
     const offset = start + (Math.floor(bit / wordBits) * lanes + lane) * byteWidth;
     const stride = lanes * byteWidth;

@@ -61,10 +61,10 @@ export class PickedValues {
     if (size < least) throw corruptPage(this.#origin, `${count + 1} offsets in a buffer of ${size} bytes`);
     for (let index = first; index < end; index++) {
       const write = offsets[index];
-      const place = (start >>> 2) + (places[index] - firstRow) * stride;
-      const from = words[place];
-      const to = words[place + stride];
-      const beyond = stride === 2 ? words[place + 1] | words[place + 3] : 0;
+      const position = (start >>> 2) + (places[index] - firstRow) * stride;
+      const from = words[position];
+      const to = words[position + stride];
+      const beyond = stride === 2 ? words[position + 1] | words[position + 3] : 0;
       if (from < least || from > to || to > size || beyond !== 0) {
         throw corruptPage(this.#origin, "offsets of variable-width values do not ascend inside their buffer");
       }

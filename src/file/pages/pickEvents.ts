@@ -225,9 +225,9 @@ class EventList {
     const rowBegins = levels.begins;
     let index = next;
     for (; index < positions.length && positions[index] < firstRow + begins; index++) {
-      const place = positions[index] - firstRow;
-      this.add(levels, rowBegins[place], rowBegins[place + 1], firstValue, slots);
-      if (place === begins - 1) break;
+      const position = positions[index] - firstRow;
+      this.add(levels, rowBegins[position], rowBegins[position + 1], firstValue, slots);
+      if (position === begins - 1) break;
     }
     return index;
   }

@@ -98,8 +98,8 @@ export class FixedPicker implements ValuePicker {
       const plain = this.decode(chunk).bytes;
       const { bytes } = this.values;
       for (let index = first; index < end; index++) {
-        const place = positions[index] - firstValue;
-        const bit = (plain[place >>> 3] >>> (place & 7)) & 1;
+        const offset = positions[index] - firstValue;
+        const bit = (plain[offset >>> 3] >>> (offset & 7)) & 1;
         bytes[index >>> 3] |= bit << (index & 7);
       }
     }

@@ -245,8 +245,8 @@ function countKnown(numbers: Uint32Array, counts: Uint32Array): void {
 /** Puts the ids of rows at the next places of their groups. */
 function placeIds(groups: Uint32Array, words: Uint32Array, places: Uint32Array, ids: Uint32Array): void {
   for (let row = 0; row < groups.length; row++) {
-    const place = places[groups[row]]++;
-    ids[2 * place] = words[2 * row];
-    ids[2 * place + 1] = words[2 * row + 1];
+    const position = places[groups[row]]++;
+    ids[2 * position] = words[2 * row];
+    ids[2 * position + 1] = words[2 * row + 1];
   }
 }

@@ -74,10 +74,10 @@ export class Analyzer {
       const end = this.#cutsAtSpaces ? pieceEnd(text, start) : text.length;
       const piece = start === 0 && end === text.length ? text : text.slice(start, end);
       let last = -1;
-      this.#cut(piece, (word, place, from, to) => {
-        last = place;
+      this.#cut(piece, (word, slot, from, to) => {
+        last = slot;
         const token = this.tokenOf(word);
-        if (token !== null) use(token, position + place, start + from, start + to);
+        if (token !== null) use(token, position + slot, start + from, start + to);
       });
       position += last + 1;
       start = end;

@@ -76,12 +76,12 @@ export class BestFirst implements DocumentSink {
     const count = this.#count;
     const places = this.#hasPlaces ? this.#places : null;
     if (count > 1) this.#keys.subarray(0, count).sort();
-    for (let place = count - 1; place >= 0; place--) {
-      const gathered = this.#numbers[2 * place];
+    for (let position = count - 1; position >= 0; position--) {
+      const gathered = this.#numbers[2 * position];
       const score = this.#scores[gathered];
       // Those that are left have no higher single floats, but may have a higher score than this one.
       if (score < this.threshold) {
-        if (this.#floats[2 * place + 1] < Math.fround(this.threshold)) break;
+        if (this.#floats[2 * position + 1] < Math.fround(this.threshold)) break;
         continue;
       }
       this.#look(this.#documents[gathered], score, places, gathered * this.#listCount);

@@ -43,7 +43,8 @@ export async function writeMovedPartition(
   if (count === 0) return null;
   const table = await partition.tokens(signal);
   const names: Uint8Array[] = new Array(table.count);
-  for (let place = 0; place < table.count; place++) names[table.id(place)] = table.token(place);
+  for (let position = 0; position < table.count; position++)
+    names[table.id(position)] = table.token(position);
   const hasAll = count === documents.count;
   const tokens = hasAll ? names : await usedTokens(partition, names, numbers, signal);
   return writePartition(target, id, parameters, {

@@ -192,9 +192,9 @@ export class PartitionBuilder {
       for (let entry = 0; entry < count; entry++) {
         if (left === 0) left = lengths[++document];
         left--;
-        const place = places[tokens[entry]]++;
-        documents[place] = document;
-        if (positions !== null) positions[place] = own[entry];
+        const position = places[tokens[entry]]++;
+        documents[position] = document;
+        if (positions !== null) positions[position] = own[entry];
       }
       await breathe();
     }

@@ -26,9 +26,9 @@ export function isPhrase(
     const next: number[] = [];
     let from = 0;
     for (const position of positions[word]) {
-      const place = position - words[word].position;
-      while (from < places.length && places[from] < place - slop) from++;
-      if (from < places.length && places[from] <= place) next.push(place);
+      const slot = position - words[word].position;
+      while (from < places.length && places[from] < slot - slop) from++;
+      if (from < places.length && places[from] <= slot) next.push(slot);
     }
     places = next;
   }
@@ -51,7 +51,7 @@ export function phrasePositions(
   for (let word = places.length - 2; word >= 0; word--) {
     places[word] = withNeighbour(places[word], places[word + 1], 0, slop);
   }
-  return places.map((all, word) => all.map((place) => place + words[word].position));
+  return places.map((all, word) => all.map((position) => position + words[word].position));
 }
 
 /** Those of some numbers that have a neighbour at a distance between two bounds. Both lists ascend. */
@@ -62,9 +62,9 @@ function withNeighbour(
   most: number,
 ): number[] {
   let from = 0;
-  return all.filter((place) => {
-    while (from < neighbours.length && neighbours[from] < place + least) from++;
-    return from < neighbours.length && neighbours[from] <= place + most;
+  return all.filter((position) => {
+    while (from < neighbours.length && neighbours[from] < position + least) from++;
+    return from < neighbours.length && neighbours[from] <= position + most;
   });
 }
 
@@ -112,11 +112,11 @@ function isExactPhrase(
     for (; word < words.length; word++) {
       const { positions, end } = words[word];
       const wanted = first.positions[index] + shifts[word];
-      let place = places[word];
-      while (place < end && positions[place] < wanted) place++;
-      places[word] = place;
-      if (place === end) return false;
-      if (positions[place] !== wanted) break;
+      let position = places[word];
+      while (position < end && positions[position] < wanted) position++;
+      places[word] = position;
+      if (position === end) return false;
+      if (positions[position] !== wanted) break;
     }
     if (word === words.length) return true;
   }
@@ -147,16 +147,16 @@ class PositionReader {
     this.go(block * blockSize + documentAt(documents, start, end, document) - start);
   }
 
-  /** @param place of the document among all that have the token */
-  go(place: number): void {
+  /** @param position of the document among all that have the token */
+  go(position: number): void {
     const { blockSize } = this.#list;
-    const block = Math.floor(place / blockSize);
+    const block = Math.floor(position / blockSize);
     if (block !== this.#block || this.#found === null) {
       this.#found = this.#list.positionsOf(block, this.#own);
       this.#block = block;
     }
     const { positions, starts, first } = this.#found;
-    const index = first + place - block * blockSize;
+    const index = first + position - block * blockSize;
     this.positions = positions;
     this.start = starts[index];
     this.end = starts[index + 1];

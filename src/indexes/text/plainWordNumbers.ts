@@ -82,16 +82,17 @@ export class PlainWordNumbers implements WordNumbers {
   #find(bytes: Uint8Array, start: number, end: number, hash: number): number {
     let slot = hash & (SLOTS - 1);
     for (;;) {
-      const place = this.#slots[slot] - 1;
-      if (place < 0) return this.#learn(bytes.subarray(start, end), hash);
-      if (this.#hashes[place] === hash && this.#isSame(place, bytes, start, end)) return this.#numbers[place];
+      const position = this.#slots[slot] - 1;
+      if (position < 0) return this.#learn(bytes.subarray(start, end), hash);
+      if (this.#hashes[position] === hash && this.#isSame(position, bytes, start, end))
+        return this.#numbers[position];
       slot = (slot + 1) & (SLOTS - 1);
     }
   }
 
-  #isSame(place: number, bytes: Uint8Array, start: number, end: number): boolean {
-    const from = this.#ends[place];
-    if (this.#ends[place + 1] - from !== end - start) return false;
+  #isSame(position: number, bytes: Uint8Array, start: number, end: number): boolean {
+    const from = this.#ends[position];
+    if (this.#ends[position + 1] - from !== end - start) return false;
     const own = this.#bytes;
     for (let offset = start, to = from; offset < end; offset++, to++)
       if (bytes[offset] !== own[to]) return false;

@@ -98,15 +98,15 @@ class ByteReader {
     WORD_BYTES.set(this.#bytes.subarray(offset, offset + byteLength));
     const mask = width === 32 ? 0xffffffff : 2 ** width - 1;
     for (let lane = 0; lane < lanes; lane++) {
-      let place = lane;
+      let position = lane;
       let shift = 0;
       for (let to = start + lane; to < start + count; to += lanes) {
-        let value = words[place] >>> shift;
+        let value = words[position] >>> shift;
         shift += width;
         if (shift >= 32) {
           shift -= 32;
-          place += lanes;
-          if (shift > 0) value |= words[place] << (width - shift);
+          position += lanes;
+          if (shift > 0) value |= words[position] << (width - shift);
         }
         out[to] = value & mask;
       }

@@ -137,7 +137,7 @@ class Bytes {
 
 /** Packs every so manieth number, 32 of them, into the words of a lane. */
 function packLane(numbers: Uint32Array, start: number, lanes: number, width: number, lane: number): void {
-  let place = lane;
+  let position = lane;
   let word = 0;
   let filled = 0;
   for (let index = start, left = 32; left > 0; index += lanes, left--) {
@@ -145,8 +145,8 @@ function packLane(numbers: Uint32Array, start: number, lanes: number, width: num
     word |= value << filled;
     filled += width;
     if (filled < 32) continue;
-    WORDS[place] = word;
-    place += lanes;
+    WORDS[position] = word;
+    position += lanes;
     filled -= 32;
     word = filled === 0 ? 0 : value >>> (width - filled);
   }

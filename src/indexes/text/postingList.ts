@@ -254,9 +254,9 @@ export class PostingList implements KeptPostings {
   }
 
   /** How often the document at such a place has the token. */
-  frequencyAt(place: number): number {
+  frequencyAt(position: number): number {
     if (this.#kept === null) throw new InternalError("documents that are not kept");
-    return this.#kept.frequencies[place];
+    return this.#kept.frequencies[position];
   }
 
   /** Documents of a block. */

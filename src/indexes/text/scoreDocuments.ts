@@ -42,7 +42,7 @@ export async function scoreDocuments(
   signal?: AbortSignal,
 ): Promise<void> {
   const { neededWords, terms } = query;
-  const isOneEach = terms.length === neededWords && terms.every(({ word }, place) => word === place);
+  const isOneEach = terms.length === neededWords && terms.every(({ word }, position) => word === position);
   const isOne = terms.length === 1 && neededWords === 0;
   if (isOne || (neededWords > 0 && isOneEach)) return scoreCommon(query, sink, signal);
   const size = windowSize(query);
@@ -253,7 +253,8 @@ class Window implements WindowScores {
     this.#next = 0;
     this.#threshold = threshold;
     this.#rest = 0;
-    for (let place = 0; place < this.#order.length; place++) this.#rest += this.#order[place].bound;
+    for (let position = 0; position < this.#order.length; position++)
+      this.#rest += this.#order[position].bound;
   }
 
   /** Adds the scores of some more tokens. @returns whether it is done */
@@ -291,9 +292,9 @@ class Window implements WindowScores {
     }
     if (!byBound) return this.#cursors;
     const sorted = this.#byBound;
-    for (let place = 1; place < sorted.length; place++) {
-      const cursor = sorted[place];
-      let index = place;
+    for (let position = 1; position < sorted.length; position++) {
+      const cursor = sorted[position];
+      let index = position;
       for (; index > 0 && sorted[index - 1].bound < cursor.bound; index--) sorted[index] = sorted[index - 1];
       sorted[index] = cursor;
     }

@@ -45,8 +45,8 @@ export interface TokenFinder {
 export interface TokenTable extends TokenFinder {
   readonly count: number;
   /** The bytes of the token at a place; good as long as the table. */
-  token(place: number): Uint8Array;
-  id(place: number): number;
+  token(position: number): Uint8Array;
+  id(position: number): number;
   /** The place of the first token that does not come before some bytes. */
   lowerBound(bytes: Uint8Array): number;
 }
@@ -373,18 +373,20 @@ class SortedTokens implements TokenTable {
     return this.#ids.length;
   }
 
-  token(place: number): Uint8Array {
+  token(position: number): Uint8Array {
     const { bytes, offsets } = this.#texts;
-    return bytes.subarray(offsetAt(offsets, place), offsetAt(offsets, place + 1));
+    return bytes.subarray(offsetAt(offsets, position), offsetAt(offsets, position + 1));
   }
 
-  id(place: number): number {
-    return this.#ids[place];
+  id(position: number): number {
+    return this.#ids[position];
   }
 
   find(token: Uint8Array): number {
-    const place = this.lowerBound(token);
-    return place < this.count && compareBytes(this.token(place), token) === 0 ? this.#ids[place] : -1;
+    const position = this.lowerBound(token);
+    return position < this.count && compareBytes(this.token(position), token) === 0
+      ? this.#ids[position]
+      : -1;
   }
 
   /** Checks that the tokens ascend by their bytes, without an object for each. @throws CorruptFileError */
@@ -393,8 +395,8 @@ class SortedTokens implements TokenTable {
     const pace = new Pace(STEP_TOKENS);
     let start = this.#start(0);
     let middle = this.#start(1);
-    for (let place = 1; place < this.count; place++) {
-      const end = this.#start(place + 1);
+    for (let position = 1; position < this.count; position++) {
+      const end = this.#start(position + 1);
       const most = Math.min(middle - start, end - middle);
       let offset = 0;
       while (offset < most && bytes[start + offset] === bytes[middle + offset]) offset++;
@@ -407,8 +409,8 @@ class SortedTokens implements TokenTable {
     }
   }
 
-  #start(place: number): number {
-    return offsetAt(this.#texts.offsets, place);
+  #start(position: number): number {
+    return offsetAt(this.#texts.offsets, position);
   }
 
   lowerBound(bytes: Uint8Array): number {

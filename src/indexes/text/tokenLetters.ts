@@ -21,7 +21,7 @@ export interface TokenLetters {
 /** Texts of tokens, by their places. */
 interface TokenTexts {
   readonly count: number;
-  token(place: number): Uint8Array;
+  token(position: number): Uint8Array;
 }
 
 /** Tokens of so many letters are among those of more. */
@@ -87,21 +87,21 @@ export function* lettersOfTokens(table: TokenTexts): Steps<TokenLetters> {
   const counts = new Uint8Array(count);
   const own = new Uint32Array(count);
   const starts = new Uint32Array((MOST_LETTERS + 1) * LETTER_GROUPS + 1);
-  for (let place = 0; place < count; place++) {
-    const letters = lettersOf(table.token(place));
-    own[place] = letterBits(letters);
-    counts[place] = Math.min(letters.length, MOST_LETTERS);
-    starts[groupOf(counts[place], own[place]) + 1]++;
+  for (let offset = 0; offset < count; offset++) {
+    const letters = lettersOf(table.token(offset));
+    own[offset] = letterBits(letters);
+    counts[offset] = Math.min(letters.length, MOST_LETTERS);
+    starts[groupOf(counts[offset], own[offset]) + 1]++;
     if (pace.isStep()) yield;
   }
   for (let group = 1; group < starts.length; group++) starts[group] += starts[group - 1];
   const bits = new Uint32Array(count);
   const places = new Uint32Array(count);
   const next = starts.slice();
-  for (let place = 0; place < count; place++) {
-    const index = next[groupOf(counts[place], own[place])]++;
-    bits[index] = own[place];
-    places[index] = place;
+  for (let byteOffset = 0; byteOffset < count; byteOffset++) {
+    const index = next[groupOf(counts[byteOffset], own[byteOffset])]++;
+    bits[index] = own[byteOffset];
+    places[index] = byteOffset;
     if (pace.isStep()) yield;
   }
   return { bits, places, starts };

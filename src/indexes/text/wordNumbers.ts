@@ -85,8 +85,8 @@ class KernelWordNumbers implements WordNumbers {
     for (;;) {
       this.#run(index, end + shift, NUMBERS, position);
       const out = state[STATE.out] / 4;
-      for (let from = NUMBERS / 4, place = POSITIONS / 4; from < out; from++, place++) {
-        use(words[from], words[place]);
+      for (let from = NUMBERS / 4, slot = POSITIONS / 4; from < out; from++, slot++) {
+        use(words[from], words[slot]);
       }
       if (state[STATE.isDone] === 1) return true;
       index = state[STATE.at];

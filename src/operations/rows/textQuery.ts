@@ -213,7 +213,9 @@ class Reader {
       throw new InvalidInputError(`${LABEL}: boosts must be as many as columns`);
     }
     const terms = requireString(member(of, "query"), `${LABEL}: query`);
-    const queries = columns.map((column, place) => matchOf(terms, column, { ...of, boost: boosts[place] }));
+    const queries = columns.map((column, position) =>
+      matchOf(terms, column, { ...of, boost: boosts[position] }),
+    );
     return { kind: "multi", queries };
   }
 

@@ -52,7 +52,7 @@ export async function createTable(
   const exists = (cause?: unknown) => new TableAlreadyExistsError(`table ${name} already exists`, { cause });
 
   const target = await planCreation(context, id);
-  const { entry, place, table, base } = target;
+  const { entry, place: location, table, base } = target;
   if (entry !== null && base !== null && mode !== "Overwrite") {
     if (mode === "Create") throw exists();
     return asFound(context, entry, base.version);
@@ -75,8 +75,8 @@ export async function createTable(
     mode: "Overwrite",
     newTable: { version: context.newTableVersion, naming: context.newTableNaming, stableRowIds },
     onCreated: mode === "Overwrite" ? "overwrite" : "fail",
-    unshared: place.unshared,
-    beforeRows: isRoot && entry === null ? () => claimPlace(context, place) : undefined,
+    unshared: location.unshared,
+    beforeRows: isRoot && entry === null ? () => claimPlace(context, location) : undefined,
     beforeCreation: async () => {
       if (entry !== null) await requireKnown(context, entry);
       if (isRoot) await publishFirst(context, target, properties, signal);
@@ -94,10 +94,10 @@ export async function createTable(
     return asFound(context, other, other.latest.version);
   }
   try {
-    if (entry === null && !isRoot) await publishNewTable(context, place, properties ?? {}, signal);
+    if (entry === null && !isRoot) await publishNewTable(context, location, properties ?? {}, signal);
     // The rows are committed; the properties of the replaced table follow.
     else if (anchor.kind === "version" && properties !== undefined)
-      await republishTable(context, place, properties, signal);
+      await republishTable(context, location, properties, signal);
   } catch (error) {
     if (!(error instanceof TableAlreadyExistsError)) throw error;
     const other = await winner();
@@ -109,7 +109,7 @@ export async function createTable(
   }
   return {
     transactionId: inserted.transactionId,
-    location: place.directory,
+    location: location.directory,
     version: inserted.committed.version,
     numInsertedRows: inserted.rowCount,
     properties:
@@ -132,23 +132,23 @@ interface Target {
 async function planCreation(context: OperationContext, id: readonly string[]): Promise<Target> {
   const catalog = id.length === 1 ? await readCatalog(context) : undefined;
   const entry = await findTable(context, id, "latest", catalog);
-  const place =
+  const location =
     entry === null ? await planPlace(context, id, undefined, catalog) : { ...entry, unshared: false };
-  const table = tableAt(context, place.directory);
+  const table = tableAt(context, location.directory);
   const latest = entry?.latest ?? null;
-  return { entry, place, table, base: latest && (await openVersion(table, latest)) };
+  return { entry, place: location, table, base: latest && (await openVersion(table, latest)) };
 }
 
 /** A catalog row left behind by a former table of that name must not pass on its properties. */
 const publishFirst = (
   context: OperationContext,
-  { entry, place }: Target,
+  { entry, place: location }: Target,
   properties: Readonly<Record<string, string>> | undefined,
   signal: AbortSignal | undefined,
 ) =>
   entry === null
-    ? publishClaimed(context, place, properties ?? {}, signal)
-    : republishTable(context, place, properties, signal);
+    ? publishClaimed(context, location, properties ?? {}, signal)
+    : republishTable(context, location, properties, signal);
 
 async function asFound(
   context: OperationContext,

@@ -18,9 +18,9 @@ export async function declareTable(
   const wanted = optionalString(request.location, "location");
   const properties = optionalProperties(request.properties);
   const entry = await findTable(context, id);
-  const place = entry ?? (await planPlace(context, id));
-  checkWantedPlace(context, id, wanted, place.directory);
+  const location = entry ?? (await planPlace(context, id));
+  checkWantedPlace(context, id, wanted, location.directory);
   if (entry !== null) throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
-  await declareAt(context, place, properties ?? {}, request.signal);
-  return { location: place.directory, properties: properties ?? {}, managedVersioning: false };
+  await declareAt(context, location, properties ?? {}, request.signal);
+  return { location: location.directory, properties: properties ?? {}, managedVersioning: false };
 }

@@ -3,7 +3,7 @@
 import { hide, isDeregistered } from "../../catalog/places/markers.js";
 import { discardDirectory, sweepDropped, takeAway } from "../../catalog/places/removal.js";
 import { isNamed, isUnshared } from "../../catalog/places/sharedPlaces.js";
-import { type TableEntry, requireTable } from "../../catalog/places/tables.js";
+import { requireTable, type TableEntry } from "../../catalog/places/tables.js";
 import type { Catalog } from "../../catalog/rows/catalogRows.js";
 import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { objectIdOf } from "../../catalog/rows/objects.js";

@@ -17,11 +17,11 @@ export async function registerTable(
   const mode = parseChoice(request.mode, "mode", ["Create", "Overwrite"], "Create");
   const properties = optionalProperties(request.properties);
   if (location === undefined) throw new InvalidInputError("location: a directory below the root is needed");
-  const place = await attachTable(context, id, location, {
+  const tableLocation = await attachTable(context, id, location, {
     properties,
     overwrite: mode === "Overwrite",
     allow: (formerId) => access.require("registerTable", formerId, { location }),
     signal: request.signal,
   });
-  return { location: place.directory, properties: properties ?? {} };
+  return { location: tableLocation.directory, properties: properties ?? {} };
 }

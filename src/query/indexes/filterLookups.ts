@@ -62,9 +62,9 @@ export class FilterLookups {
     if (predicate === null) return null;
     const indexes = indexesOf(version.file, fields);
     const unread = unreadSegmentsOf(version.file, fields);
-    const options = inputs.map((input, place): readonly UsableIndex[] | PlaceColumn => {
+    const options = inputs.map((input, position): readonly UsableIndex[] | PlaceColumn => {
       if (input.kind === "stored") {
-        const path = formatFieldPath(expression.paths[place]);
+        const path = formatFieldPath(expression.paths[position]);
         noteUnread(version.table, unread.get(path)?.filter(({ family }) => family !== "words") ?? []);
         // One of words answers no filter.
         return indexes.get(path)?.filter(({ kind }) => kind.name !== "FTS") ?? [];

@@ -148,7 +148,7 @@ export async function planIndexUse(input: UseInput): Promise<IndexUse | null> {
   const options = new Map<Ask, PricedLookup[]>();
   const asks = asksOf(input.predicate);
   const found = await mapParallel(asks, PARALLELISM, (ask) => lookupsOf(ask, input));
-  for (const [place, ask] of asks.entries()) options.set(ask, found[place]);
+  for (const [position, ask] of asks.entries()) options.set(ask, found[position]);
   const parts: IndexedPart[] = [];
   for (const group of fragmentGroups(input.fragments, options)) {
     const rowCount = group.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);

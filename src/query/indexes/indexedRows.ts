@@ -199,9 +199,9 @@ async function askSegment(
   if (open === null) throw new InternalError(`index ${index.name} can't be opened any more`);
   let ids = RowIds.none;
   let isExact = !isRough;
-  for (const [place, query] of queries.entries()) {
+  for (const [position, query] of queries.entries()) {
     // Whatever is asked of it, the same rows are null.
-    const withNulls = isNegated && place === 0;
+    const withNulls = isNegated && position === 0;
     const answer: IndexAnswer = await searchOne(open, query, withNulls, signal);
     ids = ids.union(answer.rows);
     isExact &&= answer.isExact;

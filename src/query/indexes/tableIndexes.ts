@@ -132,9 +132,9 @@ function findIndexes(file: ManifestFile, fields: readonly TableField[]): Version
     const typeUrl = metadata.indexDetails?.typeUrl ?? "";
     if (isSystemIndex(metadata.name) || isVectorTypeUrl(typeUrl)) continue;
     const kind = kindOfTypeUrl(typeUrl);
-    const place = metadata.fields.length === 1 ? paths.get(metadata.fields[0]) : undefined;
-    const reason = isDeferred ? DEFERRED : refusalOf(metadata, kind, place?.field);
-    if (reason !== null || kind === null || place === undefined) {
+    const column = metadata.fields.length === 1 ? paths.get(metadata.fields[0]) : undefined;
+    const reason = isDeferred ? DEFERRED : refusalOf(metadata, kind, column?.field);
+    if (reason !== null || kind === null || column === undefined) {
       for (const id of [...metadata.fields, ...metadata.coveringFields]) {
         const path = paths.get(id)?.path;
         if (path === undefined || reason === null) continue;
@@ -146,11 +146,11 @@ function findIndexes(file: ManifestFile, fields: readonly TableField[]): Version
     const covered = new Set([...(coverageOf(metadata) ?? [])].filter((id) => fragmentIds.has(id)));
     // One of words that covers nothing still tells how texts are cut.
     if (covered.size === 0 && kind.name !== "FTS") continue;
-    const ofPath = found.get(place.path) ?? [];
-    found.set(place.path, ofPath);
+    const ofPath = found.get(column.path) ?? [];
+    found.set(column.path, ofPath);
     const same = ofPath.findIndex((index) => index.name === metadata.name && index.kind === kind);
     const segments = [...(ofPath[same]?.segments ?? []), { metadata, covered }];
-    const index: UsableIndex = { name: metadata.name, kind, field: place.field, segments };
+    const index: UsableIndex = { name: metadata.name, kind, field: column.field, segments };
     if (same < 0) ofPath.push(index);
     else ofPath[same] = index;
   }

@@ -39,7 +39,7 @@ export async function* mergeRuns(
   const keysOf = ({ columns, rowCount }: BatchRows): SortKeys =>
     sortKeys(
       orders,
-      keyPlaces.map((place) => columns[place]),
+      keyPlaces.map((position) => columns[position]),
       rowCount,
     );
   const opened: AsyncIterator<BatchRows>[] = [];

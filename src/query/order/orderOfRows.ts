@@ -238,19 +238,19 @@ function scatter(
 ): void {
   for (let index = 2 * start; index < 2 * end; index += 2) {
     const key = from[index];
-    const place = 2 * places[(key >>> shift) & DIGIT_MASK]++;
-    to[place] = key;
-    to[place + 1] = from[index + 1];
+    const position = 2 * places[(key >>> shift) & DIGIT_MASK]++;
+    to[position] = key;
+    to[position + 1] = from[index + 1];
   }
 }
 
 /** Makes of the number of rows with each digit the place of the first one. */
 function countsToPlaces(counts: Uint32Array): void {
-  let place = 0;
+  let position = 0;
   for (let digit = 0; digit < counts.length; digit++) {
     const count = counts[digit];
-    counts[digit] = place;
-    place += count;
+    counts[digit] = position;
+    position += count;
   }
 }
 

@@ -78,7 +78,7 @@ async function* firstRows(
   const scanned = { ...request, isTransient: true, batchRows: TOP_BATCH_ROWS };
   for await (const { columns, rowCount } of keyedRows(source, scanned, order.ofKeys)) {
     request.signal?.throwIfAborted();
-    await first.add([...keyPlaces.map((place) => columns[place]), columns[addressPlace]], rowCount);
+    await first.add([...keyPlaces.map((position) => columns[position]), columns[addressPlace]], rowCount);
   }
   yield* withoutFirst(await first.finish(), offset, (columns) => [columns[columns.length - 1]]);
 }

@@ -79,7 +79,7 @@ async function* sortedBatches(
   for (const index of batches[0].columns.keys()) {
     columns.push(await goThrough(concatInSteps(batches.map((batch) => batch.columns[index]))));
   }
-  const places = keyPlaces.map((place) => columns[place]);
+  const places = keyPlaces.map((position) => columns[position]);
   const keys = await goThrough(makeSortKeys(orders, places, rowCount));
   const order = await goThrough(orderOfRows(keys));
   const rowBytes = columns.reduce((sum, column) => sum + columnBytes(column), 0) / rowCount;

@@ -88,8 +88,8 @@ export async function explainPlan(
   });
   if (filter !== null) {
     const detail = { condition: filter.text, ...(!isSorted && bounds) };
-    const searches = indexed.map((part, place) =>
-      node(place === 0 ? "index" : null, "IndexSearch", searchDetail(part)),
+    const searches = indexed.map((part, position) =>
+      node(position === 0 ? "index" : null, "IndexSearch", searchDetail(part)),
     );
     // Where indexes give candidates only, these are read as a scan reads its rows.
     const isRead = scanned.length > 0 || !indexed.every(({ isExact }) => isExact);

@@ -94,11 +94,11 @@ class JoinedRows {
     const pace = new Pace(STEP_ROWS);
     for (const [textRank, address] of addressesIn(addresses).entries()) {
       const score = numbers[textRank];
-      const place = this.#places.get(address);
-      if (place === undefined) {
+      const position = this.#places.get(address);
+      if (position === undefined) {
         this.#places.set(address, this.#rows.length);
         this.#rows.push({ distance: null, score, vectorRank: null, textRank });
-      } else Object.assign(this.#rows[place], { score, textRank });
+      } else Object.assign(this.#rows[position], { score, textRank });
       if (pace.isStep()) yield;
     }
   }
@@ -108,13 +108,13 @@ class JoinedRows {
     const count = this.#rows.length;
     const relevance = new Float32Array(count);
     const pace = new Pace(STEP_ROWS);
-    for (const [place, row] of this.#rows.entries()) {
-      relevance[place] = rerank(row);
+    for (const [position, row] of this.#rows.entries()) {
+      relevance[position] = rerank(row);
       if (pace.isStep()) await breathe();
     }
     const inPlaces = new Float64Array(count);
-    for (const [address, place] of this.#places) {
-      inPlaces[place] = address;
+    for (const [address, slot] of this.#places) {
+      inPlaces[slot] = address;
       if (pace.isStep()) await breathe();
     }
     const addresses = addressColumn(inPlaces, count);

@@ -133,8 +133,8 @@ function distinctRows(offsets: Float64Array): { rows: Float64Array; positions: U
   const positions = new Uint32Array(offsets.length);
   const order = sortedOrder(offsets);
   let count = 0;
-  for (let place = 0; place < order.length; place++) {
-    const index = order[place];
+  for (let position = 0; position < order.length; position++) {
+    const index = order[position];
     if (count === 0 || offsets[index] !== rows[count - 1]) rows[count++] = offsets[index];
     positions[index] = count - 1;
   }
@@ -157,8 +157,8 @@ function sortedOrder(offsets: Float64Array): Uint32Array {
   const keys = new Float64Array(count);
   for (let index = 0; index < count; index++) keys[index] = offsets[index] * factor + index;
   keys.sort();
-  for (let place = 0; place < count; place++) {
-    order[place] = keys[place] - Math.floor(keys[place] / factor) * factor;
+  for (let position = 0; position < count; position++) {
+    order[position] = keys[position] - Math.floor(keys[position] / factor) * factor;
   }
   return order;
 }

@@ -88,10 +88,10 @@ export class Highlighter {
     const texts = columns.map((column) => new RowTexts(plainColumn(column)));
     const found = new FoundRanges(paths);
     for (let row = 0; row < addresses.length; row++) {
-      for (const [place, path] of paths.entries()) {
-        const ranges = await goThrough(rangesOf(this.#sought.get(path) ?? [], texts[place].of(row)));
-        const numbers = ranges.length === 0 ? null : texts[place].numbersOf(row);
-        for (const range of ranges) found.add(place, numbers?.[range.text] ?? null, range);
+      for (const [position, path] of paths.entries()) {
+        const ranges = await goThrough(rangesOf(this.#sought.get(path) ?? [], texts[position].of(row)));
+        const numbers = ranges.length === 0 ? null : texts[position].numbersOf(row);
+        for (const range of ranges) found.add(position, numbers?.[range.text] ?? null, range);
         await breathe();
       }
       found.endRow();

@@ -126,8 +126,8 @@ class AlikeTokens {
       await this.#addOfLength(table, letters, count, places);
     }
     places.sort((a, b) => a - b);
-    for (const place of places.slice(0, most)) {
-      const bytes = table.token(place);
+    for (const position of places.slice(0, most)) {
+      const bytes = table.token(position);
       found.set(this.#decoder.decode(bytes), bytes);
     }
   }

@@ -108,7 +108,7 @@ export class TopScores {
   }
 
   /** Puts the row at a place that belongs there by its rank, those before it before it, and the others behind it. */
-  #select(place: number): void {
+  #select(position: number): void {
     let low = 0;
     let high = this.#count - 1;
     while (low < high) {
@@ -127,8 +127,8 @@ export class TopScores {
         this.#swap(left, right);
       }
       this.#swap(low, right);
-      if (right === place) return;
-      if (right < place) low = right + 1;
+      if (right === position) return;
+      if (right < position) low = right + 1;
       else high = right - 1;
     }
   }
@@ -156,10 +156,10 @@ export class TopScores {
       words[2 * row + 1] = bits[row];
     }
     keys.sort();
-    for (let place = 0; place < count; place++) {
-      const row = words[2 * (count - 1 - place)];
-      this.#scores[place] = scores[row];
-      this.#addresses[place] = addresses[row];
+    for (let position = 0; position < count; position++) {
+      const row = words[2 * (count - 1 - position)];
+      this.#scores[position] = scores[row];
+      this.#addresses[position] = addresses[row];
     }
     for (let start = 0, end = 0; start < count; start = end) {
       while (end < count && this.#scores[end] === this.#scores[start]) end++;

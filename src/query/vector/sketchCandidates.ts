@@ -58,11 +58,11 @@ export class SketchCandidates {
    * @returns false where there are too many
    */
   select(where: SketchPlace, count: number, isListed: boolean): boolean {
-    const { sketch, place, fragmentId, firstRow, deleted } = where;
+    const { sketch, place: position, fragmentId, firstRow, deleted } = where;
     const { memory } = sketch;
-    const { rows, estimates } = memory.select(sketch, place, this.#query, this.#limit, count, isListed);
+    const { rows, estimates } = memory.select(sketch, position, this.#query, this.#limit, count, isListed);
     if (rows.length === 0) return true;
-    const numbers = memory.numbersOf(sketch, place);
+    const numbers = memory.numbersOf(sketch, position);
     const bounds = this.#bounds;
     for (let index = 0; index < rows.length; index++) {
       const row = firstRow + rows[index];
@@ -114,9 +114,9 @@ export class SketchCandidates {
     order.sort((a, b) => least[a] - least[b]);
     this.#least = Float64Array.from(order, (index) => least[index]);
     this.#addresses = new Uint32Array(2 * order.length);
-    for (const [place, index] of order.entries()) {
-      this.#addresses[2 * place] = addresses[2 * index];
-      this.#addresses[2 * place + 1] = addresses[2 * index + 1];
+    for (const [position, index] of order.entries()) {
+      this.#addresses[2 * position] = addresses[2 * index];
+      this.#addresses[2 * position + 1] = addresses[2 * index + 1];
     }
   }
 

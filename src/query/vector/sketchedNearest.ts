@@ -117,13 +117,13 @@ async function selectOf(
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
   const { memory, slotRows, slotCount, rowCount } = sketch;
-  for (let place = 0; place < slotCount; place++) {
-    const firstRow = place * slotRows;
+  for (let position = 0; position < slotCount; position++) {
+    const firstRow = position * slotRows;
     const end = Math.min(rowCount, firstRow + slotRows);
     const listed = rows?.subarray(lowerBound(rows, firstRow), lowerBound(rows, end)) ?? null;
     const count = listed?.length ?? end - firstRow;
     if (count === 0) continue;
-    const where = { sketch, place, fragmentId: fragment.id, firstRow, deleted };
+    const where = { sketch, place: position, fragmentId: fragment.id, firstRow, deleted };
     for (let start = 0; start < candidates.length; start += QUERIES_AT_ONCE) {
       signal?.throwIfAborted();
       if (listed !== null) memory.list(listed, firstRow);

@@ -209,8 +209,8 @@ export async function putBackVersion(
   table: VersionsAt,
   { version, scheme, path }: SetAsideVersion,
 ): Promise<void> {
-  const place = manifestPath(table.root, version, scheme);
-  if ((await table.disk.stat(place)) === null) await tryRename(table.disk, path, place);
+  const location = manifestPath(table.root, version, scheme);
+  if ((await table.disk.stat(location)) === null) await tryRename(table.disk, path, location);
 }
 
 /**

@@ -86,8 +86,8 @@ export async function resolveIndexDirectory(
   // itself.
   const bases = manifest.basePaths.filter(({ path, isDatasetRoot }) => isDatasetRoot && isAbsolute(path));
   for (const id of [undefined, ...bases.map((base) => base.id)]) {
-    const place = await resolveFile(table, manifest, id, indicesDirectory, basename(stated));
-    if ((await table.disk.stat(place)) !== null) return place;
+    const location = await resolveFile(table, manifest, id, indicesDirectory, basename(stated));
+    if ((await table.disk.stat(location)) !== null) return location;
   }
   return stated;
 }
@@ -141,9 +141,9 @@ function resolveFile(
 function sourceRoot(tableRoot: string, manifest: Manifest, base: BasePath): string | null {
   const { branch } = manifest;
   if (!base.isDatasetRoot || isMainBranch(branch) || !isBranchName(branch)) return null;
-  const place = branchDirectory(sep, branch);
-  if (!tableRoot.endsWith(place)) return null;
-  const mainRoot = tableRoot.slice(0, -place.length);
+  const location = branchDirectory(sep, branch);
+  if (!tableRoot.endsWith(location)) return null;
+  const mainRoot = tableRoot.slice(0, -location.length);
   if (isMainBranch(base.name)) return mainRoot;
   return isBranchName(base.name) ? branchRoot(mainRoot, base.name) : null;
 }

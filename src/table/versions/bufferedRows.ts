@@ -22,7 +22,10 @@ export const mayBufferRows = ({ indexSection }: OpenVersion["file"]): boolean =>
   indexSection?.indices.some(({ name }) => name === BUFFER_INDEX) ?? false;
 
 /** @throws UnsupportedError for a version whose rows are not all in fragments */
-export async function refuseBufferedRows({ table, file }: Pick<OpenVersion, "table" | "file">): Promise<void> {
+export async function refuseBufferedRows({
+  table,
+  file,
+}: Pick<OpenVersion, "table" | "file">): Promise<void> {
   if (!mayBufferRows(file)) return;
   const { disk, root } = table;
   const directory = join(root, "_mem_wal");

@@ -86,8 +86,8 @@ export async function callFunction(
   }
   const label = `${maker}, ${rowsInWords(offsets)}`;
   const context = { rowCount, signal: options.signal } satisfies Parameters<BatchFunction["batch"]>[1];
-  const place = { rowCount, maker, label, rowOf, lend };
-  const columnOf = (result: unknown): Column => columnOfResult(owner, result, place);
+  const origin = { rowCount, maker, label, rowOf, lend };
+  const columnOf = (result: unknown): Column => columnOfResult(owner, result, origin);
   let made = null as (() => Column) | null;
   const result = await repeated(owner, label, options, () => {
     const given = call.batch(columns, context);
@@ -164,11 +164,11 @@ async function callForRows(
         break;
       case "begun": {
         let begun: unknown = halt.result;
-        const one = async (place: number): Promise<void> => {
-          const index = next + place;
+        const one = async (position: number): Promise<void> => {
+          const index = next + position;
           const value = await repeated(owner, labelOf(index), options, () => {
-            const result = place === 0 && begun !== null ? begun : calls.once(index);
-            if (place === 0) begun = null;
+            const result = position === 0 && begun !== null ? begun : calls.once(index);
+            if (position === 0) begun = null;
             return result;
           });
           results.add(index, value);

@@ -40,14 +40,14 @@ export interface ResultPlace {
  * What was returned for a batch.
  * @throws TableSchemaValidationError where length, type or nullability are not as declared
  */
-export function columnOfResult(owner: RegisteredFunction, result: unknown, place: ResultPlace): Column {
+export function columnOfResult(owner: RegisteredFunction, result: unknown, origin: ResultPlace): Column {
   const { outputType, layout } = owner;
-  const { rowCount, label } = place;
+  const { rowCount, label } = origin;
   const column = isVector(result)
     ? vectorColumn(owner, result, layout, label)
-    : (numbersColumn(outputType, layout, result, place) ??
-      numberRowsColumn(outputType, layout, result, place) ??
-      valuesColumn(owner, result, place));
+    : (numbersColumn(outputType, layout, result, origin) ??
+      numberRowsColumn(outputType, layout, result, origin) ??
+      valuesColumn(owner, result, origin));
   if (column.length !== rowCount) {
     throw new TableSchemaValidationError(
       `${label}: ${column.length} values were returned for ${rowCount} rows`,
@@ -61,10 +61,10 @@ export function columnOfResult(owner: RegisteredFunction, result: unknown, place
  * What was returned row by row.
  * @throws as {@link columnOfResult}
  */
-export function columnOfRows(owner: RegisteredFunction, results: RowResults, place: ResultPlace): Column {
+export function columnOfRows(owner: RegisteredFunction, results: RowResults, origin: ResultPlace): Column {
   const finished = results.finish();
-  const column = Array.isArray(finished) ? valuesColumn(owner, finished, place) : finished;
-  requireValues(owner, column, place.label);
+  const column = Array.isArray(finished) ? valuesColumn(owner, finished, origin) : finished;
+  requireValues(owner, column, origin.label);
   return column;
 }
 

@@ -159,10 +159,10 @@ function inputAt(fields: readonly TableField[], [name, ...names]: readonly strin
   const index = fields.findIndex((field) => field.name === name);
   let field = fields[index];
   const members = names.map((member) => {
-    const place = field.children.findIndex((child) => child.name === member);
-    if (place < 0) throw new InternalError(`no member ${member} of ${field.name}`);
-    field = field.children[place];
-    return place;
+    const position = field.children.findIndex((child) => child.name === member);
+    if (position < 0) throw new InternalError(`no member ${member} of ${field.name}`);
+    field = field.children[position];
+    return position;
   });
   return { index, members };
 }

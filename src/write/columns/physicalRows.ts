@@ -34,7 +34,7 @@ export async function* physicalRows(
   fields: readonly LogicalField[],
   { rowCount, deleted, batchRows, nullStructs }: PhysicalPlaces,
 ): AsyncGenerator<InputBatch, void, undefined> {
-  let place = 0;
+  let position = 0;
   let nextDeleted = 0;
   let last: readonly Column[] = fields.map((field) => {
     const { type } = arrowFieldFromLogical(field, field.name);
@@ -46,8 +46,8 @@ export async function* physicalRows(
    */
   const nextPlaces = (liveRow: number, end: number): Uint32Array => {
     const rows: number[] = [];
-    for (let row = liveRow; rows.length < batchRows && place < rowCount; place++) {
-      if (nextDeleted < deleted.length && deleted[nextDeleted] === place) {
+    for (let row = liveRow; rows.length < batchRows && position < rowCount; position++) {
+      if (nextDeleted < deleted.length && deleted[nextDeleted] === position) {
         nextDeleted++;
         rows.push(end);
       } else if (row < end) rows.push(row++);
@@ -72,7 +72,7 @@ export async function* physicalRows(
     last = batch.columns;
   }
   const standIns = last.map((column, index) => standIn(column, fields[index], nullStructs));
-  while (place < rowCount) {
+  while (position < rowCount) {
     const places = nextPlaces(0, 0);
     if (places.length === 0) return;
     yield { columns: standIns.map((column) => takeColumn(column, places)), rowCount: places.length };

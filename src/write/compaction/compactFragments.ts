@@ -214,8 +214,8 @@ async function planOn(
 
   /** Whether an index covers a group whose new addresses can't be written to it. */
   async function isHeld(coverage: string): Promise<boolean> {
-    for (const [place, index] of indices.entries()) {
-      if (coverage[place] === COVERED && !(await isWritable(index))) return true;
+    for (const [position, index] of indices.entries()) {
+      if (coverage[position] === COVERED && !(await isWritable(index))) return true;
     }
     return false;
   }

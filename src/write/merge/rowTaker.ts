@@ -40,18 +40,23 @@ export class RowTaker {
     const wanted = Float64Array.from(rows, (row, index) => fragmentIds[index] * FRAGMENT_SPAN + row);
     const distinct = wanted.slice().sort();
     let count = 0;
-    for (const place of distinct) if (count === 0 || distinct[count - 1] !== place) distinct[count++] = place;
+    for (const position of distinct)
+      if (count === 0 || distinct[count - 1] !== position) distinct[count++] = position;
     const places = distinct.subarray(0, count);
     const parts: (readonly Column[])[] = [];
     for (let start = 0; start < count; ) {
       const id = Math.floor(places[start] / FRAGMENT_SPAN);
       const end = lowerBound(places, (id + 1) * FRAGMENT_SPAN);
-      const physical = Uint32Array.from(places.subarray(start, end), (place) => place - id * FRAGMENT_SPAN);
+      const physical = Uint32Array.from(
+        places.subarray(start, end),
+        (position) => position - id * FRAGMENT_SPAN,
+      );
       parts.push(await this.#takeFrom(id, physical));
       start = end;
     }
-    const isInOrder = count === wanted.length && wanted.every((place, index) => place === places[index]);
-    const positions = isInOrder ? null : Uint32Array.from(wanted, (place) => lowerBound(places, place));
+    const isInOrder =
+      count === wanted.length && wanted.every((position, index) => position === places[index]);
+    const positions = isInOrder ? null : Uint32Array.from(wanted, (position) => lowerBound(places, position));
     return this.#projection.outputs.map((_, output) => {
       const column = concatColumns(parts.map((part) => part[output]));
       return positions === null ? column : takeColumn(column, positions);

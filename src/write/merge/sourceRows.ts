@@ -198,10 +198,10 @@ export class SourceRows {
     for await (const { columns, rowCount } of batches) {
       signal?.throwIfAborted();
       await breathe();
-      const own = keyPlaces.map((place, index) => keyColumn(columns[place], key[index].form));
+      const own = keyPlaces.map((position, index) => keyColumn(columns[position], key[index].form));
       const hashes = hashKeys(own, rowCount, seed);
       const picked = pickRows(own, hashes, covers);
-      const wanted = places.map((place, index) => (index < own.length ? own[index] : columns[place]));
+      const wanted = places.map((position, index) => (index < own.length ? own[index] : columns[position]));
       const taken = wanted.map((column) =>
         picked.length === rowCount ? column : takeColumn(column, picked),
       );

@@ -6,10 +6,10 @@ import { describe, expect, it } from "vitest";
 import type { VariableColumn } from "../../../src/arrow/columns/column.js";
 import { encodeValues } from "../../../src/arrow/objects/encodeValues.js";
 
-const place = { path: "s", rowOf: (index: number) => index };
+const origin = { path: "s", rowOf: (index: number) => index };
 
 function encoded(values: readonly unknown[], type: Utf8 | LargeUtf8 = new Utf8()) {
-  const column = encodeValues(values, new Field("s", type, true), place) as VariableColumn;
+  const column = encodeValues(values, new Field("s", type, true), origin) as VariableColumn;
   const ends = Array.from(column.offsets, Number);
   return {
     ends,

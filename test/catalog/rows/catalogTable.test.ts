@@ -355,15 +355,15 @@ describe("damaged rows", () => {
   it("sharing a place lose their data only with the last", async () => {
     await ns.createNamespace({ id: ["a"] });
     const { location } = await ns.createTable({ id: ["a", "t"] }, rowsOf(1));
-    const place = location.slice(root.length + 1);
+    const directory = location.slice(root.length + 1);
     await rm(join(root, "__manifest"), { recursive: true });
     await ns.createTable({ id: ["r"] }, rowsOf(2));
     await rm(join(root, "__manifest"), { recursive: true });
     await writeCatalog([
       { id: "a" },
       { id: "b" },
-      { id: "a$t", type: "table", location: place },
-      { id: "b$t", type: "table", location: place },
+      { id: "a$t", type: "table", location: directory },
+      { id: "b$t", type: "table", location: directory },
       { id: "b$r", type: "table", location: "r.lance" },
     ]);
     await ns.dropNamespace({ id: ["b"], behavior: "Cascade" });

@@ -54,8 +54,8 @@ describe.each(WIDTHS)("single values of %i bits", (wordBits) => {
       3,
     );
     const expected = new Uint8Array(8 * byteWidth);
-    for (const [index, place] of [3, 511, 512, 1023].entries()) {
-      expected.set(words.subarray(place * byteWidth, (place + 1) * byteWidth), (3 + index) * byteWidth);
+    for (const [index, offset] of [3, 511, 512, 1023].entries()) {
+      expected.set(words.subarray(offset * byteWidth, (offset + 1) * byteWidth), (3 + index) * byteWidth);
     }
     expect(Buffer.compare(picked, expected)).toBe(0);
   });

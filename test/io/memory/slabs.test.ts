@@ -34,11 +34,11 @@ describe("memory cut from blocks", () => {
       const slabs = new Slabs(memory, memory);
       const held: { pieces: Pieces; parts: Uint8Array[]; mark: number; borrowers: number }[] = [];
       const giveBackOne = (): void => {
-        const place = random.below(held.length);
-        const one = held[place]!;
+        const position = random.below(held.length);
+        const one = held[position]!;
         for (const part of one.parts) expect(part.every((byte) => byte === one.mark)).toBe(true);
         one.pieces.giveBack();
-        if (--one.borrowers === 0) held.splice(place, 1);
+        if (--one.borrowers === 0) held.splice(position, 1);
       };
       for (let step = 0; step < 200; step++) {
         const pieces = slabs.pieces();

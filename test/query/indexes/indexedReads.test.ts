@@ -115,9 +115,9 @@ it("rows that are given by stable ids are read without looking at others, wherev
     const found = await namespace.table(id).scan(scan).toArrow();
     expect(Array.from(found.getChild("id") ?? []), filter).toEqual(ids);
     expect(disk.bytesRead, filter).toBeLessThan(300_000);
-    const place = /_row(id|addr|offset)/.exec(filter)?.[0];
+    const location = /_row(id|addr|offset)/.exec(filter)?.[0];
     expect(await namespace.explainTableQueryPlan({ id, query: scan }), filter).toMatch(
-      new RegExp(`IndexSearch: query=.*values of ${place}`),
+      new RegExp(`IndexSearch: query=.*values of ${location}`),
     );
   }
 });
@@ -175,11 +175,11 @@ it("flipped bytes of index files lead to an error or to rows that the filter sel
   const expected = await table(root, { filter: "mixed in (5, 70000, 299999)", useScalarIndex: false });
   const files = await indexFiles();
   let failed = 0;
-  for (const [place, file] of files.entries()) {
+  for (const [offset, file] of files.entries()) {
     const bytes = await readFile(file);
     for (let flip = 0; flip < 12; flip++) {
       const copy = Uint8Array.from(bytes);
-      copy[(bytes.length - 1 - ((flip * 7919 + place * 31) % bytes.length)) % bytes.length] ^=
+      copy[(bytes.length - 1 - ((flip * 7919 + offset * 31) % bytes.length)) % bytes.length] ^=
         1 << (flip % 8);
       await writeFile(file, copy);
       try {

@@ -13,13 +13,13 @@ const encoder = new TextEncoder();
 function searched(words: readonly string[]): SearchedTokens {
   const tokens = [...new Set(words)].map((word) => encoder.encode(word)).sort(compareBytes);
   const lowerBound = (bytes: Uint8Array): number => {
-    const place = tokens.findIndex((token) => compareBytes(token, bytes) >= 0);
-    return place < 0 ? tokens.length : place;
+    const position = tokens.findIndex((token) => compareBytes(token, bytes) >= 0);
+    return position < 0 ? tokens.length : position;
   };
   const table = {
     count: tokens.length,
-    token: (place: number) => tokens[place],
-    id: (place: number) => place,
+    token: (offset: number) => tokens[offset],
+    id: (position: number) => position,
     find: (token: Uint8Array) => tokens.findIndex((each) => compareBytes(each, token) === 0),
     lowerBound,
   };
@@ -74,12 +74,12 @@ it("as by comparing every word", async () => {
           words.map((token, position) => ({ token, position })),
         );
         const expected: { word: number; token: string }[] = [];
-        for (const [place, each] of words.entries()) {
+        for (const [slot, each] of words.entries()) {
           const left = query.maxExpansions - expected.length;
           expected.push(
             ...alike(each, tables, query)
               .slice(0, Math.max(0, left))
-              .map((token) => ({ word: place, token })),
+              .map((token) => ({ word: slot, token })),
           );
         }
         expect(await queryTerms(leaf, async () => tables.map(searched))).toEqual(expected);

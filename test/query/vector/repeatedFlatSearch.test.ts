@@ -20,7 +20,7 @@ it.each([
   const id = ["t"];
   // Each vector comes twice: of rows of equal distance, none may be left out.
   const some = testRows(item, DIMENSION, 2000, 3);
-  const rows = [...some, ...some].map((row, place) => ({ ...row, id: place }));
+  const rows = [...some, ...some].map((row, position) => ({ ...row, id: position }));
   const streamOf = (which: typeof rows) => tableToIPC(vectorTable(item, DIMENSION, which), "stream");
   await namespace.createTable({ id }, streamOf(rows.slice(0, 2500)));
   await namespace.insertIntoTable({ id }, streamOf(rows.slice(2500, 3900)));
@@ -50,8 +50,10 @@ it.each([
         // By cosine, the index has vectors of the length 1, which are rounded.
         if (metric !== "cosine") expect(first).toEqual(exact);
         const wanted = nearestOf(metric, live, vector).slice(0, k);
-        for (const [place, { distance }] of wanted.entries()) {
-          expect(Math.abs(first[place]._distance - distance)).toBeLessThan(1e-5 * (1 + Math.abs(distance)));
+        for (const [position, { distance }] of wanted.entries()) {
+          expect(Math.abs(first[position]._distance - distance)).toBeLessThan(
+            1e-5 * (1 + Math.abs(distance)),
+          );
         }
       }
     }

@@ -162,8 +162,8 @@ it.each([
   "_staging/m",
   "staged",
   "mine/deep/m",
-])("a file of the caller's own is published: %s", async (place) => {
-  const path = join(table, ...place.split("/"));
+])("a file of the caller's own is published: %s", async (location) => {
+  const path = join(table, ...location.split("/"));
   await mkdir(dirname(path), { recursive: true });
   await rename(await stageDoubled(table, 2), path);
   await ns.createTableVersion({ id, version: 2, manifestPath: path.slice(1).replaceAll(sep, "/") });

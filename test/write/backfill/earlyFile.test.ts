@@ -110,7 +110,7 @@ it("goes on where values are saved to checkpoints", async () => {
 describe("of more values than stay in memory", () => {
   const DIMENSION = 1024;
   const MANY = 10_000;
-  const item = (row: number, place: number): number => Math.fround(row * 3 + place);
+  const item = (row: number, position: number): number => Math.fround(row * 3 + position);
   const wide = {
     ...{
       version: "1",
@@ -122,8 +122,8 @@ describe("of more values than stay in memory", () => {
       await new Promise((resolve) => setTimeout(resolve, 1));
       await onCall(given[0]);
       const out = new Float32Array(given.length * DIMENSION);
-      for (let place = 0; place < out.length; place++) {
-        out[place] = item(given[Math.floor(place / DIMENSION)], place % DIMENSION);
+      for (let position = 0; position < out.length; position++) {
+        out[position] = item(given[Math.floor(position / DIMENSION)], position % DIMENSION);
       }
       return out;
     },
@@ -160,7 +160,8 @@ describe("of more values than stay in memory", () => {
     let wrong = 0;
     for (let row = 0; row < rowCount; row++) {
       const vector = v.get(row).toArray() as Float32Array;
-      for (let place = 0; place < DIMENSION; place++) if (vector[place] !== item(n.get(row), place)) wrong++;
+      for (let position = 0; position < DIMENSION; position++)
+        if (vector[position] !== item(n.get(row), position)) wrong++;
     }
     expect(wrong).toBe(0);
     expect(existsSync(checkpointsDirectory(join(root, "w.lance")))).toBe(false);

@@ -52,8 +52,8 @@ it("live rows are at their places, whatever was deleted and however they come", 
       fc.integer({ min: 1, max: 9 }),
       fc.boolean(),
       async (isDeleted, cut, batchRows, nullable) => {
-        const live = isDeleted.flatMap((deleted, place) => (deleted ? [] : [place]));
-        const deleted = Uint32Array.from(isDeleted.flatMap((gone, place) => (gone ? [place] : [])));
+        const live = isDeleted.flatMap((deleted, position) => (deleted ? [] : [position]));
+        const deleted = Uint32Array.from(isDeleted.flatMap((gone, position) => (gone ? [position] : [])));
         const arrowFields = TYPES.map(([type], index) => new Field(`c${index}`, type, nullable));
         const fields = arrowFields.map((field) => logicalFieldOf(field, field.name));
         const columns = TYPES.map(([type, valueAt]) => {
@@ -67,24 +67,24 @@ it("live rows are at their places, whatever was deleted and however they come", 
           }
         }
         const places = { rowCount: isDeleted.length, deleted, batchRows, nullStructs: true };
-        let place = 0;
+        let position = 0;
         for await (const batch of physicalRows(batches(), fields, places)) {
           expect(batch.rowCount).toBeGreaterThan(0);
           expect(batch.rowCount).toBeLessThanOrEqual(batchRows);
           const table = makeBatch(new Schema(arrowFields), batch.columns, batch.rowCount);
-          for (let row = 0; row < batch.rowCount; row++, place++) {
+          for (let row = 0; row < batch.rowCount; row++, position++) {
             for (const [index, [type, valueAt]] of TYPES.entries()) {
               const value = table.getChildAt(index)?.get(row);
-              if (isDeleted[place]) {
+              if (isDeleted[position]) {
                 expect(value === null, String(type)).toBe(nullable);
               } else {
-                const [expected] = vectorFromArray([valueAt(place)] as never[], type as never);
+                const [expected] = vectorFromArray([valueAt(position)] as never[], type as never);
                 expect(valueText(value), String(type)).toBe(valueText(expected));
               }
             }
           }
         }
-        expect(place).toBe(isDeleted.length);
+        expect(position).toBe(isDeleted.length);
       },
     ),
     { numRuns: 100 },

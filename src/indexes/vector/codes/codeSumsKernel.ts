@@ -48,7 +48,8 @@ const sumsKernel = (): Kernel | null =>
       const [groups, step, row, index, table] = ["groups", "step", "row", "at", "table"].map(local);
       const [left, target, sum] = ["left", "target", "sum"].map(local);
       const [next1, next2, next3] = ["next1", "next2", "next3"].map(local);
-      const entryOf = (place: number) => add(get(table), shiftLeft(load8(get(place), CODES), constant(2)));
+      const entryOf = (position: number) =>
+        add(get(table), shiftLeft(load8(get(position), CODES), constant(2)));
       return loop(
         set(sum, vectorConstant(new Array(16).fill(0))),
         set(index, get(row)),

@@ -140,16 +140,16 @@ export async function sampleVectors(
     if (values.kind === "null") continue;
     const readVector = vectorReader(indexed, values);
     for (let row = 0; row < values.length; row++) {
-      const place = count < most ? count : Math.floor(next() * (seen + 1));
+      const position = count < most ? count : Math.floor(next() * (seen + 1));
       seen++;
       // Only of those that are chosen is it known whether they have a vector.
-      if (place >= most || !readVector(row, read, 0)) continue;
-      if ((place + 1) * dimension > sample.length) {
+      if (position >= most || !readVector(row, read, 0)) continue;
+      if ((position + 1) * dimension > sample.length) {
         const larger = new Float32Array(Math.min(most * dimension, 2 * sample.length));
         larger.set(sample);
         sample = larger;
       }
-      sample.set(read, place * dimension);
+      sample.set(read, position * dimension);
       if (count < most) count++;
     }
   }

@@ -146,12 +146,12 @@ function fillEmpty(
 ): void {
   const empty = Array.from(counts.keys()).filter((own) => counts[own] === 0);
   const farthest = metric === "dot" ? [] : farthestRows(distances, empty.length);
-  for (const [place, own] of empty.entries()) {
+  for (const [position, own] of empty.entries()) {
     if (metric === "dot") {
       splitLargest(centroids, counts, own, dimension);
       continue;
     }
-    const row = farthest[place];
+    const row = farthest[position];
     centroids.set(vectors.subarray(row * dimension, (row + 1) * dimension), own * dimension);
   }
 }
@@ -284,9 +284,9 @@ function distinctVectors(
   const again: Float32Array[] = [];
   let done = 0;
   for (let end = left.length; end > 0 && done < count; end--) {
-    const place = Math.floor(next() * end);
-    const own = vectors.subarray(left[place] * dimension, (left[place] + 1) * dimension);
-    left[place] = left[end - 1];
+    const position = Math.floor(next() * end);
+    const own = vectors.subarray(left[position] * dimension, (left[position] + 1) * dimension);
+    left[position] = left[end - 1];
     const key = own.join();
     if (known.has(key)) again.push(own);
     else chosen.set(own, dimension * done++);
@@ -317,8 +317,8 @@ async function trainTwoLevels(vectors: Float32Array, options: KmeansOptions): Pr
   for (const [own, rows] of members.entries()) {
     if (shares[own] === 0) continue;
     const near = new Float32Array(rows.length * dimension);
-    for (const [place, row] of rows.entries()) {
-      near.set(shared.subarray(row * dimension, (row + 1) * dimension), place * dimension);
+    for (const [position, row] of rows.entries()) {
+      near.set(shared.subarray(row * dimension, (row + 1) * dimension), position * dimension);
     }
     const lower = await trainOneLevel(near, { ...options, count: shares[own], seed: seed + own });
     centroids.set(lower, done * dimension);

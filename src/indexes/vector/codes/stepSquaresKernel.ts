@@ -126,8 +126,8 @@ class StepSquares {
     start: number,
     end: number,
   ): void {
-    for (let place = start, to = 0; place < end; place++, to += width) {
-      const from = (rows === null ? place : rows[place]) * dimension;
+    for (let position = start, to = 0; position < end; position++, to += width) {
+      const from = (rows === null ? position : rows[position]) * dimension;
       this.#codes.set(codes.subarray(from, from + dimension), to);
       this.#codes.fill(0, to + dimension, to + width);
     }
@@ -137,8 +137,8 @@ class StepSquares {
   #putWords(codes: Uint8Array, width: number, rows: Uint32Array, start: number, end: number): void {
     const all = new Uint32Array(codes.buffer, codes.byteOffset, codes.length >>> 2);
     const [words, rowWords] = [this.#words, width / 4];
-    for (let place = start, to = 0; place < end; place++) {
-      for (let from = rows[place] * rowWords, last = from + rowWords; from < last; )
+    for (let position = start, to = 0; position < end; position++) {
+      for (let from = rows[position] * rowWords, last = from + rowWords; from < last; )
         words[to++] = all[from++];
     }
   }

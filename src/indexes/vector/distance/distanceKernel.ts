@@ -136,11 +136,11 @@ function distanceKernel(item: VectorItem, metric: Metric): Kernel | null {
           ),
         ),
       ];
-      const total = (names: readonly string[], place: number): Code => {
+      const total = (names: readonly string[], position: number): Code => {
         const [first, ...others] = names.map(local);
         return [
           others.map((other) => addTo(first, get(other))),
-          storeFloat64(get(target), sumOfLanes(shape, first), SUMS + place * 8),
+          storeFloat64(get(target), sumOfLanes(shape, first), SUMS + position * 8),
         ];
       };
       return [

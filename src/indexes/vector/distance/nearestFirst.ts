@@ -22,16 +22,16 @@ export class NearestFirst {
   add(distance: number, row: number): void {
     if (this.#length === this.#rows.length) this.#grow();
     const [distances, rows] = [this.#distances, this.#rows];
-    let place = this.#length++;
-    while (place > 0) {
-      const parent = (place - 1) >>> 1;
+    let position = this.#length++;
+    while (position > 0) {
+      const parent = (position - 1) >>> 1;
       if (distances[parent] <= distance) break;
-      distances[place] = distances[parent];
-      rows[place] = rows[parent];
-      place = parent;
+      distances[position] = distances[parent];
+      rows[position] = rows[parent];
+      position = parent;
     }
-    distances[place] = distance;
-    rows[place] = row;
+    distances[position] = distance;
+    rows[position] = row;
   }
 
   /** Takes the nearest row out; there must be one. */
@@ -40,18 +40,18 @@ export class NearestFirst {
     const row = rows[0];
     const last = --this.#length;
     const distance = distances[last];
-    let place = 0;
+    let position = 0;
     for (;;) {
-      let child = 2 * place + 1;
+      let child = 2 * position + 1;
       if (child >= last) break;
       if (child + 1 < last && distances[child + 1] < distances[child]) child++;
       if (distances[child] >= distance) break;
-      distances[place] = distances[child];
-      rows[place] = rows[child];
-      place = child;
+      distances[position] = distances[child];
+      rows[position] = rows[child];
+      position = child;
     }
-    distances[place] = distance;
-    rows[place] = rows[last];
+    distances[position] = distance;
+    rows[position] = rows[last];
     return row;
   }
 
@@ -101,16 +101,16 @@ export class Beam {
   add(distance: number, row: number): number {
     const [distances, rows] = [this.distances, this.rows];
     const last = this.#length < this.size ? this.#length++ : this.size - 1;
-    let place = 0;
-    for (let end = last; place < end; ) {
-      const middle = (place + end) >>> 1;
-      if (distances[middle] <= distance) place = middle + 1;
+    let position = 0;
+    for (let end = last; position < end; ) {
+      const middle = (position + end) >>> 1;
+      if (distances[middle] <= distance) position = middle + 1;
       else end = middle;
     }
-    distances.copyWithin(place + 1, place, last);
-    rows.copyWithin(place + 1, place, last);
-    distances[place] = distance;
-    rows[place] = row;
-    return place;
+    distances.copyWithin(position + 1, position, last);
+    rows.copyWithin(position + 1, position, last);
+    distances[position] = distance;
+    rows[position] = row;
+    return position;
   }
 }

@@ -154,7 +154,7 @@ const scoresKernel = (memory: WebAssembly.Memory): Kernel | null =>
       const [pair, first, centroid, left, target] = ["pair", "first", "centroid", "left", "target"].map(
         local,
       );
-      const [greatest, place, current, number] = ["greatest", "place", "current", "number"].map(local);
+      const [greatest, position, current, number] = ["greatest", "place", "current", "number"].map(local);
       const [own, isGreater, scale] = ["own", "isGreater", "scale"].map(local);
       const rows = PAIR.map((row) => ({
         value: local(`value_${row}`),
@@ -177,7 +177,7 @@ const scoresKernel = (memory: WebAssembly.Memory): Kernel | null =>
       );
       const compare = ({ factor, sums }: (typeof rows)[number], index: number): Code => [
         set(greatest, vectorLoad(get(target), index * FOUND_BYTES)),
-        set(place, vectorLoad(get(target), index * FOUND_BYTES + 16)),
+        set(position, vectorLoad(get(target), index * FOUND_BYTES + 16)),
         set(number, get(current)),
         set(factor, vectorOfFloat(get(scale), index * 4)),
         sums.map((sum, lane): Code => {
@@ -195,12 +195,12 @@ const scoresKernel = (memory: WebAssembly.Memory): Kernel | null =>
             ),
             set(isGreater, floatsAbove(get(sum), get(greatest))),
             set(greatest, choose(get(sum), get(greatest), get(isGreater))),
-            set(place, choose(get(number), get(place), get(isGreater))),
+            set(position, choose(get(number), get(position), get(isGreater))),
             set(number, laneNumbers("i32x4", "add", get(number), vectorOfWords(4))),
           ];
         }),
         vectorStore(get(target), get(greatest), index * FOUND_BYTES),
-        vectorStore(get(target), get(place), index * FOUND_BYTES + 16),
+        vectorStore(get(target), get(position), index * FOUND_BYTES + 16),
       ];
       const [a, b] = rows;
       const measurePair = [

@@ -29,18 +29,18 @@ export interface FoundRows {
 function ascending(numbers: Float32Array): Uint32Array {
   const places = new Uint32Array(numbers.length);
   if (numbers.length > PLACES) {
-    for (let place = 0; place < places.length; place++) places[place] = place;
+    for (let position = 0; position < places.length; position++) places[position] = position;
     return places.sort((a, b) => numbers[a] - numbers[b] || a - b);
   }
   // Numbers that combine the order of the distance with its place sort many times faster than a comparison function.
   const bits = new Int32Array(numbers.buffer, numbers.byteOffset, numbers.length);
   const keys = new Float64Array(bits.length);
-  for (let place = 0; place < bits.length; place++) {
-    const order = bits[place] < 0 ? ~bits[place] >>> 0 : (bits[place] | 0x8000_0000) >>> 0;
-    keys[place] = order * PLACES + place;
+  for (let slot = 0; slot < bits.length; slot++) {
+    const order = bits[slot] < 0 ? ~bits[slot] >>> 0 : (bits[slot] | 0x8000_0000) >>> 0;
+    keys[slot] = order * PLACES + slot;
   }
   keys.sort();
-  for (let place = 0; place < keys.length; place++) places[place] = keys[place] % PLACES;
+  for (let index = 0; index < keys.length; index++) places[index] = keys[index] % PLACES;
   return places;
 }
 
@@ -48,8 +48,8 @@ function ascending(numbers: Float32Array): Uint32Array {
 export function firstAscending(numbers: Float32Array, most: number): Uint32Array {
   if (most > MOST_INSERTED || 4 * most > numbers.length) return ascending(numbers).subarray(0, most);
   const first = new Beam(most);
-  for (let place = 0; place < numbers.length; place++) {
-    if (numbers[place] < first.bound) first.add(numbers[place], place);
+  for (let position = 0; position < numbers.length; position++) {
+    if (numbers[position] < first.bound) first.add(numbers[position], position);
   }
   // Infinities are below no bound.
   return first.length < most ? ascending(numbers).subarray(0, most) : first.rows;
@@ -81,10 +81,10 @@ export class NearestRows {
   add(distance: number, low: number, high: number): void {
     if (distance > this.#farthest) return;
     if (this.#keptRows === this.#distances.length) this.#grow();
-    const place = this.#keptRows++;
-    this.#distances[place] = distance;
-    this.#addresses[2 * place] = low;
-    this.#addresses[2 * place + 1] = high;
+    const position = this.#keptRows++;
+    this.#distances[position] = distance;
+    this.#addresses[2 * position] = low;
+    this.#addresses[2 * position + 1] = high;
     if (this.#keptRows === this.#mostKept) this.#cut();
   }
 
@@ -131,10 +131,10 @@ export class NearestRows {
     const places = sorted.subarray(0, rowCount);
     const distances = new Float32Array(rowCount);
     const addresses = new Uint32Array(2 * rowCount);
-    for (const [row, place] of places.entries()) {
-      distances[row] = this.#distances[place];
-      addresses[2 * row] = this.#addresses[2 * place];
-      addresses[2 * row + 1] = this.#addresses[2 * place + 1];
+    for (const [row, position] of places.entries()) {
+      distances[row] = this.#distances[position];
+      addresses[2 * row] = this.#addresses[2 * position];
+      addresses[2 * row + 1] = this.#addresses[2 * position + 1];
     }
     return { distances, addresses };
   }

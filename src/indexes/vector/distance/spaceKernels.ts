@@ -141,30 +141,30 @@ export function measureKernel(options: SpaceOptions, pages: WebAssembly.Memory):
     vectors: VECTORS,
     pages,
     body: (local) => {
-      const [row, count, lane, place] = ["row", "count", "lane", "place"].map(local);
+      const [row, count, lane, position] = ["row", "count", "lane", "place"].map(local);
       const [target, index, own, left] = ["target", "at", "own", "left"].map(local);
       const touchAll = [
-        set(place, get(lane)),
+        set(position, get(lane)),
         set(target, get(lane)),
         set(left, get(count)),
         loop(
-          set(index, load(get(place))),
+          set(index, load(get(position))),
           touch(options, own, index),
-          set(place, add(get(place), constant(4))),
+          set(position, add(get(position), constant(4))),
           set(left, subtract(get(left), constant(1))),
           leaveWhen(0, get(left)),
         ),
         // Else they might be left out.
         store(get(lane), get(own), SUMS),
-        set(place, get(lane)),
+        set(position, get(lane)),
       ];
       const measure = loop(
-        set(index, load(get(place))),
+        set(index, load(get(position))),
         set(own, get(row)),
         products(options, local),
         storeFloat64(get(target), sumOfLanes(shapeOf(options), local("sum0")), SUMS),
         set(target, add(get(target), constant(8))),
-        set(place, add(get(place), constant(4))),
+        set(position, add(get(position), constant(4))),
         set(count, subtract(get(count), constant(1))),
         leaveWhen(0, get(count)),
       );
@@ -184,19 +184,19 @@ export function chooseKernel(options: SpaceOptions, pages: WebAssembly.Memory): 
     vectors: VECTORS,
     pages,
     body: (local) => {
-      const [count, most, lane, place] = ["count", "most", "lane", "place"].map(local);
+      const [count, most, lane, position] = ["count", "most", "lane", "place"].map(local);
       const [chosen, other, target, slot, own] = ["chosen", "other", "target", "at", "own"].map(local);
       const inLane = (index: number, shift: number): Code =>
         add(get(lane), shiftLeft(get(index), constant(shift)));
       const sum = sumOfLanes(shapeOf(options), local("sum0"));
-      const bound = loadFloat64(inLane(place, 3), SUMS);
+      const bound = loadFloat64(inLane(position, 3), SUMS);
       const isApart = options.metric === "dot" ? atMostFloat64(sum, bound) : atMostFloat64(bound, sum);
       // Depths are those within the loop over chosen ones, in a block that is left with a vector that is not apart.
       const compareAll = [
         set(other, constant(0)),
         loop(
           when(below(get(other), get(chosen)), [
-            set(own, load(inLane(place, 2))),
+            set(own, load(inLane(position, 2))),
             set(slot, load(inLane(other, 2), CHOSEN_ADDRESSES)),
             products(options, local),
             leaveWhen(2, equal(isApart, constant(0))),
@@ -207,14 +207,14 @@ export function chooseKernel(options: SpaceOptions, pages: WebAssembly.Memory): 
       ];
       const choose = [
         set(target, inLane(chosen, 2)),
-        store(get(target), get(place), CHOSEN_PLACES),
-        store(get(target), load(inLane(place, 2)), CHOSEN_ADDRESSES),
+        store(get(target), get(position), CHOSEN_PLACES),
+        store(get(target), load(inLane(position, 2)), CHOSEN_ADDRESSES),
         set(chosen, add(get(chosen), constant(1))),
       ];
       const each = loop(
         block(compareAll, choose),
-        set(place, add(get(place), constant(1))),
-        leaveWhen(0, and(below(get(place), get(count)), below(get(chosen), get(most)))),
+        set(position, add(get(position), constant(1))),
+        leaveWhen(0, and(below(get(position), get(count)), below(get(chosen), get(most)))),
       );
       return [each, store(get(lane), get(chosen), CHOSEN)];
     },

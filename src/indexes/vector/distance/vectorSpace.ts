@@ -209,7 +209,8 @@ class PlainSpace implements VectorSpace {
   }
 
   measure(row: number, others: Uint32Array, count: number, distances: Float64Array): void {
-    for (let place = 0; place < count; place++) distances[place] = this.#distance(row, others[place]);
+    for (let position = 0; position < count; position++)
+      distances[position] = this.#distance(row, others[position]);
   }
 
   choose(
@@ -220,13 +221,13 @@ class PlainSpace implements VectorSpace {
     places: Uint32Array,
   ): number {
     let chosen = 0;
-    for (let place = 0; place < count && chosen < most; place++) {
-      const bound = this.#options.metric === "dot" ? distances[place] : apartBound(distances[place]);
+    for (let position = 0; position < count && chosen < most; position++) {
+      const bound = this.#options.metric === "dot" ? distances[position] : apartBound(distances[position]);
       let isApart = true;
       for (let index = 0; index < chosen && isApart; index++) {
-        isApart = this.#distance(rows[place], rows[places[index]]) >= bound;
+        isApart = this.#distance(rows[position], rows[places[index]]) >= bound;
       }
-      if (isApart) places[chosen++] = place;
+      if (isApart) places[chosen++] = position;
     }
     return chosen;
   }

@@ -170,12 +170,12 @@ export class BuiltGraph {
   #piece(level: number, rows: Uint32Array): GraphLevel {
     const links = this.#links(level);
     const starts = new Uint32Array(rows.length + 1);
-    for (const [place, row] of rows.entries())
-      starts[place + 1] = starts[place] + links.count(this.#listOf(level, row));
+    for (const [position, row] of rows.entries())
+      starts[position + 1] = starts[position] + links.count(this.#listOf(level, row));
     const neighbours = new Uint32Array(starts[rows.length]);
     const distances = new Float32Array(starts[rows.length]);
-    for (const [place, row] of rows.entries())
-      links.copy(this.#listOf(level, row), neighbours, distances, starts[place]);
+    for (const [slot, row] of rows.entries())
+      links.copy(this.#listOf(level, row), neighbours, distances, starts[slot]);
     return { rows, starts, neighbours, distances };
   }
 }

@@ -113,12 +113,12 @@ export class GraphFiles {
 
   /** @throws CorruptFileError */
   async graph(partition: number, rowCount: number, signal: AbortSignal | undefined): Promise<Graph> {
-    const place = this.#places[partition];
+    const graph = this.#places[partition];
     const [ids, lists] = await Promise.all([
       this.#part(VECTOR_ID_COLUMN, partition, signal),
       this.#part(NEIGHBOURS_COLUMN, partition, signal),
     ]);
-    return graphOf(this.#file, place, ids, lists, rowCount);
+    return graphOf(this.#file, graph, ids, lists, rowCount);
   }
 
   #part(column: string, partition: number, signal: AbortSignal | undefined): Promise<Column> {
@@ -240,23 +240,23 @@ function graphIn(levels: Levels): Graph {
     levelCount: levelStarts.length - 1,
     targets,
     range(level, row, into) {
-      let place = row;
+      let position = row;
       if (level > 0) {
-        place = levelStarts[level];
-        for (let end = levelStarts[level + 1]; place < end; ) {
-          const middle = (place + end) >>> 1;
-          if (ids[middle] < row) place = middle + 1;
+        position = levelStarts[level];
+        for (let end = levelStarts[level + 1]; position < end; ) {
+          const middle = (position + end) >>> 1;
+          if (ids[middle] < row) position = middle + 1;
           else end = middle;
         }
-        if (place === levelStarts[level + 1]) {
+        if (position === levelStarts[level + 1]) {
           into.start = into.end = 0;
           return;
         }
       }
-      const isThere = ids[place] === row;
-      if (level > 0 && upperRows !== null) place = levelStarts[1] + upperRows[place - levelStarts[1]];
-      into.start = isThere ? offsets[place] : 0;
-      into.end = isThere ? offsets[place + 1] : 0;
+      const isThere = ids[position] === row;
+      if (level > 0 && upperRows !== null) position = levelStarts[1] + upperRows[position - levelStarts[1]];
+      into.start = isThere ? offsets[position] : 0;
+      into.end = isThere ? offsets[position + 1] : 0;
     },
     upperLevels() {
       const first = offsets[levelStarts[1]];

@@ -60,12 +60,12 @@ export class Links {
     return this.lists[list * (1 + this.room)];
   }
 
-  row(list: number, place: number): number {
-    return this.lists[this.start(list) + place];
+  row(list: number, position: number): number {
+    return this.lists[this.start(list) + position];
   }
 
-  distance(list: number, place: number): number {
-    return this.#distances[list * this.room + place];
+  distance(list: number, position: number): number {
+    return this.#distances[list * this.room + position];
   }
 
   apart(list: number): number {
@@ -85,9 +85,9 @@ export class Links {
     this.put(list, this.lists[list * (1 + this.room)]++, row, distance);
   }
 
-  put(list: number, place: number, row: number, distance: number): void {
-    this.lists[this.start(list) + place] = row;
-    this.#distances[list * this.room + place] = distance;
+  put(list: number, position: number, row: number, distance: number): void {
+    this.lists[this.start(list) + position] = row;
+    this.#distances[list * this.room + position] = distance;
   }
 
   copy(list: number, rows: Uint32Array, distances: Float32Array, to: number): void {
@@ -223,11 +223,11 @@ class GraphGrowth {
       for (let level = Math.min(heights[entryPoint], heights[row]); level >= 0; level--) {
         const [links, list] = [this.#links(level), this.#listOf(level, row)];
         const count = links.count(list);
-        for (let place = 0; place < count; place++) {
-          const other = links.row(list, place);
+        for (let position = 0; position < count; position++) {
+          const other = links.row(list, position);
           const share = other % SHARES;
           if (share < firstShare || share >= endShare) continue;
-          this.#leadBack(links, level, other, row, links.distance(list, place));
+          this.#leadBack(links, level, other, row, links.distance(list, position));
         }
       }
     }
@@ -302,14 +302,14 @@ class GraphGrowth {
     beam.add(this.#distance(row, start), start);
     looked[0] = 0;
     this.#seen[start] = this.#walk;
-    for (let place = 0; place < beam.length; ) {
-      if (looked[place] === 1) {
-        place++;
+    for (let offset = 0; offset < beam.length; ) {
+      if (looked[offset] === 1) {
+        offset++;
         continue;
       }
-      looked[place] = 1;
-      const count = this.#measureNeighbours(level, beam.rows[place], row);
-      let first = place + 1;
+      looked[offset] = 1;
+      const count = this.#measureNeighbours(level, beam.rows[offset], row);
+      let first = offset + 1;
       let bound = beam.bound;
       for (let index = 0; index < count; index++) {
         if (!(measured[index] < bound)) continue;
@@ -320,7 +320,7 @@ class GraphGrowth {
         looked[to] = 0;
         if (to < first) first = to;
       }
-      place = first;
+      offset = first;
     }
   }
 
@@ -329,8 +329,8 @@ class GraphGrowth {
     const beam = this.#beam;
     const count = this.#choose(beam.rows, beam.distances, beam.length, this.#m);
     const [links, list] = [this.#links(level), this.#listOf(level, row)];
-    for (let place = 0; place < count; place++) {
-      links.add(list, this.#chosen[place], this.#chosenDistances[place]);
+    for (let position = 0; position < count; position++) {
+      links.add(list, this.#chosen[position], this.#chosenDistances[position]);
     }
   }
 
@@ -348,14 +348,14 @@ class GraphGrowth {
   #chooseAnew(links: Links, list: number, to: number, distance: number): void {
     const [beam, count] = [this.#beam, links.count(list)];
     beam.clear();
-    for (let place = 0; place < count; place++) {
-      beam.add(links.distance(list, place), links.row(list, place));
+    for (let position = 0; position < count; position++) {
+      beam.add(links.distance(list, position), links.row(list, position));
     }
     beam.add(distance, to);
     const kept = this.#choose(beam.rows, beam.distances, beam.length, links.room);
     links.clear(list);
-    for (let place = 0; place < kept; place++) {
-      links.add(list, this.#chosen[place], this.#chosenDistances[place]);
+    for (let slot = 0; slot < kept; slot++) {
+      links.add(list, this.#chosen[slot], this.#chosenDistances[slot]);
     }
     links.setApart(list, this.#apart);
   }
@@ -378,8 +378,8 @@ class GraphGrowth {
       this.#putBetween(links, list, apart, to, distance);
       return true;
     }
-    for (let place = before; place < apart; place++) {
-      if (measured[place] < links.distance(list, place)) return false;
+    for (let position = before; position < apart; position++) {
+      if (measured[position] < links.distance(list, position)) return false;
     }
     if (before === room) return true;
     // The farthest goes of those that do not lie apart, or where all do, of these.
@@ -393,16 +393,16 @@ class GraphGrowth {
   #putBetween(links: Links, list: number, apart: number, to: number, distance: number): void {
     const last = links.room - 1;
     if (last < apart || links.distance(list, last) <= distance) return;
-    let place = last;
-    while (place > apart && links.distance(list, place - 1) > distance) place--;
-    this.#moveUp(links, list, place, last);
-    links.put(list, place, to, distance);
+    let position = last;
+    while (position > apart && links.distance(list, position - 1) > distance) position--;
+    this.#moveUp(links, list, position, last);
+    links.put(list, position, to, distance);
   }
 
   /** Makes room in a list for one more, in place of its last. */
   #moveUp(links: Links, list: number, from: number, last: number): void {
-    for (let place = last; place > from; place--) {
-      links.put(list, place, links.row(list, place - 1), links.distance(list, place - 1));
+    for (let position = last; position > from; position--) {
+      links.put(list, position, links.row(list, position - 1), links.distance(list, position - 1));
     }
   }
 
@@ -417,14 +417,14 @@ class GraphGrowth {
     const apart = this.#space.choose(rows, distances, Math.min(length, MAX_ASKED), most, places);
     this.#apart = apart;
     let count = 0;
-    const take = (place: number): void => {
-      chosen[count] = rows[place];
-      this.#chosenDistances[count++] = distances[place];
+    const take = (position: number): void => {
+      chosen[count] = rows[position];
+      this.#chosenDistances[count++] = distances[position];
     };
     for (let index = 0; index < apart; index++) take(places[index]);
-    for (let place = 0, slot = 0; place < length && count < most; place++) {
-      if (slot < apart && places[slot] === place) slot++;
-      else take(place);
+    for (let position = 0, slot = 0; position < length && count < most; position++) {
+      if (slot < apart && places[slot] === position) slot++;
+      else take(position);
     }
     return count;
   }

@@ -86,12 +86,12 @@ export class PackedGraph implements KernelPart {
       packed.#space.put(start, codes.subarray(start * dimension, end * dimension));
       for (let row = start; row < end; row++) {
         graph.range(0, row, range);
-        let place = row * (1 + room);
-        lists[place++] = range.end - range.start;
+        let position = row * (1 + room);
+        lists[position++] = range.end - range.start;
         for (let index = range.start; index < range.end; index++) {
           const target = graph.targets[index];
           if (target >= rowCount) fail(target);
-          lists[place++] = target;
+          lists[position++] = target;
         }
       }
       signal?.throwIfAborted();

@@ -210,11 +210,11 @@ export class Walks {
     const [entries, floats] = [this.#entries, this.#distances];
     const length = this.#header[LENGTH];
     const isByDot = metric === "dot";
-    for (let place = 0, index = 0; place < length; place++, index += 2) {
-      beam.rows[place] = entries[index] >>> 1;
+    for (let position = 0, index = 0; position < length; position++, index += 2) {
+      beam.rows[position] = entries[index] >>> 1;
       if (isByDot) entries[index + 1] = turnedBack(entries[index + 1]);
       const number = item === "uint8" ? entries[index + 1] : floats[index + 1];
-      beam.distances[place] = isByDot ? 1 - number : number;
+      beam.distances[position] = isByDot ? 1 - number : number;
     }
     beam.setLength(length);
   }
@@ -252,7 +252,7 @@ function walkKernel(options: SpaceOptions, pages: WebAssembly.Memory): Kernel | 
     pages,
     body: (local) => {
       const [row, lane, beam, size] = ["row", "lane", "beam", "size"].map(local);
-      const [place, length, entry, index, own] = ["place", "length", "entry", "at", "own"].map(local);
+      const [position, length, entry, index, own] = ["place", "length", "entry", "at", "own"].map(local);
       const [asked, other, key, bound] = ["asked", "other", "key", "bound"].map(local);
       const [most, last] = ["most", "last"].map(local);
       const one = constant(1);
@@ -261,10 +261,10 @@ function walkKernel(options: SpaceOptions, pages: WebAssembly.Memory): Kernel | 
       const vectorOf = (number: number): Code => add(get(local("vectors")), multiply(get(number), rowBytes));
       // Leaves the walk, a block around the loop over rows, where all that are in sight were looked at.
       const findNext = loop(
-        leaveWhen(2, equal(get(place), get(length))),
-        set(index, entryAt(local, place)),
+        leaveWhen(2, equal(get(position), get(length))),
+        set(index, entryAt(local, position)),
         set(entry, load(get(index))),
-        set(place, add(get(place), one)),
+        set(position, add(get(position), one)),
         leaveWhen(0, and(get(entry), one)),
       );
       const measure = loop(
@@ -282,7 +282,7 @@ function walkKernel(options: SpaceOptions, pages: WebAssembly.Memory): Kernel | 
       return [
         set(index, header),
         set(length, load(get(index), LENGTH * 4)),
-        set(place, load(get(index), PLACE * 4)),
+        set(position, load(get(index), PLACE * 4)),
         set(last, subtract(get(length), one)),
         set(bound, eitherNumber(load(entryAt(local, last), 4), constant(-1), equal(get(length), get(size)))),
         block(
@@ -301,14 +301,14 @@ function walkKernel(options: SpaceOptions, pages: WebAssembly.Memory): Kernel | 
         ),
         set(index, header),
         store(get(index), get(length), LENGTH * 4),
-        store(get(index), get(place), PLACE * 4),
+        store(get(index), get(position), PLACE * 4),
       ];
     },
   });
 }
 
-const entryAt = (local: (name: string) => number, place: number): Code =>
-  add(get(local("beam")), shiftLeft(get(place), constant(3)));
+const entryAt = (local: (name: string) => number, position: number): Code =>
+  add(get(local("beam")), shiftLeft(get(position), constant(3)));
 
 /** Puts the neighbours of a row that this walk has not seen yet into the lane. */
 function gather(
@@ -344,7 +344,7 @@ function gather(
 
 /** Puts a row among those in sight, in the order of their distances. */
 function insert(local: (name: string) => number): Code {
-  const [place, length, entry, key, bound] = ["place", "length", "entry", "key", "bound"].map(local);
+  const [position, length, entry, key, bound] = ["place", "length", "entry", "key", "bound"].map(local);
   const [low, high, middle, last, index, size] = ["low", "high", "middle", "last", "at", "size"].map(local);
   const one = constant(1);
   const isFull = equal(get(length), get(size));
@@ -373,6 +373,6 @@ function insert(local: (name: string) => number): Code {
     store(get(index), get(key), 4),
     set(last, subtract(get(length), one)),
     set(bound, eitherNumber(load(lastPlace, 4), constant(-1), isFull)),
-    set(place, eitherNumber(get(low), get(place), below(get(low), get(place)))),
+    set(position, eitherNumber(get(low), get(position), below(get(low), get(position)))),
   ];
 }

@@ -59,8 +59,8 @@ async function addOldRows(
 
 function takenCodes(codes: Uint8Array, kept: Uint32Array, codeBytes: number): Uint8Array {
   const taken = new Uint8Array(kept.length * codeBytes);
-  for (const [place, row] of kept.entries()) {
-    taken.set(codes.subarray(row * codeBytes, (row + 1) * codeBytes), place * codeBytes);
+  for (const [offset, row] of kept.entries()) {
+    taken.set(codes.subarray(row * codeBytes, (row + 1) * codeBytes), offset * codeBytes);
   }
   return taken;
 }

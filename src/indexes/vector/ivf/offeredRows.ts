@@ -55,10 +55,10 @@ export async function offerNearest(
 ): Promise<void> {
   const rowCount = partition.words.length / 2;
   const pieceRows = partition.sketch?.pieceRows ?? COMPARED_ROWS;
-  for (let start = 0, place = 0; start < rowCount; start += pieceRows, place++) {
+  for (let start = 0, position = 0; start < rowCount; start += pieceRows, position++) {
     const end = Math.min(rowCount, start + pieceRows);
     for (const vector of vectors) {
-      vector.offered += offerPiece(partition, { start, end, place }, vector, wanted);
+      vector.offered += offerPiece(partition, { start, end, place: position }, vector, wanted);
       await breathe();
     }
   }
@@ -73,7 +73,7 @@ interface Piece {
 
 function offerPiece(
   { words, bytes, centroid, sketch }: ComparedVectors,
-  { start, end, place }: Piece,
+  { start, end, place: rowIndex }: Piece,
   { measure, sketched, nearest }: ComparingVector,
   wanted: WantedRows,
 ): number {
@@ -109,7 +109,7 @@ function offerPiece(
     scratch.giveBack(someBytes);
   };
   const few = 2 * wanted.wantedRows;
-  const { rows, estimates } = selectFrom(sketch.select(place, sketched, nearest.farthest), from - start);
+  const { rows, estimates } = selectFrom(sketch.select(rowIndex, sketched, nearest.farthest), from - start);
   if (rows.length > 2 * few) {
     // Those that seem to be the nearest tell which of the others need not be compared.
     const order = new Float32Array(estimates);
@@ -129,7 +129,7 @@ function offerPiece(
     for (let position = 0; position < others.length; position++) {
       if (others[position] !== NO_ROW) others[left++] = others[position];
     }
-    compareSome(sketch.select(place, sketched, nearest.farthest, others.subarray(0, left)).rows);
+    compareSome(sketch.select(rowIndex, sketched, nearest.farthest, others.subarray(0, left)).rows);
   } else compareSome(rows);
   return offered + passedOver;
 }

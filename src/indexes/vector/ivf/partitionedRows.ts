@@ -37,7 +37,7 @@ interface SortedBatch {
 /** Rows in order. */
 interface SortedRows {
   /** Copies rows to a place, in rows, among others. */
-  copy(from: number, to: number, ids: Uint8Array, codes: Uint8Array, place: number): void;
+  copy(from: number, to: number, ids: Uint8Array, codes: Uint8Array, position: number): void;
 }
 
 interface Chunk {
@@ -95,10 +95,10 @@ export class PartitionedRows {
     for (const own of partitions) next[own]++;
     const present = Uint32Array.from(new Set(partitions)).sort();
     const starts = new Uint32Array(present.length + 1);
-    for (const [place, own] of present.entries()) {
+    for (const [position, own] of present.entries()) {
       this.lengths[own] += next[own];
-      starts[place + 1] = starts[place] + next[own];
-      next[own] = starts[place];
+      starts[position + 1] = starts[position] + next[own];
+      next[own] = starts[position];
     }
     const memory = this.#memory.lend(rowCount * this.#rowBytes);
     const sorted = {
@@ -110,9 +110,9 @@ export class PartitionedRows {
       sorted.codes.set(codes);
     } else {
       for (let row = 0; row < rowCount; row++) {
-        const place = next[partitions[row]]++;
-        copyBytes(ids, row * ID_BYTES, sorted.ids, place * ID_BYTES, ID_BYTES);
-        copyBytes(codes, row * width, sorted.codes, place * width, width);
+        const slot = next[partitions[row]]++;
+        copyBytes(ids, row * ID_BYTES, sorted.ids, slot * ID_BYTES, ID_BYTES);
+        copyBytes(codes, row * width, sorted.codes, slot * width, width);
       }
     }
     return { partitions: present, starts, memory, ...sorted };
@@ -159,18 +159,18 @@ export class PartitionedRows {
     const partitions = new Uint32Array(rowCount);
     // Where the rows of each partition go that come next.
     const places = new Uint32Array(end - first);
-    for (let own = first, place = 0; own < end; own++) {
-      places[own - first] = place;
-      partitions.fill(own, place, place + this.lengths[own]);
-      place += this.lengths[own];
+    for (let own = first, position = 0; own < end; own++) {
+      places[own - first] = position;
+      partitions.fill(own, position, position + this.lengths[own]);
+      position += this.lengths[own];
     }
     for (const chunk of this.#chunks) {
       const { starts } = chunk;
       if (starts[first] === starts[end]) continue;
       const loaded = await chunk.load(starts[first], starts[end]);
       for (let own = first; own < end; own++) {
-        const place = places[own - first];
-        loaded.copy(starts[own], starts[own + 1], ids, codes, place);
+        const slot = places[own - first];
+        loaded.copy(starts[own], starts[own + 1], ids, codes, slot);
         places[own - first] += starts[own + 1] - starts[own];
       }
     }
@@ -248,9 +248,9 @@ function keptChunk(
   }
   for (let run = 0; run < runCount; run++) runStarts[run + 1] += runStarts[run];
   const rows: SortedRows = {
-    copy(from, to, ids, codes, place) {
+    copy(from, to, ids, codes, position) {
       let run = lastAtMost(runStarts, from);
-      for (let index = from, target = place; index < to; run++) {
+      for (let index = from, target = position; index < to; run++) {
         const batch = batches[batchOf[run]];
         const row = rowOf[run] + index - runStarts[run];
         const count = Math.min(to, runStarts[run + 1]) - index;
@@ -278,12 +278,18 @@ function lastAtMost(numbers: Uint32Array, most: number): number {
 /** Bytes that are copied one by one; of more, a view costs less. */
 const FEW_BYTES = 32;
 
-function copyBytes(from: Uint8Array, start: number, to: Uint8Array, place: number, length: number): void {
+function copyBytes(
+  from: Uint8Array,
+  start: number,
+  to: Uint8Array,
+  byteOffset: number,
+  length: number,
+): void {
   if (length > FEW_BYTES) {
-    to.set(from.subarray(start, start + length), place);
+    to.set(from.subarray(start, start + length), byteOffset);
     return;
   }
-  for (let offset = 0; offset < length; offset++) to[place + offset] = from[start + offset];
+  for (let offset = 0; offset < length; offset++) to[byteOffset + offset] = from[start + offset];
 }
 
 /** Writes a chunk behind others. */
@@ -314,10 +320,10 @@ async function writtenChunk(
       const ownIds = await file.read(idsFrom + first * ID_BYTES, count * ID_BYTES);
       const ownCodes = await file.read(codesFrom + first * codeBytes, count * codeBytes);
       return {
-        copy(from, to, ids, codes, place) {
+        copy(from, to, ids, codes, offset) {
           const [start, stop] = [from - first, to - first];
-          ids.set(ownIds.subarray(start * ID_BYTES, stop * ID_BYTES), place * ID_BYTES);
-          codes.set(ownCodes.subarray(start * codeBytes, stop * codeBytes), place * codeBytes);
+          ids.set(ownIds.subarray(start * ID_BYTES, stop * ID_BYTES), offset * ID_BYTES);
+          codes.set(ownCodes.subarray(start * codeBytes, stop * codeBytes), offset * codeBytes);
         },
       };
     },

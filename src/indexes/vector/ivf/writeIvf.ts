@@ -192,9 +192,9 @@ function writeModel(parts: IvfModelParts, target: IndexTarget): Promise<WrittenI
   });
   const columns = [{ name: "__flat_marker", type: UINT64_TYPE }];
   return writeIndexFile(target, INDEX_FILE, columns, noRows(), async (file) => {
-    const place = await file.addGlobalBuffer(IvfModel.encode(model));
+    const position = await file.addGlobalBuffer(IvfModel.encode(model));
     file.addMetadata("lance:index", JSON.stringify({ type: kind, distance_type: indexed.metric }));
-    file.addMetadata("lance:ivf", String(place));
+    file.addMetadata("lance:ivf", String(position));
     file.addMetadata("lance:flat", JSON.stringify(new Array(count).fill("")));
   });
 }
@@ -239,13 +239,13 @@ function writeRows(
   }
   return writeIndexFile(target, AUXILIARY_FILE, columns, batches(), async (file) => {
     const model = IvfModel.create({ offsets: startsOf(lengths), lengths: [...lengths] });
-    const place = await file.addGlobalBuffer(IvfModel.encode(model));
+    const position = await file.addGlobalBuffer(IvfModel.encode(model));
     const codebook = encoder.codebook === null ? null : Tensor.encode(encoder.codebook);
     const isInSettings = encoder.model.kind === "PQ" && encoder.model.isInSettings;
     const codebookPlace = codebook === null || isInSettings ? 0 : await file.addGlobalBuffer(codebook);
     const settings = JSON.stringify([JSON.stringify(encoder.storage(codebookPlace))]);
     file.addMetadata("distance_type", metric);
-    file.addMetadata("lance:ivf", String(place));
+    file.addMetadata("lance:ivf", String(position));
     file.addMetadata(
       "storage_metadata",
       codebook !== null && isInSettings ? await insertCodebook(codebook, settings) : settings,
@@ -311,9 +311,9 @@ function writeGraphs(
       lengths: graphRows,
       centroids: tensorOf(indexed, centroids),
     });
-    const place = await file.addGlobalBuffer(IvfModel.encode(model));
+    const position = await file.addGlobalBuffer(IvfModel.encode(model));
     file.addMetadata("lance:index", JSON.stringify({ type: kind, distance_type: indexed.metric }));
-    file.addMetadata("lance:ivf", String(place));
+    file.addMetadata("lance:ivf", String(position));
     file.addMetadata("lance:hnsw", JSON.stringify(texts));
   });
 }

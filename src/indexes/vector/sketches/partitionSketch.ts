@@ -98,11 +98,11 @@ export class PartitionSketch implements KernelPart {
 
   /**
    * The rows of a piece whose distance may be at most `most`, by their numbers in it; they are good until others are selected.
-   * @param place of the piece
+   * @param position of the piece
    * @param among rows of the piece; all by default
    */
-  select(place: number, asked: SketchAsked, most: number, among?: Uint32Array): SelectedRows {
-    const { sketch, bytes } = this.#pieces[place];
+  select(position: number, asked: SketchAsked, most: number, among?: Uint32Array): SelectedRows {
+    const { sketch, bytes } = this.#pieces[position];
     const { memory } = sketch;
     if (held !== bytes) slotOf(sketch).set(bytes);
     held = bytes;

@@ -158,12 +158,12 @@ export class SketchMemory {
 
   /**
    * Selects those of `count` rows of a slot whose distance from a query may be at most `most`.
-   * @param place of the slot in the sketch
+   * @param position of the slot in the sketch
    * @param isListed whether the rows that were listed are looked at, rather than the first ones
    */
   select(
     { slots, slotRows, width }: PlacedSketch,
-    place: number,
+    position: number,
     { metric, query }: { readonly metric: SketchMetric; readonly query: SketchQuery },
     most: number,
     count: number,
@@ -173,15 +173,15 @@ export class SketchMemory {
     query.limitTo(most, constants);
     words.set(query.words);
     words.fill(0, query.words.length, width);
-    const codes = SLOTS + slots[place] * SLOT_BYTES;
+    const codes = SLOTS + slots[position] * SLOT_BYTES;
     this.#kernels.select[metric](isListed ? LIST : ALL, count, codes, codes + slotRows * width, width);
     const foundCount = integers[COUNT / 4];
     return { rows: found.subarray(0, foundCount), estimates: estimates.subarray(0, foundCount) };
   }
 
   /** Four numbers of each row of a slot, of which the second is its error, the last the inverse of its length. */
-  numbersOf({ slots, slotRows, width }: PlacedSketch, place: number): Float32Array {
-    const first = (SLOTS + slots[place] * SLOT_BYTES + slotRows * width) / 4;
+  numbersOf({ slots, slotRows, width }: PlacedSketch, position: number): Float32Array {
+    const first = (SLOTS + slots[position] * SLOT_BYTES + slotRows * width) / 4;
     return this.views.floats.subarray(first, first + slotRows * 4);
   }
 
@@ -221,7 +221,7 @@ export class SketchMaker {
     const { dimension, slotRows, width, slots } = this.#sketch;
     const rowCount = values.length / dimension;
     for (let row = 0; row < rowCount; ) {
-      const place = Math.floor(this.#row / slotRows);
+      const position = Math.floor(this.#row / slotRows);
       const within = this.#row % slotRows;
       const count = Math.min(rowCount - row, slotRows - within);
       const { floats } = this.#memory.views;
@@ -234,7 +234,7 @@ export class SketchMaker {
           floats.set(values.subarray(from, from + dimension), first + each * width);
         }
       }
-      const slot = SLOTS + slots[place] * SLOT_BYTES;
+      const slot = SLOTS + slots[position] * SLOT_BYTES;
       this.#memory.make(count, slot + within * width, width);
       const from = row;
       this.#finish((slot + slotRows * width) / 4 + within * 4, count, (each) => isMissing(from + each));

@@ -83,14 +83,14 @@ it.each([
     expect(fast.choose(rows, distances, count, most, own)).toBe(chosen);
     expect(own).toEqual(other);
     expect(chosen).toBeGreaterThanOrEqual(Math.min(count, 1));
-    const isChosen = (place: number) => other.subarray(0, chosen).includes(place);
+    const isChosen = (position: number) => other.subarray(0, chosen).includes(position);
     const between = new Float64Array(1);
-    for (let place = 0; place < count && chosen < most; place++) {
-      const isApart = Array.from({ length: place }, (_, index) => index).every((index) => {
-        plain.measure(rows[place], rows.subarray(index, index + 1), 1, between);
-        return !isChosen(index) || between[0] >= distances[place];
+    for (let position = 0; position < count && chosen < most; position++) {
+      const isApart = Array.from({ length: position }, (_, index) => index).every((index) => {
+        plain.measure(rows[position], rows.subarray(index, index + 1), 1, between);
+        return !isChosen(index) || between[0] >= distances[position];
       });
-      expect(isChosen(place)).toBe(isApart);
+      expect(isChosen(position)).toBe(isApart);
     }
   }
 });
@@ -149,10 +149,10 @@ function* levelsOf(built: BuiltGraph): Generator<[number, { number: number; neig
   let number = -1;
   let last = Number.POSITIVE_INFINITY;
   for (const { rows, starts, neighbours } of built.levels(100)) {
-    for (const [place, row] of rows.entries()) {
+    for (const [position, row] of rows.entries()) {
       if (row <= last) number++;
       last = row;
-      yield [row, { number, neighbours: [...neighbours.subarray(starts[place], starts[place + 1])] }];
+      yield [row, { number, neighbours: [...neighbours.subarray(starts[position], starts[position + 1])] }];
     }
   }
 }
@@ -222,8 +222,8 @@ describe("a graph", () => {
     expect(fast).toEqual(plain);
     const width = 2 * settings.m;
     for (const { rows, starts, neighbours, distances } of fast) {
-      for (const [place, row] of rows.entries()) {
-        const [first, end] = [starts[place], starts[place + 1]];
+      for (const [position, row] of rows.entries()) {
+        const [first, end] = [starts[position], starts[position + 1]];
         const led = [...neighbours.subarray(first, end)];
         expect(led.length).toBeLessThanOrEqual(width);
         expect(new Set(led).size).toBe(led.length);

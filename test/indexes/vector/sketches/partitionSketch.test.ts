@@ -31,8 +31,8 @@ it.each([
   for (const rank of [0, 20, rowCount - 1]) {
     const most = distances.slice().sort()[rank];
     const selected = new Set<number>();
-    for (let start = 0, place = 0; start < rowCount; start += sketch.pieceRows, place++) {
-      for (const row of sketch.select(place, asked, most).rows) selected.add(start + row);
+    for (let start = 0, position = 0; start < rowCount; start += sketch.pieceRows, position++) {
+      for (const row of sketch.select(position, asked, most).rows) selected.add(start + row);
     }
     for (const [row, distance] of distances.entries()) {
       if (distance <= most) expect(selected.has(row)).toBe(true);

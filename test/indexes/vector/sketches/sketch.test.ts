@@ -76,12 +76,12 @@ describe.each(METRICS)("by %s", (metric) => {
           for (const limit of [Infinity, known[0], known[10], known[known.length >> 1]]) {
             const selected = new Set<number>();
             const wrong: object[] = [];
-            for (let place = 0; place < sketch.slotCount; place++) {
-              const first = place * sketch.slotRows;
+            for (let position = 0; position < sketch.slotCount; position++) {
+              const first = position * sketch.slotRows;
               const count = Math.min(sketch.slotRows, ROWS - first);
               const { memory } = sketch;
-              const found = memory.select(sketch, place, { metric, query }, limit, count, false);
-              const numbers = memory.numbersOf(sketch, place);
+              const found = memory.select(sketch, position, { metric, query }, limit, count, false);
+              const numbers = memory.numbersOf(sketch, position);
               const bounds = new Float64Array(2);
               for (const [index, row] of found.rows.entries()) {
                 selected.add(first + row);
