@@ -62,7 +62,7 @@ async function groups() {
   const changing = await loaded(
     "engine/changing",
     "table/cleanup/autoCleanup",
-    "catalog/batches/batchSettlement",
+    "catalog/batches/batchRecovery",
     "io/lock/heldLock",
     "io/lock/staleLocks",
   );

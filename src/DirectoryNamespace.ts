@@ -6,7 +6,7 @@
  */
 
 import type { Table } from "apache-arrow";
-import { type Deferred, deferred, lazyModule } from "./async/deferred.js";
+import { type Lazy, lazy, lazyModule } from "./async/lazy.js";
 import type { Engine, OperationBody } from "./engine/engine.js";
 import { ServiceUnavailableError } from "./errors.js";
 import type { TableHandleOptions } from "./handle/handleOptions.js";
@@ -58,7 +58,7 @@ const upkeep = lazyModule(() => import("./engine/upkeep.js"));
  */
 export class DirectoryNamespace implements AsyncDisposable {
   readonly #root: string;
-  readonly #engine: Deferred<Engine>;
+  readonly #engine: Lazy<Engine>;
   readonly #authorize: options.Authorize | undefined;
   #closed = false;
 
@@ -74,7 +74,7 @@ export class DirectoryNamespace implements AsyncDisposable {
     const contextOptions = contextOptionsOf(options);
     this.#authorize = options.authorize;
     this.#root = contextOptions.root;
-    this.#engine = deferred(async () => new (await engineModule.get()).Engine(contextOptions));
+    this.#engine = lazy(async () => new (await engineModule.get()).Engine(contextOptions));
   }
 
   /** Absolute path of the namespace's directory. */
@@ -418,7 +418,7 @@ export class DirectoryNamespace implements AsyncDisposable {
 
   /**
    * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also removes
-   * leftovers in the namespace from table creations that died a week ago or earlier.
+   * orphans in the namespace from table creations that died a week ago or earlier.
    *
    * The signal counts until the first version is removed: an aborted call that rejects has removed only files that no
    * version refers to. If the disk fails while files of removed versions are being removed, the call rejects although
@@ -430,7 +430,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   ): Promise<upkeepOf.StartedJob>;
   /**
    * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also removes
-   * leftovers in the namespace from table creations that died a week ago or earlier.
+   * orphans in the namespace from table creations that died a week ago or earlier.
    *
    * The signal counts until the first version is removed: an aborted call that rejects has removed only files that no
    * version refers to. If the disk fails while files of removed versions are being removed, the call rejects although
@@ -442,7 +442,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   ): Promise<upkeepOf.CleanupTableResponse>;
   /**
    * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also removes
-   * leftovers in the namespace from table creations that died a week ago or earlier.
+   * orphans in the namespace from table creations that died a week ago or earlier.
    *
    * The signal counts until the first version is removed: an aborted call that rejects has removed only files that no
    * version refers to. If the disk fails while files of removed versions are being removed, the call rejects although
@@ -454,7 +454,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   ): Promise<upkeepOf.CleanupTableResponse | upkeepOf.StartedJob>;
   /**
    * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also removes
-   * leftovers in the namespace from table creations that died a week ago or earlier.
+   * orphans in the namespace from table creations that died a week ago or earlier.
    *
    * The signal counts until the first version is removed: an aborted call that rejects has removed only files that no
    * version refers to. If the disk fails while files of removed versions are being removed, the call rejects although
@@ -771,7 +771,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   async #run<Method extends keyof Requests, Part extends object, Response>(
     method: Method,
     request: Requests[Method],
-    part: Deferred<Part>,
+    part: Lazy<Part>,
     bodyOf: (of: Part) => OperationBody<Requests[Method], Response>,
     operation: string = method,
   ): Promise<Response> {

@@ -28,10 +28,10 @@ export function unknownMember(
   members: readonly string[],
   noun: string,
 ): InvalidInputError {
-  const meant = nearestName(given, members);
+  const resolved = nearestName(given, members);
   const told =
-    meant !== undefined
-      ? `; did you mean ${meant}?`
+    resolved !== undefined
+      ? `; did you mean ${resolved}?`
       : members.length === 0
         ? "; there are none"
         : members.length <= MAX_LISTED

@@ -60,7 +60,7 @@ function untilFree(): Promise<void> | undefined {
 /**
  * Call this at every step of long work, and await it at once: it lets the event loop turn if it was held for long enough.
  */
-export function breathe(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   // Behind the piece that was let go on before: only after that has run can the clock tell how long the thread was held.
   last = last.then(untilFree);
   return last;
@@ -98,11 +98,11 @@ export class Pace {
  * Runs work that may be interrupted at every step, and breathes there.
  * @throws the signal's reason, at the first step after the abort
  */
-export async function goThrough<Result>(steps: Steps<Result>, signal?: AbortSignal): Promise<Result> {
+export async function runAsync<Result>(steps: Steps<Result>, signal?: AbortSignal): Promise<Result> {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
-    await (value ?? breathe());
+    await (value ?? yieldToEventLoop());
     signal?.throwIfAborted();
   }
 }
@@ -111,7 +111,7 @@ export async function goThrough<Result>(steps: Steps<Result>, signal?: AbortSign
  * Runs such work without interruption.
  * @throws TypeError where it waits for something
  */
-export function atOnce<Result>(steps: Steps<Result>): Result {
+export function runSync<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;

@@ -245,7 +245,7 @@ export class WorkerPool {
       // Something in it can't be sent to a thread.
       member.job = null;
       this.#rest(member);
-      settleInLine(job);
+      recoverInTurn(job);
     }
   }
 
@@ -286,7 +286,7 @@ export class WorkerPool {
     if (!isReady) this.#pauseStarts();
     if (job !== null) {
       if (isReady) job.reject(this.#errorOf(reason));
-      else settleInLine(job);
+      else recoverInTurn(job);
     }
     this.#assign();
   }
@@ -306,7 +306,7 @@ export class WorkerPool {
   }
 
   #doInLine(): void {
-    for (const job of this.#waiting.splice(0)) settleInLine(job);
+    for (const job of this.#waiting.splice(0)) recoverInTurn(job);
   }
 }
 
@@ -324,7 +324,7 @@ function startOwned(): OwnedThread | null {
   return owned;
 }
 
-function settleInLine({ inLine, resolve, reject }: Job): void {
+function recoverInTurn({ inLine, resolve, reject }: Job): void {
   try {
     resolve(inLine());
   } catch (error) {

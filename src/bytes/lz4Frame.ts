@@ -13,7 +13,7 @@
  *     content checksum  u32, where the flags say so
  */
 
-import { atOnce } from "../async/eventLoop.js";
+import { runSync } from "../async/eventLoop.js";
 import { readUint32 } from "./littleEndian.js";
 import { decodeLz4Block, lz4BlockLength } from "./lz4.js";
 
@@ -29,7 +29,7 @@ const STEP_BYTES = 2 ** 16;
  * `maximumSize` bytes. Sizes are verified before memory is allocated for them.
  */
 export function decodeLz4Frame(frame: Uint8Array, maximumSize: number): Uint8Array | null {
-  return atOnce(decodingLz4Frame(frame, maximumSize));
+  return runSync(decodingLz4Frame(frame, maximumSize));
 }
 
 /** {@link decodeLz4Frame}, with breaks. */

@@ -76,10 +76,10 @@ export function sharedCopy<Value>(
 export const hasSharedMemory = (value: unknown): boolean => hasMemory(value, isSharedMemory);
 
 /** Whether some of the typed arrays in plain data lie in memory that is meant. */
-export function hasMemory(value: unknown, isMeant: (memory: ArrayBufferLike) => boolean): boolean {
+export function hasMemory(value: unknown, isResolved: (memory: ArrayBufferLike) => boolean): boolean {
   if (typeof value !== "object" || value === null) return false;
-  if (ArrayBuffer.isView(value)) return isMeant(value.buffer);
+  if (ArrayBuffer.isView(value)) return isResolved(value.buffer);
   const members: Iterable<unknown> = isMap(value) ? value.values() : Object.values(value);
-  for (const member of members) if (hasMemory(member, isMeant)) return true;
+  for (const member of members) if (hasMemory(member, isResolved)) return true;
   return false;
 }

@@ -9,7 +9,7 @@ import type { CatalogEnvironment } from "./rows/catalogTable.js";
 import { publishNewTable, publishTable } from "./tableRows.js";
 
 /**
- * @param location where there is nothing, or only leftovers of an earlier attempt
+ * @param location where there is nothing, or only orphans of an earlier attempt
  * @throws TableAlreadyExistsError, NamespaceNotFoundError
  */
 export async function declareAt(

@@ -10,7 +10,7 @@ import {
 import { checkNamespaceName, formatIdentifier, isRootTableName } from "../ident.js";
 import { tellFailure } from "../io/disk/diskErrors.js";
 import type { Properties } from "../namespace/request.js";
-import { clearPlace } from "./places/leftovers.js";
+import { clearPlace } from "./places/orphans.js";
 import { directoryOfRow } from "./places/locations.js";
 import { isDeregistered } from "./places/markers.js";
 import { discardDirectory, sweepDropped } from "./places/removal.js";
@@ -82,7 +82,7 @@ export async function addNamespace(
   return result;
 }
 
-/** Takes away the leftovers of a creation of a root table of that name, unless they may still become one. */
+/** Takes away the orphans of a creation of a root table of that name, unless they may still become one. */
 async function clearClaim(
   environment: CatalogEnvironment,
   path: readonly string[],

@@ -214,7 +214,7 @@ async function requireData(environment: CatalogEnvironment, location: TableLocat
 const noTable = ({ location }: TableLocation): InvalidInputError =>
   new InvalidInputError(`location: there is no table at ${location}`);
 
-/** @throws InvalidInputError where only the leftovers of a dropped table lie there */
+/** @throws InvalidInputError where only the orphans of a dropped table lie there */
 async function refuseDropped(disk: Disk, location: TableLocation): Promise<void> {
   if (await isDropped(disk, location.directory)) throw noTable(location);
 }

@@ -123,7 +123,7 @@ export async function publishNewTable(
   const publication = publicationOf(environment, location, properties);
   const plan: CatalogPlan = async (catalog) => {
     await refuse?.();
-    // Checked under the lock that leftovers are removed under.
+    // Checked under the lock that orphans are removed under.
     if ((await disk.stat(location.directory)) !== null) return publication(catalog);
     throw new ConcurrentModificationError(`${location.directory} was removed before the table was published`);
   };

@@ -9,7 +9,7 @@ import { type OperationContext, openContext } from "../operations/context.js";
 import { inTermsOfRequest } from "../operations/failure.js";
 import type { ContextOptions } from "../operations/namespaceOptions.js";
 import { namingRefusedRoot } from "../operations/refusedRoot.js";
-import { settleBefore } from "../operations/settleBefore.js";
+import { recoverBefore } from "../operations/recoverBefore.js";
 
 /** What does an operation's work. */
 export type OperationBody<Request, Response> = (
@@ -40,7 +40,7 @@ export class Engine {
     body: OperationBody<Request, Response>,
   ): Promise<Response> {
     // Finish what a dead process left half done before anything is read.
-    await settleBefore(this.context, operation, id, request);
+    await recoverBefore(this.context, operation, id, request);
     const response = await body(this.context, request, access);
     this.context.recentTransactions.note(id, response);
     return response;

@@ -25,11 +25,11 @@ import {
 export const Any = message("Any", { typeUrl: string(1), value: bytes(2) });
 export type Any = MessageOf<typeof Any>;
 
-export const DeferredEncoding = message("DeferredEncoding", {
+export const LazyEncoding = message("DeferredEncoding", {
   bufferLocation: uint64(1),
   bufferLength: uint64(2),
 });
-export type DeferredEncoding = MessageOf<typeof DeferredEncoding>;
+export type LazyEncoding = MessageOf<typeof LazyEncoding>;
 
 /** Holds the bytes of an {@link Any}. */
 export const DirectEncoding = message("DirectEncoding", { encoding: bytes(1) });
@@ -37,7 +37,7 @@ export type DirectEncoding = MessageOf<typeof DirectEncoding>;
 
 /** A oneof. */
 export const Encoding = message("Encoding", {
-  indirect: submessage(1, DeferredEncoding),
+  indirect: submessage(1, LazyEncoding),
   direct: submessage(2, DirectEncoding),
   none: submessage(3, Empty),
 });
@@ -76,7 +76,7 @@ export const Field = message("Field", {
   parentId: int32(4),
   logicalType: string(5),
   nullable: bool(6),
-  /** A leftover of 0.1 that the reference still writes: 1 plain, 2 variable binary, 3 dictionary. */
+  /** A orphan of 0.1 that the reference still writes: 1 plain, 2 variable binary, 3 dictionary. */
   encoding: uint32(7),
   dictionary: submessage(8, LegacyDictionary),
   extensionName: string(9),

@@ -9,7 +9,7 @@ import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import type { InputBatch } from "../arrow/exchange/input.js";
 import { arrowTypeFromLogical } from "../arrow/types/logicalTypes.js";
 import { formatType, isSameType, type LogicalType } from "../arrow/types/type.js";
-import { lazyModule } from "../async/deferred.js";
+import { lazyModule } from "../async/lazy.js";
 import { alignedBytes } from "../bytes/aligned.js";
 import { CorruptFileError, UnsupportedError } from "../errors.js";
 import type { DataFileMetadata } from "../file/container/reader.js";

@@ -168,9 +168,9 @@ export interface IndexTarget {
    * Sorts rows by their values: nulls first, values in the order of valueOrder.ts, rows of equal values as they came.
    * Spills to disk beyond a bound.
    * @param type of the values
-   * @param atOnce bytes that are sorted in memory. Default: the same for all kinds
+   * @param concurrency bytes that are sorted in memory. Default: the same for all kinds
    */
-  sort(rows: AsyncIterable<IndexRows>, type: LogicalType, atOnce?: number): AsyncIterable<IndexRows>;
+  sort(rows: AsyncIterable<IndexRows>, type: LogicalType, concurrency?: number): AsyncIterable<IndexRows>;
   /** Makes a file for what memory can't hold; whoever asks for it discards it. */
   temporaryFile(): Promise<TemporaryFile>;
   /** Threads for long work; absent where it is done in line. */

@@ -5,7 +5,7 @@ import { concatColumns } from "../arrow/columns/concatColumns.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { isValid } from "../arrow/columns/validity.js";
 import type { LogicalType } from "../arrow/types/type.js";
-import { breathe } from "../async/eventLoop.js";
+import { yieldToEventLoop } from "../async/eventLoop.js";
 import { integerWords, uint64Column } from "./indexFile.js";
 import type { IndexRows, IndexTarget } from "./kind.js";
 import type { RowMoves } from "./moves.js";
@@ -76,7 +76,7 @@ export async function* mergeSorted(
     }
     while (sources.length > 0) {
       yield mergeStep(sources);
-      await breathe();
+      await yieldToEventLoop();
       for (let index = sources.length - 1; index >= 0; index--) {
         const source = sources[index];
         if (source.row < source.batch.rowCount) continue;

@@ -435,7 +435,7 @@ async function makeNameDurable(disk: Disk, directory: string, finalPath: string)
 }
 
 /**
- * A leftover temporary file is garbage that the table's cleanup removes. By now the outcome of the call is decided, and
+ * A orphan temporary file is garbage that the table's cleanup removes. By now the outcome of the call is decided, and
  * a failure here must not change it.
  */
 async function dropTemporary(disk: Disk, temporaryPath: string): Promise<void> {

@@ -4,7 +4,7 @@
  * and open files.
  */
 
-import { type Deferred, deferred, lazyModule } from "../async/deferred.js";
+import { type Lazy, lazy, lazyModule } from "../async/lazy.js";
 import { WorkerPool } from "../async/workerPool.js";
 import { unfinishedBatches } from "../catalog/batches/unfinishedBatches.js";
 import { hasVersionsIn } from "../catalog/listing.js";
@@ -30,7 +30,7 @@ import type { AllocateTail } from "../io/disk/disk.js";
 import { HandlePool } from "../io/disk/handles.js";
 import { NodeDisk } from "../io/disk/nodeDisk.js";
 import { Places } from "../io/disk/places.js";
-import { SettledDirectories } from "../io/disk/settledDirectories.js";
+import { UnchangedDirectories } from "../io/disk/unchangedDirectories.js";
 import { releaseKeptLocks } from "../io/lock/keptLocks.js";
 import { LruCache } from "../io/memory/cache.js";
 import type { ScratchMemory } from "../io/memory/scratch.js";
@@ -98,11 +98,11 @@ export interface OperationContext extends CatalogEnvironment {
   readonly deletions: LruCache<KeptDeletions>;
   readonly scratch: ScratchMemory;
   /** Of the vectors of columns that are searched by comparing all rows. */
-  readonly sketches: Deferred<SketchStore>;
+  readonly sketches: Lazy<SketchStore>;
   /** Memory of queries whose rows are handed out batch by batch. */
   readonly streams: SharedReadAhead;
   readonly recentTransactions: RecentTransactions;
-  readonly jobs: Deferred<Jobs>;
+  readonly jobs: Lazy<Jobs>;
   /** Ends the jobs of this process, or waits for them. Those that are begun afterwards are refused. */
   closeJobs(way: "wait" | "cancel"): Promise<void>;
   readonly workers: WorkerPool;
@@ -152,7 +152,7 @@ export function openContext(options: ContextOptions): OperationContext {
   const indexParts = new LruCache<IndexPart>(INDEX_PART_CACHE_BYTES);
   const deletions = new LruCache<KeptDeletions>(DELETIONS_CACHE_BYTES);
   const { scratch, leave } = takeScratch();
-  const sketches = deferred(async () => {
+  const sketches = lazy(async () => {
     const { SketchStore } = await sketchStores.get();
     return new SketchStore(options.vectorCacheBytes ?? SKETCH_BYTES);
   });
@@ -189,7 +189,7 @@ export function openContext(options: ContextOptions): OperationContext {
     fence: fenceOffTable(disk),
   };
   let jobsClosed: "wait" | "cancel" | null = null;
-  const jobs = deferred(async () => {
+  const jobs = lazy(async () => {
     const { Jobs } = await jobsModule.get();
     const made = new Jobs({
       ...{ root: options.root, disk, lock },
@@ -237,7 +237,7 @@ export function openContext(options: ContextOptions): OperationContext {
     latestVersions: new LatestVersions(disk),
     rootNames: new RootNames(disk, options.root),
     spelling: new Spelling(disk),
-    versionsIn: new SettledDirectories(disk, (path) => hasVersionsIn(disk, path)),
+    versionsIn: new UnchangedDirectories(disk, (path) => hasVersionsIn(disk, path)),
     newTableVersion: options.dataStorageVersion ?? "2.2",
     newTableNaming: options.manifestNaming ?? "V2",
     async openDataFile(path, isScanned, version) {

@@ -1,6 +1,6 @@
 /** Filters of requests: the text or expression, and the values of its parameters. */
 
-import { goThrough } from "../async/eventLoop.js";
+import { runAsync } from "../async/eventLoop.js";
 import { InvalidInputError } from "../errors.js";
 import { isExpression } from "../expression/build.js";
 import type { ExpressionInput } from "../expression/expression.js";
@@ -28,7 +28,7 @@ export async function filterOf(
 ): Promise<Filter> {
   const fields = decodeSchema(version.file.manifest.fields, version.path);
   const input = requireFilter(filter, label);
-  return goThrough(planFilter(input, parametersOf(params), fields, label, { version, useIndexes }), signal);
+  return runAsync(planFilter(input, parametersOf(params), fields, label, { version, useIndexes }), signal);
 }
 
 /**
@@ -44,7 +44,7 @@ export const postfilterOf = async (
   found: readonly FoundColumn[],
   signal: AbortSignal | undefined,
 ): Promise<Filter> =>
-  goThrough(planFilter(requireFilter(filter, label), parameters, fields, label, undefined, found), signal);
+  runAsync(planFilter(requireFilter(filter, label), parameters, fields, label, undefined, found), signal);
 
 function requireFilter(filter: unknown, label: string): ExpressionInput {
   if (typeof filter === "string" || isExpression(filter)) return filter;

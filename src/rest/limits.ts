@@ -118,11 +118,11 @@ export function rowBounds(limits: Required<RestLimits>, signal: AbortSignal): Bo
 
 export function jsonBounds(
   limits: Required<RestLimits>,
-  ofStranger: boolean,
+  isUnauthenticated: boolean,
   signal: AbortSignal,
 ): BodyBounds {
   const bounds = { ...rowBounds(limits, signal), maxBytes: limits.maxJsonBytes };
-  if (!ofStranger) return bounds;
+  if (!isUnauthenticated) return bounds;
   const maxBytes = Math.min(limits.maxUnauthenticatedJsonBytes, limits.maxJsonBytes);
   return {
     ...bounds,
@@ -157,4 +157,4 @@ const budgetOf = (
   maxAloneBytes: number,
   { memoryWaitMs }: Required<RestLimits>,
 ): MemoryBudget =>
-  new MemoryBudget({ maxBytes, maxAloneBytes, maxStrangerBytes: maxBytes / 2, waitMs: memoryWaitMs });
+  new MemoryBudget({ maxBytes, maxAloneBytes, maxUnauthenticatedBytes: maxBytes / 2, waitMs: memoryWaitMs });

@@ -62,7 +62,7 @@ export class Responder {
   readonly #options: ResponderOptions;
   readonly #bodies: MemoryBudget;
   readonly #answers: MemoryBudget;
-  readonly #strangersStarting = new Limit(MAX_STRANGERS_STARTING);
+  readonly #unauthenticatedStarting = new Limit(MAX_STRANGERS_STARTING);
   readonly #finders = new Map<Dialect["routes"], RouteFinder>();
   #openApi: object | undefined;
 
@@ -87,8 +87,8 @@ export class Responder {
     const ticket = (call.ticket = this.admission.enter(request.signal));
     const proof = this.authenticator.byHeaders(request.headers, ticket.signal);
     call.principal = (await countedWhileChecked(proof, ticket)) ?? undefined;
-    const isStranger = call.principal === undefined;
-    if (isStranger) ticket.ofStranger();
+    const isUnauthenticated = call.principal === undefined;
+    if (isUnauthenticated) ticket.isUnauthenticated();
     else ticket.ofCaller();
     const path = innerPath(call.url.pathname, this.#options.basePath);
     const method = request.method === "HEAD" ? "GET" : request.method;
@@ -99,7 +99,7 @@ export class Responder {
       throw found;
     }
     call.route = found.route;
-    return this.#perform(call, ticket, { ...found, method, isStranger });
+    return this.#perform(call, ticket, { ...found, method, isUnauthenticated });
   }
 
   async #describe(call: Call, { signal }: Ticket): Promise<Response> {
@@ -115,21 +115,25 @@ export class Responder {
   }
 
   /** Reads the body, calls the operation of the route and shapes its answer. */
-  async #perform(call: Call, ticket: Ticket, { route, parameters, method, isStranger }: RoutedRequest) {
+  async #perform(
+    call: Call,
+    ticket: Ticket,
+    { route, parameters, method, isUnauthenticated }: RoutedRequest,
+  ) {
     const { request, url, dialect } = call;
     const { limits } = this.#options;
     const { signal } = ticket;
-    const bodyMemory = this.#bodies.open(signal, isStranger);
+    const bodyMemory = this.#bodies.open(signal, isUnauthenticated);
     call.memory.push(bodyMemory);
     const takesRows = route.body === "arrow";
     const readsJson = !takesRows && method !== "GET";
-    const json = readsJson ? await this.#readJson(call, ticket, bodyMemory, isStranger) : undefined;
+    const json = readsJson ? await this.#readJson(call, ticket, bodyMemory, isUnauthenticated) : undefined;
     const identity = callerIdentity(request.headers, json);
     const principal = (call.principal ??= await this.authenticator.byIdentity(identity, signal));
     const isAnonymous = principal.method === "anonymous";
     if (!isAnonymous) ticket.ofCaller();
-    const staysStranger = isStranger && isAnonymous;
-    const answerMemory = this.#answers.open(signal, staysStranger);
+    const staysUnauthenticated = isUnauthenticated && isAnonymous;
+    const answerMemory = this.#answers.open(signal, staysUnauthenticated);
     call.memory.push(answerMemory);
     if (takesRows) refuseMediaType(request, ROW_TYPES);
     const asked = engineRequest({
@@ -171,7 +175,9 @@ export class Responder {
       if (result !== performed) response.headers.set("cache-control", "no-store");
       return response;
     };
-    return staysStranger && route.answer === "rows" ? this.#strangersStarting.run(begin) : begin();
+    return staysUnauthenticated && route.answer === "rows"
+      ? this.#unauthenticatedStarting.run(begin)
+      : begin();
   }
 
   /**
@@ -182,9 +188,9 @@ export class Responder {
     call: Call,
     { signal }: Ticket,
     memory: BudgetShare,
-    isStranger: boolean,
+    isUnauthenticated: boolean,
   ): Promise<unknown> {
-    const terms = { ...jsonBounds(this.#options.limits, isStranger, signal), memory };
+    const terms = { ...jsonBounds(this.#options.limits, isUnauthenticated, signal), memory };
     try {
       return await readJson(call.request, terms);
     } catch (refusal) {
@@ -213,7 +219,7 @@ async function countedWhileChecked<Proof>(proof: Promise<Proof>, ticket: Ticket)
 interface RoutedRequest extends FoundRoute {
   readonly method: string;
   /** Whether the headers have no credentials. */
-  readonly isStranger: boolean;
+  readonly isUnauthenticated: boolean;
 }
 
 /** Whether a body was not read to its end, so that its content is unknown. */

@@ -8,7 +8,7 @@ import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { isNested } from "../arrow/columns/spine.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
-import { breathe } from "../async/eventLoop.js";
+import { yieldToEventLoop } from "../async/eventLoop.js";
 import type { WorkerPool } from "../async/workerPool.js";
 import { InternalError } from "../errors.js";
 import type { DataPage } from "../file/container/reader.js";
@@ -205,7 +205,7 @@ export class BatchAssembler {
    */
   async advance(memory: MemoryShare | undefined): Promise<boolean> {
     if (this.#row >= this.span.end) return false;
-    await breathe();
+    await yieldToEventLoop();
     if (this.#undecided > 0 && this.#pool !== undefined) this.#decodeAhead(this.#pool);
     const held = new HeldBlocks(memory && this.#currentColumns());
     for (let index = 0; index < this.#queues.length; index++) {
@@ -230,12 +230,12 @@ export class BatchAssembler {
         decoding != null ? await decoding : this.#decode(next, memory === undefined),
       );
       if (memory === undefined) {
-        if (leastBytes >= LARGE_PAGE_BYTES) await breathe();
+        if (leastBytes >= LARGE_PAGE_BYTES) await yieldToEventLoop();
         continue;
       }
       held.add(column);
       memory.note(PAGES, held.bytes);
-      await breathe();
+      await yieldToEventLoop();
     }
     return true;
   }

@@ -8,7 +8,7 @@ import { concatColumns } from "../arrow/columns/concatColumns.js";
 import { plainColumn } from "../arrow/columns/dictionaries.js";
 import { leafOf, mapLeaf } from "../arrow/columns/spine.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
-import { breathe } from "../async/eventLoop.js";
+import { yieldToEventLoop } from "../async/eventLoop.js";
 import { lowerBound } from "../bytes/lowerBound.js";
 import { InternalError } from "../errors.js";
 import type { DataFileMetadata, DataPage } from "../file/container/reader.js";
@@ -54,7 +54,7 @@ export async function takeColumns(
       files[leaf] = file;
       pieces[leaf].push(decoded[index]);
     }
-    await breathe();
+    await yieldToEventLoop();
   }
   const joined = pieces.map((pages) => (pages.length === 0 ? null : concatColumns(pages)));
   const columns = assembleOutputs(plan, joined, rowCount, tasks[0]?.file.path ?? "");

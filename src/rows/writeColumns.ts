@@ -6,7 +6,7 @@
 import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import type { InputBatch } from "../arrow/exchange/input.js";
-import { breathe } from "../async/eventLoop.js";
+import { yieldToEventLoop } from "../async/eventLoop.js";
 import type { WorkerPool } from "../async/workerPool.js";
 import type { FileColumn, FileVersion } from "../file/container/page.js";
 import { DataFileWriter, MAX_BARE_FILE_ROWS, MAX_FILE_ROWS } from "../file/writing/writer.js";
@@ -72,7 +72,7 @@ export async function writeColumns(
   try {
     for await (const batch of batches) {
       signal?.throwIfAborted();
-      await breathe();
+      await yieldToEventLoop();
       const columns = await convertColumns(stored, batch.columns, options);
       await file.write(columns, batch.rowCount, batch.lent);
     }
@@ -117,7 +117,7 @@ export async function writeFiles(
   try {
     for await (const batch of batches) {
       options.signal?.throwIfAborted();
-      await breathe();
+      await yieldToEventLoop();
       const columns = await convertColumns(stored, batch.columns, options);
       // Rows without bytes easily become so many that files of the usual length would become too many.
       const isBare = columns.every((column) => columnBytes(column) === 0);

@@ -37,7 +37,7 @@ const BLOB_EXTENSION = "lance.blob.v2";
 const BLOB_KEY = "lance-encoding:blob";
 const PACKED_KEY = "lance-encoding:packed";
 
-/** Values of `Field.encoding`, a leftover of 0.1 that is still written. */
+/** Values of `Field.encoding`, a orphan of 0.1 that is still written. */
 const LEGACY_ENCODING = { none: 0, plain: 1, varBinary: 2, dictionary: 3 } as const;
 
 /** Assigns ids in depth-first order. A new or overwritten schema gets them from 0. */

@@ -51,9 +51,11 @@ export function registerFunctions(given: unknown): ReadonlyMap<string, Registere
 function register(name: string, given: UserFunction): RegisteredFunction {
   const label = `functions.${formatFieldPath([name])}`;
   if (typeof given !== "object" || given === null) throw new InvalidInputError(`${label}: must be an object`);
-  const stranger = Object.keys(given).find((member) => !MEMBERS.has(member));
-  if (stranger !== undefined) {
-    throw new InvalidInputError(`${label}: has no member ${stranger}; it has ${[...MEMBERS].join(", ")}`);
+  const unauthenticated = Object.keys(given).find((member) => !MEMBERS.has(member));
+  if (unauthenticated !== undefined) {
+    throw new InvalidInputError(
+      `${label}: has no member ${unauthenticated}; it has ${[...MEMBERS].join(", ")}`,
+    );
   }
   const { version, inputs, output, nullable, retries } = given;
   if (typeof version !== "string" || version === "") {

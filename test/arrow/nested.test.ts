@@ -12,7 +12,7 @@ import { takeColumn } from "../../src/arrow/columns/takeColumn.js";
 import { columnFromData, dataFromColumn } from "../../src/arrow/exchange/data.js";
 import { validateColumn } from "../../src/arrow/exchange/validate.js";
 import { layoutOf } from "../../src/arrow/types/layouts.js";
-import { atOnce } from "../../src/async/eventLoop.js";
+import { runSync } from "../../src/async/eventLoop.js";
 import { CorruptFileError, InvalidInputError } from "../../src/errors.js";
 import { Random } from "../support/generators.js";
 import { leaf, list, makeNestedTable, nestedTableSpecs, struct } from "../support/nestedGenerators.js";
@@ -58,7 +58,7 @@ describe("nested columns", () => {
   it("agree with apache-arrow, slices too", () => {
     fc.assert(
       fc.property(samples, ({ type, data, column, random }) => {
-        atOnce(validateColumn(column, layoutOf(type, "c"), "c"));
+        runSync(validateColumn(column, layoutOf(type, "c"), "c"));
         expect(valuesOf(dataFromColumn(type, column))).toEqual(valuesOf(data));
         const start = random.below(data.length + 1);
         const length = random.below(data.length - start + 1);
@@ -190,6 +190,6 @@ describe("lists that cannot be", () => {
       offsets: Int32Array.from(offsets),
       items,
     };
-    expect(() => atOnce(validateColumn(column, layout, "c"))).toThrow(InvalidInputError);
+    expect(() => runSync(validateColumn(column, layout, "c"))).toThrow(InvalidInputError);
   });
 });

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { breathe } from "../../src/async/eventLoop.js";
+import { yieldToEventLoop } from "../../src/async/eventLoop.js";
 
 /** Holds the thread. */
 function work(milliseconds: number): void {
@@ -18,7 +18,7 @@ it("long work, however much of it, leaves most turns of the loop to others", asy
   };
   const workLong = async () => {
     for (let piece = 0; piece < 4; piece++) {
-      await breathe();
+      await yieldToEventLoop();
       work(10);
       pieces.push(turns);
     }
@@ -38,6 +38,6 @@ it("work that holds nothing for long goes on in the same turn", async () => {
   for (let turn = 0; turn < 20; turn++) await nextTurn();
   let turns = 0;
   setImmediate(() => turns++);
-  for (let step = 0; step < 100; step++) await breathe();
+  for (let step = 0; step < 100; step++) await yieldToEventLoop();
   expect(turns).toBe(0);
 });

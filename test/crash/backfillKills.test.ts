@@ -94,7 +94,7 @@ async function expectWhole(root: string): Promise<void> {
 }
 
 /** Names of the files of the namespace that nobody needs, once a cleanup has been. */
-async function leftovers(root: string): Promise<string[]> {
+async function orphans(root: string): Promise<string[]> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.cleanupTable({ ...ID, deleteUnverified: true, olderThanMs: 0 } as never);
   await ns.close();
@@ -150,7 +150,7 @@ describe("backfills", () => {
       // Of each killed process, the calls under way, and those whose checkpoints were being written.
       const again = calls.length - FRAGMENTS * FRAGMENT_ROWS;
       expect(again).toBeLessThanOrEqual(ownKills * CONCURRENCY * BATCH_ROWS * 2);
-      expect(await leftovers(root)).toEqual([]);
+      expect(await orphans(root)).toEqual([]);
     }
   });
 

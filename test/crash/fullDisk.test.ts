@@ -144,10 +144,10 @@ describe("a table of which nothing can go before a note is written", () => {
   it("is cleaned up where a file is left that nobody refers to", async () => {
     const root = await makeTempDir();
     await prepare(root, [1]);
-    const stray = join(root, "t.lance", "data", `${"0".repeat(50)}.lance`);
-    await writeFile(stray, "large");
+    const orphan = join(root, "t.lance", "data", `${"0".repeat(50)}.lance`);
+    await writeFile(orphan, "large");
     const old = new Date(Date.now() - 14 * 24 * 60 * 60 * 1000);
-    await utimes(stray, old, old);
+    await utimes(orphan, old, old);
     const disk = fullDisk(new NodeDisk({ durability: "none" }), isDataFile);
     const ns = new DirectoryNamespace({ root, disk } as { root: string });
     expect(await ns.cleanupTable({ id, olderThanMs: 0 })).toMatchObject({

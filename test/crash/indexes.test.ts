@@ -106,11 +106,11 @@ async function check(ns: DirectoryNamespace, where: string): Promise<void> {
 }
 
 /** Directories of indexes, and all temporary files. */
-async function leftovers(root: string): Promise<{ readonly indices: number; readonly stray: string[] }> {
+async function orphans(root: string): Promise<{ readonly indices: number; readonly orphan: string[] }> {
   const directory = join(root, "t.lance");
   const indices = await readdir(join(directory, "_indices")).catch(() => []);
   const entries = await readdir(directory, { recursive: true });
-  return { indices: indices.length, stray: entries.filter((name) => /\.tmp|#\d+$/.test(name)) };
+  return { indices: indices.length, orphan: entries.filter((name) => /\.tmp|#\d+$/.test(name)) };
 }
 
 describe.each(SCENARIOS)("$name", ({ prepare, run, isIndexed }) => {
@@ -167,7 +167,7 @@ describe.each(SCENARIOS)("$name", ({ prepare, run, isIndexed }) => {
       await check(next, where);
       // Files younger than the latest version might be those of a writer who goes on.
       await next.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });
-      expect(await leftovers(root), where).toEqual({ indices: 1, stray: [] });
+      expect(await orphans(root), where).toEqual({ indices: 1, orphan: [] });
       await next.close();
       if (!tripped || failing % (4 * STRIDE) === index % STRIDE) {
         const rows = tableFromIPC(await reference.readTable(root, "t", { filter: "v >= 38 AND v < 42" }));

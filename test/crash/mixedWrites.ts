@@ -442,7 +442,7 @@ export class MixedWrites {
     const declared = (await ns.listTables({ id: ["n"] })).tables;
     const ofWriter = <T>(all: Readonly<Record<string, T>>, writer: number): Record<string, T> =>
       Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith(`w${writer}-`)));
-    await this.#settleBatches(new Set(declared), versionsOf, where);
+    await this.#recoverBatches(new Set(declared), versionsOf, where);
     for (const [writer, own] of this.#own.entries()) {
       const versions = Object.fromEntries(Object.entries(tags).map(([tag, { version }]) => [tag, version]));
       own.tags.settle(ofWriter(versions, writer), (state) => state, `${where}: tags`);
@@ -489,7 +489,7 @@ export class MixedWrites {
     return valuesOf(await ns.table(id).scan().toArrow());
   }
 
-  async #settleBatches(
+  async #recoverBatches(
     declared: ReadonlySet<string>,
     versionsOf: (id: string[]) => Promise<number[]>,
     where: string,

@@ -67,7 +67,7 @@ const scenarios: [name: string, ...steps: Step[]][] = [
   ["deleteTableTag", (ns) => ns.deleteTableTag({ id, tag: "v" })],
   ["createTableBranch", (ns) => ns.createTableBranch({ id, name: "new/one" })],
   ["createTableBranch of a branch", (ns) => ns.createTableBranch({ id, name: "dev/y", fromBranch: "dev" })],
-  ["createTableBranch over leftovers", (ns) => ns.createTableBranch({ id, name: "gone", fromVersion: 1 })],
+  ["createTableBranch over orphans", (ns) => ns.createTableBranch({ id, name: "gone", fromVersion: 1 })],
   ["deleteTableBranch", (ns) => ns.deleteTableBranch({ id, name: "deep/down" })],
   ["deleteTableBranch in another", (ns) => ns.deleteTableBranch({ id, name: "dev/x" })],
   [

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import type { Column } from "../../src/arrow/columns/column.js";
 import { sliceColumn } from "../../src/arrow/columns/sliceColumn.js";
 import { parseType } from "../../src/arrow/types/type.js";
-import { atOnce } from "../../src/async/eventLoop.js";
+import { runSync } from "../../src/async/eventLoop.js";
 import { bindFilter } from "../../src/expression/expression.js";
 import { columnOfScalars, type Scalar } from "../../src/expression/values/scalars.js";
 import { INT32, listTypeOf } from "../../src/expression/values/types.js";
@@ -34,10 +34,10 @@ it("are found", () => {
   fc.assert(
     fc.property(lists, fc.integer({ min: 0, max: 9 }), (all, wanted) => {
       const column = columnOfScalars(listTypeOf(INT32), all as Scalar[]);
-      const has = atOnce(bindFilter(`array_has(list, ${wanted})`, {}, [field], "filter"));
-      const any = atOnce(bindFilter(`array_has_any(list, [${wanted}, 3])`, {}, [field], "filter"));
+      const has = runSync(bindFilter(`array_has(list, ${wanted})`, {}, [field], "filter"));
+      const any = runSync(bindFilter(`array_has_any(list, [${wanted}, 3])`, {}, [field], "filter"));
       const rows = (filter: typeof has) =>
-        Array.from(atOnce(filter.select([column], all.length)) ?? all.keys());
+        Array.from(runSync(filter.select([column], all.length)) ?? all.keys());
       const those = (fits: (list: (number | null)[]) => boolean) =>
         [...all.entries()].flatMap(([row, list]) => (list !== null && fits(list) ? [row] : []));
       expect(rows(has)).toEqual(those((list) => list.includes(wanted)));
@@ -61,7 +61,7 @@ function stored(column: Column): Column {
     ["lance-encoding:rle-threshold", "0"],
   ]);
   const options = { version: "2.1", nullable: true, path: "list", metadata } as const;
-  const [page] = atOnce(encodePages(LAYOUT, [column], column.length, options));
+  const [page] = runSync(encodePages(LAYOUT, [column], column.length, options));
   const buffers = page.buffers.map((parts) => Uint8Array.from(Buffer.concat(parts)));
   const origin = { path: "t.lance", byteOffset: 0 };
   const allocate = (byteLength: number) => new Uint8Array(byteLength);
@@ -80,9 +80,9 @@ it("are found where their items lie in the chunks of a page, in parts of it too"
       const start = from % all.length;
       const length = 1 + (count % (all.length - start));
       for (const call of [`array_has(list, ${wanted})`, `array_has_any(list, [${wanted}, 3])`]) {
-        const filter = atOnce(bindFilter(call, {}, [field], "filter"));
+        const filter = runSync(bindFilter(call, {}, [field], "filter"));
         const rows = (own: Column) =>
-          atOnce(filter.select([sliceColumn(own, start, length)], length)) ?? "all";
+          runSync(filter.select([sliceColumn(own, start, length)], length)) ?? "all";
         expect(rows(page)).toEqual(rows(column));
       }
     }),

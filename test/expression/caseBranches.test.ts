@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Column } from "../../src/arrow/columns/column.js";
 import { parseType } from "../../src/arrow/types/type.js";
-import { atOnce } from "../../src/async/eventLoop.js";
+import { runSync } from "../../src/async/eventLoop.js";
 import { bindExpression } from "../../src/expression/expression.js";
 import { columnOfScalars, type Scalar, scalarReader } from "../../src/expression/values/scalars.js";
 import { INT64, STRING } from "../../src/expression/values/types.js";
@@ -58,9 +58,9 @@ describe("CASE", () => {
     ],
   ]);
   it.each(Object.keys(CASES))("%s gives each row the result of its first branch", (call) => {
-    const bound = atOnce(bindExpression(call, {}, FIELDS, "columns"));
+    const bound = runSync(bindExpression(call, {}, FIELDS, "columns"));
     const inputs = bound.paths.map(([name]) => columns.get(name) as Column);
-    const result = atOnce(bound.evaluate(inputs, ROWS.length));
+    const result = runSync(bound.evaluate(inputs, ROWS.length));
     const read = scalarReader({ column: result, step: 1 }, bound.type);
     expect(ROWS.map((_, row) => read(row))).toEqual(ROWS.map(CASES[call]));
   });

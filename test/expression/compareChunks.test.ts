@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { BitsColumn, FixedColumn } from "../../src/arrow/columns/column.js";
 import { sliceColumn } from "../../src/arrow/columns/sliceColumn.js";
 import { isValid } from "../../src/arrow/columns/validity.js";
-import { atOnce } from "../../src/async/eventLoop.js";
+import { runSync } from "../../src/async/eventLoop.js";
 import { unitKernels } from "../../src/expression/kernels/chunkKernel.js";
 import { comparison } from "../../src/expression/kernels/compare.js";
 import { madeBy } from "../../src/expression/values/operands.js";
@@ -42,7 +42,7 @@ function stored(column: FixedColumn, isPlain: boolean): FixedColumn {
   if (isPlain) metadata.set("lance-encoding:compression", "none");
   else metadata.set("lance-encoding:rle-threshold", "0");
   const options = { version: "2.1", nullable: column.validity !== null, path: "c", metadata } as const;
-  const [page] = atOnce(encodePages(layout, [column], column.length, options));
+  const [page] = runSync(encodePages(layout, [column], column.length, options));
   const buffers = page.buffers.map((parts) => Uint8Array.from(parts.flatMap((part) => [...part])));
   const allocate = (byteLength: number) => new Uint8Array(byteLength);
   const read = decodePage(layout, page.encoding, column.length, buffers, ORIGIN, { allocate });
@@ -113,7 +113,7 @@ describe.each(Object.keys(TYPES) as (keyof typeof TYPES)[])("%s in chunks", (nam
                 const operand = { column: side, step: 1 } as const;
                 const operands = isTurned ? [number, operand] : [operand, number];
                 return (
-                  atOnce(madeBy(comparison(operator, type)(operands, count, column.validity))) as BitsColumn
+                  runSync(madeBy(comparison(operator, type)(operands, count, column.validity))) as BitsColumn
                 ).bits;
               };
               expect(ofRows(ask(chunked), column)).toBe(ofRows(ask(column), column));
@@ -138,7 +138,7 @@ describe.each(Object.keys(TYPES) as (keyof typeof TYPES)[])("%s in chunks", (nam
     expect(valuesOf(part)).toEqual(valuesOf(sliceColumn(column, 1000, 1500)));
     const number = { column: columnOf(values.slice(5, 6), false), step: 0 } as const;
     const ask = (side: FixedColumn) =>
-      (atOnce(madeBy(comparison("<", type)([{ column: side, step: 1 }, number], 3000, null))) as BitsColumn)
+      (runSync(madeBy(comparison("<", type)([{ column: side, step: 1 }, number], 3000, null))) as BitsColumn)
         .bits;
     const expected = ask(column);
     forEachKernel(false);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { atOnce } from "../../src/async/eventLoop.js";
+import { runSync } from "../../src/async/eventLoop.js";
 import { comparison } from "../../src/expression/kernels/compare.js";
 import { compareKernels } from "../../src/expression/kernels/compareKernel.js";
 import { compareNumber, type NumberRelation } from "../../src/expression/kernels/compareNumber.js";
@@ -97,7 +97,7 @@ it.each(["=", "!=", "<", "<=", ">", ">="] as const)("compares 64-bit integers by
       const one = Words.from([number] as never);
       const operands = [operand(lane, 1), operand(one, 0)];
       if (!isRight) operands.reverse();
-      const compared = atOnce(
+      const compared = runSync(
         madeBy(comparison(operator, { kind: "int", bits: 64, signed })(operands, count, null)),
       );
       const bits = (compared as { bits: Uint8Array }).bits;

@@ -1,7 +1,7 @@
 import { InvalidInputError, NamespaceError } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";
 import { formatType } from "../../src/arrow/types/type.js";
-import { atOnce } from "../../src/async/eventLoop.js";
+import { runSync } from "../../src/async/eventLoop.js";
 import { parseConstant } from "../../src/expression/expression.js";
 import { loadFunctions } from "../support/loadFunctions.js";
 
@@ -9,7 +9,7 @@ beforeAll(loadFunctions);
 
 /** The value as text; numbers as they are stored. */
 function show(text: string): string {
-  const { type, value } = atOnce(parseConstant(text, "expression of column c"));
+  const { type, value } = runSync(parseConstant(text, "expression of column c"));
   const logicalType = formatType(type);
   if (value === null) return `${logicalType} NULL`;
   if (value.kind === "bits") return `${logicalType} ${value.bits[0]}`;
@@ -111,7 +111,7 @@ describe("SQL constants", () => {
     "timestamp 5",
     "decimal(10,2)",
   ])("%s is none", (text) => {
-    const refused = () => atOnce(parseConstant(text, "expression of column c"));
+    const refused = () => runSync(parseConstant(text, "expression of column c"));
     expect(refused).toThrow(/column c/);
     expect(refused).toThrow(NamespaceError);
   });
@@ -138,14 +138,14 @@ describe("SQL constants", () => {
     "cast(100 as decimal(3,1))",
     `${"(".repeat(100)}7${")".repeat(100)}`,
   ])("%s has no value", (text) => {
-    expect(() => atOnce(parseConstant(text, "c"))).toThrow(InvalidInputError);
+    expect(() => runSync(parseConstant(text, "c"))).toThrow(InvalidInputError);
   });
 
   it("of 64 KiB are looked through once, and longer ones are refused", () => {
     expect(show(`'${"''".repeat(32_000)}'`).length).toBe(32_000 + 'string ""'.length);
-    expect(() => atOnce(parseConstant(`'${"''".repeat(32_000)}`, "c"))).toThrow(InvalidInputError);
-    expect(() => atOnce(parseConstant("7::int".concat("::int".repeat(10_000)), "c"))).not.toThrow();
-    expect(() => atOnce(parseConstant("7".padEnd(65_536), "c"))).not.toThrow();
-    expect(() => atOnce(parseConstant("7".padEnd(65_537), "c"))).toThrow(/more than 65536 characters/);
+    expect(() => runSync(parseConstant(`'${"''".repeat(32_000)}`, "c"))).toThrow(InvalidInputError);
+    expect(() => runSync(parseConstant("7::int".concat("::int".repeat(10_000)), "c"))).not.toThrow();
+    expect(() => runSync(parseConstant("7".padEnd(65_536), "c"))).not.toThrow();
+    expect(() => runSync(parseConstant("7".padEnd(65_537), "c"))).toThrow(/more than 65536 characters/);
   });
 });

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Column, DictionaryColumn } from "../../src/arrow/columns/column.js";
 import { parseType } from "../../src/arrow/types/type.js";
-import { atOnce } from "../../src/async/eventLoop.js";
+import { runSync } from "../../src/async/eventLoop.js";
 import { CorruptFileError } from "../../src/errors.js";
 import { bindFilter } from "../../src/expression/expression.js";
 import { columnOfScalars } from "../../src/expression/values/scalars.js";
@@ -25,7 +25,7 @@ function stored(column: Column, isPlain: boolean): DictionaryColumn {
     ...(isPlain ? ([["lance-encoding:compression", "none"]] as const) : []),
   ]);
   const options = { version: "2.1", nullable: column.kind !== "null", path: "w", metadata } as const;
-  const [page] = atOnce(encodePages(LAYOUT, [column], column.length, options));
+  const [page] = runSync(encodePages(LAYOUT, [column], column.length, options));
   const buffers = page.buffers.map((parts) => Uint8Array.from(Buffer.concat(parts)));
   const allocate = (byteLength: number) => new Uint8Array(byteLength);
   const read = decodePage(LAYOUT, page.encoding, column.length, buffers, ORIGIN, {
@@ -42,8 +42,8 @@ const wordsOf = (count: number, every: number, hasNulls: boolean): (string | nul
   );
 
 function selected(filter: string, column: Column): number[] {
-  const bound = atOnce(bindFilter(filter, {}, [FIELD], "filter"));
-  return Array.from(atOnce(bound.select([column], column.length)) ?? Array.from({ length: ROWS }).keys());
+  const bound = runSync(bindFilter(filter, {}, [FIELD], "filter"));
+  return Array.from(runSync(bound.select([column], column.length)) ?? Array.from({ length: ROWS }).keys());
 }
 
 describe("indices in chunks", () => {

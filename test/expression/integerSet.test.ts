@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { afterEach, expect, it } from "vitest";
 import type { FixedColumn } from "../../src/arrow/columns/column.js";
-import { atOnce } from "../../src/async/eventLoop.js";
+import { runSync } from "../../src/async/eventLoop.js";
 import { integerSetKernel } from "../../src/expression/kernels/integerSetKernel.js";
 import { membership } from "../../src/expression/kernels/membership.js";
 import { madeBy } from "../../src/expression/values/operands.js";
@@ -26,7 +26,7 @@ function stored(column: FixedColumn, isPlain: boolean): FixedColumn {
     isPlain ? ["lance-encoding:compression", "none"] : ["lance-encoding:rle-threshold", "0"],
   ] as const);
   const options = { version: "2.1", nullable: true, path: "c", metadata } as const;
-  const [page] = atOnce(encodePages(LAYOUT, [column], column.length, options));
+  const [page] = runSync(encodePages(LAYOUT, [column], column.length, options));
   const buffers = page.buffers.map((parts) => Uint8Array.from(Buffer.concat(parts)));
   const allocate = (byteLength: number) => new Uint8Array(byteLength);
   const origin = { path: "t.lance", byteOffset: 0 };
@@ -67,10 +67,10 @@ it.each([
         const page = stored(column, isPlain);
         if (page.chunks !== undefined && !isPlain) inPlace++;
         const wanted = new Set<Scalar>(listed);
-        const kernel = atOnce(membership(columnOfScalars(type, listed), type, false, false));
+        const kernel = runSync(membership(columnOfScalars(type, listed), type, false, false));
         for (const isOn of [true, false]) {
           integerSetKernel.isOn = isOn;
-          const found = atOnce(madeBy(kernel([{ column: page, step: 1 }], count, page.validity)));
+          const found = runSync(madeBy(kernel([{ column: page, step: 1 }], count, page.validity)));
           if (found.kind !== "bits") throw new Error(found.kind);
           const bits = rows.map(
             (value, row) => value !== null && ((found.bits[row >>> 3] >>> (row & 7)) & 1) === 1,

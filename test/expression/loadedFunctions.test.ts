@@ -3,7 +3,7 @@
 import { UnsupportedError } from "tiltyard";
 import { expect, it } from "vitest";
 import { parseType } from "../../src/arrow/types/type.js";
-import { atOnce, goThrough } from "../../src/async/eventLoop.js";
+import { runAsync, runSync } from "../../src/async/eventLoop.js";
 import { bindFilter } from "../../src/expression/expression.js";
 import { columnOfScalars } from "../../src/expression/values/scalars.js";
 import { INT64, listTypeOf, STRING } from "../../src/expression/values/types.js";
@@ -22,23 +22,23 @@ const LISTS = columnOfScalars(listTypeOf(INT64), [[1n, 2n], [3n], null]);
 const filter = (text: string) => bindFilter(text, {}, FIELDS, "filter");
 
 it("what indexes answer needs none of them", () => {
-  expect(atOnce(atOnce(filter("array_has_any(l, [2, 7])")).select([LISTS], 3))).toEqual(Uint32Array.of(0));
-  expect(atOnce(filter("l[1] = 3 AND s LIKE 'c%'")).type.kind).toBe("bool");
+  expect(runSync(runSync(filter("array_has_any(l, [2, 7])")).select([LISTS], 3))).toEqual(Uint32Array.of(0));
+  expect(runSync(filter("l[1] = 3 AND s LIKE 'c%'")).type.kind).toBe("bool");
 });
 
 it("they are waited for: nothing is made of an expression before they are there", () => {
-  expect(() => atOnce(filter("upper(s) = 'AB'"))).toThrow("work that waits");
+  expect(() => runSync(filter("upper(s) = 'AB'"))).toThrow("work that waits");
 });
 
 it("expressions that need them at the same time get them", async () => {
   const texts = ["upper(s) = 'AB'", "lower(s) = 'c'", "length(s) = 2 AND starts_with(s, 'A')"];
-  const bound = await Promise.all(texts.map((text) => goThrough(filter(text))));
-  expect(bound.map((each) => atOnce(each.select([TEXTS], 3)))).toEqual(
+  const bound = await Promise.all(texts.map((text) => runAsync(filter(text))));
+  expect(bound.map((each) => runSync(each.select([TEXTS], 3)))).toEqual(
     [[0], [1], [0]].map((rows) => Uint32Array.from(rows)),
   );
 });
 
 it("then they are there at once, and what is none of them is told", () => {
-  expect(atOnce(atOnce(filter("upper(s) = 'C'")).select([TEXTS], 3))).toEqual(Uint32Array.of(1));
-  expect(() => atOnce(filter("nonesuch(s)"))).toThrow(UnsupportedError);
+  expect(runSync(runSync(filter("upper(s) = 'C'")).select([TEXTS], 3))).toEqual(Uint32Array.of(1));
+  expect(() => runSync(filter("nonesuch(s)"))).toThrow(UnsupportedError);
 });

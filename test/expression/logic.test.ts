@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parseType } from "../../src/arrow/types/type.js";
-import { atOnce } from "../../src/async/eventLoop.js";
+import { runSync } from "../../src/async/eventLoop.js";
 import { bindFilter } from "../../src/expression/expression.js";
 import { columnOfScalars } from "../../src/expression/values/scalars.js";
 import { BOOL } from "../../src/expression/values/types.js";
@@ -102,11 +102,11 @@ it("knows true, false and unknown", () => {
   const fields = NAMES.map((name) => ({ name, type: parseType("bool"), children: [] }));
   fc.assert(
     fc.property(tree, ({ text, value }) => {
-      const filter = atOnce(bindFilter(`${text} or false`, {}, fields, "filter"));
+      const filter = runSync(bindFilter(`${text} or false`, {}, fields, "filter"));
       const own = filter.paths.map(
         ([name]) => columns.get(name) as NonNullable<ReturnType<typeof columns.get>>,
       );
-      const rows = atOnce(filter.select(own, ROWS.length));
+      const rows = runSync(filter.select(own, ROWS.length));
       const expected = ROWS.flatMap((row, index) => (value(row) === true ? [index] : []));
       expect(rows === null ? ROWS.map((_, index) => index) : Array.from(rows), text).toEqual(expected);
     }),

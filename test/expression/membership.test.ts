@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { atOnce } from "../../src/async/eventLoop.js";
+import { runSync } from "../../src/async/eventLoop.js";
 import { membership } from "../../src/expression/kernels/membership.js";
 import { madeBy } from "../../src/expression/values/operands.js";
 import { columnOfScalars, type Scalar } from "../../src/expression/values/scalars.js";
@@ -59,14 +59,14 @@ it.each(TYPES)("IN of $name finds what is equal to a value of the list", ({ type
       fc.array(fc.nat({ max: 39 }), { maxLength: 10 }),
       (listed, others, isNegated, repeated) => {
         const hasNull = listed.includes(null);
-        const kernel = atOnce(membership(columnOfScalars(type, listed), type, hasNull, isNegated));
+        const kernel = runSync(membership(columnOfScalars(type, listed), type, hasNull, isNegated));
         const own = [
           ...others,
           ...repeated.flatMap((index) => (index < listed.length ? [listed[index]] : [])),
         ];
         const column = columnOfScalars(type, own);
         const valid = column.kind === "null" ? null : column.validity;
-        const found = atOnce(madeBy(kernel([{ column, step: 1 }], own.length, valid)));
+        const found = runSync(madeBy(kernel([{ column, step: 1 }], own.length, valid)));
         if (found.kind !== "bits") throw new Error(found.kind);
         for (const [row, value] of own.entries()) {
           if (value === null) continue;
@@ -83,11 +83,11 @@ it.each(TYPES)("IN of $name finds what is equal to a value of the list", ({ type
 });
 
 it("looks a constant up once for all rows", () => {
-  const kernel = atOnce(
+  const kernel = runSync(
     membership(columnOfScalars(int(32, true), [3, 70_000_000]), int(32, true), false, false),
   );
   const [three, four] = [3, 4].map((value) => {
-    const found = atOnce(
+    const found = runSync(
       madeBy(kernel([{ column: columnOfScalars(int(32, true), [value]), step: 0 }], 20, null)),
     );
     return found.kind === "bits" ? found.bits : null;

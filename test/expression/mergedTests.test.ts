@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { parseType } from "../../src/arrow/types/type.js";
-import { atOnce } from "../../src/async/eventLoop.js";
+import { runSync } from "../../src/async/eventLoop.js";
 import { bindFilter } from "../../src/expression/expression.js";
 import { columnOfScalars, type Scalar } from "../../src/expression/values/scalars.js";
 import { FLOAT64, INT32, INT64, STRING } from "../../src/expression/values/types.js";
@@ -32,12 +32,12 @@ const fields = COLUMNS.map(({ name, type }) => ({ name, type: parseType(type), c
 function truthsOf(text: string): (boolean | null)[] {
   const truths: (boolean | null)[] = new Array(ROWS).fill(null);
   for (const value of [true, false]) {
-    const filter = atOnce(bindFilter(`(${text}) is ${value}`, {}, fields, "filter"));
+    const filter = runSync(bindFilter(`(${text}) is ${value}`, {}, fields, "filter"));
     const own = filter.paths.map(([name]) => {
       const { of, values } = COLUMNS.find((column) => column.name === name) as (typeof COLUMNS)[number];
       return columnOfScalars(of, values as Scalar[]);
     });
-    const rows = atOnce(filter.select(own, ROWS));
+    const rows = runSync(filter.select(own, ROWS));
     for (let row = 0; row < ROWS; row++) if (rows === null || rows.includes(row)) truths[row] = value;
   }
   return truths;
@@ -89,8 +89,8 @@ it("long ones are bound and computed as one", () => {
     [many.map((value) => `small >= ${value}`).join(" or "), [3, 4, 5, 6, 7]],
     [many.map((value) => `small = ${value}`).join(" or "), [3, 4, 5, 6, 7]],
   ] as const) {
-    const filter = atOnce(bindFilter(text, {}, fields, "filter"));
+    const filter = runSync(bindFilter(text, {}, fields, "filter"));
     expect(filter.effort.size).toBeLessThan(40);
-    expect(Array.from(atOnce(filter.select([column], ROWS)) ?? values)).toEqual(rows);
+    expect(Array.from(runSync(filter.select([column], ROWS)) ?? values)).toEqual(rows);
   }
 });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { parseType } from "../../src/arrow/types/type.js";
-import { atOnce } from "../../src/async/eventLoop.js";
+import { runSync } from "../../src/async/eventLoop.js";
 import { TableColumnNotFoundError } from "../../src/errors.js";
 import { bindFilter } from "../../src/expression/expression.js";
 
@@ -19,7 +19,7 @@ const FIELDS = [
     ],
   },
 ];
-const bind = (filter: string) => atOnce(bindFilter(filter, {}, FIELDS, "filter"));
+const bind = (filter: string) => runSync(bindFilter(filter, {}, FIELDS, "filter"));
 
 it("a column with a dot in its name is shown in backticks to who leaves them out", () => {
   expect(() => bind("a.b = 1")).toThrow(TableColumnNotFoundError);

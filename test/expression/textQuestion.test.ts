@@ -6,7 +6,7 @@ import { chunkedTextColumn } from "../../src/arrow/columns/chunkedTextColumn.js"
 import type { ChunkedTexts } from "../../src/arrow/columns/chunkedTexts.js";
 import { codedColumn } from "../../src/arrow/columns/codedColumn.js";
 import type { Validity, VariableColumn } from "../../src/arrow/columns/column.js";
-import { atOnce } from "../../src/async/eventLoop.js";
+import { runSync } from "../../src/async/eventLoop.js";
 import { CorruptFileError } from "../../src/errors.js";
 import { comparison } from "../../src/expression/kernels/compare.js";
 import { likeKernel } from "../../src/expression/kernels/like.js";
@@ -60,7 +60,7 @@ function chunksOf(column: VariableColumn, compression: "none" | "fsst"): Variabl
     ["lance-encoding:dict-size-ratio", "0.001"],
   ]);
   const options = { version: "2.1", nullable: column.validity !== null, path: "c", metadata } as const;
-  const [page] = atOnce(encodePages(LAYOUT, [column], column.length, options));
+  const [page] = runSync(encodePages(LAYOUT, [column], column.length, options));
   const buffers = page.buffers.map((parts) => Uint8Array.from(Buffer.concat(parts)));
   const allocate = (byteLength: number) => new Uint8Array(byteLength);
   const read = decodePage(LAYOUT, page.encoding, column.length, buffers, ORIGIN, { allocate });
@@ -71,7 +71,7 @@ function chunksOf(column: VariableColumn, compression: "none" | "fsst"): Variabl
 /** What a test of texts answers for each row. */
 function answers(kernel: ValueKernel, constants: readonly string[], column: VariableColumn): boolean[] {
   const given = constants.map((text) => ({ column: columnOfScalars(STRING, [text]), step: 0 as const }));
-  const found = atOnce(madeBy(kernel([{ column, step: 1 }, ...given], column.length, column.validity)));
+  const found = runSync(madeBy(kernel([{ column, step: 1 }, ...given], column.length, column.validity)));
   if (found.kind !== "bits") throw new Error(found.kind);
   return Array.from({ length: column.length }, (_, row) => ((found.bits[row >>> 3] >>> (row & 7)) & 1) === 1);
 }
@@ -136,7 +136,7 @@ it("a constant that is less than texts", () => {
   const column = columnOf(all);
   const [constant] = [columnOfScalars(STRING, ["name 5"])];
   for (const operator of ["<", "<=", "=", ">"] as const) {
-    const found = atOnce(
+    const found = runSync(
       madeBy(
         comparison(operator, STRING)(
           [
@@ -175,7 +175,7 @@ it.each([false, true])("texts that are like a pattern (negated: %s)", (isNegated
       const like = [own, `%${text}%`, `${text}%`, `%${text}`, `${text.slice(0, 4)}%${text.slice(-5)}`][form];
       const matcher = matcherOf(like);
       expectAnswers(
-        () => atOnce(likeKernel(like, "", false, isNegated)),
+        () => runSync(likeKernel(like, "", false, isNegated)),
         [],
         all,
         (each) => matcher.test(each) !== isNegated,
@@ -195,7 +195,7 @@ it("a rare word among texts of all lengths", () => {
   for (const pattern of ["%QX%", "abc%QX%", "%n%QX%", "%QXY%"]) {
     const matcher = matcherOf(pattern);
     expectAnswers(
-      () => atOnce(likeKernel(pattern, "", false, false)),
+      () => runSync(likeKernel(pattern, "", false, false)),
       [],
       all,
       (text) => matcher.test(text),
@@ -208,7 +208,7 @@ it("texts longer than the memory of a kernel", () => {
     row % 100 === 3 ? `${"ab".repeat(30_000)}needle` : "ab",
   );
   expectAnswers(
-    () => atOnce(likeKernel("%needle", "", false, false)),
+    () => runSync(likeKernel("%needle", "", false, false)),
     [],
     all,
     (text) => text.endsWith("needle"),
@@ -238,7 +238,7 @@ it("texts of many chunks are asked where they lie", () => {
     expect(column.texts?.symbols === null).toBe(compression === "none");
     const chunked = { ...column.texts, gather: () => expect.unreachable("gathered") };
     const left = chunkedTextColumn(chunked as ChunkedTexts, column.length, null);
-    const found = answers(atOnce(likeKernel("%77%", "", false, false)), [], left);
+    const found = answers(runSync(likeKernel("%77%", "", false, false)), [], left);
     expect(found).toEqual(all.map((text) => text.includes("77")));
     // What was asked in place is still there.
     expect(textsOf(column)).toEqual(all);
@@ -269,7 +269,7 @@ it.each([
       // The first of a chunk says where its texts begin, which only positions before that are wrong for.
       if (isFar) positions[position] = position === 0 ? 4 : 0x7fff_ffff;
       else positions[position] = position === 0 ? 0 : positions[position - 1] - 1;
-      expect(() => answers(atOnce(likeKernel("%of r%", "", false, false)), [], column)).toThrow(
+      expect(() => answers(runSync(likeKernel("%of r%", "", false, false)), [], column)).toThrow(
         CorruptFileError,
       );
     }),
@@ -285,13 +285,13 @@ it.each([true, false])("codes that mean nothing are refused (kernel: %s)", (isOn
   const codes = column.coded.codes.slice();
   codes[offsets[700]] = symbols.count;
   const damaged = codedColumn({ ...column.coded, codes }, null);
-  expect(() => answers(atOnce(likeKernel("%of r%", "", false, false)), [], damaged)).toThrow(
+  expect(() => answers(runSync(likeKernel("%of r%", "", false, false)), [], damaged)).toThrow(
     CorruptFileError,
   );
   const cut = column.coded.codes.slice();
   cut[offsets[700] - 1] = 255;
   const split = codedColumn({ ...column.coded, codes: cut }, null);
-  expect(() => answers(atOnce(likeKernel("%of row there%", "", false, false)), [], split)).toThrow(
+  expect(() => answers(runSync(likeKernel("%of row there%", "", false, false)), [], split)).toThrow(
     CorruptFileError,
   );
 });

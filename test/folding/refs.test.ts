@@ -70,19 +70,19 @@ const PAIRS: readonly (readonly [one: string, other: string])[] = [
 describe.each(DISKS)("on %s", (disk) => {
   it.each(someOf(PAIRS))("beside branch %s, %s is not made", async (one, other) => {
     const ns = await openTable(disk);
-    const stranger = openOn(root, disk);
+    const unauthenticated = openOn(root, disk);
     await ns.createTableBranch({ id, name: one });
     await ns.insertIntoTable({ id, branch: one }, rowsOf(2));
-    for (const engine of [ns, stranger]) {
+    for (const engine of [ns, unauthenticated]) {
       await expectFolding(root, () => engine.createTableBranch({ id, name: other }), one);
     }
     expect(await valuesOf(ns, id, one)).toEqual([1, 2]);
     await ns.deleteTableBranch({ id, name: one });
-    await stranger.createTableBranch({ id, name: other });
-    expect(await valuesOf(stranger, id, other)).toEqual([1]);
+    await unauthenticated.createTableBranch({ id, name: other });
+    expect(await valuesOf(unauthenticated, id, other)).toEqual([1]);
     expect(await readdir(join(table, "tree"))).toHaveLength(1);
     await ns.close();
-    await stranger.close();
+    await unauthenticated.close();
   });
 
   it("a branch whose directories the disk spells otherwise is not swept", async () => {
@@ -101,11 +101,11 @@ describe.each(DISKS)("on %s", (disk) => {
 
   it("one of two at once is made", async () => {
     const ns = await openTable(disk);
-    const stranger = openOn(root, disk);
+    const unauthenticated = openOn(root, disk);
     for (const [one, other] of PAIRS) {
       const made = await Promise.allSettled([
         ns.createTableBranch({ id, name: one }),
-        stranger.createTableBranch({ id, name: other }),
+        unauthenticated.createTableBranch({ id, name: other }),
       ]);
       expect(made.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
       expect(made.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: 13 } });
@@ -116,7 +116,7 @@ describe.each(DISKS)("on %s", (disk) => {
       await ns.deleteTableBranch({ id, name: winner });
     }
     await ns.close();
-    await stranger.close();
+    await unauthenticated.close();
   });
 
   it("nothing is found, changed or deleted by the name of another branch", async () => {

@@ -69,16 +69,16 @@ describe.each(DISKS)("on %s", (disk) => {
     it.each(makings)(`${other} is refused by %s`, async (_, make) => {
       const ns = await openWithSpares(disk);
       await ns.createTable({ id: [one] }, rowsOf(1, 2));
-      const stranger = openOn(root, disk);
-      for (const engine of [ns, stranger]) await expectFolding(root, () => make(engine, other), one);
+      const unauthenticated = openOn(root, disk);
+      for (const engine of [ns, unauthenticated]) await expectFolding(root, () => make(engine, other), one);
       expect(await valuesOf(ns, [one])).toEqual([1, 2]);
 
       await ns.dropTable({ id: [one] });
-      await make(stranger, other);
+      await make(unauthenticated, other);
       await ns.tableExists({ id: [other] });
       await expectFolding(root, () => ns.createTable({ id: [one] }, rowsOf(1)), other);
       await ns.close();
-      await stranger.close();
+      await unauthenticated.close();
     });
 
     it.each(["declared", "deregistered"])(`${other} is refused while that is %s`, async (state) => {

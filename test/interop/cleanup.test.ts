@@ -235,23 +235,23 @@ describe.each(["us", "them"] as const)("a table made by %s", (maker) => {
 
 describe("files that no version refers to", () => {
   const WEEK_S = 7 * 24 * 60 * 60;
-  const stray = "0".repeat(50);
+  const orphan = "0".repeat(50);
 
   /** Strays of every kind, in a table of one version that was committed after all of them. */
   async function withStrays(ageS: number): Promise<string> {
     const name = await makeTable("us");
     await namespace.cleanupTable({ id: [name], olderThanMs: 0 });
     const paths = [
-      `data/${stray}.lance`,
-      `data/${stray}/10.blob`,
+      `data/${orphan}.lance`,
+      `data/${orphan}/10.blob`,
       `_deletions/1-2-3.arrow`,
       `_deletions/1-2-3.bin`,
-      `_transactions/1-${stray}.txn`,
+      `_transactions/1-${orphan}.txn`,
       `_indices/01234567-89ab-cdef-0123-456789abcdef/page_data.lance`,
       `_versions/1.manifest#1`,
       // Nobody's names: these stay.
       `data/.tmpabc`,
-      `data/${stray}x/10.lance`,
+      `data/${orphan}x/10.lance`,
       `_indices/notes/a`,
       `_transactions/a.txt`,
     ];
@@ -296,14 +296,14 @@ describe("files that no version refers to", () => {
   it("may be empty directories, whose own age counts", async () => {
     const name = await makeTable("us");
     await namespace.cleanupTable({ id: [name], olderThanMs: 0 });
-    const directory = join(directoryOf(name), "data", stray);
+    const directory = join(directoryOf(name), "data", orphan);
     await mkdir(directory);
     await namespace.cleanupTable({ id: [name] });
-    expect(await filesIn(name, "data")).toContain(stray);
+    expect(await filesIn(name, "data")).toContain(orphan);
     const then = Date.now() / 1000 - WEEK_S - 60;
     await utimes(directory, then, then);
     await namespace.cleanupTable({ id: [name] });
-    expect(await filesIn(name, "data")).not.toContain(stray);
+    expect(await filesIn(name, "data")).not.toContain(orphan);
   });
 
   it("stay where they are younger than the oldest version that stays", async () => {

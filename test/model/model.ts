@@ -270,16 +270,16 @@ export class Model {
   changeRows(id: readonly string[], branch: string, below: number, increment: number | null): void {
     const history = this.#history(id, branch);
     const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
-    const isMeant = ({ value, isDeleted }: ModelRow) => !isDeleted && value < below;
+    const isResolved = ({ value, isDeleted }: ModelRow) => !isDeleted && value < below;
     const left = latest.fragments.map((fragment) =>
-      fragment.map((row) => (isMeant(row) ? { ...row, isDeleted: true } : row)),
+      fragment.map((row) => (isResolved(row) ? { ...row, isDeleted: true } : row)),
     );
     const moved =
       increment === null
         ? []
         : latest.fragments
             .flat()
-            .filter(isMeant)
+            .filter(isResolved)
             .map((row) => ({ ...row, value: row.value + increment }));
     add(history, { ...latest, fragments: [...left, moved], isAddition: true });
   }
@@ -296,12 +296,12 @@ export class Model {
       append(history, undefined, values);
       return;
     }
-    const isMeant = ({ value, isDeleted }: ModelRow) => !isDeleted && values.includes(value);
-    const replaced = latest.fragments.flat().filter(isMeant);
+    const isResolved = ({ value, isDeleted }: ModelRow) => !isDeleted && values.includes(value);
+    const replaced = latest.fragments.flat().filter(isResolved);
     const present = replaced.map(({ value }) => value);
     if (present.some((value) => values.filter((each) => each === value).length > 1)) refuse("InvalidInput");
     const left = latest.fragments.map((fragment) =>
-      fragment.map((row) => (isMeant(row) ? { ...row, isDeleted: true } : row)),
+      fragment.map((row) => (isResolved(row) ? { ...row, isDeleted: true } : row)),
     );
     const added =
       isStable || latest.names.length > 0

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DirectoryNamespace } from "tiltyard";
 import { afterEach, expect, it, vi } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { SettledDirectories } from "../../src/io/disk/settledDirectories.js";
+import { UnchangedDirectories } from "../../src/io/disk/unchangedDirectories.js";
 import { newOwnerName } from "../../src/io/lock/lockOwner.js";
 import { lookAtLock } from "../../src/io/lock/staleLocks.js";
 import { foreignOwner, putInLock } from "../support/lockEntries.js";
@@ -141,7 +141,7 @@ it("the lock of a process that may live is not taken for a dead one's by a clock
 it("a finding about a directory that has just changed is not kept under a clock that was set ahead", async () => {
   const root = await makeTempDir();
   const disk = new NodeDisk({ durability: "none" });
-  const names = new SettledDirectories(disk, async (path) => (await readdir(path)).sort().join());
+  const names = new UnchangedDirectories(disk, async (path) => (await readdir(path)).sort().join());
   setClock(Date.now() + YEAR_MS);
   for (let count = 0; count < 50; count++) {
     const directory = join(root, `d${count}`);
@@ -154,15 +154,15 @@ it("a finding about a directory that has just changed is not kept under a clock 
   }
 });
 
-it("a leftover of a creation that may go on stays where the clock was set ahead", async () => {
+it("a orphan of a creation that may go on stays where the clock was set ahead", async () => {
   const root = await makeTempDir();
   const ns = await tableIn(root);
   await ns.createNamespace({ id: ["n"] });
-  const leftover = join(root, "0123abcd_n$new");
-  await mkdir(join(leftover, "_versions"), { recursive: true });
+  const orphan = join(root, "0123abcd_n$new");
+  await mkdir(join(orphan, "_versions"), { recursive: true });
   setClock(Date.now() + YEAR_MS);
   await ns.cleanupTable({ id });
   await ns.dropTable({ id });
-  expect(existsSync(leftover)).toBe(true);
+  expect(existsSync(orphan)).toBe(true);
   await ns.close();
 });

@@ -21,11 +21,11 @@ it.skipIf(process.platform === "win32")("a table that may not be removed keeps i
   const owner = new DirectoryNamespace({ root, durability: "none" });
   await owner.createTable({ id: ["t"] }, new Table({ v: makeVector(Int32Array.of(1, 2)) }));
   const before = await directorySnapshot(root);
-  const stranger = new DirectoryNamespace({ root, disk: new ForeignRootDisk({ durability: "none" }) });
-  await expect(stranger.dropTable({ id: ["t"] })).rejects.toMatchObject({ type: "PermissionDenied" });
+  const unauthenticated = new DirectoryNamespace({ root, disk: new ForeignRootDisk({ durability: "none" }) });
+  await expect(unauthenticated.dropTable({ id: ["t"] })).rejects.toMatchObject({ type: "PermissionDenied" });
   expect(await directorySnapshot(root)).toEqual(before);
   await owner.close();
-  await stranger.close();
+  await unauthenticated.close();
 });
 
 it.skipIf(process.platform === "win32")("a table that is a link goes without what it leads to", async () => {

@@ -186,8 +186,8 @@ class Stage {
     // A temporary file that moved along with its directory is out of its maker's reach; a cleanup takes it.
     const goesAlong = (name: string) =>
       each.rival.name.startsWith("rename") && /^[^/]+\/\.tmp-[^/]*$/.test(name);
-    const leftovers = (await leftoversIn(this.root)).filter((name) => !goesAlong(name));
-    if (leftovers.length > 0) wrong.push(`left behind: ${leftovers}`);
+    const orphans = (await leftoversIn(this.root)).filter((name) => !goesAlong(name));
+    if (orphans.length > 0) wrong.push(`left behind: ${orphans}`);
     // One that its holder removes meanwhile is gone.
     for (const lock of await locksIn(this.root)) await rm(lock, { recursive: true, force: true });
     const note = (error: unknown): void => {

@@ -176,9 +176,9 @@ const REMOVED_MS = 500;
 export async function leftoversIn(root: string): Promise<string[]> {
   const untilMs = performance.now() + REMOVED_MS;
   for (;;) {
-    const leftovers = await leftoversNow(root);
+    const orphans = await leftoversNow(root);
     // Between the two steps that remove a lock, it is none that is kept.
-    if (leftovers.length === 0 || performance.now() > untilMs) return leftovers;
+    if (orphans.length === 0 || performance.now() > untilMs) return orphans;
     await sleep(50);
   }
 }

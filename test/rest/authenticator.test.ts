@@ -413,14 +413,14 @@ describe("a lookup", () => {
       const error = await failureOf(ask(() => Promise.reject(own)));
       expect(error).toBeInstanceOf(InternalError);
       expect(error.cause).toBe(own);
-      const meant = new ThrottlingError("not so fast");
+      const resolved = new ThrottlingError("not so fast");
       expect(
         await failureOf(
           ask(() => {
-            throw meant;
+            throw resolved;
           }),
         ),
-      ).toBe(meant);
+      ).toBe(resolved);
     });
 
     it("that hangs ends with the request, whatever becomes of it", async () => {

@@ -25,7 +25,7 @@ async function addVersions(versions: number[], scheme: NamingScheme = "V2"): Pro
 }
 
 /** Until what is found is kept. */
-const settle = () => new Promise((resolve) => setTimeout(resolve, 120));
+const recover = () => new Promise((resolve) => setTimeout(resolve, 120));
 
 /** A disk of whose directories no change is seen, ever. */
 const frozenTimes = (inner: Disk): Disk => {
@@ -53,7 +53,7 @@ describe("a table that is known", () => {
       Array.from({ length: count }, (_, index) => index + 1),
       scheme,
     );
-    await settle();
+    await recover();
     const counting = new CountingDisk(disk);
     const versions = new LatestVersions(counting);
     expect((await versions.find(root))?.version).toBe(count);
@@ -87,23 +87,23 @@ describe("a table that is known", () => {
     expect(await latest()).toBeUndefined();
     await addVersions([1]);
     expect(await latest()).toBe(1);
-    await settle();
+    await recover();
     for (const version of [2, 3]) {
       expect(await latest()).toBe(version - 1);
       await addVersions([version]);
       expect(await latest()).toBe(version);
     }
-    await settle();
+    await recover();
     expect(await latest()).toBe(3);
     // A jump, with a hint that knows nothing of it.
     await addVersions([90]);
     expect(await latest()).toBe(90);
-    await settle();
+    await recover();
     expect(await latest()).toBe(90);
     await rm(manifestPath(root, 90, "V2"));
     expect(await latest()).toBe(3);
     await writeHint({ disk, root }, 3);
-    await settle();
+    await recover();
     expect(await latest()).toBe(3);
     await addVersions([4]);
     expect(await latest()).toBe(4);
@@ -114,7 +114,7 @@ describe("a table that is known", () => {
     const time = new Date(1_000_000_000_000);
     await addVersions([1, 2, 3]);
     await utimes(versionsDirectory(root), time, time);
-    await settle();
+    await recover();
     expect((await versions.find(root))?.version).toBe(3);
     expect((await versions.find(root))?.version).toBe(3);
     await rename(versionsDirectory(root), `${versionsDirectory(root)}-away`);
@@ -122,14 +122,14 @@ describe("a table that is known", () => {
     await mkdir(versionsDirectory(root));
     await addVersions([1, 2]);
     await utimes(versionsDirectory(root), time, time);
-    await settle();
+    await recover();
     expect((await versions.find(root))?.version).toBe(2);
   });
 
   it("is not believed to have no next version by the times of its directory alone", async () => {
     const versions = new LatestVersions(frozenTimes(disk));
     await addVersions([1, 2]);
-    await settle();
+    await recover();
     expect((await versions.find(root))?.version).toBe(2);
     for (const version of [3, 4]) {
       await addVersions([version]);
@@ -140,7 +140,7 @@ describe("a table that is known", () => {
   it("is refused as soon as its naming schemes are mixed", async () => {
     const versions = new LatestVersions(disk);
     await addVersions([1, 2]);
-    await settle();
+    await recover();
     expect((await versions.find(root))?.version).toBe(2);
     await addVersions([2], "V1");
     await expect(versions.find(root)).rejects.toThrow(InvalidTableStateError);

@@ -59,14 +59,14 @@ describe(`a column of ${COLUMN_BYTES / MEBIBYTE} MiB`, () => {
     const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
     const ns = new DirectoryNamespace({ root, disk });
     let held = 0;
-    let atOnce = 0;
+    let concurrency = 0;
     let turns = 0;
     let done = false;
     const watch = async () => {
       let before = 0;
       while (!done) {
         held = Math.max(held, disk.bytesRead - disk.bytesWritten);
-        atOnce = Math.max(atOnce, disk.bytesWritten - before);
+        concurrency = Math.max(concurrency, disk.bytesWritten - before);
         before = disk.bytesWritten;
         turns++;
         await new Promise((resolve) => setImmediate(resolve));
@@ -83,7 +83,7 @@ describe(`a column of ${COLUMN_BYTES / MEBIBYTE} MiB`, () => {
     expect(disk.bytesRead).toBeLessThan(1.1 * COLUMN_BYTES);
     // What is read ahead, a page that is decoded, rows that wait for theirs.
     expect(held).toBeLessThan(112 * MEBIBYTE);
-    expect(atOnce).toBeLessThan(32 * MEBIBYTE);
+    expect(concurrency).toBeLessThan(32 * MEBIBYTE);
     expect(turns).toBeGreaterThan(BATCHES);
     expect(await reference.countRows(root, "t")).toBe(BATCH_ROWS * BATCHES);
     await ns.close();

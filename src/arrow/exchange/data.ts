@@ -15,7 +15,7 @@ import {
   Type,
   Vector,
 } from "apache-arrow";
-import { atOnce, type Steps } from "../../async/eventLoop.js";
+import { runSync, type Steps } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { copyBits, countOnes } from "../../bytes/bits.js";
 import { bytesOf } from "../../bytes/view.js";
@@ -93,7 +93,7 @@ export interface DataOptions {
 
 /** Makes the column of a `Data` without interruption, as {@link columnFromDataInSteps} does. */
 export function columnFromData(data: ForeignData, layout: Layout, dictionaries?: DictionaryCache): Column {
-  return atOnce(columnFromDataInSteps(data, layout, { dictionaries }));
+  return runSync(columnFromDataInSteps(data, layout, { dictionaries }));
 }
 
 /**

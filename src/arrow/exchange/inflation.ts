@@ -6,7 +6,7 @@
  */
 
 import { CompressionType, compressionRegistry } from "apache-arrow";
-import { atOnce } from "../../async/eventLoop.js";
+import { runSync } from "../../async/eventLoop.js";
 import { decodingLz4Frame, lz4FrameLength } from "../../bytes/lz4Frame.js";
 import { decodingZstdFrame } from "../../bytes/zstd/decodeFrame.js";
 import { zstdFrameBound } from "../../bytes/zstd/frame.js";
@@ -38,7 +38,7 @@ export function ensureCodecs(): void {
   for (const [type, inflating] of DECODERS) {
     const codec = compressionRegistry.get(type);
     if (codec?.decode !== undefined) continue;
-    const decode = (frame: Uint8Array) => taken(frame) ?? atOnce(inflating(frame, inflationLeft));
+    const decode = (frame: Uint8Array) => taken(frame) ?? runSync(inflating(frame, inflationLeft));
     const counted = (frame: Uint8Array) => {
       const content = decode(frame);
       if (content.length > inflationLeft) throw malformedIpc("buffers that become more than they declare");

@@ -10,7 +10,7 @@
 
 import type { Field, Schema } from "apache-arrow";
 import { untilAborted } from "../../async/abort.js";
-import { goThrough, type Steps } from "../../async/eventLoop.js";
+import { runAsync, type Steps } from "../../async/eventLoop.js";
 import { tagOf } from "../../bytes/anyRealm.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../../errors.js";
@@ -260,7 +260,7 @@ class Rows implements ArrowInput {
         const { maxBatchBytes = Number.POSITIVE_INFINITY, memory } = this.#bounds;
         const viewBounds = new ViewBounds(maxBatchBytes, memory);
         try {
-          const converted = await goThrough(this.#convert(batch, viewBounds));
+          const converted = await runAsync(this.#convert(batch, viewBounds));
           if (converted.rowCount > 0) yield converted;
         } finally {
           viewBounds.release();

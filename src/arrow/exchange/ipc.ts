@@ -4,7 +4,7 @@
  */
 
 import type { RecordBatch, Schema } from "apache-arrow";
-import { atOnce, goThrough } from "../../async/eventLoop.js";
+import { runAsync, runSync } from "../../async/eventLoop.js";
 import type { MemoryShare } from "../../memory.js";
 import { type DecodedIpc, IpcDecoder, inflatedAhead, measured } from "./ipcDecoder.js";
 import { decodeIpcFile, FILE_MAGIC_BYTES, isIpcFile, outlineIpcFile } from "./ipcFile.js";
@@ -32,7 +32,7 @@ export async function openIpcBytes(
   bytes: Uint8Array,
   maxBatchBytes = Number.POSITIVE_INFINITY,
 ): Promise<IpcStream> {
-  return streamOf(await goThrough(decodeIpc(bytes, maxBatchBytes)));
+  return streamOf(await runAsync(decodeIpc(bytes, maxBatchBytes)));
 }
 
 /** @param memory accounts for batches, each until the next one is asked for */
@@ -43,7 +43,7 @@ function streamOf({ schema, batches }: DecodedIpc, memory?: MemoryShare): IpcStr
       async *[Symbol.asyncIterator]() {
         for (const { heldBytes, decode } of batches) {
           await memory?.hold(BATCH, heldBytes);
-          const batch = await goThrough(decode());
+          const batch = await runAsync(decode());
           if (batch !== null) yield batch;
         }
       },
@@ -69,9 +69,9 @@ export async function openIpcStream(
     if (file.length > maxBatchBytes) throw tooLargeIpc(file.length, maxBatchBytes);
     memory?.note(BATCH, file.length);
     queue.settle();
-    const outline = await goThrough(outlineIpcFile(file, maxBatchBytes));
+    const outline = await runAsync(outlineIpcFile(file, maxBatchBytes));
     await memory?.hold(BATCH, outline.file.length + outline.inflatedDictionaries);
-    const decoded = await goThrough(decodeIpcFile(outline, maxBatchBytes));
+    const decoded = await runAsync(decodeIpcFile(outline, maxBatchBytes));
     return streamOf(decoded, memory);
   }
   const decoder = new IpcDecoder(await queue.frame(maxBatchBytes), maxBatchBytes);
@@ -84,9 +84,9 @@ export async function openIpcStream(
           if (frame === null) break;
           memory?.note(BATCH, decoder.keptBytes + frame.body.length);
           queue.settle();
-          const message = await goThrough(measured(frame, maxBatchBytes));
+          const message = await runAsync(measured(frame, maxBatchBytes));
           await memory?.hold(BATCH, decoder.bytesWith(message));
-          await goThrough(inflatedAhead(message));
+          await runAsync(inflatedAhead(message));
           const batch = decoder.push(message);
           if (batch !== null) yield batch;
           memory?.note(BATCH, decoder.keptBytes);
@@ -104,8 +104,8 @@ export async function openIpcStream(
  * @throws InvalidInputError
  */
 export function readIpc(bytes: Uint8Array): { readonly schema: Schema; readonly batches: RecordBatch[] } {
-  const { schema, batches } = atOnce(decodeIpc(bytes, Number.POSITIVE_INFINITY));
-  const decoded = Array.from(batches, ({ decode }) => atOnce(decode()));
+  const { schema, batches } = runSync(decodeIpc(bytes, Number.POSITIVE_INFINITY));
+  const decoded = Array.from(batches, ({ decode }) => runSync(decode()));
   return { schema, batches: decoded.filter((batch) => batch !== null) };
 }
 

@@ -6,7 +6,7 @@
  */
 
 import { Message, type MessageHeader } from "apache-arrow";
-import { breathe, goThrough, Pace, type Steps } from "../../async/eventLoop.js";
+import { Pace, runAsync, type Steps, yieldToEventLoop } from "../../async/eventLoop.js";
 import { concatBytes } from "../../bytes/concat.js";
 import { readUint32 } from "../../bytes/littleEndian.js";
 import type { MemoryShare } from "../../memory.js";
@@ -145,14 +145,14 @@ export class ByteQueue {
       }
     }
     if (used > 0) this.#pieces.splice(0, used);
-    return taken.length === 1 ? taken[0] : goThrough(joined(taken));
+    return taken.length === 1 ? taken[0] : runAsync(joined(taken));
   }
 
   async #fill(length: number): Promise<void> {
     while (this.#held < length && !this.#ended) {
       const { done, value } = await this.#source.next();
       // Pieces that are there already come without a turn of the event loop.
-      await breathe();
+      await yieldToEventLoop();
       if (done === true) {
         this.#ended = true;
       } else if (value.length > 0) {

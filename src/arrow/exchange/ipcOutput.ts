@@ -7,7 +7,7 @@ import {
   RecordBatchStreamWriter,
   type Schema,
 } from "apache-arrow";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 
 /** Maximum bytes of small pieces that are joined. */
 const PIECE_BYTES = 2 ** 18;
@@ -26,7 +26,7 @@ export async function* encodeIpc(
   const sink = new Sink();
   const writer = (asStream ? new RecordBatchStreamWriter() : new RecordBatchFileWriter()).reset(sink, schema);
   for await (const batch of batches) {
-    await breathe();
+    await yieldToEventLoop();
     writer.write(batch);
     yield* sink.take();
   }

@@ -1,7 +1,7 @@
 /** Record batches as plain objects. */
 
 import type { RecordBatch } from "apache-arrow";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { sliceColumn } from "../columns/sliceColumn.js";
 import { decodeValues, makeObjects } from "../objects/decodeValues.js";
 import { layoutOf } from "../types/layouts.js";
@@ -21,7 +21,7 @@ export async function* objectsOfBatch(
   );
   const rows = Math.max(1, Math.floor(MADE_VALUES / Math.max(1, fields.length)));
   for (let start = 0; start < batch.numRows; start += rows) {
-    await breathe();
+    await yieldToEventLoop();
     const count = Math.min(rows, batch.numRows - start);
     const values = columns.map((column, index) =>
       decodeValues(sliceColumn(column, start, count), fields[index].type),

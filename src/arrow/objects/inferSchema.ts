@@ -36,7 +36,7 @@ import {
   Uint64,
   Utf8,
 } from "apache-arrow";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { tagOf } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
 import { describeValue } from "./faults.js";
@@ -59,7 +59,7 @@ export async function inferSchema(rows: Iterable<object>, hasMore: boolean): Pro
   const members = new Members("");
   let row = 0;
   for (const value of rows) {
-    if (row % ROWS_AT_ONCE === 0) await breathe();
+    if (row % ROWS_AT_ONCE === 0) await yieldToEventLoop();
     members.add(value, row++, 0);
   }
   return new Schema(members.fields(hasMore ? `the first ${row} rows` : rowsText(row)));

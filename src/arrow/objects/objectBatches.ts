@@ -1,7 +1,7 @@
 /** Rows that are plain objects, as batches of columns. */
 
 import { type DataType, type Field, Schema } from "apache-arrow";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../errors.js";
 import type { Column } from "../columns/column.js";
 import { isNamedZone } from "../types/times.js";
@@ -80,12 +80,12 @@ async function* encodeRows(schema: Schema, head: readonly object[], rows: Object
   const hint =
     guessed === "types" ? `the types are those of the first ${BATCH_ROWS} rows; pass a schema` : undefined;
   const known = new Set(schema.fields.map(({ name }) => name));
-  const atOnce = rowsOfBatch(schema);
+  const concurrency = rowsOfBatch(schema);
   let firstRow = 0;
   for (let taken = head; taken.length > 0; taken = await rows.take()) {
-    for (let slot = 0; slot < taken.length; slot += atOnce) {
-      const batch = taken.length <= atOnce ? taken : taken.slice(slot, slot + atOnce);
-      await breathe();
+    for (let slot = 0; slot < taken.length; slot += concurrency) {
+      const batch = taken.length <= concurrency ? taken : taken.slice(slot, slot + concurrency);
+      await yieldToEventLoop();
       for (const [index, row] of batch.entries())
         checkMembers(row, known, firstRow + index, schema, guessed !== "nothing");
       const start = firstRow;
@@ -94,7 +94,7 @@ async function* encodeRows(schema: Schema, head: readonly object[], rows: Object
         const { name } = field;
         const values = batch.map((row) => memberOf(row, name));
         columns.push(encodeValues(values, field, { path: name, hint, rowOf: (index) => start + index }));
-        await breathe();
+        await yieldToEventLoop();
       }
       yield { columns, rowCount: batch.length };
       firstRow += batch.length;
@@ -161,7 +161,7 @@ async function namedBy(rows: Iterable<object>, schema: Schema): Promise<Schema> 
   const named = new Set<string>();
   let index = 0;
   for (const row of rows) {
-    if (index % ROWS_AT_ONCE === 0) await breathe();
+    if (index % ROWS_AT_ONCE === 0) await yieldToEventLoop();
     checkMembers(row, known, index++, schema, false);
     for (const name of Object.keys(row)) named.add(name);
   }

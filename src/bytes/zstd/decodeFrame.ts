@@ -6,7 +6,7 @@
  * memory are bounded by the sizes of frame and output.
  */
 
-import { atOnce } from "../../async/eventLoop.js";
+import { runSync } from "../../async/eventLoop.js";
 import { BackwardBits, MalformedZstd } from "./bitReader.js";
 import { MAXIMUM_BLOCK_BYTES } from "./frame.js";
 import type { FseTable } from "./fse.js";
@@ -18,7 +18,7 @@ const MAXIMUM_OFFSET_CODE = 30;
 
 /** Decodes a frame that {@link zstdFrameBound} accepted; false where it is not exactly `output.length` bytes. */
 export function decodeZstdFrame(frame: Uint8Array, output: Uint8Array): boolean {
-  return atOnce(decodingZstdFrame(frame, output));
+  return runSync(decodingZstdFrame(frame, output));
 }
 
 /** {@link decodeZstdFrame}, with breaks. */

@@ -227,8 +227,8 @@ async function deregister(work: BatchWork, step: DeregisterTableStep): Promise<b
   try {
     const entry = await findTable(environment, step.id);
     if (entry === null) return !isOwn;
-    if (!(await isMeant(work, step, entry))) return false;
-    const vanish = () => hide(disk, entry.directory, () => isMeant(work, step, entry));
+    if (!(await isResolved(work, step, entry))) return false;
+    const vanish = () => hide(disk, entry.directory, () => isResolved(work, step, entry));
     if (step.id.length === 1) await removeRootTable(environment, entry, vanish);
     else {
       await noteFormerId(environment, entry);
@@ -243,7 +243,7 @@ async function deregister(work: BatchWork, step: DeregisterTableStep): Promise<b
 }
 
 /** Whether the table that has the id of a step is the one it was planned on. */
-async function isMeant(
+async function isResolved(
   { environment }: BatchWork,
   { location, identity }: DeregisterTableStep,
   found: TableLocation,
@@ -391,9 +391,9 @@ async function registerAgain(work: BatchWork, step: DeregisterTableStep): Promis
   const isRoot = id.length === 1;
   if (isRoot && !(await isDeregistered(disk, tableLocation.directory))) return;
   if (await isDropped(disk, tableLocation.directory)) return;
-  if ((await findTable(environment, id)) !== null || !(await isMeant(work, step, tableLocation))) return;
+  if ((await findTable(environment, id)) !== null || !(await isResolved(work, step, tableLocation))) return;
   await publishTable(environment, tableLocation, properties);
-  if (isRoot) await unhide(disk, tableLocation.directory, () => isMeant(work, step, tableLocation));
+  if (isRoot) await unhide(disk, tableLocation.directory, () => isResolved(work, step, tableLocation));
 }
 
 /** Puts versions back that were taken away. All of their files are there: a cleanup waits until the batch has ended. */

@@ -4,7 +4,7 @@
  *   lock the tables ─ check every part ─ lock the batch ─ write the journal ─ do the parts ─ remove the journal ─ unlock
  *
  * The journal decides. If the process dies after writing it, the next operation on one of its tables does the rest (see
- * batchSettlement.ts), so nobody sees or takes a half-done batch. Only an engine that knows of no journals can get in
+ * batchRecovery.ts), so nobody sees or takes a half-done batch. Only an engine that knows of no journals can get in
  * between; where it takes a version number that a part needs, the parts done so far are undone.
  *
  * The parts whose undoing is seen most are done last. The order is: declarations, versions, then deregistrations, then
@@ -42,9 +42,9 @@ import { LocksLostError, requireLocks, type TableLocks, withTableLocks } from ".
 import { type BatchWork, removeResurrected, returnForeign, tableOf } from "./batchParts.js";
 import { BatchConflict } from "./batchRefusals.js";
 import type { BatchScope } from "./batchScope.js";
-import { settleBatch } from "./batchSettlement.js";
+import { recoverBatch } from "./batchRecovery.js";
 import { type BatchStep, formatStep } from "./journalFormat.js";
-import { areAnyLeft, settleThoseLeft } from "./unfinishedBatches.js";
+import { areAnyLeft, recoverAbandoned } from "./unfinishedBatches.js";
 
 /** The steps of a batch, found to be possible. */
 export interface BatchPlan {
@@ -83,7 +83,7 @@ export async function commitBatch(
   const scope: BatchScope = { kind: "tables", ids, directories: tableRoots };
   const lock = { ...environment.lock, signal };
   for (let stops = 0; stops < MAX_ATTEMPTS; ) {
-    await settleThoseLeft(environment, scope, { signal });
+    await recoverAbandoned(environment, scope, { signal });
     const attempt = await withTableLocks(tableRoots, lock, async (locks): Promise<Attempt | null> => {
       requireAll(tableRoots, locks);
       if (await areAnyLeft(environment, scope)) return null;
@@ -216,7 +216,7 @@ async function learnOutcome({ unguarded: environment, batch }: BatchWork): Promi
   for (let attempt = 1; ; attempt++) {
     // First: a journal that is still there is settled, by the outcome if there is one already.
     if (await isDecided(disk, batch.directory)) {
-      await settleBatch(environment, batch, lock).catch((error: unknown) => {
+      await recoverBatch(environment, batch, lock).catch((error: unknown) => {
         throw unfinished(error);
       });
     }

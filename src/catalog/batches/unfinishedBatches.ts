@@ -1,27 +1,27 @@
 /**
- * Looks for batches that others left, before anything else is done. What brings them to an end (batchSettlement.ts) is
+ * Looks for batches that others left, before anything else is done. What brings them to an end (batchRecovery.ts) is
  * loaded where there are any.
  */
 
-import { lazyModule } from "../../async/deferred.js";
+import { lazyModule } from "../../async/lazy.js";
 import type { UnfinishedBatches } from "../../table/versions/tableAt.js";
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
 import { listReadableBatches } from "./batchDirectories.js";
 import type { BatchScope } from "./batchScope.js";
-import type { SettleOptions } from "./batchSettlement.js";
+import type { RecoveryOptions } from "./batchRecovery.js";
 
-const settlement = lazyModule(() => import("./batchSettlement.js"));
+const settlement = lazyModule(() => import("./batchRecovery.js"));
 
 /** What {@link settleBatches} does, where there are batches. Where there are none, it costs one look at a missing directory. */
-export async function settleThoseLeft(
+export async function recoverAbandoned(
   environment: CatalogEnvironment,
   scope: BatchScope,
-  options: SettleOptions = {},
+  options: RecoveryOptions = {},
 ): Promise<void> {
   const listed = listReadableBatches(environment.disk, environment.root);
   if (await isEmpty(listed)) return;
-  const { settleBatches } = await settlement.get();
-  await settleBatches(environment, scope, listed, options);
+  const { recoverBatches } = await settlement.get();
+  await recoverBatches(environment, scope, listed, options);
 }
 
 /** What {@link hasUnfinished} says, where there are batches. */
@@ -35,7 +35,7 @@ export async function areAnyLeft(environment: CatalogEnvironment, scope: BatchSc
 /** The questions of the table layer about batches. */
 export const unfinishedBatches = (environment: CatalogEnvironment): UnfinishedBatches => ({
   present: (tableRoot) => areAnyLeft(environment, scopeOf(tableRoot)),
-  settle: (tableRoot, signal) => settleThoseLeft(environment, scopeOf(tableRoot), { signal }),
+  recover: (tableRoot, signal) => recoverAbandoned(environment, scopeOf(tableRoot), { signal }),
 });
 
 const scopeOf = (tableRoot: string): BatchScope => ({ kind: "tables", directories: [tableRoot] });

@@ -18,7 +18,7 @@ import type { Catalog } from "../rows/catalogRows.js";
 import { type CatalogEnvironment, readCatalog } from "../rows/catalogTable.js";
 import { objectIdOf, parentOf, requireNamespace } from "../rows/objects.js";
 import { removeDropped } from "./droppedRecords.js";
-import { clearPlace } from "./leftovers.js";
+import { clearPlace } from "./orphans.js";
 import { checkNewRootTableName, newLocation, rootTableAt } from "./locations.js";
 import { isDeregistered, isDropped, isReserved } from "./markers.js";
 import { sweepDropped } from "./removal.js";
@@ -70,7 +70,7 @@ export async function planPlace(
 
 /**
  * Refuses a place that is not free: the directory of a deregistered table, where a new table would stay hidden, or a
- * name that something other than a directory has. The leftovers of a dropped table are removed.
+ * name that something other than a directory has. The orphans of a dropped table are removed.
  * @throws TableAlreadyExistsError; ServiceUnavailableError where a dropped table can't be removed yet
  */
 async function refuseKeptPlace(environment: CatalogEnvironment, location: TableLocation): Promise<void> {
@@ -89,7 +89,7 @@ async function refuseKeptPlace(environment: CatalogEnvironment, location: TableL
 }
 
 /**
- * Removes the leftovers at the place of a table that was dropped and could not be moved.
+ * Removes the orphans at the place of a table that was dropped and could not be moved.
  * @throws ServiceUnavailableError where that can't be done yet
  */
 async function freeDropped(environment: CatalogEnvironment, { id, directory }: TableLocation): Promise<void> {
@@ -168,7 +168,7 @@ export async function refuseHolders(
 }
 
 /**
- * As {@link refuseHolders}, but also takes away the leftovers of failed creations.
+ * As {@link refuseHolders}, but also takes away the orphans of failed creations.
  * @returns whether there may be something at the place
  */
 async function freeOfNeighbours(
@@ -189,7 +189,7 @@ async function freeOfNeighbours(
   return isThere || others.length > 0;
 }
 
-/** Takes away the leftovers of a creation; false where there is more than that, or they may still become a table. */
+/** Takes away the orphans of a creation; false where there is more than that, or they may still become a table. */
 async function clearDead(environment: CatalogEnvironment, { name }: DirectoryEntry): Promise<boolean> {
   const tableName = rootTableAt(name);
   if (tableName === null) return false;

@@ -13,7 +13,7 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
-import { lazyModule } from "../../async/deferred.js";
+import { lazyModule } from "../../async/lazy.js";
 import { sleep } from "../../async/sleep.js";
 import {
   ConcurrentModificationError,
@@ -23,7 +23,7 @@ import {
 } from "../../errors.js";
 import { type Manifest, Overwrite } from "../../format/table.js";
 import { codeOf } from "../../io/disk/errno.js";
-import type { SettledDirectories } from "../../io/disk/settledDirectories.js";
+import type { UnchangedDirectories } from "../../io/disk/unchangedDirectories.js";
 import { type LockLease, UNSHARED_LEASE } from "../../io/lock/lease.js";
 import { LruCache } from "../../io/memory/cache.js";
 import type { Spelling } from "../../io/names/spelling.js";
@@ -63,7 +63,7 @@ export interface CatalogEnvironment extends ReaderEnvironment {
   /** Tells an entry found by its own name from one that a disk that folds names found by another. */
   readonly spelling: Spelling;
   /** Whether there are versions in a directory of versions. */
-  readonly versionsIn: SettledDirectories<boolean>;
+  readonly versionsIn: UnchangedDirectories<boolean>;
 }
 
 /** What writes rows and commits them is loaded with the first change. */

@@ -37,7 +37,7 @@ import {
 import type { OpenVersion, TableAt } from "../../table/versions/tableAt.js";
 import { writeHint } from "../../table/versions/versionHint.js";
 import { type VersionEntry, versionEntry } from "../../table/versions/versions.js";
-import { removeStrayFiles } from "./strayFiles.js";
+import { removeOrphans } from "./orphanFiles.js";
 
 /** Bytes taken up by the versions that stay whole, within bounds on their number. */
 const KEPT_BYTES = 8 * 1024 * 1024;
@@ -79,7 +79,7 @@ export class OldVersions {
       if (end - first < MIN_BATCH) return;
       const next = await emptying.emptyRange(first, Math.min(end, first + MAX_BATCH));
       this.#firstWhole = next;
-      if (next > first) await removeStrayFiles(latest, next, lease);
+      if (next > first) await removeOrphans(latest, next, lease);
     } catch {
       // A later change tries again; what is known of the versions may be wrong after a failure.
       this.#firstWhole = null;

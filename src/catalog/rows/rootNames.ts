@@ -10,7 +10,7 @@
 
 import { ageClockMs } from "../../async/timers.js";
 import type { DirectoryEntry, Disk, FileStat } from "../../io/disk/disk.js";
-import { isSettled, isUnchanged } from "../../io/disk/settledDirectories.js";
+import { isRecovered, isUnchanged } from "../../io/disk/unchangedDirectories.js";
 import { foldName } from "../../io/names/foldName.js";
 import type { Catalog } from "./catalogRows.js";
 
@@ -33,7 +33,7 @@ interface RootListing {
   /** Stat of the directory, from before it was listed or from when the last name was added. */
   stat: FileStat;
   /** Whether the next change of the directory is sure to show in its times. */
-  isSettled: boolean;
+  isRecovered: boolean;
   /** Every table that has a row in this catalog and a directory is in the list; null where it was made without one. */
   catalog: Catalog | null;
   readonly kinds: Map<string, Kind>;
@@ -60,7 +60,7 @@ export class RootNames {
       const stat = await this.#disk.stat(this.#root);
       if (stat === null) return new Set<string>();
       const list = this.#list;
-      const isCurrent = list?.isSettled === true && isUnchanged(list.stat, stat);
+      const isCurrent = list?.isRecovered === true && isUnchanged(list.stat, stat);
       return new Set((isCurrent ? list : await this.#read(stat, null)).kinds.keys());
     });
   }
@@ -110,7 +110,7 @@ export class RootNames {
     if (list === null) return null;
     const made = [...this.#made].filter((name) => !list.kinds.has(name));
     const isUntouched = isUnchanged(list.stat, stat);
-    if (isUntouched && list.isSettled && made.length === 0) {
+    if (isUntouched && list.isRecovered && made.length === 0) {
       list.catalog = catalog;
       return list;
     }
@@ -121,7 +121,7 @@ export class RootNames {
       if (list.byKey !== null) addByKey(list.byKey, name);
     }
     this.#made.clear();
-    if (!isUntouched) Object.assign(list, { stat, isSettled: false });
+    if (!isUntouched) Object.assign(list, { stat, isRecovered: false });
     return list;
   }
 
@@ -131,7 +131,7 @@ export class RootNames {
     const kinds = new Map<string, Kind>();
     for (const { name, kind } of (await this.#disk.list(this.#root)) ?? []) kinds.set(name, kind);
     this.#made.clear();
-    this.#list = { stat, isSettled: isSettled(stat, readAtMs), catalog, kinds, byKey: null };
+    this.#list = { stat, isRecovered: isRecovered(stat, readAtMs), catalog, kinds, byKey: null };
     return this.#list;
   }
 

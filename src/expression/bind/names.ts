@@ -101,7 +101,7 @@ function missing(
     .map((other) => formatFieldPath([...parents, other]));
   // SQL's double quotes are for names; who comes from JavaScript means a text.
   const isQuoted = source.text?.[name.offset] === '"';
-  const meant = isQuoted ? `; a text is written '${wanted}'` : "";
+  const resolved = isQuoted ? `; a text is written '${wanted}'` : "";
   const unquoted = columnWrittenAs(
     name.segments.join("."),
     source.text?.slice(name.offset),
@@ -115,7 +115,7 @@ function missing(
         ? ""
         : `; near it: ${nearest.join(", ")}`;
   const comma = source.text === null ? "" : ",";
-  const reason = `there is no column ${formatFieldPath(path)}${meant}${near}${comma}`;
+  const reason = `there is no column ${formatFieldPath(path)}${resolved}${near}${comma}`;
   return new TableColumnNotFoundError(problemText(source, name.offset, reason));
 }
 

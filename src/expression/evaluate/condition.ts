@@ -5,13 +5,13 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
-import { atOnce, Pace, type Steps } from "../../async/eventLoop.js";
+import { Pace, runSync, type Steps } from "../../async/eventLoop.js";
 import type { Bound, BoundLogic, ColumnTest, Condition } from "./bound.js";
 
 export const UNKNOWN_CONDITION: Condition = { kind: "unknown" };
 
 /** What a boolean expression says about columns. */
-export const conditionOf = (node: Bound): Condition => atOnce(conditionInSteps(node));
+export const conditionOf = (node: Bound): Condition => runSync(conditionInSteps(node));
 
 /** The same in steps, for expressions of many parts. */
 export function* conditionInSteps(node: Bound, pace = new Pace(PARTS)): Steps<Condition> {

@@ -4,7 +4,7 @@
  * process that asks for a few rows.
  */
 
-import { lazyModule } from "../../async/deferred.js";
+import { lazyModule } from "../../async/lazy.js";
 import type { Steps } from "../../async/eventLoop.js";
 import { InternalError } from "../../errors.js";
 import type { FunctionDefinition } from "./form.js";

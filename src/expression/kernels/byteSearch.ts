@@ -3,7 +3,7 @@
  * the search goes on by the two-way algorithm (Crochemore and Perrin), which compares each byte a few times at most.
  */
 
-import { atOnce, Pace, type Steps } from "../../async/eventLoop.js";
+import { Pace, runSync, type Steps } from "../../async/eventLoop.js";
 import { STEP_BYTES } from "../values/work.js";
 
 /** Bytes that may be compared in vain before what was compared is weighed against what was passed. */
@@ -38,7 +38,7 @@ export class ByteSearch {
    */
   find(bytes: Uint8Array, start: number, end: number): number {
     const position = this.#quick(bytes, start, end - this.#wanted.length, end);
-    return position >= -1 ? position : atOnce(this.#twoWay(bytes, -2 - position, end));
+    return position >= -1 ? position : runSync(this.#twoWay(bytes, -2 - position, end));
   }
 
   /** Like {@link find}, in steps: for any number of bytes. */

@@ -20,7 +20,7 @@
  * behind a semicolon are refused.
  */
 
-import { atOnce, type Steps } from "../../async/eventLoop.js";
+import { runSync, type Steps } from "../../async/eventLoop.js";
 import { parseCall, parseCase, parseCast } from "./forms.js";
 import { Grammar, STATEMENTS } from "./grammar.js";
 import { hexBytes, intervalLiteral, listItems, numberLiteral, typeNameAt } from "./literals.js";
@@ -52,7 +52,7 @@ const MAX_CHAIN = 512;
 const MAX_MEMBERS = 256;
 
 /** As {@link parseInSteps}, without interruption. */
-export const parseExpression = (text: string, label: string): Syntax => atOnce(parseInSteps(text, label));
+export const parseExpression = (text: string, label: string): Syntax => runSync(parseInSteps(text, label));
 
 /**
  * @param label what the caller passed the text as, for messages

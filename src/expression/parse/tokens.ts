@@ -12,7 +12,7 @@
  * Comments are blanks: `-- to the end of the line`, and `/\* … *\/`, which may hold another.
  */
 
-import { atOnce } from "../../async/eventLoop.js";
+import { runSync } from "../../async/eventLoop.js";
 import { type LongTexts, readQuoted } from "./longTexts.js";
 import { type ExpressionSource, problem } from "./problem.js";
 
@@ -190,7 +190,7 @@ export class Lexer {
       return text.slice(start + 1, end);
     }
     const long = end < 0 ? null : this.#longTexts.get(start);
-    const quoted = long === undefined ? atOnce(readQuoted(text, start + 1, quote)) : long;
+    const quoted = long === undefined ? runSync(readQuoted(text, start + 1, quote)) : long;
     if (quoted === null) throw problem(this.source, start, "unclosed quote");
     this.end = quoted.end + 1;
     return quoted.text;

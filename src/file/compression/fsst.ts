@@ -9,7 +9,7 @@
  */
 
 import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/codedValues.js";
-import { atOnce, Pace, type Steps } from "../../async/eventLoop.js";
+import { Pace, runSync, type Steps } from "../../async/eventLoop.js";
 import { concatBytes } from "../../bytes/concat.js";
 import { HASH_PRIME } from "../../bytes/hash.js";
 import { unfilledBytes } from "../../platform/native.js";
@@ -242,7 +242,7 @@ export interface FsstCodes {
 
 /** Encodes values without interruption, as {@link encodeFsstInSteps} does. */
 export const encodeFsst = (offsets: Int32Array, bytes: Uint8Array, insist = false): FsstCodes | null =>
-  atOnce(encodeFsstInSteps(offsets, bytes, insist));
+  runSync(encodeFsstInSteps(offsets, bytes, insist));
 
 /**
  * Encodes values of variable width as FSST codes; null where that saves little.

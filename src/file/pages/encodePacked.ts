@@ -7,7 +7,7 @@ import type {
   PackedStructLayout,
   VariableLayout,
 } from "../../arrow/columns/column.js";
-import { atOnce } from "../../async/eventLoop.js";
+import { runSync } from "../../async/eventLoop.js";
 import { UnsupportedError } from "../../errors.js";
 import type { CompressionOptions } from "../compression/compressionOptions.js";
 import { joinRows, memberBytes, refuseNullBits, refuseNullMembers } from "../compression/packedStruct.js";
@@ -79,7 +79,7 @@ function storeMember(
     }
     case "variable": {
       const { offsetBits, text } = layout as VariableLayout;
-      const stored = atOnce(storeValues(plainValues(column, definition), offsetBits, text, options));
+      const stored = runSync(storeValues(plainValues(column, definition), offsetBits, text, options));
       const { encoding, compressor } = stored;
       const { offsets, bytes } = compressor === null ? stored : compressEach(stored, compressor);
       return { kind: "variable", encoding, lengthBits: offsetBits, offsets, bytes };

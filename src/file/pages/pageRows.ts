@@ -7,7 +7,7 @@
  * is verified in blocks, where the file has their checksums (checkedParts.ts).
  */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { isPending } from "../../async/pending.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import type { HandlePool } from "../../io/disk/handles.js";
@@ -218,7 +218,7 @@ async function read<T>(
       if (isReadAhead(plan)) {
         const buffers = (await largeBytes)[large.indexOf(plan)];
         // Several megabytes each are checked.
-        await breathe();
+        await yieldToEventLoop();
         return use(wholePage(file, plan, buffers), index);
       }
       const fetching =

@@ -29,7 +29,7 @@ import type {
 } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
-import { atOnce } from "../../async/eventLoop.js";
+import { runSync } from "../../async/eventLoop.js";
 import { copyBits } from "../../bytes/bits.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { ArrayEncoding, BufferReference } from "../../format/encodings20.js";
@@ -256,7 +256,7 @@ function encodeVariable(
   if (layout.text && layout.offsetBits === 32) {
     // findDictionary takes null flags as levels: 0 is a value.
     const levels = isNull === null ? null : Uint16Array.from(isNull);
-    const found = atOnce(findDictionary(offsets, bytes, levels));
+    const found = runSync(findDictionary(offsets, bytes, levels));
     const itemCount = found === null ? 0 : found.offsets.length - 1;
     if (found !== null && itemCount > 0 && itemCount <= MAXIMUM_BYTE_ITEMS) {
       const indices = new Uint8Array(found.indices.length);

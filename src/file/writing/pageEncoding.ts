@@ -2,7 +2,7 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { valueBytes } from "../../arrow/columns/columnBytes.js";
-import { atOnce, type Steps } from "../../async/eventLoop.js";
+import { runSync, type Steps } from "../../async/eventLoop.js";
 import type { Task, WorkerPool } from "../../async/workerPool.js";
 import { alignTo8, phaseOf } from "../../bytes/aligned.js";
 import { hasMemory, hasSharedMemory, isSharedMemory, sharedCopy } from "../../bytes/sharedCopy.js";
@@ -65,7 +65,7 @@ interface ThreadInput extends PageInput {
 export const ENCODE_PAGES: Task<ThreadInput, PageOutput> = {
   name: "encodePages",
   run: ({ room, ...input }) => {
-    const output = atOnce(encodePageInput(input));
+    const output = runSync(encodePageInput(input));
     return (room && putInto(room, output)) ?? withOwnMemory(output);
   },
   memoryOf: ({ pages }) => {

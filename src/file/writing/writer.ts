@@ -12,7 +12,7 @@ import { ColumnGatherer, isGatherable } from "../../arrow/columns/columnGatherer
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { withLeaf } from "../../arrow/columns/spine.js";
 import type { LentUntil } from "../../arrow/exchange/input.js";
-import { atOnce, breathe, goThrough } from "../../async/eventLoop.js";
+import { runAsync, runSync, yieldToEventLoop } from "../../async/eventLoop.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import { crc32 } from "../../bytes/crc32.js";
 import { InternalError } from "../../errors.js";
@@ -429,13 +429,13 @@ export class DataFileWriter {
     } else {
       const steps = encodePageInput(input);
       // Few values take less time than a look at the clock.
-      const output = byteCount < IN_STEPS_BYTES ? atOnce(steps) : await goThrough(steps);
+      const output = byteCount < IN_STEPS_BYTES ? runSync(steps) : await runAsync(steps);
       if (this.#encoding.length === 0) return this.#append({ index, output, memory });
       // Behind those that threads are at.
       this.#encoding.push({ index, output, isEncoded: true, byteCount, memory });
     }
     this.#noteInThreads();
-    await breathe();
+    await yieldToEventLoop();
     await this.#appendPages(ahead + 1);
   }
 
@@ -493,7 +493,7 @@ export class DataFileWriter {
       this.#pages[index].push({ buffers, rowCount: page.rowCount, layout: page.encoding });
       await this.#file.relieve();
       // A batch may be many pages.
-      await breathe();
+      await yieldToEventLoop();
     }
     if ("giveBack" in output) this.#file.whenWritten(() => output.giveBack());
     if (memory !== null) this.#file.whenWritten(() => memory.release());

@@ -15,7 +15,7 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import type { LogicalType } from "../../arrow/types/type.js";
-import { breathe, goThrough } from "../../async/eventLoop.js";
+import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import type { BitmapOrigin } from "../../bytes/roaring.js";
 import type { DataFileWriter } from "../../file/writing/writer.js";
 import type { AskedValues } from "../askedValues.js";
@@ -96,7 +96,7 @@ export async function writeSets(
         sets.push(encoded);
         bytes += encoded.length;
         if (bytes < STEP_BYTES) continue;
-        await breathe();
+        await yieldToEventLoop();
         bytes = 0;
       }
       count += rows.length;
@@ -150,12 +150,12 @@ export class BitmapFile {
     const present: number[] = [];
     const nullRows: number[] = [];
     for (let row = 0; row < column.length; row++) {
-      if (row % ROUND_SETS === 0) await breathe();
+      if (row % ROUND_SETS === 0) await yieldToEventLoop();
       (isValid(column.validity, row) ? present : nullRows).push(row);
     }
     const given = Uint32Array.from(present);
     const values = nullRows.length === 0 ? column : takeColumn(column, given);
-    const order = await goThrough(sortedOrder(orderedValues(type, values)));
+    const order = await runAsync(sortedOrder(orderedValues(type, values)));
     if (order === null)
       return new BitmapFile(files, form, type, file, values, given, Uint32Array.from(nullRows));
     const rows = order.map((index) => given[index]);
@@ -238,7 +238,7 @@ export class BitmapFile {
       );
       slot += sets.length;
       if (left.length > 0) yield { keys, rows: Array.from(left, (index) => rows[index]) };
-      await breathe();
+      await yieldToEventLoop();
     }
   }
 
@@ -248,7 +248,7 @@ export class BitmapFile {
     for (let start = 0; start < rows.length; start += step) {
       signal?.throwIfAborted();
       yield await this.#sets(rows.subarray(start, start + step), signal);
-      await breathe();
+      await yieldToEventLoop();
     }
   }
 

@@ -16,7 +16,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { XxHash64 } from "../../bytes/xxHash64.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
 import { HeldBlocks } from "../../rows/batchSize.js";
@@ -337,7 +337,7 @@ class BloomSearch implements OpenIndex {
       for (const [index, filter] of filters.entries()) {
         const view = new DataView(filter.buffer, filter.byteOffset, filter.byteLength);
         if (hashes.some(({ high, low }) => mayHold(view, high, low))) found.push(this.#zones[first + index]);
-        await breathe();
+        await yieldToEventLoop();
       }
     }
     return found;

@@ -4,7 +4,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { isSet, isValid } from "../../arrow/columns/validity.js";
 import type { LogicalType } from "../../arrow/types/type.js";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { HeldBlocks } from "../../rows/batchSize.js";
 import { type AskedValues, askedValues } from "../askedValues.js";
 import { integerWords, type OpenIndexFile } from "../indexFile.js";
@@ -180,7 +180,7 @@ export class BTreeSearch implements OpenIndex {
       const ids = await this.#idsOf(whole.slice(start, start + PAGES_AT_ONCE), signal);
       for (const words of ids) {
         found.add(words, 0, words.length / 2);
-        await breathe();
+        await yieldToEventLoop();
       }
     }
     for (let start = 0; start < part.length; start += PAGES_AT_ONCE) {
@@ -191,7 +191,7 @@ export class BTreeSearch implements OpenIndex {
       ]);
       for (const [index, entry] of entries.entries()) {
         this.#collect(asked, values[index], this.#nullCounts[entry], ids[index], found);
-        await breathe();
+        await yieldToEventLoop();
       }
     }
     const nulls = withNulls ? await this.#nullRows(signal) : null;
@@ -310,7 +310,7 @@ export class BTreeSearch implements OpenIndex {
       const ids = await this.#idsOf(some, signal);
       for (const [index, entry] of some.entries()) {
         found.add(ids[index], 0, this.#nullCounts[entry]);
-        await breathe();
+        await yieldToEventLoop();
       }
     }
     return found.finish();

@@ -11,7 +11,7 @@ import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import type { LogicalType } from "../../arrow/types/type.js";
-import { breathe, goThrough } from "../../async/eventLoop.js";
+import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { integerWords } from "../indexFile.js";
 import type { IndexRows, IndexTarget } from "../kind.js";
 import { RowIds } from "../rowIds.js";
@@ -109,7 +109,7 @@ class GroupedRows {
         groups: this.#groupsOf(values, start, end),
         words: words.subarray(2 * start, 2 * end),
       });
-      await breathe();
+      await yieldToEventLoop();
     }
     this.#rowCount += rowCount;
   }
@@ -188,9 +188,9 @@ class GroupedRows {
       RowIds.of(ids.subarray(2 * (ends[group] - counts[group]), 2 * ends[group]));
     if (this.#nullValue !== null) yield { keys: this.#nullValue, rows: [rowsOf(NULLS)] };
     if (this.#values.length === 0) return;
-    const values = await goThrough(concatInSteps(this.#values));
+    const values = await runAsync(concatInSteps(this.#values));
     const order =
-      (await goThrough(sortedOrder(orderedValues(this.#type, values)))) ??
+      (await runAsync(sortedOrder(orderedValues(this.#type, values)))) ??
       Uint32Array.from({ length: values.length }, (_, number) => number);
     for (let start = 0; start < order.length; ) {
       const rows: RowIds[] = [];
@@ -199,7 +199,7 @@ class GroupedRows {
         const set = rowsOf(order[start + rows.length] + 1);
         rows.push(set);
         bytes += set.memoryWeight;
-        await breathe();
+        await yieldToEventLoop();
       }
       yield { keys: takeColumn(values, order.subarray(start, start + rows.length)), rows };
       start += rows.length;
@@ -214,7 +214,7 @@ class GroupedRows {
     const ids = new Uint32Array(2 * rowCount);
     for (const { groups, words } of this.#parts) {
       placeIds(groups, words, places, ids);
-      await breathe();
+      await yieldToEventLoop();
     }
     return ids;
   }

@@ -10,7 +10,7 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { isValid } from "../../arrow/columns/validity.js";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { InternalError } from "../../errors.js";
 import { askedValues } from "../askedValues.js";
 import { BINARY_TYPE, integerWords, UINT32, uint32Column, uint64Column } from "../indexFile.js";
@@ -79,7 +79,7 @@ async function* trigramRows(rows: AsyncIterable<IndexRows>): AsyncGenerator<Inde
       if (pairs.count >= BATCH_PAIRS) {
         yield pairs.rows();
         pairs = new Pairs();
-        await breathe();
+        await yieldToEventLoop();
       }
     }
   }

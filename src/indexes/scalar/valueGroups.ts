@@ -9,7 +9,7 @@ import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import type { LogicalType } from "../../arrow/types/type.js";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { integerWords, uint64Column } from "../indexFile.js";
 import type { IndexRows } from "../kind.js";
 import { RowIds, RowIdsBuilder } from "../rowIds.js";
@@ -103,7 +103,7 @@ async function* groups(
   };
   for await (const { values, ids, rowCount } of sorted) {
     if (rowCount === 0) continue;
-    await breathe();
+    await yieldToEventLoop();
     const words = integerWords(ids, "rows of an index");
     const starts = runStarts(type, keys.length === 0 ? null : keys[keys.length - 1], values);
     const firstEnd = starts[0] ?? rowCount;
@@ -121,7 +121,7 @@ async function* groups(
       keys.push(takeColumn(values, starts.subarray(taken, run + 1)));
       taken = run + 1;
       yield handOn(1);
-      await breathe();
+      await yieldToEventLoop();
     }
     if (taken < starts.length) keys.push(takeColumn(values, starts.subarray(taken)));
   }

@@ -22,7 +22,7 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import type { LogicalType } from "../../arrow/types/type.js";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { TableField } from "../../schema/schema.js";
 import { storedLayoutOf } from "../../schema/storedLayout.js";
 import { type AskedValues, askedValues } from "../askedValues.js";
@@ -275,7 +275,7 @@ class ZonemapSearch implements OpenIndex {
 
   async search(query: IndexQuery, { signal }: IndexSearchOptions = {}): Promise<IndexAnswer> {
     signal?.throwIfAborted();
-    await breathe();
+    await yieldToEventLoop();
     return { rows: rowsOfZones(this.#zonesOf(query)), nulls: null, isExact: false };
   }
 

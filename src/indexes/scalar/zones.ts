@@ -8,7 +8,7 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { RoaringSet } from "../../bytes/roaringSet.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
 import {
@@ -75,7 +75,7 @@ export async function* summarise(
       }
       current.end = end;
       summary.add(values);
-      await breathe();
+      await yieldToEventLoop();
       yield;
     }
   }

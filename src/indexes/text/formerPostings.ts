@@ -10,7 +10,7 @@
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
-import { goThrough, Pace, type Steps } from "../../async/eventLoop.js";
+import { Pace, runAsync, type Steps } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { UnsupportedError } from "../../errors.js";
 import {
@@ -111,7 +111,7 @@ export class FormerPostings implements PostingFile {
     const hasPositions = withPositions && this.hasPositions;
     const positions = hasPositions ? await this.#file.spans("_position", spans, signal) : null;
     const documents = await this.#numbered();
-    return goThrough(this.#listsOf(rows, frequencies, positions, documents));
+    return runAsync(this.#listsOf(rows, frequencies, positions, documents));
   }
 
   *#listsOf(
@@ -197,7 +197,7 @@ export class FormerPostings implements PostingFile {
   /** The first row of each token, and the number of rows. They are kept in memory. */
   async #starts(): Promise<Uint32Array> {
     const part = await this.#files.parts.get(`${this.cacheKey}starts`, async () => {
-      const starts = await goThrough(this.#readStarts());
+      const starts = await runAsync(this.#readStarts());
       return { value: uint32Column(starts), weight: 128 + starts.byteLength };
     });
     return integerWords(part as FixedColumn, this.path);
@@ -232,7 +232,7 @@ export class FormerPostings implements PostingFile {
   async #numbered(): Promise<FormerDocuments> {
     const documents = await this.#documents();
     const part = await this.#files.parts.get(`${this.cacheKey}order`, async () => {
-      const order = (await goThrough(orderOf(documents))) ?? new Uint32Array(0);
+      const order = (await runAsync(orderOf(documents))) ?? new Uint32Array(0);
       return { value: uint32Column(order), weight: 128 + order.byteLength };
     });
     const order = integerWords(part as FixedColumn, this.path);

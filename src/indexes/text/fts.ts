@@ -3,7 +3,7 @@
  * needed.
  */
 
-import { lazyModule } from "../../async/deferred.js";
+import { lazyModule } from "../../async/lazy.js";
 import { InvertedIndexDetails } from "../../format/indexDetails.js";
 import type { TableField } from "../../schema/schema.js";
 import type { IndexKind } from "../kind.js";

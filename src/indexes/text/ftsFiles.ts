@@ -1,6 +1,6 @@
 /** Indexes of words: built of rows, and merged. */
 
-import { breathe, goThrough } from "../../async/eventLoop.js";
+import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { encodeRoaring } from "../../bytes/roaring.js";
 import { BINARY_TYPE, binaryColumn, integerWords, writeIndexFile } from "../indexFile.js";
 import type { IndexRows, IndexTarget, MergeableIndex, WrittenIndexFile } from "../kind.js";
@@ -93,12 +93,12 @@ async function addRows(
       const isDone = text !== null && numbers?.each(text.bytes, text.start, text.end, addNumber);
       if (isDone !== true) {
         const add = (token: string, position: number): void => builder.add(token, position);
-        await goThrough(documentTokens(analyzer, texts.of(row), add));
+        await runAsync(documentTokens(analyzer, texts.of(row), add));
       }
       builder.endDocument(words[2 * row], words[2 * row + 1]);
       bytes += ROW_BYTES + (isDone === true ? text.end - text.start : STEP_BYTES);
       if (bytes >= STEP_BYTES) {
-        await breathe();
+        await yieldToEventLoop();
         bytes = 0;
       }
       if (builder.isFull && (await builder.flush())) numbers?.forget();

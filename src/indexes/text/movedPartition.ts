@@ -1,6 +1,6 @@
 /** Partitions of older indexes, written anew for an index that takes the place of these. */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { IndexTarget, WrittenIndexFile } from "../kind.js";
 import type { RowMoves } from "../moves.js";
 import type { TextParameters } from "./parameters.js";
@@ -65,7 +65,7 @@ async function usedTokens(
   const used: Uint8Array[] = [];
   for await (const { id, postings } of partition.allPostings(signal)) {
     if (postings.documents.some((document) => numbers[document] !== GONE)) used.push(names[id]);
-    await breathe();
+    await yieldToEventLoop();
   }
   return used;
 }
@@ -91,7 +91,7 @@ async function* keptLists(
       yield encoder.finish();
       encoder = new PostingEncoder(form, corpus, lengths);
     }
-    await breathe();
+    await yieldToEventLoop();
   }
   yield encoder.finish();
 }

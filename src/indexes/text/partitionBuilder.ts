@@ -3,7 +3,7 @@
  * many. An index has as many partitions as its texts take.
  */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import type { IndexTarget, WrittenIndexFile } from "../kind.js";
 import { writePartition } from "./partitionWriter.js";
@@ -150,7 +150,7 @@ export class PartitionBuilder {
     const counts = new Uint32Array(this.#tokens.size);
     for (const { tokens, count } of this.#chunks()) {
       for (let entry = 0; entry < count; entry++) counts[tokens[entry]]++;
-      await breathe();
+      await yieldToEventLoop();
     }
     return counts;
   }
@@ -169,7 +169,7 @@ export class PartitionBuilder {
       const count = places[number];
       places[number++] = start;
       start += count;
-      if (number % STEP_TOKENS === 0) await breathe();
+      if (number % STEP_TOKENS === 0) await yieldToEventLoop();
       if (count === 0) continue;
       tokens.push(encoder.encode(token));
       starts[tokens.length] = start;
@@ -196,7 +196,7 @@ export class PartitionBuilder {
         documents[position] = document;
         if (positions !== null) positions[position] = own[entry];
       }
-      await breathe();
+      await yieldToEventLoop();
     }
     return { documents, positions, starts };
   }
@@ -244,7 +244,7 @@ async function* encodedLists(
       underWay.push(encoding);
     }
     yield (await underWay.shift()) ?? ENCODE_POSTINGS.run(inputOf(piece));
-    await breathe();
+    await yieldToEventLoop();
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { Column, FixedColumn, ListColumn, VariableColumn } from "../../arrow/columns/column.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { DataFileWriter } from "../../file/writing/writer.js";
 import {
   binaryColumn,
@@ -109,7 +109,7 @@ async function writeTokens(
       const ids = new Uint32Array(2 * values.length);
       for (let row = 0; row < values.length; row++) ids[2 * row] = start + row;
       yield { values, ids: uint64Column(ids), rowCount: values.length };
-      await breathe();
+      await yieldToEventLoop();
     }
   }
   async function* batches(): AsyncGenerator<InputBatch, void, undefined> {
@@ -131,7 +131,7 @@ async function* invertBatches(
 ): AsyncGenerator<InputBatch, void, undefined> {
   for await (const piece of lists) {
     if (piece.count > 0) yield invertBatch(piece);
-    await breathe();
+    await yieldToEventLoop();
   }
 }
 

@@ -233,8 +233,8 @@ export class PostingEncoder {
     let best = 0;
     for (let index = start; index < end; index++) {
       const frequency = frequencies[index];
-      const share = frequency / (frequency + base + perToken * lengths[documents[index]]);
-      if (share > best) best = share;
+      const impact = frequency / (frequency + base + perToken * lengths[documents[index]]);
+      if (impact > best) best = impact;
     }
     return weight * (K1 + 1) * best * (1 + 2 ** -20);
   }

@@ -11,7 +11,7 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { breathe, Pace } from "../../async/eventLoop.js";
+import { Pace, yieldToEventLoop } from "../../async/eventLoop.js";
 import { InternalError } from "../../errors.js";
 import { integerWords, LARGE_BINARY_TYPE, LIST_TYPE, OpenIndexFile, UINT32 } from "../indexFile.js";
 import type { IndexFiles } from "../kind.js";
@@ -103,7 +103,7 @@ export class StoredPostings implements PostingFile {
       // Of many rows read at once, one that is kept would keep all.
       const children = columns.map((column) => takeColumn(column, Uint32Array.of(row)));
       lists.push(this.#listOf(children, layout));
-      if (pace.isStep()) await breathe();
+      if (pace.isStep()) await yieldToEventLoop();
     }
     return lists;
   }

@@ -17,7 +17,7 @@ import {
   unpackBlock,
 } from "./postingBlocks.js";
 import type { LengthTerms } from "./score.js";
-import { putShares, SHARE_BYTES } from "./score.js";
+import { putImpacts, SHARE_BYTES } from "./score.js";
 
 export interface PostingSource {
   readonly blocks: readonly Uint8Array[];
@@ -53,10 +53,10 @@ export interface DocumentLengths extends LengthTerms {
 }
 
 /** The shares (score.ts) of all documents of a list. */
-export interface DocumentShares {
+export interface DocumentImpacts {
   readonly documents: Uint32Array;
   /** Of each of these. */
-  readonly shares: Uint8Array;
+  readonly impacts: Uint8Array;
   /** By share, how many documents have it. */
   readonly counts: Uint32Array;
 }
@@ -95,7 +95,7 @@ export class PostingList implements KeptPostings {
   /** What is kept of each block. */
   readonly #isKept: Uint8Array;
   /** Shares of the documents that are kept, and the terms that they were computed with. */
-  #shares: Uint8Array | null = null;
+  #impacts: Uint8Array | null = null;
   #terms: LengthTerms = { base: 0, perToken: 0 };
   /** How many documents have each share; null until those of all blocks were counted. */
   #shareCounts: Uint32Array | null = null;
@@ -135,7 +135,7 @@ export class PostingList implements KeptPostings {
 
   get memoryWeight(): number {
     const kept =
-      (this.#kept === null ? 0 : 8) + (this.#shares === null ? 0 : 1) + (this.#lengths === null ? 0 : 4);
+      (this.#kept === null ? 0 : 8) + (this.#impacts === null ? 0 : 1) + (this.#lengths === null ? 0 : 4);
     const bits = 2 * (this.#bits?.byteLength ?? 0);
     const positions = this.#positions.byteLength + (this.#starts?.byteLength ?? 0);
     return this.#packedBytes + kept * this.count + bits + positions;
@@ -167,38 +167,38 @@ export class PostingList implements KeptPostings {
   /**
    * The shares (score.ts) of the documents of a block, where {@link view} has these; null where the list does not keep them.
    */
-  shares(block: number, terms: DocumentLengths): Uint8Array | null {
+  impacts(block: number, terms: DocumentLengths): Uint8Array | null {
     if (this.#kept === null) return null;
     const { base, perToken } = this.#terms;
-    if (this.#shares === null || base !== terms.base || perToken !== terms.perToken) {
+    if (this.#impacts === null || base !== terms.base || perToken !== terms.perToken) {
       // How long texts are on average may change with the version that is searched.
-      this.#shares ??= new Uint8Array(this.count);
+      this.#impacts ??= new Uint8Array(this.count);
       this.#terms = { base: terms.base, perToken: terms.perToken };
       this.#shareCounts = null;
       for (let offset = 0; offset < this.blockCount; offset++) this.#isKept[offset] &= ~SHARES;
     }
     if ((this.#isKept[block] & SHARES) === 0) {
       const { documents, frequencies, start, end } = this.view(block, this.#kept);
-      putShares(this.#shares, documents, frequencies, start, end, terms, terms.lengths);
+      putImpacts(this.#impacts, documents, frequencies, start, end, terms, terms.lengths);
       this.#isKept[block] |= SHARES;
     }
-    return this.#shares;
+    return this.#impacts;
   }
 
   /** All documents with their shares, and how many have each; null where the list does not keep them. */
-  allShares(terms: DocumentLengths): DocumentShares | null {
+  allImpacts(terms: DocumentLengths): DocumentImpacts | null {
     for (let block = 0; block < this.blockCount; block++) {
       this.view(block, NO_ARRAYS);
-      if (this.shares(block, terms) === null) return null;
+      if (this.impacts(block, terms) === null) return null;
     }
-    const [kept, shares] = [this.#kept, this.#shares];
-    if (kept === null || shares === null) return null;
+    const [kept, impacts] = [this.#kept, this.#impacts];
+    if (kept === null || impacts === null) return null;
     if (this.#shareCounts === null) {
       const counts = new Uint32Array(SHARE_BYTES);
-      for (let index = 0; index < shares.length; index++) counts[shares[index]]++;
+      for (let index = 0; index < impacts.length; index++) counts[impacts[index]]++;
       this.#shareCounts = counts;
     }
-    return { documents: kept.documents, shares, counts: this.#shareCounts };
+    return { documents: kept.documents, impacts, counts: this.#shareCounts };
   }
 
   /**

@@ -48,8 +48,8 @@ export const SHARE_BYTES = 256;
 const SLACK = 1 - 2 ** -20;
 
 /** Puts the shares of some documents of a token into bytes, at the same places. */
-export function putShares(
-  shares: Uint8Array,
+export function putImpacts(
+  impacts: Uint8Array,
   documents: Uint32Array,
   frequencies: Uint32Array,
   start: number,
@@ -59,8 +59,8 @@ export function putShares(
 ): void {
   for (let index = start; index < end; index++) {
     const frequency = frequencies[index];
-    const share = frequency / (frequency + base + perToken * lengths[documents[index]]);
-    shares[index] = SHARE_STEPS * share + 1;
+    const impact = frequency / (frequency + base + perToken * lengths[documents[index]]);
+    impacts[index] = SHARE_STEPS * impact + 1;
   }
 }
 
@@ -68,8 +68,8 @@ export function putShares(
  * The greatest byte of a share that is too low for a score; below 0 where none is.
  * @param highest score that the token can give
  */
-export const lowShare = (score: number, highest: number): number =>
+export const lowImpact = (score: number, highest: number): number =>
   score > 0 ? Math.floor((score / highest) * SHARE_STEPS * SLACK) : -1;
 
 /** What a share is at least that has a byte. */
-export const leastShare = (byte: number): number => Math.max(0, byte - 1) / SHARE_STEPS;
+export const leastImpact = (byte: number): number => Math.max(0, byte - 1) / SHARE_STEPS;

@@ -6,7 +6,7 @@
  * tells that they are not good enough.
  */
 
-import { breathe, Pace } from "../../async/eventLoop.js";
+import { Pace, yieldToEventLoop } from "../../async/eventLoop.js";
 import { hasDocument } from "./postingList.js";
 import { type DocumentQuery, TokenCursor, type WindowScores } from "./tokenCursor.js";
 
@@ -54,16 +54,16 @@ export async function scoreDocuments(
   for (let start = 0; start < count; start += size) {
     const isScored = window.enter(start, Math.min(start + size, count), sink.threshold);
     if (isScored) {
-      if (terms.length > STEP_TOKENS) await breathe();
+      if (terms.length > STEP_TOKENS) await yieldToEventLoop();
       window.begin(sink.threshold);
-      while (!window.score(STEP_TOKENS)) await breathe();
+      while (!window.score(STEP_TOKENS)) await yieldToEventLoop();
       done += window.handOn(sink);
     }
     done += perWindow;
     if (done < SCORED_DOCUMENTS) continue;
     done = 0;
     signal?.throwIfAborted();
-    await breathe();
+    await yieldToEventLoop();
   }
 }
 
@@ -72,7 +72,7 @@ async function cursorsOf(query: DocumentQuery): Promise<TokenCursor[]> {
   const cursors: TokenCursor[] = [];
   for (const term of query.terms) {
     cursors.push(new TokenCursor(term, query));
-    if (pace.isStep()) await breathe();
+    if (pace.isStep()) await yieldToEventLoop();
   }
   return cursors;
 }
@@ -105,7 +105,7 @@ async function scoreCommon(
     if (left > 0) continue;
     left = PASSED_BLOCKS;
     signal?.throwIfAborted();
-    await breathe();
+    await yieldToEventLoop();
   }
 }
 
@@ -160,15 +160,15 @@ class CommonDocuments {
     if (!(bound > 0 && bound >= threshold)) return false;
     const [others, rest, scores, places] = [this.#others, this.#rest, this.#scores, this.#places];
     for (let left = others.length - 1; left >= 0; left--) rest[left] = rest[left + 1] + others[left].bound;
-    let low = this.#rarest.lowShare(threshold - rest[0]);
+    let low = this.#rarest.lowImpact(threshold - rest[0]);
     const { documents, frequencies, start, end } = this.#rarest.view(block);
-    const shares = this.#rarest.shares(block, low);
+    const impacts = this.#rarest.impacts(block, low);
     // All of the others know their bits then; those of the first, which is the next rarest, sift.
     let bits: Uint32Array | null = null;
     for (let other = others.length - 1; other >= 0; other--) bits = others[other].bits(next);
     const kept = this.#rarest.lengths(block);
     for (let index = start; index < end; index++) {
-      if (shares !== null && shares[index] <= low) continue;
+      if (impacts !== null && impacts[index] <= low) continue;
       const document = documents[index];
       if (bits !== null && !hasDocument(bits, document)) continue;
       const length = kept === null ? this.#lengths[document] : kept[index];
@@ -192,7 +192,7 @@ class CommonDocuments {
       sink.add(document, sum, inLists);
       if (sink.threshold === threshold) continue;
       ({ threshold } = sink);
-      low = this.#rarest.lowShare(threshold - rest[0]);
+      low = this.#rarest.lowImpact(threshold - rest[0]);
     }
     return true;
   }

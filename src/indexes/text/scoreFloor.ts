@@ -5,8 +5,8 @@
  * It is taken from the shares (score.ts) of rare tokens: a document's score is not below what one of its tokens gives.
  */
 
-import type { DocumentShares } from "./postingList.js";
-import { K1, leastShare, lengthTerms, SHARE_BYTES } from "./score.js";
+import type { DocumentImpacts } from "./postingList.js";
+import { K1, leastImpact, lengthTerms, SHARE_BYTES } from "./score.js";
 import type { DocumentQuery, ScoredTerm } from "./tokenCursor.js";
 
 /** Documents whose shares are looked at: so many times as many as are wanted, but not fewer and not more than these. */
@@ -26,7 +26,7 @@ const SLACK = 1 - 2 ** -18;
 
 /** A rare token. */
 interface RareToken {
-  readonly kept: DocumentShares;
+  readonly kept: DocumentImpacts;
   /** The step of each share. */
   readonly steps: Uint16Array;
 }
@@ -55,12 +55,12 @@ export function scoreFloor(
   const tokens: RareToken[] = [];
   const counts = new Uint32Array(STEPS + 1);
   for (const { list, weight } of rare) {
-    const kept = list.allShares({ base, perToken, lengths });
+    const kept = list.allImpacts({ base, perToken, lengths });
     if (kept === null) continue;
     const perStep = (weight * (K1 + 1) * STEPS) / highest;
     const steps = new Uint16Array(SHARE_BYTES);
     for (let byte = 0; byte < SHARE_BYTES; byte++) {
-      steps[byte] = perStep * leastShare(byte);
+      steps[byte] = perStep * leastImpact(byte);
       counts[steps[byte]] += kept.counts[byte];
     }
     tokens.push({ kept, steps });
@@ -104,11 +104,11 @@ function countFound(
   const seen = tokens.length > 1 ? new Uint32Array((documentCount + 31) >>> 5) : null;
   let found = 0;
   for (const { kept, steps } of tokens) {
-    const { documents, shares } = kept;
+    const { documents, impacts } = kept;
     let low = 0;
     while (low < SHARE_BYTES && steps[low] < least) low++;
-    for (let index = 0; index < shares.length; index++) {
-      if (shares[index] < low) continue;
+    for (let index = 0; index < impacts.length; index++) {
+      if (impacts[index] < low) continue;
       const document = documents[index];
       if (seen !== null) {
         const bit = 1 << (document & 31);

@@ -10,7 +10,7 @@
 
 import type { Column, StructColumn, VariableColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
-import { breathe, goThrough, Pace, type Steps } from "../../async/eventLoop.js";
+import { Pace, runAsync, type Steps, yieldToEventLoop } from "../../async/eventLoop.js";
 import { compareBytes } from "../../bytes/compare.js";
 import {
   integerWords,
@@ -138,7 +138,7 @@ export class TextPartition {
 
   /** Finds the ids of {@link documents}. */
   async documentIds({ ids }: DocumentTable): Promise<DocumentIds> {
-    if (this.#idRuns === undefined) this.#idRuns = await goThrough(findIdRuns(ids));
+    if (this.#idRuns === undefined) this.#idRuns = await runAsync(findIdRuns(ids));
     return new DocumentIds(ids, this.#idRuns);
   }
 
@@ -157,7 +157,7 @@ export class TextPartition {
 
   async tokens(signal?: AbortSignal): Promise<TokenTable> {
     const table = await this.#table(signal);
-    if (!this.#isSorted) await goThrough(table.checkOrder(this.#tokens));
+    if (!this.#isSorted) await runAsync(table.checkOrder(this.#tokens));
     this.#isSorted = true;
     return table;
   }
@@ -176,7 +176,7 @@ export class TextPartition {
   /** The letters of the tokens of {@link tokens}; they are kept in memory. */
   async letters(table: TokenTable): Promise<TokenLetters> {
     const part = await this.#files.parts.get(`${this.#tokens.cacheKey}letters`, async () => {
-      const { bits, places, starts } = await goThrough(lettersOfTokens(table));
+      const { bits, places, starts } = await runAsync(lettersOfTokens(table));
       const children = [bits, places, starts].map(uint32Column);
       const value: StructColumn = { kind: "struct", length: table.count, validity: null, children };
       return { value, weight: 128 + children.reduce((sum, column) => sum + weightOf(column), 0) };
@@ -214,7 +214,7 @@ export class TextPartition {
       ends.push(start + key.length);
       ids.push(value);
     };
-    await goThrough(walkTokenFst(bytes, this.#tokens.path, add));
+    await runAsync(walkTokenFst(bytes, this.#tokens.path, add));
     const texts: VariableColumn = {
       kind: "variable",
       length: ids.length,
@@ -237,7 +237,7 @@ export class TextPartition {
     for (const id of ids) {
       const list = parts.peek(this.#listKey(id, withPositions));
       if (list !== undefined) found.set(id, list as PostingList);
-      if (pace.isStep()) await breathe();
+      if (pace.isStep()) await yieldToEventLoop();
     }
     const missing = ids.filter((id) => !found.has(id));
     const read = missing.length === 0 ? [] : await this.#postings.lists(missing, withPositions, signal);
@@ -245,7 +245,7 @@ export class TextPartition {
       const list = read[index];
       parts.set(this.#listKey(id, withPositions), list, list.memoryWeight);
       found.set(id, list);
-      if (pace.isStep()) await breathe();
+      if (pace.isStep()) await yieldToEventLoop();
     }
     return Array.from(ids, (id) => found.get(id) as PostingList);
   }
@@ -255,7 +255,7 @@ export class TextPartition {
     const pace = new Pace(STEP_LISTS);
     for (const [index, list] of lists.entries()) {
       this.#files.parts.set(this.#listKey(ids[index], withPositions), list, list.memoryWeight);
-      if (pace.isStep()) await breathe();
+      if (pace.isStep()) await yieldToEventLoop();
     }
   }
 

@@ -8,7 +8,7 @@ import {
   hasDocument,
   type PostingList,
 } from "./postingList.js";
-import { type Corpus, K1, lengthTerms, lowShare, wordWeight } from "./score.js";
+import { type Corpus, K1, lengthTerms, lowImpact, wordWeight } from "./score.js";
 
 /** A token that counts for a word of a query. */
 export interface ScoredTerm {
@@ -130,13 +130,13 @@ export class TokenCursor {
   }
 
   /** The greatest byte of a share with which a document's score is lower than some other; below 0 where there is none. */
-  lowShare(score: number): number {
-    return lowShare(score, this.#factor);
+  lowImpact(score: number): number {
+    return lowImpact(score, this.#factor);
   }
 
   /** The shares of the documents of a block; null where they are not kept, or `low` says that all are high enough. */
-  shares(block: number, low: number): Uint8Array | null {
-    return low < 0 ? null : this.#list.shares(block, this.#terms);
+  impacts(block: number, low: number): Uint8Array | null {
+    return low < 0 ? null : this.#list.impacts(block, this.#terms);
   }
 
   /** Tokens of the documents of a block, at their places in its view; null where they are not kept. */
@@ -156,7 +156,7 @@ export class TokenCursor {
    */
   addAll(window: WindowScores, least: number): void {
     const { start, end, scores, touched } = window;
-    const low = this.lowShare(least);
+    const low = this.lowImpact(least);
     const isFirst = window.touchedCount === 0;
     const factor = this.#factor;
     const base = this.#base;
@@ -167,14 +167,14 @@ export class TokenCursor {
       if (isFirst && this.#boundOf(block) < least) continue;
       const view = this.view(block);
       const { documents, frequencies } = view;
-      const shares = this.shares(block, low);
+      const impacts = this.impacts(block, low);
       const kept = this.lengths(block);
       const lengths = kept ?? this.#lengths;
       const from = firstFrom(documents, view, start);
       const isWhole = documents[view.end - 1] < end;
       const behind = isWhole ? view.end : documentAt(documents, from, view.end, end);
       for (let index = from; index < behind; index++) {
-        const isLow = shares !== null && shares[index] <= low;
+        const isLow = impacts !== null && impacts[index] <= low;
         if (isLow && isFirst) continue;
         const document = documents[index];
         const slot = document - start;

@@ -8,7 +8,7 @@
 // make room (shortage.ts).
 import fs, { open, promises, readdir } from "node:fs";
 import path from "node:path";
-import { lazyModule } from "../../async/deferred.js";
+import { lazyModule } from "../../async/lazy.js";
 import { type CallRoute, type Done, onPool, shortCalls } from "./callRoute.js";
 import type { Confinement } from "./confinement.js";
 import { isMissing } from "./errno.js";

@@ -253,13 +253,13 @@ export class HeldLock implements LockLease {
   /** The calls proper-lockfile makes, all of them for the lock's directory. */
   #fileSystem() {
     return {
-      mkdir: (_: string, done: NodeDone) => settle(this.#make(), done),
+      mkdir: (_: string, done: NodeDone) => recover(this.#make(), done),
       // While the lock is being taken there is nothing to find out: the caller has already looked for another holder,
       // and the time of an entry just made is known.
       stat: (_: string, done: (error: Error | null, stats?: { mtime: Date }) => void) => {
-        if (!this.#isHeld) return settle(Promise.resolve({ mtime: new Date() }), done);
-        if (this.#release === null) return settle(Promise.resolve({ mtime: this.#setTo }), done);
-        return settle(
+        if (!this.#isHeld) return recover(Promise.resolve({ mtime: new Date() }), done);
+        if (this.#release === null) return recover(Promise.resolve({ mtime: this.#setTo }), done);
+        return recover(
           this.#onEntry(statEntry).then(() => ({ mtime: this.#setTo })),
           done,
         );
@@ -267,16 +267,16 @@ export class HeldLock implements LockLease {
       utimes: (_: string, __: Date, modified: Date, done: NodeDone) => {
         if (this.#release === null) {
           this.#setTo = modified;
-          return settle(Promise.resolve(), done);
+          return recover(Promise.resolve(), done);
         }
-        return settle(
+        return recover(
           this.#onEntry((entry) => setTimes(this.#confinement, entry, modified)).then(() =>
             this.#noteRenewal(modified),
           ),
           done,
         );
       },
-      rmdir: (_: string, done: NodeDone) => settle(this.#unmake(), done),
+      rmdir: (_: string, done: NodeDone) => recover(this.#unmake(), done),
       rmdirSync: () => this.#unmakeNow(),
       realpath: fs.realpath,
     };
@@ -288,7 +288,7 @@ const heldByAnother = (): Error =>
   Object.assign(new Error("the lock is another's by now"), { code: "EEXIST" });
 
 /** Answers a callback from a promise; what the callback throws must not come back as the call's own failure. */
-function settle<T>(call: Promise<T>, done: (error: Error | null, value?: T) => void): void {
+function recover<T>(call: Promise<T>, done: (error: Error | null, value?: T) => void): void {
   call.then(
     (value) => done(null, value),
     (error) => done(error),

@@ -13,7 +13,7 @@
 
 import path from "node:path";
 import { whenAborted } from "../../async/abort.js";
-import { lazyModule } from "../../async/deferred.js";
+import { lazyModule } from "../../async/lazy.js";
 import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import { type Confinement, confirmDirectory, UNCONFINED } from "../disk/confinement.js";

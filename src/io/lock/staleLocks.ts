@@ -79,7 +79,7 @@ interface FoundLock {
   readonly isDirectory: boolean;
   readonly entries: readonly FoundEntry[];
   /** Names of the other entries in it, for example an operating system's file. */
-  readonly strangers: readonly string[];
+  readonly foreignEntries: readonly string[];
   /** Milliseconds since the epoch: when the lock or one of its entries was last renewed. */
   readonly renewedMs: number;
 }
@@ -136,11 +136,11 @@ async function findLock(lockPath: string): Promise<FoundLock | null> {
     throw error;
   }
   const entries: FoundEntry[] = [];
-  const strangers: string[] = [];
+  const foreignEntries: string[] = [];
   for (const name of names.sort()) {
     const kind = entryKindOf(name);
     if (kind === null) {
-      strangers.push(name);
+      foreignEntries.push(name);
       continue;
     }
     const entry = await statOrUndefined(path.join(lockPath, name));
@@ -150,7 +150,7 @@ async function findLock(lockPath: string): Promise<FoundLock | null> {
     entries.push({ name, kind, renewedMs: kind === "fencing" ? entry.ctimeMs : entry.mtimeMs });
   }
   const times = entries.length === 0 ? [stats.mtimeMs] : entries.map(({ renewedMs }) => renewedMs);
-  return { path: lockPath, isDirectory, entries, strangers, renewedMs: Math.max(...times) };
+  return { path: lockPath, isDirectory, entries, foreignEntries, renewedMs: Math.max(...times) };
 }
 
 const isForbidden = (error: unknown): boolean => codeOf(error) === "EACCES" || codeOf(error) === "EPERM";
@@ -164,13 +164,13 @@ const isKept = ({ entries }: FoundLock): boolean =>
  * look counts as one of the watch. One that was about to hold the lock may have died beside the holder.
  */
 function seemsDead(
-  { path: lockPath, isDirectory, entries, strangers, renewedMs }: FoundLock,
+  { path: lockPath, isDirectory, entries, foreignEntries, renewedMs }: FoundLock,
   staleMs: number,
 ): boolean {
   if (entries.length > 0 && entries.every((entry) => isDeadProcess(entry.name, entry.renewedMs))) return true;
   if (ageClockMs() - renewedMs >= Math.max(OLD_MS, OLD_FACTOR * staleMs)) return true;
   const nowMs = performance.now();
-  const signature = JSON.stringify([entries, strangers, renewedMs]);
+  const signature = JSON.stringify([entries, foreignEntries, renewedMs]);
   const before = watches.peek(lockPath);
   const quietMs =
     before?.signature === signature
@@ -178,14 +178,14 @@ function seemsDead(
       : 0;
   const entryPath = entries.length === 0 ? lockPath : path.join(lockPath, entries[0].name);
   watches.set(lockPath, { signature, entryPath, quietMs, lookedMs: nowMs }, 1);
-  const isEmpty = isDirectory && entries.length === 0 && strangers.length === 0;
+  const isEmpty = isDirectory && entries.length === 0 && foreignEntries.length === 0;
   return quietMs >= (isEmpty ? EMPTY_MS : staleMs);
 }
 
 async function takeOver(
   confinement: Confinement,
   directory: string,
-  { path: lockPath, isDirectory, entries, strangers }: FoundLock,
+  { path: lockPath, isDirectory, entries, foreignEntries }: FoundLock,
   fence: Fence,
 ) {
   if (!isDirectory) return removeTree(confinement, lockPath);
@@ -213,7 +213,7 @@ async function takeOver(
   for (const { to } of taken)
     await removeEntry(confinement, lockPath, path.basename(to)).catch(ignoreMissing);
   // The other entries belong to nobody. Owners that come meanwhile are not among them.
-  for (const name of strangers) await removeTree(confinement, path.join(lockPath, name));
+  for (const name of foreignEntries) await removeTree(confinement, path.join(lockPath, name));
   // Somebody else may have made an entry by now.
   await removeDirectory(confinement, lockPath).catch(() => undefined);
 }

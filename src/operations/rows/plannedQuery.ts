@@ -1,7 +1,7 @@
 /** Plans of queries: what a request asks for, checked against the version that it reads. */
 
-import { lazyModule } from "../../async/deferred.js";
-import { goThrough } from "../../async/eventLoop.js";
+import { lazyModule } from "../../async/lazy.js";
+import { runAsync } from "../../async/eventLoop.js";
 import { InvalidInputError, PermissionDeniedError, UnsupportedError } from "../../errors.js";
 import { isUnwritable } from "../../io/disk/errno.js";
 import { TemporaryFile } from "../../io/temporaryFile.js";
@@ -92,7 +92,7 @@ export async function planQuery(
   if (highlights && !isTextSearch) throw new InvalidInputError("highlight: goes with fullTextQuery");
   const found = isTextSearch ? textColumns(isHybrid, highlights) : planned?.found;
   const reads = new ColumnReads(fields, found);
-  const projection = await goThrough(
+  const projection = await runAsync(
     selectColumns(fields, reads, metadata, request.columns, selection),
     request.signal,
   );

@@ -3,7 +3,7 @@
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import { toTable } from "../../arrow/exchange/batch.js";
 import { objectsOfBatch } from "../../arrow/exchange/objectsOfBatch.js";
-import { lazyModule } from "../../async/deferred.js";
+import { lazyModule } from "../../async/lazy.js";
 import type { RowForms } from "../../namespace/queries.js";
 
 const ipcOutput = lazyModule(() => import("../../arrow/exchange/ipcOutput.js"));

@@ -1,7 +1,7 @@
 /** Rows of a version by their offsets; a query by position, which the spec has no operation for. */
 
 import type { Table } from "apache-arrow";
-import { goThrough } from "../../async/eventLoop.js";
+import { runAsync } from "../../async/eventLoop.js";
 import type { TakeRowsRequest } from "../../namespace/queries.js";
 import { ColumnReads } from "../../query/columns/columnReads.js";
 import { selectColumns } from "../../query/columns/projection.js";
@@ -27,7 +27,7 @@ export async function takeRows(
   const metadata = schemaMetadataOf(manifest);
   const selecting = selectColumns(fields, new ColumnReads(fields), metadata, request.columns);
   const { signal } = request;
-  const projection = await goThrough(selecting, signal);
+  const projection = await runAsync(selecting, signal);
   const { fragments } = manifest;
   const source = versionSource(snapshot);
   const numbers = new RowNumbers(source, manifest, snapshot.path);

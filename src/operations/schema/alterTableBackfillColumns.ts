@@ -17,7 +17,7 @@ import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { findVersion } from "../../table/versions/versions.js";
 import { type BackfillSettings, backfillColumn } from "../../write/backfill/backfillColumn.js";
 import type { BackfillCluster } from "../../write/backfill/clusterRun.js";
-import { meantOn } from "../../write/backfill/meantBackfill.js";
+import { resolvedOn } from "../../write/backfill/resolvedBackfill.js";
 import type { OperationContext } from "../context.js";
 import { rowProgress, toldControl } from "../longWork.js";
 import { clusterNamed } from "../registeredClusters.js";
@@ -48,7 +48,7 @@ export async function alterTableBackfillColumns(
     (await openVersion(tableDirectory, (await openWritable(context, request)).latest));
   if (open === null) throw new ConcurrentModificationError(`${tableDirectory.root}: versions come and go`);
   const asked = { column, where, functions: context.functions };
-  const { field, meaning } = await meantOn(open, asked, request.signal);
+  const { field, meaning } = await resolvedOn(open, asked, request.signal);
   if (old !== null) requireColumnIn(old, field);
   const reach = { readVersion, numFrags: Number.isFinite(maxFragments) ? maxFragments : null };
   const key = JSON.stringify([meaning, reach]);

@@ -1,7 +1,7 @@
 /** CleanupTable: removes old versions and unneeded files; beyond the spec. */
 
 import { forgetOutcomes } from "../../catalog/batches/batchJournal.js";
-import { sweepCreations } from "../../catalog/places/leftovers.js";
+import { sweepCreations } from "../../catalog/places/orphans.js";
 import { InvalidTableStateError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CleanupTableRequest, CleanupTableResponse, StartedJob } from "../../namespace/upkeep.js";
@@ -46,9 +46,9 @@ async function cleanUp(
 ): Promise<CleanupTableResponse> {
   const { signal } = options;
   const removed = await cleanUpVersions(table, options);
-  const { leftoversRemoved, ...counts } = removed;
+  const { orphansRemoved, ...counts } = removed;
   const { dataFilesRemoved, deletionFilesRemoved, transactionFilesRemoved, indexFilesRemoved } = counts;
-  // Leftovers of other tables are not the purpose of this call: a failure is left to the next one.
+  // Orphans of other tables are not the purpose of this call: a failure is left to the next one.
   await sweepCreations(context, signal).catch(() => undefined);
   await context.jobs
     .get()
@@ -56,5 +56,5 @@ async function cleanUp(
     .catch(() => undefined);
   await forgetOutcomes(context.disk, context.root);
   const named = dataFilesRemoved + deletionFilesRemoved + transactionFilesRemoved + indexFilesRemoved;
-  return { ...counts, filesRemoved: named + leftoversRemoved };
+  return { ...counts, filesRemoved: named + orphansRemoved };
 }

@@ -3,7 +3,7 @@
 import type { Field } from "apache-arrow";
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
-import { goThrough } from "../../async/eventLoop.js";
+import { runAsync } from "../../async/eventLoop.js";
 import type { BoundExpression } from "../../expression/expression.js";
 import { fieldOfValues, withoutDictionaries } from "../../expression/values/valueField.js";
 import type { ColumnSource } from "./columnReads.js";
@@ -49,7 +49,7 @@ export async function compute(
   signal: AbortSignal | undefined,
 ): Promise<Column> {
   const own = await columnsFrom(inputs, numbers, columns);
-  return withoutDictionaries(await goThrough(expression.evaluate(own, rowCount), signal));
+  return withoutDictionaries(await runAsync(expression.evaluate(own, rowCount), signal));
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Opens the files in which a fragment stores the columns of a query. */
 
-import type { Deferred } from "../../async/deferred.js";
+import type { Lazy } from "../../async/lazy.js";
 import { CorruptFileError } from "../../errors.js";
 import type { DataFileMetadata } from "../../file/container/reader.js";
 import type { PageSource } from "../../file/pages/pageRows.js";
@@ -21,7 +21,7 @@ export interface FragmentSource extends PageSource {
   /** Sorted physical offsets of the rows deleted from a fragment, or null if there are none. */
   readDeletions(fragment: DataFragment): Promise<Uint32Array | null>;
   /** Sketches of vectors; absent where there are none. */
-  readonly sketches?: Deferred<SketchStore>;
+  readonly sketches?: Lazy<SketchStore>;
 }
 
 /**

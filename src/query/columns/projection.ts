@@ -10,7 +10,7 @@ import { Field as ArrowField, type Schema } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { sharedSchema } from "../../arrow/exchange/batch.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
-import { atOnce, type Steps } from "../../async/eventLoop.js";
+import { runSync, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError, TableColumnNotFoundError } from "../../errors.js";
 import { type Expression, isExpression } from "../../expression/build.js";
 import type { Effort } from "../../expression/evaluate/bound.js";
@@ -98,7 +98,7 @@ export const resolveProjection = (
   fields: readonly TableField[],
   schemaMetadata: ReadonlyMap<string, string>,
   paths: readonly string[] | undefined,
-): Projection => atOnce(selectColumns(fields, new ColumnReads(fields), schemaMetadata, paths));
+): Projection => runSync(selectColumns(fields, new ColumnReads(fields), schemaMetadata, paths));
 
 /** Number of fields, nested ones included. */
 function countFields(fields: readonly TableField[]): number {

@@ -3,7 +3,7 @@
  * which they lie on disk.
  */
 
-import { goThrough, type Steps } from "../../async/eventLoop.js";
+import { runAsync, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import type { Effort } from "../../expression/evaluate/bound.js";
 import { type BoundExpression, bindFilter, type ExpressionInput } from "../../expression/expression.js";
@@ -252,6 +252,6 @@ async function selectIn(
   { columns, rowCount }: ScannedRows,
 ): Promise<Pick<SelectedBatch, "rows" | "rowCount">> {
   const own = await columnsFrom(inputs, numbers, columns);
-  if (isCount) return { rows: null, rowCount: await goThrough(expression.count(own, rowCount), signal) };
-  return { rows: await goThrough(expression.select(own, rowCount), signal), rowCount };
+  if (isCount) return { rows: null, rowCount: await runAsync(expression.count(own, rowCount), signal) };
+  return { rows: await runAsync(expression.select(own, rowCount), signal), rowCount };
 }

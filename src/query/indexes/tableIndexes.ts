@@ -124,7 +124,7 @@ function findIndexes(file: ManifestFile, fields: readonly TableField[]): Version
   const unread = new Map<string, UnreadSegment[]>();
   const entries = file.indexSection?.indices ?? [];
   // What other indexes cover is not what their entries tell where their addresses are still to be brought up to date.
-  const isDeferred = entries.some(({ name }) => name === DEFERRED_REMAP_INDEX);
+  const isLazy = entries.some(({ name }) => name === DEFERRED_REMAP_INDEX);
   const paths = new Map<number, FieldPlace>();
   addPaths(fields, [], paths);
   const fragmentIds = new Set(file.manifest.fragments.map(({ id }) => id));
@@ -133,7 +133,7 @@ function findIndexes(file: ManifestFile, fields: readonly TableField[]): Version
     if (isSystemIndex(metadata.name) || isVectorTypeUrl(typeUrl)) continue;
     const kind = kindOfTypeUrl(typeUrl);
     const column = metadata.fields.length === 1 ? paths.get(metadata.fields[0]) : undefined;
-    const reason = isDeferred ? DEFERRED : refusalOf(metadata, kind, column?.field);
+    const reason = isLazy ? LAZY : refusalOf(metadata, kind, column?.field);
     if (reason !== null || kind === null || column === undefined) {
       for (const id of [...metadata.fields, ...metadata.coveringFields]) {
         const path = paths.get(id)?.path;
@@ -158,7 +158,7 @@ function findIndexes(file: ManifestFile, fields: readonly TableField[]): Version
 }
 
 /** Reason why no index is asked in a version that follows moved rows by an index of its own. */
-export const DEFERRED = "its row addresses are outdated until the program that moved the rows updates them";
+export const LAZY = "its row addresses are outdated until the program that moved the rows updates them";
 
 function refusalOf(
   entry: IndexMetadata,

@@ -5,7 +5,7 @@ import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { BatchRows } from "../scan/scan.js";
 import { compareRows, type KeyOrder, type SortKeys, sortKeys } from "./sortKeys.js";
 
@@ -56,7 +56,7 @@ export async function* mergeRuns(
     }
     const heap = new CursorHeap(cursors);
     while (heap.size > 0) {
-      await breathe();
+      await yieldToEventLoop();
       yield await mergeBatch(heap, keysOf);
     }
   } finally {

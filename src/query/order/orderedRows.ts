@@ -189,12 +189,12 @@ async function* lateRows(
   sorted: AsyncIterable<BatchRows>,
 ): AsyncGenerator<BatchRows, void, undefined> {
   const own = observer?.source("take", source) ?? source;
-  const atOnce = Math.min(batchRows, projection.hasBlobs ? LATE_BLOB_ROWS : LATE_ROWS);
+  const stepSize = Math.min(batchRows, projection.hasBlobs ? LATE_BLOB_ROWS : LATE_ROWS);
   const plan = { ...projection, withAddresses: true };
   for await (const { columns, rowCount } of sorted) {
     const addresses: FixedColumn = addressesAmong(columns);
-    for (let start = 0; start < rowCount; start += atOnce) {
-      const some = sliceColumn(addresses, start, Math.min(atOnce, rowCount - start));
+    for (let start = 0; start < rowCount; start += stepSize) {
+      const some = sliceColumn(addresses, start, Math.min(stepSize, rowCount - start));
       yield await readRowsAtAddresses(own, { fragments, projection: plan, signal }, some);
     }
   }

@@ -5,7 +5,7 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid, shiftBits } from "../../arrow/columns/validity.js";
-import { goThrough } from "../../async/eventLoop.js";
+import { runAsync } from "../../async/eventLoop.js";
 import { positionsOfOnes } from "../../bytes/bits.js";
 import { comparison } from "../../expression/kernels/compare.js";
 import { madeBy, type Operand, type ValueKernel } from "../../expression/values/operands.js";
@@ -44,7 +44,7 @@ export class SortBound {
       { column, step: 1 },
       { column: this.#value, step: 0 },
     ];
-    const found = await goThrough(madeBy(this.#mayPass(operands, rowCount, validity)));
+    const found = await runAsync(madeBy(this.#mayPass(operands, rowCount, validity)));
     if (found.kind !== "bits") return null;
     const bits = found.bits.slice(0, (rowCount + 7) >>> 3);
     if (validity !== null) {

@@ -13,7 +13,7 @@
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { isSet } from "../../arrow/columns/validity.js";
-import { atOnce } from "../../async/eventLoop.js";
+import { runSync } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { sharedPrefix } from "../../bytes/commonEnds.js";
 import { InternalError } from "../../errors.js";
@@ -63,7 +63,7 @@ export const sortKeys = (
   orders: readonly KeyOrder[],
   columns: readonly Column[],
   rowCount: number,
-): SortKeys => atOnce(makeSortKeys(orders, columns, rowCount));
+): SortKeys => runSync(makeSortKeys(orders, columns, rowCount));
 
 /** The same for any number of rows: yields now and then, for whoever shares the thread. */
 export function* makeSortKeys(

@@ -7,7 +7,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { breathe, goThrough } from "../../async/eventLoop.js";
+import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import type { BatchRows } from "../scan/scan.js";
 import { mergeRuns } from "./mergeRuns.js";
 import { orderOfRows } from "./orderOfRows.js";
@@ -77,11 +77,11 @@ async function* sortedBatches(
   if (rowCount === 0) return;
   const columns: Column[] = [];
   for (const index of batches[0].columns.keys()) {
-    columns.push(await goThrough(concatInSteps(batches.map((batch) => batch.columns[index]))));
+    columns.push(await runAsync(concatInSteps(batches.map((batch) => batch.columns[index]))));
   }
   const places = keyPlaces.map((position) => columns[position]);
-  const keys = await goThrough(makeSortKeys(orders, places, rowCount));
-  const order = await goThrough(orderOfRows(keys));
+  const keys = await runAsync(makeSortKeys(orders, places, rowCount));
+  const order = await runAsync(orderOfRows(keys));
   const rowBytes = columns.reduce((sum, column) => sum + columnBytes(column), 0) / rowCount;
   const blockRows = Math.max(1, Math.min(65_536, Math.floor(BLOCK_BYTES / Math.max(rowBytes, 1))));
   const end = Math.min(rowCount, limit);
@@ -89,7 +89,7 @@ async function* sortedBatches(
     signal?.throwIfAborted();
     const some = order.subarray(start, Math.min(end, start + blockRows));
     yield { columns: columns.map((column) => takeColumn(column, some)), rowCount: some.length };
-    await breathe();
+    await yieldToEventLoop();
   }
 }
 
@@ -163,7 +163,7 @@ async function writeRun(file: SpillFile, rows: AsyncIterable<BatchRows>, limit: 
   for await (const block of firstRows(rows, limit)) {
     run ??= new Run(file, block.columns.length);
     await run.append(block);
-    await breathe();
+    await yieldToEventLoop();
   }
   return run;
 }

@@ -9,7 +9,7 @@ import { valueBytes } from "../../arrow/columns/columnBytes.js";
 import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { breathe, goThrough } from "../../async/eventLoop.js";
+import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import type { BatchRows } from "../scan/scan.js";
 import { orderOfRows } from "./orderOfRows.js";
 import { SortBound } from "./sortBound.js";
@@ -55,7 +55,7 @@ export class TopRows {
       }
       await this.#addPart(part, count);
       start += count;
-      if (start < rowCount) await breathe();
+      if (start < rowCount) await yieldToEventLoop();
     }
   }
 
@@ -101,10 +101,10 @@ export class TopRows {
   async #cut(): Promise<void> {
     const columns: Column[] = [];
     for (const index of this.#parts[0].keys()) {
-      columns.push(await goThrough(concatInSteps(this.#parts.map((part) => part[index]))));
+      columns.push(await runAsync(concatInSteps(this.#parts.map((part) => part[index]))));
     }
-    const keys = await goThrough(makeSortKeys(this.#orders, columns, this.#keptRows));
-    const rows = (await goThrough(orderOfRows(keys))).slice(0, this.#count);
+    const keys = await runAsync(makeSortKeys(this.#orders, columns, this.#keptRows));
+    const rows = (await runAsync(orderOfRows(keys))).slice(0, this.#count);
     const rowBytes = this.#keptBytes / this.#keptRows;
     const stepRows = Math.max(1, Math.floor(STEP_BYTES / Math.max(rowBytes, 1)));
     this.#parts = [];
@@ -114,7 +114,7 @@ export class TopRows {
       const part = columns.map((column) => takeColumn(column, some));
       this.#parts.push(part);
       this.#keptBytes += valueBytes(part);
-      await breathe();
+      await yieldToEventLoop();
     }
     this.#firstBytes = this.#keptBytes;
     this.#keptRows = rows.length;

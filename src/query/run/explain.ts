@@ -9,7 +9,7 @@
  *             Scan: columns=[price], fragments=2, rows=2000
  */
 
-import { lazyModule } from "../../async/deferred.js";
+import { lazyModule } from "../../async/lazy.js";
 import { formatFieldPath } from "../../ident.js";
 import type { QueryPlanMetrics, QueryPlanNode } from "../../namespace/queries.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";

@@ -7,7 +7,7 @@ import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { validityFrom } from "../../arrow/columns/validity.js";
-import { breathe, goThrough, Pace, type Steps } from "../../async/eventLoop.js";
+import { Pace, runAsync, type Steps, yieldToEventLoop } from "../../async/eventLoop.js";
 import { FLOAT32 } from "../../expression/values/types.js";
 import type { Rerank } from "../../namespace/queries.js";
 import { DISTANCE } from "../columns/foundColumns.js";
@@ -57,10 +57,10 @@ export async function searchBoth(
     limit: offset + limit,
   });
   for await (const { columns } of nearest) {
-    await goThrough(rows.addNear(columns[columns.length - 1] as FixedColumn, columns[0] as FixedColumn));
+    await runAsync(rows.addNear(columns[columns.length - 1] as FixedColumn, columns[0] as FixedColumn));
   }
   const { addresses, scores } = await searchTexts(textSearch, source, numbers, 0, offset + limit, signal);
-  await goThrough(rows.addMatching(addresses, scores));
+  await runAsync(rows.addMatching(addresses, scores));
   return rows.ranked(rerank, offset, limit);
 }
 
@@ -110,17 +110,17 @@ class JoinedRows {
     const pace = new Pace(STEP_ROWS);
     for (const [position, row] of this.#rows.entries()) {
       relevance[position] = rerank(row);
-      if (pace.isStep()) await breathe();
+      if (pace.isStep()) await yieldToEventLoop();
     }
     const inPlaces = new Float64Array(count);
     for (const [address, slot] of this.#places) {
       inPlaces[slot] = address;
-      if (pace.isStep()) await breathe();
+      if (pace.isStep()) await yieldToEventLoop();
     }
     const addresses = addressColumn(inPlaces, count);
     const relevances = floatColumn(relevance);
     const orders = [{ type: FLOAT32, ascending: false, nullsFirst: false }];
-    const order = await goThrough(orderOfRows(await goThrough(makeSortKeys(orders, [relevances], count))));
+    const order = await runAsync(orderOfRows(await runAsync(makeSortKeys(orders, [relevances], count))));
     const start = Math.min(offset, count);
     const rowCount = Math.min(limit, count - start);
     const inOrder = <Own extends Column>(column: Own): Own =>

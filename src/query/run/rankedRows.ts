@@ -3,7 +3,7 @@
 import type { RecordBatch } from "apache-arrow";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { makeBatch } from "../../arrow/exchange/batch.js";
-import { lazyModule } from "../../async/deferred.js";
+import { lazyModule } from "../../async/lazy.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { type Projection, returnedColumns } from "../columns/projection.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
@@ -63,14 +63,14 @@ async function* returnedRows(
   const searched = searchRanked(searchedIn, plan, textSearch, numbers, options);
   const ranked = await (observer?.time("order", searched, ({ rowCount }) => rowCount) ?? searched);
   const own = observer?.source("take", source) ?? source;
-  const atOnce = Math.min(batchRows, rankedAtOnce(projection, textSearch.highlights));
+  const stepSize = Math.min(batchRows, rankedAtOnce(projection, textSearch.highlights));
   const request = { fragments, projection: { ...projection, withAddresses: true }, signal };
   const { version, fields, isFast, query } = textSearch;
   const scope = { version, fields, source, selection: null, isFast, signal };
   const highlighter = textSearch.highlights ? await Highlighter.open(query, scope) : null;
-  for (let start = 0; start < ranked.rowCount; start += atOnce) {
+  for (let start = 0; start < ranked.rowCount; start += stepSize) {
     signal?.throwIfAborted();
-    const count = Math.min(atOnce, ranked.rowCount - start);
+    const count = Math.min(stepSize, ranked.rowCount - start);
     const addresses = {
       ...ranked.addresses,
       length: count,

@@ -4,7 +4,7 @@ import type { RecordBatch } from "apache-arrow";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { makeBatch } from "../../arrow/exchange/batch.js";
-import { lazyModule } from "../../async/deferred.js";
+import { lazyModule } from "../../async/lazy.js";
 import { rowsOfBatch } from "../../rows/batchSize.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { computationEffort, type Projection, returnedColumns } from "../columns/projection.js";

@@ -6,7 +6,7 @@
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { goThrough } from "../../async/eventLoop.js";
+import { runAsync } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import type { RowsPlan } from "../columns/columnReads.js";
 import { columnsFrom } from "../columns/computedColumns.js";
@@ -36,11 +36,11 @@ export async function* searchedRows(
   const { search, observer, projection, fragments, signal } = request;
   const found = foundBatches(source, request);
   const own = observer?.source("take", source) ?? source;
-  const atOnce = Math.min(request.batchRows, projection.hasBlobs ? READ_BLOB_ROWS : READ_ROWS);
+  const stepSize = Math.min(request.batchRows, projection.hasBlobs ? READ_BLOB_ROWS : READ_ROWS);
   const plan: RowsPlan = { ...projection, withAddresses: true };
   async function* read(): AsyncGenerator<BatchRows, void, undefined> {
     for await (const near of observer?.rows("search", found) ?? found) {
-      for (const part of partsOf(near, atOnce)) {
+      for (const part of partsOf(near, stepSize)) {
         const rows = await readRowsAtAddresses(
           own,
           { fragments, projection: plan, signal },
@@ -171,7 +171,7 @@ async function* selected(
     const read = await readRowsAtAddresses(own, { fragments, projection, signal }, addressesIn(part));
     const { columns } = withFound(read, search.found, part);
     const inputs = await columnsFrom(filter.inputs, numbers, columns);
-    const rows = await goThrough(filter.expression.select(inputs, part.rowCount), signal);
+    const rows = await runAsync(filter.expression.select(inputs, part.rowCount), signal);
     yield rows === null ? part : pick(part, rows);
   }
 }

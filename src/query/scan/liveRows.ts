@@ -1,6 +1,6 @@
 /** Finds live rows of some fragments by the ids that indexes have for them. */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
 import type { DataFragment } from "../../format/table.js";
 import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
@@ -119,7 +119,7 @@ async function runsOf(fragments: readonly DataFragment[], path: string): Promise
       const end = first + counts[run];
       runs.push({ first, end, address, highestEnd: end });
       address += counts[run];
-      if (run % 4096 === 0) await breathe();
+      if (run % 4096 === 0) await yieldToEventLoop();
     }
   }
   runs.sort((a, b) => a.first - b.first);

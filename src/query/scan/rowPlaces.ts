@@ -1,6 +1,6 @@
 /** The addresses of rows that are given by their ids, or by their numbers among the live rows of a version. */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
 import type { DataFragment } from "../../format/table.js";
 import { type RowIds, RowIdsBuilder } from "../../indexes/rowIds.js";
@@ -36,7 +36,7 @@ export async function placesOfIds(
       addRun(lows, values[run], counts[run], position, fragment.id, found);
       position += counts[run];
     }
-    await breathe();
+    await yieldToEventLoop();
   }
   return found.finish();
 }

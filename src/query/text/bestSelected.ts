@@ -4,7 +4,7 @@
  */
 
 import type { FixedColumn } from "../../arrow/columns/column.js";
-import { breathe, goThrough } from "../../async/eventLoop.js";
+import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import type { DataFragment } from "../../format/table.js";
 import { columnsFrom } from "../columns/computedColumns.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
@@ -52,9 +52,9 @@ export async function bestSelected(
   }
   const ranked = await best.ranked();
   const places: number[] = [];
-  let atOnce = FIRST_ROWS;
+  let stepSize = FIRST_ROWS;
   for (let start = 0; start < ranked.rowCount && places.length < wanted; ) {
-    const count = Math.min(atOnce, ranked.rowCount - start);
+    const count = Math.min(stepSize, ranked.rowCount - start);
     for (const row of await selectedAmong(source, slicedRows(ranked, start, count), request)) {
       places.push(start + row);
     }
@@ -63,8 +63,8 @@ export async function bestSelected(
     const expected = (places.length / start) * ranked.rowCount;
     if (!areAll && expected < wanted / 2) return null;
     const missing = ((wanted - places.length) * start) / Math.max(1, places.length);
-    atOnce = Math.min(MOST_ROWS, Math.max(FIRST_ROWS, Math.ceil(1.25 * missing)));
-    await breathe();
+    stepSize = Math.min(MOST_ROWS, Math.max(FIRST_ROWS, Math.ceil(1.25 * missing)));
+    await yieldToEventLoop();
   }
   if (places.length < wanted && !areAll) return null;
   return takenRows(ranked, Uint32Array.from(places.slice(0, wanted)));
@@ -88,7 +88,7 @@ async function selectedOfAll(
   for (let start = 0; start < rows.rowCount; start += MOST_ROWS) {
     const part = slicedRows(rows, start, Math.min(MOST_ROWS, rows.rowCount - start));
     top.addFrom(part, await selectedAmong(source, part, request));
-    await breathe();
+    await yieldToEventLoop();
   }
   return top.ranked();
 }
@@ -102,6 +102,6 @@ async function selectedAmong(
   const request = { fragments, projection: filter.projection, signal };
   const { columns } = await readRowsAtAddresses(source, request, own);
   const inputs = await columnsFrom(filter.inputs, numbers, columns);
-  const selected = await goThrough(filter.expression.select(inputs, rowCount), signal);
+  const selected = await runAsync(filter.expression.select(inputs, rowCount), signal);
   return selected ?? Array.from({ length: rowCount }, (_, row) => row);
 }

@@ -3,7 +3,7 @@
  * would take no more than 2^24.
  */
 
-import { breathe, Pace } from "../../async/eventLoop.js";
+import { Pace, yieldToEventLoop } from "../../async/eventLoop.js";
 import { addressOf } from "../columns/rowAddresses.js";
 import type { RowSink } from "./textLeaf.js";
 
@@ -45,7 +45,7 @@ export class RowScores implements RowSink {
     for (const [id, rows] of this.#fragments) {
       for (const [row, score] of rows) {
         use(addressOf(id, row), score);
-        if (pace.isStep()) await breathe();
+        if (pace.isStep()) await yieldToEventLoop();
       }
     }
   }
@@ -63,7 +63,7 @@ export class RowScores implements RowSink {
         const found = others?.get(row);
         if (found !== undefined) rows.set(row, scoreOf(own, found));
         else if (!isEnough) rows.delete(row);
-        if (pace.isStep()) await breathe();
+        if (pace.isStep()) await yieldToEventLoop();
       }
     }
   }

@@ -13,7 +13,7 @@
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { validityFrom } from "../../arrow/columns/validity.js";
-import { breathe, goThrough, type Steps } from "../../async/eventLoop.js";
+import { runAsync, type Steps, yieldToEventLoop } from "../../async/eventLoop.js";
 import type { DataFragment } from "../../format/table.js";
 import { parseFieldPath } from "../../ident.js";
 import { phrasePositions } from "../../indexes/text/phrases.js";
@@ -89,10 +89,10 @@ export class Highlighter {
     const found = new FoundRanges(paths);
     for (let row = 0; row < addresses.length; row++) {
       for (const [position, path] of paths.entries()) {
-        const ranges = await goThrough(rangesOf(this.#sought.get(path) ?? [], texts[position].of(row)));
+        const ranges = await runAsync(rangesOf(this.#sought.get(path) ?? [], texts[position].of(row)));
         const numbers = ranges.length === 0 ? null : texts[position].numbersOf(row);
         for (const range of ranges) found.add(position, numbers?.[range.text] ?? null, range);
-        await breathe();
+        await yieldToEventLoop();
       }
       found.endRow();
     }

@@ -4,7 +4,7 @@
  */
 
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
-import { breathe, goThrough, Pace } from "../../async/eventLoop.js";
+import { Pace, runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
 import { InvalidInputError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
@@ -200,7 +200,7 @@ async function findTokens(
       corpus.documents += partition.documentCount;
       corpus.tokens += await partition.totalTokens(signal);
       partitions.push({ partition, covered });
-      await breathe();
+      await yieldToEventLoop();
     }
   }
   const terms = await queryTerms(
@@ -226,7 +226,7 @@ async function findTokens(
     for (const token of tokens) {
       const id = finder.find(encoder.encode(token));
       if (id >= 0) ids.set(token, id);
-      if (pace.isStep()) await breathe();
+      if (pace.isStep()) await yieldToEventLoop();
     }
     if (ids.size === 0) continue;
     const wanted = Uint32Array.from(new Set(ids.values())).sort();
@@ -236,11 +236,11 @@ async function findTokens(
       const list = found[lowerBound(wanted, id)];
       lists.set(token, list);
       having.set(token, (having.get(token) ?? 0) + list.count);
-      if (pace.isStep()) await breathe();
+      if (pace.isStep()) await yieldToEventLoop();
     }
     const keepLists = () => partition.keep(wanted, found, isPhraseQuery);
     parts.push({ partition, lists, covered, keepLists });
-    await breathe();
+    await yieldToEventLoop();
   }
   return { corpus, having, parts, terms };
 }
@@ -273,10 +273,10 @@ async function searchPart(
     const ofWords = leaf.words.map(({ token }) => lists.get(token) as PostingList);
     const follow = phraseTest(leaf.words, ofWords, leaf.query.slop);
     // Where positions are unpacked again and again, documents are looked at in their order.
-    const atOnce = ofWords.every(({ keepsPositions }) => keepsPositions) ? MOST_AT_ONCE : 1;
+    const runSync = ofWords.every(({ keepsPositions }) => keepsPositions) ? MOST_AT_ONCE : 1;
     const areInOrder =
       scored.length === ofWords.length && scored.every(({ list }, index) => list === ofWords[index]);
-    const best = new BestFirst(sink, scored.length, atOnce, (document, score, places, from) => {
+    const best = new BestFirst(sink, scored.length, runSync, (document, score, places, from) => {
       const address = rowOf(document);
       if (address < 0 || !sink.takes(address, score)) return;
       if (follow(document, areInOrder ? places : null, from)) sink.add(address, score);
@@ -333,14 +333,14 @@ async function searchFlat(
       if (selection === null || isSelected(selection, address)) {
         const own = values.of(row);
         const steps = texts.add(address, own);
-        while (steps.next().done !== true) await breathe();
+        while (steps.next().done !== true) await yieldToEventLoop();
         for (const { length } of own) letters += Math.min(length, STEP_LETTERS);
         letters += leaf.words.length;
       }
       if (letters < STEP_LETTERS) continue;
       letters = 0;
-      await breathe();
+      await yieldToEventLoop();
     }
   }
-  await goThrough(texts.finish(corpus, having, (address, score) => sink.add(address, score)));
+  await runAsync(texts.finish(corpus, having, (address, score) => sink.add(address, score)));
 }

@@ -1,6 +1,6 @@
 /** Searches texts of a version, and ranks the rows by their scores. */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import type { TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
@@ -75,7 +75,7 @@ async function bestRows(query: TextQuery, scope: TextScope, count: number): Prom
   const top = new TopScores(count);
   if (query.kind === "match" || query.kind === "phrase") await searchLeaf(query, scope, top);
   else await (await scoresOf(query, scope)).each((address, score) => top.add(address, score));
-  await breathe();
+  await yieldToEventLoop();
   return top;
 }
 

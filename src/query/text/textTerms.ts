@@ -1,6 +1,6 @@
 /** The words of a query, as they are looked up in indexes and in texts. */
 
-import { breathe, goThrough, Pace } from "../../async/eventLoop.js";
+import { Pace, runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { countSetBits } from "../../bytes/bits.js";
 import { compareBytes } from "../../bytes/compare.js";
 import type { Analyzer } from "../../indexes/text/analyzer.js";
@@ -26,7 +26,7 @@ export async function queryWords(analyzer: Analyzer, text: string, isPlain: bool
   const words: QueryWord[] = [];
   const use = (token: string, position: number): void => void words.push({ token, position });
   if (isPlain) plainTokens(text, use);
-  else await goThrough(analyzer.steps(text, use));
+  else await runAsync(analyzer.steps(text, use));
   return words;
 }
 
@@ -67,7 +67,7 @@ export async function queryTerms(
     const pace = new Pace(STEP_WORDS);
     for (const each of distinct(words)) {
       terms.push({ word: wordOf(each), token: each.token });
-      if (pace.isStep()) await breathe();
+      if (pace.isStep()) await yieldToEventLoop();
     }
     return terms;
   }
@@ -156,7 +156,7 @@ class AlikeTokens {
         start = next;
         if (left > 0) continue;
         left = step;
-        await breathe();
+        await yieldToEventLoop();
       }
     }
   }

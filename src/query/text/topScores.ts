@@ -3,7 +3,7 @@
 import type { FixedColumn } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { goThrough } from "../../async/eventLoop.js";
+import { runAsync } from "../../async/eventLoop.js";
 import { valueTypeOfField } from "../../expression/values/types.js";
 import { FLOAT32_TYPE, UINT64_TYPE } from "../../indexes/indexFile.js";
 import { addressAt, addressColumn, addressWords } from "../columns/rowAddresses.js";
@@ -197,7 +197,7 @@ export class TopScores {
     const { addresses, scores } = this.unranked();
     if (count <= FEW_ROWS) return { addresses, scores, rowCount: count };
     const orders = [orderOf(FLOAT32_TYPE, false), orderOf(UINT64_TYPE, true)];
-    const order = await goThrough(orderOfRows(sortKeys(orders, [scores, addresses], count)));
+    const order = await runAsync(orderOfRows(sortKeys(orders, [scores, addresses], count)));
     return {
       addresses: takeColumn(addresses, order) as FixedColumn,
       scores: takeColumn(scores, order) as FixedColumn,

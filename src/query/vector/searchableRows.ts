@@ -1,6 +1,6 @@
 /** Which rows a search by index may find, and where they are: live rows of some fragments, or those that a filter selects. */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
 import type { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
@@ -79,7 +79,7 @@ async function masksOf(
     const mask = new Uint8Array((fragment.physicalRows + 7) >>> 3).fill(0xff);
     for (const row of deleted) mask[row >>> 3] &= ~(1 << (row & 7));
     masks.set(fragment.id, mask);
-    await breathe();
+    await yieldToEventLoop();
   }
   return masks;
 }
@@ -108,7 +108,7 @@ async function idRuns(
       }
       first = end;
     }
-    await breathe();
+    await yieldToEventLoop();
   }
   found.sort((a, b) => a.id - b.id);
   return {

@@ -8,7 +8,7 @@
  */
 
 import type { FixedColumn } from "../../arrow/columns/column.js";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
 import type { DataFragment } from "../../format/table.js";
 import { Beam } from "../../indexes/vector/distance/nearestFirst.js";
@@ -130,7 +130,7 @@ async function selectOf(
       for (const own of candidates.slice(start, start + QUERIES_AT_ONCE)) {
         if (!own.select(where, count, listed !== null)) return false;
       }
-      await breathe();
+      await yieldToEventLoop();
     }
   }
   return true;

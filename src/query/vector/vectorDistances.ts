@@ -3,7 +3,7 @@
 import type { Column, FixedColumn, FixedSizeListColumn, Validity } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { InternalError } from "../../errors.js";
 import { fillDistances } from "../../indexes/vector/distance/distance.js";
 import { ITEM_BYTES } from "../../indexes/vector/distance/metric.js";
@@ -76,7 +76,7 @@ async function measureVectors(
       markMissing(own, start, vectors.validity, items.validity, dimension);
       take(query, start, own);
     }
-    await breathe();
+    await yieldToEventLoop();
   }
 }
 
@@ -140,7 +140,7 @@ async function measureLists(
         if (!(distances[index] >= nearest)) nearest = distances[index];
       sums[row] += nearest;
     }
-    await breathe();
+    await yieldToEventLoop();
   }
   const distances = new Float32Array(lists.length);
   for (let row = 0; row < lists.length; row++) {

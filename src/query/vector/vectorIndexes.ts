@@ -1,6 +1,6 @@
 /** The indexes on vectors that a search can ask. */
 
-import { lazyModule } from "../../async/deferred.js";
+import { lazyModule } from "../../async/lazy.js";
 import type { IndexMetadata } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
 import type { IndexFiles } from "../../indexes/kind.js";
@@ -11,8 +11,8 @@ import { coverageOf, jointCoverageOf } from "../../table/commit/indexCoverage.js
 import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import {
-  DEFERRED,
   type IndexSegment,
+  LAZY,
   noteUnread,
   openIndexSegment,
   unreadSegmentsOf,
@@ -116,9 +116,9 @@ function segmentsOf(
 ): Map<string, IndexSegment[]> {
   const { table, file } = version;
   const found = new Map<string, IndexSegment[]>();
-  const isDeferred = (file.indexSection?.indices ?? []).some(({ name }) => name === DEFERRED_REMAP_INDEX);
+  const isLazy = (file.indexSection?.indices ?? []).some(({ name }) => name === DEFERRED_REMAP_INDEX);
   for (const metadata of vectorEntries) {
-    const reason = isDeferred ? DEFERRED : entryRefusal(metadata, MAX_INDEX_VERSION);
+    const reason = isLazy ? LAZY : entryRefusal(metadata, MAX_INDEX_VERSION);
     if (reason !== null) {
       noteUnread(table, [{ entry: metadata, reason }]);
       continue;

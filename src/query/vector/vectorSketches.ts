@@ -1,6 +1,6 @@
 /** Which fragments have sketches of the vectors of a search, and how these are made: by reading all vectors once more. */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import type { DataFragment } from "../../format/table.js";
 import { numbersIn } from "../../indexes/vector/distance/metric.js";
@@ -115,7 +115,7 @@ async function makeSketch(
         const bytes = alignedBytes(items.values.subarray(start * rowBytes, end * rowBytes), items.byteWidth);
         const isMissing = (row: number) => !isWhole(start + row, vectors.validity, items.validity, dimension);
         maker.put(numbersIn(item, bytes) as Float32Array, isMissing);
-        await breathe();
+        await yieldToEventLoop();
       }
     }
   } finally {

@@ -30,7 +30,7 @@ export interface Ticket {
    * Counts the request as a stranger's, if it is not counted yet.
    * @throws Refusal if there are too many already
    */
-  ofStranger(): void;
+  isUnauthenticated(): void;
   /**
    * Counts the request as a stranger's while its credentials are checked. If strangers have all their places, a few more
    * checks may still take a short time: a caller whose proof is quick gets in, however many checks hang.
@@ -47,7 +47,7 @@ export class Admission {
   readonly #limits: AdmissionLimits;
   readonly #underWay = new Set<AbortController>();
   readonly #waiting: (() => void)[] = [];
-  readonly #strangers = new Set<AbortController>();
+  readonly #unauthenticated = new Set<AbortController>();
   /** Requests whose credentials are checked beyond the places of strangers, and the timers that end these checks. */
   readonly #brief = new Map<AbortController, NodeJS.Timeout>();
   #stopping = false;
@@ -80,17 +80,17 @@ export class Admission {
       clearTimeout(this.#brief.get(controller));
       this.#brief.delete(controller);
     };
-    const ofStranger = () => {
+    const isUnauthenticated = () => {
       endBrief();
-      const strangers = this.#strangers;
-      if (!strangers.has(controller) && strangers.size >= maxUnauthenticated) {
+      const unauthenticated = this.#unauthenticated;
+      if (!unauthenticated.has(controller) && unauthenticated.size >= maxUnauthenticated) {
         throw unavailable("too many requests without credentials in a header are under way");
       }
-      strangers.add(controller);
+      unauthenticated.add(controller);
     };
     const ofUnproven = () => {
-      if (this.#strangers.size < maxUnauthenticated) {
-        this.#strangers.add(controller);
+      if (this.#unauthenticated.size < maxUnauthenticated) {
+        this.#unauthenticated.add(controller);
         return;
       }
       const refusal = unavailable("too many requests with unverified credentials are under way");
@@ -100,7 +100,7 @@ export class Admission {
       this.#brief.set(controller, brief);
     };
     const ofCaller = () => {
-      this.#strangers.delete(controller);
+      this.#unauthenticated.delete(controller);
       endBrief();
     };
     const release = () => {
@@ -110,7 +110,7 @@ export class Admission {
       endWait();
       if (this.#underWay.size === 0) for (const wake of this.#waiting.splice(0)) wake();
     };
-    return { signal: controller.signal, ofStranger, ofUnproven, ofCaller, release };
+    return { signal: controller.signal, isUnauthenticated, ofUnproven, ofCaller, release };
   }
 
   /** Admits no more requests, waits for those in progress, and aborts them when the grace period is over. */

@@ -3,7 +3,7 @@
  * waiting. Rows are passed on piece by piece as they come.
  */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
 import type { MemoryShare } from "../../memory.js";
 import { Refusal } from "../wire/problem.js";
@@ -96,11 +96,11 @@ export async function readJson(request: Request, bounds: BodyBounds): Promise<un
   if (isLong) refuseManyNodes(bytes);
   const room = memory?.hold(JSON_USE, PARSED_FACTOR * bytes.length);
   if (room !== undefined) await room;
-  if (isLong) await breathe();
+  if (isLong) await yieldToEventLoop();
   const value = parseJson(bytes);
   checkMembers(value);
   // The steps that use the value take time too.
-  if (isLong) await breathe();
+  if (isLong) await yieldToEventLoop();
   return value;
 }
 

@@ -12,7 +12,7 @@ export interface BudgetLimits {
   /** Bytes that all requests may hold together, in addition to the free ones. */
   readonly maxBytes: number;
   /** Of these, bytes that requests of strangers may hold together. */
-  readonly maxStrangerBytes: number;
+  readonly maxUnauthenticatedBytes: number;
   /** Bytes that one request may hold while no other holds any. */
   readonly maxAloneBytes: number;
   /** Milliseconds that a request waits for memory. */
@@ -42,7 +42,7 @@ export class MemoryBudget {
   readonly #shares = new Set<Share>();
   #waiters: Waiter[] = [];
   #held = 0;
-  #heldByStrangers = 0;
+  #heldByUnauthenticated = 0;
 
   constructor(limits: BudgetLimits) {
     this.#limits = limits;
@@ -54,21 +54,21 @@ export class MemoryBudget {
   }
 
   /** @param signal ends any waiting */
-  open(signal: AbortSignal, ofStranger: boolean): BudgetShare {
-    const share = new Share(this, signal, ofStranger);
+  open(signal: AbortSignal, isUnauthenticated: boolean): BudgetShare {
+    const share = new Share(this, signal, isUnauthenticated);
     this.#shares.add(share);
     return share;
   }
 
   /** Bytes that the share may hold in all at this moment, including those it holds and the free ones. */
   mostFor(share: Share): number {
-    const { maxBytes, maxStrangerBytes } = this.#limits;
+    const { maxBytes, maxUnauthenticatedBytes } = this.#limits;
     const others = this.#held - share.counted;
     if (others === 0) return this.#limits.maxAloneBytes;
     let room = maxBytes - others;
-    if (share.ofStranger) {
-      const strangers = this.#heldByStrangers - share.counted;
-      if (strangers > 0) room = Math.min(room, maxStrangerBytes - strangers);
+    if (share.isUnauthenticated) {
+      const unauthenticated = this.#heldByUnauthenticated - share.counted;
+      if (unauthenticated > 0) room = Math.min(room, maxUnauthenticatedBytes - unauthenticated);
     }
     return FREE_BYTES + Math.max(0, room);
   }
@@ -120,7 +120,7 @@ export class MemoryBudget {
     share.set(use, byteLength);
     const more = share.counted - before;
     this.#held += more;
-    if (share.ofStranger) this.#heldByStrangers += more;
+    if (share.isUnauthenticated) this.#heldByUnauthenticated += more;
     if (more < 0) this.#wake();
   }
 
@@ -130,7 +130,7 @@ export class MemoryBudget {
     const { counted } = share;
     share.clear();
     this.#held -= counted;
-    if (share.ofStranger) this.#heldByStrangers -= counted;
+    if (share.isUnauthenticated) this.#heldByUnauthenticated -= counted;
     this.#wake();
   }
 
@@ -141,7 +141,7 @@ export class MemoryBudget {
       const total = share.total - share.bytesOf(use) + byteLength;
       if ((isTurn || share.counted > 0) && total <= this.mostFor(share)) waiter.resolve();
       // A stranger that has to wait for other strangers blocks nobody else.
-      else if (share.counted === 0 && !share.ofStranger) isTurn = false;
+      else if (share.counted === 0 && !share.isUnauthenticated) isTurn = false;
     }
     this.#breakCircle();
   }
@@ -160,14 +160,14 @@ class Share implements BudgetShare {
   readonly #budget: MemoryBudget;
   readonly #uses = new Map<string, number>();
   readonly signal: AbortSignal;
-  readonly ofStranger: boolean;
+  readonly isUnauthenticated: boolean;
   total = 0;
   #isOpen = true;
 
-  constructor(budget: MemoryBudget, signal: AbortSignal, ofStranger: boolean) {
+  constructor(budget: MemoryBudget, signal: AbortSignal, isUnauthenticated: boolean) {
     this.#budget = budget;
     this.signal = signal;
-    this.ofStranger = ofStranger;
+    this.isUnauthenticated = isUnauthenticated;
   }
 
   /** Bytes that count. */

@@ -8,7 +8,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 
 /** Maximum number of requests of one connection that wait behind the one being answered. */
 const MAX_PIPELINED = 16;
@@ -43,7 +43,7 @@ export function inTurn(incoming: IncomingMessage, outgoing: ServerResponse, begi
   waiting.set(socket, count);
   outgoing.once("socket", async () => {
     waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
-    await breathe();
+    await yieldToEventLoop();
     if (!socket.destroyed) begin();
   });
 }

@@ -50,10 +50,11 @@ export function refuseMisspeltParameters(
 ): void {
   for (const name of query.keys()) {
     if (name === USE_LSM || name === DELIMITER || parameters.includes(name)) continue;
-    const meant = meantName(name, [...parameters, ...members]);
-    if (meant === undefined) continue;
-    if (parameters.includes(meant)) throw refusal(unknownMember(name, meant, [meant], "parameter").message);
-    throw refusal(`${name}: there is no such parameter; ${meant} is a member of the body`);
+    const resolved = resolvedName(name, [...parameters, ...members]);
+    if (resolved === undefined) continue;
+    if (parameters.includes(resolved))
+      throw refusal(unknownMember(name, resolved, [resolved], "parameter").message);
+    throw refusal(`${name}: there is no such parameter; ${resolved} is a member of the body`);
   }
 }
 
@@ -78,11 +79,11 @@ function check(schema: z.core.$ZodType, value: unknown, path: string, ignored: r
     if (owner !== undefined) check(owner.shape[name], member, `${path}${name}.`, ignored);
     else if (!ignored.includes(withoutIndexes(path + name))) {
       const names = [...new Set(objects.flatMap(({ shape }) => Object.keys(shape)))];
-      const meant = meantName(name, names);
+      const resolved = resolvedName(name, names);
       const { message } = unknownMember(
         path + name,
-        meant ?? name,
-        meant === undefined ? names : [meant],
+        resolved ?? name,
+        resolved === undefined ? names : [resolved],
         "member",
       );
       throw refusal(message);
@@ -105,7 +106,7 @@ function alternatives(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
 }
 
 /** Finds the name that was meant. Names are compared in the engine's spelling: so are the words of other programs for them. */
-function meantName(name: string, names: readonly string[]): string | undefined {
-  const meant = nearestName(camelCase(name), names.map(camelCase));
-  return names.find((each) => camelCase(each) === meant);
+function resolvedName(name: string, names: readonly string[]): string | undefined {
+  const resolved = nearestName(camelCase(name), names.map(camelCase));
+  return names.find((each) => camelCase(each) === resolved);
 }

@@ -10,7 +10,7 @@
  * nobody. Files that no version refers to may belong to a commit that is being written. They stay until they are a
  * week old or the caller vouches that there is no writer, and are removed only under the lock: under it, our own
  * writers make sure that their files still exist before they commit. Files left behind by writers that died have
- * names of their own (leftovers.ts).
+ * names of their own (orphans.ts).
  *
  *   read manifests ─ lock ─ read what is new ─ remove unreferenced files ─ take versions away ─ unlock
  *        ─ remove their files
@@ -24,7 +24,7 @@
  * step that can be undone is checked again afterwards (retiredVersions.ts).
  */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { ageClockMs } from "../../async/timers.js";
 import { ConcurrentModificationError, InvalidTableStateError } from "../../errors.js";
 import type { FileStat } from "../../io/disk/disk.js";
@@ -43,7 +43,7 @@ import { lockOptions, withTableLock } from "../versions/tableLock.js";
 import { noteRemovedVersions } from "../versions/versionGap.js";
 import { listVersions, type VersionEntry } from "../versions/versions.js";
 import { findFiles, RemovedFiles, removeFound, syncRemovals } from "./garbage.js";
-import { sweepLeftovers } from "./leftovers.js";
+import { sweepOrphans } from "./orphans.js";
 import { VersionFiles } from "./referencedFiles.js";
 import { isOutdated, type RetentionPolicy } from "./retention.js";
 import {
@@ -86,7 +86,7 @@ export interface CleanupResult {
   readonly transactionFilesRemoved: number;
   readonly indexFilesRemoved: number;
   /** Temporary files, staged manifests and the like, left by writers that died. */
-  readonly leftoversRemoved: number;
+  readonly orphansRemoved: number;
 }
 
 /** Age from which a file that no version refers to counts as abandoned. */
@@ -115,7 +115,7 @@ export async function cleanUpVersions(table: TableAt, options: CleanupOptions): 
     deletionFilesRemoved: removed.deletions,
     transactionFilesRemoved: removed.transactions,
     indexFilesRemoved: removed.indices,
-    leftoversRemoved: removed.leftovers,
+    orphansRemoved: removed.orphans,
   };
 }
 
@@ -318,7 +318,7 @@ class Cleanup {
 
   async #listOwn(): Promise<VersionEntry[]> {
     const entries = await listVersions(this.#table);
-    await breathe();
+    await yieldToEventLoop();
     if (entries.length > 0) return entries;
     throw new TableGoneError(this.#table.root);
   }
@@ -458,12 +458,12 @@ class Cleanup {
 
   // ------------------------------------------------------------------------------------------------- files
 
-  /** Removes files that no version refers to, and leftovers of dead writers. */
+  /** Removes files that no version refers to, and orphans of dead writers. */
   async #removeUnreferenced(entries: readonly VersionEntry[], confirm: () => Promise<void>): Promise<void> {
     const { lock, removed } = this.#task;
     const versions = new Set(entries.map(({ version }) => version));
     for (const { version } of [...this.#retired, ...this.#released]) versions.add(version);
-    await sweepLeftovers({
+    await sweepOrphans({
       table: this.#table,
       lock,
       versions,

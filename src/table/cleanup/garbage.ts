@@ -3,7 +3,7 @@
  * version needs.
  */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
 import { join } from "../../platform/native.js";
 import {
@@ -62,7 +62,7 @@ export class RemovedFiles {
   transactions = 0;
   indices = 0;
   /** Temporary files, staged manifests and the like, left behind by writers that died. */
-  leftovers = 0;
+  orphans = 0;
   versions = 0;
   /** Of all of them, manifests included. */
   bytes = 0;
@@ -72,7 +72,7 @@ export async function* findFiles(table: VersionsAt): AsyncGenerator<FoundFile, v
   for (const area of AREAS) {
     const directory = area.directoryOf(table.root);
     for (const { name, kind } of (await table.disk.list(directory)) ?? []) {
-      await breathe();
+      await yieldToEventLoop();
       const path = join(directory, name);
       if (kind === "file" && area.files?.test(name)) yield { area, path, name, isDirectory: false };
       if (kind === "directory" && area.directories?.name.test(name)) {

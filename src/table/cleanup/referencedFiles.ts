@@ -3,7 +3,7 @@
  * its branches from all others, even where the directory was moved since a manifest noted its place.
  */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { DataFragment } from "../../format/table.js";
 import { isSameBytes } from "../../platform/native.js";
 import type { ManifestFile } from "../versions/manifest.js";
@@ -82,7 +82,7 @@ export class VersionFiles {
     if (!hasSameIndices(image.file, known?.file)) files.addIndices(image.file);
     for (const index of image.unsharedWith(known)) {
       files.addFragment(image.fragmentAt(index));
-      await breathe();
+      await yieldToEventLoop();
     }
   }
 }

@@ -17,7 +17,7 @@
  * Renaming needs no room, so a full disk can be cleaned up.
  */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { isDiskFull, isMissing } from "../../io/disk/errno.js";
 import { join } from "../../platform/native.js";
@@ -235,7 +235,7 @@ export async function listSetAside(table: VersionsAt): Promise<SetAsideVersion[]
   const found: SetAsideVersion[] = [];
   const directory = versionsDirectory(table.root);
   for (const { name, kind } of (await table.disk.list(directory)) ?? []) {
-    await breathe();
+    await yieldToEventLoop();
     const parsed = kind === "file" ? parseSetAsideName(name) : null;
     if (parsed !== null) found.push({ ...parsed, path: join(directory, name) });
   }

@@ -101,7 +101,7 @@ export function createBranch(
     await refuseTwinDirectories(table, branch);
     const opened = await openSource(table, source);
     const tableDirectory = branchAt(table, branch);
-    await clearLeftovers(tableDirectory, ownParts(branch, others), lease);
+    await clearOrphans(tableDirectory, ownParts(branch, others), lease);
     const clone = Clone.create({
       isShallow: true,
       refName: opened.table.branch ?? undefined,
@@ -137,11 +137,11 @@ const taken = (branch: string): TableBranchAlreadyExistsError =>
   new TableBranchAlreadyExistsError(`branch ${branch} already exists`);
 
 /**
- * Removes leftovers from the place of a new branch. Their writers are gone: a writer that takes the lock does not
+ * Removes orphans from the place of a new branch. Their writers are gone: a writer that takes the lock does not
  * hold it now, and another engine needs only a moment from the first manifest to the ref.
  * @throws ConcurrentModificationError where another engine's manifest is younger than that moment
  */
-async function clearLeftovers(
+async function clearOrphans(
   { disk, root, mainRoot }: TableAt,
   parts: readonly string[],
   lease: LockLease,

@@ -12,7 +12,7 @@
  * the second.
  */
 
-import { lazyModule } from "../../async/deferred.js";
+import { lazyModule } from "../../async/lazy.js";
 import { CHECK_BLOCK_BYTES, lookAtCheckBlock, makeCheckBlock } from "../../bytes/checkBlock.js";
 import { decodeRoaring, encodeRoaring } from "../../bytes/roaring.js";
 import { CorruptFileError, InternalError } from "../../errors.js";
@@ -58,7 +58,7 @@ export async function readKeptDeletions(
   if (path === null) return null;
   const stat = await table.disk.stat(path);
   const known = kept.peek(path);
-  if (known !== undefined && known.identity === stat?.identity && isMeant(known.offsets, fragment)) {
+  if (known !== undefined && known.identity === stat?.identity && isResolved(known.offsets, fragment)) {
     return known.offsets;
   }
   const offsets = await readFrom(table, fragment, path);
@@ -69,7 +69,7 @@ export async function readKeptDeletions(
 }
 
 /** Whether a fragment may have these deleted rows; where it may not, reading its file tells why. */
-function isMeant(offsets: Uint32Array, fragment: DataFragment): boolean {
+function isResolved(offsets: Uint32Array, fragment: DataFragment): boolean {
   const behindLast = offsets.length === 0 ? 0 : offsets[offsets.length - 1] + 1;
   return isAnnounced(offsets, fragment) && behindLast <= fragment.physicalRows;
 }

@@ -115,7 +115,7 @@ export async function findLine<Environment extends TableEnvironment>(
   return tableAt(environment, root);
 }
 
-/** Whether the branch is registered; leftovers of a deleted one don't count. */
+/** Whether the branch is registered; orphans of a deleted one don't count. */
 export async function branchExists(table: RefsAt, branch: string): Promise<boolean> {
   return (await table.disk.stat(branchRefPath(table.mainRoot, branch)))?.kind === "file";
 }

@@ -103,7 +103,7 @@ function isVersionName(name: string): boolean {
 }
 
 /**
- * Removes a staged file that was published, if it is still the very file that was read. A leftover staged file does
+ * Removes a staged file that was published, if it is still the very file that was read. A orphan staged file does
  * no harm: the version is published anyway, and a cleanup removes the file when it is old.
  * @param identity of the file when it was read
  */

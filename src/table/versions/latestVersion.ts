@@ -15,7 +15,7 @@
 
 import { ageClockMs } from "../../async/timers.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
-import { isSettled, isUnchanged } from "../../io/disk/settledDirectories.js";
+import { isRecovered, isUnchanged } from "../../io/disk/unchangedDirectories.js";
 import { LruCache } from "../../io/memory/cache.js";
 import { hintPath, manifestPath, versionsDirectory } from "./paths.js";
 import { readGapFile, type VersionGap } from "./versionGap.js";
@@ -66,7 +66,7 @@ interface KnownLatest {
   /** The directory of versions before the search; null for a version that was committed here. */
   readonly directoryStat: FileStat | null;
   /** Whether the next change of the directory shows in its times. */
-  readonly isSettled: boolean;
+  readonly isRecovered: boolean;
   /** When the manifest got its name, which changed the directory as well; null where it was not looked at. */
   readonly changedNs: bigint | null;
   /** Where the next version would be. */
@@ -103,7 +103,7 @@ export class LatestVersions {
     const known = this.#known.peek(directory);
     if (known !== undefined && directoryStat !== null) {
       if (isUntouched(known, directoryStat)) return { ...known.entry, directory: directoryStat };
-      if (isHint(known, directoryStat) && !isSettled(directoryStat, ageClockMs())) {
+      if (isHint(known, directoryStat) && !isRecovered(directoryStat, ageClockMs())) {
         const manifestStat = await this.#disk.stat(known.entry.path);
         if (manifestStat?.kind === "file") return { ...known.entry, directory: directoryStat, manifestStat };
       }
@@ -128,7 +128,7 @@ export class LatestVersions {
       const { entry, nextPath } = known;
       const gap = await readGapFile({ disk: this.#disk, root: tableRoot });
       const isAhead = gap === null || (gap !== "garbage" && entry.version >= gap.to);
-      const isLast = isAhead && ((isSame && known.isSettled) || (await this.#disk.stat(nextPath)) === null);
+      const isLast = isAhead && ((isSame && known.isRecovered) || (await this.#disk.stat(nextPath)) === null);
       if (isLast) return { ...entry, directory: directoryStat };
     }
     return findLatestIn({ disk: this.#disk, root: tableRoot }, directoryStat);
@@ -152,22 +152,22 @@ export class LatestVersions {
       this.#known.delete(directory);
       return null;
     }
-    const isSettledNow = isSettled(directoryStat, ageClockMs());
+    const isRecoveredNow = isRecovered(directoryStat, ageClockMs());
     const isSame = known !== undefined && isUntouched(known, directoryStat);
-    if (isSame && known.isSettled) {
+    if (isSame && known.isRecovered) {
       const hasNext = (await this.#disk.stat(known.nextPath)) !== null;
       if (!hasNext) return { ...known.entry, directory: directoryStat };
-    } else if (known !== undefined && ((isSame && !isSettledNow) || isHint(known, directoryStat))) {
+    } else if (known !== undefined && ((isSame && !isRecoveredNow) || isHint(known, directoryStat))) {
       const gap = await readGapFile({ disk: this.#disk, root: tableRoot });
       const proven = await this.#proveKnown(tableRoot, known, gap);
       if (proven !== null) {
-        this.#remember(tableRoot, proven, directoryStat, isSettledNow);
+        this.#remember(tableRoot, proven, directoryStat, isRecoveredNow);
         return { ...proven, directory: directoryStat };
       }
     }
     const entry = await findLatestIn({ disk: this.#disk, root: tableRoot }, directoryStat);
     if (entry === null) this.#known.delete(directory);
-    else this.#remember(tableRoot, entry, directoryStat, isSettledNow);
+    else this.#remember(tableRoot, entry, directoryStat, isRecoveredNow);
     return entry;
   }
 
@@ -189,12 +189,12 @@ export class LatestVersions {
     tableRoot: string,
     { version, scheme, path, manifestStat }: Omit<LatestVersion, "directory">,
     directoryStat: FileStat | null,
-    isSettled: boolean,
+    isRecovered: boolean,
   ): void {
     const known = {
       entry: { version, scheme, path },
       directoryStat,
-      isSettled,
+      isRecovered,
       changedNs: manifestStat?.changedNs ?? null,
       nextPath: manifestPath(tableRoot, version + 1, scheme),
     };

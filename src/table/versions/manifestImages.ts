@@ -5,7 +5,7 @@
  * seen those of one version needs only what the next one has besides.
  */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { mapAhead } from "../../async/parallel.js";
 import { sharedPrefix, sharedSuffix } from "../../bytes/commonEnds.js";
 import { InternalError } from "../../errors.js";
@@ -209,7 +209,7 @@ export class ManifestReader {
     });
     for await (const { entry, image } of images) {
       if (image === null) continue;
-      await breathe();
+      await yieldToEventLoop();
       image.decode(entry.path);
       this.#lastBytes = image.file.byteLength;
       image.keep();

@@ -183,7 +183,7 @@ export const manifestPath = (tableRoot: string, version: number, scheme: NamingS
 
 /**
  * The version a file in `_versions` holds; null where it is no published manifest of the chain: a staging
- * leftover, a detached version, the hint, a name nobody writes.
+ * orphan, a detached version, the hint, a name nobody writes.
  * @throws UnsupportedError for a version number beyond 2^53 - 1
  */
 export function parseManifestName(name: string): { version: number; scheme: NamingScheme } | null {

@@ -34,7 +34,7 @@ export interface UnfinishedBatches {
   /** Whether an unfinished batch changes this table or branch; called under its lock. */
   present(tableRoot: string): Promise<boolean>;
   /** Finishes those batches; called without a lock, because it takes the locks of all their tables. */
-  settle(tableRoot: string, signal?: AbortSignal): Promise<void>;
+  recover(tableRoot: string, signal?: AbortSignal): Promise<void>;
 }
 
 // ------------------------------------------------------------------------------------------------- places

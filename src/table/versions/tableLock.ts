@@ -44,7 +44,7 @@ export async function withTableLock<T>(
       (await batches?.present(table.root)) ? null : { value: await work(lease) },
     );
     if (outcome !== null) return outcome.value;
-    await batches?.settle(table.root, lock.signal);
+    await batches?.recover(table.root, lock.signal);
   }
 }
 

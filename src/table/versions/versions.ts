@@ -1,6 +1,6 @@
 /** The existing versions of a table, found by the names of their manifests, and where they lie. */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { InvalidTableStateError } from "../../errors.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
 import { join } from "../../platform/native.js";
@@ -53,7 +53,7 @@ export async function listVersions(table: VersionsAt): Promise<VersionEntry[]> {
   const versions: VersionEntry[] = [];
   for (const [index, entry] of ((await table.disk.list(directory)) ?? []).entries()) {
     // Most tables have few versions, and are done before the first pause.
-    if ((index + 1) % ENTRIES_AT_ONCE === 0) await breathe();
+    if ((index + 1) % ENTRIES_AT_ONCE === 0) await yieldToEventLoop();
     if (entry.kind !== "file") continue;
     const parsed = parseManifestName(entry.name);
     if (parsed === null) continue;

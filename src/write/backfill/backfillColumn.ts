@@ -26,7 +26,7 @@ import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { errorOfFailure, isErrorType } from "../../typedErrors.js";
 import { ColumnFiles } from "../columns/columnFiles.js";
 import { fileVersionOf } from "../insert.js";
-import { whileThere } from "../whileThere.js";
+import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import { AppendedFiles } from "./appendedFiles.js";
 import { BatchSize, type BatchSizeBounds } from "./batchSize.js";
 import { CheckpointFiles, CheckpointGoneError } from "./checkpointFiles.js";
@@ -39,7 +39,7 @@ import { EarlyFile } from "./earlyFile.js";
 import { type BackfillState, type FilledFile, hasFile, notedState, stateToNote } from "./filledFiles.js";
 import { writeFittingRecord } from "./fittingRecord.js";
 import { fragmentValues, isConflict, missingRows } from "./fragmentValues.js";
-import { type BackfillRequest, type MeantBackfill, meantOn } from "./meantBackfill.js";
+import { type BackfillRequest, type ResolvedBackfill, resolvedOn } from "./resolvedBackfill.js";
 import { fittingVersion, outdatedRows } from "./outdatedRows.js";
 import { selectedOffsets } from "./selectedOffsets.js";
 import { takeOutdated } from "./takeOutdated.js";
@@ -96,7 +96,7 @@ interface Filling {
 /** What stays the same for the fragments of a round. */
 interface Round {
   readonly base: OpenVersion<ReaderEnvironment>;
-  readonly meant: MeantBackfill;
+  readonly resolved: ResolvedBackfill;
   readonly checkpoints: CheckpointFiles;
   /** Whether the values of a fragment are saved when it is done: it may wait for others, to be committed with them. */
   readonly savesAll: boolean;
@@ -208,7 +208,7 @@ class Backfill {
     this.#batchSize = new BatchSize(settings.batch);
     this.#taskLimit = new Limit(settings.concurrency);
     this.#fragmentLimit = new Limit(settings.concurrency);
-    this.#watch = new ColumnWatch(target.table, (latest) => this.#meantOn(latest));
+    this.#watch = new ColumnWatch(target.table, (latest) => this.#resolvedOn(latest));
     const { version, files } = notedState(control.checkpoint);
     this.#files = files;
     this.#wantedVersion = settings.readVersion ?? version;
@@ -221,7 +221,7 @@ class Backfill {
     let base = await this.#latest();
     const version = this.#wantedVersion ?? base.version;
     const appended = new AppendedFiles(version);
-    const { field } = await this.#meantOn(base);
+    const { field } = await this.#resolvedOn(base);
     const checkpoints = new CheckpointFiles(table, this.#key, field, () => this.#control.hold());
     await checkpoints.removeAll("temporary");
     this.#forgetUncommitted(base, field);
@@ -249,7 +249,7 @@ class Backfill {
    */
   async #takeOutdated(): Promise<OpenVersion | null> {
     const { version, fitting } = await takeOutdated(this.#target, {
-      fieldOn: async (base) => (await this.#meantOn(base)).field,
+      fieldOn: async (base) => (await this.#resolvedOn(base)).field,
       hold: () => this.#control.hold(),
       signal: this.#signal,
     });
@@ -262,7 +262,7 @@ class Backfill {
    * @param fitting the version in which all values fitted when the work began
    */
   async #recordFitting(base: OpenVersion<ReaderEnvironment>, fitting: OpenVersion): Promise<void> {
-    const { field } = await this.#meantOn(base);
+    const { field } = await this.#resolvedOn(base);
     const marks = await outdatedRows(base, field, fittingVersion(fitting, field), this.#signal);
     // Without the record the transactions tell the same.
     if (marks.size === 0) await writeFittingRecord(base, field).catch(() => undefined);
@@ -292,11 +292,11 @@ class Backfill {
    * yet to tell it by.
    * @throws ConcurrentModificationError where the column is declared otherwise by now
    */
-  async #meantOn(base: Pick<OpenVersion, "file">): Promise<MeantBackfill> {
-    const meant = await meantOn(base, this.#request, this.#signal);
-    if (meant.meaning === this.#request.meaning) return meant;
+  async #resolvedOn(base: Pick<OpenVersion, "file">): Promise<ResolvedBackfill> {
+    const resolved = await resolvedOn(base, this.#request, this.#signal);
+    if (resolved.meaning === this.#request.meaning) return resolved;
     throw new ConcurrentModificationError(
-      `column ${formatFieldPath([meant.field.name])}: was declared anew while it was filled; ask for it again`,
+      `column ${formatFieldPath([resolved.field.name])}: was declared anew while it was filled; ask for it again`,
     );
   }
 
@@ -338,13 +338,13 @@ class Backfill {
     { version, appended, checkpoints }: Filling,
   ): Promise<boolean> {
     const { concurrency, commitFragments } = this.#settings;
-    const meant = await this.#meantOn(base);
+    const resolved = await this.#resolvedOn(base);
     const isToFill = (fragment: DataFragment) => !this.#files.has(fragment.id) && !appended.has(fragment);
     const fragments = base.file.manifest.fragments.filter(isToFill);
     this.#totalRows = this.#doneRows + fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
     const share = MAX_ALL_UNSAVED_BYTES / Math.min(concurrency, Math.max(1, fragments.length));
     const round: Round = {
-      ...{ base, meant, checkpoints },
+      ...{ base, resolved, checkpoints },
       savesAll: fragments.length > 1 && commitFragments > 1,
       maxUnsavedBytes: Math.max(MIN_UNSAVED_BYTES, Math.min(MAX_UNSAVED_BYTES, share)),
     };
@@ -374,8 +374,8 @@ class Backfill {
   ): AsyncIterable<Fragment | "conflict" | null> {
     // One more than are computed: the values of one are saved, or committed, while the next is computed. After a failure, those
     // that were computed before are still committed.
-    const atOnce = { weigh: () => 1, maxWeight: this.#settings.concurrency + 1 };
-    return mapAhead(fragments, (fragment) => this.#compute(round, fragment), atOnce);
+    const concurrency = { weigh: () => 1, maxWeight: this.#settings.concurrency + 1 };
+    return mapAhead(fragments, (fragment) => this.#compute(round, fragment), concurrency);
   }
 
   /**
@@ -497,13 +497,13 @@ class Backfill {
    * @returns tasks for the rows that have none; none where the fragment is ready to be committed
    */
   async #collect(round: Round, fragment: DataFragment, opened: Fragment): Promise<ClusterPiece[]> {
-    const { base, meant, checkpoints, maxUnsavedBytes } = round;
+    const { base, resolved, checkpoints, maxUnsavedBytes } = round;
     const { taskRows, flushMs } = this.#settings;
     const values = new ComputedValues(opened.content, opened.rows, {
       ...{ checkpoints, flushMs, maxUnsavedBytes, onFailure: this.#onFailure },
     });
-    const missing = await whileThere(base, async () => {
-      const wanted = (await selectedOffsets(base, meant, fragment, this.#signal)) ?? new Uint32Array(0);
+    const missing = await conflictIfRemoved(base, async () => {
+      const wanted = (await selectedOffsets(base, resolved, fragment, this.#signal)) ?? new Uint32Array(0);
       const options = { content: opened.content, checkpoints, taskRows, onRows: () => undefined };
       return missingRows(fragment, wanted, values, options);
     });
@@ -515,7 +515,7 @@ class Backfill {
     return tasks.map((task) => ({ task, fragment, opened, done: 0 }));
   }
 
-  async #taskOf({ base, meant }: Round, opened: Fragment, rows: Uint32Array): Promise<BackfillTask> {
+  async #taskOf({ base, resolved }: Round, opened: Fragment, rows: Uint32Array): Promise<BackfillTask> {
     const { table, batch, callsAtOnce, flushMs } = this.#settings;
     const { column, where } = this.#request;
     const { branch } = this.#target.table;
@@ -530,7 +530,7 @@ class Backfill {
       version: base.version,
       fragmentId: opened.id,
       ...{ firstRow, lastRow, rows: rows.length },
-      meaning: await digestOf(meant.meaning),
+      meaning: await digestOf(resolved.meaning),
       content: opened.content,
       key: this.#key,
       checkpointSize: batch.most,
@@ -565,7 +565,7 @@ class Backfill {
     const chosen = await this.#choose(round, fragment);
     if (chosen === null) return null;
     const { opened, wanted } = chosen;
-    const computing = whileThere(round.base, () => this.#values(round, fragment, wanted, opened));
+    const computing = conflictIfRemoved(round.base, () => this.#values(round, fragment, wanted, opened));
     opened.values = await this.#orUndo(opened, computing);
     return opened;
   }
@@ -576,10 +576,10 @@ class Backfill {
     fragment: DataFragment,
   ): Promise<{ readonly opened: Fragment; readonly wanted: Uint32Array } | null> {
     const { maxFragments } = this.#settings;
-    const { base, meant } = round;
+    const { base, resolved } = round;
     const isWanted = this.#fragments < maxFragments;
     const wanted = isWanted
-      ? await whileThere(base, () => selectedOffsets(base, meant, fragment, this.#signal))
+      ? await conflictIfRemoved(base, () => selectedOffsets(base, resolved, fragment, this.#signal))
       : null;
     // Another fragment may have been counted while the rows were selected.
     const isChosen = wanted !== null && this.#fragments < maxFragments;
@@ -591,15 +591,15 @@ class Backfill {
   }
 
   async #openFragment(
-    { base, meant, savesAll, maxUnsavedBytes }: Round,
+    { base, resolved, savesAll, maxUnsavedBytes }: Round,
     fragment: DataFragment,
     rows: number,
   ): Promise<Fragment> {
     const { table } = this.#target;
-    const content = await meant.sourceOf(fragment);
+    const content = await resolved.sourceOf(fragment);
     const files = new ColumnFiles(table, { signal: this.#control.signal, pool: table.environment.workers });
     const early = new EarlyFile(files, {
-      ...{ fragment, content, meant, version: fileVersionOf(base.file) },
+      ...{ fragment, content, resolved, version: fileVersionOf(base.file) },
       // A file that waits for those of other fragments, to be committed with them, holds no values meanwhile.
       maxHeldBytes: savesAll ? 0 : maxUnsavedBytes,
       hold: () => this.#control.hold(),
@@ -610,14 +610,14 @@ class Backfill {
   }
 
   #values(
-    { base, meant, checkpoints, maxUnsavedBytes }: Round,
+    { base, resolved, checkpoints, maxUnsavedBytes }: Round,
     fragment: DataFragment,
     wanted: Uint32Array,
     opened: Fragment,
   ): Promise<ComputedValues> {
     const { concurrency, callsAtOnce, taskRows, flushMs, batch } = this.#settings;
     const onRows = (count: number): void => this.#count(opened, count);
-    return fragmentValues(versionSource(base), meant, fragment, wanted, {
+    return fragmentValues(versionSource(base), resolved, fragment, wanted, {
       content: opened.content,
       batchSize: this.#batchSize,
       leastRows: batch.least,
@@ -684,7 +684,7 @@ class Backfill {
         ready.push({ id, content, early, parts: (await values?.parts()) ?? [] });
       }
       const { done, version } = await commitValues(this.#target, ready, {
-        meantOn: (latest) => this.#meantOn(latest),
+        resolvedOn: (latest) => this.#resolvedOn(latest),
         announce: async (files) => {
           announced = new Map([...files].map(([id, name]) => [id, { name, rows: rowsOf.get(id) ?? 0 }]));
           await control.saveCheckpoint(stateToNote(asOf, new Map([...this.#files, ...announced])));

@@ -123,7 +123,7 @@ export class CheckpointFiles {
       await disk.syncDirectory(this.#directory);
       return name;
     } catch (error) {
-      // The error tells why; a file that can't be removed is a leftover.
+      // The error tells why; a file that can't be removed is a orphan.
       await disk.remove(temporary).catch(() => undefined);
       throw error;
     }

@@ -6,13 +6,13 @@ import { ConcurrentModificationError, InvalidInputError } from "../../errors.js"
 import { formatFieldPath } from "../../ident.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
-import { whileThere } from "../whileThere.js";
+import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import { BatchSize, type BatchSizeBounds } from "./batchSize.js";
 import { CheckpointFiles } from "./checkpointFiles.js";
 import { ColumnWatch } from "./columnWatch.js";
 import { digestOf } from "./digestOf.js";
 import { fragmentValues } from "./fragmentValues.js";
-import { type BackfillRequest, meantOn } from "./meantBackfill.js";
+import { type BackfillRequest, resolvedOn } from "./resolvedBackfill.js";
 import { selectedOffsets } from "./selectedOffsets.js";
 
 /** The rows of a task, and what they are expected to be. */
@@ -56,31 +56,31 @@ export async function computeClusterTask(
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
   const { table } = base;
-  const meant = await meantOn(base, request, signal);
-  if ((await digestOf(meant.meaning)) !== meaning) {
+  const resolved = await resolvedOn(base, request, signal);
+  if ((await digestOf(resolved.meaning)) !== meaning) {
     throw new InvalidInputError(
-      `column ${formatFieldPath([meant.field.name])}: this process fills it in another way than the one that runs the job`,
+      `column ${formatFieldPath([resolved.field.name])}: this process fills it in another way than the one that runs the job`,
     );
   }
   const fragment = base.file.manifest.fragments.find(({ id }) => id === fragmentId);
-  if (fragment === undefined || (await meant.sourceOf(fragment)) !== content) {
+  if (fragment === undefined || (await resolved.sourceOf(fragment)) !== content) {
     throw new ConcurrentModificationError(
       `${table.root}: fragment ${fragmentId} of version ${base.version} is not the one that the task was planned for`,
     );
   }
   const watch = new ColumnWatch(table, async (latest) => {
-    if ((await meantOn(latest, request, signal)).meaning === meant.meaning) return;
+    if ((await resolvedOn(latest, request, signal)).meaning === resolved.meaning) return;
     throw new ConcurrentModificationError(
-      `column ${formatFieldPath([meant.field.name])}: was declared anew while it was filled`,
+      `column ${formatFieldPath([resolved.field.name])}: was declared anew while it was filled`,
     );
   });
-  const checkpoints = new CheckpointFiles(table, key, meant.field, hold);
-  const values = await whileThere(base, async () => {
-    const selected = (await selectedOffsets(base, meant, fragment, signal)) ?? new Uint32Array(0);
+  const checkpoints = new CheckpointFiles(table, key, resolved.field, hold);
+  const values = await conflictIfRemoved(base, async () => {
+    const selected = (await selectedOffsets(base, resolved, fragment, signal)) ?? new Uint32Array(0);
     const wanted = selected.subarray(lowerBound(selected, firstRow), lowerBound(selected, lastRow + 1));
     let done = 0;
     onProgress(0, wanted.length);
-    const computed = await fragmentValues(versionSource(base), meant, fragment, wanted, {
+    const computed = await fragmentValues(versionSource(base), resolved, fragment, wanted, {
       ...{ content, callsAtOnce, flushMs, checkpoints, signal },
       span: { first: firstRow, last: lastRow },
       batchSize: new BatchSize(batch),

@@ -22,11 +22,11 @@ import type { OpenLatest } from "../../table/versions/tableAt.js";
 import type { ColumnFiles } from "../columns/columnFiles.js";
 import { commitColumnFiles } from "../columns/commitColumnFiles.js";
 import { fileVersionOf } from "../insert.js";
-import { whileThere } from "../whileThere.js";
+import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import type { ComputedPart } from "./computedRows.js";
 import { computedKey, type EarlyFile } from "./earlyFile.js";
 import { filledRows } from "./filledRows.js";
-import type { MeantBackfill } from "./meantBackfill.js";
+import type { ResolvedBackfill } from "./resolvedBackfill.js";
 import { withoutOutdated, withoutUnusedFiles } from "./outdatedValues.js";
 
 /** Values of a fragment that wait to be committed. */
@@ -41,7 +41,7 @@ export interface FragmentToCommit {
 
 export interface CommitValuesOptions {
   /** What the backfill means on a version; rejects where that is not what it meant when it began. */
-  readonly meantOn: (base: OpenLatest) => Promise<MeantBackfill>;
+  readonly resolvedOn: (base: OpenLatest) => Promise<ResolvedBackfill>;
   /** Called with the names of the new files, by fragment, before they are committed. */
   readonly announce: (files: ReadonlyMap<number, string>) => Promise<void>;
   /** Called right before the version is published. */
@@ -53,19 +53,21 @@ export interface CommitValuesOptions {
 export async function commitValues(
   target: ChangeTarget<ReaderEnvironment>,
   ready: readonly FragmentToCommit[],
-  { meantOn, announce, hold, signal }: CommitValuesOptions,
+  { resolvedOn, announce, hold, signal }: CommitValuesOptions,
 ): Promise<{ readonly done: readonly number[]; readonly version: number | null }> {
   const committed = await commitColumnFiles(
     target,
     async (base, files) => {
       for (const { early } of ready) await early.handOver(files);
-      const meant = await meantOn(base);
-      const changed = await whileThere(base, () => changedFragments(base, ready, meant, files, signal));
+      const resolved = await resolvedOn(base);
+      const changed = await conflictIfRemoved(base, () =>
+        changedFragments(base, ready, resolved, files, signal),
+      );
       if (changed.length === 0) return null;
       const names = changed.map(({ before, after }) => [before.id, newFiles(before, after)[0].path] as const);
       await announce(new Map(names));
       return {
-        transaction: transactionOf(base, changed, meant.field),
+        transaction: transactionOf(base, changed, resolved.field),
         done: changed.map(({ before }) => before.id),
       };
     },
@@ -99,7 +101,7 @@ interface ChangedFragment {
 async function changedFragments(
   base: OpenLatest<ReaderEnvironment>,
   ready: readonly FragmentToCommit[],
-  meant: MeantBackfill,
+  resolved: ResolvedBackfill,
   files: ColumnFiles,
   signal: AbortSignal,
 ): Promise<ChangedFragment[]> {
@@ -109,15 +111,15 @@ async function changedFragments(
   const changed: ChangedFragment[] = [];
   for (const { id, content, parts } of ready) {
     const before = now.get(id);
-    if (before === undefined || (await meant.sourceOf(before)) !== content) continue;
+    if (before === undefined || (await resolved.sourceOf(before)) !== content) continue;
     const columns = {
-      fields: [meant.field],
+      fields: [resolved.field],
       key: computedKey(content, version),
       rowsOf: (fragment: DataFragment) =>
-        filledRows(source, fragment, meant.field, parts, { nullStructs: version !== "2.0", signal }),
+        filledRows(source, fragment, resolved.field, parts, { nullStructs: version !== "2.0", signal }),
     };
     const [filled] = await files.addTo([before], columns, version);
-    const { fragment, outdated } = await withoutOutdated(base, { before, filled, content, parts }, meant, {
+    const { fragment, outdated } = await withoutOutdated(base, { before, filled, content, parts }, resolved, {
       ...{ files, signal },
     });
     changed.push({ before, after: withoutUnusedFiles(fragment), outdated });

@@ -16,7 +16,7 @@ import { rowsWithin } from "../../file/writing/waitingRows.js";
 import type { DataFragment } from "../../format/table.js";
 import type { ColumnFiles } from "../columns/columnFiles.js";
 import type { ComputedRows } from "./computedRows.js";
-import type { MeantBackfill } from "./meantBackfill.js";
+import type { ResolvedBackfill } from "./resolvedBackfill.js";
 
 /**
  * Identifies the values of a fragment's column in files of a version.
@@ -30,7 +30,7 @@ export interface EarlyFileOptions {
   readonly fragment: DataFragment;
   /** Digest of the fragment's content. */
   readonly content: string;
-  readonly meant: MeantBackfill;
+  readonly resolved: ResolvedBackfill;
   readonly version: FileVersion;
   /** Bytes of values that may stay in their memory until the file is complete: of more, the file has copies. */
   readonly maxHeldBytes: number;
@@ -145,14 +145,14 @@ export class EarlyFile {
   }
 
   async #write(): Promise<void> {
-    const { fragment, content, meant, version, hold } = this.#options;
+    const { fragment, content, resolved, version, hold } = this.#options;
     try {
       await hold();
       const key = computedKey(content, version);
       await this.#files.addTo(
         [fragment],
         {
-          fields: [meant.field],
+          fields: [resolved.field],
           key,
           rowsOf: () => this.#rows(),
           lastPageBytes: LAST_PAGE_BYTES,

@@ -4,7 +4,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { resolveProjection } from "../../query/columns/projection.js";
@@ -72,7 +72,7 @@ async function* wholeRows(parts: readonly ComputedPart[]): AsyncGenerator<InputB
     }
     next += length;
     yield { columns: [column], rowCount: length, lent: lent && "written" };
-    await breathe();
+    await yieldToEventLoop();
   }
 }
 
@@ -86,7 +86,7 @@ async function* overlaid(
       const offsets = new Uint32Array(rowCount);
       for (let row = 0; row < rowCount; row++) offsets[row] = physicalRow(places, row);
       yield { columns: [await computed.over(columns[0], offsets)], rowCount };
-      await breathe();
+      await yieldToEventLoop();
     }
   } finally {
     await computed.close();

@@ -8,7 +8,7 @@ import { DataType } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { type Limit, mapAhead, runParallel } from "../../async/parallel.js";
 import { performance } from "../../async/timers.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
@@ -26,7 +26,7 @@ import { ComputedValues, type ComputedValuesOptions } from "./computedValues.js"
 import type { EarlyFile } from "./earlyFile.js";
 import type { InputRows } from "./functionCalls.js";
 import { decodedColumn, LentTexts, TextPages } from "./lentTexts.js";
-import type { MeantBackfill } from "./meantBackfill.js";
+import type { ResolvedBackfill } from "./resolvedBackfill.js";
 
 /**
  * Rows that are read at a time, unless a batch has more; else as many batches as they hold. Few: those that are read next may
@@ -65,7 +65,7 @@ export interface ValuesOptions extends ComputedValuesOptions {
  */
 export async function fragmentValues(
   source: FragmentSource,
-  meant: MeantBackfill,
+  resolved: ResolvedBackfill,
   fragment: DataFragment,
   wanted: Uint32Array,
   options: ValuesOptions,
@@ -78,7 +78,9 @@ export async function fragmentValues(
     const isWhole = missing[0]?.length === fragment.physicalRows;
     const tasks = missing.map((rows): Task => ({ fragment, rows, early: isWhole ? early : null }));
     const compute = (index: number): Promise<void> =>
-      telling(options, () => taskLimit.run(() => computeTask(source, meant, tasks[index], values, options)));
+      telling(options, () =>
+        taskLimit.run(() => computeTask(source, resolved, tasks[index], values, options)),
+      );
     await runParallel(tasks.length, tasksAtOnce, compute, signal);
     early?.complete();
     return values;
@@ -163,7 +165,7 @@ interface Task {
 
 async function computeTask(
   source: FragmentSource,
-  meant: MeantBackfill,
+  resolved: ResolvedBackfill,
   task: Task,
   values: ComputedValues,
   options: ValuesOptions,
@@ -174,16 +176,16 @@ async function computeTask(
   const memory = new Slabs(workers !== undefined && workers.size > 0 ? scratch.shared : scratch, scratch);
   const compute = (rows: InputRows): Promise<ComputedRows> =>
     telling(options, async () => {
-      const computed = await computeTimed(memory, meant, rows, options);
+      const computed = await computeTimed(memory, resolved, rows, options);
       // First: once they are saved, their memory is given back, unless the file has its share of it.
       if (task.early !== null) computed.lent?.share();
       // At once, though calls before this one may still be under way.
       await values.add(computed);
       return computed;
     });
-  const batches = mapAhead(inputBatches(source, meant, task, options), compute, {
+  const batches = mapAhead(inputBatches(source, resolved, task, options), compute, {
     weigh: () => 1,
-    maxWeight: meant.isByRow ? 1 : callsAtOnce,
+    maxWeight: resolved.isByRow ? 1 : callsAtOnce,
     signal,
   });
   try {
@@ -193,7 +195,7 @@ async function computeTask(
         onRows(computed.offsets.length);
         await requireWanted();
       });
-      await breathe();
+      await yieldToEventLoop();
     }
   } finally {
     memory.end();
@@ -202,7 +204,7 @@ async function computeTask(
 
 async function* inputBatches(
   source: FragmentSource,
-  { projection }: MeantBackfill,
+  { projection }: ResolvedBackfill,
   { fragment, rows }: Task,
   { batchSize, leastRows, signal }: ValuesOptions,
 ): AsyncGenerator<InputRows, void, undefined> {
@@ -251,14 +253,14 @@ const joined = (first: BatchRows, second: BatchRows): BatchRows => ({
 
 async function computeTimed(
   memory: Slabs,
-  meant: MeantBackfill,
+  resolved: ResolvedBackfill,
   rows: InputRows,
   { batchSize, callsAtOnce, signal, onFailure }: ValuesOptions,
 ): Promise<ComputedRows> {
   const startMs = performance.now();
   const lent = memory.pieces();
   const calls = { lend: lent.lend, rowsAtOnce: callsAtOnce, signal, onFailure };
-  const column = await meant.compute(rows, calls);
+  const column = await resolved.compute(rows, calls);
   batchSize.note(rows.offsets.length, performance.now() - startMs);
   return { offsets: rows.offsets, column, lent };
 }

@@ -7,7 +7,7 @@ import type { DataType, Schema, Vector } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { vectorOf } from "../../arrow/exchange/batch.js";
 import { untilAborted, whenAborted } from "../../async/abort.js";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { runParallel } from "../../async/parallel.js";
 import { isPending } from "../../async/pending.js";
 import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
@@ -155,7 +155,7 @@ async function callForRows(
       case "end":
         return results;
       case "due":
-        await breathe();
+        await yieldToEventLoop();
         calls.beginSlice();
         break;
       case "failed":
@@ -172,7 +172,7 @@ async function callForRows(
             return result;
           });
           results.add(index, value);
-          await breathe();
+          await yieldToEventLoop();
         };
         await runParallel(rowCount - next, rowsAtOnce, one, signal);
         return results;

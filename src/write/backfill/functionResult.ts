@@ -12,7 +12,7 @@ import { encodeValues } from "../../arrow/objects/encodeValues.js";
 import { adoptType } from "../../arrow/types/foreignTypes.js";
 import { logicalFieldOf } from "../../arrow/types/logicalTypes.js";
 import type { ForeignType } from "../../arrow/types/typeParameters.js";
-import { atOnce } from "../../async/eventLoop.js";
+import { runSync } from "../../async/eventLoop.js";
 import { tagOf } from "../../bytes/anyRealm.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../errors.js";
@@ -94,10 +94,10 @@ function vectorColumn(
   try {
     const bounds = new ViewBounds(Number.POSITIVE_INFINITY);
     const parts = vector.data.map((data) =>
-      atOnce(columnFromDataInSteps(atOnce(withoutViews(data, bounds, new WeakMap())), layout, { bounds })),
+      runSync(columnFromDataInSteps(runSync(withoutViews(data, bounds, new WeakMap())), layout, { bounds })),
     );
     const column = parts.length === 0 ? nullColumn(layout, 0) : concatColumns(parts);
-    atOnce(validateColumn(column, layout, label));
+    runSync(validateColumn(column, layout, label));
     return column;
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;

@@ -8,7 +8,7 @@ import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { layoutOf } from "../../arrow/types/layouts.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
-import { breathe, goThrough } from "../../async/eventLoop.js";
+import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { concatWords } from "../../bytes/concatWords.js";
 import { col } from "../../expression/build.js";
 import { DataFragment, DROPPED_FIELD } from "../../format/table.js";
@@ -27,7 +27,7 @@ import type { ColumnFiles } from "../columns/columnFiles.js";
 import { fileVersionOf } from "../insert.js";
 import type { ComputedPart, ComputedRows } from "./computedRows.js";
 import { filledRows } from "./filledRows.js";
-import type { MeantBackfill } from "./meantBackfill.js";
+import type { ResolvedBackfill } from "./resolvedBackfill.js";
 import { areStored } from "./storedFields.js";
 
 const NULL_ROWS = 1024;
@@ -53,7 +53,7 @@ export interface OutdatedOptions {
 export async function withoutOutdated(
   base: OpenLatest<ReaderEnvironment>,
   { before, filled, content, parts }: FilledFragment,
-  { dependents, fillsNulls }: Pick<MeantBackfill, "dependents" | "fillsNulls">,
+  { dependents, fillsNulls }: Pick<ResolvedBackfill, "dependents" | "fillsNulls">,
   options: OutdatedOptions,
 ): Promise<{ readonly fragment: DataFragment; readonly outdated: readonly number[] }> {
   const stored = dependents.filter((field) => isStored(before, field));
@@ -123,7 +123,7 @@ async function changedRows(parts: readonly ComputedPart[], fillsNulls: boolean):
       const { kind, validity } = column;
       if (!fillsNulls) changed.push(offsets);
       else if (kind !== "null") changed.push(offsets.filter((_, row) => isValid(validity, row)));
-      await breathe();
+      await yieldToEventLoop();
     }
   }
   return concatWords(changed);
@@ -138,7 +138,7 @@ async function rowsWithValues(
 ): Promise<Uint32Array> {
   const source = versionSource(base);
   const hasValue = col(formatFieldPath([field.name])).isNotNull();
-  const filter = await goThrough(planFilter(hasValue, {}, [field], "column"));
+  const filter = await runAsync(planFilter(hasValue, {}, [field], "column"));
   const numbers = new RowNumbers(source, base.file.manifest, base.path);
   const request = { fragments: [fragment], filter, numbers, readAhead: STREAMED, signal };
   const found: Uint32Array[] = [];
@@ -151,7 +151,7 @@ async function inBoth(left: Uint32Array, right: Uint32Array): Promise<Uint32Arra
   const found = new Uint32Array(Math.min(left.length, right.length));
   let count = 0;
   for (let index = 0, other = 0; index < left.length && other < right.length; index++) {
-    if ((index & (ROWS_AT_ONCE - 1)) === 0) await breathe();
+    if ((index & (ROWS_AT_ONCE - 1)) === 0) await yieldToEventLoop();
     while (other < right.length && right[other] < left[index]) other++;
     if (right[other] === left[index]) found[count++] = left[index];
   }

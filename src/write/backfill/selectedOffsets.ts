@@ -7,12 +7,12 @@ import { type ReaderEnvironment, versionSource } from "../../query/indexes/versi
 import { STREAMED } from "../../rows/readAhead.js";
 import { unskipped } from "../../rows/rowPositions.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
-import type { MeantBackfill } from "./meantBackfill.js";
+import type { ResolvedBackfill } from "./resolvedBackfill.js";
 
 /** @returns physical offsets of the rows, ascending; null where there are none */
 export async function selectedOffsets(
   base: OpenVersion<ReaderEnvironment>,
-  { filter, selectsAll }: Pick<MeantBackfill, "filter" | "selectsAll">,
+  { filter, selectsAll }: Pick<ResolvedBackfill, "filter" | "selectsAll">,
   fragment: DataFragment,
   signal: AbortSignal,
 ): Promise<Uint32Array | null> {

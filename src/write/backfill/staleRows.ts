@@ -1,6 +1,6 @@
 /** Counts the rows of a computed column that have no value, or one that no longer fits. */
 
-import { goThrough } from "../../async/eventLoop.js";
+import { runAsync } from "../../async/eventLoop.js";
 import { col } from "../../expression/build.js";
 import { formatFieldPath } from "../../ident.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
@@ -34,7 +34,7 @@ export async function staleRowsOf(
   const { manifest, path } = base.file;
   const source = versionSource(base);
   const fields = decodeSchema(manifest.fields, path);
-  const filter = await goThrough(
+  const filter = await runAsync(
     planFilter(col(formatFieldPath([field.name])).isNull(), {}, fields, "column"),
   );
   const ids = new Set(fieldIdsOf(field));

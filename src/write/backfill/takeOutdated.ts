@@ -12,7 +12,7 @@ import { newTransaction } from "../../table/commit/transaction.js";
 import type { OpenLatest, OpenVersion } from "../../table/versions/tableAt.js";
 import type { ColumnFiles } from "../columns/columnFiles.js";
 import { commitColumnFiles } from "../columns/commitColumnFiles.js";
-import { whileThere } from "../whileThere.js";
+import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import { mustSee } from "./commitValues.js";
 import { readFittingRecord } from "./fittingRecord.js";
 import { OUTDATED_PROPERTY, outdatedRows } from "./outdatedRows.js";
@@ -39,7 +39,9 @@ export async function takeOutdated(
     async (base, files) => {
       latest = base;
       const field = await fieldOn(base);
-      const updatedFragments = await whileThere(base, () => changedFragments(base, field, files, signal));
+      const updatedFragments = await conflictIfRemoved(base, () =>
+        changedFragments(base, field, files, signal),
+      );
       if (updatedFragments.length === 0) return null;
       const update = Update.create({
         updatedFragments,

@@ -14,7 +14,7 @@ import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { unwrapStructs } from "../../arrow/columns/spine.js";
 import { layoutOf } from "../../arrow/types/layouts.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
-import { goThrough, type Steps } from "../../async/eventLoop.js";
+import { runAsync, type Steps } from "../../async/eventLoop.js";
 import { isDate } from "../../bytes/anyRealm.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import { lit } from "../../expression/build.js";
@@ -109,7 +109,7 @@ async function planAssignment(
     (own) => assignedType(field, own),
     label,
   );
-  const expression = await goThrough(bound, signal);
+  const expression = await runAsync(bound, signal);
   const inputs = expression.paths.map((segments) => inputAt(fields, segments));
   const isText = field.type.kind === "json" && expression.type.kind === "string";
   const wrapsBlobs = storageOf(field) === "blobStructs" && expression.type.kind === "binary";

@@ -19,7 +19,7 @@ import { encodeRowIds, rowsOfRuns, splitRuns, type ValueRuns } from "../../table
 import { TableReplacedError } from "../../table/versions/identity.js";
 import type { OpenLatest, OpenVersion } from "../../table/versions/tableAt.js";
 import type { WrittenRows } from "../dataFiles.js";
-import { whileThere } from "../whileThere.js";
+import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import { DeletionMarks, type MarkedFragments, rememberingDeletions } from "./deletionFiles.js";
 
 /** A change of rows, as it was planned on one version; the rows that go were marked. */
@@ -92,7 +92,7 @@ export async function commitRowChange<Change extends RowChange>(
       for (const rows of written) await rows.discard();
     };
     return withFiles(discard, async () => {
-      const change = await whileThere(base, () => plan(base, marks, source));
+      const change = await conflictIfRemoved(base, () => plan(base, marks, source));
       written.push(...change.written);
       signal?.throwIfAborted();
       const transaction = transactionOf(base, change, await marks.finish());

@@ -6,7 +6,7 @@
 import type { Column } from "../../arrow/columns/column.js";
 import type { ArrowInput, InputBatch } from "../../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
-import { goThrough } from "../../async/eventLoop.js";
+import { runAsync } from "../../async/eventLoop.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { storedProjection } from "../../query/columns/projection.js";
 import type { Filter } from "../../query/filter/filter.js";
@@ -28,7 +28,7 @@ import type { DeletionMarks } from "./deletionFiles.js";
 import { readRows } from "./readRows.js";
 
 /** An update, as it is meant on one version. */
-interface MeantUpdate {
+interface ResolvedUpdate {
   readonly filter: Filter;
   readonly assignments: readonly PlannedAssignment[];
 }
@@ -38,13 +38,13 @@ interface RowUpdate extends RowChange {
 }
 
 /**
- * @param meantOn plans the filter and the assignments on a version; called again where another writer was first
+ * @param resolvedOn plans the filter and the assignments on a version; called again where another writer was first
  * @throws TableSchemaValidationError where a column that is not nullable would hold nulls; InvalidInputError for a row
  *   for which an expression has no value; UnsupportedError for columns that this build does not write
  */
 export function updateMatching(
   target: ChangeTarget<ReaderEnvironment>,
-  meantOn: (fields: readonly TableField[], base: OpenLatest<ReaderEnvironment>) => Promise<MeantUpdate>,
+  resolvedOn: (fields: readonly TableField[], base: OpenLatest<ReaderEnvironment>) => Promise<ResolvedUpdate>,
   options: MatchOptions,
 ): Promise<CommittedRowChange<RowUpdate>> {
   const { signal } = options;
@@ -54,10 +54,10 @@ export function updateMatching(
       const { manifest, path } = base.file;
       const fields = decodeSchema(manifest.fields, path);
       const version = fileVersionOf(base.file);
-      const meant = await meantOn(fields, base);
-      const plan = planMoved(fields, meant.assignments);
+      const resolved = await resolvedOn(fields, base);
+      const plan = planMoved(fields, resolved.assignments);
       checkVersion(plan, version);
-      const moved = new MovedRows(base, source, fields, meant, marks, options);
+      const moved = new MovedRows(base, source, fields, resolved, marks, options);
       const { root, disk } = base.table;
       const written = await writeRows(disk, root, plan, moved.input(), {
         version,
@@ -66,7 +66,7 @@ export function updateMatching(
         base: manifest,
         signal,
       });
-      const fieldIds = meant.assignments.map(({ field }) => field.id);
+      const fieldIds = resolved.assignments.map(({ field }) => field.id);
       return {
         written: [written],
         movedIds: moved.ids(),
@@ -93,7 +93,7 @@ class MovedRows {
   readonly #base: OpenLatest<ReaderEnvironment>;
   readonly #source: FragmentSource;
   readonly #fields: readonly TableField[];
-  readonly #meant: MeantUpdate;
+  readonly #resolved: ResolvedUpdate;
   readonly #marks: DeletionMarks;
   readonly #options: MatchOptions;
   readonly #ids: ValueRuns[] = [];
@@ -103,14 +103,14 @@ class MovedRows {
     base: OpenLatest<ReaderEnvironment>,
     source: FragmentSource,
     fields: readonly TableField[],
-    meant: MeantUpdate,
+    resolved: ResolvedUpdate,
     marks: DeletionMarks,
     options: MatchOptions,
   ) {
     this.#base = base;
     this.#source = source;
     this.#fields = fields;
-    this.#meant = meant;
+    this.#resolved = resolved;
     this.#marks = marks;
     this.#options = options;
     this.#isStable = hasStableRowIds(base.file.manifest);
@@ -132,7 +132,7 @@ class MovedRows {
   async *#batches(): AsyncGenerator<InputBatch, void, undefined> {
     const source = this.#source;
     const projection = storedProjection(this.#fields);
-    const { filter } = this.#meant;
+    const { filter } = this.#resolved;
     const { signal } = this.#options;
     for await (const selection of markSelected(this.#base, source, filter, this.#marks, this.#options)) {
       const { fragment, rows } = selection;
@@ -146,8 +146,8 @@ class MovedRows {
   /** Assignments see the columns as they were. */
   async #changed(columns: readonly Column[], rowCount: number): Promise<Column[]> {
     const changed = [...columns];
-    for (const assignment of this.#meant.assignments) {
-      changed[assignment.index] = await goThrough(
+    for (const assignment of this.#resolved.assignments) {
+      changed[assignment.index] = await runAsync(
         assignment.evaluate(columns, rowCount),
         this.#options.signal,
       );

@@ -7,7 +7,7 @@ import { Field as ArrowField, type DataType } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { logicalFieldOf } from "../../arrow/types/logicalTypes.js";
-import { goThrough } from "../../async/eventLoop.js";
+import { runAsync } from "../../async/eventLoop.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { bindNewColumn, parseConstant } from "../../expression/expression.js";
 import type { Field } from "../../format/file.js";
@@ -128,12 +128,12 @@ async function newColumn(
   if ("filledBy" in column) return virtualColumn(column, present);
   if ("expression" in column) {
     const label = `expression of column ${path}`;
-    const bound = await goThrough(bindNewColumn(column.expression, present, label), signal);
+    const bound = await runAsync(bindNewColumn(column.expression, present, label), signal);
     if (bound !== null) {
       const computed = planComputedColumn(bound, column.expression, present, label);
       return { field: storedComputedField(name, computed, label), values: computed };
     }
-    const { type, value } = await goThrough(parseConstant(column.expression, label), signal);
+    const { type, value } = await runAsync(parseConstant(column.expression, label), signal);
     const field = { name, type, nullable: value === null, metadata: new Map(), children: [] };
     return { field, values: value };
   }
@@ -152,7 +152,7 @@ async function ruledColumn(
   signal?: AbortSignal,
 ): Promise<PlannedColumn> {
   const label = `computed of column ${formatFieldPath([name])}`;
-  const bound = await goThrough(bindNewColumn(text, present, label), signal);
+  const bound = await runAsync(bindNewColumn(text, present, label), signal);
   if (bound === null) throw new InvalidInputError(`${label}: names no column; a constant is an expression`);
   const field = storedComputedField(name, planComputedColumn(bound, text, present, label), label);
   const inputs = bound.paths.map((path) => formatFieldPath(path));

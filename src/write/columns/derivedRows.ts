@@ -5,7 +5,7 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
-import { breathe, goThrough, type Steps } from "../../async/eventLoop.js";
+import { runAsync, type Steps, yieldToEventLoop } from "../../async/eventLoop.js";
 import type { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import type { Projection } from "../../query/columns/projection.js";
@@ -69,7 +69,7 @@ async function* derivedBatches(
   { derive, signal }: Derivation,
 ): AsyncGenerator<InputBatch, void, undefined> {
   for await (const { columns, rowCount } of batches) {
-    yield { columns: await goThrough(derive(columns, rowCount), signal), rowCount };
-    await breathe();
+    yield { columns: await runAsync(derive(columns, rowCount), signal), rowCount };
+    await yieldToEventLoop();
   }
 }

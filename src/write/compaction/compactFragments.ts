@@ -15,7 +15,7 @@
  * ids and stay valid.
  */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { ConcurrentModificationError } from "../../errors.js";
 import {
   type DataFragment,
@@ -44,7 +44,7 @@ import { indicesOf } from "../../table/versions/versionContent.js";
 import { absentColumns } from "../absentColumns.js";
 import { canBeWritten } from "../indexes/openSegment.js";
 import { type RemappedIndexes, remapIndexes } from "../indexes/remapIndexes.js";
-import { whileThere } from "../whileThere.js";
+import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import {
   type CompactionGroup,
   type CompactionSettings,
@@ -122,7 +122,7 @@ export async function compactFragments(
   };
   const propose = async (base: OpenLatest<ReaderEnvironment>): Promise<Proposal | null> => {
     remapped = NO_INDEXES;
-    const copied = await whileThere(base, async () => {
+    const copied = await conflictIfRemoved(base, async () => {
       const plan = await planOn(base, settings, signalNow);
       plans.push(plan);
       copiedRows = 0;
@@ -134,7 +134,7 @@ export async function compactFragments(
     if (copied.length === 0) return null;
     const groups = await withIds(base, copied, verify, signalNow);
     isBegun ||= groups.some(({ newFragments }) => newFragments.length > 0);
-    const indexes = await whileThere(base, () => remapIndexes(base, groups, signalNow()));
+    const indexes = await conflictIfRemoved(base, () => remapIndexes(base, groups, signalNow()));
     remapped = indexes;
     const rewrite = Rewrite.create({
       groups: groups.map((group) => RewriteGroup.create(group)),
@@ -189,7 +189,7 @@ async function planOn(
   const facts: FragmentFacts[] = [];
   for (const fragment of manifest.fragments) {
     signalNow()?.throwIfAborted();
-    await breathe();
+    await yieldToEventLoop();
     facts.push({
       fragment,
       liveRows: fragment.physicalRows - (await deletedRows(source, fragment)),

@@ -18,7 +18,7 @@ import { newTransaction } from "../../table/commit/transaction.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import { indexDirectoryName } from "../../table/versions/paths.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
-import { whileThere } from "../whileThere.js";
+import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import { DraftRows } from "./draftRows.js";
 import type { IndexColumn } from "./indexColumn.js";
 import { type IndexDefinition, type IndexPlan, planIndex } from "./indexPlan.js";
@@ -79,7 +79,7 @@ export async function buildIndex(
       draft = null;
     }
     if (draft === null || covered === null) {
-      draft = await whileThere(base, () => writeDraft(base, planned, definition, control));
+      draft = await conflictIfRemoved(base, () => writeDraft(base, planned, definition, control));
       covered = base.file.manifest.fragments;
     }
     control.signal?.throwIfAborted();
@@ -139,7 +139,7 @@ async function coveredBy(
   const { field } = planned.column;
   const isSame =
     column.field.id === field.id && JSON.stringify(column.field.type) === JSON.stringify(field.type);
-  return isSame ? whileThere(base, () => rows.coveredIn(base)) : null;
+  return isSame ? conflictIfRemoved(base, () => rows.coveredIn(base)) : null;
 }
 
 function mustRebuild({ rows }: Draft, covered: readonly DataFragment[], rebuilds: number): boolean {

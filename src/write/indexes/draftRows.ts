@@ -4,7 +4,7 @@
  * rows that a restore brought back are not; rows that were deleted since do no harm.
  */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { CorruptFileError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
@@ -76,7 +76,7 @@ async function isSubset(offsets: Uint32Array, others: Uint32Array): Promise<bool
   if (offsets.length > others.length) return false;
   let slot = 0;
   for (let index = 0; index < offsets.length; index++) {
-    if (index % STEP_OFFSETS === 0) await breathe();
+    if (index % STEP_OFFSETS === 0) await yieldToEventLoop();
     while (slot < others.length && others[slot] < offsets[index]) slot++;
     if (others[slot] !== offsets[index]) return false;
   }

@@ -21,7 +21,7 @@ import type { ManifestFile } from "../../table/versions/manifest.js";
 import { indexDirectoryName } from "../../table/versions/paths.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
 import { indicesOf } from "../../table/versions/versionContent.js";
-import { whileThere } from "../whileThere.js";
+import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import { isSeen } from "./buildIndex.js";
 import { DraftRows } from "./draftRows.js";
 import { type IndexColumn, indexColumn } from "./indexColumn.js";
@@ -146,12 +146,12 @@ async function draftOf(
   const ids = index.segments.map(({ uuid }) => indexDirectoryName(uuid?.uuid ?? new Uint8Array(0)));
   const key = JSON.stringify(ids);
   const old = drafts.get(index.name);
-  if (old?.key === key && (await whileThere(base, () => hasAllRows(old.rows, base)))) return old;
+  if (old?.key === key && (await conflictIfRemoved(base, () => hasAllRows(old.rows, base)))) return old;
   if (old !== undefined) {
     drafts.delete(index.name);
     await old.segment.discard();
   }
-  const segment = await whileThere(base, () => writeMerged(base, outdated, signal));
+  const segment = await conflictIfRemoved(base, () => writeMerged(base, outdated, signal));
   if (segment === null) return null;
   const rows = new DraftRows(base, column);
   const draft = { segment, key, rows, fragmentIds: fragments.map(({ id }) => id) };

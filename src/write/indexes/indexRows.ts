@@ -2,7 +2,7 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import type { DataFragment } from "../../format/table.js";
 import type { BuildableKind, IndexRows, IndexTarget } from "../../indexes/kind.js";
 import { TemporaryFile } from "../../io/temporaryFile.js";
@@ -78,7 +78,7 @@ export async function* indexRows(
       ...(byPlace && { places: { fragmentId, offsets: offsetsOfRows(places, rowCount) } }),
       rowCount,
     };
-    await breathe();
+    await yieldToEventLoop();
   }
 }
 
@@ -89,9 +89,9 @@ const hasPlainEntries = (column: Column): boolean =>
 /** What sorts rows by their values: nulls first. What memory does not hold waits in files of the table's directory. */
 export const rowSorter =
   ({ disk, root }: VersionsAt, signal?: AbortSignal): IndexTarget["sort"] =>
-  (rows, type, atOnce) =>
+  (rows, type, concurrency) =>
     sortByValue(rows, type, {
       makeFile: () => TemporaryFile.create(disk, root),
-      ...(atOnce !== undefined && { atOnce }),
+      ...(concurrency !== undefined && { concurrency }),
       ...(signal && { signal }),
     });

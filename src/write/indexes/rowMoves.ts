@@ -4,7 +4,7 @@
  * segment that covers the fragments again.
  */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
 import type { DataFragment } from "../../format/table.js";
 import type { MovedRows, RowMoves } from "../../indexes/moves.js";
@@ -48,7 +48,7 @@ export async function stayingRows(
       for (let start = 0; start < counts[run]; start += STEP_IDS) {
         const count = Math.min(STEP_IDS, counts[run] - start);
         builder.add(idWords(first + step * start, count, step), 0, count);
-        await breathe();
+        await yieldToEventLoop();
       }
     }
   }

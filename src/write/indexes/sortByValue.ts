@@ -8,7 +8,7 @@ import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { LogicalType } from "../../arrow/types/type.js";
-import { breathe, goThrough } from "../../async/eventLoop.js";
+import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { valueTypeOfField } from "../../expression/values/types.js";
 import { uint32Column, uint64Column } from "../../indexes/indexFile.js";
 import type { IndexRows } from "../../indexes/kind.js";
@@ -28,7 +28,7 @@ const PIECE_BITS = 10;
 export interface ValueSortOptions {
   readonly makeFile: MakeSpillFile;
   /** Bytes of rows that are sorted in memory. Default: those of any sort. */
-  readonly atOnce?: number;
+  readonly concurrency?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -38,7 +38,7 @@ export async function* sortByValue(
   type: LogicalType,
   options: ValueSortOptions,
 ): AsyncGenerator<IndexRows, void, undefined> {
-  const { atOnce = SORT_BYTES, signal } = options;
+  const { concurrency = SORT_BYTES, signal } = options;
   const order: KeyOrder = {
     type: valueTypeOfField({ name: "", type, children: [] }),
     ascending: true,
@@ -61,7 +61,7 @@ export async function* sortByValue(
       keptRows += batch.rowCount;
       keptBytes += columnBytes(batch.values) + ID_BYTES * batch.rowCount;
       const hasRun = batch.firstId !== undefined && batch.codes === undefined;
-      if (!hasRun || keptBytes >= atOnce || keptRows >= SORT_ROWS) break;
+      if (!hasRun || keptBytes >= concurrency || keptRows >= SORT_ROWS) break;
     }
     yield* sortWithIds(again(kept, batches), order, options);
   } finally {
@@ -82,7 +82,7 @@ async function* again(
 async function* sortWithIds(
   rows: AsyncIterable<IndexRows>,
   order: KeyOrder,
-  { makeFile, atOnce = SORT_BYTES, signal }: ValueSortOptions,
+  { makeFile, concurrency = SORT_BYTES, signal }: ValueSortOptions,
 ): AsyncGenerator<IndexRows, void, undefined> {
   const sorted = sortRows(sortedColumns(rows), {
     makeFile,
@@ -90,7 +90,7 @@ async function* sortWithIds(
     orders: [order],
     keyPlaces: [0],
     limit: Number.POSITIVE_INFINITY,
-    sortBytes: atOnce,
+    sortBytes: concurrency,
   });
   for await (const { columns, rowCount } of sorted) {
     const [values, ids, codes] = columns;
@@ -114,20 +114,20 @@ async function* sortInMemory(
 ): AsyncGenerator<IndexRows, void, undefined> {
   if (rowCount === 0) return;
   const runs = new IdRuns(batches, rowCount);
-  const values = await goThrough(concatInSteps(batches.map((batch) => batch.values)));
-  const keys = await goThrough(makeSortKeys([order], [values], rowCount));
+  const values = await runAsync(concatInSteps(batches.map((batch) => batch.values)));
+  const keys = await runAsync(makeSortKeys([order], [values], rowCount));
   if (values.kind === "fixed" && values.byteWidth === 4 && isNumber(order) && areWords(keys)) {
-    yield* numbersInOrder(await goThrough(pairsByWord(keys)), order, runs, signal);
+    yield* numbersInOrder(await runAsync(pairsByWord(keys)), order, runs, signal);
     return;
   }
-  const rows = await goThrough(orderOfRows(keys));
+  const rows = await runAsync(orderOfRows(keys));
   const fitting = Math.floor((BLOCK_BYTES * rowCount) / Math.max(columnBytes(values), 1));
   const blockRows = Math.max(1, Math.min(BLOCK_ROWS, fitting));
   for (let start = 0; start < rowCount; start += blockRows) {
     signal?.throwIfAborted();
     const some = rows.subarray(start, Math.min(start + blockRows, rowCount));
     yield { values: takeColumn(values, some), ids: uint64Column(runs.idsOf(some, 1)), rowCount: some.length };
-    await breathe();
+    await yieldToEventLoop();
   }
 }
 
@@ -148,7 +148,7 @@ async function* numbersInOrder(
     const some = pairs.subarray(start, start + 2 * BLOCK_ROWS);
     const values = uint32Column(numbersOfWords(some, type));
     yield { values, ids: uint64Column(runs.idsOf(some, 2)), rowCount: values.length };
-    await breathe();
+    await yieldToEventLoop();
   }
 }
 

@@ -3,7 +3,7 @@
  * Filters are bound to the columns that they may name before anything is read. Pure.
  */
 
-import { goThrough } from "../../async/eventLoop.js";
+import { runAsync } from "../../async/eventLoop.js";
 import {
   InvalidInputError,
   TableColumnNotFoundError,
@@ -157,12 +157,12 @@ async function planFilters(
   ];
   let updateFilter: RowFilter | null = null;
   if (update?.filter !== undefined) {
-    const condition = await goThrough(bindFilter(update.filter, parameters, sides, UPDATE_FILTER), signal);
+    const condition = await runAsync(bindFilter(update.filter, parameters, sides, UPDATE_FILTER), signal);
     updateFilter = { condition, columns: condition.paths.map(sideOf) };
   }
   let removeFilter: RowFilter | null = null;
   if (remove?.filter !== undefined) {
-    const condition = await goThrough(bindFilter(remove.filter, parameters, fields, REMOVE_FILTER), signal);
+    const condition = await runAsync(bindFilter(remove.filter, parameters, fields, REMOVE_FILTER), signal);
     const columns = condition.paths.map((path) => ({ side: "target" as const, path: formatFieldPath(path) }));
     removeFilter = { condition, columns };
   }

@@ -7,7 +7,7 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
-import { breathe, goThrough } from "../../async/eventLoop.js";
+import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
 import { resolveProjection } from "../../query/columns/projection.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
@@ -143,7 +143,7 @@ class Join {
     });
     for await (const { columns, rowCount, places } of batches) {
       this.#signal?.throwIfAborted();
-      await breathe();
+      await yieldToEventLoop();
       yield {
         columns: new Map(paths.map((path, index) => [path, columns[index]])),
         rowCount,
@@ -214,7 +214,7 @@ class Join {
     columnOf: (column: FilterColumn) => Column,
   ): Promise<Uint32Array | null> {
     if (filter === null || count === 0) return null;
-    return goThrough(filter.condition.select(filter.columns.map(columnOf), count), this.#signal);
+    return runAsync(filter.condition.select(filter.columns.map(columnOf), count), this.#signal);
   }
 
   #remove({ places }: TargetBatch, rows: Uint32Array): void {
@@ -229,7 +229,7 @@ class Join {
 
   async outcome(): Promise<Joined> {
     const removed = new Map<number, Uint32Array>();
-    for (const [id, marks] of this.#removed) removed.set(id, await goThrough(marks.rows(), this.#signal));
+    for (const [id, marks] of this.#removed) removed.set(id, await runAsync(marks.rows(), this.#signal));
     return { matched: this.#matched, removed, removedBySource: this.#removedBySource };
   }
 }

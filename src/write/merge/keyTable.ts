@@ -4,7 +4,7 @@
  */
 
 import { isSet } from "../../arrow/columns/validity.js";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { HashBits } from "../../expression/kernels/integerSet.js";
 import { type KeyColumn, rowsWithKey } from "./keyColumns.js";
 import { type SameKey, sameKey } from "./keyHashes.js";
@@ -46,13 +46,13 @@ export class KeyTable {
    * @param hashes of the rows (`hashKeys`)
    */
   static async of(columns: readonly KeyColumn[], hashes: Int32Array): Promise<KeyTable> {
-    await breathe();
+    await yieldToEventLoop();
     const table = new KeyTable(columns, hashes);
-    await breathe();
+    await yieldToEventLoop();
     const same = sameKey(columns, columns);
     for (let row = 0; row < hashes.length; row += STEP_ROWS) {
       table.#add(row, Math.min(hashes.length, row + STEP_ROWS), same);
-      await breathe();
+      await yieldToEventLoop();
     }
     return table;
   }

@@ -9,7 +9,7 @@
 
 import { countedInput } from "../../arrow/exchange/countedInput.js";
 import { type ArrowInput, type InputBounds, openInput } from "../../arrow/exchange/input.js";
-import { goThrough, type Steps } from "../../async/eventLoop.js";
+import { runAsync, type Steps } from "../../async/eventLoop.js";
 import { mapParallel } from "../../async/parallel.js";
 import { countOnes } from "../../bytes/bits.js";
 import { ConcurrentModificationError, CorruptFileError, InternalError } from "../../errors.js";
@@ -136,7 +136,7 @@ class Merge {
     let updatedRows = 0;
     const replace = async (pairs: RowPairs): Promise<void> => {
       updatedRows += pairs.sourceRows.length;
-      const rest = isWhole && !isStable ? await goThrough(unmarked(pairs, wanted), signal) : pairs;
+      const rest = isWhole && !isStable ? await runAsync(unmarked(pairs, wanted), signal) : pairs;
       if (rest.sourceRows.length === 0) return;
       written.push(await replacements(files, rest));
       if (isStable) movedIds.push(...idsOf(base, rest));

@@ -11,7 +11,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { countOnes } from "../../bytes/bits.js";
 import type { DataFragment } from "../../format/table.js";
 import { storedProjection } from "../../query/columns/projection.js";
@@ -141,7 +141,7 @@ async function* replacementBatches(
   const ofTarget = new RowTaker(files, base.file.manifest.fragments, storedProjection(kept), signal);
   for (let start = 0; start < sourceRows.length; start += MERGED_ROWS) {
     signal?.throwIfAborted();
-    await breathe();
+    await yieldToEventLoop();
     const end = Math.min(sourceRows.length, start + MERGED_ROWS);
     const rows = sourceRows.slice(start, end);
     const sourceIds = rows.map((row) => source.fragmentOf(row));

@@ -13,7 +13,7 @@ import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import type { ArrowInput, InputBounds } from "../../arrow/exchange/input.js";
-import { breathe, goThrough } from "../../async/eventLoop.js";
+import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { concatSignedWords, concatWords } from "../../bytes/concatWords.js";
 import { UnsupportedError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
@@ -197,7 +197,7 @@ export class SourceRows {
     });
     for await (const { columns, rowCount } of batches) {
       signal?.throwIfAborted();
-      await breathe();
+      await yieldToEventLoop();
       const own = keyPlaces.map((position, index) => keyColumn(columns[position], key[index].form));
       const hashes = hashKeys(own, rowCount, seed);
       const picked = pickRows(own, hashes, covers);
@@ -218,10 +218,10 @@ export class SourceRows {
     if (byteLength > maxBytes) return { keys: null, byteLength };
     const columns: Column[] = [];
     for (let index = 0; index < places.length && parts.length > 0; index++) {
-      columns.push(await goThrough(concatInSteps(parts.map((part) => part.columns[index])), signal));
+      columns.push(await runAsync(concatInSteps(parts.map((part) => part.columns[index])), signal));
     }
     const rows = concatWords(parts.map((part) => part.rows));
-    await breathe();
+    await yieldToEventLoop();
     const hashes = concatSignedWords(parts.map((part) => part.hashes));
     // Their memory is needed no more.
     parts.length = 0;

@@ -6,7 +6,7 @@ import type { Column } from "../../../src/arrow/columns/column.js";
 import { concatColumns, concatInSteps } from "../../../src/arrow/columns/concatColumns.js";
 import { sliceColumn } from "../../../src/arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../../src/arrow/columns/takeColumn.js";
-import { atOnce } from "../../../src/async/eventLoop.js";
+import { runSync } from "../../../src/async/eventLoop.js";
 
 const TEXTS = ["", "a", "é", "some words", "x".repeat(300)].map((text) => new TextEncoder().encode(text));
 
@@ -42,7 +42,7 @@ it("in steps gives the same columns as at once", () => {
       (kind, parts) => {
         const columns = parts.map((part) => columnOf(kind, part));
         const whole = concatColumns(columns);
-        expect(atOnce(concatInSteps(columns))).toEqual(whole);
+        expect(runSync(concatInSteps(columns))).toEqual(whole);
         const every = Uint32Array.from({ length: whole.length }, (_, row) => row);
         expect(takeColumn(whole, every)).toEqual(takeColumn(columnOf(kind, parts.flat()), every));
       },

@@ -5,7 +5,7 @@ import { takeColumn } from "../../../src/arrow/columns/takeColumn.js";
 import { bytesOfRanges, type RowRanges, takeRanges } from "../../../src/arrow/columns/takeRanges.js";
 import { columnFromData } from "../../../src/arrow/exchange/data.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
-import { atOnce } from "../../../src/async/eventLoop.js";
+import { runSync } from "../../../src/async/eventLoop.js";
 import { UnsupportedError } from "../../../src/errors.js";
 import { TYPE_NAMES } from "../../support/generators.js";
 import { makeNestedTable, nestedTableSpecs } from "../../support/nestedGenerators.js";
@@ -27,7 +27,7 @@ function expectRanges(column: Column, pairs: readonly (readonly [number, number]
   const rows = Array.from(ranges.starts, (start, range) =>
     Array.from({ length: ranges.ends[range] - start }, (_, row) => start + row),
   ).flat();
-  expect(atOnce(takeRanges(column, ranges))).toEqual(takeColumn(column, Uint32Array.from(rows)));
+  expect(runSync(takeRanges(column, ranges))).toEqual(takeColumn(column, Uint32Array.from(rows)));
 }
 
 describe("takeRanges", () => {
@@ -60,8 +60,8 @@ describe("takeRanges", () => {
       bytes: new Uint8Array(0),
     } as const;
     const ranges = { starts: Float64Array.of(0, 0, 0), ends: Float64Array.of(1, 1, 1), rowCount: 3 };
-    expect(() => atOnce(takeRanges(column, ranges))).toThrow(UnsupportedError);
-    expect(atOnce(bytesOfRanges(column, ranges))).toBe(3 * 2 ** 30 + 4 * 4);
+    expect(() => runSync(takeRanges(column, ranges))).toThrow(UnsupportedError);
+    expect(runSync(bytesOfRanges(column, ranges))).toBe(3 * 2 ** 30 + 4 * 4);
   });
 
   it("copies one long range in many steps", () => {

@@ -40,7 +40,7 @@ const counted = (subdirectories: number): number => 2 + subdirectories;
 const catalog = Catalog.empty;
 /** Another version of it. */
 const later = Object.create(Catalog.empty) as Catalog;
-const settle = () => new Promise((resolve) => setTimeout(resolve, 120));
+const recover = () => new Promise((resolve) => setTimeout(resolve, 120));
 
 describe("neighbours", () => {
   const openNames = (linksOf = counted) => new RootNames(countingLists(linksOf), root);
@@ -88,7 +88,7 @@ describe("neighbours", () => {
   it("are told of what was renamed, and of what is gone", async () => {
     const names = openNames();
     await mkdir(join(root, "a.lance"));
-    await settle();
+    await recover();
     expect(await othersOf(names, "A.lance")).toEqual(["a.lance"]);
     await rename(join(root, "a.lance"), join(root, "b.lance"));
     expect(await othersOf(names, "A.lance")).toEqual([]);
@@ -120,7 +120,7 @@ describe("neighbours", () => {
       await mkdir(join(root, `trees${index}.lance`));
       expect(await othersOf(names, `Trees${index}.lance`)).toEqual([`trees${index}.lance`]);
     }
-    await settle();
+    await recover();
     await othersOf(names, "x.lance");
     const before = lists;
     await othersOf(names, "x.lance");

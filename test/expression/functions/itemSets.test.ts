@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Column } from "../../../src/arrow/columns/column.js";
 import { parseType } from "../../../src/arrow/types/type.js";
-import { atOnce } from "../../../src/async/eventLoop.js";
+import { runSync } from "../../../src/async/eventLoop.js";
 import { bindExpression } from "../../../src/expression/expression.js";
 import { RowHash } from "../../../src/expression/kernels/rowHash.js";
 import { RowOrder } from "../../../src/expression/kernels/rowOrder.js";
@@ -205,9 +205,9 @@ describe.each(VALUES)("items that are %s", (_, type, values) => {
   ]);
 
   it.each(Object.keys(EXPECTED))("%s equals the result of plain loops", (call) => {
-    const bound = atOnce(bindExpression(call, {}, fields, "columns"));
+    const bound = runSync(bindExpression(call, {}, fields, "columns"));
     const inputs = bound.paths.map(([name]) => columns.get(name) as Column);
-    const result = atOnce(bound.evaluate(inputs, rows.length));
+    const result = runSync(bound.evaluate(inputs, rows.length));
     const read = scalarReader({ column: result, step: 1 }, bound.type);
     for (const [row, { left, right, value }] of rows.entries()) {
       // A value that is null removes nothing: the result is null.
@@ -234,7 +234,7 @@ it("items that differ only where no hash looks are told apart in many steps", ()
   // All of one length, and the same in the bytes that are hashed.
   const texts = Array.from({ length: 40 }, (_, index) => long(String(index).padStart(4, "0"), 40_000));
   const column = columnOfScalars(listTypeOf(STRING), [[...texts, ...texts]]);
-  const bound = atOnce(bindExpression("array_distinct(l)", {}, [field("l", listTypeOf(STRING))], "columns"));
+  const bound = runSync(bindExpression("array_distinct(l)", {}, [field("l", listTypeOf(STRING))], "columns"));
   const steps = bound.evaluate([column], 1);
   let count = 0;
   let next = steps.next();

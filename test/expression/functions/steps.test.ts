@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { callsOf, HOLD_CASES, type HoldCase } from "../../../bench/holdCases.js";
 import type { Column } from "../../../src/arrow/columns/column.js";
 import { parseType } from "../../../src/arrow/types/type.js";
-import { atOnce, type Steps } from "../../../src/async/eventLoop.js";
+import { runSync, type Steps } from "../../../src/async/eventLoop.js";
 import { bindExpression } from "../../../src/expression/expression.js";
 import { LIST_FUNCTIONS } from "../../../src/expression/functions/lists.js";
 import { MORE_FUNCTIONS } from "../../../src/expression/functions/moreFunctions.js";
@@ -98,7 +98,7 @@ function countSteps(steps: Steps<unknown>): number {
 }
 
 function stepsOf(call: string, columns: ReadonlyMap<string, Column>, rows: number): number {
-  const bound = atOnce(bindExpression(call, {}, FIELDS, "columns"));
+  const bound = runSync(bindExpression(call, {}, FIELDS, "columns"));
   const own = bound.paths.map(([name]) => columns.get(name) as Column);
   return countSteps(bound.evaluate(own, rows));
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Layout, VariableColumn } from "../../../src/arrow/columns/column.js";
 import { sliceColumn } from "../../../src/arrow/columns/sliceColumn.js";
-import { atOnce } from "../../../src/async/eventLoop.js";
+import { runSync } from "../../../src/async/eventLoop.js";
 import { CorruptFileError } from "../../../src/errors.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
 import { encodePages } from "../../../src/file/pages/encodePage.js";
@@ -15,7 +15,7 @@ const ORIGIN = { path: "/f", byteOffset: 0 };
 
 function pageOf(column: VariableColumn): EncodedRows {
   const options = { version: "2.2", nullable: true, path: "c", metadata: new Map() } as const;
-  const [page] = atOnce(encodePages(UTF8, [column], column.length, options));
+  const [page] = runSync(encodePages(UTF8, [column], column.length, options));
   const buffers = page!.buffers.map((pieces) => new Uint8Array(Buffer.concat(pieces)));
   const rows = { starts: Uint32Array.of(0), counts: Uint32Array.of(column.length) };
   return { rows, rowCount: column.length, layout: page!.encoding, buffers, origin: ORIGIN };

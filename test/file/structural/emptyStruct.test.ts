@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { Column, Layout } from "../../../src/arrow/columns/column.js";
 import { nullColumn } from "../../../src/arrow/columns/nullColumn.js";
-import { atOnce } from "../../../src/async/eventLoop.js";
+import { runSync } from "../../../src/async/eventLoop.js";
 import { CorruptFileError, TableSchemaValidationError, UnsupportedError } from "../../../src/errors.js";
 import type { PageEncoding } from "../../../src/file/container/page.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
@@ -42,7 +42,7 @@ describe("structs without members", () => {
     ["alone", EMPTY, [valid(3), valid(4)], valid(7)],
     ["in structs", structOf(structOf(EMPTY)), [around(around(valid(7)))], around(around(valid(7)))],
   ] as const)("are one page, %s", (_, layout, parts, whole) => {
-    const [encoded, ...more] = atOnce(encodePages(layout, parts, 7, options));
+    const [encoded, ...more] = runSync(encodePages(layout, parts, 7, options));
     expect(more).toEqual([]);
     expect(encoded).toEqual({ encoding: page([NULLABLE_ITEM]), buffers: [], rowCount: 7 });
     expect(decodePage(layout, encoded.encoding, 7, [], origin)).toEqual(whole);
@@ -50,7 +50,7 @@ describe("structs without members", () => {
 
   it("are not written where they are null, in null structs or in lists", () => {
     const encode = (layout: Layout, column: Column, nullable = true) =>
-      atOnce(encodePages(layout, [column], column.length, { ...options, nullable }));
+      runSync(encodePages(layout, [column], column.length, { ...options, nullable }));
     const inNull = { ...around(valid(2)), validity: nullColumn(EMPTY, 2).validity } as Column;
     expect(() => encode(EMPTY, nullColumn(EMPTY, 2))).toThrow(UnsupportedError);
     expect(() => encode(structOf(EMPTY), around(nullColumn(EMPTY, 2)))).toThrow(UnsupportedError);

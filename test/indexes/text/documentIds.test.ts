@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { atOnce } from "../../../src/async/eventLoop.js";
+import { runSync } from "../../../src/async/eventLoop.js";
 import { DocumentIds, findIdRuns } from "../../../src/indexes/text/documentIds.js";
 
 const WORD = 2 ** 32;
@@ -10,7 +10,7 @@ const WORD = 2 ** 32;
 /** @returns whether runs tell the ids */
 function expectIds(ids: readonly number[], asked: Iterable<number>): boolean {
   const words = Uint32Array.from(ids.flatMap((id) => [id % WORD, Math.floor(id / WORD)]));
-  const runs = atOnce(findIdRuns(words));
+  const runs = runSync(findIdRuns(words));
   const found = new DocumentIds(words, runs);
   for (const document of asked) {
     found.find(document);

@@ -1,18 +1,24 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { CallRoute } from "../../../src/io/disk/callRoute.js";
 
+// The clock stands still but for `spend`: a host that takes the processor away would make any call slow.
+let nowMs = 0;
+beforeEach(() => {
+  nowMs = 1000;
+  vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+});
 afterEach(() => vi.restoreAllMocks());
 
-function spin(milliseconds: number): void {
-  const end = performance.now() + milliseconds;
-  while (performance.now() < end);
-}
+const spend = (milliseconds: number): void => void (nowMs += milliseconds);
 
-/** How a call is made behind one of some milliseconds. @param onEnd is called at the end of that one */
-async function routeBehind(route: CallRoute, onEnd: () => void = () => undefined): Promise<string> {
+/** Returns a route whose thread never waits for a processor. */
+const undisturbedRoute = (): CallRoute => new CallRoute(() => ({ queuedMs: 0 }));
+
+/** Returns the form of the call that follows one of 5 ms. @param onEnd is called at the end of the first call */
+async function routeAfterSlowCall(route: CallRoute, onEnd: () => void = () => undefined): Promise<string> {
   await route.run(
     () => {
-      spin(5);
+      spend(5);
       onEnd();
     },
     (done) => done(null, undefined),
@@ -24,7 +30,7 @@ async function routeBehind(route: CallRoute, onEnd: () => void = () => undefined
 }
 
 test("short calls run in line, and the event loop turns before the 65th", async () => {
-  const route = new CallRoute();
+  const route = undisturbedRoute();
   const events: string[] = [];
   setImmediate(() => events.push("turn"));
   for (let i = 0; i < 130; i++) {
@@ -41,9 +47,9 @@ test("short calls run in line, and the event loop turns before the 65th", async 
 });
 
 test("a slow call sends those that follow to the pool", async () => {
-  const route = new CallRoute();
+  const route = undisturbedRoute();
   await route.run(
-    () => spin(20),
+    () => spend(20),
     (done) => done(null, undefined),
   );
   expect(
@@ -55,16 +61,12 @@ test("a slow call sends those that follow to the pool", async () => {
 });
 
 test("what is done aside does not make calls slow", async () => {
-  // By a clock of the test's own: a processor that others take for a moment would make any call slow.
-  let nowMs = 1000;
-  vi.spyOn(performance, "now").mockImplementation(() => nowMs);
-  const spend = (milliseconds: number) => void (nowMs += milliseconds);
   const next = () =>
     route.run(
       () => "inline",
       (done) => done(null, "pool"),
     );
-  const route = new CallRoute(() => ({ queuedMs: 0 }));
+  const route = undisturbedRoute();
   await route.runTogether(
     () => route.aside(() => spend(20)),
     async () => undefined,
@@ -95,7 +97,7 @@ test.each([
     userCPUTime: 0,
     systemCPUTime: after ? computedUs : 0,
   }));
-  expect(await routeBehind(route, () => (after = true))).toBe(expected);
+  expect(await routeAfterSlowCall(route, () => (after = true))).toBe(expected);
 });
 
 test.each([
@@ -104,17 +106,15 @@ test.each([
 ] as const)("what follows a call of some milliseconds, %s", async (_, queuedMs, expected) => {
   let after = false;
   const route = new CallRoute(() => ({ queuedMs: 1000 + (after ? queuedMs : 0) }));
-  expect(await routeBehind(route, () => (after = true))).toBe(expected);
+  expect(await routeAfterSlowCall(route, () => (after = true))).toBe(expected);
 });
 
 test("a platform that counts no waits takes every slow call for one", async () => {
   const route = new CallRoute(() => ({ voluntaryContextSwitches: 0, userCPUTime: 0, systemCPUTime: 0 }));
-  expect(await routeBehind(route)).toBe("pool");
+  expect(await routeAfterSlowCall(route)).toBe("pool");
 });
 
 test("while no call is slow, the used resources are read seldom", async () => {
-  let nowMs = 0;
-  vi.spyOn(performance, "now").mockImplementation(() => nowMs);
   let readings = 0;
   const route = new CallRoute(() => {
     readings++;
@@ -136,13 +136,12 @@ test("while no call is slow, the used resources are read seldom", async () => {
   expect(await readingsOf(100, 0)).toBe(50);
 });
 
-// Where the host took the processor away for all of the call, that call was not slow by itself.
-test("failures of both forms reject", { retry: 5 }, async () => {
-  const route = new CallRoute();
+test("failures of both forms reject", async () => {
+  const route = undisturbedRoute();
   const fail = () =>
     route.run<void>(
       () => {
-        spin(20);
+        spend(20);
         throw new Error("inline");
       },
       (done) => done(new Error("pool"), undefined),
@@ -151,16 +150,17 @@ test("failures of both forms reject", { retry: 5 }, async () => {
   await expect(fail()).rejects.toThrow("pool");
 });
 
-// A processor that the host takes away in between makes a call take long.
-test("many calls that take no time are over at once", { retry: 5 }, () => {
+test("many calls that take no time are over at once", () => {
   const made: number[] = [];
   const pooled = async (index: number) => void made.push(-index);
-  expect(new CallRoute().runMany(new Float64Array(5), (index) => made.push(index), pooled)).toBeUndefined();
+  expect(
+    undisturbedRoute().runMany(new Float64Array(5), (index) => made.push(index), pooled),
+  ).toBeUndefined();
   expect(made).toEqual([0, 1, 2, 3, 4]);
 });
 
 test("many calls run in line, each once, and the event loop turns meanwhile", async () => {
-  const route = new CallRoute();
+  const route = undisturbedRoute();
   const lengths = new Float64Array(400).fill(8);
   const made = new Uint32Array(lengths.length);
   let turned = false;
@@ -168,7 +168,7 @@ test("many calls run in line, each once, and the event loop turns meanwhile", as
   await route.runMany(
     lengths,
     (index) => {
-      spin(0.03);
+      spend(0.03);
       made[index]++;
     },
     async (index) => {
@@ -181,7 +181,7 @@ test("many calls run in line, each once, and the event loop turns meanwhile", as
 });
 
 test("many calls that wait run on the pool, several at once", async () => {
-  const route = new CallRoute();
+  const route = undisturbedRoute();
   const lengths = new Float64Array(500).fill(8);
   let inline = 0;
   let underWay = 0;
@@ -190,7 +190,7 @@ test("many calls that wait run on the pool, several at once", async () => {
     lengths,
     () => {
       inline++;
-      spin(0.2);
+      spend(0.2);
     },
     async () => {
       most = Math.max(most, ++underWay);
@@ -202,14 +202,13 @@ test("many calls that wait run on the pool, several at once", async () => {
   expect(most).toBeGreaterThan(8);
 });
 
-// As above, for the calls that take no time.
-test("many calls of which one only lost the processor go on in line", { retry: 5 }, async () => {
+test("many calls of which one only lost the processor go on in line", async () => {
   const route = new CallRoute(() => ({ voluntaryContextSwitches: 7, userCPUTime: 0, systemCPUTime: 0 }));
   let inline = 0;
   let pooled = 0;
   await route.runMany(
     new Float64Array(3).fill(8),
-    () => spin(inline++ === 0 ? 5 : 0),
+    () => spend(inline++ === 0 ? 5 : 0),
     async () => void pooled++,
   );
   expect({ inline, pooled }).toEqual({ inline: 3, pooled: 0 });
@@ -223,7 +222,7 @@ test("many calls of which one only lost the processor go on in line", { retry: 5
 test("a failing call among many ends them when none is under way", async () => {
   const lengths = new Float64Array(50).fill(8);
   const failing = () =>
-    new CallRoute().runMany(
+    undisturbedRoute().runMany(
       lengths,
       () => {
         throw new Error("inline");
@@ -232,9 +231,9 @@ test("a failing call among many ends them when none is under way", async () => {
     );
   expect(failing).toThrow("inline");
   let underWay = 0;
-  const pooled = new CallRoute().runMany(
+  const pooled = undisturbedRoute().runMany(
     lengths,
-    () => spin(1),
+    () => spend(1),
     async (index) => {
       underWay++;
       await new Promise((resolve) => setImmediate(resolve));

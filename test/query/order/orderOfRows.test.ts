@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Column, Validity } from "../../../src/arrow/columns/column.js";
-import { atOnce } from "../../../src/async/eventLoop.js";
+import { runSync } from "../../../src/async/eventLoop.js";
 import { FLOAT64, INT32, INT64, STRING, type ValueType } from "../../../src/expression/values/types.js";
 import { orderOfRows } from "../../../src/query/order/orderOfRows.js";
 import {
@@ -98,7 +98,7 @@ describe("the order of rows", () => {
           const wanted = Array.from({ length: rowCount }, (_, row) => row).sort(
             (a, b) => compareRows(sorted, a, sorted, b) || a - b,
           );
-          expect(Array.from(atOnce(orderOfRows(sorted)))).toEqual(wanted);
+          expect(Array.from(runSync(orderOfRows(sorted)))).toEqual(wanted);
         },
       ),
       { numRuns: 120 },

@@ -2,7 +2,7 @@
 
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { atOnce } from "../../../src/async/eventLoop.js";
+import { runSync } from "../../../src/async/eventLoop.js";
 import { Analyzer } from "../../../src/indexes/text/analyzer.js";
 import { DEFAULT_TEXT_PARAMETERS } from "../../../src/indexes/text/parameters.js";
 import { buildIndex } from "../../support/indexedTable.js";
@@ -126,7 +126,7 @@ describe("a long text", () => {
       const expected: unknown[] = [];
       analyzer.tokens(whole, (...token) => expected.push(token));
       const found: unknown[] = [];
-      atOnce(analyzer.steps(whole, (...token) => found.push(token)));
+      runSync(analyzer.steps(whole, (...token) => found.push(token)));
       expect(found).toEqual(expected);
     }
   });

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { atOnce } from "../../../src/async/eventLoop.js";
+import { runSync } from "../../../src/async/eventLoop.js";
 import { compareBytes } from "../../../src/bytes/compare.js";
 import { lettersOfTokens } from "../../../src/indexes/text/tokenLetters.js";
 import { type MatchQuery, textLeaf } from "../../../src/query/text/textQuery.js";
@@ -23,7 +23,7 @@ function searched(words: readonly string[]): SearchedTokens {
     find: (token: Uint8Array) => tokens.findIndex((each) => compareBytes(each, token) === 0),
     lowerBound,
   };
-  return { table, letters: atOnce(lettersOfTokens(table)) };
+  return { table, letters: runSync(lettersOfTokens(table)) };
 }
 
 function distance(a: readonly string[], b: readonly string[]): number {

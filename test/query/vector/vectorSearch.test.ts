@@ -347,9 +347,9 @@ describe("a handle", () => {
       .select(["id"])
       .limit(5);
     const rows = await steps.toArray();
-    const atOnce = await table.search({ vector, distanceType: "cosine", filter: "id > 9", k: 5 }).toArray();
+    const runSync = await table.search({ vector, distanceType: "cosine", filter: "id > 9", k: 5 }).toArray();
     expect(rows).toHaveLength(5);
-    expect(rows.map((row) => row.id)).toEqual(atOnce.map((row) => row.id));
+    expect(rows.map((row) => row.id)).toEqual(runSync.map((row) => row.id));
     expect(await steps.explain()).toContain("NearestRows");
     expect(() => table.query().nearestTo(vector, { metric: "l2" } as object)).toThrow("metric");
   });

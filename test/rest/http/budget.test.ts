@@ -7,11 +7,11 @@ import { type BudgetShare, FREE_BYTES, MemoryBudget } from "../../../src/rest/ht
 const never = new AbortController().signal;
 const budget = (
   maxBytes: number,
-  maxStrangerBytes = maxBytes,
+  maxUnauthenticatedBytes = maxBytes,
   waitMs = 60_000,
   maxAloneBytes = Number.POSITIVE_INFINITY,
-) => new MemoryBudget({ maxBytes, maxAloneBytes, maxStrangerBytes, waitMs });
-const open = (from: MemoryBudget, ofStranger = false) => from.open(never, ofStranger);
+) => new MemoryBudget({ maxBytes, maxAloneBytes, maxUnauthenticatedBytes, waitMs });
+const open = (from: MemoryBudget, isUnauthenticated = false) => from.open(never, isUnauthenticated);
 
 /** Whether the share has got it by now. */
 async function settled(waiting: Promise<void> | undefined): Promise<boolean> {
@@ -115,12 +115,12 @@ describe("a share", () => {
 describe("strangers", () => {
   it("hold a part together, and keep nobody else waiting", async () => {
     const shared = budget(1000, 500);
-    const [stranger, second, caller] = [open(shared, true), open(shared, true), open(shared)];
-    expect(stranger.hold("a", FREE_BYTES + 400)).toBeUndefined();
+    const [unauthenticated, second, caller] = [open(shared, true), open(shared, true), open(shared)];
+    expect(unauthenticated.hold("a", FREE_BYTES + 400)).toBeUndefined();
     const waiting = second.hold("a", FREE_BYTES + 200);
     expect(await settled(waiting)).toBe(false);
     expect(caller.spareBytes("a")).toBe(FREE_BYTES + 600);
-    stranger.close();
+    unauthenticated.close();
     await waiting;
     expect(caller.hold("a", FREE_BYTES + 800)).toBeUndefined();
   });
@@ -130,7 +130,11 @@ it("the sum never passes the bound, but for one share alone, and everybody is se
   await fc.assert(
     fc.asyncProperty(
       fc.array(
-        fc.record({ bytes: fc.nat(1200), steps: fc.integer({ min: 1, max: 4 }), stranger: fc.boolean() }),
+        fc.record({
+          bytes: fc.nat(1200),
+          steps: fc.integer({ min: 1, max: 4 }),
+          unauthenticated: fc.boolean(),
+        }),
         {
           maxLength: 20,
         },
@@ -140,8 +144,8 @@ it("the sum never passes the bound, but for one share alone, and everybody is se
         const shares = new Set<BudgetShare>();
         let most = 0;
         await Promise.all(
-          requests.map(async ({ bytes, steps, stranger }) => {
-            const share = open(shared, stranger);
+          requests.map(async ({ bytes, steps, unauthenticated }) => {
+            const share = open(shared, unauthenticated);
             shares.add(share);
             for (let step = 1; step <= steps; step++) {
               // One that is refused while all wait begins anew.

@@ -112,7 +112,7 @@ const sorted = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => n);
 
 /** Files of values that are not committed, and directories of executors. */
-const leftovers = async (): Promise<string[]> =>
+const orphans = async (): Promise<string[]> =>
   readdir(join(root, "t.lance", "_tiltyard", "checkpoints")).catch(() => []);
 
 describe("a backfill with a cluster", () => {
@@ -135,7 +135,7 @@ describe("a backfill with a cluster", () => {
     expect(JSON.parse(JSON.stringify(cluster.runs))).toEqual(cluster.runs);
     expect(computed).toEqual(upTo(50));
     await expectAllDoubled(50);
-    expect(await leftovers()).toEqual([]);
+    expect(await orphans()).toEqual([]);
   });
 
   it("cuts fragments into tasks, and selects rows by where", async () => {
@@ -314,7 +314,7 @@ describe("an executor", () => {
     });
     expect(await fill(open(cluster))).toMatchObject({ done: 20, result: { rows: 20, fragments: 2 } });
     await expectAllDoubled(20);
-    expect(await leftovers()).toEqual([]);
+    expect(await orphans()).toEqual([]);
   });
 
   it.each([
@@ -461,7 +461,7 @@ describe("a worker", () => {
       ...Array(9).fill(InvalidInputError),
     ]);
     await expect(open().runBackfillTask(left as BackfillTask)).rejects.toThrow(/job .* has ended/);
-    expect(await leftovers()).toEqual([]);
+    expect(await orphans()).toEqual([]);
     await expectAllDoubled(10);
   });
 
@@ -488,7 +488,7 @@ describe("a worker", () => {
     expect(rows.map(({ n, d }) => [n, d]).sort(([a], [b]) => Number(a) - Number(b))).toEqual(
       [...upTo(20).slice(10), ...upTo(110).slice(100)].map((n) => [n, BigInt(n) * 2n]),
     );
-    expect(await leftovers()).toEqual([]);
+    expect(await orphans()).toEqual([]);
   });
 });
 
@@ -527,7 +527,7 @@ describe("a job on a cluster", () => {
     expect(cluster.runs.map((run) => run.map(({ fragmentId }) => fragmentId))).toEqual([[2, 3]]);
     expect(computed).toEqual(upTo(40));
     await expectAllDoubled(40);
-    expect(await leftovers()).toEqual([]);
+    expect(await orphans()).toEqual([]);
   });
 
   it("is computed in its own process where it is asked for without the cluster, and the other way around", async () => {

@@ -58,10 +58,10 @@ async function* batches(parts: readonly Part[], withRuns: (index: number) => boo
 async function sorted(
   parts: readonly Part[],
   withRuns: (index: number) => boolean,
-  atOnce?: number,
+  concurrency?: number,
 ): Promise<[number | null, number, number][]> {
   const rows: [number | null, number, number][] = [];
-  const options = { makeFile, ...(atOnce !== undefined && { atOnce }) };
+  const options = { makeFile, ...(concurrency !== undefined && { concurrency }) };
   for await (const { values, ids, rowCount } of sortByValue(batches(parts, withRuns), INT32, options)) {
     if (values.kind !== "fixed") throw new Error(`a column of kind ${values.kind}`);
     const numbers = new Int32Array(values.values.buffer, values.values.byteOffset, rowCount);

@@ -3,7 +3,7 @@
  * text, for which a JSON parser would hold the thread.
  */
 
-import { breathe } from "../../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import type { OpenIndexFile } from "../../indexFile.js";
 
 const CODEBOOK_START = 'codebook_tensor\\":[';
@@ -37,7 +37,7 @@ export async function cutCodebook(
       return { tensor: bytes.slice(0, length), settings: text.slice(0, start) + text.slice(offset) };
     }
     if (text[offset] !== ",") return file.fail("its codebook is no list of bytes");
-    if (length % PIECE_BYTES === 0) await breathe();
+    if (length % PIECE_BYTES === 0) await yieldToEventLoop();
   }
 }
 
@@ -56,7 +56,7 @@ export async function insertCodebook(tensor: Uint8Array, text: string): Promise<
   const pieces: string[] = [];
   for (let first = 0; first < tensor.length; first += PIECE_BYTES) {
     pieces.push(tensor.subarray(first, first + PIECE_BYTES).join(","));
-    await breathe();
+    await yieldToEventLoop();
   }
   return text.slice(0, start) + pieces.join(",") + text.slice(start);
 }

@@ -1,7 +1,7 @@
 /** How vectors are encoded for an index: the writing side of codes.ts, and how what they are encoded by is trained. */
 
 import type { LogicalType } from "../../../arrow/types/type.js";
-import { breathe } from "../../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import type { Task } from "../../../async/workerPool.js";
 import { isSharedMemory } from "../../../bytes/sharedCopy.js";
 import { TENSOR_TYPES, Tensor } from "../../../format/vectorIndex.js";
@@ -196,7 +196,7 @@ export async function trainCodebook(
   const by = centroidsOf(centroids, { metric: centroidMetric(metric), dimension });
   const { nearest } = await assignVectors(trained, by, work);
   const residuals = metric === "dot" ? trained : lessCentroids(trained, nearest, centroids, dimension);
-  await breathe();
+  await yieldToEventLoop();
   const words = new Float32Array(wordCount * dimension);
   const maxRounds = Math.min(MAX_WORD_ROUNDS, parameters.maxIterations ?? MAX_WORD_ROUNDS);
   // Of vectors some of which are much longer than others, codewords far apart serve the few long ones, while most searches are
@@ -209,7 +209,7 @@ export async function trainCodebook(
     };
     const own = await trainCentroids(partOf(residuals, dimension, part, width), options);
     words.set(own, part * wordCount * width);
-    await breathe();
+    await yieldToEventLoop();
   }
   return { kind: "PQ", bits, parts, dimension, words, isTransposed: false, isInSettings: false };
 }

@@ -6,7 +6,7 @@
 
 import type { Column, Validity } from "../../../arrow/columns/column.js";
 import { isSet, isValid } from "../../../arrow/columns/validity.js";
-import { breathe } from "../../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import { alignedBytes } from "../../../bytes/aligned.js";
 import { InternalError } from "../../../errors.js";
 import type { IndexRows } from "../../kind.js";
@@ -136,7 +136,7 @@ export async function sampleVectors(
   let count = 0;
   let seen = 0;
   for await (const { values } of rows) {
-    await breathe();
+    await yieldToEventLoop();
     if (values.kind === "null") continue;
     const readVector = vectorReader(indexed, values);
     for (let row = 0; row < values.length; row++) {

@@ -9,7 +9,7 @@
  * More than {@link MOST_AT_ONCE} centroids are trained in two levels: some, then several of the vectors of each.
  */
 
-import { breathe } from "../../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import type { Task } from "../../../async/workerPool.js";
 import { fillDistances } from "../distance/distance.js";
 import type { Metric } from "../distance/metric.js";
@@ -123,11 +123,11 @@ async function goRounds(
     }
     const { means, counts } = await meansOf(vectors, nearest, options);
     const isFull = !counts.includes(0);
-    const haveSettled = isFull && Math.abs(lastSum - sum) <= LEAST_GAIN * Math.abs(sum);
-    const goesBeyond = metric === "l2" && round > 0 && round < maxRounds - LAST_ROUNDS && !haveSettled;
+    const haveRecovered = isFull && Math.abs(lastSum - sum) <= LEAST_GAIN * Math.abs(sum);
+    const goesBeyond = metric === "l2" && round > 0 && round < maxRounds - LAST_ROUNDS && !haveRecovered;
     centroids = goesBeyond ? pointsBeyond(centroids, means) : means;
     if (!isFull) fillEmpty(centroids, counts, vectors, distances, options);
-    if (haveSettled) break;
+    if (haveRecovered) break;
     lastSum = sum;
   }
   return centroids;
@@ -188,7 +188,7 @@ async function squaresOf(vectors: Float32Array, dimension: number): Promise<Floa
     done += dimension;
     if (done < STEP_PRODUCTS) continue;
     done = 0;
-    await breathe();
+    await yieldToEventLoop();
   }
   return squares;
 }
@@ -203,7 +203,7 @@ async function meansOf(
   const stepRows = Math.ceil(STEP_PRODUCTS / dimension);
   for (let start = 0; start < nearest.length; start += stepRows) {
     addVectors(vectors, nearest, start, Math.min(nearest.length, start + stepRows), dimension, sums, counts);
-    await breathe();
+    await yieldToEventLoop();
   }
   const means = Float32Array.from(sums);
   for (let own = 0; own < count; own++) {
@@ -265,7 +265,7 @@ async function firstCentroids(
     let left = next() * sum;
     row = 0;
     while (row < rowCount - 1 && left >= distances[row]) left -= distances[row++];
-    await breathe();
+    await yieldToEventLoop();
   }
   return centroids;
 }

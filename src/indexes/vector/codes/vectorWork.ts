@@ -3,7 +3,7 @@
  * between which the event loop turns. What comes out does not depend on who did which piece.
  */
 
-import { breathe } from "../../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import type { Task, WorkerPool } from "../../../async/workerPool.js";
 import { isSharedMemory } from "../../../bytes/sharedCopy.js";
 
@@ -85,7 +85,7 @@ export class VectorWork {
         try {
           this.#signal?.throwIfAborted();
           take(start, await work(inputOf(start, end, lane)));
-          await breathe();
+          await yieldToEventLoop();
         } catch (error) {
           failure ??= { error };
         }

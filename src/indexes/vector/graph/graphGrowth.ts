@@ -127,8 +127,8 @@ export const GROW_GRAPH: Task<GraphStep, null> = {
   name: "growGraph",
   run({ memory, lane, entryPoint, start, end, shares }) {
     const growth = growthOf(memory, lane);
-    if (shares === null) for (let row = start; row < end; row++) growth.lead(row, entryPoint);
-    else growth.leadBack(start, end, entryPoint, shares.start, shares.end);
+    if (shares === null) for (let row = start; row < end; row++) growth.link(row, entryPoint);
+    else growth.linkBack(start, end, entryPoint, shares.start, shares.end);
     return null;
   },
   memoryOf: () => [],
@@ -204,7 +204,7 @@ class GraphGrowth {
   }
 
   /** Leads a row to those nearest to it. Only its own lists change. */
-  lead(row: number, entryPoint: number): void {
+  link(row: number, entryPoint: number): void {
     const { heights } = this.#memory;
     const [top, height] = [heights[entryPoint], heights[row]];
     let start = entryPoint;
@@ -212,12 +212,12 @@ class GraphGrowth {
     for (let level = Math.min(top, height); level >= 0; level--) {
       this.#search(level, row, start);
       start = this.#beam.rows[0];
-      this.#lead(level, row);
+      this.#link(level, row);
     }
   }
 
   /** Leads rows of some shares back to those that lead to them. Only lists of these shares change. */
-  leadBack(start: number, end: number, entryPoint: number, firstShare: number, endShare: number): void {
+  linkBack(start: number, end: number, entryPoint: number, firstShare: number, endShare: number): void {
     const { heights } = this.#memory;
     for (let row = start; row < end; row++) {
       for (let level = Math.min(heights[entryPoint], heights[row]); level >= 0; level--) {
@@ -227,7 +227,7 @@ class GraphGrowth {
           const other = links.row(list, position);
           const share = other % SHARES;
           if (share < firstShare || share >= endShare) continue;
-          this.#leadBack(links, level, other, row, links.distance(list, position));
+          this.#linkBack(links, level, other, row, links.distance(list, position));
         }
       }
     }
@@ -325,7 +325,7 @@ class GraphGrowth {
   }
 
   /** Chooses neighbours of a row among those in the beam, which do not lead back yet. */
-  #lead(level: number, row: number): void {
+  #link(level: number, row: number): void {
     const beam = this.#beam;
     const count = this.#choose(beam.rows, beam.distances, beam.length, this.#m);
     const [links, list] = [this.#links(level), this.#listOf(level, row)];
@@ -334,7 +334,7 @@ class GraphGrowth {
     }
   }
 
-  #leadBack(links: Links, level: number, from: number, to: number, distance: number): void {
+  #linkBack(links: Links, level: number, from: number, to: number, distance: number): void {
     const list = this.#listOf(level, from);
     const count = links.count(list);
     if (count < links.room) {

@@ -3,7 +3,7 @@
  * level 0 on from the nearest rows found so far, for as long as these lead to nearer ones.
  */
 
-import { breathe } from "../../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import type { MeasureRows } from "../codes/codes.js";
 import { Beam, NearestFirst } from "../distance/nearestFirst.js";
 import type { Graph } from "./graphFiles.js";
@@ -54,7 +54,7 @@ export async function searchGraph(query: GraphQuery): Promise<Beam | null> {
     for (let index = 0; index < near.count; index++) offer(near.rows[index], near.distances[index]);
     if (looked % STEP_ROWS === 0) {
       signal?.throwIfAborted();
-      await breathe();
+      await yieldToEventLoop();
     }
   }
   return found.length < found.size ? null : found;

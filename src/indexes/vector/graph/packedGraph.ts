@@ -3,7 +3,7 @@
  * level 0, in the memory of the kernel. Behind the codes there is room for one more, that of the vector which is searched for.
  */
 
-import { breathe } from "../../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import type { KernelPart } from "../../kind.js";
 import type { MeasureRows } from "../codes/codes.js";
 import { Beam } from "../distance/nearestFirst.js";
@@ -95,7 +95,7 @@ export class PackedGraph implements KernelPart {
         }
       }
       signal?.throwIfAborted();
-      await breathe();
+      await yieldToEventLoop();
     }
     return packed;
   }
@@ -117,7 +117,7 @@ export class PackedGraph implements KernelPart {
       const { row, distance } = descend({ graph: this.#upper, measure, fail: this.#fail });
       this.#walks.begin(row, distance);
       while (!this.#walks.goOn(rowCount, beam, this.#stepRows)) {
-        await breathe();
+        await yieldToEventLoop();
         signal?.throwIfAborted();
       }
     } finally {
@@ -145,7 +145,7 @@ async function longestList(graph: Graph, signal: AbortSignal | undefined): Promi
     longest = Math.max(longest, range.end - range.start);
     if (row % PIECE_ROWS === PIECE_ROWS - 1) {
       signal?.throwIfAborted();
-      await breathe();
+      await yieldToEventLoop();
     }
   }
   return longest;

@@ -4,7 +4,7 @@
  */
 
 import type { Column } from "../../../arrow/columns/column.js";
-import { breathe } from "../../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import { alignedBytes } from "../../../bytes/aligned.js";
 import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { TableField } from "../../../schema/schema.js";
@@ -20,7 +20,7 @@ import { PackedGraph } from "../graph/packedGraph.js";
 import { askSketches, PartitionSketch, type SketchAsked } from "../sketches/partitionSketch.js";
 import { type IvfFiles, openIvfFiles, ROW_ID_COLUMN } from "./ivfFiles.js";
 import { offerAll, offerNearest } from "./offeredRows.js";
-import { PartitionReaches } from "./partitionReaches.js";
+import { PartitionRadii } from "./partitionRadii.js";
 import { probedPartitions } from "./probes.js";
 import type { IvfModelParts, VectorParameters } from "./writeIvf.js";
 
@@ -83,7 +83,7 @@ export class IvfIndex {
   readonly #centroidItem: VectorItem;
   readonly #centroidBytes: Uint8Array;
   /** Null where they tell nothing. */
-  readonly #reaches: PartitionReaches | null;
+  readonly #radii: PartitionRadii | null;
   /** By partition: how often it was searched since its graph was packed, or its vectors sketched, last. */
   readonly #asked = new Map<number, number>();
   /** Partitions of which that is being made: who searches them meanwhile does without. */
@@ -96,7 +96,7 @@ export class IvfIndex {
     this.#centroidItem =
       centroids.BYTES_PER_ELEMENT === 4 ? "float32" : centroids.BYTES_PER_ELEMENT === 8 ? "float64" : "uint8";
     this.#centroidBytes = new Uint8Array(centroids.buffer, centroids.byteOffset, centroids.byteLength);
-    this.#reaches = PartitionReaches.of(ivf);
+    this.#radii = PartitionRadii.of(ivf);
   }
 
   /** @throws CorruptFileError; UnsupportedError for kinds that are not searched */
@@ -149,9 +149,9 @@ export class IvfIndex {
   get memoryWeight(): number {
     const { starts, codes, graphs } = this.#ivf;
     const graphBytes = graphs?.memoryWeight ?? 0;
-    const reachBytes = this.#reaches?.memoryWeight ?? 0;
+    const radiusBytes = this.#radii?.memoryWeight ?? 0;
     return (
-      1024 + this.#centroidBytes.length + starts.byteLength + codes.memoryWeight + graphBytes + reachBytes
+      1024 + this.#centroidBytes.length + starts.byteLength + codes.memoryWeight + graphBytes + radiusBytes
     );
   }
 
@@ -163,7 +163,7 @@ export class IvfIndex {
       for (const [partition, own] of probedPartitions(vectors, search)) {
         search.signal?.throwIfAborted();
         await this.#searchPartition(partition, own, search);
-        await breathe();
+        await yieldToEventLoop();
       }
     }
   }
@@ -188,7 +188,7 @@ export class IvfIndex {
         nearest: nearest[first + index],
         offered: 0,
       });
-      await breathe();
+      await yieldToEventLoop();
     }
     return vectors;
   }
@@ -206,7 +206,7 @@ export class IvfIndex {
       const bytes = this.#centroidBytes.subarray(start * rowBytes, end * rowBytes);
       const into = distances.map((each) => each.subarray(start, end));
       fillDistances(this.#centroidItem, by, own, dimension, bytes, end - start, into);
-      await breathe();
+      await yieldToEventLoop();
     }
     // Of numbers that are no distances, signs differ: they would be in no order.
     for (const each of distances) {
@@ -241,7 +241,7 @@ export class IvfIndex {
     if (left.length === 0) return;
     const bytes = await this.#codes(partition, signal);
     const centroid = centroids.subarray(partition * dimension, (partition + 1) * dimension);
-    await this.#reaches?.note(partition, left.length, centroid, bytes, rowCount);
+    await this.#radii?.note(partition, left.length, centroid, bytes, rowCount);
     const bySketch = left.filter(({ sketched }) => sketched !== null);
     if (bySketch.length > 0) {
       const sketch = await this.#sketch(partition, bytes, bySketch.length, signal);
@@ -258,7 +258,7 @@ export class IvfIndex {
         measure.all(centroid, bytes, distances);
         vector.offered += offerAll(words, distances, search, nearest);
       }
-      await breathe();
+      await yieldToEventLoop();
     }
     scratch.giveBack(room);
   }
@@ -267,7 +267,7 @@ export class IvfIndex {
   #isBeyond(partition: number, vector: SearchedVector, search: IvfSearch): boolean {
     const { starts } = this.#ivf;
     const { distances, nearest } = vector;
-    if (isBounded(search) || !this.#reaches?.isBeyond(partition, distances[partition], nearest.farthest))
+    if (isBounded(search) || !this.#radii?.isBeyond(partition, distances[partition], nearest.farthest))
       return false;
     vector.offered += starts[partition + 1] - starts[partition];
     return true;
@@ -430,7 +430,7 @@ export class IvfIndex {
         const [column] = await rows.spans(codes.column, [{ start, end }], signal);
         const bytes = bytesOf(column, (reason) => rows.fail(reason));
         yield { partition, ids, codes: isTransposed ? rowByRow(bytes, end - start) : bytes };
-        await breathe();
+        await yieldToEventLoop();
       }
     }
   }

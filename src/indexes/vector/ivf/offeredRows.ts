@@ -1,6 +1,6 @@
 /** Rows of a partition, compared and offered to what keeps the nearest ones of vectors. */
 
-import { breathe } from "../../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import { lowerBound } from "../../../bytes/lowerBound.js";
 import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { CodeDistances } from "../codes/codes.js";
@@ -59,7 +59,7 @@ export async function offerNearest(
     const end = Math.min(rowCount, start + pieceRows);
     for (const vector of vectors) {
       vector.offered += offerPiece(partition, { start, end, place: position }, vector, wanted);
-      await breathe();
+      await yieldToEventLoop();
     }
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import type { FixedColumn } from "../../../arrow/columns/column.js";
-import { breathe } from "../../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { TemporaryFile } from "../../../io/temporaryFile.js";
 import { uint32Column } from "../../indexFile.js";
@@ -150,7 +150,7 @@ export class PartitionedRows {
         yield* this.#piecesOf(first, most);
       }
       first = end;
-      await breathe();
+      await yieldToEventLoop();
     }
   }
 
@@ -185,7 +185,7 @@ export class PartitionedRows {
         const { ids, codes, rows } = this.#room(to - from);
         (await chunk.load(from, to)).copy(from, to, ids, codes, 0);
         yield rows(new Uint32Array(to - from).fill(partition));
-        await breathe();
+        await yieldToEventLoop();
       }
     }
   }
@@ -309,7 +309,7 @@ async function writtenChunk(
     const codes = piece.subarray(0, (to - from) * codeBytes);
     copy(from, to, ids, codes, 0);
     await file.append([codes]);
-    await breathe();
+    await yieldToEventLoop();
   }
   const idsFrom = file.byteLength;
   await file.append([allIds]);

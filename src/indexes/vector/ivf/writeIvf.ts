@@ -6,7 +6,7 @@
 import type { Column, FixedColumn, ListColumn } from "../../../arrow/columns/column.js";
 import { takeColumn } from "../../../arrow/columns/takeColumn.js";
 import type { InputBatch } from "../../../arrow/exchange/input.js";
-import { breathe } from "../../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import { Handover } from "../../../async/handover.js";
 import { mapAhead } from "../../../async/parallel.js";
 import { alignedBytes } from "../../../bytes/aligned.js";
@@ -162,7 +162,7 @@ export async function addRows(
     free.push(memory);
     done += rowCount;
     target.progress?.(done);
-    await breathe();
+    await yieldToEventLoop();
   }
 }
 
@@ -295,7 +295,7 @@ function writeGraphs(
       graphRows.push(total);
       for (const level of graph.levels(GRAPH_BATCH_ROWS)) {
         yield batchOf(level, vectors.unit);
-        await breathe();
+        await yieldToEventLoop();
       }
     }
     handover.end();

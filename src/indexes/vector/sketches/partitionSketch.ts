@@ -4,7 +4,7 @@
  * was asked last.
  */
 
-import { breathe } from "../../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import { KernelUse } from "../../../bytes/wasm.js";
 import type { KernelPart } from "../../kind.js";
 import type { QueryVector } from "../distance/distance.js";
@@ -91,7 +91,7 @@ export class PartitionSketch implements KernelPart {
       }
       pieces.push({ sketch, bytes: slotOf(sketch).slice() });
       signal?.throwIfAborted();
-      await breathe();
+      await yieldToEventLoop();
     }
     return new PartitionSketch(pieces, pieceRows);
   }

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import type { Codes } from "../../../../src/indexes/vector/codes/codes.js";
 import { fillDistances, queryVector } from "../../../../src/indexes/vector/distance/distance.js";
 import type { IvfFiles } from "../../../../src/indexes/vector/ivf/ivfFiles.js";
-import { PartitionReaches } from "../../../../src/indexes/vector/ivf/partitionReaches.js";
+import { PartitionRadii } from "../../../../src/indexes/vector/ivf/partitionRadii.js";
 import { randomNumbers } from "../../../support/vectorTables.js";
 
 const DIMENSION = 40;
@@ -21,7 +21,7 @@ const flat = {
 } as unknown as Codes;
 
 const reachesOf = (metric: string, item = "float32") =>
-  PartitionReaches.of({
+  PartitionRadii.of({
     ...{ codes: flat, metric, item, graphs: null, dimension: DIMENSION },
     ...{ starts: Uint32Array.of(0, ROWS), centroids: new Float32Array(DIMENSION) },
   } as unknown as IvfFiles);
@@ -45,16 +45,16 @@ it.each([1e-12, 1, 1e12])("at a scale of %d", async (scale) => {
     const [distances, toCentroid] = [new Float32Array(ROWS), new Float32Array(1)];
     fillDistances("float32", "l2", [own], DIMENSION, bytes, ROWS, [distances]);
     fillDistances("float32", "l2", [own], DIMENSION, new Uint8Array(centroid.buffer), 1, [toCentroid]);
-    const reaches = reachesOf("l2");
-    if (reaches === null) throw new Error("no reaches");
-    expect(reaches.isBeyond(0, toCentroid[0], 0)).toBe(false);
-    await reaches.note(0, 1, centroid, bytes, ROWS);
-    expect(reaches.isBeyond(0, toCentroid[0], 0)).toBe(false);
-    await reaches.note(0, 1, centroid, bytes, ROWS);
+    const radii = reachesOf("l2");
+    if (radii === null) throw new Error("no reaches");
+    expect(radii.isBeyond(0, toCentroid[0], 0)).toBe(false);
+    await radii.note(0, 1, centroid, bytes, ROWS);
+    expect(radii.isBeyond(0, toCentroid[0], 0)).toBe(false);
+    await radii.note(0, 1, centroid, bytes, ROWS);
     const nearest = Math.min(...distances);
-    expect(reaches.isBeyond(0, toCentroid[0], nearest)).toBe(false);
-    expect(reaches.isBeyond(0, toCentroid[0], Number.POSITIVE_INFINITY)).toBe(false);
-    if (reaches.isBeyond(0, toCentroid[0], nearest / 4)) beyond++;
+    expect(radii.isBeyond(0, toCentroid[0], nearest)).toBe(false);
+    expect(radii.isBeyond(0, toCentroid[0], Number.POSITIVE_INFINITY)).toBe(false);
+    if (radii.isBeyond(0, toCentroid[0], nearest / 4)) beyond++;
   }
   expect(beyond).toBeGreaterThan(50);
 });

@@ -21,7 +21,7 @@ interface Kept<Found> {
   readonly found: Found;
 }
 
-export class SettledDirectories<Found> {
+export class UnchangedDirectories<Found> {
   readonly #disk: Disk;
   readonly #look: (path: string) => Promise<Found>;
   readonly #kept = new LruCache<Kept<Found>>(MAX_KEPT);
@@ -41,13 +41,13 @@ export class SettledDirectories<Found> {
     if (stat === null) return null;
     const readAtMs = ageClockMs();
     const found = await this.#look(path);
-    if (isSettled(stat, readAtMs)) this.#kept.set(path, { stat, found }, 1);
+    if (isRecovered(stat, readAtMs)) this.#kept.set(path, { stat, found }, 1);
     return found;
   }
 }
 
 /** Whether the next change of a directory will show in its times, given its stat from `atMs`. */
-export function isSettled({ changedNs }: FileStat, atMs: number): boolean {
+export function isRecovered({ changedNs }: FileStat, atMs: number): boolean {
   const grainMs = changedNs % NS_PER_SECOND === 0n ? COARSE_GRAIN_MS : TIME_GRAIN_MS;
   return Number(changedNs / 1_000_000n) + grainMs < atMs;
 }

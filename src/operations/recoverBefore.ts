@@ -12,8 +12,8 @@
  */
 
 import type { BatchScope } from "../catalog/batches/batchScope.js";
-import type { SettleOptions } from "../catalog/batches/batchSettlement.js";
-import { settleThoseLeft } from "../catalog/batches/unfinishedBatches.js";
+import type { RecoveryOptions } from "../catalog/batches/batchRecovery.js";
+import { recoverAbandoned } from "../catalog/batches/unfinishedBatches.js";
 import { directoryAt } from "../catalog/places/locations.js";
 import { InvalidInputError } from "../errors.js";
 import type * as base from "../namespace/request.js";
@@ -21,7 +21,7 @@ import type * as tables from "../namespace/tables.js";
 import type { OperationContext } from "./context.js";
 import { optionalId } from "./request.js";
 
-type Tolerance = SettleOptions["tolerate"];
+type Tolerance = RecoveryOptions["tolerate"];
 
 /** Operations that do not change the table they name. */
 const READS: ReadonlySet<string> = new Set([
@@ -36,7 +36,7 @@ const READS: ReadonlySet<string> = new Set([
  * @param request unchecked
  * @throws what {@link settleThoseLeft} throws, with the operation's tolerance
  */
-export async function settleBefore(
+export async function recoverBefore(
   context: OperationContext,
   operation: string,
   id: readonly string[],
@@ -45,7 +45,7 @@ export async function settleBefore(
   const { signal } = request;
   const scope = scopeOf(context, operation, id, request);
   if (scope === null) return;
-  await settleThoseLeft(context, scope, { signal, tolerate: toleranceOf(operation, scope) });
+  await recoverAbandoned(context, scope, { signal, tolerate: toleranceOf(operation, scope) });
 }
 
 function toleranceOf(operation: string, scope: BatchScope): Tolerance {

@@ -26,7 +26,7 @@ const DATA_FILE = /\.lance$|^\.tmp/;
  * @param latest the version that was just committed
  * @param firstWhole the oldest version that has its files
  */
-export async function removeStrayFiles(
+export async function removeOrphans(
   latest: OpenVersion,
   firstWhole: number,
   lease: LockLease,

@@ -6,7 +6,7 @@
 import { importModule } from "../platform/native.js";
 
 /** Something that is made when it is first asked for, once, and then kept. */
-export interface Deferred<Value> {
+export interface Lazy<Value> {
   /** Where it is made already, without waiting; undefined before. */
   readonly current: Value | undefined;
   /** It, once somebody has asked for it; undefined before, and after it could not be made. */
@@ -15,7 +15,7 @@ export interface Deferred<Value> {
   get(): Promise<Value>;
 }
 
-export function deferred<Value extends object>(make: () => Promise<Value>): Deferred<Value> {
+export function lazy<Value extends object>(make: () => Promise<Value>): Lazy<Value> {
   let current: Value | undefined;
   let started: Promise<Value> | undefined;
   const start = async (): Promise<Value> => {
@@ -45,5 +45,5 @@ export function deferred<Value extends object>(make: () => Promise<Value>): Defe
  * A module that is loaded when it is first needed.
  * @param load nothing but `import("…")`, which bundlers see
  */
-export const lazyModule = <Module extends object>(load: () => Promise<Module>): Deferred<Module> =>
-  deferred(() => importModule(load));
+export const lazyModule = <Module extends object>(load: () => Promise<Module>): Lazy<Module> =>
+  lazy(() => importModule(load));

@@ -1,6 +1,6 @@
 /**
- * Leftovers of tables whose creation did not come to its end: directories with parts of a table, no version and no
- * marker. A leftover is no table. In the root it blocks a table that is to be moved there; elsewhere nobody knows of
+ * Orphans of tables whose creation did not come to its end: directories with parts of a table, no version and no
+ * marker. A orphan is no table. In the root it blocks a table that is to be moved there; elsewhere nobody knows of
  * it.
  *
  * A directory with a version stays, even if nothing refers to it: it may be that of a deregistered table, whose data is
@@ -42,9 +42,8 @@ export async function clearPlace(
   const stat = await disk.stat(location.directory);
   if (stat === null) return;
   if (stat.kind !== "directory") throw occupied(location);
-  if (!(await isLeftover(disk, location.directory, lock.staleMs ?? DEFAULT_STALE_MS)))
-    throw occupied(location);
-  const isDoomed = (movedTo: string) => isLeftover(disk, movedTo, 0);
+  if (!(await isOrphan(disk, location.directory, lock.staleMs ?? DEFAULT_STALE_MS))) throw occupied(location);
+  const isDoomed = (movedTo: string) => isOrphan(disk, movedTo, 0);
   try {
     await withLock(location.directory, { ...lock, signal }, async () => {
       const entry = await findTable(environment, location.id);
@@ -60,7 +59,7 @@ export async function clearPlace(
 }
 
 /**
- * Removes the leftovers of dropped tables, and of creations of tables of child namespaces that died a week ago or
+ * Removes the orphans of dropped tables, and of creations of tables of child namespaces that died a week ago or
  * earlier. The latter are chosen under the catalog's lock, under which tables are published: a creation that goes on
  * after all finds its directory gone.
  */
@@ -69,7 +68,7 @@ export async function sweepCreations(environment: CatalogEnvironment, signal?: A
   if ((await abandonedCreations(environment, await readCatalog(environment))).length === 0) return;
   const takeAllAway = async (catalog: Catalog): Promise<null> => {
     for (const directory of await abandonedCreations(environment, catalog)) {
-      await takeAway(environment, directory, (movedTo) => isLeftover(environment.disk, movedTo, 0));
+      await takeAway(environment, directory, (movedTo) => isOrphan(environment.disk, movedTo, 0));
     }
     return null;
   };
@@ -83,7 +82,7 @@ async function abandonedCreations({ disk, root }: CatalogEnvironment, catalog: C
   for (const { name, kind } of (await disk.list(root)) ?? []) {
     if (kind !== "directory" || named.has(foldName(name)) || !isNewLocation(name)) continue;
     const directory = join(root, name);
-    if (await isLeftover(disk, directory, ABANDONED_MS)) abandoned.push(directory);
+    if (await isOrphan(disk, directory, ABANDONED_MS)) abandoned.push(directory);
   }
   return abandoned;
 }
@@ -94,7 +93,7 @@ const occupied = ({ id, location }: TableLocation): TableAlreadyExistsError =>
   );
 
 /** Whether a directory holds nothing but what a creation makes, and nothing younger than `ageMs`. */
-async function isLeftover(disk: Disk, directory: string, ageMs: number): Promise<boolean> {
+async function isOrphan(disk: Disk, directory: string, ageMs: number): Promise<boolean> {
   const isOld = async (path: string): Promise<boolean> => {
     const stat = await disk.stat(path);
     return stat === null || ageOfChangeMs(stat.modifiedNs) >= ageMs;

@@ -115,7 +115,7 @@ const STRANGE = [
   "notes",
 ];
 
-describe("leftovers", () => {
+describe("orphans", () => {
   it("of writers that were overruled go at any age, others when they are a week old", async () => {
     const { id, directory } = await makeTable();
     const files = async (paths: string[], ageS: number) =>

@@ -8,7 +8,7 @@
  * of the nearest. What is lost in floats of 32 bits counts as if the row were nearer. With codes, x is what they stand for.
  */
 
-import { breathe } from "../../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import type { Codes } from "../codes/codes.js";
 import type { TensorNumbers } from "../codes/tensors.js";
 import type { Metric, VectorItem } from "../distance/metric.js";
@@ -21,20 +21,20 @@ const MEASURED_ROWS = 4096;
 /** More than sums of squares lose that are too small for floats of 32 bits. */
 const TINY = 1e-37;
 
-export class PartitionReaches {
+export class PartitionRadii {
   readonly #codes: Codes;
   readonly #loss: number;
   /** The length of vectors where it is given; else 0. */
   readonly #length: number;
   /** By partition; NaN where it is not known. */
-  readonly #reaches: Float64Array;
+  readonly #radii: Float64Array;
   readonly #asked: Uint8Array;
 
   private constructor(codes: Codes, metric: Metric, dimension: number, partitionCount: number) {
     this.#codes = codes;
     this.#loss = (4 * (dimension + 32)) / 2 ** 24;
     this.#length = metric === "cosine" ? 1 : 0;
-    this.#reaches = new Float64Array(partitionCount).fill(Number.NaN);
+    this.#radii = new Float64Array(partitionCount).fill(Number.NaN);
     this.#asked = new Uint8Array(partitionCount);
   }
 
@@ -42,25 +42,17 @@ export class PartitionReaches {
    * Null where distances don't obey the triangle, or are not computed from the vector that is compared with centroids: vectors of
    * 16 bits are compared with one that is rounded, their centroids are not.
    */
-  static of({
-    codes,
-    metric,
-    item,
-    graphs,
-    dimension,
-    starts,
-    centroids,
-  }: IvfFiles): PartitionReaches | null {
+  static of({ codes, metric, item, graphs, dimension, starts, centroids }: IvfFiles): PartitionRadii | null {
     const { kind } = codes.model;
     const isMeasured = metric === "l2" ? kind !== "SQ" : metric === "cosine" && kind === "PQ";
     const isRounded = item === "float16" && kind === "FLAT";
     if (!isMeasured || graphs !== null || !isShort(item) || isRounded) return null;
     if (centroids.BYTES_PER_ELEMENT !== Float32Array.BYTES_PER_ELEMENT) return null;
-    return new PartitionReaches(codes, metric, dimension, starts.length - 1);
+    return new PartitionRadii(codes, metric, dimension, starts.length - 1);
   }
 
   get memoryWeight(): number {
-    return this.#reaches.byteLength + this.#asked.byteLength;
+    return this.#radii.byteLength + this.#asked.byteLength;
   }
 
   /** Notes that so many vectors look into a partition. @param codes of its rows */
@@ -71,7 +63,7 @@ export class PartitionReaches {
     codes: Uint8Array,
     rowCount: number,
   ): Promise<void> {
-    if (!Number.isNaN(this.#reaches[partition])) return;
+    if (!Number.isNaN(this.#radii[partition])) return;
     this.#asked[partition] = Math.min(ASKED_BEFORE_MEASURED, this.#asked[partition] + asking);
     if (this.#asked[partition] < ASKED_BEFORE_MEASURED) return;
     const measure = this.#codes.from(Float64Array.from(centroid));
@@ -86,9 +78,9 @@ export class PartitionReaches {
       measure.all(centroid, isByRow ? codes.subarray(start * rowBytes, end * rowBytes) : codes, distances);
       // Vectors with NaN have no distance from any other.
       for (const distance of distances) if (distance > most) most = distance;
-      await breathe();
+      await yieldToEventLoop();
     }
-    this.#reaches[partition] = Math.sqrt(most + TINY);
+    this.#radii[partition] = Math.sqrt(most + TINY);
   }
 
   /**
@@ -96,11 +88,11 @@ export class PartitionReaches {
    * @param squared distance of its centroid
    */
   isBeyond(partition: number, squared: number, most: number): boolean {
-    const reach = this.#reaches[partition];
+    const radius = this.#radii[partition];
     const distance = Math.sqrt(squared);
-    const lost = this.#loss * (distance + reach + this.#length);
-    const least = distance - reach - lost;
-    return least > 0 && least * least - lost * (distance + reach + this.#length) - TINY > most;
+    const lost = this.#loss * (distance + radius + this.#length);
+    const least = distance - radius - lost;
+    return least > 0 && least * least - lost * (distance + radius + this.#length) - TINY > most;
   }
 }
 

@@ -15,7 +15,7 @@
  * it.
  */
 
-import { breathe } from "../../async/eventLoop.js";
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import type { FileStat } from "../../io/disk/disk.js";
 import { isDiskFull, isMissing } from "../../io/disk/errno.js";
@@ -42,7 +42,7 @@ import {
 import type { TableAt } from "../versions/tableAt.js";
 import type { RemovedFiles } from "./garbage.js";
 
-export interface LeftoverSweep {
+export interface OrphanSweep {
   /** The table or branch that is cleaned up. Its lock and that of the table's refs are held. */
   readonly table: TableAt;
   readonly lock: LockOptions;
@@ -85,7 +85,7 @@ const MAX_PART_DEPTH = 4;
 /** Decides by the state of a file or directory whether it is removed; null: never. */
 type Condition = ((stat: FileStat) => boolean) | null;
 
-export async function sweepLeftovers(sweep: LeftoverSweep): Promise<void> {
+export async function sweepOrphans(sweep: OrphanSweep): Promise<void> {
   const { table, versions } = sweep;
   const { disk, root, mainRoot } = table;
   const always = () => true;
@@ -125,14 +125,14 @@ export async function sweepLeftovers(sweep: LeftoverSweep): Promise<void> {
 
 /** Removes files and temporary directories from a directory. */
 async function sweepDirectory(
-  sweep: LeftoverSweep,
+  sweep: OrphanSweep,
   directory: string,
   conditionOf: (name: string) => Condition,
 ): Promise<void> {
   const { table, removed } = sweep;
   const { disk, root } = table;
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
-    await breathe();
+    await yieldToEventLoop();
     const condition = conditionOf(name);
     if (condition === null || !(kind === "file" || (kind === "directory" && TEMPORARY.test(name)))) continue;
     const path = join(directory, name);
@@ -145,7 +145,7 @@ async function sweepDirectory(
       await sweep.confirm();
       await (kind === "file" ? disk.remove(path) : disk.removeTree(path));
     }
-    removed.leftovers++;
+    removed.orphans++;
     if (kind === "file") removed.bytes += stat.size;
   }
 }
@@ -155,7 +155,7 @@ async function sweepDirectory(
  * @param stat of the directory, before anything was removed from it
  */
 async function removeIfEmpty(
-  { table: { disk }, isOld, confirm }: LeftoverSweep,
+  { table: { disk }, isOld, confirm }: OrphanSweep,
   directory: string,
   stat: FileStat | null,
 ): Promise<void> {
@@ -167,7 +167,7 @@ async function removeIfEmpty(
 
 // ---------------------------------------------------------------------------------------------- branches
 
-async function sweepTree(sweep: LeftoverSweep, registered: readonly string[]): Promise<void> {
+async function sweepTree(sweep: OrphanSweep, registered: readonly string[]): Promise<void> {
   const tree = branchTree(sweep.table.mainRoot);
   const stat = await sweep.table.disk.stat(tree);
   await sweepBelow(sweep, registered, "", 0);
@@ -176,7 +176,7 @@ async function sweepTree(sweep: LeftoverSweep, registered: readonly string[]): P
 
 /** Sweeps the directories whose branch names begin with `prefix`, innermost first. */
 async function sweepBelow(
-  sweep: LeftoverSweep,
+  sweep: OrphanSweep,
   registered: readonly string[],
   prefix: string,
   depth: number,
@@ -198,7 +198,7 @@ async function sweepBelow(
 }
 
 /** @param parts names of the entries in the directory that would be the branch's own */
-async function sweepBranch(sweep: LeftoverSweep, root: string, parts: readonly string[]): Promise<void> {
+async function sweepBranch(sweep: OrphanSweep, root: string, parts: readonly string[]): Promise<void> {
   const { disk, mainRoot } = sweep.table;
   const inside = (await disk.list(root)) ?? [];
   const own = inside.filter(({ name, kind }) => kind === "directory" && parts.includes(name));
@@ -238,12 +238,7 @@ async function sweepBranch(sweep: LeftoverSweep, root: string, parts: readonly s
  * branch's files do.
  * @param files names of files that engines put there
  */
-async function isOldTree(
-  sweep: LeftoverSweep,
-  directory: string,
-  files: RegExp,
-  depth = 0,
-): Promise<boolean> {
+async function isOldTree(sweep: OrphanSweep, directory: string, files: RegExp, depth = 0): Promise<boolean> {
   const { disk } = sweep.table;
   const isOld = async (path: string): Promise<boolean> => {
     const stat = await disk.stat(path);
@@ -260,7 +255,7 @@ async function isOldTree(
 }
 
 /** Counts the files below a directory as removed. */
-async function countTree(sweep: LeftoverSweep, directory: string, depth = 0): Promise<void> {
+async function countTree(sweep: OrphanSweep, directory: string, depth = 0): Promise<void> {
   const { removed } = sweep;
   const { disk } = sweep.table;
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
@@ -268,7 +263,7 @@ async function countTree(sweep: LeftoverSweep, directory: string, depth = 0): Pr
     if (kind === "directory" && depth < MAX_PART_DEPTH) await countTree(sweep, path, depth + 1);
     const stat = kind === "file" ? await disk.stat(path) : null;
     if (stat === null) continue;
-    removed.leftovers++;
+    removed.orphans++;
     removed.bytes += stat.size;
   }
 }

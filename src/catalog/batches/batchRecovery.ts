@@ -40,7 +40,7 @@ import { isLasting } from "./batchRefusals.js";
 import { type BatchScope, isConcerned } from "./batchScope.js";
 import { type DecodedJournal, namesOf } from "./journalFormat.js";
 
-export interface SettleOptions {
+export interface RecoveryOptions {
   readonly signal?: AbortSignal;
   /** Failures that do not end the call: that this user may not write where a batch lies, or any. Default: none. */
   readonly tolerate?: "unwritable" | "everything";
@@ -76,11 +76,11 @@ export async function hasUnfinished(
  * @throws ServiceUnavailableError for one that can't be brought to an end now
  * @throws CorruptFileError, UnsupportedError for a journal that is not understood
  */
-export async function settleBatches(
+export async function recoverBatches(
   environment: CatalogEnvironment,
   scope: BatchScope,
   listed: Promise<readonly string[]>,
-  { signal, tolerate }: SettleOptions = {},
+  { signal, tolerate }: RecoveryOptions = {},
 ): Promise<void> {
   const { lock } = environment;
   // After this wait, a lock whose holder died is free.
@@ -102,11 +102,11 @@ export async function settleBatches(
     excuse(error);
   }
   for (const directory of directories) {
-    await settleDirectory(environment, directory, scope, { ...lock, ...patience, signal }).catch(excuse);
+    await recoverDirectory(environment, directory, scope, { ...lock, ...patience, signal }).catch(excuse);
   }
 }
 
-async function settleDirectory(
+async function recoverDirectory(
   environment: CatalogEnvironment,
   directory: string,
   scope: BatchScope,
@@ -117,7 +117,7 @@ async function settleDirectory(
   if (journal === null) return dropAbandoned(environment, directory);
   if (isUnrecognisable(journal)) return setAsideQuietly(environment, directory);
   if (!(await concerns(environment, directory, journal, scope))) return;
-  if (journal.kind === "steps") await settleBatch(environment, { directory, steps: journal.steps }, lock);
+  if (journal.kind === "steps") await recoverBatch(environment, { directory, steps: journal.steps }, lock);
 }
 
 // ------------------------------------------------------------------------------------------------- journals
@@ -198,7 +198,7 @@ async function setAsideQuietly(environment: CatalogEnvironment, directory: strin
  * Does the rest of a batch, once nobody else works on it, and leaves the outcome to the process that decided it.
  * @throws ServiceUnavailableError where others keep taking the locks over, and for locks that are not free
  */
-export async function settleBatch(
+export async function recoverBatch(
   environment: CatalogEnvironment,
   batch: Batch,
   lock: LockOptions,
@@ -213,7 +213,7 @@ export async function settleBatch(
           await withLock(batch.directory, lock, async (lease) => {
             isLocked = true;
             work = workOn(environment, batch, { ...tableLocks, batch: lease }, false);
-            await settleUnderLocks(work);
+            await recoverUnderLocks(work);
           });
         } catch (error) {
           // It ended, and its directory is gone.
@@ -229,7 +229,7 @@ export async function settleBatch(
   throw new ServiceUnavailableError("others keep taking over the locks of a batch; try again later");
 }
 
-async function settleUnderLocks(work: BatchWork): Promise<void> {
+async function recoverUnderLocks(work: BatchWork): Promise<void> {
   const { environment, batch } = work;
   const { disk, root } = environment;
   if (!(await isDecided(disk, batch.directory))) {

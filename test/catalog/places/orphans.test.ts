@@ -1,4 +1,4 @@
-/** Leftovers of creations that are looked at while somebody else takes them away. */
+/** Orphans of creations that are looked at while somebody else takes them away. */
 
 import { mkdir, rm, utimes } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,16 +8,16 @@ import { DirectoryNamespace } from "../../../src/index.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
-it("a leftover that goes before its lock is taken is out of the way", async () => {
+it("a orphan that goes before its lock is taken is out of the way", async () => {
   const root = await makeTempDir();
-  const leftover = join(root, "t.lance");
+  const orphan = join(root, "t.lance");
   class VanishingDisk extends NodeDisk {
     looks = 0;
     override async list(directory: string) {
       const entries = await super.list(directory);
-      if (directory === leftover && entries !== null) {
+      if (directory === orphan && entries !== null) {
         this.looks++;
-        await rm(leftover, { recursive: true });
+        await rm(orphan, { recursive: true });
       }
       return entries;
     }
@@ -25,9 +25,9 @@ it("a leftover that goes before its lock is taken is out of the way", async () =
   const disk = new VanishingDisk({ durability: "none" });
   const ns = new DirectoryNamespace({ root, disk, durability: "none" });
   await ns.createTable({ id: ["a"] }, new Table({ v: vectorFromArray([1, 2], new Int32()) }));
-  await mkdir(join(leftover, "data"), { recursive: true });
+  await mkdir(join(orphan, "data"), { recursive: true });
   const longAgo = new Date(Date.now() - 3_600_000);
-  for (const directory of [join(leftover, "data"), leftover]) await utimes(directory, longAgo, longAgo);
+  for (const directory of [join(orphan, "data"), orphan]) await utimes(directory, longAgo, longAgo);
   await ns.renameTable({ id: ["a"], newTableName: "t" });
   expect(disk.looks).toBeGreaterThan(0);
   expect(await ns.countTableRows({ id: ["t"] })).toBe(2);

@@ -4,30 +4,30 @@ import { mkdir, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
-import { SettledDirectories } from "../../../src/io/disk/settledDirectories.js";
+import { UnchangedDirectories } from "../../../src/io/disk/unchangedDirectories.js";
 import { namesIn } from "../../../src/io/names/spelling.js";
 import { CountingDisk } from "../../support/countingDisk.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
-const settle = () => new Promise((resolve) => setTimeout(resolve, 120));
+const recover = () => new Promise((resolve) => setTimeout(resolve, 120));
 
 it("is looked at again when an entry comes or goes, and not otherwise", async () => {
   const root = await makeTempDir();
   const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
   let looks = 0;
-  const directories = new SettledDirectories(disk, (path) => {
+  const directories = new UnchangedDirectories(disk, (path) => {
     looks++;
     return namesIn(disk, path);
   });
   const names = async (path: string) => [...((await directories.find(path)) ?? ["none"])].sort();
-  await settle();
+  await recover();
   expect(await names(root)).toEqual([]);
   await writeFile(join(root, "a"), "");
   // Changed a moment ago: found, and not kept.
   expect(await names(root)).toEqual(["a"]);
   await writeFile(join(root, "b"), "");
   expect(await names(root)).toEqual(["a", "b"]);
-  await settle();
+  await recover();
   expect(await names(root)).toEqual(["a", "b"]);
   const before = looks;
   expect(await names(root)).toEqual(["a", "b"]);
@@ -35,10 +35,10 @@ it("is looked at again when an entry comes or goes, and not otherwise", async ()
   await rm(join(root, "a"));
   expect(await names(root)).toEqual(["b"]);
   // Another directory of the same name and time.
-  await settle();
+  await recover();
   const time = new Date(1_000_000_000_000);
   await utimes(root, time, time);
-  await settle();
+  await recover();
   expect(await names(root)).toEqual(["b"]);
   await rm(root, { recursive: true });
   expect(await names(root)).toEqual(["none"]);

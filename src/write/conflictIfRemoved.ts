@@ -9,7 +9,7 @@ import type { OpenVersion } from "../table/versions/tableAt.js";
  * ones were committed are a conflict, not damage.
  * @throws TransactionConflictError
  */
-export async function whileThere<T>(
+export async function conflictIfRemoved<T>(
   { table, version, path, file }: OpenVersion,
   read: () => Promise<T>,
 ): Promise<T> {

@@ -1,7 +1,7 @@
 /** What a backfill means on one version: which rows it selects, what it reads of them, and what computes their values. */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { goThrough } from "../../async/eventLoop.js";
+import { runAsync } from "../../async/eventLoop.js";
 import { InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "../../errors.js";
 import { col } from "../../expression/build.js";
 import { bindNewColumn } from "../../expression/expression.js";
@@ -33,7 +33,7 @@ export interface BackfillRequest {
   readonly functions: ReadonlyMap<string, RegisteredFunction>;
 }
 
-export interface MeantBackfill {
+export interface ResolvedBackfill {
   readonly field: TableField;
   /** Whether rows are computed one by one. */
   readonly isByRow: boolean;
@@ -59,11 +59,11 @@ export interface MeantBackfill {
  *   is not computed, or from which one is computed that can't lose its values, whose function is not registered as it is
  *   declared, or whose declaration names no inputs; UnsupportedError for a column that only another engine can fill
  */
-export async function meantOn(
+export async function resolvedOn(
   { file }: Pick<OpenVersion, "file">,
   request: BackfillRequest,
   signal?: AbortSignal,
-): Promise<MeantBackfill> {
+): Promise<ResolvedBackfill> {
   const fields = decodeSchema(file.manifest.fields, file.path);
   const { path, chain, field } = resolveField(fields, request.column);
   const declaration = declarationOf(field);
@@ -79,7 +79,7 @@ export async function meantOn(
     );
   }
   const { where } = request;
-  const filter = await goThrough(planFilter(where ?? col(path).isNull(), {}, fields, "where"), signal);
+  const filter = await runAsync(planFilter(where ?? col(path).isNull(), {}, fields, "where"), signal);
   const how = await howToCompute(declaration, field, fields, request, signal);
   const names = new Set([field.name, ...[...filter.expression.paths, ...how.inputs].map(([name]) => name)]);
   const ids = new Set(fields.filter(({ name }) => names.has(name)).flatMap(fieldIdsOf));
@@ -108,7 +108,7 @@ export async function meantOn(
   };
 }
 
-interface HowToCompute extends Pick<MeantBackfill, "projection" | "isByRow" | "compute"> {
+interface HowToCompute extends Pick<ResolvedBackfill, "projection" | "isByRow" | "compute"> {
   readonly inputs: readonly (readonly string[])[];
   /** The function's version, which declarations by other engines leave out. */
   readonly registered: { readonly version: string } | null;
@@ -157,7 +157,7 @@ async function bySql(
 ): Promise<HowToCompute> {
   const label = `expression of column ${formatFieldPath([field.name])}`;
   const others = fields.filter((each) => each !== field);
-  const bound = await goThrough(bindNewColumn(text, others, label), signal);
+  const bound = await runAsync(bindNewColumn(text, others, label), signal);
   if (bound === null) throw new InvalidInputError(`${label}: names no column`);
   const computed = planComputedColumn(bound, text, others, label);
   const stored = storedComputedField(field.name, computed, label);
@@ -183,7 +183,7 @@ async function bySql(
     isByRow: false,
     compute: async ({ columns, offsets, fragmentId, texts }, { signal }) => {
       const column = await namingRows(`${label}, fragment ${fragmentId}`, offsets, () =>
-        goThrough(computeColumn(computed, columns, offsets.length), signal),
+        runAsync(computeColumn(computed, columns, offsets.length), signal),
       );
       // The values may lie where those of the columns do.
       texts.leave();

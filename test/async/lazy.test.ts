@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { deferred } from "../../src/async/deferred.js";
+import { lazy } from "../../src/async/lazy.js";
 
 it("makes a thing once, when it is first asked for, and has it at hand from then on", async () => {
   let made = 0;
-  const thing = deferred(async () => ({ number: ++made }));
+  const thing = lazy(async () => ({ number: ++made }));
   expect([thing.current, thing.started, made]).toEqual([undefined, undefined, 0]);
   const [first, second] = await Promise.all([thing.get(), thing.get()]);
   expect(first).toBe(second);
@@ -14,7 +14,7 @@ it("makes a thing once, when it is first asked for, and has it at hand from then
 
 it("tells that a thing is being made before it is there", async () => {
   let finish = (_made: object): void => {};
-  const thing = deferred(() => new Promise<object>((resolve) => (finish = resolve)));
+  const thing = lazy(() => new Promise<object>((resolve) => (finish = resolve)));
   const asked = thing.get();
   expect(thing.started).toBe(asked);
   expect(thing.current).toBe(undefined);
@@ -24,7 +24,7 @@ it("tells that a thing is being made before it is there", async () => {
 
 it("tries anew what could not be made", async () => {
   let tries = 0;
-  const thing = deferred(async () => {
+  const thing = lazy(async () => {
     if (++tries === 1) throw new Error("no luck");
     return { tries };
   });
