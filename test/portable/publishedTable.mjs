@@ -70,7 +70,7 @@ export async function readVersion(base, tableRoot, manifestPath, fetch) {
     openDataFileOnce: open,
   };
   const fields = decodeSchema(manifest.fields, file.path);
-  const source = versionSource({ at: tableAt(readers, tableRoot), file });
+  const source = versionSource({ table: tableAt(readers, tableRoot), file });
   const plan = {
     fragments: manifest.fragments,
     projection: resolveProjection(fields, schemaMetadataOf(manifest), undefined),

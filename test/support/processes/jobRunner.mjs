@@ -12,10 +12,10 @@ let jobs;
 let disk;
 let options;
 
-const counting = ({ key, steps, stepMs, table }) => ({
+const counting = ({ key, steps, stepMs, table: root }) => ({
   kind: "backfill",
-  table: ["t"],
-  at: { environment: { disk, lock: {} }, disk, root: table, mainRoot: table, branch: null },
+  tableId: ["t"],
+  table: { environment: { disk, lock: {} }, disk, root, mainRoot: root, branch: null },
   key,
   parameters: { steps },
   unit: "rows",
