@@ -10,9 +10,9 @@ import {
 import { checkNamespaceName, formatIdentifier, isRootTableName } from "../ident.js";
 import { tellFailure } from "../io/disk/diskErrors.js";
 import type { Properties } from "../namespace/request.js";
-import { clearPlace } from "./places/orphans.js";
 import { directoryOfRow } from "./places/locations.js";
 import { isDeregistered } from "./places/markers.js";
+import { clearPlace } from "./places/orphans.js";
 import { discardDirectory, sweepDropped } from "./places/removal.js";
 import { isUnshared } from "./places/sharedPlaces.js";
 import { findTable, hasDirectory, rootPlace, tableRow } from "./places/tables.js";

@@ -16,9 +16,9 @@ import { branchesDirectory } from "../table/versions/paths.js";
 import { tableAt } from "../table/versions/tableAt.js";
 import { withTableLock } from "../table/versions/tableLock.js";
 import { noteFormerId, renewFormerId } from "./places/formerIds.js";
-import { clearPlace } from "./places/orphans.js";
 import { mayOverlap } from "./places/locations.js";
 import { isDeregistered } from "./places/markers.js";
+import { clearPlace } from "./places/orphans.js";
 import { planPlace, refuseHolders } from "./places/placement.js";
 import { isNamed } from "./places/sharedPlaces.js";
 import {

@@ -8,8 +8,8 @@ import type { Access } from "../operations/access.js";
 import { type OperationContext, openContext } from "../operations/context.js";
 import { inTermsOfRequest } from "../operations/failure.js";
 import type { ContextOptions } from "../operations/namespaceOptions.js";
-import { namingRefusedRoot } from "../operations/refusedRoot.js";
 import { recoverBefore } from "../operations/recoverBefore.js";
+import { namingRefusedRoot } from "../operations/refusedRoot.js";
 
 /** What does an operation's work. */
 export type OperationBody<Request, Response> = (

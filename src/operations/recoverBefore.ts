@@ -11,8 +11,8 @@
  * | that read namespaces, jobs       | none: no batch changes them    |                                              |
  */
 
-import type { BatchScope } from "../catalog/batches/batchScope.js";
 import type { RecoveryOptions } from "../catalog/batches/batchRecovery.js";
+import type { BatchScope } from "../catalog/batches/batchScope.js";
 import { recoverAbandoned } from "../catalog/batches/unfinishedBatches.js";
 import { directoryAt } from "../catalog/places/locations.js";
 import { InvalidInputError } from "../errors.js";

@@ -97,7 +97,9 @@ function checkComment(
 }
 
 /** Yields each comment of a file; lines of `//` below each other are one. */
-function* commentsOf(source: ts.SourceFile): Generator<{ readonly position: number; readonly comment: string }> {
+function* commentsOf(
+  source: ts.SourceFile,
+): Generator<{ readonly position: number; readonly comment: string }> {
   const { text } = source;
   const starts = new Set<number>();
   const seen = new Set<number>();

@@ -40,9 +40,9 @@ import {
 } from "./batchJournal.js";
 import { LocksLostError, requireLocks, type TableLocks, withTableLocks } from "./batchLocks.js";
 import { type BatchWork, removeResurrected, returnForeign, tableOf } from "./batchParts.js";
+import { recoverBatch } from "./batchRecovery.js";
 import { BatchConflict } from "./batchRefusals.js";
 import type { BatchScope } from "./batchScope.js";
-import { recoverBatch } from "./batchRecovery.js";
 import { type BatchStep, formatStep } from "./journalFormat.js";
 import { areAnyLeft, recoverAbandoned } from "./unfinishedBatches.js";
 

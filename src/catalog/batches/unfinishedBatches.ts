@@ -7,8 +7,8 @@ import { lazyModule } from "../../async/lazy.js";
 import type { UnfinishedBatches } from "../../table/versions/tableAt.js";
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
 import { listReadableBatches } from "./batchDirectories.js";
-import type { BatchScope } from "./batchScope.js";
 import type { RecoveryOptions } from "./batchRecovery.js";
+import type { BatchScope } from "./batchScope.js";
 
 const settlement = lazyModule(() => import("./batchRecovery.js"));
 

@@ -4,8 +4,8 @@
  * process that asks for a few rows.
  */
 
-import { lazyModule } from "../../async/lazy.js";
 import type { Steps } from "../../async/eventLoop.js";
+import { lazyModule } from "../../async/lazy.js";
 import { InternalError } from "../../errors.js";
 import type { FunctionDefinition } from "./form.js";
 import { LIST_FUNCTIONS } from "./lists.js";

@@ -1,7 +1,7 @@
 /** Plans of queries: what a request asks for, checked against the version that it reads. */
 
-import { lazyModule } from "../../async/lazy.js";
 import { runAsync } from "../../async/eventLoop.js";
+import { lazyModule } from "../../async/lazy.js";
 import { InvalidInputError, PermissionDeniedError, UnsupportedError } from "../../errors.js";
 import { isUnwritable } from "../../io/disk/errno.js";
 import { TemporaryFile } from "../../io/temporaryFile.js";

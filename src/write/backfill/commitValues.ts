@@ -21,13 +21,13 @@ import { newTransaction, operationOf } from "../../table/commit/transaction.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
 import type { ColumnFiles } from "../columns/columnFiles.js";
 import { commitColumnFiles } from "../columns/commitColumnFiles.js";
-import { fileVersionOf } from "../insert.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
+import { fileVersionOf } from "../insert.js";
 import type { ComputedPart } from "./computedRows.js";
 import { computedKey, type EarlyFile } from "./earlyFile.js";
 import { filledRows } from "./filledRows.js";
-import type { ResolvedBackfill } from "./resolvedBackfill.js";
 import { withoutOutdated, withoutUnusedFiles } from "./outdatedValues.js";
+import type { ResolvedBackfill } from "./resolvedBackfill.js";
 
 /** Values of a fragment that wait to be committed. */
 export interface FragmentToCommit {

@@ -18,8 +18,8 @@ import { newTransaction } from "../../table/commit/transaction.js";
 import { encodeRowIds, rowsOfRuns, splitRuns, type ValueRuns } from "../../table/fragments/rowSequences.js";
 import { TableReplacedError } from "../../table/versions/identity.js";
 import type { OpenLatest, OpenVersion } from "../../table/versions/tableAt.js";
-import type { WrittenRows } from "../dataFiles.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
+import type { WrittenRows } from "../dataFiles.js";
 import { DeletionMarks, type MarkedFragments, rememberingDeletions } from "./deletionFiles.js";
 
 /** A change of rows, as it was planned on one version; the rows that go were marked. */

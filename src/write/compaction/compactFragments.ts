@@ -42,9 +42,9 @@ import type { ManifestFile } from "../../table/versions/manifest.js";
 import type { OpenLatest, OpenVersion } from "../../table/versions/tableAt.js";
 import { indicesOf } from "../../table/versions/versionContent.js";
 import { absentColumns } from "../absentColumns.js";
+import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import { canBeWritten } from "../indexes/openSegment.js";
 import { type RemappedIndexes, remapIndexes } from "../indexes/remapIndexes.js";
-import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import {
   type CompactionGroup,
   type CompactionSettings,
