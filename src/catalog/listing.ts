@@ -1,6 +1,6 @@
 /**
- * Names of tables, in order and page by page. Candidates are sorted first and looked at one group after the other,
- * so that a page costs what is on it.
+ * Names of tables, in order and page by page. Candidates are sorted first and looked at one group after the
+ * other, so that a page costs what is on it.
  */
 
 import { CorruptFileError, InvalidInputError, PermissionDeniedError } from "../errors.js";
@@ -53,10 +53,10 @@ function firstAfter(names: readonly string[], after: string): number {
   return low;
 }
 
-/** Whether a name is to be listed; a promise where the disk, or somebody else, must be asked. */
+/** True if a name is to be listed; a promise where the disk, or somebody else, must be asked. */
 export type Probe = (name: string) => boolean | Promise<boolean>;
 
-/** Whether the caller may know of an object; null where everybody may. */
+/** True if the caller may know of an object; null where everybody may. */
 export type Visibility = ((id: readonly string[]) => Promise<boolean>) | null;
 
 /** A page of those names that exist; they are in order. */
@@ -144,7 +144,10 @@ export async function listAllTableNames(
   return pageOfExisting(names, page, visible(isTable, isVisible, pathOf));
 }
 
-/** Makes a probe that tells by its id whether a table of the catalog is to be listed, for a number of candidates. */
+/**
+ * Makes a probe that tells by its id whether a table of the catalog is to be listed, for a number of
+ * candidates.
+ */
 async function childProbe(
   environment: CatalogEnvironment,
   catalog: Catalog,
@@ -172,7 +175,8 @@ async function childProbe(
 }
 
 /**
- * A root that is not there is an empty one. Anything else in its place is a mistake that an empty list would hide.
+ * A root that is not there is an empty one. Anything else in its place is a mistake that an empty list would
+ * hide.
  * @throws InvalidInputError
  */
 export async function refuseFileAsRoot({ disk, root }: CatalogEnvironment): Promise<void> {
@@ -213,7 +217,9 @@ async function hasVersions({ versionsIn }: CatalogEnvironment, directory: string
   return (await versionsIn.find(versionsDirectory(directory))) === true;
 }
 
-/** Whether a directory of versions holds one. Behind a link out of where the engine may work, there are none. */
+/**
+ * True if a directory of versions holds one. Behind a link out of where the engine may work, there are none.
+ */
 export async function hasVersionsIn(disk: Disk, path: string): Promise<boolean> {
   const entries =
     (await disk.list(path).catch((error: unknown) => {

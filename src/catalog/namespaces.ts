@@ -34,8 +34,8 @@ export type CreationMode = "fail" | "existOk" | "overwrite";
 
 /**
  * @returns the namespace's properties
- * @throws NamespaceNotFoundError where the parent does not exist, NamespaceAlreadyExistsError where the id is taken,
- *   NamespaceNotEmptyError for one that would be overwritten and holds something
+ * @throws NamespaceNotFoundError where the parent does not exist, NamespaceAlreadyExistsError where the id is
+ *   taken, NamespaceNotEmptyError for one that would be overwritten and holds something
  */
 export async function addNamespace(
   environment: CatalogEnvironment,
@@ -98,8 +98,8 @@ async function clearClaim(
 }
 
 /**
- * Refuses the id of a table: tables and namespaces share one space of ids. A table's row without a directory does not
- * count; a row with a directory, but no table in it, is that of a table being made.
+ * Refuses the id of a table: tables and namespaces share one space of ids. A table's row without a directory
+ * does not count; a row with a directory, but no table in it, is that of a table being made.
  * @throws NamespaceAlreadyExistsError
  */
 async function refuseTable(
@@ -129,7 +129,7 @@ async function isTakenInRoot(
 }
 
 export interface DropOptions {
-  /** Whether to drop also what the namespace holds, at any depth, with the data of its tables. */
+  /** True if to drop also what the namespace holds, at any depth, with the data of its tables. */
   readonly cascade: boolean;
   /** A namespace that does not exist is no error. */
   readonly skipMissing: boolean;
@@ -140,7 +140,8 @@ export interface DropOptions {
 /**
  * Removes a namespace in one step.
  * @returns its properties, or null where it did not exist
- * @throws NamespaceNotFoundError, NamespaceNotEmptyError; InternalError where it was dropped and files of tables stay
+ * @throws NamespaceNotFoundError, NamespaceNotEmptyError; InternalError where it was dropped and files of
+ *   tables stay
  */
 export async function removeNamespace(
   environment: CatalogEnvironment,
@@ -153,7 +154,8 @@ export async function removeNamespace(
   const allowAll = async (rows: readonly CatalogRow[]): Promise<void> => {
     for (const { objectType, objectId } of rows) await allow(objectType, pathOf(objectId));
   };
-  // First without the lock, as it may take its time; objects that have come since are asked about under the lock.
+  // First without the lock, as it may take its time; objects that have come since are asked about under the
+  // lock.
   if (cascade) await allowAll((await readCatalog(environment)).rowsBelow(objectIdOf(path)));
   await changeCatalog(
     environment,

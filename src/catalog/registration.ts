@@ -1,4 +1,7 @@
-/** Gives an id to a table whose data lies below the root, and takes the id from it; the data stays where it is. */
+/**
+ * Gives an id to a table whose data lies below the root, and takes the id from it; the data stays where it
+ * is.
+ */
 
 import { InvalidInputError, TableAlreadyExistsError, TableNotFoundError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
@@ -43,8 +46,8 @@ export interface RegistrationOptions {
 }
 
 /**
- * @throws InvalidInputError where there is no table at the location, or it is another table's, even if only on file
- *   systems that fold names
+ * @throws InvalidInputError where there is no table at the location, or it is another table's, even if only
+ *   on file systems that fold names
  * @throws TableAlreadyExistsError, NamespaceNotFoundError
  */
 export async function attachTable(
@@ -72,8 +75,8 @@ export async function attachTable(
       if (objectIdOf(former) !== objectIdOf(id)) await allow(former);
     }
   };
-  // First without the lock, as it may take its time; the table may have had yet another id since, which is asked about
-  // under the lock.
+  // First without the lock, as it may take its time; the table may have had yet another id since, which is
+  // asked about under the lock.
   await allowFormer();
   const row = rowOf(id, location, encodeProperties(properties));
   let before: CatalogRow | null = null;
@@ -111,7 +114,8 @@ export async function attachTable(
   );
   if (isNewName) await show(environment, tableLocation, row, isTable, signal);
   // A caller that dropped a table there before may have taken the directory away until the row could be seen.
-  // Where the row has changed since, others have gone on from it: the table was registered, and then dropped or renamed.
+  // Where the row has changed since, others have gone on from it: the table was registered, and then dropped
+  // or renamed.
   else if (!isRoot && !(await isTable(tableLocation.directory)) && (await withdraw(environment, row, before)))
     throw noTable(tableLocation);
   return tableLocation;
@@ -127,7 +131,9 @@ async function noteDisplaced(
   await noteFormerId(environment, { id, location, directory });
 }
 
-/** Gives a row its earlier content back; false where it has changed since it was written, and stays as it is. */
+/**
+ * Gives a row its earlier content back; false where it has changed since it was written, and stays as it is.
+ */
 async function withdraw(
   environment: CatalogEnvironment,
   { objectId, location, metadata }: CatalogRow,
@@ -144,8 +150,8 @@ async function withdraw(
 }
 
 /**
- * Shows a hidden root table, which decides which of several callers has registered it. That caller makes sure that the
- * row is its own.
+ * Shows a hidden root table, which decides which of several callers has registered it. That caller makes sure
+ * that the row is its own.
  * @throws TableAlreadyExistsError where another was first, InvalidInputError where the table is gone
  */
 async function show(
@@ -162,7 +168,8 @@ async function show(
       if (!isShown) {
         const showing = await unhide(environment.disk, location.directory, isTable);
         if (showing === "taken") throw await notHidden(environment, location);
-        // Others have gone on from the table. A row of that name is that of the table that they have made there.
+        // Others have gone on from the table. A row of that name is that of the table that they have made
+        // there.
         if (showing === "gone") return null;
         isShown = true;
       }
@@ -186,7 +193,7 @@ async function notHidden(environment: CatalogEnvironment, location: TableLocatio
 interface FoundData {
   /** The place of its directory without symbolic links. */
   readonly realLocation: string;
-  /** Whether the directory lies under a path. */
+  /** True if the directory lies under a path. */
   readonly isTable: (directory: string) => Promise<boolean>;
 }
 
@@ -219,7 +226,7 @@ async function refuseDropped(disk: Disk, location: TableLocation): Promise<void>
   if (await isDropped(disk, location.directory)) throw noTable(location);
 }
 
-/** Whether a place that was found has exactly that name, and would be found on a case-sensitive disk. */
+/** True if a place that was found has exactly that name, and would be found on a case-sensitive disk. */
 async function isSpelledSo({ root, spelling }: CatalogEnvironment, { location }: TableLocation) {
   let parent = root;
   for (const name of location.split("/")) {

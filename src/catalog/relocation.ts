@@ -1,11 +1,11 @@
 /**
- * Gives a table another id. Inside child namespaces only its row changes. A table of the root lies under its own name,
- * so there its directory moves, and the move decides:
+ * Gives a table another id. Inside child namespaces only its row changes. A table of the root lies under its
+ * own name, so there its directory moves, and the move decides:
  *
  *   row of the new place ─ rename the directory ─ remove the old row
  *
- * A row without its directory means nothing. So the table has its old id up to the move and its new one from then on,
- * wherever the process ends.
+ * A row without its directory means nothing. So the table has its old id up to the move and its new one from
+ * then on, wherever the process ends.
  */
 
 import { ConcurrentModificationError, TableAlreadyExistsError, UnsupportedError } from "../errors.js";
@@ -38,9 +38,10 @@ import { watchTable } from "./watchTable.js";
 /**
  * @param entry an existing table
  * @param newId the new id, which must be free
- * @throws InvalidInputError for an illegal name and one that folds together with another's, NamespaceNotFoundError
- *   where the new parent does not exist, TableAlreadyExistsError where the id is taken, UnsupportedError for a table
- *   with branches that would move, and for one that the file system does not move
+ * @throws InvalidInputError for an illegal name and one that folds together with another's,
+ *   NamespaceNotFoundError where the new parent does not exist, TableAlreadyExistsError where the id is
+ *   taken, UnsupportedError for a table with branches that would move, and for one that the file system does
+ *   not move
  */
 export async function relocateTable(
   environment: CatalogEnvironment,
@@ -122,8 +123,8 @@ async function move(
 ): Promise<void> {
   const before = tableRow(await readCatalog(environment), location.id);
   try {
-    // No writer of this engine is in the middle of a commit while the directory moves; nor is a batch, which knows the
-    // table by its directory, and would be neither done nor undone.
+    // No writer of this engine is in the middle of a commit while the directory moves; nor is a batch, which
+    // knows the table by its directory, and would be neither done nor undone.
     await withTableLock(tableAt(environment, table.directory), { signal }, async (lease) => {
       await reservePlace(environment, table, location, signal);
       environment.handles.evict(table.directory);
@@ -163,7 +164,10 @@ async function reservePlace(
   );
 }
 
-/** @throws NamespaceNotFoundError, TableAlreadyExistsError, TableNotFoundError where the catalog forbids the move */
+/**
+ * @throws NamespaceNotFoundError, TableAlreadyExistsError, TableNotFoundError where the catalog forbids the
+ *   move
+ */
 function refuseMove(catalog: Catalog, table: TableLocation, location: TableLocation): void {
   requireNamespace(catalog, parentOf(location.id));
   refuseOtherObject(catalog, location.id);
@@ -171,16 +175,19 @@ function refuseMove(catalog: Catalog, table: TableLocation, location: TableLocat
     throw tableNotFound(table.id);
 }
 
-/** The codes that a move back fails with where the new place is empty by now, or something else lies in the old one. */
+/**
+ * The codes that a move back fails with where the new place is empty by now, or something else lies in the
+ * old one.
+ */
 const LEFT_CODES: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTEMPTY", "EEXIST"]);
 
 /**
- * Moves a directory under the catalog's lock. Meanwhile no other table gets a name that folds together with the new
- * one, and nobody removes the row of the old place or the new one. As the process may have been suspended in between,
- * it looks again once the directory has moved, and moves it back if the move was wrong.
+ * Moves a directory under the catalog's lock. Meanwhile no other table gets a name that folds together with
+ * the new one, and nobody removes the row of the old place or the new one. As the process may have been
+ * suspended in between, it looks again once the directory has moved, and moves it back if the move was wrong.
  */
 class Move {
-  /** Whether the directory has moved for good. */
+  /** True if the directory has moved for good. */
   outcome: "no" | "unknown" | "yes" = "no";
   readonly #environment: CatalogEnvironment;
   readonly #table: TableLocation;
@@ -229,7 +236,8 @@ class Move {
       if (code === "EXDEV") throw immovable(table.id, error);
       // Somebody has begun to make a table there since the place was found free.
       if (code === "ENOTEMPTY" || code === "EEXIST") throw taken(location.id);
-      // After any other failure it is not known whether the directory moved. If it did, the new row is its row.
+      // After any other failure it is not known whether the directory moved. If it did, the new row is its
+      // row.
       if ((await disk.stat(table.directory).catch(() => null)) === null) this.outcome = "unknown";
       throw error;
     }
@@ -254,8 +262,8 @@ class Move {
         `the place of table ${formatIdentifier(id)} was taken away by another writer; please retry`,
       );
     }
-    // A writer that is about to make a table there has made its directory, which would give way as long as it is empty.
-    // Where only case changes, a disk that ignores case finds the table itself there.
+    // A writer that is about to make a table there has made its directory, which would give way as long as it
+    // is empty. Where only case changes, a disk that ignores case finds the table itself there.
     if (mayOverlap(this.#table.location, location)) return;
     if ((await disk.stat(directory)) !== null) throw taken(id);
   }
@@ -274,7 +282,9 @@ class Move {
     );
   }
 
-  /** @throws LeaseLostError where the catalog's lock is lost, ConcurrentModificationError where the table's is */
+  /**
+   * @throws LeaseLostError where the catalog's lock is lost, ConcurrentModificationError where the table's is
+   */
   async #confirm(catalogLease: LockLease): Promise<void> {
     await this.#lease.confirm().catch((cause: unknown) => {
       // The change of the catalog can't be retried with a lost lock.
@@ -305,8 +315,8 @@ class Move {
           `the file system does not change ${location} to ${tableLocation.location}; please rename by a third name`,
         );
       }
-      // If the table's own lock was lost, the move stands: others may have changed the table in its new place by now.
-      // But a table on which a batch has begun in the old place must stay there.
+      // If the table's own lock was lost, the move stands: others may have changed the table in its new place
+      // by now. But a table on which a batch has begun in the old place must stay there.
       if (await this.#environment.batches?.present(this.#table.directory)) {
         throw new ConcurrentModificationError(
           `table ${formatIdentifier(id)}: a batch of changes came in between, and it was not moved; please retry`,
@@ -336,8 +346,8 @@ class Move {
   }
 
   /**
-   * The change of the rows when the table has moved. It makes another version of the catalog even where the rows stay
-   * the same: that tells other processes to look at the root again.
+   * The change of the rows when the table has moved. It makes another version of the catalog even where the
+   * rows stay the same: that tells other processes to look at the root again.
    */
   async #rowsAfter(catalog: Catalog): Promise<CatalogChange | null> {
     const environment = this.#environment;
@@ -356,8 +366,9 @@ class Move {
 }
 
 /**
- * Removes the row of a place to which nothing was moved, unless the row was there before with that location, or another
- * writer has made its table there. A writer that is about to do so writes its row once the directory is there.
+ * Removes the row of a place to which nothing was moved, unless the row was there before with that location,
+ * or another writer has made its table there. A writer that is about to do so writes its row once the
+ * directory is there.
  */
 async function forgetRow(
   environment: CatalogEnvironment,

@@ -24,8 +24,9 @@ import {
 } from "./rows/objects.js";
 
 /**
- * Writes the row of a table that is being made. Nothing is written where the row is there already. A root table's
- * directory is made as well; where the row is refused, a directory that was just made is removed again.
+ * Writes the row of a table that is being made. Nothing is written where the row is there already. A root
+ * table's directory is made as well; where the row is refused, a directory that was just made is removed
+ * again.
  * @param refuse a look, under the catalog's lock, at whether there is a table by now
  * @throws NamespaceNotFoundError where the parent is gone, TableAlreadyExistsError where the id is taken,
  *   InvalidInputError where the name of a root table folds together with another's
@@ -50,7 +51,7 @@ export async function publishTable(
   }
 }
 
-/** As {@link publishTable}, for a root table whose directory was claimed and is there. */
+/** Like {@link publishTable}, for a root table whose directory was claimed and is there. */
 export async function publishClaimed(
   environment: CatalogEnvironment,
   location: TableLocation,
@@ -107,8 +108,8 @@ export const rowOf = (id: readonly string[], location: string, metadata: string 
 });
 
 /**
- * As {@link publishTable}, for a table of a child namespace and a directory that was made for it. If the table is not
- * published, the directory is removed, unless it is another's by now.
+ * Like {@link publishTable}, for a table of a child namespace and a directory that was made for it. If the
+ * table is not published, the directory is removed, unless it is another's by now.
  * @param refuse a look, under the catalog's lock, at whether there is another table by now
  * @throws ConcurrentModificationError where the directory was removed as abandoned
  */
@@ -130,8 +131,8 @@ export async function publishNewTable(
   try {
     await changeCatalog(environment, plan, signal);
   } catch (error) {
-    // A row that may be there needs its directory. A directory that can't be removed is an orphan that nothing refers
-    // to.
+    // A row that may be there needs its directory. A directory that can't be removed is an orphan that
+    // nothing refers to.
     if (!(error instanceof PublishUncertainError)) {
       const isNobodys = async () =>
         isUnshared(environment, location.location, (await readCatalog(environment)).rows);
@@ -151,8 +152,8 @@ export const tableNotFound = (id: readonly string[], cause?: unknown): TableNotF
   new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`, { cause });
 
 /**
- * Removes a root table: first its directory vanishes, which decides, then its row. A row that can't be removed means
- * nothing.
+ * Removes a root table: first its directory vanishes, which decides, then its row. A row that can't be
+ * removed means nothing.
  * @param vanish makes the table vanish; false where another caller was first
  * @throws TableNotFoundError where another caller was first
  */

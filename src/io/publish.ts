@@ -1,8 +1,8 @@
 /**
  * How bytes become visible under a name, and how a name goes away.
  *
- * `createExclusive` decides who gets a name: of any number of callers, in any processes on any machines, exactly one
- * does. It is the only way to commit. The order of its steps makes it safe:
+ * `createExclusive` decides who gets a name: of any number of callers, in any processes on any machines,
+ * exactly one does. It is the only way to commit. The order of its steps makes it safe:
  *
  *     create temporary file ─ write ─ sync ─ close     complete and durable, under a name nobody looks at
  *     verify                                           the caller's last look at what must hold
@@ -10,14 +10,15 @@
  *     remove temporary
  *     sync directory                                   the name is durable; only now may it be acknowledged
  *
- * The temporary file also proves that neither the directory nor the lock has changed hands since the caller's last
- * look, however long the process was suspended in between. The file lies in the directory that is published into, so it
- * is gone where that directory was removed or replaced, and a process that takes a lock over first removes the previous
- * holder's temporary files (`fenceOff`). Then the link fails. `replaceFile` and `takeOut` decide by a rename that fails
- * the same way.
+ * The temporary file also proves that neither the directory nor the lock has changed hands since the caller's
+ * last look, however long the process was suspended in between. The file lies in the directory that is
+ * published into, so it is gone where that directory was removed or replaced, and a process that takes a lock
+ * over first removes the previous holder's temporary files (`fenceOff`). Then the link fails. `replaceFile`
+ * and `takeOut` decide by a rename that fails the same way.
  *
- * `replaceFile` replaces a whole file: readers see the old bytes or the new, but the last writer wins silently. So it
- * serves only files that may be lost or overwritten (hints, side files) or that are changed under a lock (tags).
+ * `replaceFile` replaces a whole file: readers see the old bytes or the new, but the last writer wins
+ * silently. So it serves only files that may be lost or overwritten (hints, side files) or that are changed
+ * under a lock (tags).
  *
  * Temporary files are named `.tmp-<uuid>`. One that a crash leaves behind is garbage and blocks nothing.
  */
@@ -31,22 +32,22 @@ import { TEMPORARY_PREFIX, temporaryName } from "./names/temporaryNames.js";
 
 export interface PublishOptions {
   /**
-   * The lock that all writers of this directory take, held by the caller; it is confirmed right before the decision.
-   * Only with it may a file system without hard links be used: there the name is checked and then the file renamed onto
-   * it, and only the lock makes these two steps one. A writer that ignores the lock (another engine) can be overwritten
-   * there.
+   * The lock that all writers of this directory take, held by the caller; it is confirmed right before the
+   * decision. Only with it may a file system without hard links be used: there the name is checked and then
+   * the file renamed onto it, and only the lock makes these two steps one. A writer that ignores the lock
+   * (another engine) can be overwritten there.
    */
   readonly lease?: LockLease;
   /**
-   * Called right before the decision, with the temporary file in place. An error that it throws ends the call; false
-   * gives the name up.
+   * Called right before the decision, with the temporary file in place. An error that it throws ends the
+   * call; false gives the name up.
    */
   readonly verify?: () => Promise<boolean>;
 }
 
 /**
- * The file that was about to be published is gone: another writer took the lock over, or the directory away, at the
- * last moment. Nothing has changed.
+ * The file that was about to be published is gone: another writer took the lock over, or the directory away,
+ * at the last moment. Nothing has changed.
  */
 export class OverruledError extends ConcurrentModificationError {
   constructor(filePath: string, options: { cause: unknown }) {
@@ -79,8 +80,8 @@ export class PublishUncertainError extends InternalError {
 }
 
 /**
- * Publishes a complete, synced file under a name that must not exist. False where the name is taken or `verify` gave it
- * up. Then, and after any error but `PublishUncertainError`, nothing has changed.
+ * Publishes a complete, synced file under a name that must not exist. False where the name is taken or
+ * `verify` gave it up. Then, and after any error but `PublishUncertainError`, nothing has changed.
  * @throws LeaseLostError, OverruledError where the lease was lost
  */
 export async function createExclusive(
@@ -115,9 +116,9 @@ export async function createExclusive(
 }
 
 /**
- * Puts `bytes` under a path and replaces the file that is there. After a failure either the old bytes or the new ones
- * are there, whole. Without `sync` the same holds only until a power cut, after which the file may also be empty or cut
- * short.
+ * Puts `bytes` under a path and replaces the file that is there. After a failure either the old bytes or the
+ * new ones are there, whole. Without `sync` the same holds only until a power cut, after which the file may
+ * also be empty or cut short.
  * @param options `lease` and `verify`: as those of {@link createExclusive}
  * @returns false where `verify` gave it up: nothing has changed
  * @throws LeaseLostError, OverruledError where the lease was lost
@@ -152,8 +153,8 @@ export async function replaceFile(
 }
 
 /**
- * Tells whether the files in and below a directory of this name have names that no other file will ever have. Undefined
- * means the same as for the directory around it.
+ * Tells whether the files in and below a directory of this name have names that no other file will ever have.
+ * Undefined means the same as for the directory around it.
  */
 export type UniqueNames = (directoryName: string) => boolean | undefined;
 
@@ -164,13 +165,14 @@ export type RemovalLease = Pick<LockLease, "confirm" | "hold">;
 let movedCount = 0;
 
 /**
- * Moves files and directories that are to go together out of sight, one after the other, and then removes them. Each
- * move fails once the lease is lost, because its target is gone: the lock's own entry or, for a lease without one, a
- * temporary directory, which `fenceOff` removes.
+ * Moves files and directories that are to go together out of sight, one after the other, and then removes
+ * them. Each move fails once the lease is lost, because its target is gone: the lock's own entry or, for a
+ * lease without one, a temporary directory, which `fenceOff` removes.
  *
- * A directory that can't be moved is emptied where it is. Its files are moved out one by one, except those with unique
- * names: a process that removes such a file late, after it lost the lease, cannot hit a successor's file. These are the
- * large files, which an overlay file system would have to copy in order to move them.
+ * A directory that can't be moved is emptied where it is. Its files are moved out one by one, except those
+ * with unique names: a process that removes such a file late, after it lost the lease, cannot hit a
+ * successor's file. These are the large files, which an overlay file system would have to copy in order to
+ * move them.
  */
 export class Removal {
   readonly #disk: Disk;
@@ -184,7 +186,8 @@ export class Removal {
   #isMade = false;
 
   /**
-   * @param parent a directory that `fenceOff` is called with when the lock is taken over; it is made where it is needed
+   * @param parent a directory that `fenceOff` is called with when the lock is taken over; it is made where it
+   *   is needed
    * @param within a directory above it that is there
    * @param isUnique default: no names are unique
    */
@@ -218,7 +221,7 @@ export class Removal {
   }
 
   /**
-   * As {@link takeOut}, but a directory that can't be moved stays as it is.
+   * Like {@link takeOut}, but a directory that can't be moved stays as it is.
    * @throws the error of {@link isUnmovable} for such a directory
    */
   async move(entryPath: string): Promise<boolean> {
@@ -246,7 +249,8 @@ export class Removal {
     } catch (error) {
       if (codeOf(error) === "ENOTDIR" && (await this.#disk.stat(directory))?.kind === "file") return null;
       if (codeOf(error) !== "ENOENT") throw error;
-      // Who fails to fence this holder off gives the lock back: then the directory is there, and the entry, too.
+      // Who fails to fence this holder off gives the lock back: then the directory is there, and the entry,
+      // too.
       const isThere = (await this.#disk.stat(entryPath)) !== null;
       if (!isThere && (await this.#disk.stat(directory)) !== null) return false;
       throw new OverruledError(entryPath, { cause: error });
@@ -254,7 +258,8 @@ export class Removal {
   }
 
   /**
-   * Removes a directory without moving it; quiet where there is none. Entries that somebody adds meanwhile stay.
+   * Removes a directory without moving it; quiet where there is none. Entries that somebody adds meanwhile
+   * stay.
    * @throws LeaseLostError, OverruledError where the lease was lost
    */
   empty(directory: string): Promise<void> {
@@ -278,8 +283,8 @@ export class Removal {
   }
 
   /**
-   * Removes the entries that were moved out of sight. That is decided by then: an entry that can't be removed is
-   * garbage.
+   * Removes the entries that were moved out of sight. That is decided by then: an entry that can't be removed
+   * is garbage.
    */
   async finish(): Promise<void> {
     for (const target of this.#held) await this.#disk.removeTree(target).catch(() => undefined);
@@ -290,8 +295,9 @@ export class Removal {
 }
 
 /**
- * Removes a file whose name a successor's file can have; quiet where there is none. It fails once the lease is lost. On
- * a disk that is too full to guarantee this, the lease is only confirmed right before the removal.
+ * Removes a file whose name a successor's file can have; quiet where there is none. It fails once the lease
+ * is lost. On a disk that is too full to guarantee this, the lease is only confirmed right before the
+ * removal.
  * @param parent a directory that `fenceOff` is called with when the lock is taken over; it is made
  * @param within a directory above it that is there
  * @throws LeaseLostError, OverruledError where the lease was lost: the file is still there
@@ -316,8 +322,8 @@ export async function removeLeased(
 }
 
 /**
- * Removes the temporary files of a holder that lost its lock from a directory, so that the holder's next step fails.
- * The process that takes the lock over calls it before anything else.
+ * Removes the temporary files of a holder that lost its lock from a directory, so that the holder's next step
+ * fails. The process that takes the lock over calls it before anything else.
  */
 export async function fenceOff(disk: Disk, directory: string): Promise<void> {
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
@@ -328,8 +334,9 @@ export async function fenceOff(disk: Disk, directory: string): Promise<void> {
 }
 
 /**
- * Whether a directory can't be renamed because of its state: it belongs to a lower layer of an overlay file system or,
- * on Windows, a file in it is open. On other platforms the codes of Windows mean that the caller lacks permission.
+ * True if a directory can't be renamed because of its state: it belongs to a lower layer of an overlay file
+ * system or, on Windows, a file in it is open. On other platforms the codes of Windows mean that the caller
+ * lacks permission.
  */
 export const isUnmovable = (error: unknown): boolean =>
   codeOf(error) === "EXDEV" || (process.platform === "win32" && OPEN_FILE_CODES.has(codeOf(error)));
@@ -337,7 +344,7 @@ export const isUnmovable = (error: unknown): boolean =>
 /** The codes with which Windows refuses to rename a directory in which a file is open. */
 const OPEN_FILE_CODES: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCES", "EBUSY"]);
 
-/** Whether a call failed because its source was not there any more. */
+/** True if a call failed because its source was not there any more. */
 async function isGone(disk: Disk, temporaryPath: string, error: unknown): Promise<boolean> {
   return codeOf(error) === "ENOENT" && (await disk.stat(temporaryPath).catch(() => undefined)) === null;
 }
@@ -362,9 +369,9 @@ async function writeComplete(
 }
 
 /**
- * Makes the link, and finds out what happened where the answer does not say: over NFS a repeated request can answer
- * EEXIST, or an I/O error, for a link that was made. Nobody else can have linked this source, so a link to it that is
- * there was made by this call.
+ * Makes the link, and finds out what happened where the answer does not say: over NFS a repeated request can
+ * answer EEXIST, or an I/O error, for a link that was made. Nobody else can have linked this source, so a
+ * link to it that is there was made by this call.
  */
 async function claimByLink(
   disk: Disk,
@@ -405,8 +412,8 @@ async function claimByRename(
     await disk.rename(temporaryPath, finalPath);
     return true;
   } catch (error) {
-    // The inode would not tell: the process that took the lock over removed the temporary file, and its own file may
-    // have got the same inode.
+    // The inode would not tell: the process that took the lock over removed the temporary file, and its own
+    // file may have got the same inode.
     let isOurs: boolean;
     try {
       isOurs = await hasContent(disk, finalPath, Buffer.concat(chunks));
@@ -418,7 +425,7 @@ async function claimByRename(
   }
 }
 
-/** Whether there is a file of exactly these bytes at a path. */
+/** True if there is a file of exactly these bytes at a path. */
 export async function hasContent(disk: Disk, filePath: string, bytes: Uint8Array): Promise<boolean> {
   const stat = await disk.stat(filePath);
   if (stat?.kind !== "file" || stat.size !== bytes.length) return false;
@@ -435,8 +442,8 @@ async function makeNameDurable(disk: Disk, directory: string, finalPath: string)
 }
 
 /**
- * A orphan temporary file is garbage that the table's cleanup removes. By now the outcome of the call is decided, and
- * a failure here must not change it.
+ * A orphan temporary file is garbage that the table's cleanup removes. By now the outcome of the call is
+ * decided, and a failure here must not change it.
  */
 async function dropTemporary(disk: Disk, temporaryPath: string): Promise<void> {
   await disk.remove(temporaryPath).catch(() => undefined);
@@ -449,8 +456,9 @@ function noHardLinks(finalPath: string): UnsupportedError {
 }
 
 /**
- * Codes of a file system that has no hard links, or none for this file: EISDIR comes from exFAT on Windows, EACCES from
- * Android. Where EACCES or EPERM means that the caller lacks permission, the rename fails with it as well.
+ * Codes of a file system that has no hard links, or none for this file: EISDIR comes from exFAT on Windows,
+ * EACCES from Android. Where EACCES or EPERM means that the caller lacks permission, the rename fails with it
+ * as well.
  */
 const CANNOT_LINK: ReadonlySet<string> = new Set([
   "EPERM",

@@ -1,6 +1,6 @@
 /**
- * Files for what work in progress can't keep in memory. They have names of files that were being written, so that a
- * cleanup removes those of processes that died; only the user of the process may read them.
+ * Files for what work in progress can't keep in memory. They have names of files that were being written, so
+ * that a cleanup removes those of processes that died; only the user of the process may read them.
  */
 
 import path from "node:path";

@@ -20,16 +20,16 @@ export interface JobSpec {
   /** The table, or the branch of it, that the job works on. */
   readonly table: TableAt;
   /**
-   * What the job does, as text. Jobs of one kind, table, branch and key are the same: while one of them runs, in any
-   * process, no other is started. One whose process died is taken over, with its checkpoint.
+   * What the job does, as text. Jobs of one kind, table, branch and key are the same: while one of them runs,
+   * in any process, no other is started. One whose process died is taken over, with its checkpoint.
    */
   readonly key: string;
   /** Kept with the job, for people; at most some kilobytes. */
   readonly parameters: JsonValue;
   readonly unit: JobUnit;
   /**
-   * Does the work. What it resolves to becomes the job's `result`. A run may follow one that died at any step, also
-   * after its last one: it must find what is done already.
+   * Does the work. What it resolves to becomes the job's `result`. A run may follow one that died at any
+   * step, also after its last one: it must find what is done already.
    */
   run(control: JobControl): Promise<JsonValue | undefined>;
 }
@@ -49,8 +49,8 @@ export interface JobControl {
    */
   saveCheckpoint(state: JsonValue): Promise<void>;
   /**
-   * Makes sure that this process still runs the job, and that its table is still the one that it was started for. To be
-   * called right before each step that can't be undone.
+   * Makes sure that this process still runs the job, and that its table is still the one that it was started
+   * for. To be called right before each step that can't be undone.
    * @throws LeaseLostError where the process was suspended and the job taken over
    * @throws TableReplacedError where the table was dropped, or another put in its place
    */

@@ -1,5 +1,6 @@
 /**
- * Where jobs are recorded, so that every process that has the namespace open sees them. Below the namespace's directory:
+ * Where jobs are recorded, so that every process that has the namespace open sees them. Below the namespace's
+ * directory:
  *
  *   .tiltyard-jobs/.tiltyard.lock/         held while a job is started, taken over or removed
  *   .tiltyard-jobs/<job id>/job.json       what the job is; the directory gets its name when this is complete
@@ -9,11 +10,12 @@
  *                          cancel          somebody wants it cancelled
  *                          outcome.json    how it ended; created exclusively, which decides
  *
- * The id is a UUID (version 8) whose first 12 digits come from a digest of what the job is, so that a listing of names
- * tells which jobs may be the same one. A job without an outcome whose lock nobody living holds was interrupted.
+ * The id is a UUID (version 8) whose first 12 digits come from a digest of what the job is, so that a listing
+ * of names tells which jobs may be the same one. A job without an outcome whose lock nobody living holds was
+ * interrupted.
  *
- * The process that takes a lock over removes the temporary files of its former holder: whatever that one was about to
- * write, in a job's directory or by giving one its name, then fails.
+ * The process that takes a lock over removes the temporary files of its former holder: whatever that one was
+ * about to write, in a job's directory or by giving one its name, then fails.
  */
 
 import { CorruptFileError, InvalidInputError } from "../errors.js";
@@ -161,7 +163,7 @@ export async function readJobIfSound(
   }
 }
 
-/** Whether one record is at fault, and not the disk as a whole. */
+/** True if one record is at fault, and not the disk as a whole. */
 const isUnreadable = (error: unknown): boolean =>
   isMissing(error) || isUnwritable(error) || codeOf(error) === "EISDIR" || codeOf(error) === "EIO";
 
@@ -174,7 +176,9 @@ async function readFile(disk: Disk, path: string, maxBytes: number): Promise<Uin
   }
 }
 
-/** As `readFile`, for files without which a job is still known: null for one that is too long, or no file. */
+/**
+ * Like `readFile`, for files without which a job is still known: null for one that is too long, or no file.
+ */
 async function readIfSound(disk: Disk, path: string, maxBytes: number): Promise<Uint8Array | null> {
   try {
     return await readFile(disk, path, maxBytes);
@@ -212,8 +216,8 @@ export async function makeUnnamed(disk: Disk, root: string): Promise<string> {
 }
 
 /**
- * Writes what a job is, and gives its directory the name. The caller holds the lock of all jobs, and that of the
- * directory.
+ * Writes what a job is, and gives its directory the name. The caller holds the lock of all jobs, and that of
+ * the directory.
  * @throws InvalidInputError for one that is too large
  */
 export async function publishJob(
@@ -239,8 +243,8 @@ export async function publishJob(
 }
 
 /**
- * Takes its name from a job, so that it is no job any more. The caller holds the lock of all jobs, and that of its
- * directory.
+ * Takes its name from a job, so that it is no job any more. The caller holds the lock of all jobs, and that
+ * of its directory.
  * @returns the directory, which is to be removed
  */
 export async function hideJob(disk: Disk, root: string, jobId: string): Promise<string> {

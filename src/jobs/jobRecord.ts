@@ -1,5 +1,6 @@
 /**
- * The content of a job's files, each a JSON object with a checksum (bytes/sealedJson.ts; jobFiles.ts says where they lie):
+ * The content of a job's files, each a JSON object with a checksum (bytes/sealedJson.ts; jobFiles.ts says
+ * where they lie):
  *
  *   job.json         {"format":1,"kind":"index","table":["a","t"],"location":"1f2e3d4c_a$t","branch":null,"key":"…",
  *                     "identity":{…},"parameters":{…},"unit":"rows","createdMs":1700000000000}
@@ -7,8 +8,8 @@
  *   checkpoint.json  {"state":…}
  *   outcome.json     {"state":"Failed","finishedMs":…,"done":10,"total":100,"error":{"type":"…","message":"…"},"result":…}
  *
- * Anybody may have put them there: what has another form is no record. A later release increments `format` where its
- * jobs are not for earlier releases.
+ * Anybody may have put them there: what has another form is no record. A later release increments `format`
+ * where its jobs are not for earlier releases.
  */
 
 import { decodeSealedJson, encodeSealedJson } from "../bytes/sealedJson.js";
@@ -41,7 +42,7 @@ export interface JobProgress {
   /** Units per second. */
   readonly rate?: number;
   readonly startedMs?: number;
-  /** Whether the namespace that ran it was closed. */
+  /** True if the namespace that ran it was closed. */
   readonly isClosed?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The jobs of a namespace: starts them, or finds the one that does the same already; runs them in this process; and tells
- * of those that any process runs.
+ * The jobs of a namespace: starts them, or finds the one that does the same already; runs them in this
+ * process; and tells of those that any process runs.
  */
 
 import { untilAborted, whenAborted } from "../async/abort.js";
@@ -50,8 +50,8 @@ const PARALLELISM = 16;
 /** Jobs that are known to have ended: about as many as have records. */
 const MAX_KNOWN = 4096;
 /**
- * Milliseconds between two looks at a job of another process; grows from the first to the second, after which one of this process
- * is looked at, too, though it has told of nothing.
+ * Milliseconds between two looks at a job of another process; grows from the first to the second, after which
+ * one of this process is looked at, too, though it has told of nothing.
  */
 const FIRST_LOOK_MS = 50;
 const MAX_LOOK_MS = 1000;
@@ -76,7 +76,10 @@ export class Jobs {
   readonly #environment: JobsEnvironment;
   readonly #running = new Map<string, OwnJob>();
   readonly #limit = new Limit(MAX_RUNNING);
-  /** Jobs that have ended, which stays so: where one is asked for again and again, its former ones are not read each time. */
+  /**
+   * Jobs that have ended, which stays so: where one is asked for again and again, its former ones are not
+   * read each time.
+   */
   readonly #ended = new Set<string>();
   /** What caused jobs of this process to fail that have ended; the records have messages only. */
   readonly #causes = new Map<string, unknown>();
@@ -98,7 +101,7 @@ export class Jobs {
     });
   }
 
-  /** As {@link start}, but starts no job where there is none that has not ended; null then. */
+  /** Like {@link start}, but starts no job where there is none that has not ended; null then. */
   resume(spec: JobSpec, signal?: AbortSignal): Promise<{ readonly jobId: string } | null> {
     return this.#resumeOr(spec, signal, async () => null);
   }
@@ -145,8 +148,8 @@ export class Jobs {
   }
 
   /**
-   * Removes the records of a table that was dropped. A job that still runs finds that out by itself, and keeps its
-   * record.
+   * Removes the records of a table that was dropped. A job that still runs finds that out by itself, and
+   * keeps its record.
    * @param directory of the table
    */
   async forgetTable(directory: string, signal?: AbortSignal): Promise<void> {
@@ -305,14 +308,18 @@ export class Jobs {
       });
       return jobId;
     } catch (error) {
-      // Nobody was told of it, whether it has its name by now or not. What can't be removed is stale some day.
+      // Nobody was told of it, whether it has its name by now or not. What can't be removed is stale some
+      // day.
       await disk.removeTree(unnamed).catch(() => undefined);
       await removeJob(this.#environment, jobId).catch(() => undefined);
       throw error;
     }
   }
 
-  /** False for a job that is not gone on with: its table is another one by now, or somebody wants it cancelled. */
+  /**
+   * False for a job that is not gone on with: its table is another one by now, or somebody wants it
+   * cancelled.
+   */
   async #takeOver(stored: StoredJob, spec: JobSpec): Promise<boolean> {
     const { disk, root } = this.#environment;
     const { jobId, record, isCancelRequested, progress } = stored;

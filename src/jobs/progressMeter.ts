@@ -1,4 +1,7 @@
-/** How far work is, and how fast it goes: the rate is that of the last seconds, so that it follows what the work does now. */
+/**
+ * How far work is, and how fast it goes: the rate is that of the last seconds, so that it follows what the
+ * work does now.
+ */
 import { performance } from "../async/timers.js";
 
 const WINDOW_MS = 15_000;

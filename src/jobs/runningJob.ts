@@ -1,6 +1,6 @@
 /**
- * A job that this process runs, under the lock of the job's directory. Once a second it writes the progress and looks
- * whether somebody wants it cancelled, and whether the lock is still held.
+ * A job that this process runs, under the lock of the job's directory. Once a second it writes the progress
+ * and looks whether somebody wants it cancelled, and whether the lock is still held.
  */
 
 import type { Limit } from "../async/parallel.js";
@@ -108,8 +108,8 @@ export class RunningJob {
   }
 
   /**
-   * Runs the job to its end; never rejects. What the disk refuses to keep of the outcome is lost: the job then shows as
-   * one whose process ended.
+   * Runs the job to its end; never rejects. What the disk refuses to keep of the outcome is lost: the job
+   * then shows as one whose process ended.
    */
   async run(): Promise<void> {
     const timer = setInterval(() => this.#beatOnce(), BEAT_MS);
@@ -192,7 +192,9 @@ export class RunningJob {
     };
   }
 
-  /** Runs a step that fails where the job is not this process's any more; the rest of the work then ends, too. */
+  /**
+   * Runs a step that fails where the job is not this process's any more; the rest of the work then ends, too.
+   */
   async #owning(step: () => Promise<void>): Promise<void> {
     const { signal } = this.#abort;
     // Work that is cancelled may still end what it has begun, and keep how far it came.

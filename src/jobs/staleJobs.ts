@@ -1,9 +1,9 @@
 /**
- * Removes records that nobody needs any more: of jobs that ended long ago, of the oldest where there are very many, of
- * jobs that were interrupted and that nobody has asked for again, and what is no record.
+ * Removes records that nobody needs any more: of jobs that ended long ago, of the oldest where there are very
+ * many, of jobs that were interrupted and that nobody has asked for again, and what is no record.
  *
- * A record goes in one step, under the lock of its directory: the directory loses its name. The caller holds the lock of
- * all jobs, so that no job is started or taken over meanwhile.
+ * A record goes in one step, under the lock of its directory: the directory loses its name. The caller holds
+ * the lock of all jobs, so that no job is started or taken over meanwhile.
  */
 
 import { ageClockMs, ageOfChangeMs } from "../async/timers.js";

@@ -126,6 +126,6 @@ function send(
   });
 }
 
-/** Whether a job will not report anything more. */
+/** True if a job will not report anything more. */
 export const hasEnded = ({ status }: RayJob): boolean =>
   status === "STOPPED" || status === "SUCCEEDED" || status === "FAILED";

@@ -1,6 +1,6 @@
 /**
- * An executor on Ray. A run is one job of Ray: its entry point is a small Python program, the runner, that starts workers as
- * tasks of Ray. Workers report to files, which are read here once a second (reports.ts).
+ * An executor on Ray. A run is one job of Ray: its entry point is a small Python program, the runner, that
+ * starts workers as tasks of Ray. Workers report to files, which are read here once a second (reports.ts).
  */
 
 import { untilAborted } from "../async/abort.js";
@@ -25,7 +25,10 @@ export interface RayEnvironment {
   readonly worker: readonly string[];
   /** Ray's runtime environment of the job: `working_dir`, `pip`, `env_vars` and so on. Default: none. */
   readonly runtimeEnv?: Readonly<Record<string, unknown>> | undefined;
-  /** What a worker needs, as options of a Ray task, such as `{ num_cpus: 1, num_gpus: 0.5 }`. Default: one processor. */
+  /**
+   * What a worker needs, as options of a Ray task, such as `{ num_cpus: 1, num_gpus: 0.5 }`. Default: one
+   * processor.
+   */
   readonly resources?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -37,7 +40,9 @@ export interface RayClusterOptions extends RayEnvironment {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Path of the namespace's directory on the machines of the cluster. Default: the same as here. */
   readonly root?: string | undefined;
-  /** Other environments, by the name that a request has as its `manifest`; what one leaves out is as above. */
+  /**
+   * Other environments, by the name that a request has as its `manifest`; what one leaves out is as above.
+   */
   readonly manifests?: Readonly<Record<string, Partial<RayEnvironment>>> | undefined;
   /** Milliseconds between two looks at the reports. Default: 1000. */
   readonly pollMs?: number | undefined;
@@ -56,8 +61,8 @@ const SHOWN_LENGTH = 2000;
 const OWNER = "tiltyard_job";
 
 /**
- * Makes an executor for the option `clusters`. All machines of the cluster have the namespace's directory, on a file system
- * that they share with this one.
+ * Makes an executor for the option `clusters`. All machines of the cluster have the namespace's directory, on
+ * a file system that they share with this one.
  *
  *     new DirectoryNamespace({ root, functions, clusters: { ray: rayCluster({ runner, worker }) } });
  *
@@ -108,7 +113,9 @@ function directoryThere({ root, directory }: ClusterRun, rootThere: string): str
   return join(rootThere, path);
 }
 
-/** Stops what a process that died has left running for the same job: its workers would compute the same again. */
+/**
+ * Stops what a process that died has left running for the same job: its workers would compute the same again.
+ */
 async function stopOthers(api: RayJobApi, { jobId }: ClusterRun): Promise<void> {
   for (const job of await api.list()) {
     if (job.metadata?.[OWNER] === jobId && !hasEnded(job)) await stopAndWait(api, job.submission_id);

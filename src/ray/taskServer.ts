@@ -1,10 +1,12 @@
 /**
- * What a worker does: it takes tasks from standard input and reports to standard output, line by line, until the input ends.
+ * What a worker does: it takes tasks from standard input and reports to standard output, line by line, until
+ * the input ends.
  *
  *   in    {"root": …} first, then one {"task": …} after the other: the next when the one before is reported
  *   out   `tiltyard:` and a report, see `ReportLine` of reports.ts; all other lines are a function's own
  *
- * An input that ends while a task is under way means that the process at the other end died: the task is aborted.
+ * An input that ends while a task is under way means that the process at the other end died: the task is
+ * aborted.
  */
 
 import { performance } from "../async/timers.js";

@@ -13,8 +13,8 @@
  *                         have its size
  *     structs, maps       with members cast, which keep names and order
  *
- * Whether there is a cast between two types is known before a value is read. A value that the new type does not have
- * is an error.
+ * Whether there is a cast between two types is known before a value is read. A value that the new type does
+ * not have is an error.
  */
 
 import type { Column, FixedSizeListColumn, ListColumn } from "../arrow/columns/column.js";

@@ -131,7 +131,9 @@ function conversion(from: NumberType, to: NumberType, refuse: Refuse): Convert |
   return (value) => value;
 }
 
-/** Instants are the same in every zone they are shown in. Local time has no instant, so only UTC goes with it. */
+/**
+ * Instants are the same in every zone they are shown in. Local time has no instant, so only UTC goes with it.
+ */
 function zonesAgree(from: Ticks, to: Ticks): boolean {
   if (from.zone !== null && to.zone !== null) return true;
   return [from.zone, to.zone].every((zone) => zone === null || zone === "UTC");

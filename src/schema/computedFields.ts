@@ -1,8 +1,9 @@
 /**
- * Columns whose values are computed from others of their row: how the metadata of a field declares one. The keys are those
- * by which other engines recognise such columns. A value that is not computed yet, or not any more, is null. So that nobody
- * takes an outdated value for a current one, changes of rows make it null, and changes of columns that would give it other
- * inputs are refused. Other engines do neither; `write/backfill/outdatedRows` finds what they leave outdated.
+ * Columns whose values are computed from others of their row: how the metadata of a field declares one. The
+ * keys are those by which other engines recognise such columns. A value that is not computed yet, or not any
+ * more, is null. So that nobody takes an outdated value for a current one, changes of rows make it null, and
+ * changes of columns that would give it other inputs are refused. Other engines do neither;
+ * `write/backfill/outdatedRows` finds what they leave outdated.
  *
  *   virtual_column              "true": computed by a function that programs register
  *   virtual_column.udf_name     its name
@@ -16,8 +17,9 @@
  *   computed_column.expression  its text
  *   computed_column.inputs      JSON array of the paths that it names
  *
- * A declaration of another kind, or a damaged one, is _foreign_: its column is read and written as any computed column, its
- * metadata stays as it is, and only another engine computes its values. All kinds name their inputs by the same key.
+ * A declaration of another kind, or a damaged one, is _foreign_: its column is read and written as any
+ * computed column, its metadata stays as it is, and only another engine computes its values. All kinds name
+ * their inputs by the same key.
  */
 
 import { parseBoundedJson } from "../bytes/boundedJson.js";
@@ -88,7 +90,7 @@ export function declarationMetadata(
   return metadata;
 }
 
-/** Whether a field is declared as a computed one, even if the declaration is damaged. */
+/** True if a field is declared as a computed one, even if the declaration is damaged. */
 export const isComputed = ({ metadata }: DeclaredField): boolean =>
   metadata.get(VIRTUAL) === "true" || metadata.get(COMPUTED) === "true";
 
@@ -152,8 +154,8 @@ function pathList(text: string | undefined): readonly string[] | null {
 }
 
 /**
- * The computed columns whose values no longer hold once some columns of a row are set, those that are computed from
- * computed ones included. Columns whose declaration does not name its inputs are left out.
+ * The computed columns whose values no longer hold once some columns of a row are set, those that are
+ * computed from computed ones included. Columns whose declaration does not name its inputs are left out.
  * @param set names of the columns that are set; they get the values that they are set to
  */
 export function outdatedFields<Field extends DeclaredField>(
@@ -199,9 +201,9 @@ export interface ChangedInput {
 }
 
 /**
- * An input, of a column that stays, whose path no longer leads to the same values: it, or something around it or in it, has
- * another name or type, or is gone. Nothing records which values were computed of the one that was there. Inputs that were
- * not there before are left out. Every path and every field is looked at once.
+ * An input, of a column that stays, whose path no longer leads to the same values: it, or something around it
+ * or in it, has another name or type, or is gone. Nothing records which values were computed of the one that
+ * was there. Inputs that were not there before are left out. Every path and every field is looked at once.
  * @param staying columns as they were before the change, with which they remain in the table
  */
 export function changedInput(

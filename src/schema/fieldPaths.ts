@@ -1,6 +1,6 @@
 /**
- * Field paths looked up in a table's schema. Members of structs, the item of a list and the `entries`, key and value
- * of a map are addressed by their names, which are case-sensitive. Pure.
+ * Field paths looked up in a table's schema. Members of structs, the item of a list and the `entries`, key
+ * and value of a map are addressed by their names, which are case-sensitive. Pure.
  */
 
 import { TableColumnNotFoundError } from "../errors.js";
@@ -36,8 +36,8 @@ export function fieldFinder(): FindField {
 
 /**
  * @param find a {@link fieldFinder}, the same for all paths of an operation
- * @throws InvalidInputError for a malformed path, naming the position; TableColumnNotFoundError for one that leads
- *   nowhere
+ * @throws InvalidInputError for a malformed path, naming the position; TableColumnNotFoundError for one that
+ *   leads nowhere
  */
 export function resolveField(fields: readonly TableField[], text: string, find = fieldFinder()): FieldAtPath {
   const segments = parseFieldPath(text);

@@ -107,8 +107,8 @@ export function fieldWithMetadata(field: Field, metadata: Map<string, Uint8Array
 }
 
 /**
- * The flat form of a schema as a data file states it. For blobs of version 2 it tells what the file holds, which are
- * descriptors. Their members are not the table's and have no ids.
+ * The flat form of a schema as a data file states it. For blobs of version 2 it tells what the file holds,
+ * which are descriptors. Their members are not the table's and have no ids.
  */
 export function encodeFileSchema(fields: readonly TableField[]): Field[] {
   return encodeSchema(fields.map(describedField));
@@ -148,8 +148,8 @@ const trees = new WeakMap<readonly Field[], readonly TableField[]>();
 
 /**
  * The tree of a flat schema.
- * @throws CorruptFileError where ids repeat or are negative, a parent or a type is missing, or a type can't have the
- *   children
+ * @throws CorruptFileError where ids repeat or are negative, a parent or a type is missing, or a type can't
+ *   have the children
  */
 export function decodeSchema(flat: readonly Field[], path: string): readonly TableField[] {
   const known = trees.get(flat);
@@ -202,7 +202,7 @@ function treeOf(flat: readonly Field[], path: string): TableField[] {
 
 const MAP_MEMBERS = 2;
 
-/** Whether a type may have these children. Types that are not known here may have any. */
+/** True if a type may have these children. Types that are not known here may have any. */
 function mayHaveChildren(
   type: LogicalType,
   children: readonly { readonly children: readonly unknown[] }[],
@@ -237,9 +237,9 @@ function mayHaveChildren(
 }
 
 /**
- * The fields a data file of the given format version lists, in column order: each has one column, at its place in the
- * list. From 2.1 on only leaves have a column. A blob and a packed struct are one leaf although they have children, a
- * packed struct in all versions.
+ * The fields a data file of the given format version lists, in column order: each has one column, at its
+ * place in the list. From 2.1 on only leaves have a column. A blob and a packed struct are one leaf although
+ * they have children, a packed struct in all versions.
  */
 export function columnFields(fields: readonly TableField[], formatVersion: string): TableField[] {
   const withParents = formatVersion === "2.0" || formatVersion === "0.1";
@@ -255,8 +255,8 @@ export function columnFields(fields: readonly TableField[], formatVersion: strin
 }
 
 /**
- * The fields along `branch`, from the given field down; `branch` holds the number of the child to follow at each
- * field.
+ * The fields along `branch`, from the given field down; `branch` holds the number of the child to follow at
+ * each field.
  */
 export function fieldsAlong(field: TableField, branch: readonly number[]): TableField[] {
   const fields = [field];
@@ -264,12 +264,12 @@ export function fieldsAlong(field: TableField, branch: readonly number[]): Table
   return fields;
 }
 
-/** Whether the members of a struct share one column, row by row, because its field asks for it. */
+/** True if the members of a struct share one column, row by row, because its field asks for it. */
 export function isPacked(field: TableField): boolean {
   return field.type.kind === "struct" && asksForPacking(field.metadata) && storageOf(field) === "values";
 }
 
-/** Whether a field asks for its members to be packed, which is heeded on structs only. */
+/** True if a field asks for its members to be packed, which is heeded on structs only. */
 export const asksForPacking = (metadata: ReadonlyMap<string, string>): boolean =>
   isFlagSet(metadata, PACKED_KEY) || isFlagSet(metadata, "packed");
 
@@ -302,8 +302,8 @@ const BLOB_MEMBERS: readonly (readonly [string, LogicalType])[] = [
 ];
 
 /**
- * The feature of a field because of which its values are stored in a way that is not read or written, in words; null
- * for any other field.
+ * The feature of a field because of which its values are stored in a way that is not read or written, in
+ * words; null for any other field.
  */
 export function specialStorage(field: TableField): string | null {
   const { type, metadata, children } = field;
@@ -337,7 +337,7 @@ function legacyEncoding({ kind }: LogicalType): number {
   }
 }
 
-/** Whether its metadata makes a field part of the table's primary key, which nothing enforces. */
+/** True if its metadata makes a field part of the table's primary key, which nothing enforces. */
 export const isPrimaryKey = (metadata: ReadonlyMap<string, string>): boolean => primaryKeyOf(metadata).isPart;
 
 function primaryKeyOf(metadata: ReadonlyMap<string, string>): { isPart: boolean; position: number } {

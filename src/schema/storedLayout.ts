@@ -1,7 +1,7 @@
 /**
- * How a table's fields are stored in its files: the layouts of their types, with structs packed where their fields
- * ask for it. Rows are passed in and out as structs that are not packed. Structs of blobs are packed as well, in so
- * far as they are a leaf.
+ * How a table's fields are stored in its files: the layouts of their types, with structs packed where their
+ * fields ask for it. Rows are passed in and out as structs that are not packed. Structs of blobs are packed
+ * as well, in so far as they are a leaf.
  */
 
 import type { Layout, PackedMember, StructLayout } from "../arrow/columns/column.js";

@@ -1,7 +1,7 @@
 /**
- * Finds columns that fragments have no values of, so they are null there, and whose nulls cannot be written: files of
- * 2.0 store no null structs, and no files store structs without members that are null or in null structs. Where rows
- * are rewritten, such columns are left out again and so stay null. Pure.
+ * Finds columns that fragments have no values of, so they are null there, and whose nulls cannot be written:
+ * files of 2.0 store no null structs, and no files store structs without members that are null or in null
+ * structs. Where rows are rewritten, such columns are left out again and so stay null. Pure.
  */
 
 import type { DataFragment } from "../format/table.js";

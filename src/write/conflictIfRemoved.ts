@@ -5,8 +5,8 @@ import { TransactionConflictError } from "../table/commit/conflict.js";
 import type { OpenVersion } from "../table/versions/tableAt.js";
 
 /**
- * Runs `read`, which reads files of a version. Files that are missing because the version was cleaned up after newer
- * ones were committed are a conflict, not damage.
+ * Runs `read`, which reads files of a version. Files that are missing because the version was cleaned up
+ * after newer ones were committed are a conflict, not damage.
  * @throws TransactionConflictError
  */
 export async function conflictIfRemoved<T>(

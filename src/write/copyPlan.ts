@@ -6,7 +6,8 @@ import type { TableField } from "../schema/schema.js";
 import { planAppend } from "./tableColumns.js";
 
 /**
- * The plan for copying columns: JSONB stays JSONB and text stays text, even if the metadata names an extension type.
+ * The plan for copying columns: JSONB stays JSONB and text stays text, even if the metadata names an
+ * extension type.
  * @param schema of the table
  * @param fields the columns that are copied
  */

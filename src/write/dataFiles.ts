@@ -1,6 +1,6 @@
 /**
- * Writes incoming rows as data files of a table, batch by batch. The files are invisible until a manifest names them;
- * on any failure they are removed again.
+ * Writes incoming rows as data files of a table, batch by batch. The files are invisible until a manifest
+ * names them; on any failure they are removed again.
  */
 
 import { isEmptyStruct } from "../arrow/columns/column.js";
@@ -27,7 +27,7 @@ export interface WrittenRows {
   /** One fragment per file, without ids. */
   readonly fragments: DataFragment[];
   readonly rowCount: number;
-  /** Whether all the files are still where they were written, and complete. */
+  /** True if all the files are still where they were written, and complete. */
   areInPlace(): Promise<boolean>;
   /**
    * Removes the files; for when the commit failed.
@@ -121,12 +121,12 @@ export async function writeRows(
   };
 }
 
-/** Whether a fragment has a file in the directory of the table or branch itself. */
+/** True if a fragment has a file in the directory of the table or branch itself. */
 const hasFileHere = ({ files }: DataFragment): boolean => files.some(({ baseId }) => baseId === undefined);
 
 /**
- * Makes the fragment of a file. Structs without members come last, as if in a file of their own: emptyStruct.ts says
- * why.
+ * Makes the fragment of a file. Structs without members come last, as if in a file of their own:
+ * emptyStruct.ts says why.
  */
 function fragmentOf(
   fileName: string,

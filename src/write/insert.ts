@@ -1,7 +1,7 @@
 /**
- * Inserts rows into a table: writes the stream to data files, then makes them visible with one commit. An append is
- * rebased over commits made meanwhile if the conflict table allows it. A table that was only declared is created by the
- * first insert that reaches it; the others append.
+ * Inserts rows into a table: writes the stream to data files, then makes them visible with one commit. An
+ * append is rebased over commits made meanwhile if the conflict table allows it. A table that was only
+ * declared is created by the first insert that reaches it; the others append.
  */
 
 import type { Schema } from "apache-arrow";
@@ -40,7 +40,7 @@ import { planAppend, planNewSchema } from "./tableColumns.js";
 export interface NewTableForm {
   readonly version: FileVersion;
   readonly naming: NamingScheme;
-  /** Whether rows keep their ids when they move. */
+  /** True if rows keep their ids when they move. */
   readonly stableRowIds?: boolean;
 }
 
@@ -50,19 +50,22 @@ export interface InsertOptions {
   readonly newTable: NewTableForm;
   /** Paths of columns that the rows must have where they define the table's columns. */
   readonly key?: readonly string[];
-  /** What to do if another writer creates the table first: fail by returning null, append, or replace its rows. */
+  /**
+   * What to do if another writer creates the table first: fail by returning null, append, or replace its
+   * rows.
+   */
   readonly onCreated: "fail" | "append" | "overwrite";
   /**
-   * Called once the columns are known to fit, before anything is written; tells whether it has made the table's
-   * directory. An error it throws ends the insert.
+   * Called once the columns are known to fit, before anything is written; tells whether it has made the
+   * table's directory. An error it throws ends the insert.
    */
   readonly beforeRows?: () => Promise<boolean>;
   /**
-   * Called once all rows are written, before a first version is committed, while the table's lock is held. An error it
-   * throws ends the insert.
+   * Called once all rows are written, before a first version is committed, while the table's lock is held. An
+   * error it throws ends the insert.
    */
   readonly beforeCreation?: () => Promise<void>;
-  /** Whether the directory is a new one that nobody else can know of. */
+  /** True if the directory is a new one that nobody else can know of. */
   readonly unshared?: boolean;
   readonly bounds?: InputBounds;
   /** All columns of rows that come as objects; without it, those of the table that is appended to count. */
@@ -98,7 +101,10 @@ export async function insertRows(
   });
   const isNew = anchor.kind === "absent";
   let inserted: InsertedRows | null = null;
-  /** Whether the table's directory goes if no table comes of it. One that was there before and empty is the caller's. */
+  /**
+   * True if the table's directory goes if no table comes of it. One that was there before and empty is the
+   * caller's.
+   */
   let isOurs = false;
   try {
     const plan =
@@ -132,8 +138,8 @@ export const arrowSchemaOfTable = ({ manifest, path }: ManifestFile): Schema =>
   arrowSchemaOf(decodeSchema(manifest.fields, path));
 
 /**
- * Removes the directories of a table that was not created. Other writers may be creating it at this moment: their files
- * stay, and a directory that stays empty because of a failure here is no table either.
+ * Removes the directories of a table that was not created. Other writers may be creating it at this moment:
+ * their files stay, and a directory that stays empty because of a failure here is no table either.
  */
 async function removeEmptyRoot({ disk, root }: VersionsAt): Promise<void> {
   const inside = [dataDirectory(root), transactionsDirectory(root), versionsDirectory(root)];
@@ -218,8 +224,8 @@ async function createWith(
 }
 
 /**
- * Handles a table that another writer created while our files were written. Our rows can replace its rows, or be added
- * to them if its columns are the same as ours.
+ * Handles a table that another writer created while our files were written. Our rows can replace its rows, or
+ * be added to them if its columns are the same as ours.
  */
 async function insertIntoCreated(
   table: TableAt,

@@ -1,6 +1,6 @@
 /**
- * Makes the next version of a table that is rewritten as a whole at every change: the given rows replace all earlier
- * ones, in one file, under the same schema. The table's settings and metadata stay.
+ * Makes the next version of a table that is rewritten as a whole at every change: the given rows replace all
+ * earlier ones, in one file, under the same schema. The table's settings and metadata stay.
  */
 
 import type { Schema } from "apache-arrow";
@@ -20,13 +20,14 @@ import { fileVersionOf } from "./insert.js";
 import { planAppend } from "./tableColumns.js";
 
 /**
- * Up to this many rows are written uncompressed: the next change replaces them, and finding a compression for them
- * takes longer than writing them.
+ * Up to this many rows are written uncompressed: the next change replaces them, and finding a compression for
+ * them takes longer than writing them.
  */
 const MAX_PLAIN_ROWS = 2_000;
 
 /**
- * Commits rows that were computed from `base`, which was the latest version then. The caller holds the table's lock.
+ * Commits rows that were computed from `base`, which was the latest version then. The caller holds the
+ * table's lock.
  * @param columns of `rowCount` rows each, one for every top-level field of the schema, in its order
  * @returns null where another writer was first: the rows must be computed again
  */

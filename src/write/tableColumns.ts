@@ -1,4 +1,6 @@
-/** Plans columns to write to a table, whose columns' names have rules that other data files do not have. Pure. */
+/**
+ * Plans columns to write to a table, whose columns' names have rules that other data files do not have. Pure.
+ */
 
 import type { Field as ArrowField, Schema } from "apache-arrow";
 import { InvalidInputError, TableSchemaValidationError } from "../errors.js";
@@ -17,7 +19,8 @@ export function planNewSchema(schema: Schema): ColumnPlan {
 }
 
 /**
- * The plan for rows appended to a table of the given schema. Columns match by name; nullable columns may be missing.
+ * The plan for rows appended to a table of the given schema. Columns match by name; nullable columns may be
+ * missing.
  * @throws TableSchemaValidationError naming the field that does not fit
  */
 export function planAppend(fields: readonly TableField[], schema: Schema): ColumnPlan {
@@ -26,7 +29,8 @@ export function planAppend(fields: readonly TableField[], schema: Schema): Colum
 }
 
 /**
- * Names of columns that the reference's scans add: the reference can't read a table that has a column of such a name.
+ * Names of columns that the reference's scans add: the reference can't read a table that has a column of such
+ * a name.
  */
 const RESERVED_NAMES: ReadonlySet<string> = new Set([
   "_rowid",

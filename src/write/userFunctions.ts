@@ -126,7 +126,7 @@ function outputField(output: unknown, label: string): { field: LogicalField; typ
 const holdsDictionary = ({ type, children }: LogicalField): boolean =>
   type.kind === "dictionary" || children.some(holdsDictionary);
 
-/** Whether values of two fields have the same type, those inside included. */
+/** True if values of two fields have the same type, those inside included. */
 export function haveSameType(one: LogicalField, other: LogicalField): boolean {
   return (
     isSameType(one.type, other.type) &&

@@ -4,12 +4,14 @@ import { type Data, type Field, makeData, RecordBatch, Schema, Struct, Table, Ve
 import type { Column, FixedColumn, VariableColumn } from "../columns/column.js";
 import { dataFromColumn } from "./data.js";
 
-/** apache-arrow's vectors of dictionaries handed out earlier. Batches that share a dictionary keep sharing it. */
+/**
+ * apache-arrow's vectors of dictionaries handed out earlier. Batches that share a dictionary keep sharing it.
+ */
 const dictionaryVectors = new WeakMap<VariableColumn | FixedColumn, Vector>();
 
 /**
- * A schema that batches share. The constructor of a batch assigns the batch's fields to the schema, which makes a copy of
- * all of them for each batch. Here the fields of the schema itself leave it as it is.
+ * A schema that batches share. The constructor of a batch assigns the batch's fields to the schema, which
+ * makes a copy of all of them for each batch. Here the fields of the schema itself leave it as it is.
  */
 export function sharedSchema(fields: Field[], metadata: Map<string, string>): Schema {
   const schema = new Schema(fields, metadata);
@@ -26,8 +28,8 @@ export function sharedSchema(fields: Field[], metadata: Map<string, string>): Sc
 }
 
 /**
- * A record batch over the memory of `columns`, which are in the order of the schema's fields and have `rowCount` values
- * each.
+ * A record batch over the memory of `columns`, which are in the order of the schema's fields and have
+ * `rowCount` values each.
  */
 export function makeBatch(schema: Schema, columns: readonly Column[], rowCount: number): RecordBatch {
   const children = columns.map((column, index) => dataOf(schema.fields[index], column, rowCount));

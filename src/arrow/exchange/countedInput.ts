@@ -3,8 +3,8 @@
 import type { ArrowInput, InputBatch } from "./input.js";
 
 /**
- * @param onRows called with the number of rows when they were dealt with, those of all batches before included; undefined
- *   where nobody asks
+ * @param onRows called with the number of rows when they were dealt with, those of all batches before
+ *   included; undefined where nobody asks
  */
 export function countedInput(
   input: ArrowInput,

@@ -1,9 +1,10 @@
 /**
  * Converts apache-arrow `Data` to columns and back: views, without a copy where alignment allows.
  *
- * In apache-arrow's `Data`, members begin at different places: `values` and `valueOffsets` begin at the slice, bitmaps
- * begin `offset` bits earlier, children of fixed-size lists are sliced too. Buffers may be longer than needed, and
- * shorter if all the values they lack are null. A `Data` of length 0 has any buffers and children, or none.
+ * In apache-arrow's `Data`, members begin at different places: `values` and `valueOffsets` begin at the
+ * slice, bitmaps begin `offset` bits earlier, children of fixed-size lists are sliced too. Buffers may be
+ * longer than needed, and shorter if all the values they lack are null. A `Data` of length 0 has any buffers
+ * and children, or none.
  */
 
 import {
@@ -53,7 +54,10 @@ export interface ForeignData {
   readonly nullCount: number;
   readonly values?: ArrayBufferView | null;
   readonly valueOffsets?: ArrayBufferView | null;
-  /** Numbers of items of list views, whose items begin at `valueOffsets`. Both then have one integer for each list. */
+  /**
+   * Numbers of items of list views, whose items begin at `valueOffsets`. Both then have one integer for each
+   * list.
+   */
   readonly sizes?: ArrayBufferView | null;
   readonly nullBitmap?: Uint8Array | null;
   /** Data buffers. A view of more than 12 bytes names one of them and an offset in it. */
@@ -98,8 +102,8 @@ export function columnFromData(data: ForeignData, layout: Layout, dictionaries?:
 
 /**
  * Makes the column that a `Data` holds: its memory, but for list views whose lists do not follow each other.
- * @throws InvalidInputError where the buffers are too short for the length and offset of the `Data`, and for list views outside
- *   their items
+ * @throws InvalidInputError where the buffers are too short for the length and offset of the `Data`, and for
+ *   list views outside their items
  */
 export function* columnFromDataInSteps(
   data: ForeignData,
@@ -177,7 +181,9 @@ export function* columnFromDataInSteps(
   }
 }
 
-/** A child's values; none if there is no child, as in nested columns without content that apache-arrow makes. */
+/**
+ * A child's values; none if there is no child, as in nested columns without content that apache-arrow makes.
+ */
 function* childColumn(data: ForeignData, index: number, layout: Layout, options: DataOptions): Steps<Column> {
   const child = data.children?.[index];
   return child === undefined || child === null
@@ -208,8 +214,8 @@ function* listViewColumn(
 }
 
 /**
- * A struct's child, with the length of the struct: a longer child is cut, a shorter one filled up where the struct is
- * null.
+ * A struct's child, with the length of the struct: a longer child is cut, a shorter one filled up where the
+ * struct is null.
  */
 function structChild(
   column: Column,

@@ -1,6 +1,7 @@
 /**
- * Compressed bodies of Arrow IPC messages. apache-arrow decodes a body in one go and calls a codec for each buffer.
- * Where the caller can wait, buffers are inflated before that, with breaks, and the codec only hands them over.
+ * Compressed bodies of Arrow IPC messages. apache-arrow decodes a body in one go and calls a codec for each
+ * buffer. Where the caller can wait, buffers are inflated before that, with breaks, and the codec only hands
+ * them over.
  *
  *     buffer   i64 bytes that it becomes, -1 where it is not compressed; a frame of LZ4 or ZSTD
  */
@@ -51,8 +52,8 @@ export function ensureCodecs(): void {
 }
 
 /**
- * Bytes that the batch being decoded may still inflate to. A module variable, because apache-arrow calls the codecs and
- * passes nothing through. Decoding never waits, so batches of several inputs don't meet here.
+ * Bytes that the batch being decoded may still inflate to. A module variable, because apache-arrow calls the
+ * codecs and passes nothing through. Decoding never waits, so batches of several inputs don't meet here.
  */
 let inflationLeft = Number.POSITIVE_INFINITY;
 
@@ -63,7 +64,8 @@ export function withInflation<Result>(maxBytes: number, decode: () => Result): R
 }
 
 /**
- * Buffers that were inflated ahead, by the memory that holds the compressed bytes and the position where they begin.
+ * Buffers that were inflated ahead, by the memory that holds the compressed bytes and the position where they
+ * begin.
  */
 const inflated = new WeakMap<ArrayBufferLike, Map<number, Uint8Array>>();
 
@@ -100,7 +102,10 @@ export function* inflateAhead(compressed: CompressedBody, maxBytes: number): Gen
   }
 }
 
-/** Returns a buffer of a body; inflates it where it is compressed. To be called as apache-arrow calls codecs: while it decodes. */
+/**
+ * Returns a buffer of a body; inflates it where it is compressed. To be called as apache-arrow calls codecs:
+ * while it decodes.
+ */
 export function bufferContent(
   { body, compressed }: { readonly body: Uint8Array; readonly compressed: CompressedBody | null },
   { offset, length }: CompressedBody["buffers"][number],
@@ -124,8 +129,8 @@ function* framesOf({ body, buffers }: CompressedBody): Generator<Uint8Array, voi
 }
 
 /**
- * Computes the inflated bytes of a body's buffers, with breaks; at most `maxBytes`, because a body that exceeds them is
- * refused when it is inflated.
+ * Computes the inflated bytes of a body's buffers, with breaks; at most `maxBytes`, because a body that
+ * exceeds them is refused when it is inflated.
  */
 export function* inflatedBytes(compressed: CompressedBody, maxBytes: number): Generator<void, number> {
   let sum = 0;
@@ -167,8 +172,8 @@ function* inflatingZstd(frame: Uint8Array, maxBytes: number): Generator<void, Ui
 }
 
 /**
- * The uncompressed length, which lies in front of a compressed buffer; null for a buffer that is not compressed.
- * apache-arrow passes a view of the bytes after the length.
+ * The uncompressed length, which lies in front of a compressed buffer; null for a buffer that is not
+ * compressed. apache-arrow passes a view of the bytes after the length.
  */
 function declaredLength(frame: Uint8Array): number | null {
   if (frame.byteOffset < LENGTH_PREFIX_BYTES) return null;

@@ -1,11 +1,11 @@
 /**
- * Converts rows as callers pass them to one form: a schema of the apache-arrow version used here, and columns batch by
- * batch. Accepts tables and record batches of any version of apache-arrow, iterables of batches, Arrow IPC as bytes
- * or as a stream of bytes, and iterables of plain objects (arrow/objects). Arrow's objects are recognised by their
- * members, never by their class.
+ * Converts rows as callers pass them to one form: a schema of the apache-arrow version used here, and columns
+ * batch by batch. Accepts tables and record batches of any version of apache-arrow, iterables of batches,
+ * Arrow IPC as bytes or as a stream of bytes, and iterables of plain objects (arrow/objects). Arrow's objects
+ * are recognised by their members, never by their class.
  *
- * A batch is handed out only after its buffers, offsets and indices were found to be valid. One batch is held at a
- * time.
+ * A batch is handed out only after its buffers, offsets and indices were found to be valid. One batch is held
+ * at a time.
  */
 
 import type { Field, Schema } from "apache-arrow";
@@ -34,11 +34,17 @@ export interface InputBatch {
   readonly columns: readonly Column[];
   /** > 0. */
   readonly rowCount: number;
-  /** Where the columns lie in memory that is lent; then only writers of data files (rows/writeColumns) may be handed them. */
+  /**
+   * Where the columns lie in memory that is lent; then only writers of data files (rows/writeColumns) may be
+   * handed them.
+   */
   readonly lent?: LentUntil | undefined;
 }
 
-/** Until when columns are good: until the next batch is asked for, or until the file is written that they are for. */
+/**
+ * Until when columns are good: until the next batch is asked for, or until the file is written that they are
+ * for.
+ */
 export type LentUntil = "nextBatch" | "written";
 
 /** Size that a list item without bytes counts for in the bound on a batch. */
@@ -68,7 +74,10 @@ interface ForeignTable {
 
 /** Bounds on the input. */
 export interface InputBounds {
-  /** Limit, in bytes, of one batch of IPC, uncompressed, and of an IPC file that arrives in pieces. Default: none. */
+  /**
+   * Limit, in bytes, of one batch of IPC, uncompressed, and of an IPC file that arrives in pieces. Default:
+   * none.
+   */
   readonly maxBatchBytes?: number;
   /** Limit on the rows of all batches. Default: none. */
   readonly maxRows?: number;
@@ -375,7 +384,8 @@ function typeName(field: Field): string {
 type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>;
 
 /**
- * The caller's iterator. Its errors are wrapped, the signal ends its waits, and `return` is called when it is released.
+ * The caller's iterator. Its errors are wrapped, the signal ends its waits, and `return` is called when it is
+ * released.
  */
 class Source {
   readonly #signal: AbortSignal | undefined;

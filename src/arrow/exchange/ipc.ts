@@ -1,6 +1,6 @@
 /**
- * Reads Arrow IPC streams and files, as a whole or as they arrive. A stream is messages, then optionally an end mark: a
- * message with metadata of 0 bytes.
+ * Reads Arrow IPC streams and files, as a whole or as they arrive. A stream is messages, then optionally an
+ * end mark: a message with metadata of 0 bytes.
  */
 
 import type { RecordBatch, Schema } from "apache-arrow";
@@ -23,8 +23,8 @@ export interface IpcStream {
 }
 
 /**
- * Opens a stream or a file that is completely in memory. Batches are views over the bytes where these are aligned and
- * not compressed.
+ * Opens a stream or a file that is completely in memory. Batches are views over the bytes where these are
+ * aligned and not compressed.
  * @param maxBatchBytes limit of one batch, uncompressed
  * @throws InvalidInputError, also while batches are read
  */
@@ -52,8 +52,8 @@ function streamOf({ schema, batches }: DecodedIpc, memory?: MemoryShare): IpcStr
 }
 
 /**
- * Opens a stream or a file that arrives in pieces. A stream holds one batch in memory at a time, a file all of its
- * bytes.
+ * Opens a stream or a file that arrives in pieces. A stream holds one batch in memory at a time, a file all
+ * of its bytes.
  * @param maxBatchBytes limit of one batch, uncompressed, and of a file
  * @param memory accounts for the bytes and their decoded form: a batch until the next one is asked for
  * @throws InvalidInputError, also while batches are read

@@ -1,4 +1,7 @@
-/** Turns the messages of an Arrow IPC stream into record batches. apache-arrow decodes them, within bounds on memory. */
+/**
+ * Turns the messages of an Arrow IPC stream into record batches. apache-arrow decodes them, within bounds on
+ * memory.
+ */
 
 import { MessageHeader, type RecordBatch, RecordBatchReader, type Schema } from "apache-arrow";
 import { InvalidInputError, messageOf, NamespaceError } from "../../errors.js";
@@ -35,8 +38,8 @@ export interface DecodedIpc {
     /** Bytes held while the batch is in use. */
     readonly heldBytes: number;
     /**
-     * Decodes the batch, with breaks. To be called once, before the next batch is taken. Null if a message completes no
-     * batch.
+     * Decodes the batch, with breaks. To be called once, before the next batch is taken. Null if a message
+     * completes no batch.
      */
     readonly decode: () => Generator<void, RecordBatch | null>;
   }>;
@@ -76,8 +79,8 @@ export class IpcDecoder {
   }
 
   /**
-   * apache-arrow takes the next piece before it returns the end of the last, so it is given an empty one if there is no
-   * next piece yet. It asks for more only if it misread a message.
+   * apache-arrow takes the next piece before it returns the end of the last, so it is given an empty one if
+   * there is no next piece yet. It asks for more only if it misread a message.
    */
   #nextPiece(): IteratorResult<Uint8Array, undefined> {
     const value = this.#queue.shift();
@@ -140,8 +143,8 @@ export class IpcDecoder {
   }
 
   /**
-   * Checks the size of dictionaries: they outlive their batch, and those with many parts become longer than any single
-   * message.
+   * Checks the size of dictionaries: they outlive their batch, and those with many parts become longer than
+   * any single message.
    */
   #checkDictionaries(batch: RecordBatch): void {
     let bytes = 0;

@@ -3,8 +3,8 @@
  *
  *     "ARROW1", 2 zero bytes, messages, footer, i32 bytes of the footer, "ARROW1"
  *
- * The footer holds the schema and says where the dictionaries and batches are. Not every writer also puts the schema in
- * front of them.
+ * The footer holds the schema and says where the dictionaries and batches are. Not every writer also puts the
+ * schema in front of them.
  */
 
 import { MessageHeader, type RecordBatchFileReader, RecordBatchReader } from "apache-arrow";
@@ -22,7 +22,7 @@ const FILE_MAGIC = [0x41, 0x52, 0x52, 0x4f, 0x57, 0x31];
 export const FILE_MAGIC_BYTES = FILE_MAGIC.length;
 const FILE_HEADER_BYTES = 8;
 
-/** Whether bytes begin as a file does. */
+/** True if bytes begin as a file does. */
 export function isIpcFile(start: Uint8Array): boolean {
   return start.length >= FILE_MAGIC.length && FILE_MAGIC.every((byte, index) => start[index] === byte);
 }

@@ -1,6 +1,6 @@
 /**
- * Cuts messages from the bytes of Arrow IPC streams and files, and checks them: by itself, apache-arrow would mistake a
- * stream that breaks off for one that ends, and believe every length.
+ * Cuts messages from the bytes of Arrow IPC streams and files, and checks them: by itself, apache-arrow would
+ * mistake a stream that breaks off for one that ends, and believe every length.
  *
  *     message   u32 FFFFFFFF (absent before Arrow 0.15), i32 bytes of metadata, metadata (a flatbuffer), body
  */
@@ -21,7 +21,9 @@ const MAX_BATCH_ROWS = 2 ** 31 - 1;
 /** Number of nulls of a column whose writer has not counted them. */
 export const UNCOUNTED = -1;
 const CONTINUATION = 0xffffffff;
-/** Smaller pieces are copied together: the object that holds such a piece takes more memory than the piece. */
+/**
+ * Smaller pieces are copied together: the object that holds such a piece takes more memory than the piece.
+ */
 const CRUMB_BYTES = 2 ** 12;
 const CRUMBS_BYTES = 2 ** 16;
 /** Bytes that are joined in a step. */
@@ -37,14 +39,20 @@ export interface Frame {
   /** Ranges of the sizes of list views in the body. */
   readonly sizes: readonly BufferRange[];
   readonly body: Uint8Array;
-  /** For a part of a dictionary: the dictionary's id, and whether the part continues or replaces it. Else null. */
+  /**
+   * For a part of a dictionary: the dictionary's id, and whether the part continues or replaces it. Else
+   * null.
+   */
   readonly dictionary: { readonly id: number; readonly isDelta: boolean } | null;
   /**
-   * True for a batch without rows. apache-arrow writes some that it can't read again: children of nested columns are
-   * missing.
+   * True for a batch without rows. apache-arrow writes some that it can't read again: children of nested
+   * columns are missing.
    */
   readonly isEmpty: boolean;
-  /** The columns of a batch, nested ones counted before their children, whose nulls the writer has not counted. */
+  /**
+   * The columns of a batch, nested ones counted before their children, whose nulls the writer has not
+   * counted.
+   */
   readonly uncounted: ReadonlySet<number>;
   /** The body if its buffers are compressed, else null. */
   readonly compressed: CompressedBody | null;
@@ -83,7 +91,10 @@ export class ByteCursor {
   }
 }
 
-/** Factor by which received pieces count: while a message is assembled from pieces, its bytes are in memory twice. */
+/**
+ * Factor by which received pieces count: while a message is assembled from pieces, its bytes are in memory
+ * twice.
+ */
 const RECEIVED_FACTOR = 2;
 /** Name of this use of memory. */
 const RECEIVED = "received";

@@ -1,4 +1,6 @@
-/** Gives list views their sizes: apache-arrow decodes batches as if they had lists, and leaves the sizes out. */
+/**
+ * Gives list views their sizes: apache-arrow decodes batches as if they had lists, and leaves the sizes out.
+ */
 
 import type { RecordBatch } from "apache-arrow";
 import type { ForeignData } from "./data.js";

@@ -1,10 +1,11 @@
 /**
- * Turns list views of Arrow, which Lance does not have, into lists: ListView into list, LargeListView into large list.
+ * Turns list views of Arrow, which Lance does not have, into lists: ListView into list, LargeListView into
+ * large list.
  *
  *     list view   i32 or i64 offsets, one for each row; as many sizes of the same width; items
  *
- * The lists of a list view lie among its items in any order. They may share items, and leave gaps between them. Many lists may
- * share the same items, so the lists of a short message can be very long.
+ * The lists of a list view lie among its items in any order. They may share items, and leave gaps between
+ * them. Many lists may share the same items, so the lists of a short message can be very long.
  */
 
 import type { Steps } from "../../async/eventLoop.js";
@@ -25,7 +26,10 @@ const MAX_ITEMS = 2 ** 31 - 1;
 const MAX_ITEM_BYTES = 2 ** 31 - 1;
 /** Rows of a step. */
 const STEP_ROWS = 2 ** 15;
-/** Most bytes that a row takes while its items are picked, besides the items: an offset, and where they begin and end. */
+/**
+ * Most bytes that a row takes while its items are picked, besides the items: an offset, and where they begin
+ * and end.
+ */
 export const LIST_VIEW_BYTES = 24;
 
 export interface ListViews {
@@ -37,8 +41,8 @@ export interface ListViews {
 }
 
 /**
- * Returns lists in place of list views. The items are shared with `items` where they lie there in the order of the lists and
- * without gaps; else they are copied.
+ * Returns lists in place of list views. The items are shared with `items` where they lie there in the order
+ * of the lists and without gaps; else they are copied.
  * @param bounds on the bytes of the copies
  * @throws InvalidInputError for lists outside the items, and for more items than are taken at once
  */
@@ -61,7 +65,7 @@ export function* listsOfViews(
   const pace = new Pace(STEP_ROWS);
   let rangeCount = 0;
   let rowCount = 0;
-  /** Whether each list begins where the one before it ends. */
+  /** True if each list begins where the one before it ends. */
   let isInOrder = true;
   for (let row = 0; row < length; row++) {
     if (pace.isStep()) yield;

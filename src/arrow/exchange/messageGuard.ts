@@ -1,10 +1,10 @@
 /**
- * Checks the metadata of an Arrow IPC message before apache-arrow decodes it. apache-arrow's flatbuffer readers check
- * nothing: a table outside the bytes reads as zeros, and a vector that claims two billion fields is read field by
- * field. Here every table, vector and string is followed with its bounds checked, and the work of decoding is limited:
- * to a small multiple of the metadata's size, and to total numbers of fields and of pairs of metadata. A field counts
- * each time it is reached, because many fields may point to the same one, whose children are shared in turn, and
- * apache-arrow decodes it anew for each.
+ * Checks the metadata of an Arrow IPC message before apache-arrow decodes it. apache-arrow's flatbuffer
+ * readers check nothing: a table outside the bytes reads as zeros, and a vector that claims two billion
+ * fields is read field by field. Here every table, vector and string is followed with its bounds checked, and
+ * the work of decoding is limited: to a small multiple of the metadata's size, and to total numbers of fields
+ * and of pairs of metadata. A field counts each time it is reached, because many fields may point to the same
+ * one, whose children are shared in turn, and apache-arrow decodes it anew for each.
  *
  *     table    i32 distance back to its vtable; then its fields
  *     vtable   u16 bytes of the vtable, u16 bytes of the table, u16 position of each field in the table, 0 where
@@ -14,8 +14,8 @@
  *
  * Field numbers are those of Message.fbs and Schema.fbs of Arrow's columnar format.
  *
- * apache-arrow does not know list views. Messages become those of lists: the types in a schema, and the buffers of a batch
- * without the sizes of its list views, which are handed out instead.
+ * apache-arrow does not know list views. Messages become those of lists: the types in a schema, and the
+ * buffers of a batch without the sizes of its list views, which are handed out instead.
  */
 
 import { UnsupportedError } from "../../errors.js";
@@ -28,7 +28,10 @@ import {
 import { malformedIpc as malformed } from "./malformedIpc.js";
 
 const MAX_NESTING = 64;
-/** Bytes and elements that decoding may visit, as a multiple of the metadata's size; shared strings count each time. */
+/**
+ * Bytes and elements that decoding may visit, as a multiple of the metadata's size; shared strings count each
+ * time.
+ */
 const WORK_FACTOR = 16;
 const MIN_WORK = 65536;
 const MAX_WORK = 2 ** 26;
@@ -59,7 +62,10 @@ const LISTS_OF_VIEWS = new Map([
   [LIST_VIEW_TYPE, TYPE_LIST],
   [LARGE_LIST_VIEW_TYPE, TYPE_LARGE_LIST],
 ]);
-/** Buffers of a column by its type, where they are not the two of most types. Those that views point into come on top. */
+/**
+ * Buffers of a column by its type, where they are not the two of most types. Those that views point into come
+ * on top.
+ */
 const BUFFERS_OF_TYPES = new Map([
   [1, 0],
   [4, 3],
@@ -86,7 +92,10 @@ const BIG_ENDIAN = 1;
 export interface IpcFields {
   /** Number of fields, nested ones and those of dictionaries included. */
   readonly count: number;
-  /** The types of the columns of a batch, those of children after those of their parents. Null where no type is a list view. */
+  /**
+   * The types of the columns of a batch, those of children after those of their parents. Null where no type
+   * is a list view.
+   */
   readonly types: readonly number[] | null;
 }
 
@@ -111,8 +120,8 @@ export interface CheckedMetadata {
 
 /**
  * @param fields those of the schema before a batch
- * @throws InvalidInputError where apache-arrow would read outside the metadata or forever, UnsupportedError for what is well-formed
- *   and can't be read
+ * @throws InvalidInputError where apache-arrow would read outside the metadata or forever, UnsupportedError
+ *   for what is well-formed and can't be read
  */
 export function checkMessageMetadata(metadata: Uint8Array, fields: IpcFields): CheckedMetadata {
   const guard = new Guard(metadata);

@@ -1,6 +1,6 @@
 /**
- * apache-arrow's writer counts -1 nulls in a column of type Null that it has cut, such as the items of a list. Its
- * reader, and that of other columns here, would take such a column for one without nulls.
+ * apache-arrow's writer counts -1 nulls in a column of type Null that it has cut, such as the items of a
+ * list. Its reader, and that of other columns here, would take such a column for one without nulls.
  */
 
 import { type RecordBatch, Type } from "apache-arrow";

@@ -1,6 +1,6 @@
 /**
- * Validates columns whose memory came from outside. apache-arrow accepts offsets and indices unchecked; a file written
- * from wrong ones could not be read again.
+ * Validates columns whose memory came from outside. apache-arrow accepts offsets and indices unchecked; a
+ * file written from wrong ones could not be read again.
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
@@ -21,8 +21,8 @@ const STEP_BYTES = 2 ** 21;
 const BYTES_OF_A_CALL = 256;
 
 /**
- * Checks that offsets ascend within the bytes, that text is UTF-8, and that indices lie within their dictionary. Text
- * and indices in slots of nulls are not checked.
+ * Checks that offsets ascend within the bytes, that text is UTF-8, and that indices lie within their
+ * dictionary. Text and indices in slots of nulls are not checked.
  * @param path the column, for messages
  * @throws InvalidInputError
  */
@@ -98,7 +98,7 @@ function* checkOffsets(column: VariableColumn | ListColumn, path: string): Steps
   }
 }
 
-/** Whether the offsets from `start` to `end`, both included, are not negative and ascend. */
+/** True if the offsets from `start` to `end`, both included, are not negative and ascend. */
 function ascend32(offsets: Int32Array, start: number, end: number): boolean {
   // A negative offset or a step back sets the sign bit of one of the two.
   let last = offsets[start];
@@ -111,7 +111,10 @@ function ascend32(offsets: Int32Array, start: number, end: number): boolean {
   return sign >= 0;
 }
 
-/** {@link ascend32} of words in pairs: low, high. A negative offset reads as one that is larger than any length. */
+/**
+ * {@link ascend32} of words in pairs: low, high. A negative offset reads as one that is larger than any
+ * length.
+ */
 function ascend64(words: Uint32Array, start: number, end: number): boolean {
   let last = 0;
   let areAscending = true;
@@ -169,7 +172,7 @@ function* contentOf(bytes: Uint8Array, begin: number, end: number): Steps<"ascii
   return content;
 }
 
-/** Whether one of some values begins inside a character of the text that all values together form. */
+/** True if one of some values begins inside a character of the text that all values together form. */
 function splitsCharacters({ offsets, bytes }: VariableColumn, start: number, end: number): boolean {
   let split = 0;
   if (areNarrow(offsets)) {
@@ -201,7 +204,9 @@ function* checkIndices(column: DictionaryColumn, signed: boolean, path: string):
   }
 }
 
-/** The largest of some indices if all are narrow and aligned; infinity if they have to be checked one by one. */
+/**
+ * The largest of some indices if all are narrow and aligned; infinity if they have to be checked one by one.
+ */
 function largestWord(values: Uint8Array, byteWidth: number, start: number, end: number): number {
   if (byteWidth === 8 || values.byteOffset % byteWidth !== 0) return Number.POSITIVE_INFINITY;
   const { buffer, byteOffset } = values;

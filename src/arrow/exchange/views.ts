@@ -1,6 +1,7 @@
 /**
- * Turns view types of Arrow, which Lance does not have, into the types that they become in a table: Utf8View into utf8, BinaryView
- * into binary. Any `Data` may hold them, at any depth. Views of lists are those of listViews.ts.
+ * Turns view types of Arrow, which Lance does not have, into the types that they become in a table: Utf8View
+ * into utf8, BinaryView into binary. Any `Data` may hold them, at any depth. Views of lists are those of
+ * listViews.ts.
  *
  *     view     i32 length; up to 12 bytes: the value, padded with zeros
  *                          more bytes: its first 4 bytes, i32 number of a buffer, i32 offset in it
@@ -30,7 +31,8 @@ export type PlainDictionaries = WeakMap<object, { readonly data: readonly Foreig
 
 /**
  * The `Data` with values in place of views, in the layout of utf8 and binary; itself if it has none.
- * @throws InvalidInputError for views that point outside their buffers, or to more bytes than are taken at once
+ * @throws InvalidInputError for views that point outside their buffers, or to more bytes than are taken at
+ *   once
  */
 export function* withoutViews(
   data: ForeignData,
@@ -111,7 +113,9 @@ function* valuesOfViews(data: ForeignData, bounds: ViewBounds): Steps<ForeignDat
   return changedData(data, { values, valueOffsets: offsets });
 }
 
-/** Checks a view of more bytes than lie in it: against its buffer, and its first bytes against those there. */
+/**
+ * Checks a view of more bytes than lie in it: against its buffer, and its first bytes against those there.
+ */
 function checkView(views: Int32Array, bytes: Uint8Array, buffers: readonly Uint8Array[], row: number): void {
   const byteLength = views[row * 4];
   const index = views[row * 4 + 2];

@@ -37,7 +37,7 @@ export function decodeValues(column: Column, type: DataType): unknown[] {
   return values;
 }
 
-/** As {@link decodeValues}, with anything in place of nulls. */
+/** Like {@link decodeValues}, with anything in place of nulls. */
 function decodeAll(column: Column, type: DataType): unknown[] {
   const { length } = column;
   switch (column.kind) {
@@ -154,7 +154,9 @@ function fixedValues(column: FixedColumn, type: DataType): unknown[] {
   return Array.from(numbersOf(column, type) as ArrayLike<unknown>);
 }
 
-/** Units in a second of seconds, milliseconds, microseconds and nanoseconds; whole milliseconds stay exact. */
+/**
+ * Units in a second of seconds, milliseconds, microseconds and nanoseconds; whole milliseconds stay exact.
+ */
 function moments(values: BigInt64Array, unit: number): number[] {
   switch (unit) {
     case 0:

@@ -33,7 +33,8 @@ import { vectorItems } from "./vectorItems.js";
 
 /**
  * The column of a field.
- * @throws TableSchemaValidationError naming row and column, for a value that the field doesn't take; UnsupportedError
+ * @throws TableSchemaValidationError naming row and column, for a value that the field doesn't take;
+ *   UnsupportedError
  */
 export function encodeValues(values: readonly unknown[], field: Field, origin: ValuePlace): Column {
   return encodeAs(values, field.type, layoutOf(field.type, origin.path), field.nullable, origin);

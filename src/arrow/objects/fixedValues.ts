@@ -157,8 +157,8 @@ function timeOf(value: unknown, unit: number): unknown {
 const PER_MILLISECOND = [0.001, 1, 1000, 1_000_000];
 
 /**
- * Returns a moment in a type's unit; null for a value that is not a moment, and for a number that is between two units. What a text
- * or a Date has beyond the unit is cut off, as by CAST.
+ * Returns a moment in a type's unit; null for a value that is not a moment, and for a number that is between
+ * two units. What a text or a Date has beyond the unit is cut off, as by CAST.
  */
 function inUnit(value: unknown, unit: number, zone: string | null): number | bigint | null {
   if (typeof value === "bigint") return value;
@@ -180,7 +180,10 @@ function inUnit(value: unknown, unit: number, zone: string | null): number | big
 
 const DAY_MS = 86_400_000;
 
-/** Returns the day in UTC of a text, a Date, or a number at midnight; any other value as it is: it is refused as a day. */
+/**
+ * Returns the day in UTC of a text, a Date, or a number at midnight; any other value as it is: it is refused
+ * as a day.
+ */
 function daysOf(value: unknown): unknown {
   if (isNullish(value)) return null;
   if (typeof value === "bigint") return value;

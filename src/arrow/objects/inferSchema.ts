@@ -53,7 +53,8 @@ const ROWS_AT_ONCE = 256;
 /**
  * Finds the types of columns from the values of rows.
  * @param hasMore whether further rows follow, for messages
- * @throws InvalidInputError where the values of a column are of several types, or all null, naming row and column
+ * @throws InvalidInputError where the values of a column are of several types, or all null, naming row and
+ *   column
  */
 export async function inferSchema(rows: Iterable<object>, hasMore: boolean): Promise<Schema> {
   const members = new Members("");
@@ -176,12 +177,12 @@ class Values {
     return new List(new Field("item", items.type(looked), true));
   }
 
-  /** Whether numbers, and nothing else, were seen. */
+  /** True if numbers, and nothing else, were seen. */
   get isNumber(): boolean {
     return this.#seen === NUMBER;
   }
 
-  /** Whether the items came in typed arrays, whose type then is theirs. */
+  /** True if the items came in typed arrays, whose type then is theirs. */
   isTyped = false;
 
   /** Takes the type of a typed array's items. */

@@ -12,9 +12,14 @@ import { isRecord, memberOf } from "./valueKinds.js";
 
 /** Most rows of a batch. */
 const BATCH_ROWS = 8192;
-/** Most items of lists of a fixed size in a batch: encoding more at once would hold the thread for too long. */
+/**
+ * Most items of lists of a fixed size in a batch: encoding more at once would hold the thread for too long.
+ */
 const BATCH_ITEMS = 2 ** 20;
-/** Maximum rows of a batch with timestamps of a named zone: finding the offset for a text takes some microseconds. */
+/**
+ * Maximum rows of a batch with timestamps of a named zone: finding the offset for a text takes some
+ * microseconds.
+ */
 const ZONED_BATCH_ROWS = 256;
 /** Rows that are looked at before other work on the thread has its turn. */
 const ROWS_AT_ONCE = 1024;
@@ -36,8 +41,8 @@ export interface ObjectBatches {
 }
 
 /**
- * Opens rows of objects. Of an iterable, the columns are those that its first {@link BATCH_ROWS} rows name; of an array,
- * those that any row names. So are their types, if there is no schema.
+ * Opens rows of objects. Of an iterable, the columns are those that its first {@link BATCH_ROWS} rows name;
+ * of an array, those that any row names. So are their types, if there is no schema.
  * @param first the first row
  * @param next gives the rows behind the first
  * @param all the rows, if they are at hand
@@ -61,7 +66,10 @@ export async function openObjects(
   return { schema, batches: encodeRows(schema, head, rows, guessed) };
 }
 
-/** What was inferred from the first rows of several: the types of all columns, which columns there are, or nothing. */
+/**
+ * What was inferred from the first rows of several: the types of all columns, which columns there are, or
+ * nothing.
+ */
 type Guessed = "types" | "columns" | "nothing";
 
 /** No rows, of columns that are known all the same. */

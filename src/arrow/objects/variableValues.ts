@@ -48,8 +48,8 @@ function texts(
     const units = unitsOf(group, from, type, origin);
     if (units <= GROUP_UNITS) {
       bytes = withRoom(bytes, end, units);
-      // Most of the time of short texts is the call, so they go together. As many bytes as units: all are ASCII, and
-      // each text ends where its units do.
+      // Most of the time of short texts is the call, so they go together. As many bytes as units: all are
+      // ASCII, and each text ends where its units do.
       const { written } = encoder.encodeInto(group.join(""), bytes.subarray(end));
       if (written === units) {
         for (const [index, value] of group.entries()) {
@@ -71,7 +71,10 @@ function texts(
   return bytes.subarray(0, end);
 }
 
-/** Replaces the Dates of a group by their texts. Returns the number of UTF-16 units of all texts; refuses other values. */
+/**
+ * Replaces the Dates of a group by their texts. Returns the number of UTF-16 units of all texts; refuses
+ * other values.
+ */
 function unitsOf(group: unknown[], from: number, type: DataType, origin: ValuePlace): number {
   let units = 0;
   for (let index = 0; index < group.length; index++) {

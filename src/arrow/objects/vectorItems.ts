@@ -4,8 +4,8 @@ import { type DataType, Precision, Type } from "apache-arrow";
 import { tagOf } from "../../bytes/anyRealm.js";
 
 /**
- * The items of vectors of float32 or float64, written in place: there are many of them. Null where a value is neither
- * missing nor an array of so many numbers: then it is looked at in full, and refused by name.
+ * The items of vectors of float32 or float64, written in place: there are many of them. Null where a value is
+ * neither missing nor an array of so many numbers: then it is looked at in full, and refused by name.
  */
 export function vectorItems(
   values: readonly unknown[],

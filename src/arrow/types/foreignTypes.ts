@@ -49,11 +49,12 @@ export interface ForeignSchema {
 }
 
 /**
- * Converts a type of any version of apache-arrow to one of the version used here. Dictionaries get new ids, so that
- * types of different origin can be put into one schema. Types of views, which Lance does not have, become those of the same
- * values without views.
+ * Converts a type of any version of apache-arrow to one of the version used here. Dictionaries get new ids,
+ * so that types of different origin can be put into one schema. Types of views, which Lance does not have,
+ * become those of the same values without views.
  * @param path the column, for messages
- * @throws InvalidInputError for a value that is no type, UnsupportedError for a type unknown to apache-arrow 21
+ * @throws InvalidInputError for a value that is no type, UnsupportedError for a type unknown to apache-arrow
+ *   21
  */
 export function adoptType(foreign: ForeignType, path?: string): DataType {
   switch (foreign.typeId as number) {

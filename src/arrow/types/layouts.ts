@@ -1,7 +1,7 @@
 /**
- * The physical layout that values of an Arrow type have in memory and in files: one exhaustive switch. A type that this
- * build cannot store is an `UnsupportedError`, parameters that no Arrow type has are an `InvalidInputError`; both name
- * the column.
+ * The physical layout that values of an Arrow type have in memory and in files: one exhaustive switch. A type
+ * that this build cannot store is an `UnsupportedError`, parameters that no Arrow type has are an
+ * `InvalidInputError`; both name the column.
  */
 
 import { type DataType, type Dictionary, type Field, type FixedSizeList, Type } from "apache-arrow";
@@ -153,7 +153,7 @@ function dictionaryLayout(type: Dictionary, path: string): Layout {
   }
 }
 
-/** Whether a layout is of the given kind or contains a layout of that kind. */
+/** True if a layout is of the given kind or contains a layout of that kind. */
 function holds(layout: Layout, kind: "list" | "sizedList"): boolean {
   if (layout.kind === kind) return true;
   if (layout.kind === "list" || layout.kind === "sizedList") return holds(layout.item, kind);

@@ -1,7 +1,7 @@
 /**
- * Converts between the types and fields of tables and those of Arrow. Each direction is one exhaustive switch. A type
- * that this build cannot store is an `UnsupportedError`, parameters that no Arrow type has are an `InvalidInputError`;
- * both name the column.
+ * Converts between the types and fields of tables and those of Arrow. Each direction is one exhaustive
+ * switch. A type that this build cannot store is an `UnsupportedError`, parameters that no Arrow type has are
+ * an `InvalidInputError`; both name the column.
  *
  *     of a table         of Arrow
  *     fixedSizeList      FixedSizeList; the item's name and nullability are not kept, nor its extension type unless it
@@ -179,8 +179,8 @@ export function logicalFieldOf(field: Field, path: string): LogicalField {
 }
 
 /**
- * Whether a field has the extension type lance.bfloat16. Items of a fixed-size list have no field that could keep an
- * extension type; for this one the logical type itself keeps it.
+ * True if a field has the extension type lance.bfloat16. Items of a fixed-size list have no field that could
+ * keep an extension type; for this one the logical type itself keeps it.
  */
 const isBfloat16 = ({ type, metadata }: Field): boolean =>
   metadata.get(EXTENSION_NAME_KEY) === BFLOAT16_EXTENSION &&
@@ -194,8 +194,8 @@ const bfloat16Metadata = (): Map<string, string> =>
   ]);
 
 /**
- * The form of the JSON that a field holds; null if it holds none, even if its extension type has the name of a JSON
- * type.
+ * The form of the JSON that a field holds; null if it holds none, even if its extension type has the name of
+ * a JSON type.
  */
 export function jsonForm({ type, metadata }: Field): "text" | "binary" | null {
   switch (metadata.get(EXTENSION_NAME_KEY)) {
@@ -208,13 +208,13 @@ export function jsonForm({ type, metadata }: Field): "text" | "binary" | null {
   }
 }
 
-/** Whether a type is strings, with offsets of either width. */
+/** True if a type is strings, with offsets of either width. */
 export const isText = ({ typeId }: DataType): boolean =>
   (typeId as Type) === Type.Utf8 || (typeId as Type) === Type.LargeUtf8;
 
 /**
- * Child fields that have an entry of their own in a table's schema. Items of fixed-size lists have one only if they are
- * structs.
+ * Child fields that have an entry of their own in a table's schema. Items of fixed-size lists have one only
+ * if they are structs.
  */
 function storedChildren(type: DataType): readonly Field[] {
   switch (type.typeId as Type) {

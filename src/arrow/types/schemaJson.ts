@@ -1,7 +1,7 @@
 /**
- * Schemas and types in the JSON of the namespace spec. Output uses the reference's vocabulary. Input may use the spec's
- * (`utf8`, `float64`) or that of tables' schemas (`string`, `double`, `timestamp:us:-`), or be apache-arrow types of
- * any version.
+ * Schemas and types in the JSON of the namespace spec. Output uses the reference's vocabulary. Input may use
+ * the spec's (`utf8`, `float64`) or that of tables' schemas (`string`, `double`, `timestamp:us:-`), or be
+ * apache-arrow types of any version.
  */
 
 import {
@@ -45,8 +45,8 @@ export interface JsonArrowType {
 }
 
 /**
- * Converts a schema to the namespace spec's JSON, in the reference's vocabulary: dictionaries appear as their values;
- * units and time zones are left out.
+ * Converts a schema to the namespace spec's JSON, in the reference's vocabulary: dictionaries appear as their
+ * values; units and time zones are left out.
  * @throws UnsupportedError on types the spec has no name for
  */
 export function schemaToJson(schema: Schema): JsonArrowSchema {

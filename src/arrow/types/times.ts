@@ -47,7 +47,7 @@ export function daysOf({ year, month, day }: Day): number {
 /** An instant or local time, as parsed. */
 interface ParsedTime {
   readonly nanos: bigint;
-  /** Whether the text names an offset, and `nanos` is in UTC. */
+  /** True if the text names an offset, and `nanos` is in UTC. */
   readonly hasOffset: boolean;
 }
 
@@ -72,8 +72,8 @@ function parseTime(text: string): ParsedTime | null {
 }
 
 /**
- * Returns the nanoseconds from 1970 to the instant of a text; null for a text that is not an instant. If the text has no offset,
- * its time is in the zone, or in UTC without a zone.
+ * Returns the nanoseconds from 1970 to the instant of a text; null for a text that is not an instant. If the
+ * text has no offset, its time is in the zone, or in UTC without a zone.
  */
 export function parseInstant(text: string, zone: string | null): bigint | null {
   const parsed = parseTime(text);
@@ -87,7 +87,10 @@ export function nanosInZone(localNanos: bigint, zone: string | null): bigint {
   return localNanos + (BigInt(instantOf(Number(ms), zone)) - ms) * NANOS_PER_MS;
 }
 
-/** Returns the days from 1970 to the day of a text, whatever its time of day; null for a text that is not a day. */
+/**
+ * Returns the days from 1970 to the day of a text, whatever its time of day; null for a text that is not a
+ * day.
+ */
 export function parseDay(text: string): number | null {
   const parsed = parseTime(text);
   return parsed && Number(floorDivide(parsed.nanos, NANOS_PER_DAY));

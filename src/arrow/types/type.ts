@@ -1,7 +1,7 @@
 /**
- * The types of a table's fields. Schemas on disk have them as texts; a text is parsed where a schema is read and
- * formatted where one is written or shown, and all code between asks the union. It lies at the bottom of `arrow/`
- * because Arrow's types are converted to it and from it; `schema/` and all above use it too.
+ * The types of a table's fields. Schemas on disk have them as texts; a text is parsed where a schema is read
+ * and formatted where one is written or shown, and all code between asks the union. It lies at the bottom of
+ * `arrow/` because Arrow's types are converted to it and from it; `schema/` and all above use it too.
  *
  *     text                                   kind
  *     null bool                              null bool
@@ -24,10 +24,10 @@
  *     struct map                             struct map
  *     any other                              unknown
  *
- * `formatType` is the exact inverse of `parseType`: a text that is no type, or that is spelled otherwise than above
- * (such as a number with leading zeros), is `unknown` and kept as it is. What is parsed is only the form: a precision
- * or size may be one that Arrow does not have (`arrowTypeFromLogical` refuses it). Types of one text are often the same
- * object and never changed.
+ * `formatType` is the exact inverse of `parseType`: a text that is no type, or that is spelled otherwise than
+ * above (such as a number with leading zeros), is `unknown` and kept as it is. What is parsed is only the
+ * form: a precision or size may be one that Arrow does not have (`arrowTypeFromLogical` refuses it). Types of
+ * one text are often the same object and never changed.
  */
 
 export type TimeUnit = "s" | "ms" | "us" | "ns";
@@ -72,9 +72,9 @@ export interface FixedSizeListType {
 
 interface ListType {
   readonly kind: "list";
-  /** Whether offsets have 64 bits, not 32. */
+  /** True if offsets have 64 bits, not 32. */
   readonly large: boolean;
-  /** Whether the text says that the item is a struct. The item itself is a child of the field. */
+  /** True if the text says that the item is a struct. The item itself is a child of the field. */
   readonly ofStructs: boolean;
 }
 
@@ -202,7 +202,7 @@ export function typeInText(type: LogicalType): string {
   }
 }
 
-/** Whether types are the same in all parameters. Says nothing of the children of their fields. */
+/** True if types are the same in all parameters. Says nothing of the children of their fields. */
 export function isSameType(one: LogicalType, other: LogicalType): boolean {
   return one === other || (one.kind === other.kind && formatType(one) === formatType(other));
 }

@@ -1,6 +1,6 @@
 /**
- * The parameters that distinguish types of one kind: widths, units, sizes, time zones. They are checked here, since a
- * type may come from any version of apache-arrow or be made by hand.
+ * The parameters that distinguish types of one kind: widths, units, sizes, time zones. They are checked here,
+ * since a type may come from any version of apache-arrow or be made by hand.
  */
 
 import { type DataType, type Dictionary, Type } from "apache-arrow";

@@ -1,6 +1,6 @@
 /**
- * Brings a decided batch to its end, under the locks of its tables and of its directory: all parts are done, or all
- * that were begun are undone.
+ * Brings a decided batch to its end, under the locks of its tables and of its directory: all parts are done,
+ * or all that were begun are undone.
  */
 
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
@@ -63,8 +63,8 @@ const inOrder = (steps: readonly BatchStep[]): BatchStep[] =>
   ORDER.flatMap((kind) => steps.filter((step) => step.kind === kind));
 
 /**
- * Undoes a part. One that can't be undone stays: the table would refuse the next attempt as well, and until its owner
- * has mended it nobody could use the other tables.
+ * Undoes a part. One that can't be undone stays: the table would refuse the next attempt as well, and until
+ * its owner has mended it nobody could use the other tables.
  */
 async function undoUnlessRefused(work: BatchWork, step: BatchStep, wasDone: boolean): Promise<void> {
   try {
@@ -81,8 +81,8 @@ async function end(work: BatchWork, outcome: BatchOutcome): Promise<void> {
   await requireLocks(locks);
   // The batch's lock goes with its directory: what is left to remove by then is garbage, and needs no lock.
   if (!isOwn) return endBatch(unguarded.disk, root, batch.directory, outcome);
-  // Only the batch's lock counts now: the tables may have changed again since the batch was done, and a process that
-  // settles it in this one's stead holds the batch's lock.
+  // Only the batch's lock counts now: the tables may have changed again since the batch was done, and a
+  // process that settles it in this one's stead holds the batch's lock.
   const confirm = () => requireLock(locks.batch);
   if (await endOwnBatch(unguarded.disk, root, batch.directory, outcome, confirm)) return;
   throw new LocksLostError("another process has ended the batch");

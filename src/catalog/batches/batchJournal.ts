@@ -1,16 +1,16 @@
 /**
- * The journal that makes a change of several tables one: it is there from the moment the change is decided until all of
- * its parts are done. Below the namespace's directory:
+ * The journal that makes a change of several tables one: it is there from the moment the change is decided
+ * until all of its parts are done. Below the namespace's directory:
  *
  *   .tiltyard-batches/<uuid>/<n>.manifest    manifests to publish; written and synced first
  *   .tiltyard-batches/<uuid>/journal.json    the steps; published exclusively, which decides. See journalFormat.ts
  *
- * A directory without a journal was never decided, or has ended. The process that finds one with a journal brings the
- * batch to an end, under the lock of the batch's directory: two processes at once would take each other's parts for a
- * third writer's.
+ * A directory without a journal was never decided, or has ended. The process that finds one with a journal
+ * brings the batch to an end, under the lock of the batch's directory: two processes at once would take each
+ * other's parts for a third writer's.
  *
- * A process that ends a batch of another one moves the journal, in one step, to where the other process looks for the
- * outcome when it goes on:
+ * A process that ends a batch of another one moves the journal, in one step, to where the other process looks
+ * for the outcome when it goes on:
  *
  *   .tiltyard-ended-batches/<uuid>.done      all parts are done
  *   .tiltyard-ended-batches/<uuid>.undone    no part is
@@ -107,7 +107,7 @@ export async function decideBatch(
 
 // ------------------------------------------------------------------------------------------------- finding
 
-/** Whether a batch is decided and has not ended. */
+/** True if a batch is decided and has not ended. */
 export const isDecided = async (disk: Disk, directory: string): Promise<boolean> =>
   (await disk.stat(journalPath(directory))) !== null;
 
@@ -129,10 +129,10 @@ export async function readJournal(disk: Disk, directory: string): Promise<Decode
 // -------------------------------------------------------------------------------------------------- ending
 
 /**
- * Ends a batch that the caller decided, and whose parts are all done, or all undone. Files that can't be removed after
- * the journal are garbage. The caller holds the lock of its directory.
- * @param confirm rejects where that lock was lost: a process that was suspended right before it moved the journal has
- *   taken it from another one, for which it is put back
+ * Ends a batch that the caller decided, and whose parts are all done, or all undone. Files that can't be
+ * removed after the journal are garbage. The caller holds the lock of its directory.
+ * @param confirm rejects where that lock was lost: a process that was suspended right before it moved the
+ *   journal has taken it from another one, for which it is put back
  * @returns false where another process has ended it
  */
 export async function endOwnBatch(
@@ -164,7 +164,8 @@ export async function endOwnBatch(
 }
 
 /**
- * Ends a batch that another process decided, and leaves the outcome for it. The caller holds the lock of its directory.
+ * Ends a batch that another process decided, and leaves the outcome for it. The caller holds the lock of its
+ * directory.
  */
 export async function endBatch(
   disk: Disk,
@@ -179,11 +180,11 @@ export async function endBatch(
     await disk.syncDirectory(endedDirectory(root));
   } catch (error) {
     const code = codeOf(error);
-    // The process that decided the batch woke up, has taken the journal for a moment, and puts it back: the outcome
-    // stands.
+    // The process that decided the batch woke up, has taken the journal for a moment, and puts it back: the
+    // outcome stands.
     if (code === "ENOENT") await disk.create(path).then((handle) => handle.close());
-    // This user may not write there. Better one process that does not learn the outcome than tables that nobody can
-    // use.
+    // This user may not write there. Better one process that does not learn the outcome than tables that
+    // nobody can use.
     else if (code === "EACCES" || code === "EPERM") await disk.remove(journalPath(directory));
     else throw error;
   }
@@ -192,16 +193,18 @@ export async function endBatch(
   await forgetOutcomes(disk, root);
 }
 
-/** Removes the files of a batch that was not decided, or has ended; those that can't be removed are garbage. */
+/**
+ * Removes the files of a batch that was not decided, or has ended; those that can't be removed are garbage.
+ */
 export async function dropBatch(disk: Disk, root: string, directory: string): Promise<void> {
   await disk.removeTree(directory).catch(() => undefined);
   await disk.removeEmptyDirectory(batchesDirectory(root)).catch(() => false);
 }
 
 /**
- * Removes a batch that belongs to nobody: one that was never decided, or the rest of one that has ended. The caller
- * holds the lock of its directory. A process that was suspended since it held that lock may decide at this very moment,
- * so the directory gets another name first.
+ * Removes a batch that belongs to nobody: one that was never decided, or the rest of one that has ended. The
+ * caller holds the lock of its directory. A process that was suspended since it held that lock may decide at
+ * this very moment, so the directory gets another name first.
  */
 export async function dropUndecided(disk: Disk, root: string, directory: string): Promise<void> {
   const aside = join(endedDirectory(root), basename(directory) + UNDECIDED_SUFFIX);
@@ -221,7 +224,9 @@ export async function dropUndecided(disk: Disk, root: string, directory: string)
   await disk.removeEmptyDirectory(batchesDirectory(root)).catch(() => false);
 }
 
-/** Moves a damaged journal, with its manifests, to where nobody looks for batches. The caller holds the lock. */
+/**
+ * Moves a damaged journal, with its manifests, to where nobody looks for batches. The caller holds the lock.
+ */
 export async function setAsideJournal(disk: Disk, root: string, directory: string): Promise<void> {
   const aside = join(endedDirectory(root), `${basename(directory)}.damaged`);
   await disk.makeDirectory(aside);
@@ -246,7 +251,9 @@ export async function readOutcome(disk: Disk, root: string, directory: string): 
   return null;
 }
 
-/** Removes an outcome that was read by the process it was left for; one that stays is removed when it is old. */
+/**
+ * Removes an outcome that was read by the process it was left for; one that stays is removed when it is old.
+ */
 export async function clearOutcome(disk: Disk, root: string, directory: string): Promise<void> {
   for (const outcome of OUTCOMES) {
     await disk.remove(outcomePath(root, directory, outcome)).catch(() => undefined);
@@ -255,8 +262,8 @@ export async function clearOutcome(disk: Disk, root: string, directory: string):
 }
 
 /**
- * Removes outcomes that nobody waits for any more, and undecided batches whose remover died. A failure is ignored: the
- * next call tries again.
+ * Removes outcomes that nobody waits for any more, and undecided batches whose remover died. A failure is
+ * ignored: the next call tries again.
  */
 export async function forgetOutcomes(disk: Disk, root: string): Promise<void> {
   const directory = endedDirectory(root);

@@ -1,4 +1,7 @@
-/** The locks that a batch is done under: those of the tables whose versions it changes, and that of its own directory. */
+/**
+ * The locks that a batch is done under: those of the tables whose versions it changes, and that of its own
+ * directory.
+ */
 
 import { codeOf } from "../../io/disk/errno.js";
 import type { LockLease } from "../../io/lock/lease.js";
@@ -15,7 +18,10 @@ export interface BatchLocks {
   readonly refusals: ReadonlyMap<string, unknown>;
 }
 
-/** A lock was lost while this process was suspended: another one may be working on the batch, or have ended it. */
+/**
+ * A lock was lost while this process was suspended: another one may be working on the batch, or have ended
+ * it.
+ */
 export class LocksLostError extends Error {}
 
 /** @throws LocksLostError unless a lock is held */
@@ -36,8 +42,8 @@ export async function requireLocks({ batch, tables }: BatchLocks): Promise<void>
 export type TableLocks = Pick<BatchLocks, "tables" | "refusals">;
 
 /**
- * Takes the locks of directories, in the same order for all callers, so that no two wait for each other. A directory
- * that is gone gets none, nor does one whose lock can't be had, now or later.
+ * Takes the locks of directories, in the same order for all callers, so that no two wait for each other. A
+ * directory that is gone gets none, nor does one whose lock can't be had, now or later.
  * @throws ServiceUnavailableError where a lock is not free in time
  */
 export async function withTableLocks<T>(

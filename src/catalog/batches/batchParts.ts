@@ -1,12 +1,13 @@
 /**
- * Does the parts of a batch, and takes them back. Each part may have been done before, by a process that died; and each
- * proves first that the table is the one it was planned on. The disk is guarded: nothing is changed once the lock of
- * the batch is lost. Without that lock nobody else touches what an unfinished batch names.
+ * Does the parts of a batch, and takes them back. Each part may have been done before, by a process that
+ * died; and each proves first that the table is the one it was planned on. The disk is guarded: nothing is
+ * changed once the lock of the batch is lost. Without that lock nobody else touches what an unfinished batch
+ * names.
  *
- * If a table is gone, or another was put in its place, creating a version of it is a conflict. Deregistering it counts
- * as done: an id that another table has by now was taken from the one that is meant. Versions to delete went with their
- * table. If the batch is settled for a process that died, that part counts as done as well, as that process may have
- * deleted them first; in a batch that was decided just now it is a conflict.
+ * If a table is gone, or another was put in its place, creating a version of it is a conflict. Deregistering
+ * it counts as done: an id that another table has by now was taken from the one that is meant. Versions to
+ * delete went with their table. If the batch is settled for a process that died, that part counts as done as
+ * well, as that process may have deleted them first; in a batch that was decided just now it is a conflict.
  */
 
 import { NamespaceNotFoundError, TableNotFoundError } from "../../errors.js";
@@ -57,13 +58,15 @@ import type {
 
 /** A batch while it is done, or undone. */
 export interface BatchWork {
-  /** Its disk is guarded by the batch's lock. It knows of no batches: the parts of one must not wait for it. */
+  /**
+   * Its disk is guarded by the batch's lock. It knows of no batches: the parts of one must not wait for it.
+   */
   readonly environment: CatalogEnvironment;
   /** The same without the guard. */
   readonly unguarded: CatalogEnvironment;
   readonly batch: Batch;
   readonly locks: BatchLocks;
-  /** Whether it was decided under these locks, so that nobody else can have done any of it. */
+  /** True if it was decided under these locks, so that nobody else can have done any of it. */
   readonly isOwn: boolean;
   /** The versions published so far; grows. */
   readonly published: PublishedVersion[];
@@ -242,7 +245,7 @@ async function deregister(work: BatchWork, step: DeregisterTableStep): Promise<b
   }
 }
 
-/** Whether the table that has the id of a step is the one it was planned on. */
+/** True if the table that has the id of a step is the one it was planned on. */
 async function isResolved(
   { environment }: BatchWork,
   { location, identity }: DeregisterTableStep,
@@ -256,7 +259,7 @@ async function isResolved(
 
 /**
  * Removes the row of a table, if it has one.
- * @returns whether its directory is that of no other table
+ * @returns true if its directory is that of no other table
  */
 async function removeRow(environment: CatalogEnvironment, { id, location }: TableLocation): Promise<boolean> {
   let isOnly = false;
@@ -301,8 +304,8 @@ async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promis
 // ------------------------------------------------------------------------------------------------- undoing
 
 /**
- * Takes a part back, as far as it was done, unless somebody has built on it: then it stays. Nothing is taken back of a
- * table whose lock can't be had.
+ * Takes a part back, as far as it was done, unless somebody has built on it: then it stays. Nothing is taken
+ * back of a table whose lock can't be had.
  * @param wasDone whether all of it was done
  */
 export async function undoStep(work: BatchWork, step: BatchStep, wasDone: boolean): Promise<void> {
@@ -333,7 +336,8 @@ async function removeVersion(work: BatchWork, step: CreateVersionStep): Promise<
 
 /**
  * Removes a version that a batch has published.
- * @throws LeaseLostError, OverruledError where the table's lock was lost: another may have published one of that number
+ * @throws LeaseLostError, OverruledError where the table's lock was lost: another may have published one of
+ *   that number
  */
 async function takeVersionBack(table: VersionsAt, path: string, lease: LockLease): Promise<void> {
   await removeLeased(table.disk, path, sideDirectory(table.root), table.root, lease);
@@ -361,8 +365,8 @@ async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void>
     if (step.mark !== undefined) for (const path of own) await disk.remove(path);
     return;
   }
-  // Asked once the directory is out of everybody's way: an engine that knows of no batches may have made its table
-  // there. The directory has to go back even if the lock of the batch is lost by then.
+  // Asked once the directory is out of everybody's way: an engine that knows of no batches may have made its
+  // table there. The directory has to go back even if the lock of the batch is lost by then.
   const isUntouched = async (directory: string): Promise<boolean> => {
     if (environment !== unguarded) await requireLock(locks.batch);
     if ((await findLatestVersion({ disk: unguarded.disk, root: directory })) !== null) return false;
@@ -396,7 +400,10 @@ async function registerAgain(work: BatchWork, step: DeregisterTableStep): Promis
   if (isRoot) await unhide(disk, tableLocation.directory, () => isResolved(work, step, tableLocation));
 }
 
-/** Puts versions back that were taken away. All of their files are there: a cleanup waits until the batch has ended. */
+/**
+ * Puts versions back that were taken away. All of their files are there: a cleanup waits until the batch has
+ * ended.
+ */
 async function returnVersions(work: BatchWork, step: DeleteVersionsStep): Promise<void> {
   const { environment, locks } = work;
   if (!lockedRootsOf(environment, step).every((root) => locks.tables.has(root))) return;
@@ -414,9 +421,9 @@ async function confirmTables({ environment, locks }: BatchWork, step: BatchStep)
 // ---------------------------------------------------------------------------------------------- resurrected
 
 /**
- * Takes back what this process did of a batch after another one had undone it, because it was suspended between the
- * last look at its locks and the step. Its work is recognised by the file, or the mark, that nobody else has. The
- * caller holds no locks.
+ * Takes back what this process did of a batch after another one had undone it, because it was suspended
+ * between the last look at its locks and the step. Its work is recognised by the file, or the mark, that
+ * nobody else has. The caller holds no locks.
  */
 export async function removeResurrected(work: BatchWork): Promise<void> {
   const { disk, lock } = work.unguarded;
@@ -438,8 +445,8 @@ export async function removeResurrected(work: BatchWork): Promise<void> {
 }
 
 /**
- * The same after another process has done the batch: the versions set aside may have been of another table in the same
- * place.
+ * The same after another process has done the batch: the versions set aside may have been of another table in
+ * the same place.
  */
 export const returnForeign = (work: BatchWork): Promise<void> =>
   returnRetired(work, async (step) => !(await isPlannedOn(work.unguarded, step)));

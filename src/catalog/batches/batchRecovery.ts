@@ -1,18 +1,20 @@
 /**
- * Brings batches that others left to an end: every operation first settles those that change what it is about, and so
- * does every writer that gets a table's lock. Nobody is stopped for good:
+ * Brings batches that others left to an end: every operation first settles those that change what it is
+ * about, and so does every writer that gets a table's lock. Nobody is stopped for good:
  *
- * - A refusal of a part that would come again (the table or the catalog is damaged, gone, another one, or of a kind
- *   that can't be written; this user may not write) ends the batch: its parts are undone. A table whose lock this user
- *   may not take is looked at: if its part is done, the others are done as well.
- * - A failure that may pass (a full disk, a failing one, too many open files, a lock that is held) leaves the journal,
- *   and is reported to callers that read or change a table of the batch. All others go on.
- * - A reader that may not write where the batch lies reads what is there. A listing waits for a while, and shows what
- *   is there whenever a batch can't be brought to an end: of a half-done batch, the parts that are done.
- * - A journal that is damaged, or of a later release, is not acted on. Tables that can be recognised in it are refused,
- *   as they may be half changed, until the later release has brought it to an end or somebody has removed it. A damaged
- *   one in which nothing can be recognised is set aside; what it did stays, and nobody was told that it is done. One
- *   that can't be read, because of its permissions or the disk, stops nobody, as no one can tell whom it should stop.
+ * - A refusal of a part that would come again (the table or the catalog is damaged, gone, another one, or of
+ *   a kind that can't be written; this user may not write) ends the batch: its parts are undone. A table
+ *   whose lock this user may not take is looked at: if its part is done, the others are done as well.
+ * - A failure that may pass (a full disk, a failing one, too many open files, a lock that is held) leaves the
+ *   journal, and is reported to callers that read or change a table of the batch. All others go on.
+ * - A reader that may not write where the batch lies reads what is there. A listing waits for a while, and
+ *   shows what is there whenever a batch can't be brought to an end: of a half-done batch, the parts that are
+ *   done.
+ * - A journal that is damaged, or of a later release, is not acted on. Tables that can be recognised in it
+ *   are refused, as they may be half changed, until the later release has brought it to an end or somebody
+ *   has removed it. A damaged one in which nothing can be recognised is set aside; what it did stays, and
+ *   nobody was told that it is done. One that can't be read, because of its permissions or the disk, stops
+ *   nobody, as no one can tell whom it should stop.
  */
 
 import { ageOfChangeMs } from "../../async/timers.js";
@@ -42,7 +44,10 @@ import { type DecodedJournal, namesOf } from "./journalFormat.js";
 
 export interface RecoveryOptions {
   readonly signal?: AbortSignal;
-  /** Failures that do not end the call: that this user may not write where a batch lies, or any. Default: none. */
+  /**
+   * Failures that do not end the call: that this user may not write where a batch lies, or any. Default:
+   * none.
+   */
   readonly tolerate?: "unwritable" | "everything";
 }
 
@@ -52,7 +57,7 @@ const ABANDONED_MS = 60 * 60 * 1000;
 const MAX_ATTEMPTS = 3;
 
 /**
- * Whether there are batches to be brought to an end first.
+ * True if there are batches to be brought to an end first.
  * @param listed the directories of batches
  * @throws CorruptFileError, UnsupportedError where there is one that can't be
  */
@@ -70,8 +75,8 @@ export async function hasUnfinished(
 }
 
 /**
- * Brings to an end the batches that were decided and change anything in the scope: waits for those under way, does the
- * rest of those whose process died.
+ * Brings to an end the batches that were decided and change anything in the scope: waits for those under way,
+ * does the rest of those whose process died.
  * @param listed the directories of batches; where listing them failed, the error is tolerated as others are
  * @throws ServiceUnavailableError for one that can't be brought to an end now
  * @throws CorruptFileError, UnsupportedError for a journal that is not understood
@@ -122,7 +127,10 @@ async function recoverDirectory(
 
 // ------------------------------------------------------------------------------------------------- journals
 
-/** Null also for a journal that can't be read, even at a second attempt: it is as for an engine without journals. */
+/**
+ * Null also for a journal that can't be read, even at a second attempt: it is as for an engine without
+ * journals.
+ */
 async function readIfReadable(disk: Disk, directory: string): Promise<DecodedJournal | null> {
   try {
     return await readJournal(disk, directory);
@@ -161,8 +169,8 @@ async function concerns(
 }
 
 /**
- * Removes an abandoned batch. One that can't be removed, or set aside, now keeps nobody waiting: the next operation
- * tries again.
+ * Removes an abandoned batch. One that can't be removed, or set aside, now keeps nobody waiting: the next
+ * operation tries again.
  */
 async function dropAbandoned(environment: CatalogEnvironment, directory: string): Promise<void> {
   const { disk, root, lock } = environment;
@@ -195,7 +203,8 @@ async function setAsideQuietly(environment: CatalogEnvironment, directory: strin
 // ------------------------------------------------------------------------------------------------- settling
 
 /**
- * Does the rest of a batch, once nobody else works on it, and leaves the outcome to the process that decided it.
+ * Does the rest of a batch, once nobody else works on it, and leaves the outcome to the process that decided
+ * it.
  * @throws ServiceUnavailableError where others keep taking the locks over, and for locks that are not free
  */
 export async function recoverBatch(

@@ -13,7 +13,7 @@ const LASTING_CODES: ReadonlySet<string | undefined> = new Set([
   ...["ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL"],
 ]);
 
-/** Whether the reason why a part can't be done will still hold when it is tried again. */
+/** True if the reason why a part can't be done will still hold when it is tried again. */
 export function isLasting(error: unknown): boolean {
   if (error instanceof BatchConflict) return true;
   if (error instanceof PublishUncertainError) return false;

@@ -1,6 +1,6 @@
 /**
- * Tells which unfinished batches block an operation: those that change what it reads or changes. Nothing is looked up
- * while there is no batch.
+ * Tells which unfinished batches block an operation: those that change what it reads or changes. Nothing is
+ * looked up while there is no batch.
  */
 
 import { NamespaceError } from "../../errors.js";
@@ -25,12 +25,12 @@ export type BatchScope =
       /** The tables of a namespace. */
       readonly kind: "namespace";
       readonly path: readonly string[];
-      /** Whether those of the namespaces in it count. */
+      /** True if those of the namespaces in it count. */
       readonly isDeep: boolean;
     }
   | { readonly kind: "everything" };
 
-/** Whether a batch that changes the named tables changes anything in a scope. */
+/** True if a batch that changes the named tables changes anything in a scope. */
 export async function isConcerned(
   environment: CatalogEnvironment,
   names: BatchNames,
@@ -92,7 +92,9 @@ async function areConcerned(
   return realWanted.some((a) => realChanged.some((b) => overlap(a, b)));
 }
 
-/** The directories where the tables of ids lie, or would lie; none for an id that could only get a new place. */
+/**
+ * The directories where the tables of ids lie, or would lie; none for an id that could only get a new place.
+ */
 async function directoriesOf(
   environment: CatalogEnvironment,
   ids: readonly (readonly string[])[],
@@ -111,7 +113,7 @@ async function directoriesOf(
   return directories;
 }
 
-/** Whether directories are the same, or one of them lies in the other, as a branch does in its table. */
+/** True if directories are the same, or one of them lies in the other, as a branch does in its table. */
 const overlap = (a: string, b: string): boolean => a === b || a.startsWith(b + sep) || b.startsWith(a + sep);
 
 const realPaths = (disk: Disk, paths: readonly string[]): Promise<string[]> =>

@@ -3,15 +3,16 @@
  *
  *   lock the tables ─ check every part ─ lock the batch ─ write the journal ─ do the parts ─ remove the journal ─ unlock
  *
- * The journal decides. If the process dies after writing it, the next operation on one of its tables does the rest (see
- * batchRecovery.ts), so nobody sees or takes a half-done batch. Only an engine that knows of no journals can get in
- * between; where it takes a version number that a part needs, the parts done so far are undone.
+ * The journal decides. If the process dies after writing it, the next operation on one of its tables does the
+ * rest (see batchRecovery.ts), so nobody sees or takes a half-done batch. Only an engine that knows of no
+ * journals can get in between; where it takes a version number that a part needs, the parts done so far are
+ * undone.
  *
- * The parts whose undoing is seen most are done last. The order is: declarations, versions, then deregistrations, then
- * deletions.
+ * The parts whose undoing is seen most are done last. The order is: declarations, versions, then
+ * deregistrations, then deletions.
  *
- * A process that was suspended while its locks were taken over does nothing more: each part looks at them right before
- * it acts. It finds the outcome where the process that ended the batch left it.
+ * A process that was suspended while its locks were taken over does nothing more: each part looks at them
+ * right before it acts. It finds the outcome where the process that ended the batch left it.
  */
 
 import {
@@ -58,8 +59,8 @@ export interface BatchTargets {
   /** Of all tables that it changes, declares or deregisters. */
   readonly ids: readonly (readonly string[])[];
   /**
-   * Directories of the tables and branches whose versions it changes; where versions of a branch are deleted, also that
-   * of the table itself.
+   * Directories of the tables and branches whose versions it changes; where versions of a branch are deleted,
+   * also that of the table itself.
    */
   readonly tableRoots: readonly string[];
 }
@@ -68,11 +69,12 @@ export interface BatchTargets {
 const MAX_ATTEMPTS = 5;
 
 /**
- * @param plan checks every part, under the locks of the tables; an error that it throws ends the batch with nothing
- *   written. It may be called again
- * @throws ConcurrentModificationError where another engine got in between; the error that a part was refused with,
- *   naming the part. Nothing has changed then
- * @throws ServiceUnavailableError where the batch is decided and not done: the next operation on one of its tables does the rest
+ * @param plan checks every part, under the locks of the tables; an error that it throws ends the batch with
+ *   nothing written. It may be called again
+ * @throws ConcurrentModificationError where another engine got in between; the error that a part was refused
+ *   with, naming the part. Nothing has changed then
+ * @throws ServiceUnavailableError where the batch is decided and not done: the next operation on one of its
+ *   tables does the rest
  */
 export async function commitBatch(
   environment: CatalogEnvironment,
@@ -200,8 +202,8 @@ function requireDone(ending: Ending): void {
 }
 
 /**
- * @throws ConcurrentModificationError where another process undid the batch; InternalError where its outcome is not
- *   known, or it can't be brought to an end now
+ * @throws ConcurrentModificationError where another process undid the batch; InternalError where its outcome
+ *   is not known, or it can't be brought to an end now
  */
 async function requireLearned(work: BatchWork): Promise<void> {
   if ((await learnOutcome(work)) === "done") return returnForeign(work);

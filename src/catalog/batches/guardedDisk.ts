@@ -15,9 +15,9 @@ const CHANGES: ReadonlySet<string | symbol> = new Set<keyof Disk>([
 ]);
 
 /**
- * Makes sure that a process that was suspended, and whose lock is another's by now, changes nothing more, however deep
- * in the work a call is and however long it has waited. Files that are being written are nobody else's, and are not
- * guarded.
+ * Makes sure that a process that was suspended, and whose lock is another's by now, changes nothing more,
+ * however deep in the work a call is and however long it has waited. Files that are being written are nobody
+ * else's, and are not guarded.
  * @param confirm rejects where the lock is lost
  */
 export function guardedDisk(disk: Disk, confirm: () => Promise<void>): Disk {

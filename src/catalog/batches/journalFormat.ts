@@ -8,9 +8,9 @@
  *     {"kind":"deregisterTable","id":["a","t"],"location":"1f2e3d4c_a$t","properties":{…},"identity":{…}},
  *     {"kind":"deleteVersions","location":"t.lance","branch":null,"versions":[3,4],"identity":{…}}]}
  *
- * Identities and marks tell the table that is meant from one that was put in its place. Journals of earlier releases
- * have none, and no location where a table is deregistered. A later release increments `format` where its steps are not
- * for earlier releases.
+ * Identities and marks tell the table that is meant from one that was put in its place. Journals of earlier
+ * releases have none, and no location where a table is deregistered. A later release increments `format`
+ * where its steps are not for earlier releases.
  */
 
 import { parseBoundedJson } from "../../bytes/boundedJson.js";
@@ -202,7 +202,10 @@ function checkStep(step: unknown): BatchStep {
   return step as unknown as BatchStep;
 }
 
-/** A table of the root lies under its name, and no other does, as undoing a declaration takes the directory away. */
+/**
+ * A table of the root lies under its name, and no other does, as undoing a declaration takes the directory
+ * away.
+ */
 const isPlaceOf = (id: readonly string[], location: string): boolean =>
   id.length === 1 ? location === rootLocation(id[0]) : rootTableAt(location.split("/")[0]) === null;
 

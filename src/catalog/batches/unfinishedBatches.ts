@@ -1,6 +1,6 @@
 /**
- * Looks for batches that others left, before anything else is done. What brings them to an end (batchRecovery.ts) is
- * loaded where there are any.
+ * Looks for batches that others left, before anything else is done. What brings them to an end
+ * (batchRecovery.ts) is loaded where there are any.
  */
 
 import { lazyModule } from "../../async/lazy.js";
@@ -12,7 +12,10 @@ import type { BatchScope } from "./batchScope.js";
 
 const settlement = lazyModule(() => import("./batchRecovery.js"));
 
-/** What {@link settleBatches} does, where there are batches. Where there are none, it costs one look at a missing directory. */
+/**
+ * What {@link settleBatches} does, where there are batches. Where there are none, it costs one look at a
+ * missing directory.
+ */
 export async function recoverAbandoned(
   environment: CatalogEnvironment,
   scope: BatchScope,
@@ -40,7 +43,10 @@ export const unfinishedBatches = (environment: CatalogEnvironment): UnfinishedBa
 
 const scopeOf = (tableRoot: string): BatchScope => ({ kind: "tables", directories: [tableRoot] });
 
-/** Whether there is certainly nothing. What a listing that failed means is for those to decide who are to settle batches. */
+/**
+ * True if there is certainly nothing. What a listing that failed means is for those to decide who are to
+ * settle batches.
+ */
 const isEmpty = (listed: Promise<readonly string[]>): Promise<boolean> =>
   listed.then(
     (directories) => directories.length === 0,

@@ -6,10 +6,10 @@
  *   empty the directory                          under its lock; the marker goes last
  *   remove the directory, then the record
  *
- * The marker is published from a temporary file in the same directory, so that another table which has come to lie
- * there is not hidden in its stead. A file whose name a successor's file can have is moved into a temporary directory,
- * which fails once the lock was taken over. So a process that was suspended while it emptied the directory removes
- * nothing of a table that was made in the same place since.
+ * The marker is published from a temporary file in the same directory, so that another table which has come
+ * to lie there is not hidden in its stead. A file whose name a successor's file can have is moved into a
+ * temporary directory, which fails once the lock was taken over. So a process that was suspended while it
+ * emptied the directory removes nothing of a table that was made in the same place since.
  */
 
 import { ageOfChangeMs } from "../../async/timers.js";
@@ -38,7 +38,7 @@ const SWEEP_WAIT_MS = 2_000;
 /** What the removal of directories needs. */
 export type RemovalEnvironment = Pick<CatalogEnvironment, "disk" | "root" | "lock" | "handles">;
 
-/** Whether links make a path lead elsewhere than it says. */
+/** True if links make a path lead elsewhere than it says. */
 export async function isLink(disk: Disk, root: string, directory: string): Promise<boolean> {
   const [realRoot, real] = [await disk.realPath(root), await disk.realPath(directory)];
   return real !== null && (realRoot === null || real !== join(realRoot, relative(root, directory)));
@@ -47,8 +47,8 @@ export async function isLink(disk: Disk, root: string, directory: string): Promi
 // -------------------------------------------------------------------------------------------------- hiding
 
 /**
- * Hides a directory for good; false where it is hidden already or was emptied, where there is none, and where it is not
- * doomed.
+ * Hides a directory for good; false where it is hidden already or was emptied, where there is none, and where
+ * it is not doomed.
  * @param record path of the record, which does not exist
  * @param isDoomed whether what lies in the directory is what the caller means
  */
@@ -85,7 +85,10 @@ export async function hideInPlace(
   return isHidden;
 }
 
-/** Writes a record under its own name at once: one that is cut short names nothing, and is removed when it is stale. */
+/**
+ * Writes a record under its own name at once: one that is cut short names nothing, and is removed when it is
+ * stale.
+ */
 async function writeRecord(disk: Disk, record: string, location: string): Promise<void> {
   const handle = await disk.create(record);
   try {
@@ -134,7 +137,10 @@ export async function removeDropped(environment: RemovalEnvironment, directory: 
   await disk.removeEmptyDirectory(directory);
 }
 
-/** Removes all of a hidden directory: versions first, as somebody may know the path; last the marker that hides it. */
+/**
+ * Removes all of a hidden directory: versions first, as somebody may know the path; last the marker that
+ * hides it.
+ */
 async function removeContent(disk: Disk, directory: string, lease: LockLease): Promise<void> {
   const side = sideDirectory(directory);
   const remove = async (work: (removal: Removal) => Promise<unknown>): Promise<void> => {
@@ -171,7 +177,10 @@ const isTemporary = (name: string): boolean => name.startsWith(TEMPORARY_PREFIX)
 const staysToTheEnd = (name: string): boolean =>
   isHidingMarker(name) || name.startsWith(LOCK_NAME) || name === SIDE_NAME;
 
-/** Whether a directory holds only what the removal of its last file left there; then it is no table's any more. */
+/**
+ * True if a directory holds only what the removal of its last file left there; then it is no table's any
+ * more.
+ */
 export async function isEmptied(disk: Disk, directory: string): Promise<boolean> {
   const entries = await disk.list(directory);
   if (entries === null) return false;
@@ -181,8 +190,8 @@ export async function isEmptied(disk: Disk, directory: string): Promise<boolean>
 }
 
 /**
- * Removes the temporary directories that files were moved into, by this process or one that died: under the lock nobody
- * else has any.
+ * Removes the temporary directories that files were moved into, by this process or one that died: under the
+ * lock nobody else has any.
  */
 async function removeTemporaries(disk: Disk, directory: string, lease: LockLease): Promise<void> {
   const side = sideDirectory(directory);

@@ -1,9 +1,9 @@
 /**
- * Tells the last id of a table that lies under no id: registering the table takes it from the owner of that id. A table
- * of a child namespace that is deregistered, renamed or registered here keeps a note of its last id in its directory.
- * For other tables the place tells, which was made of the id they were declared under. Where the place does not show
- * the whole id, only a caller that may register everything may take the table: the root is asked about. Tables of the
- * root have no other place than their own.
+ * Tells the last id of a table that lies under no id: registering the table takes it from the owner of that
+ * id. A table of a child namespace that is deregistered, renamed or registered here keeps a note of its last
+ * id in its directory. For other tables the place tells, which was made of the id they were declared under.
+ * Where the place does not show the whole id, only a caller that may register everything may take the table:
+ * the root is asked about. Tables of the root have no other place than their own.
  */
 
 import { decodeSealedJson, encodeSealedJson } from "../../bytes/sealedJson.js";
@@ -26,8 +26,8 @@ const MAX_NOTE_BYTES = 65_536;
 const ROOT: readonly string[] = [];
 
 /**
- * Notes the id of a table, before the id is taken from it and before it gets another. Where its directory can't be
- * written to, its place has to tell the id.
+ * Notes the id of a table, before the id is taken from it and before it gets another. Where its directory
+ * can't be written to, its place has to tell the id.
  */
 export async function noteFormerId({ disk }: CatalogEnvironment, location: TableLocation): Promise<void> {
   const bytes = encodeSealedJson(location.id);
@@ -45,7 +45,8 @@ export async function renewFormerId(environment: CatalogEnvironment, location: T
 }
 
 /**
- * The last ids of the table at a place and of those that it lies in; an empty one stands for an id that nobody knows.
+ * The last ids of the table at a place and of those that it lies in; an empty one stands for an id that
+ * nobody knows.
  * @param location below the root, without symbolic links
  */
 export async function formerIdsOf(
@@ -84,7 +85,10 @@ const isId = (value: unknown): value is readonly string[] =>
   value.length > 0 &&
   value.every((part) => typeof part === "string" && part !== "" && !part.includes(DEFAULT_DELIMITER));
 
-/** The id that a place was made of; the root where the place does not show it whole, null where it was made of none. */
+/**
+ * The id that a place was made of; the root where the place does not show it whole, null where it was made of
+ * none.
+ */
 function idInPlace(name: string): readonly string[] | null {
   const shown = idShownIn(name);
   if (shown === undefined) return null;

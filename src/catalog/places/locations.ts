@@ -5,8 +5,9 @@
  *     <8 hex>_<object id>     a table of another namespace; random, kept in its catalog row
  *     anything else           a table that was registered
  *
- * The id in a place is for people: characters that a file system or the reference's paths could refuse or rewrite are
- * escaped, and long ids are cut. The engine only uses it to tell whose a place was, where it shows the whole id.
+ * The id in a place is for people: characters that a file system or the reference's paths could refuse or
+ * rewrite are escaped, and long ids are cut. The engine only uses it to tell whose a place was, where it
+ * shows the whole id.
  */
 
 import { toHex } from "../../bytes/hex.js";
@@ -35,8 +36,10 @@ export function rootTableAt(location: string): string | null {
 }
 
 /**
- * Checks the name of a table of the root that is to be made. The names of other tables are not looked at here.
- * @throws InvalidInputError for a name whose directory some platform could not make, or could not hold after a move
+ * Checks the name of a table of the root that is to be made. The names of other tables are not looked at
+ * here.
+ * @throws InvalidInputError for a name whose directory some platform could not make, or could not hold after
+ *   a move
  */
 export function checkNewRootTableName(name: string): void {
   checkRootTableName(name);
@@ -49,21 +52,24 @@ export function checkNewRootTableName(name: string): void {
   if (prefix !== undefined) refuse(`names that begin with ${prefix.toLowerCase()} are the engine's own`);
 }
 
-/** Whether a place is, or lies in, one that some file system treats as that of a root table. */
+/** True if a place is, or lies in, one that some file system treats as that of a root table. */
 export function isInRootTable(location: string): boolean {
   const folded = foldName(location.split("/", 1)[0]);
   const suffix = foldName(TABLE_SUFFIX);
   return folded.endsWith(suffix) && isRootTableName(folded.slice(0, -suffix.length));
 }
 
-/** Whether some file system treats two places as the same, or finds one in the other. */
+/** True if some file system treats two places as the same, or finds one in the other. */
 export function mayOverlap(location: string, other: string): boolean {
   if (differEarly(location, other)) return false;
   const [a, b] = [foldPath(location), foldPath(other)];
   return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
 }
 
-/** Whether the letters and digits at the start of two texts show that they don't fold together, as in most cases. */
+/**
+ * True if the letters and digits at the start of two texts show that they don't fold together, as in most
+ * cases.
+ */
 function differEarly(a: string, b: string): boolean {
   for (let index = 0; index < a.length && index < b.length; index++) {
     const [left, right] = [plainUnit(a, index), plainUnit(b, index)];
@@ -91,12 +97,12 @@ export function newLocation(objectId: string): string {
   return `${toHex(crypto.getRandomValues(new Uint8Array(4)))}_${shown}`;
 }
 
-/** Whether a place may come from {@link newLocation}. */
+/** True if a place may come from {@link newLocation}. */
 export const isNewLocation = (location: string): boolean => /^[0-9a-f]{8}_[A-Za-z0-9_$.-]*$/.test(location);
 
 /**
- * The object id that the name of a place shows; null where it was escaped or cut, or may have been; undefined where the
- * place was not made of an id.
+ * The object id that the name of a place shows; null where it was escaped or cut, or may have been; undefined
+ * where the place was not made of an id.
  */
 export function idShownIn(name: string): string | null | undefined {
   const [, shown] = /^[0-9a-f]{8}_(.*)$/s.exec(name) ?? [];
@@ -155,7 +161,7 @@ function whyNotALocation(location: string): string | null {
   return null;
 }
 
-/** Whether some file system would find the engine's own files by that name. */
+/** True if some file system would find the engine's own files by that name. */
 function isOwnName(name: string): boolean {
   // Most begin with a letter or digit, which no fold takes away.
   if (/^[A-Za-z0-9]/.test(name)) return false;

@@ -1,8 +1,8 @@
 /**
- * Marker files in a table's directory. They say what it is while it has no data, or that it is hidden. Markers stay
- * when data arrives, so their presence never means that a table is empty. Other engines ignore their content. Here it
- * tells which declaration of a batch made them, and tells a dropped table, which is to be removed, from a deregistered
- * one, which is kept.
+ * Marker files in a table's directory. They say what it is while it has no data, or that it is hidden.
+ * Markers stay when data arrives, so their presence never means that a table is empty. Other engines ignore
+ * their content. Here it tells which declaration of a batch made them, and tells a dropped table, which is to
+ * be removed, from a deregistered one, which is kept.
  */
 
 import { ConcurrentModificationError, UnsupportedError } from "../../errors.js";
@@ -37,11 +37,11 @@ export const isDeregistered = async (disk: Disk, directory: string): Promise<boo
 /** The marker of a declared table that every engine makes. */
 export const reservationPath = (directory: string): string => join(directory, REFERENCE_RESERVED_MARKER);
 
-/** Whether a directory is hidden because its table was dropped, so that anybody may remove it. */
+/** True if a directory is hidden because its table was dropped, so that anybody may remove it. */
 export const isDropped = (disk: Disk, directory: string): Promise<boolean> =>
   hasContent(disk, hidingMarkerPath(directory), DROPPED_CONTENT);
 
-/** Whether a file in a table's directory is the marker that hides it. */
+/** True if a file in a table's directory is the marker that hides it. */
 export const isHidingMarker = (name: string): boolean => name === DEREGISTERED_MARKER;
 
 export const hidingMarkerPath = (directory: string): string => join(directory, DEREGISTERED_MARKER);
@@ -50,8 +50,8 @@ export const hidingMarkerPath = (directory: string): string => join(directory, D
 const TAKEN_CODES: ReadonlySet<string | undefined> = new Set(["EEXIST", "ENOTDIR"]);
 
 /**
- * Reserves a directory for a table; false where somebody else has reserved it, or has put something there that is no
- * directory.
+ * Reserves a directory for a table; false where somebody else has reserved it, or has put something there
+ * that is no directory.
  * @throws ConcurrentModificationError where somebody removes it at the same time
  */
 export async function reserve(disk: Disk, directory: string): Promise<boolean> {
@@ -76,7 +76,8 @@ export async function reserve(disk: Disk, directory: string): Promise<boolean> {
 export type Reservation = "new" | "same" | "other";
 
 /**
- * As {@link reserve}, but the reservation can be told from all others, and an interrupted one can be begun again.
+ * Like {@link reserve}, but the reservation can be told from all others, and an interrupted one can be begun
+ * again.
  * @param mark a text that no other declaration has
  */
 export async function reserveAs(disk: Disk, directory: string, mark: string): Promise<Reservation> {
@@ -98,7 +99,7 @@ export async function reserveAs(disk: Disk, directory: string, mark: string): Pr
 export interface Reservations {
   /** Paths of its own markers. */
   readonly own: readonly string[];
-  /** Whether there are markers of others. */
+  /** True if there are markers of others. */
   readonly hasOthers: boolean;
 }
 
@@ -130,10 +131,10 @@ export function hide(
 }
 
 /**
- * Hides the directory of a table that is dropped; false where somebody else has hidden it, or it is not the one that is
- * meant.
- * @param verify whether it is the one; asked right before the decision, with a temporary file in the directory that
- *   would vanish with it
+ * Hides the directory of a table that is dropped; false where somebody else has hidden it, or it is not the
+ * one that is meant.
+ * @param verify whether it is the one; asked right before the decision, with a temporary file in the
+ *   directory that would vanish with it
  */
 export async function hideAsDropped(
   disk: Disk,
@@ -153,8 +154,8 @@ export async function hideAsDropped(
 }
 
 /**
- * What came of showing a table. "taken": somebody else was first, the table was dropped, or another has come to lie
- * there. "gone": it was shown, and its directory was dropped or renamed at once.
+ * What came of showing a table. "taken": somebody else was first, the table was dropped, or another has come
+ * to lie there. "gone": it was shown, and its directory was dropped or renamed at once.
  */
 export type Showing = "shown" | "taken" | "gone";
 
@@ -212,8 +213,8 @@ async function create(
 }
 
 /**
- * The same without hard links. A marker means what its name says as soon as it is there; after a crash its content,
- * which tells whose it is, may be missing.
+ * The same without hard links. A marker means what its name says as soon as it is there; after a crash its
+ * content, which tells whose it is, may be missing.
  */
 async function createInPlace(
   disk: Disk,

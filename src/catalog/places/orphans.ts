@@ -1,10 +1,10 @@
 /**
- * Orphans of tables whose creation did not come to its end: directories with parts of a table, no version and no
- * marker. A orphan is no table. In the root it blocks a table that is to be moved there; elsewhere nobody knows of
- * it.
+ * Orphans of tables whose creation did not come to its end: directories with parts of a table, no version and
+ * no marker. A orphan is no table. In the root it blocks a table that is to be moved there; elsewhere nobody
+ * knows of it.
  *
- * A directory with a version stays, even if nothing refers to it: it may be that of a deregistered table, whose data is
- * to be kept.
+ * A directory with a version stays, even if nothing refers to it: it may be that of a deregistered table,
+ * whose data is to be kept.
  */
 
 import { ageOfChangeMs } from "../../async/timers.js";
@@ -29,8 +29,9 @@ import { findTable, type TableLocation } from "./tables.js";
 const ABANDONED_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * Frees the place of a root table that does not exist. A creation that has not touched its directory for as long as it
- * takes a lock to go stale counts as dead; if it goes on after all, it finds its files gone, and fails.
+ * Frees the place of a root table that does not exist. A creation that has not touched its directory for as
+ * long as it takes a lock to go stale counts as dead; if it goes on after all, it finds its files gone, and
+ * fails.
  * @throws TableAlreadyExistsError where something else lies there, or something that may still become a table
  */
 export async function clearPlace(
@@ -59,9 +60,9 @@ export async function clearPlace(
 }
 
 /**
- * Removes the orphans of dropped tables, and of creations of tables of child namespaces that died a week ago or
- * earlier. The latter are chosen under the catalog's lock, under which tables are published: a creation that goes on
- * after all finds its directory gone.
+ * Removes the orphans of dropped tables, and of creations of tables of child namespaces that died a week ago
+ * or earlier. The latter are chosen under the catalog's lock, under which tables are published: a creation
+ * that goes on after all finds its directory gone.
  */
 export async function sweepCreations(environment: CatalogEnvironment, signal?: AbortSignal): Promise<void> {
   await sweepDropped(environment);
@@ -92,7 +93,7 @@ const occupied = ({ id, location }: TableLocation): TableAlreadyExistsError =>
     `the place of table ${formatIdentifier(id)}, ${location}, is taken by something that is no table, or not yet`,
   );
 
-/** Whether a directory holds nothing but what a creation makes, and nothing younger than `ageMs`. */
+/** True if a directory holds nothing but what a creation makes, and nothing younger than `ageMs`. */
 async function isOrphan(disk: Disk, directory: string, ageMs: number): Promise<boolean> {
   const isOld = async (path: string): Promise<boolean> => {
     const stat = await disk.stat(path);

@@ -1,12 +1,12 @@
 /**
- * Chooses and claims the place of a new table. A table of the root becomes a directory of its name, and some file
- * systems treat several names as one ({@link foldName}). No two tables of the root may have such names on any file
- * system, so that the namespace's directory can be moved between all of them:
+ * Chooses and claims the place of a new table. A table of the root becomes a directory of its name, and some
+ * file systems treat several names as one ({@link foldName}). No two tables of the root may have such names
+ * on any file system, so that the namespace's directory can be moved between all of them:
  *
  *   look at the neighbours ─ make the directory ─ under the catalog's lock: look again ─ row
  *
- * The directory and the row together are the claim to the name. The writer that is second to have both finds the
- * other's.
+ * The directory and the row together are the claim to the name. The writer that is second to have both finds
+ * the other's.
  */
 
 import { InvalidInputError, ServiceUnavailableError, TableAlreadyExistsError } from "../../errors.js";
@@ -36,8 +36,8 @@ export interface PlannedPlace extends TableLocation {
  * @param moved the place of a table that would be moved there
  * @param known the catalog as it was a moment ago; read where it is absent
  * @throws InvalidInputError for an illegal name, and for one that folds together with another's
- * @throws NamespaceNotFoundError where a parent does not exist, TableAlreadyExistsError where the id is another
- *   object's, or the place is that of a deregistered table or of a file
+ * @throws NamespaceNotFoundError where a parent does not exist, TableAlreadyExistsError where the id is
+ *   another object's, or the place is that of a deregistered table or of a file
  */
 export async function planPlace(
   environment: CatalogEnvironment,
@@ -69,8 +69,8 @@ export async function planPlace(
 }
 
 /**
- * Refuses a place that is not free: the directory of a deregistered table, where a new table would stay hidden, or a
- * name that something other than a directory has. The orphans of a dropped table are removed.
+ * Refuses a place that is not free: the directory of a deregistered table, where a new table would stay
+ * hidden, or a name that something other than a directory has. The orphans of a dropped table are removed.
  * @throws TableAlreadyExistsError; ServiceUnavailableError where a dropped table can't be removed yet
  */
 async function refuseKeptPlace(environment: CatalogEnvironment, location: TableLocation): Promise<void> {
@@ -112,8 +112,9 @@ const noDirectory = ({ id, location }: TableLocation, cause?: unknown): TableAlr
 
 /**
  * Makes the directory of a root table that is being made, if it is not there.
- * @returns whether it was made
- * @throws InvalidInputError where the disk treats another entry as the same, TableAlreadyExistsError where it is a file
+ * @returns true if it was made
+ * @throws InvalidInputError where the disk treats another entry as the same, TableAlreadyExistsError where it
+ *   is a file
  */
 export async function claimPlace(environment: CatalogEnvironment, location: TableLocation): Promise<boolean> {
   try {
@@ -132,8 +133,8 @@ export async function claimPlace(environment: CatalogEnvironment, location: Tabl
 }
 
 /**
- * Makes sure that no other table has a name which folds together with that of a root table whose directory is there.
- * Under the catalog's lock nobody can get such a name until the row is written.
+ * Makes sure that no other table has a name which folds together with that of a root table whose directory is
+ * there. Under the catalog's lock nobody can get such a name until the row is written.
  * @throws InvalidInputError naming the other
  */
 export async function refuseNeighbours(
@@ -168,8 +169,8 @@ export async function refuseHolders(
 }
 
 /**
- * As {@link refuseHolders}, but also takes away the orphans of failed creations.
- * @returns whether there may be something at the place
+ * Like {@link refuseHolders}, but also takes away the orphans of failed creations.
+ * @returns true if there may be something at the place
  */
 async function freeOfNeighbours(
   environment: CatalogEnvironment,
@@ -189,7 +190,10 @@ async function freeOfNeighbours(
   return isThere || others.length > 0;
 }
 
-/** Takes away the orphans of a creation; false where there is more than that, or they may still become a table. */
+/**
+ * Takes away the orphans of a creation; false where there is more than that, or they may still become a
+ * table.
+ */
 async function clearDead(environment: CatalogEnvironment, { name }: DirectoryEntry): Promise<boolean> {
   const tableName = rootTableAt(name);
   if (tableName === null) return false;
@@ -204,7 +208,10 @@ async function clearDead(environment: CatalogEnvironment, { name }: DirectoryEnt
   }
 }
 
-/** What holds a root table's place, for messages: a table, one that is being made, or no table; null for nothing. */
+/**
+ * What holds a root table's place, for messages: a table, one that is being made, or no table; null for
+ * nothing.
+ */
 async function holderOf(
   { disk, root, latestVersions }: CatalogEnvironment,
   catalog: Catalog,

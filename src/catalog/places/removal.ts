@@ -6,11 +6,11 @@
  *   rename to .tiltyard-dropped-…      decided
  *   remove
  *
- * A directory that can't be renamed (of a lower layer of overlayfs; on Windows, one in which a file is open) is hidden
- * instead, and emptied where it is (droppedRecords.ts).
+ * A directory that can't be renamed (of a lower layer of overlayfs; on Windows, one in which a file is open)
+ * is hidden instead, and emptied where it is (droppedRecords.ts).
  *
- * The next removal also removes what a crash left of an earlier one. A directory whose removal was not decided goes
- * only after an hour, and only if it is the one that was meant.
+ * The next removal also removes what a crash left of an earlier one. A directory whose removal was not
+ * decided goes only after an hour, and only if it is the one that was meant.
  */
 
 import { ageOfChangeMs } from "../../async/timers.js";
@@ -34,7 +34,7 @@ const DROPPED_NAME = /^\.tiltyard-(dropp(?:ed|ing))-[0-9a-f-]{36}(?:-([0-9a-f]{1
 const ABANDONED_MS = 60 * 60 * 1000;
 
 /**
- * Whether a directory holds what the caller means to remove; asked while it can still be put back.
+ * True if a directory holds what the caller means to remove; asked while it can still be put back.
  * @param stat of the directory, from a moment ago
  */
 export type IsDoomed = (directory: string, stat?: FileStat) => Promise<boolean>;
@@ -42,8 +42,8 @@ export type IsDoomed = (directory: string, stat?: FileStat) => Promise<boolean>;
 const always: IsDoomed = async () => true;
 
 /**
- * Makes a directory vanish, durably; false where there is no doomed one, or it is hidden already. {@link sweepDropped}
- * frees the space.
+ * Makes a directory vanish, durably; false where there is no doomed one, or it is hidden already.
+ * {@link sweepDropped} frees the space.
  */
 export async function takeAway(
   environment: RemovalEnvironment,
@@ -53,7 +53,8 @@ export async function takeAway(
   const { disk, root, handles } = environment;
   // Windows does not rename a directory in which a file is open.
   handles.evict(directory);
-  // Judged by the same stat, so that the signature can't be that of a directory which replaced the doomed one.
+  // Judged by the same stat, so that the signature can't be that of a directory which replaced the doomed
+  // one.
   const seen = await disk.stat(directory);
   if (seen === null || !(await isDoomed(directory, seen))) return false;
   const id = crypto.randomUUID();
@@ -83,8 +84,8 @@ export async function takeAway(
 }
 
 /**
- * Puts a directory back. One that somebody made in its place gives way if it is empty; else it is a table of its own by
- * now, and stays.
+ * Puts a directory back. One that somebody made in its place gives way if it is empty; else it is a table of
+ * its own by now, and stays.
  */
 async function putBack(disk: Disk, moved: string, directory: string): Promise<void> {
   if ((await disk.stat(moved)) === null) return;
@@ -93,8 +94,8 @@ async function putBack(disk: Disk, moved: string, directory: string): Promise<vo
 }
 
 /**
- * Takes away a directory that is no table's any more, in any way that is sure to work. {@link sweepDropped} frees the
- * space.
+ * Takes away a directory that is no table's any more, in any way that is sure to work. {@link sweepDropped}
+ * frees the space.
  * @throws InternalError where there is no such way: the directory stays, and the caller has to say so
  */
 export async function discardDirectory(
@@ -126,8 +127,8 @@ export async function discardDirectory(
 }
 
 /**
- * Removes what was taken away. The removal is decided by then, so a failure here does not fail the caller: the next
- * sweep tries again.
+ * Removes what was taken away. The removal is decided by then, so a failure here does not fail the caller:
+ * the next sweep tries again.
  */
 export async function sweepDropped(environment: RemovalEnvironment): Promise<void> {
   const { disk, root } = environment;
@@ -144,9 +145,9 @@ export async function sweepDropped(environment: RemovalEnvironment): Promise<voi
 }
 
 /**
- * Whether a directory was moved long ago by a process that died before it decided, and is the one that was meant.
- * Another directory, which had come to lie there, stays: it is somebody's table, and can be given its name back by
- * hand.
+ * True if a directory was moved long ago by a process that died before it decided, and is the one that was
+ * meant. Another directory, which had come to lie there, stays: it is somebody's table, and can be given its
+ * name back by hand.
  */
 async function isAbandoned(disk: Disk, directory: string, signature: string | undefined): Promise<boolean> {
   const stat = await disk.stat(directory).catch(() => null);

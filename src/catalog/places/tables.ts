@@ -2,9 +2,10 @@
  * Which tables there are, and where.
  *
  * - A table of the root is the directory `<name>.lance`: it exists when that holds versions or a reservation
- *   marker, and is hidden by a deregistration marker. Its catalog row is for the reference, and for properties.
- * - A table of another namespace exists when it has a catalog row and the directory that the row names. A row without
- *   the directory means nothing: a crash left it of a change that did not come to pass.
+ *   marker, and is hidden by a deregistration marker. Its catalog row is for the reference, and for
+ *   properties.
+ * - A table of another namespace exists when it has a catalog row and the directory that the row names. A row
+ *   without the directory means nothing: a crash left it of a change that did not come to pass.
  */
 
 import { TableAlreadyExistsError, TableNotFoundError } from "../../errors.js";
@@ -30,11 +31,16 @@ export interface TableLocation {
 export interface TableEntry extends TableLocation {
   /** Null while the table is only declared. A version before the latest where any was asked for. */
   readonly latest: LatestVersion | null;
-  /** The row that makes it a table, in child namespaces; null for a root table, whose row is not looked at. */
+  /**
+   * The row that makes it a table, in child namespaces; null for a root table, whose row is not looked at.
+   */
   readonly row: CatalogRow | null;
 }
 
-/** Which version of a table is looked for: the latest, or any, which is cheaper and tells that the table exists. */
+/**
+ * Which version of a table is looked for: the latest, or any, which is cheaper and tells that the table
+ * exists.
+ */
 export type WantedVersion = "latest" | "any";
 
 /**
@@ -57,7 +63,9 @@ export async function findTable(
   return null;
 }
 
-/** @throws TableNotFoundError where none exists, and what {@link findTable} and {@link requireLiveRoot} throw */
+/**
+ * @throws TableNotFoundError where none exists, and what {@link findTable} and {@link requireLiveRoot} throw
+ */
 export async function requireTable(
   environment: CatalogEnvironment,
   id: readonly string[],
@@ -105,7 +113,7 @@ async function findRootTable(
   return { ...location, latest, row: null };
 }
 
-/** Whether an entry that was found in the namespace's directory has exactly that name. */
+/** True if an entry that was found in the namespace's directory has exactly that name. */
 const isSpelledSo = ({ root, spelling, rootNames }: CatalogEnvironment, name: string): Promise<boolean> =>
   spelling.isExact(root, name, () => rootNames.all());
 
@@ -158,7 +166,7 @@ export function refuseOtherObject(catalog: Catalog, id: readonly string[]): void
   throw new TableAlreadyExistsError(`${formatIdentifier(id)} is the id of a ${row.objectType.slice(0, 40)}`);
 }
 
-/** Whether the directory that a table's row names is there. */
+/** True if the directory that a table's row names is there. */
 export async function hasDirectory(
   environment: CatalogEnvironment,
   id: readonly string[],

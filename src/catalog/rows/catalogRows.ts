@@ -1,6 +1,6 @@
 /**
- * The content of the catalog: one row per namespace and table, found by id. Pure; the table that holds them is in
- * `catalogTable.ts`. A catalog is never changed: a change makes a new one.
+ * The content of the catalog: one row per namespace and table, found by id. Pure; the table that holds them
+ * is in `catalogTable.ts`. A catalog is never changed: a change makes a new one.
  *
  *     object_id     string   path of the object, its parts joined by `$`; unique
  *     object_type   string   `namespace` or `table`; rows of other types are kept and left alone
@@ -286,7 +286,9 @@ function encodeStrings(values: readonly (string | null)[]): VariableColumn {
   };
 }
 
-/** Compares names by the bytes of their UTF-8, which is the order of code points and not that of UTF-16 units. */
+/**
+ * Compares names by the bytes of their UTF-8, which is the order of code points and not that of UTF-16 units.
+ */
 export function compareNames(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index++) {

@@ -1,13 +1,13 @@
 /**
- * The catalog's table, `<root>/__manifest`: an ordinary Lance table with a row per namespace and table. It is made
- * by the first change. What always holds:
+ * The catalog's table, `<root>/__manifest`: an ordinary Lance table with a row per namespace and table. It is
+ * made by the first change. What always holds:
  *
- * - A change is one version: all rows in one file, committed right on top of the version they were computed from. A
- *   writer that loses the number to another one reads again and computes again.
+ * - A change is one version: all rows in one file, committed right on top of the version they were computed
+ *   from. A writer that loses the number to another one reads again and computes again.
  * - Reading costs a look for the latest version; its rows are decoded once and kept.
  * - Old versions are emptied, but keep their numbers: see oldVersions.ts.
- * - Settings, metadata and columns that are not understood here stay as they are. Unknown feature flags in the table's
- *   metadata prevent reading, or writing.
+ * - Settings, metadata and columns that are not understood here stay as they are. Unknown feature flags in
+ *   the table's metadata prevent reading, or writing.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -62,7 +62,7 @@ export interface CatalogEnvironment extends ReaderEnvironment {
   readonly rootNames: RootNames;
   /** Tells an entry found by its own name from one that a disk that folds names found by another. */
   readonly spelling: Spelling;
-  /** Whether there are versions in a directory of versions. */
+  /** True if there are versions in a directory of versions. */
   readonly versionsIn: UnchangedDirectories<boolean>;
 }
 
@@ -185,8 +185,8 @@ async function openAt(table: TableAt<CatalogEnvironment>, entry: LatestVersion):
 }
 
 /**
- * Whether a failure shows no damage, only that the version was not the latest any more: newer ones have followed and it
- * was emptied, or another catalog was made in its place.
+ * True if a failure shows no damage, only that the version was not the latest any more: newer ones have
+ * followed and it was emptied, or another catalog was made in its place.
  * @param file the version's manifest, as far as it was read
  */
 async function isLeftBehind(
@@ -203,7 +203,10 @@ async function isLeftBehind(
   return current?.isCopyOf(file) !== true;
 }
 
-/** A key that tells apart the manifests of one path: that of a catalog, and that of one made anew in its place. */
+/**
+ * A key that tells apart the manifests of one path: that of a catalog, and that of one made anew in its
+ * place.
+ */
 function keyOf(file: ManifestFile): string {
   const { timestamp } = file.manifest;
   return [file.path, file.byteLength, timestamp?.seconds, timestamp?.nanos, file.transaction?.uuid].join(
@@ -237,7 +240,10 @@ async function loadCatalog(open: OpenVersion<CatalogEnvironment>) {
   return { value, weight: value.byteLength };
 }
 
-/** @throws NamespaceNotFoundError if the root was deleted, UnsupportedError for a marker with an unknown meaning */
+/**
+ * @throws NamespaceNotFoundError if the root was deleted, UnsupportedError for a marker with an unknown
+ *   meaning
+ */
 function checkLive({ tableMetadata }: Manifest): void {
   const marker = tableMetadata.get(DELETED);
   if (marker === undefined || marker === "false") return;
@@ -264,9 +270,10 @@ function checkFlags(manifest: Manifest, key: string, path: string): void {
 }
 
 /**
- * Decides what to change, given the catalog as it is; null for nothing. It is called again when another writer was
- * first. An error that it throws ends the change, with nothing written. It runs under the catalog's lock and must not
- * take a table's. It confirms the lease right before any step of its own that can't be undone.
+ * Decides what to change, given the catalog as it is; null for nothing. It is called again when another
+ * writer was first. An error that it throws ends the change, with nothing written. It runs under the
+ * catalog's lock and must not take a table's. It confirms the lease right before any step of its own that
+ * can't be undone.
  */
 export type CatalogPlan = (
   catalog: Catalog,

@@ -1,6 +1,6 @@
 /**
- * Objects of the catalog by their path: ids, parents, properties. Namespaces and tables share one space of ids, and the
- * parent of a new object must exist.
+ * Objects of the catalog by their path: ids, parents, properties. Namespaces and tables share one space of
+ * ids, and the parent of a new object must exist.
  */
 
 import { parseBoundedJson } from "../../bytes/boundedJson.js";
@@ -10,8 +10,8 @@ import type { Properties } from "../../namespace/request.js";
 import type { Catalog, CatalogRow } from "./catalogRows.js";
 
 /**
- * The id under which the catalog keeps an object; "" for the root. Any unambiguous text is looked up, as other engines
- * may have made objects that this one would refuse to make.
+ * The id under which the catalog keeps an object; "" for the root. Any unambiguous text is looked up, as
+ * other engines may have made objects that this one would refuse to make.
  * @throws InvalidInputError for parts that are empty or hold the delimiter
  */
 export function objectIdOf(path: readonly string[]): string {
@@ -38,8 +38,8 @@ export function findNamespace(catalog: Catalog, path: readonly string[]): Catalo
 }
 
 /**
- * @throws NamespaceNotFoundError unless the namespace and all that it lies in exist, InvalidInputError where the first
- *   one that does not exist has an illegal name
+ * @throws NamespaceNotFoundError unless the namespace and all that it lies in exist, InvalidInputError where
+ *   the first one that does not exist has an illegal name
  */
 export function requireNamespace(catalog: Catalog, path: readonly string[]): void {
   for (let depth = 1; depth <= path.length; depth++) {

@@ -1,21 +1,24 @@
 /**
- * Empties the catalog's old versions. Nobody reads them, but their numbers must stay taken. An open connection of the
- * reference finds a newer version by asking whether there is one under the number after the one it knows, for as long
- * as it lives, and commits its change under that number. If the number were free, the connection would not see that it
- * is behind, and a change that it acknowledges would lie below the latest version, where nobody finds it.
+ * Empties the catalog's old versions. Nobody reads them, but their numbers must stay taken. An open
+ * connection of the reference finds a newer version by asking whether there is one under the number after the
+ * one it knows, for as long as it lives, and commits its change under that number. If the number were free,
+ * the connection would not see that it is behind, and a change that it acknowledges would lie below the
+ * latest version, where nobody finds it.
  *
- * So an old version is emptied: its files are removed, and its manifest is replaced by an empty file of the same name.
- * Most of the empty files are hard links to a few, so that a version costs a directory entry. What always holds:
+ * So an old version is emptied: its files are removed, and its manifest is replaced by an empty file of the
+ * same name. Most of the empty files are hard links to a few, so that a version costs a directory entry. What
+ * always holds:
  *
- * - The newest versions stay whole for their readers: at least `MIN_KEPT_VERSIONS`, and more of a small catalog.
+ * - The newest versions stay whole for their readers: at least `MIN_KEPT_VERSIONS`, and more of a small
+ *   catalog.
  * - The name of a version is taken at every moment: the empty file is renamed onto the manifest.
  * - The emptied versions are the oldest ones, up to some number, which can be found by bisection.
  * - The files go first. After a crash in between, the manifest still tells which they are.
- * - A version is emptied only after a newer one was published for good, so that a power cut takes back nothing that is
- *   needed.
+ * - A version is emptied only after a newer one was published for good, so that a power cut takes back
+ *   nothing that is needed.
  *
- * Every so many changes, a few versions are emptied at once; a long history that another engine has left behind is
- * worked off little by little.
+ * Every so many changes, a few versions are emptied at once; a long history that another engine has left
+ * behind is worked off little by little.
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
@@ -61,8 +64,8 @@ export class OldVersions {
   #latest = 0;
 
   /**
-   * Empties some versions, if enough of them have become old. Never rejects: the change that was made must not fail
-   * because of work that a later one can do as well.
+   * Empties some versions, if enough of them have become old. Never rejects: the change that was made must
+   * not fail because of work that a later one can do as well.
    * @param latest the version that was just committed
    * @param lease of the catalog's lock
    */
@@ -183,7 +186,10 @@ class Emptying {
     this.#emptied = path;
   }
 
-  /** Makes an empty file under a name of its own: a hard link to an existing one, if the file system can do that. */
+  /**
+   * Makes an empty file under a name of its own: a hard link to an existing one, if the file system can do
+   * that.
+   */
   async #stageEmptyFile(): Promise<string> {
     const staged = join(versionsDirectory(this.#table.root), temporaryName());
     if (this.#emptied !== null) {

@@ -1,10 +1,10 @@
 /**
- * Data files that no version of the catalog refers to. A writer that died between writing its rows and publishing them
- * left them behind, or a power cut brought them back.
+ * Data files that no version of the catalog refers to. A writer that died between writing its rows and
+ * publishing them left them behind, or a power cut brought them back.
  *
- * Such a file may also belong to a writer that is about to publish it. That writer has read the version that was the
- * latest when it began, and publishes under the next number or not at all. So a file that is older than the version
- * that is now the latest will never be published: the number it was written for is taken.
+ * Such a file may also belong to a writer that is about to publish it. That writer has read the version that
+ * was the latest when it began, and publishes under the next number or not at all. So a file that is older
+ * than the version that is now the latest will never be published: the number it was written for is taken.
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";

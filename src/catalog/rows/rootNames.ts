@@ -1,11 +1,11 @@
 /**
- * The entries directly in the namespace's directory, by name. The list is kept, and grows along with the tables that
- * are made through it, so that making one table does not list all the others.
+ * The entries directly in the namespace's directory, by name. The list is kept, and grows along with the
+ * tables that are made through it, so that making one table does not list all the others.
  *
- * Entries made elsewhere are noticed. A table of this engine, made by any process, comes with another version of the
- * catalog. An entry of another engine changes the times of the directory; where they are too young to tell, it changes
- * the count of links, which grows by one with each directory. On a file system that doesn't count links, the directory
- * is listed each time.
+ * Entries made elsewhere are noticed. A table of this engine, made by any process, comes with another version
+ * of the catalog. An entry of another engine changes the times of the directory; where they are too young to
+ * tell, it changes the count of links, which grows by one with each directory. On a file system that doesn't
+ * count links, the directory is listed each time.
  */
 
 import { ageClockMs } from "../../async/timers.js";
@@ -23,7 +23,7 @@ type Kind = DirectoryEntry["kind"];
 
 /** The result of looking for a place. */
 export interface Neighbours {
-  /** Whether the place is there, spelled as it was asked for. */
+  /** True if the place is there, spelled as it was asked for. */
   readonly isThere: boolean;
   /** Other entries that some file system treats as the same. */
   readonly others: readonly DirectoryEntry[];
@@ -32,9 +32,12 @@ export interface Neighbours {
 interface RootListing {
   /** Stat of the directory, from before it was listed or from when the last name was added. */
   stat: FileStat;
-  /** Whether the next change of the directory is sure to show in its times. */
+  /** True if the next change of the directory is sure to show in its times. */
   isRecovered: boolean;
-  /** Every table that has a row in this catalog and a directory is in the list; null where it was made without one. */
+  /**
+   * Every table that has a row in this catalog and a directory is in the list; null where it was made without
+   * one.
+   */
   catalog: Catalog | null;
   readonly kinds: Map<string, Kind>;
   /** Names that end as those of root tables do, by their {@link keyOf}; null until they are asked for. */
@@ -145,8 +148,8 @@ export class RootNames {
 }
 
 /**
- * A key that root tables share if some file system treats their directories, or their names, as the same. Null for the
- * name of an entry that no file system treats as a root table's directory.
+ * A key that root tables share if some file system treats their directories, or their names, as the same.
+ * Null for the name of an entry that no file system treats as a root table's directory.
  */
 function keyOf(entryName: string): string | null {
   const folded = foldName(entryName);

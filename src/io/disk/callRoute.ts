@@ -5,21 +5,21 @@
  * back some 40 µs: a commit of twenty calls is several times faster in line. Two rules keep that harmless to
  * the rest of the process:
  *
- * - A slow call is paid back. In-line calls that take `t` ≥ 0.5 ms (network file system, cold disk, huge directory)
- *   hold this thread at most 5 % of the time, apart from the first few: once they have taken 2 ms more than that, all
- *   calls go to the pool until they are paid. A call that only lost the processor to others is not slow, and two threads
- *   would get the processor even later.
- * - The event loop turns. In-line calls complete within microtasks, so a caller who awaits nothing else would starve
- *   timers and sockets; every 64th call, of any kind, waits for a turn first.
+ * - A slow call is paid back. In-line calls that take `t` ≥ 0.5 ms (network file system, cold disk, huge
+ *   directory) hold this thread at most 5 % of the time, apart from the first few: once they have taken 2 ms
+ *   more than that, all calls go to the pool until they are paid. A call that only lost the processor to
+ *   others is not slow, and two threads would get the processor even later.
+ * - The event loop turns. In-line calls complete within microtasks, so a caller who awaits nothing else would
+ *   starve timers and sockets; every 64th call, of any kind, waits for a turn first.
  *
- * Many calls in a row (`runMany`) can be expensive although none of them is slow: uncached reads of a device take some
- * 0.1 ms each and gain from running several at once. There a call of more than 0.06 ms sends the next calls to the pool
- * together, and ever more of them as long as the first call after them is as slow.
+ * Many calls in a row (`runMany`) can be expensive although none of them is slow: uncached reads of a device
+ * take some 0.1 ms each and gain from running several at once. There a call of more than 0.06 ms sends the
+ * next calls to the pool together, and ever more of them as long as the first call after them is as slow.
  *
  * A call that finds the process out of file descriptors waits for some, on either route.
  *
- * Calls that move more bytes than fit into half a millisecond, or that wait for the device (fsync), must not come here;
- * they always use the pool.
+ * Calls that move more bytes than fit into half a millisecond, or that wait for the device (fsync), must not
+ * come here; they always use the pool.
  */
 
 import { performance } from "../../async/timers.js";
@@ -37,7 +37,10 @@ const MAX_CREDIT_MS = 2;
 const MAX_INLINE_RUN = 64;
 /** In-line calls of `runMany` may hold the thread for this long in total before the event loop turns. */
 const MAX_HELD_MS = 4;
-/** A call of `runMany` that takes longer than this plus the time to copy its bytes in memory waited for a device. */
+/**
+ * A call of `runMany` that takes longer than this plus the time to copy its bytes in memory waited for a
+ * device.
+ */
 const WAITED_MS = 0.06;
 /** Bytes that a copy moves at the least per millisecond, into memory used for the first time. */
 const LEAST_COPIED_PER_MS = 1024 * 1024;
@@ -48,7 +51,9 @@ const MOST_POOLED_RUN = 64;
 interface InlineRun {
   /** Index of the next call. */
   readonly end: number;
-  /** The last call waited for a device, or earlier calls were slow shortly ago: the next ones go to the pool. */
+  /**
+   * The last call waited for a device, or earlier calls were slow shortly ago: the next ones go to the pool.
+   */
   readonly waited: boolean;
 }
 
@@ -60,8 +65,9 @@ const CALM_USAGE_MS = 20;
 const CALM_AFTER_MS = 1000;
 
 /**
- * What tells whether a call only lost the processor to others: the milliseconds that this thread has waited for one so far
- * (threadQueue.ts), or, where the platform does not tell them, the resources that this process has used.
+ * What tells whether a call only lost the processor to others: the milliseconds that this thread has waited
+ * for one so far (threadQueue.ts), or, where the platform does not tell them, the resources that this process
+ * has used.
  */
 export type Usage =
   | { readonly queuedMs: number }
@@ -78,9 +84,15 @@ function readUsage(): Usage {
 
 export class CallRoute {
   readonly #readUsage: () => Usage;
-  /** Until this time of `performance.now()` all calls go to the pool. Only tests and benchmarks set it from outside. */
+  /**
+   * Until this time of `performance.now()` all calls go to the pool. Only tests and benchmarks set it from
+   * outside.
+   */
   pooledUntilMs = 0;
-  /** From before the call under way. A reading costs about as much as a call, so it serves several calls in a row. */
+  /**
+   * From before the call under way. A reading costs about as much as a call, so it serves several calls in a
+   * row.
+   */
   #usage: Usage | null = null;
   #usageMs = 0;
   /** When the last slow call ended, or the first call began. */
@@ -115,8 +127,8 @@ export class CallRoute {
   }
 
   /**
-   * Does other work between calls that are made together. It does not count as part of them: the garbage collector may run
-   * where memory is made, for longer than a slow call takes.
+   * Does other work between calls that are made together. It does not count as part of them: the garbage
+   * collector may run where memory is made, for longer than a slow call takes.
    */
   aside<T>(work: () => T): T {
     const startMs = performance.now();
@@ -156,7 +168,7 @@ export class CallRoute {
 
   /**
    * @param before a reading from before the call
-   * @returns whether the call was slow by itself
+   * @returns true if the call was slow by itself
    */
   #judgeSlow(startMs: number, endMs: number, before: Usage): boolean {
     this.#slowAtMs = endMs;
@@ -173,8 +185,8 @@ export class CallRoute {
   }
 
   /**
-   * Makes one call for each of `lengths`, the number of bytes that the call moves, by either of its two forms. Fails
-   * with the first failure, once no call is under way any more; some calls are then not made.
+   * Makes one call for each of `lengths`, the number of bytes that the call moves, by either of its two
+   * forms. Fails with the first failure, once no call is under way any more; some calls are then not made.
    * @returns undefined where all calls were made in line and there is nothing to wait for
    */
   runMany(
@@ -241,9 +253,9 @@ export class CallRoute {
 }
 
 /**
- * Whether no thread waited for anything between two readings, and less was computed than would take some time. All
- * threads count, so that a wait is never missed; where the platform counts no waits (Windows), every slow call counts as
- * one.
+ * True if no thread waited for anything between two readings, and less was computed than would take some
+ * time. All threads count, so that a wait is never missed; where the platform counts no waits (Windows),
+ * every slow call counts as one.
  */
 function onlyLostProcessor(before: Usage, after: Usage, mostComputedMs: number): boolean {
   // The platform told of one only how long the thread was queued: its file can't be read any more.
@@ -256,7 +268,10 @@ function onlyLostProcessor(before: Usage, after: Usage, mostComputedMs: number):
 /** Shared by the whole thread: what it protects, the event loop, is shared too. */
 export const shortCalls = new CallRoute();
 
-/** For taking and releasing locks, where processes wait for each other: such waits say nothing about other calls. */
+/**
+ * For taking and releasing locks, where processes wait for each other: such waits say nothing about other
+ * calls.
+ */
 export const lockCalls = new CallRoute();
 
 /** Makes one call on the thread pool. */

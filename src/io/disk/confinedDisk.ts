@@ -1,7 +1,7 @@
 /**
- * Another disk than that of Node.js, which works only where the engine may, for any path it is handed. Each call is checked
- * right before it is made, as NodeDisk does it with each step by itself. `stat` is not checked below the namespace's
- * directory and on the way to it; `realPath` and `isLink` are never checked.
+ * Another disk than that of Node.js, which works only where the engine may, for any path it is handed. Each
+ * call is checked right before it is made, as NodeDisk does it with each step by itself. `stat` is not
+ * checked below the namespace's directory and on the way to it; `realPath` and `isLink` are never checked.
  */
 
 import { dirname } from "node:path";

@@ -1,11 +1,12 @@
 /**
- * Confines steps to directories that the engine may work in (places.ts), even if directories are replaced by links
- * meanwhile. Every step that opens, makes, renames or removes an entry goes through here, on the directory of the entry:
+ * Confines steps to directories that the engine may work in (places.ts), even if directories are replaced by
+ * links meanwhile. Every step that opens, makes, renames or removes an entry goes through here, on the
+ * directory of the entry:
  *
- * - On Linux that directory is opened, the system tells its path without links, and the step is made in the open
- *   directory, under the path `/proc/self/fd/<descriptor>/<name>`. No link can come in between.
- * - Elsewhere, and without `/proc`, the directories on the way are looked at, and the step follows at once. A link that
- *   is put in place between the two is followed.
+ * - On Linux that directory is opened, the system tells its path without links, and the step is made in the
+ *   open directory, under the path `/proc/self/fd/<descriptor>/<name>`. No link can come in between.
+ * - Elsewhere, and without `/proc`, the directories on the way are looked at, and the step follows at once. A
+ *   link that is put in place between the two is followed.
  *
  * No step relies on what an earlier one has found.
  */
@@ -32,7 +33,7 @@ const MAX_CONFIRMED = 65_536;
 
 export interface Confinement {
   readonly places: AdmittedPlaces;
-  /** Whether a link that is put in place right before a step is followed. */
+  /** True if a link that is put in place right before a step is followed. */
   readonly mayFollow: boolean;
   /**
    * Makes a step in a directory, in calls of this thread.
@@ -40,7 +41,7 @@ export interface Confinement {
    * @throws PermissionDeniedError if the directory lies elsewhere; the platform's error if there is none
    */
   withinNow<T>(directory: string, step: Step<T>, expected?: string): T;
-  /** As {@link withinNow}, with a step on the thread pool. */
+  /** Like {@link withinNow}, with a step on the thread pool. */
   within<T>(directory: string, step: Step<Promise<T>>, expected?: string): Promise<T>;
 }
 
@@ -115,7 +116,10 @@ export class ConfirmedDirectories {
 // --------------------------------------------------------------------------------------------- by descriptors
 
 const DESCRIPTORS = "/proc/self/fd/";
-/** Opens a directory for use in paths only: that takes no more rights than a path through it. All of Linux has this number. */
+/**
+ * Opens a directory for use in paths only: that takes no more rights than a path through it. All of Linux has
+ * this number.
+ */
 const O_PATH = 0o10000000;
 const DIRECTORY_FLAGS = O_PATH | (fs.constants.O_DIRECTORY ?? 0);
 
@@ -207,7 +211,7 @@ function confinedByDescriptor(places: AdmittedPlaces): Confinement {
   return confinement;
 }
 
-/** Whether an open directory was removed: the system then tells a path that leads nowhere. */
+/** True if an open directory was removed: the system then tells a path that leads nowhere. */
 const isGone = (fd: number, real: string): boolean =>
   real.endsWith(" (deleted)") && fs.fstatSync(fd).nlink === 0;
 
@@ -231,7 +235,10 @@ function confinedByLook(places: AdmittedPlaces): Confinement {
     if (expected === undefined ? isAdmitted : real === expected) return real;
     throw outside(directory);
   };
-  /** The directory around one that is not there, which must be right: nobody must learn that it is not there outside. */
+  /**
+   * The directory around one that is not there, which must be right: nobody must learn that it is not there
+   * outside.
+   */
   const around = (directory: string): string | null => {
     const home = places.homeOf(directory);
     if (home === null) throw outside(directory);

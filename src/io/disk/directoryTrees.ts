@@ -20,15 +20,17 @@ const MAX_REMOVE_ATTEMPTS = 6;
 const REMOVE_PAUSE_MS = 20;
 /** Number of a directory's entries that are removed together, all at the same time. */
 const REMOVED_AT_ONCE = 64;
-/** A tree of some entries is removed as if by one call, as long as that takes no longer than a short one may. */
+/**
+ * A tree of some entries is removed as if by one call, as long as that takes no longer than a short one may.
+ */
 const MAX_RUN_MS = 0.4;
 
 /**
- * Removes a directory and all below it, or the file in its place; quiet where there is none. A link is removed, in its
- * place or anywhere below: its target stays.
+ * Removes a directory and all below it, or the file in its place; quiet where there is none. A link is
+ * removed, in its place or anywhere below: its target stays.
  *
- * Others may put a link in place of a directory at any time. So each directory below must have the path without links that
- * it has by its name, when its entries are removed (confinement.ts).
+ * Others may put a link in place of a directory at any time. So each directory below must have the path
+ * without links that it has by its name, when its entries are removed (confinement.ts).
  */
 export async function removeTree(confinement: Confinement, directory: string): Promise<void> {
   try {
@@ -47,8 +49,8 @@ export async function removeTree(confinement: Confinement, directory: string): P
 }
 
 /**
- * Codes of failures because of other processes: one added an entry, has one open, or put an entry of another kind in its
- * place.
+ * Codes of failures because of other processes: one added an entry, has one open, or put an entry of another
+ * kind in its place.
  */
 const MAY_PASS: ReadonlySet<string | undefined> = new Set([
   "EBUSY",
@@ -64,7 +66,8 @@ export function removeTreeNow(confinement: Confinement, directory: string): void
 }
 
 /**
- * Most trees that go hold a handful of files, and each call by itself would take longer to arrange than to make.
+ * Most trees that go hold a handful of files, and each call by itself would take longer to arrange than to
+ * make.
  * @returns false where something is left, because calls go to the pool or because these took too long
  * @throws the error of the first call that fails
  */

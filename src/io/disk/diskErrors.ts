@@ -33,8 +33,9 @@ const LASTING: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The error to report for a call that the platform refused, by its code; null for any other failure. The message names no
- * more of a path than its end, because messages of these classes reach a server's clients. The cause tells the rest.
+ * The error to report for a call that the platform refused, by its code; null for any other failure. The
+ * message names no more of a path than its end, because messages of these classes reach a server's clients.
+ * The cause tells the rest.
  */
 export function platformError(error: unknown, what = "the disk"): NamespaceError | null {
   if (error instanceof NamespaceError) return null;

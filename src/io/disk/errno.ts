@@ -1,9 +1,9 @@
 /** The platform's error codes, and what they mean. */
 
 /**
- * The code of an error, e.g. "ENOENT"; undefined for anything but a failed system call. The error's class is not
- * checked: where the engine runs in a realm of its own (a test runner, `node:vm`), errors of the file system belong to
- * another one.
+ * The code of an error, e.g. "ENOENT"; undefined for anything but a failed system call. The error's class is
+ * not checked: where the engine runs in a realm of its own (a test runner, `node:vm`), errors of the file
+ * system belong to another one.
  */
 export function codeOf(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null) return undefined;
@@ -24,7 +24,10 @@ export const isMissing = (error: unknown): boolean => MISSING_CODES.has(codeOf(e
 
 const UNWRITABLE_CODES: ReadonlySet<string | undefined> = new Set(["EROFS", "EACCES", "EPERM"]);
 
-/** The user of the process may not write: the file system is read-only, or its owner does not let others write. */
+/**
+ * The user of the process may not write: the file system is read-only, or its owner does not let others
+ * write.
+ */
 export const isUnwritable = (error: unknown): boolean => UNWRITABLE_CODES.has(codeOf(error));
 
 /** There is no room for what was to be written; removing and renaming may still work. */

@@ -1,11 +1,11 @@
 /**
- * The file-system calls of Node.js, each written once in its two forms: at once on this thread, and on the thread pool.
- * callRoute.ts chooses. All fail as the platform does, except that they wait out a shortage of descriptors. Calls that open
- * an entry of a directory, or change it, are confined (confinement.ts).
+ * The file-system calls of Node.js, each written once in its two forms: at once on this thread, and on the
+ * thread pool. callRoute.ts chooses. All fail as the platform does, except that they wait out a shortage of
+ * descriptors. Calls that open an entry of a directory, or change it, are confined (confinement.ts).
  */
 
-// Not the versions of fs-extra: those would wait for descriptors on their own, and idle files would not be closed to
-// make room (shortage.ts).
+// Not the versions of fs-extra: those would wait for descriptors on their own, and idle files would not be
+// closed to make room (shortage.ts).
 import fs, { open, promises, readdir } from "node:fs";
 import path from "node:path";
 import { lazyModule } from "../../async/lazy.js";
@@ -14,9 +14,15 @@ import type { Confinement } from "./confinement.js";
 import { isMissing } from "./errno.js";
 import { outlastShortage } from "./shortage.js";
 
-/** A read or write of cached bytes up to this size is a short call: it costs less than the trip to a pool thread. */
+/**
+ * A read or write of cached bytes up to this size is a short call: it costs less than the trip to a pool
+ * thread.
+ */
 export const MAX_INLINE_BYTES = 128 * 1024;
-/** The removal of a file up to this size is a short call. One of 300 MiB was seen to take a quarter of a second. */
+/**
+ * The removal of a file up to this size is a short call. One of 300 MiB was seen to take a quarter of a
+ * second.
+ */
 const MAX_INLINE_REMOVED_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -35,11 +41,11 @@ export const onEntry = <T>(
     () => onEntryOfPool(confinement, entryPath, (entry) => onPool<T>((done) => pooled(entry, done))),
   );
 
-/** As {@link onEntry}, with any calls of this thread. */
+/** Like {@link onEntry}, with any calls of this thread. */
 export const onEntryNow = <T>(confinement: Confinement, entryPath: string, calls: (entry: string) => T): T =>
   confinement.withinNow(path.dirname(entryPath), (alias) => calls(entryIn(alias, entryPath)));
 
-/** As {@link onEntry}, with any calls on the thread pool. */
+/** Like {@link onEntry}, with any calls on the thread pool. */
 export const onEntryOfPool = <T>(
   confinement: Confinement,
   entryPath: string,
@@ -142,8 +148,8 @@ export const syncAll = (fd: number, filePath: string): Promise<void> =>
   );
 
 /**
- * Where Node runs with permissions taken away, it syncs no descriptors, but files that it opened as an object. What is
- * synced is the file, whichever way it was opened, as long as it is the same one.
+ * Where Node runs with permissions taken away, it syncs no descriptors, but files that it opened as an
+ * object. What is synced is the file, whichever way it was opened, as long as it is the same one.
  */
 async function syncByHandle(fd: number, filePath: string, refusal: NodeJS.ErrnoException): Promise<void> {
   if (refusal.code !== "ERR_ACCESS_DENIED") throw refusal;
@@ -199,7 +205,10 @@ export const renamePath = (confinement: Confinement, fromPath: string, toPath: s
       ),
   );
 
-/** @param byteLength of the file, as far as it is known: the system gives back the room of its bytes before it returns */
+/**
+ * @param byteLength of the file, as far as it is known: the system gives back the room of its bytes before it
+ *   returns
+ */
 export function unlink(confinement: Confinement, filePath: string, byteLength = 0): Promise<void> {
   const pooled = (entry: string, done: Done<void>) => fs.unlink(entry, (error) => done(error, undefined));
   return byteLength > MAX_INLINE_REMOVED_BYTES
@@ -246,8 +255,8 @@ export const statOrNull = (filePath: string): Promise<fs.BigIntStats | null> =>
   statAs(filePath, (stats) => stats);
 
 /**
- * As {@link statOrNull}, with the stats converted. This is the commonest of all calls: an await in it would cost as
- * much as the call.
+ * Like {@link statOrNull}, with the stats converted. This is the commonest of all calls: an await in it would
+ * cost as much as the call.
  */
 export function statAs<T>(filePath: string, convert: (stats: fs.BigIntStats) => T): Promise<T | null> {
   return shortCalls.run<T | null>(

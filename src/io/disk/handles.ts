@@ -1,13 +1,13 @@
 /**
  * Keeps files open between reads, a bounded number of them. What always holds:
  *
- * - A handle in use is never closed; eviction takes the one idle for longest. While more callers than the bound
- *   read different files at once, that many are open.
+ * - A handle in use is never closed; eviction takes the one idle for longest. While more callers than the
+ *   bound read different files at once, that many are open.
  * - Each path is open once: concurrent callers share the handle, and the opening of it.
  *
- * A handle is kept by path. So the pool may only read files that are never changed in place and whose names are never
- * used again (data files carry a UUID). An unlinked file stays readable through its handle until the handle is evicted;
- * the caller must know whether the table still exists. `evict` frees the handle.
+ * A handle is kept by path. So the pool may only read files that are never changed in place and whose names
+ * are never used again (data files carry a UUID). An unlinked file stays readable through its handle until
+ * the handle is evicted; the caller must know whether the table still exists. `evict` frees the handle.
  */
 
 import { CorruptFileError } from "../../errors.js";
@@ -42,8 +42,8 @@ export class HandlePool implements IdleFiles {
   }
 
   /**
-   * Calls `fn` with the open file and keeps it open until `fn` is done. A missing file is a `CorruptFileError`, because
-   * only files that a manifest lists are read this way.
+   * Calls `fn` with the open file and keeps it open until `fn` is done. A missing file is a
+   * `CorruptFileError`, because only files that a manifest lists are read this way.
    * @param tailBytes number of bytes at its end that are wanted first, see `Disk.open`; so is `allocate`
    */
   async withHandle<T>(
@@ -87,8 +87,8 @@ export class HandlePool implements IdleFiles {
   }
 
   /**
-   * Lets go of all files; resolves when the idle ones are closed. Reads of a running scan may go on: each then opens
-   * its file for itself.
+   * Lets go of all files; resolves when the idle ones are closed. Reads of a running scan may go on: each
+   * then opens its file for itself.
    */
   async close(): Promise<void> {
     this.#closed = true;

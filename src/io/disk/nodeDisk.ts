@@ -1,8 +1,8 @@
 /**
- * The disk of Node.js. With durability "none" nothing is ever synced; all else is the same. Calls that open something
- * wait while the process is out of descriptors (shortage.ts), and short calls may run in line (callRoute.ts). All but
- * `stat`, `realPath` and `isLink` reach only what lies where the engine may work (confinement.ts); `stat` is not checked
- * below the namespace's directory and on the way to it.
+ * The disk of Node.js. With durability "none" nothing is ever synced; all else is the same. Calls that open
+ * something wait while the process is out of descriptors (shortage.ts), and short calls may run in line
+ * (callRoute.ts). All but `stat`, `realPath` and `isLink` reach only what lies where the engine may work
+ * (confinement.ts); `stat` is not checked below the namespace's directory and on the way to it.
  */
 
 import fs from "node:fs";
@@ -34,9 +34,14 @@ import { fileIdentity, NodeWriteHandle, notRegular, openForReading } from "./ope
 import { realPathOrNull } from "./realPath.js";
 
 export interface NodeDiskOptions {
-  /** "fsync": `sync`, `syncFile`, `syncDirectory` and `makeDirectory` reach the device. "none": they don't. */
+  /**
+   * "fsync": `sync`, `syncFile`, `syncDirectory` and `makeDirectory` reach the device. "none": they don't.
+   */
   readonly durability: "fsync" | "none";
-  /** Where steps may be made, and files that are links be followed. Default: anywhere, and no such file is followed. */
+  /**
+   * Where steps may be made, and files that are links be followed. Default: anywhere, and no such file is
+   * followed.
+   */
   readonly confinement?: Confinement;
 }
 
@@ -261,9 +266,10 @@ export class NodeDisk implements Disk {
   }
 
   /**
-   * Syncs the names of a directory and of those above it, each once. A directory that is there already may have been
-   * made a moment ago by another process, or by a call that failed half-way, and what is published in it must not be
-   * lost with it. Birth time and inode tell a directory from its successor under the same path.
+   * Syncs the names of a directory and of those above it, each once. A directory that is there already may
+   * have been made a moment ago by another process, or by a call that failed half-way, and what is published
+   * in it must not be lost with it. Birth time and inode tell a directory from its successor under the same
+   * path.
    */
   async #makeNamesDurable(directory: string): Promise<void> {
     const { places } = this.#confinement;
@@ -288,7 +294,7 @@ export class NodeDisk implements Disk {
   }
 }
 
-/** Whether an opening failed because the file is a link. */
+/** True if an opening failed because the file is a link. */
 const isLinkError = async (error: unknown, filePath: string): Promise<boolean> =>
   error instanceof LinkedFileError ||
   (LINK_CODES.has(codeOf(error)) && (await isSymbolicLink(filePath).catch(() => false)));

@@ -5,8 +5,9 @@
  *   pool: callers lay typed arrays over it and keep it.
  * - A descriptor is closed only when no call on it is under way. Closing earlier would let another file take
  *   the number, and the call would read or write that file.
- * - Only regular files are opened: a file that waits for another process (a FIFO, a device) would hold a thread for
- *   good. The opening itself never waits, and the open file is checked before it is read. Links are not followed.
+ * - Only regular files are opened: a file that waits for another process (a FIFO, a device) would hold a
+ *   thread for good. The opening itself never waits, and the open file is checked before it is read. Links
+ *   are not followed.
  */
 
 import fs, { open } from "node:fs";
@@ -46,8 +47,8 @@ const READ_FLAGS = O_RDONLY | O_NONBLOCK | O_NOFOLLOW;
  * Opens a regular file for reading.
  * @param tailBytes number of bytes at its end that are read along; fewer may be read
  * @param allocate makes the memory for them where they are the whole file. Default: memory of their own
- * @throws LinkedFileError, where the platform can't refuse links by itself; CorruptFileError for anything but a regular
- *   file
+ * @throws LinkedFileError, where the platform can't refuse links by itself; CorruptFileError for anything but
+ *   a regular file
  */
 export function openForReading(
   confinement: Confinement,
@@ -153,7 +154,7 @@ class OpenFile {
     return this.useAtOnce(call);
   }
 
-  /** As `use`, for calls that may finish at once; such a call throws instead of rejecting. */
+  /** Like `use`, for calls that may finish at once; such a call throws instead of rejecting. */
   protected useAtOnce<Result>(call: (fd: number) => Result): Result {
     if (this.#closing !== null) throw new InternalError(`${this.path} was used after it was closed`);
     this.#callsUnderWay++;
@@ -269,7 +270,9 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
     });
   }
 
-  /** Checks, before anything is read, that every piece lies within the file, and its bytes within the target. */
+  /**
+   * Checks, before anything is read, that every piece lies within the file, and its bytes within the target.
+   */
   #checkPieces(target: Uint8Array, { byteOffsets, lengths, positions }: ReadPieces): void {
     for (let index = 0; index < byteOffsets.length; index++) {
       const byteOffset = byteOffsets[index];

@@ -1,10 +1,10 @@
 /**
- * Says where an engine may work: below the namespace's directory and below the further ones that its host allows, with
- * links resolved. Manifests, and links that somebody has put into a directory, may lead anywhere else. The paths of the
- * host's directories themselves may be links: those above them are trusted.
+ * Says where an engine may work: below the namespace's directory and below the further ones that its host
+ * allows, with links resolved. Manifests, and links that somebody has put into a directory, may lead anywhere
+ * else. The paths of the host's directories themselves may be links: those above them are trusted.
  *
- * What is asked here is the text of a path, or a path without links. confinement.ts finds out, at each step, whether a
- * path leads where its text says.
+ * What is asked here is the text of a path, or a path without links. confinement.ts finds out, at each step,
+ * whether a path leads where its text says.
  */
 
 import path from "node:path";
@@ -16,15 +16,17 @@ export interface AdmittedPlaces {
   /** The directory chosen by the host that a path is or lies below, by its text; null if there is none. */
   homeOf(entryPath: string): string | null;
   /**
-   * Whether the engine may work in a directory.
+   * True if the engine may work in a directory.
    * @param realPath its path without links
    */
   admits(realPath: string): Promise<boolean>;
-  /** As {@link admits}, at once. */
+  /** Like {@link admits}, at once. */
   admitsNow(realPath: string): boolean;
-  /** Whether a path is one that the engine makes by itself, by its text: below the root, or on the way there. */
+  /**
+   * True if a path is one that the engine makes by itself, by its text: below the root, or on the way there.
+   */
   isOwn(entryPath: string): boolean;
-  /** Whether a path is the root, or on the way there, by its text. */
+  /** True if a path is the root, or on the way there, by its text. */
   isOnTheWay(entryPath: string): boolean;
 }
 
@@ -78,7 +80,7 @@ export class Places implements AdmittedPlaces {
     return isBelow(this.#root, entryPath);
   }
 
-  /** Whether the host allows a directory outside the root, with the links as they are now. */
+  /** True if the host allows a directory outside the root, with the links as they are now. */
   async isAllowedBase(directory: string): Promise<boolean> {
     if (!path.isAbsolute(directory)) return false;
     const real = await realPathOrNull(directory);
@@ -92,7 +94,7 @@ export class Places implements AdmittedPlaces {
   }
 }
 
-/** Whether a path is that of a directory or lies below it, by their texts. */
+/** True if a path is that of a directory or lies below it, by their texts. */
 function isBelow(entryPath: string, directory: string): boolean {
   if (!entryPath.startsWith(directory)) return false;
   const next = entryPath.charAt(directory.length);

@@ -1,9 +1,9 @@
 /**
- * Reads many byte ranges of a file in few calls: neighbouring ranges are read together, and a bounded number of reads
- * is under way at once. What always holds:
+ * Reads many byte ranges of a file in few calls: neighbouring ranges are read together, and a bounded number
+ * of reads is under way at once. What always holds:
  *
- * - The answer has one view per range, in the order asked, over memory shared with its neighbours; holding one
- *   view keeps its whole read alive.
+ * - The answer has one view per range, in the order asked, over memory shared with its neighbours; holding
+ *   one view keeps its whole read alive.
  * - A read starts at a multiple of 64 in the file, so a view keeps its file offset's alignment: a range at a
  *   multiple of 8 can be laid under any typed array.
  */
@@ -110,8 +110,8 @@ function checkRange(handle: ReadHandle, byteOffset: number, length: number): voi
 }
 
 /**
- * As {@link readRanges}, for few bytes that the system mostly has in memory: these are read without the trip to a pool
- * thread.
+ * Like {@link readRanges}, for few bytes that the system mostly has in memory: these are read without the
+ * trip to a pool thread.
  * @param allocate makes the memory for all of them, 8-byte aligned
  */
 export async function readAtOnce(
@@ -170,13 +170,13 @@ export function gatheredBytes({ byteOffsets, lengths }: RangeList): number {
   return byteLength;
 }
 
-/** Whether a gap between two ranges is read with them. */
+/** True if a gap between two ranges is read with them. */
 const isReadAlong = (gap: number): boolean => gap >= 0 && gap <= GATHER_GAP_BYTES;
 
 /**
- * The bytes of all ranges, one range behind the other, in memory of their own. Made for many small ranges: no range
- * costs a promise or an object, and where the disk has all bytes at once there is nothing to wait for. A range that
- * does not lie within the file is a `CorruptFileError`, before anything is read.
+ * The bytes of all ranges, one range behind the other, in memory of their own. Made for many small ranges: no
+ * range costs a promise or an object, and where the disk has all bytes at once there is nothing to wait for.
+ * A range that does not lie within the file is a `CorruptFileError`, before anything is read.
  * @param scratch lends the memory for reads that include gaps
  * @param allocate makes the memory that is returned; default: fresh memory
  */

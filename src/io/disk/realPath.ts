@@ -14,7 +14,7 @@ export async function realPathOrNull(entryPath: string): Promise<string | null> 
   }
 }
 
-/** As {@link realPathOrNull}, at once. */
+/** Like {@link realPathOrNull}, at once. */
 export function realPathNow(entryPath: string): string | null {
   try {
     return fs.realpathSync.native(entryPath);

@@ -1,6 +1,7 @@
 /**
- * Waiting for file descriptors. The number of files that a process may have open is limited; where more are wanted at
- * once, the calls that open files wait for others to close theirs. Open files that nobody is reading are closed first.
+ * Waiting for file descriptors. The number of files that a process may have open is limited; where more are
+ * wanted at once, the calls that open files wait for others to close theirs. Open files that nobody is
+ * reading are closed first.
  */
 
 import { sleep } from "../../async/sleep.js";
@@ -27,13 +28,16 @@ export function releaseInShortage(files: IdleFiles): void {
   holders.add(new WeakRef(files));
 }
 
-/** Whether a call failed because this process (EMFILE), or the machine (ENFILE), has too many files open. */
+/** True if a call failed because this process (EMFILE), or the machine (ENFILE), has too many files open. */
 export function isShortage(error: unknown): boolean {
   const code = codeOf(error);
   return code === "EMFILE" || code === "ENFILE";
 }
 
-/** Repeats a call until there are descriptors for it; fails as the call does where there are none for a minute. */
+/**
+ * Repeats a call until there are descriptors for it; fails as the call does where there are none for a
+ * minute.
+ */
 export async function outlastShortage<T>(call: () => Promise<T>): Promise<T> {
   const startMs = performance.now();
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {

@@ -14,8 +14,8 @@ const PATH = "/proc/thread-self/schedstat";
 const LINE_BYTES = 64;
 
 /**
- * What reads the milliseconds that the calling thread has waited for a processor so far; null where the platform does not
- * tell. The file stays open as long as the thread lives: a reading takes 2 µs.
+ * What reads the milliseconds that the calling thread has waited for a processor so far; null where the
+ * platform does not tell. The file stays open as long as the thread lives: a reading takes 2 µs.
  */
 export function openThreadQueue(): (() => number | null) | null {
   if (process.platform !== "linux") return null;
@@ -36,7 +36,8 @@ export function openThreadQueue(): (() => number | null) | null {
       return null;
     }
   };
-  // Kernels that keep no such figures have no file, or zeros: of a thread that has run, the first number is not 0.
+  // Kernels that keep no such figures have no file, or zeros: of a thread that has run, the first number is
+  // not 0.
   if (read() !== null && Number(line.toString("latin1", 0, LINE_BYTES).split(" ")[0]) > 0) return read;
   fs.closeSync(fd);
   return null;

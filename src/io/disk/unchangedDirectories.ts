@@ -1,13 +1,16 @@
 /**
- * A cache of findings about directories, each kept as long as its directory is unchanged: making, removing or renaming
- * an entry changes the directory's time. Times are coarse, so a finding from right after a change is not kept.
+ * A cache of findings about directories, each kept as long as its directory is unchanged: making, removing or
+ * renaming an entry changes the directory's time. Times are coarse, so a finding from right after a change is
+ * not kept.
  */
 
 import { ageClockMs } from "../../async/timers.js";
 import { LruCache } from "../memory/cache.js";
 import type { Disk, FileStat } from "./disk.js";
 
-/** A change of a directory this shortly before it was read may be followed by a second one with the same time. */
+/**
+ * A change of a directory this shortly before it was read may be followed by a second one with the same time.
+ */
 const TIME_GRAIN_MS = 50;
 /** The same where times are of whole seconds, or of every other, as some file systems keep them. */
 const COARSE_GRAIN_MS = 2100;
@@ -46,12 +49,12 @@ export class UnchangedDirectories<Found> {
   }
 }
 
-/** Whether the next change of a directory will show in its times, given its stat from `atMs`. */
+/** True if the next change of a directory will show in its times, given its stat from `atMs`. */
 export function isRecovered({ changedNs }: FileStat, atMs: number): boolean {
   const grainMs = changedNs % NS_PER_SECOND === 0n ? COARSE_GRAIN_MS : TIME_GRAIN_MS;
   return Number(changedNs / 1_000_000n) + grainMs < atMs;
 }
 
-/** Whether two looks at a directory show no change between them. */
+/** True if two looks at a directory show no change between them. */
 export const isUnchanged = (a: FileStat, b: FileStat): boolean =>
   a.modifiedNs === b.modifiedNs && a.changedNs === b.changedNs && a.identity === b.identity;

@@ -1,6 +1,6 @@
 /**
- * One hold of a lock, from the attempt to take it to its release. The lock is a directory, and an entry in it names the
- * owner that holds it (see lockOwner.ts):
+ * One hold of a lock, from the attempt to take it to its release. The lock is a directory, and an entry in it
+ * names the owner that holds it (see lockOwner.ts):
  *
  *   .tiltyard.lock/                 mkdir takes it
  *     owner-…/                      made right after; the lock is held as long as this very entry is there. A file on
@@ -8,21 +8,21 @@
  *     fencing-…/                    the entry of a holder that was overruled, while another process fences it off
  *                                   (staleLocks.ts)
  *
- * Single steps on the owner's entry decide everything. A release removes the entry, so that nobody releases a lock that
- * is another's by then. A takeover renames it, so that only one of several waiters takes over, and a holder that wakes
- * up later finds its entry gone.
+ * Single steps on the owner's entry decide everything. A release removes the entry, so that nobody releases a
+ * lock that is another's by then. A takeover renames it, so that only one of several waiters takes over, and
+ * a holder that wakes up later finds its entry gone.
  *
- * A process that changes a table again and again need not make and remove directories each time, which cost many file
- * systems more than the change: it may keep the lock when it releases it (`keep`). That renames its entry to one that
- * names nobody. Such a lock is free. Another process removes it; the one that kept it renames the entry again (`retake`),
- * and whoever of them is first has it.
+ * A process that changes a table again and again need not make and remove directories each time, which cost
+ * many file systems more than the change: it may keep the lock when it releases it (`keep`). That renames its
+ * entry to one that names nobody. Such a lock is free. Another process removes it; the one that kept it
+ * renames the entry again (`retake`), and whoever of them is first has it.
  *
- * Nobody holds a directory without an owner's entry: its maker died, or was about to make the entry. A waiter may
- * remove it; the maker then fails to make the entry, and tries again.
+ * Nobody holds a directory without an owner's entry: its maker died, or was about to make the entry. A waiter
+ * may remove it; the maker then fails to make the entry, and tries again.
  *
- * proper-lockfile drives it: it makes the directory, renews the entry's time every half `staleMs`, and its signal-exit
- * handler releases the held locks when the process exits or a signal ends it. It works on the file system that this
- * class provides, by the short route of callRoute.ts.
+ * proper-lockfile drives it: it makes the directory, renews the entry's time every half `staleMs`, and its
+ * signal-exit handler releases the held locks when the process exits or a signal ends it. It works on the
+ * file system that this class provides, by the short route of callRoute.ts.
  */
 
 import path from "node:path";
@@ -43,7 +43,10 @@ export const LOCK_NAME = ".tiltyard.lock";
 
 type NodeDone = (error: Error | null) => void;
 
-/** One attempt to take a table's lock, then one hold of it; also the file system that proper-lockfile works on. */
+/**
+ * One attempt to take a table's lock, then one hold of it; also the file system that proper-lockfile works
+ * on.
+ */
 export class HeldLock implements LockLease {
   readonly #confinement: Confinement;
   readonly #staleMs: number;
@@ -90,7 +93,10 @@ export class HeldLock implements LockLease {
     if (this.#lost) throw new LeaseLostError(this.#directory);
   }
 
-  /** The owner's entry; a file on a full disk. None on Windows, where it has to stay while a file in it is open. */
+  /**
+   * The owner's entry; a file on a full disk. None on Windows, where it has to stay while a file in it is
+   * open.
+   */
   get hold(): string | undefined {
     return process.platform === "win32" ? undefined : this.#ownerPath;
   }
@@ -134,11 +140,13 @@ export class HeldLock implements LockLease {
 
   /**
    * Takes a lock again that was kept.
-   * @returns false where another process was first, or the lock must be taken as any other: it must be released then
+   * @returns false where another process was first, or the lock must be taken as any other: it must be
+   *   released then
    */
   async retake(staleMs: number): Promise<boolean> {
     if (staleMs !== this.#staleMs || this.compromised || !(await this.#rename(newOwnerName()))) return false;
-    // As after making it: who was about to make an entry in a directory of this name gives way, as this one does.
+    // As after making it: who was about to make an entry in a directory of this name gives way, as this one
+    // does.
     return this.#isAlone().catch(() => false);
   }
 
@@ -147,8 +155,8 @@ export class HeldLock implements LockLease {
     try {
       await this.#release();
     } catch {
-      // The work under the lock is decided by now. A lock that was lost (ERELEASED, ENOTACQUIRED) is another's to
-      // release, and one that could not be removed is no longer renewed and goes stale.
+      // The work under the lock is decided by now. A lock that was lost (ERELEASED, ENOTACQUIRED) is
+      // another's to release, and one that could not be removed is no longer renewed and goes stale.
       this.#lost = true;
     }
   }
@@ -183,7 +191,7 @@ export class HeldLock implements LockLease {
     }
   }
 
-  /** Whether the owner's entry is there, and no other one. */
+  /** True if the owner's entry is there, and no other one. */
   async #isAlone(): Promise<boolean> {
     try {
       const entries = await entriesOfLock(this.#lockPath);
@@ -229,8 +237,8 @@ export class HeldLock implements LockLease {
       await removeDirectory(this.#confinement, this.#lockPath).catch(() => undefined);
       throw error;
     }
-    // A directory that was removed and made again meanwhile may hold two entries: both owners give way. Where this
-    // process was suspended for long, others took it for dead, and its entry is gone.
+    // A directory that was removed and made again meanwhile may hold two entries: both owners give way. Where
+    // this process was suspended for long, others took it for dead, and its entry is gone.
     if (!(await this.#isAlone())) {
       await removeEntry(this.#confinement, this.#lockPath, this.#owner).catch(ignoreMissing);
       throw heldByAnother();
@@ -239,7 +247,9 @@ export class HeldLock implements LockLease {
     this.#isHeld = true;
   }
 
-  /** Removes the owner's entry, which decides the release, then the directory unless it holds another entry. */
+  /**
+   * Removes the owner's entry, which decides the release, then the directory unless it holds another entry.
+   */
   async #unmake(): Promise<void> {
     await removeEntry(this.#confinement, this.#lockPath, this.#owner);
     await removeDirectory(this.#confinement, this.#lockPath).catch(() => undefined);
@@ -253,13 +263,13 @@ export class HeldLock implements LockLease {
   /** The calls proper-lockfile makes, all of them for the lock's directory. */
   #fileSystem() {
     return {
-      mkdir: (_: string, done: NodeDone) => recover(this.#make(), done),
-      // While the lock is being taken there is nothing to find out: the caller has already looked for another holder,
-      // and the time of an entry just made is known.
+      mkdir: (_: string, done: NodeDone) => answer(this.#make(), done),
+      // While the lock is being taken there is nothing to find out: the caller has already looked for another
+      // holder, and the time of an entry just made is known.
       stat: (_: string, done: (error: Error | null, stats?: { mtime: Date }) => void) => {
-        if (!this.#isHeld) return recover(Promise.resolve({ mtime: new Date() }), done);
-        if (this.#release === null) return recover(Promise.resolve({ mtime: this.#setTo }), done);
-        return recover(
+        if (!this.#isHeld) return answer(Promise.resolve({ mtime: new Date() }), done);
+        if (this.#release === null) return answer(Promise.resolve({ mtime: this.#setTo }), done);
+        return answer(
           this.#onEntry(statEntry).then(() => ({ mtime: this.#setTo })),
           done,
         );
@@ -267,16 +277,16 @@ export class HeldLock implements LockLease {
       utimes: (_: string, __: Date, modified: Date, done: NodeDone) => {
         if (this.#release === null) {
           this.#setTo = modified;
-          return recover(Promise.resolve(), done);
+          return answer(Promise.resolve(), done);
         }
-        return recover(
+        return answer(
           this.#onEntry((entry) => setTimes(this.#confinement, entry, modified)).then(() =>
             this.#noteRenewal(modified),
           ),
           done,
         );
       },
-      rmdir: (_: string, done: NodeDone) => recover(this.#unmake(), done),
+      rmdir: (_: string, done: NodeDone) => answer(this.#unmake(), done),
       rmdirSync: () => this.#unmakeNow(),
       realpath: fs.realpath,
     };
@@ -287,8 +297,10 @@ export class HeldLock implements LockLease {
 const heldByAnother = (): Error =>
   Object.assign(new Error("the lock is another's by now"), { code: "EEXIST" });
 
-/** Answers a callback from a promise; what the callback throws must not come back as the call's own failure. */
-function recover<T>(call: Promise<T>, done: (error: Error | null, value?: T) => void): void {
+/**
+ * Answers a callback from a promise; what the callback throws must not come back as the call's own failure.
+ */
+function answer<T>(call: Promise<T>, done: (error: Error | null, value?: T) => void): void {
   call.then(
     (value) => done(null, value),
     (error) => done(error),
@@ -337,9 +349,9 @@ export const removeDirectory = (confinement: Confinement, directory: string): Pr
   );
 
 /**
- * Removes an entry of a lock: an empty directory, unless it holds what its owner took away, or is of another kind. Fails
- * with ENOENT where there is none. What can't be removed, because it is another user's or open on a network file system,
- * must not keep the lock: the entry is moved beside it, as a temporary directory.
+ * Removes an entry of a lock: an empty directory, unless it holds what its owner took away, or is of another
+ * kind. Fails with ENOENT where there is none. What can't be removed, because it is another user's or open on
+ * a network file system, must not keep the lock: the entry is moved beside it, as a temporary directory.
  */
 export async function removeEntry(confinement: Confinement, lockPath: string, name: string): Promise<void> {
   const entry = path.join(lockPath, name);

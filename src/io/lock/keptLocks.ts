@@ -1,6 +1,6 @@
 /**
- * Locks that this thread has released but keeps for a moment (heldLock.ts), because the next change of the same table
- * mostly follows soon. They are free for every other process meanwhile.
+ * Locks that this thread has released but keeps for a moment (heldLock.ts), because the next change of the
+ * same table mostly follows soon. They are free for every other process meanwhile.
  */
 
 import path from "node:path";

@@ -1,14 +1,14 @@
 /**
- * One writer at a time per table: `withLock` serialises the callers of this thread in the order they came, then takes a
- * lock that other threads, processes and machines see. Every writer of a table takes it. The lock does not decide which
- * of two commits gets a version; exclusive creation does (publish.ts). It saves writers from preparing commits that
- * would lose, and protects changes that exclusive creation can't decide: changes of refs, removals of versions, moves
- * of tables.
+ * One writer at a time per table: `withLock` serialises the callers of this thread in the order they came,
+ * then takes a lock that other threads, processes and machines see. Every writer of a table takes it. The
+ * lock does not decide which of two commits gets a version; exclusive creation does (publish.ts). It saves
+ * writers from preparing commits that would lose, and protects changes that exclusive creation can't decide:
+ * changes of refs, removals of versions, moves of tables.
  *
  * The lock is the directory `.tiltyard.lock` in the table's directory (heldLock.ts), made and kept fresh by
- * proper-lockfile. Taking the first lock adds that package's signal-exit handler, which releases the locks still held
- * when the process exits or a signal ends it. SIGKILL and power cuts leave them behind; staleLocks.ts says when a
- * lock's holder counts as dead, and how the lock is taken over.
+ * proper-lockfile. Taking the first lock adds that package's signal-exit handler, which releases the locks
+ * still held when the process exits or a signal ends it. SIGKILL and power cuts leave them behind;
+ * staleLocks.ts says when a lock's holder counts as dead, and how the lock is taken over.
  */
 
 import path from "node:path";
@@ -38,11 +38,14 @@ export interface LockOptions {
   readonly signal?: AbortSignal;
   /** Where a lock may be taken. Default: anywhere. */
   readonly confinement?: Confinement;
-  /** Called with the directory before its lock is taken over from a holder that counts as dead. Default: no call. */
+  /**
+   * Called with the directory before its lock is taken over from a holder that counts as dead. Default: no
+   * call.
+   */
   readonly fence?: Fence;
   /**
-   * Leaves the lock's directory in place for a moment, free for every process, so that this thread takes it sooner for
-   * its next change. Not for directories that may go when the work is done. Default false.
+   * Leaves the lock's directory in place for a moment, free for every process, so that this thread takes it
+   * sooner for its next change. Not for directories that may go when the work is done. Default false.
    */
   readonly keep?: boolean;
 }
@@ -51,8 +54,9 @@ export const DEFAULT_STALE_MS = 10_000;
 const MIN_STALE_MS = 2_000;
 const DEFAULT_WAIT_MS = 60_000;
 /**
- * Milliseconds between two looks at a held lock. They are the same for all waiters, regardless of their deadlines, so
- * that each has the same chance. A lock that stays held for long is not held for a commit, and is looked at less often.
+ * Milliseconds between two looks at a held lock. They are the same for all waiters, regardless of their
+ * deadlines, so that each has the same chance. A lock that stays held for long is not held for a commit, and
+ * is looked at less often.
  */
 const LOOK_MS = 1;
 const PATIENT_LOOK_MS = 3;
@@ -62,8 +66,8 @@ const PATIENT_AFTER_MS = 1000;
 const MAX_RUN_MS = 200;
 
 /**
- * Milliseconds for which calls on the lock may fail because of other processes at work there. A longer failure has
- * another cause.
+ * Milliseconds for which calls on the lock may fail because of other processes at work there. A longer
+ * failure has another cause.
  */
 const MAX_OBSTRUCTED_MS = 2000;
 
@@ -77,7 +81,7 @@ interface Queue {
 /** By resolved path, while in use. Aliases of a directory have queues of their own and meet at the lock. */
 const queues = new Map<string, Queue>();
 
-/** Whether somebody has, keeps, makes or takes over the lock of a directory, or died while doing so. */
+/** True if somebody has, keeps, makes or takes over the lock of a directory, or died while doing so. */
 export async function hasLock(directory: string): Promise<boolean> {
   const { LOCK_NAME, statOrUndefined } = await holding.get();
   return (await statOrUndefined(path.join(directory, LOCK_NAME))) !== undefined;
@@ -90,9 +94,10 @@ export async function stateOfLock(directory: string, staleMs: number): Promise<"
 }
 
 /**
- * Calls `fn` while holding the lock of a table's directory, which must exist. Rejects with `ServiceUnavailableError`
- * when the lock is not free in time, with the platform's error when it can't be made, and with the error that `fn`
- * rejects with. A lock that cannot be released goes stale; the outcome of `fn` does not change.
+ * Calls `fn` while holding the lock of a table's directory, which must exist. Rejects with
+ * `ServiceUnavailableError` when the lock is not free in time, with the platform's error when it can't be
+ * made, and with the error that `fn` rejects with. A lock that cannot be released goes stale; the outcome of
+ * `fn` does not change.
  *
  * Not reentrant: `fn` must not take the same lock again, as it would wait for itself until `waitMs` is over.
  */
@@ -160,7 +165,7 @@ function leaveQueue(resolved: string, queue: Queue): void {
 
 interface AcquiredLock {
   readonly lock: HeldLock;
-  /** Whether other processes had the lock, or had kept it. */
+  /** True if other processes had the lock, or had kept it. */
   readonly isContended: boolean;
 }
 
@@ -177,7 +182,8 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
   let obstructedMs: number | null = null;
   for (let attempt = 1; ; attempt++) {
     try {
-      // Most looks at a contended lock find it held, and an attempt costs some twenty times as much as a look.
+      // Most looks at a contended lock find it held, and an attempt costs some twenty times as much as a
+      // look.
       const found = await freeUnlessHeld(confinement, resolved, staleMs, fence);
       if (found !== "held") {
         const lock = new HeldLock(confinement, resolved, staleMs);
@@ -196,8 +202,8 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
 }
 
 /**
- * Whether a call failed because another process used the same directory at that moment. On Windows a directory in use
- * can't be renamed, and one that is being removed can't be looked at.
+ * True if a call failed because another process used the same directory at that moment. On Windows a
+ * directory in use can't be renamed, and one that is being removed can't be looked at.
  */
 const mayPass = (error: unknown): boolean =>
   codeOf(error) === "EBUSY" ||

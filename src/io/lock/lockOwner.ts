@@ -10,10 +10,10 @@
  *   start           when the process started, in clock ticks since the boot; 0 where the platform does not tell
  *   random          16 hex digits, so that no two holdings have one name
  *
- * With these a waiter on the same machine can tell that the owner is dead, instead of waiting for its lock to go stale.
- * Where anything is unknown the owner counts as alive. A name `fencing-…` has the same parts, for the process that
- * fences off a holder that was overruled (staleLocks.ts). An owner whose pid no process can have is nobody: the lock was
- * released, and kept for the next who takes it (heldLock.ts).
+ * With these a waiter on the same machine can tell that the owner is dead, instead of waiting for its lock to
+ * go stale. Where anything is unknown the owner counts as alive. A name `fencing-…` has the same parts, for
+ * the process that fences off a holder that was overruled (staleLocks.ts). An owner whose pid no process can
+ * have is nobody: the lock was released, and kept for the next who takes it (heldLock.ts).
  */
 
 import os from "node:os";
@@ -52,7 +52,7 @@ export const newFencingName = (): string => newName("fencing");
 /** A name for the entry of a lock that is kept: every process finds its owner dead. */
 export const newKeptName = (): string => newName("owner", { pid: NOBODY_PID, start: UNKNOWN });
 
-/** Whether an entry is of a lock that is kept, and so free. */
+/** True if an entry is of a lock that is kept, and so free. */
 export const isKeptName = (name: string): boolean => parseName(name)?.pid === NOBODY_PID;
 
 function newName(kind: EntryKind, instead: Partial<NamedProcess> = {}): string {
@@ -67,7 +67,7 @@ function newName(kind: EntryKind, instead: Partial<NamedProcess> = {}): string {
 export const entryKindOf = (name: string): EntryKind | null => parseName(name)?.kind ?? null;
 
 /**
- * Whether the process that an entry names can no longer be running. False where that is unknown.
+ * True if the process that an entry names can no longer be running. False where that is unknown.
  * @param renewedMs when the process last showed that it runs, by its own clock
  */
 export function isDeadProcess(name: string, renewedMs: number): boolean {
@@ -76,7 +76,8 @@ export function isDeadProcess(name: string, renewedMs: number): boolean {
   if (named?.pid === NOBODY_PID) return true;
   if (named === null || named.host !== own.host) return false;
   if (named.boot !== own.boot) {
-    // Another machine may have the same id and name. If its process runs, its lock is younger than this machine's boot.
+    // Another machine may have the same id and name. If its process runs, its lock is younger than this
+    // machine's boot.
     const isKnown = named.boot !== UNKNOWN && own.boot !== UNKNOWN;
     return isKnown && renewedMs < ageClockMs() - os.uptime() * 1000;
   }
@@ -108,7 +109,10 @@ function ownRecord(): Omit<NamedProcess, "kind"> {
   };
 }
 
-/** The first network interface's address: it tells machines of the same name apart where the platform keeps no id. */
+/**
+ * The first network interface's address: it tells machines of the same name apart where the platform keeps no
+ * id.
+ */
 function networkAddress(): string {
   const interfaces = Object.entries(os.networkInterfaces()).sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [, addresses = []] of interfaces) {
@@ -121,8 +125,8 @@ function networkAddress(): string {
 const digest = (text: string): string => sha256(text).slice(0, 12);
 
 /**
- * A process that ended, but that its parent has not yet waited for, does not run. Another process that was given the
- * same pid has another start time.
+ * A process that ended, but that its parent has not yet waited for, does not run. Another process that was
+ * given the same pid has another start time.
  */
 function isRunning(pid: number, start: string): boolean {
   try {

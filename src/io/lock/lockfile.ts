@@ -1,4 +1,7 @@
-/** proper-lockfile, loaded so that a program's own handlers of signals go on to work as they did (signalOrder.ts). */
+/**
+ * proper-lockfile, loaded so that a program's own handlers of signals go on to work as they did
+ * (signalOrder.ts).
+ */
 
 import { putNewListenersFirst } from "./signalOrder.js";
 

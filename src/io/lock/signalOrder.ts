@@ -1,14 +1,15 @@
 /**
- * Puts the listeners of signals that a package adds when it is loaded before those that the program has added earlier.
+ * Puts the listeners of signals that a package adds when it is loaded before those that the program has added
+ * earlier.
  *
- * proper-lockfile releases the locks when a signal ends the process. It does so by signal-exit, which adds a listener of
- * every such signal as soon as it is loaded. That listener counts the listeners that are left: where there are others, the
- * program decides what becomes of the signal; where there are none, it releases the locks, and sends the signal again,
- * which ends the process.
+ * proper-lockfile releases the locks when a signal ends the process. It does so by signal-exit, which adds a
+ * listener of every such signal as soon as it is loaded. That listener counts the listeners that are left:
+ * where there are others, the program decides what becomes of the signal; where there are none, it releases
+ * the locks, and sends the signal again, which ends the process.
  *
- * Node removes a listener of `process.once` before it calls it. So behind such a listener, which a program has added before
- * its first lock, signal-exit finds itself alone, and ends the process while the program is still cleaning up. In front
- * of it, signal-exit sees it.
+ * Node removes a listener of `process.once` before it calls it. So behind such a listener, which a program
+ * has added before its first lock, signal-exit finds itself alone, and ends the process while the program is
+ * still cleaning up. In front of it, signal-exit sees it.
  *
  * Importing this module notes which listeners there are. The package is imported after it.
  */

@@ -2,22 +2,25 @@
  * Locks whose holder is dead, and how they are taken from it.
  *
  * - A holder on this machine whose process is gone is dead at once (lockOwner.ts).
- * - A lock directory without a holder's entry is just being made or removed, or its process died while doing so. It is
- *   removed once it has been seen like that for a moment; a process that is still making it notices, and tries again.
- * - A lock that its last holder released, and kept for its next change, has nobody as its holder, and may be taken.
- * - Any other holder counts as dead when its entry has not changed for `staleMs` of this process's own time. Two clocks
- *   are never compared, so a lock that is dated in the future goes stale like any other. Only a lock that is old by any
- *   clock counts as dead without being watched first.
+ * - A lock directory without a holder's entry is just being made or removed, or its process died while doing
+ *   so. It is removed once it has been seen like that for a moment; a process that is still making it
+ *   notices, and tries again.
+ * - A lock that its last holder released, and kept for its next change, has nobody as its holder, and may be
+ *   taken.
+ * - Any other holder counts as dead when its entry has not changed for `staleMs` of this process's own time.
+ *   Two clocks are never compared, so a lock that is dated in the future goes stale like any other. Only a
+ *   lock that is old by any clock counts as dead without being watched first.
  *
- * A holder that counts as dead may merely be suspended, right before its next step. The process that takes the lock
- * over fences the holder off first, so that this step fails whenever it comes:
+ * A holder that counts as dead may merely be suspended, right before its next step. The process that takes
+ * the lock over fences the holder off first, so that this step fails whenever it comes:
  *
  *   rename owner-… to fencing-…        decides who does it; the holder's own looks now tell it that the lock is lost
  *   fence(directory)                   the caller removes the files that the holder's next step would use
  *   remove fencing-…                   and the lock's directory; now anybody may take the lock
  *
- * One process fences at a time, and nobody holds the lock meanwhile; otherwise a fence would remove what the next
- * holder is about to publish. If the fencing process dies, another one renames its entry and starts again.
+ * One process fences at a time, and nobody holds the lock meanwhile; otherwise a fence would remove what the
+ * next holder is about to publish. If the fencing process dies, another one renames its entry and starts
+ * again.
  */
 
 import path from "node:path";
@@ -40,16 +43,27 @@ import { type EntryKind, entryKindOf, isDeadProcess, isKeptName, newFencingName 
 /** Removes from a locked directory what a holder that was overruled could still publish. */
 export type Fence = (directory: string) => Promise<void>;
 
-/** A lock older than this many times `staleMs`, and than this age, is not watched: clocks do not differ by as much. */
+/**
+ * A lock older than this many times `staleMs`, and than this age, is not watched: clocks do not differ by as
+ * much.
+ */
 const OLD_FACTOR = 6;
 const OLD_MS = 60_000;
 /** Milliseconds for which a lock may have no holder. */
 const EMPTY_MS = 30;
-/** Of the time between two looks at most this much counts as watched: the watching process may have been suspended. */
+/**
+ * Of the time between two looks at most this much counts as watched: the watching process may have been
+ * suspended.
+ */
 const MAX_WATCHED_STEP_MS = 1000;
-/** Milliseconds between two looks at the holder of a lock; in between it is enough to know that the lock is there. */
+/**
+ * Milliseconds between two looks at the holder of a lock; in between it is enough to know that the lock is
+ * there.
+ */
 const LOOK_MS = 20;
-/** Maximum number of watched locks; the one looked at longest ago is forgotten first, and then watched anew. */
+/**
+ * Maximum number of watched locks; the one looked at longest ago is forgotten first, and then watched anew.
+ */
 const MAX_WATCHED = 1024;
 
 /** What was seen of a lock since it last changed. */
@@ -64,7 +78,10 @@ interface Watch {
 /** By the path of the lock. */
 const watches = new LruCache<Watch>(MAX_WATCHED);
 
-/** An entry of a lock that names a process: one that holds the lock, is about to hold it, or fences its holder off. */
+/**
+ * An entry of a lock that names a process: one that holds the lock, is about to hold it, or fences its holder
+ * off.
+ */
 interface FoundEntry {
   readonly name: string;
   readonly kind: EntryKind;
@@ -85,9 +102,10 @@ interface FoundLock {
 }
 
 /**
- * Whether a living process holds the lock of a directory, as far as can be told; takes the lock from a dead one.
- * @returns "free" where there is no lock, or was none a moment ago; "freed" where it was taken from a dead process, or one
- *   that kept it
+ * True if a living process holds the lock of a directory, as far as can be told; takes the lock from a dead
+ * one.
+ * @returns "free" where there is no lock, or was none a moment ago; "freed" where it was taken from a dead
+ *   process, or one that kept it
  */
 export async function freeUnlessHeld(
   confinement: Confinement,
@@ -114,8 +132,8 @@ export async function freeUnlessHeld(
 }
 
 /**
- * Who holds the lock of a directory: a living process as far as can be told, one that is dead, or nobody. Changes
- * nothing on the disk.
+ * Who holds the lock of a directory: a living process as far as can be told, one that is dead, or nobody.
+ * Changes nothing on the disk.
  */
 export async function lookAtLock(directory: string, staleMs: number): Promise<"held" | "dead" | "free"> {
   const found = await findLock(path.join(directory, LOCK_NAME));
@@ -155,13 +173,14 @@ async function findLock(lockPath: string): Promise<FoundLock | null> {
 
 const isForbidden = (error: unknown): boolean => codeOf(error) === "EACCES" || codeOf(error) === "EPERM";
 
-/** Whether the last holder of a lock has released it. */
+/** True if the last holder of a lock has released it. */
 const isKept = ({ entries }: FoundLock): boolean =>
   entries.length > 0 && entries.every(({ name }) => isKeptName(name));
 
 /**
- * Whether all processes that a lock names are dead: known to be, or silent for as long as this process has watched them. This
- * look counts as one of the watch. One that was about to hold the lock may have died beside the holder.
+ * True if all processes that a lock names are dead: known to be, or silent for as long as this process has
+ * watched them. This look counts as one of the watch. One that was about to hold the lock may have died
+ * beside the holder.
  */
 function seemsDead(
   { path: lockPath, isDirectory, entries, foreignEntries, renewedMs }: FoundLock,
@@ -196,7 +215,8 @@ async function takeOver(
       await renameEntry(confinement, from, to);
       taken.push({ from, to });
     } catch (error) {
-      // The lock was released, or another waiter was first, unless the answer to the first of two requests was lost.
+      // The lock was released, or another waiter was first, unless the answer to the first of two requests
+      // was lost.
       if (!isMissing(error)) throw error;
       if ((await statOrUndefined(to)) !== undefined) taken.push({ from, to });
     }

@@ -1,15 +1,15 @@
 /**
- * A cache bounded in bytes, or in entries that weigh 1 each, that drops entries not used for long. An entry that was used
- * since its turn to go came, or since it was put there, gets a second chance: so a use only leaves a mark, where exact
- * order would have to move the entry each time. Of very many that were used, some go without one, so that no call takes
- * long. What always holds:
+ * A cache bounded in bytes, or in entries that weigh 1 each, that drops entries not used for long. An entry
+ * that was used since its turn to go came, or since it was put there, gets a second chance: so a use only
+ * leaves a mark, where exact order would have to move the entry each time. Of very many that were used, some
+ * go without one, so that no call takes long. What always holds:
  *
  * - Callers who ask for the same key at the same time share one load.
  * - A failed load is not remembered.
  * - What was deleted stays deleted: a load under way at the time is handed to its callers but not kept.
  *
- * The cache does not notice changes: keys must name what cannot change, or values must tell what they were made of, so
- * that the caller can compare (files by their identity).
+ * The cache does not notice changes: keys must name what cannot change, or values must tell what they were
+ * made of, so that the caller can compare (files by their identity).
  */
 
 /** What a load hands to the cache. */
@@ -23,7 +23,7 @@ export interface Weighed<V> {
 const MAX_CHANCES = 256;
 
 interface Entry<V> extends Weighed<V> {
-  /** Whether it gets a second chance. */
+  /** True if it gets a second chance. */
   isUsed: boolean;
 }
 
@@ -41,7 +41,8 @@ export class LruCache<V> {
   readonly #leastEntries: number;
 
   /**
-   * @param maxWeight Bytes all entries may weigh together; a heavier single value is not kept, unless `leastEntries` keeps it
+   * @param maxWeight Bytes all entries may weigh together; a heavier single value is not kept, unless
+   *   `leastEntries` keeps it
    * @param leastEntries number of entries that are kept however heavy they are; default none
    */
   constructor(maxWeight: number, leastEntries = 0) {

@@ -1,11 +1,12 @@
 /**
- * Memory for bytes that are looked at and dropped. Memory used for the first time costs the system as much as copying
- * the bytes into it, so used memory is kept, up to a bound, and lent again. What always holds:
+ * Memory for bytes that are looked at and dropped. Memory used for the first time costs the system as much as
+ * copying the bytes into it, so used memory is kept, up to a bound, and lent again. What always holds:
  *
  * - Lent memory belongs to its borrower alone until it is given back; its content is arbitrary.
  * - Nobody keeps a view of memory that was given back. A borrower that is not sure does not give it back.
  *
- * What threads look at is lent in shared memory, which they see without a copy. It never reaches callers of the package.
+ * What threads look at is lent in shared memory, which they see without a copy. It never reaches callers of
+ * the package.
  */
 
 const GRAIN_BYTES = 64 * 1024;

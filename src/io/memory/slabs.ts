@@ -1,14 +1,15 @@
 /**
- * Memory for what comes piece by piece and lasts about as long: cut from a few larger blocks, one piece behind the other. What
- * threads are handed of it is then a few blocks, each of which costs them more than all pieces in it.
+ * Memory for what comes piece by piece and lasts about as long: cut from a few larger blocks, one piece
+ * behind the other. What threads are handed of it is then a few blocks, each of which costs them more than
+ * all pieces in it.
  */
 
 import { InternalError } from "../../errors.js";
 import type { LendableMemory } from "./scratch.js";
 
 /**
- * A block is twice as large as the one before it, up to so many bytes. Pieces of more don't lie in blocks: of sizes that differ
- * much, few are lent again, and what threads have seen is collected late.
+ * A block is twice as large as the one before it, up to so many bytes. Pieces of more don't lie in blocks: of
+ * sizes that differ much, few are lent again, and what threads have seen is collected late.
  */
 const MAX_SLAB_BYTES = 4 * 1024 * 1024;
 /** Pieces begin at multiples of so many bytes: that of the widest numbers. */

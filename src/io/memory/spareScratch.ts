@@ -1,24 +1,30 @@
 /**
- * Memory that a namespace leaves to the next one when it is closed: programs open namespaces again and again, and memory used for
- * the first time costs the system as much as what is done with it. It is dropped after some seconds, and keeps no process alive
- * meanwhile.
+ * Memory that a namespace leaves to the next one when it is closed: programs open namespaces again and again,
+ * and memory used for the first time costs the system as much as what is done with it. It is dropped after
+ * some seconds, and keeps no process alive meanwhile.
  */
 
 import { clearTimeout, letProcessEnd, setTimeout } from "../../async/timers.js";
 import { ScratchMemory } from "./scratch.js";
 
 const IDLE_MS = 5000;
-/** Bytes of memory of each kind reused for what is dropped soon: bytes that were read, and values that wait to be written. */
+/**
+ * Bytes of memory of each kind reused for what is dropped soon: bytes that were read, and values that wait to
+ * be written.
+ */
 const SCRATCH_BYTES = 64 * 1024 * 1024;
 
-/** The memory of the namespace that was closed last; null where another took it, or nobody did for a while. */
+/**
+ * The memory of the namespace that was closed last; null where another took it, or nobody did for a while.
+ */
 let spare: { readonly scratch: ScratchMemory; readonly timer: ReturnType<typeof setTimeout> } | null = null;
 
 /** Memory that a namespace has until it is closed. */
 export interface TakenScratch {
   readonly scratch: ScratchMemory;
   /**
-   * Leaves the memory to the next namespace; once, however often it is called. What is still lent of it may be given back later.
+   * Leaves the memory to the next namespace; once, however often it is called. What is still lent of it may
+   * be given back later.
    * @param isQuiet whether no thread that was ended may still write into it: else nobody gets it
    */
   leave(isQuiet: boolean): void;

@@ -1,6 +1,6 @@
 /**
- * How names are spelled on disk. File systems that ignore case, and those that normalise, find an entry by other names
- * than the one it was made with. Only a list of the directory tells the entry's own name.
+ * How names are spelled on disk. File systems that ignore case, and those that normalise, find an entry by
+ * other names than the one it was made with. Only a list of the directory tells the entry's own name.
  */
 
 import { join } from "node:path";
@@ -13,7 +13,7 @@ export const namesIn = async (disk: Disk, directory: string): Promise<ReadonlySe
 /** Tells whether an entry that was found by a name has exactly that name. */
 export class Spelling {
   readonly #disk: Disk;
-  /** Whether the disk finds nothing by another name; null until it is known. */
+  /** True if the disk finds nothing by another name; null until it is known. */
   #isExact: boolean | null = null;
 
   constructor(disk: Disk) {
@@ -21,8 +21,8 @@ export class Spelling {
   }
 
   /**
-   * Whether an entry that was found in a directory has exactly this spelling, case included. On a case-sensitive disk,
-   * which is found out once, this costs nothing.
+   * True if an entry that was found in a directory has exactly this spelling, case included. On a
+   * case-sensitive disk, which is found out once, this costs nothing.
    * @param names the names in the directory, where they can be had more cheaply than by listing it
    */
   async isExact(
@@ -50,8 +50,9 @@ const swapCase = (name: string): string =>
   name.replace(/[A-Za-z]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) ^ 0x20));
 
 /**
- * Whether two paths lead to separate places, neither of them the same as the other or inside it. The paths are
- * relative, with `/`, and some file systems treat them, or one and the beginning of the other, as the same.
+ * True if two paths lead to separate places, neither of them the same as the other or inside it. The paths
+ * are relative, with `/`, and some file systems treat them, or one and the beginning of the other, as the
+ * same.
  */
 export async function areApart(disk: Disk, directory: string, path: string, other: string): Promise<boolean> {
   const names = path.split("/");

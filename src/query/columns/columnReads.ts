@@ -11,7 +11,10 @@ import type { TableField } from "../../schema/schema.js";
 import type { FoundColumn } from "./foundColumns.js";
 import { SYSTEM_FIELDS, type SystemColumn, systemColumn } from "./systemColumns.js";
 
-/** Where a column comes from: from what is read, as one of its outputs, from the places of the rows, or from a search. */
+/**
+ * Where a column comes from: from what is read, as one of its outputs, from the places of the rows, or from a
+ * search.
+ */
 export type ColumnSource =
   | { readonly kind: "stored"; readonly output: number }
   | { readonly kind: "system"; readonly which: SystemColumn }
@@ -20,9 +23,11 @@ export type ColumnSource =
 
 /** What is read of each row. */
 export interface RowsPlan extends LeafPlan {
-  /** Whether the addresses of rows follow the outputs. */
+  /** True if the addresses of rows follow the outputs. */
   readonly withAddresses: boolean;
-  /** The outputs that make up the bytes of a batch; one that is used twice counts twice. Default: each once. */
+  /**
+   * The outputs that make up the bytes of a batch; one that is used twice counts twice. Default: each once.
+   */
   readonly measured?: readonly number[];
 }
 
@@ -55,7 +60,8 @@ export class ColumnReads {
   }
 
   /**
-   * The source of the column at an exact path. A column of the table comes before any other column of its name.
+   * The source of the column at an exact path. A column of the table comes before any other column of its
+   * name.
    * @throws TableColumnNotFoundError; UnsupportedError for a part of what is no struct
    */
   source(segments: readonly string[]): ColumnSource {

@@ -18,7 +18,7 @@ export interface Computation {
   readonly inputs: readonly ColumnSource[];
 }
 
-/** Whether the addresses of rows, and what a search found with them, are needed to make the columns. */
+/** True if the addresses of rows, and what a search found with them, are needed to make the columns. */
 export const needAddresses = (sources: Iterable<ColumnSource>): boolean =>
   [...sources].some(({ kind }) => kind !== "stored");
 

@@ -27,8 +27,8 @@ export interface FragmentSource extends PageSource {
 /**
  * The place of each leaf in the fragment, or null if the fragment lacks it: all its values are then null.
  * @param isScanned whether most of the fragment will be read
- * @throws UnsupportedError for blobs of a type that is not supported, and for fixed-size lists of structs in files of
- *   2.0; CorruptFileError
+ * @throws UnsupportedError for blobs of a type that is not supported, and for fixed-size lists of structs in
+ *   files of 2.0; CorruptFileError
  */
 export function openFragment(
   source: FragmentSource,

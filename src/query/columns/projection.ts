@@ -1,9 +1,10 @@
 /**
  * Resolves the columns a query returns against a version's schema, before anything is read. Pure.
  *
- * A selection names columns of the table by their paths, columns that every row has besides (`systemColumns.ts`), and
- * expressions; `*` stands for all columns of the table. A name matches like one in a filter: in any case where no other
- * column has it. A column is returned under the text that names it, backticks and all.
+ * A selection names columns of the table by their paths, columns that every row has besides
+ * (`systemColumns.ts`), and expressions; `*` stands for all columns of the table. A name matches like one in
+ * a filter: in any case where no other column has it. A column is returned under the text that names it,
+ * backticks and all.
  */
 
 import { Field as ArrowField, type Schema } from "apache-arrow";
@@ -39,9 +40,11 @@ export interface Projection extends RowsPlan {
 }
 
 export interface SelectionOptions {
-  /** Whether row ids are returned, after all columns but relevance and highlights. */
+  /** True if row ids are returned, after all columns but relevance and highlights. */
   readonly withRowId?: boolean;
-  /** Maximum columns that a selection may name, unless the table itself has more fields. Default: no bound. */
+  /**
+   * Maximum columns that a selection may name, unless the table itself has more fields. Default: no bound.
+   */
   readonly maxColumns?: number;
   /** Values of the parameters in expressions. */
   readonly parameters?: FilterParameters;
@@ -49,8 +52,9 @@ export interface SelectionOptions {
 
 /**
  * @param reads of the table's fields: collects what the columns are made of
- * @throws TableColumnNotFoundError for a path that is not in the schema, InvalidInputError for a malformed one and for
- *   too many, UnsupportedError for a column of a type this build does not read; for expressions as `bindExpression`
+ * @throws TableColumnNotFoundError for a path that is not in the schema, InvalidInputError for a malformed
+ *   one and for too many, UnsupportedError for a column of a type this build does not read; for expressions
+ *   as `bindExpression`
  */
 export function* selectColumns(
   fields: readonly TableField[],
@@ -93,7 +97,7 @@ export function* selectColumns(
   };
 }
 
-/** As {@link selectColumns}, at once, for columns that nothing is computed for. */
+/** Like {@link selectColumns}, at once, for columns that nothing is computed for. */
 export const resolveProjection = (
   fields: readonly TableField[],
   schemaMetadata: ReadonlyMap<string, string>,
@@ -140,7 +144,8 @@ export function computationEffort({ returned }: Projection): Effort {
 }
 
 /**
- * The projection of all columns, with JSON as the JSONB that files hold: for copying rows from files to files.
+ * The projection of all columns, with JSON as the JSONB that files hold: for copying rows from files to
+ * files.
  * @throws UnsupportedError for a column of a type this build does not read
  */
 export function storedProjection(fields: readonly TableField[]): Projection {
@@ -156,7 +161,10 @@ interface AddedColumn extends ResolvedColumn {
   readonly position: "first" | "where named" | "last";
 }
 
-/** Returns the columns that the search and `withRowId` add, in LanceDB's order: its clients rely on it to join rows. */
+/**
+ * Returns the columns that the search and `withRowId` add, in LanceDB's order: its clients rely on it to join
+ * rows.
+ */
 function addedColumns(reads: ColumnReads, withRowId: boolean): AddedColumn[] {
   const found = reads.found.map((column): AddedColumn => {
     const position = column === QUERY_INDEX ? "first" : "where named";

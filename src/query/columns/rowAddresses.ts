@@ -1,6 +1,7 @@
 /**
- * Addresses of rows: the physical row, and the fragment's id. A column has them as pairs of words, the row first, which are
- * integers of 64 bits; as one number, an address is the fragment's id times 2^32, and the row.
+ * Addresses of rows: the physical row, and the fragment's id. A column has them as pairs of words, the row
+ * first, which are integers of 64 bits; as one number, an address is the fragment's id times 2^32, and the
+ * row.
  */
 
 import type { FixedColumn } from "../../arrow/columns/column.js";

@@ -1,6 +1,6 @@
 /**
- * The columns that every row has besides those of its table. None is stored as a column: they are made of the places of
- * rows and of what the manifest knows about them.
+ * The columns that every row has besides those of its table. None is stored as a column: they are made of the
+ * places of rows and of what the manifest knows about them.
  *
  *     _rowid                         the address, or in a table with stable row ids the id that a row keeps when it moves
  *     _rowaddr                       the address: the fragment's id in the upper 32 bits, the physical row in the lower
@@ -48,8 +48,8 @@ export const SYSTEM_FIELDS: readonly TypedField[] = NAMES.map((name) => ({
 export const systemColumn = (name: string): SystemColumn | undefined => NAMES.find((known) => known === name);
 
 /**
- * A path with its column as the schema spells it: in any case where no other column has the name. Paths that lead nowhere
- * stay as they are.
+ * A path with its column as the schema spells it: in any case where no other column has the name. Paths that
+ * lead nowhere stay as they are.
  * @throws InvalidInputError for a name with several meanings
  */
 export function spelledPath(
@@ -104,7 +104,7 @@ export class RowNumbers {
     this.#byId = new Map();
   }
 
-  /** Whether ids differ from addresses. */
+  /** True if ids differ from addresses. */
   get hasStableIds(): boolean {
     return this.#hasStableIds;
   }

@@ -1,6 +1,7 @@
 /**
- * Searches by vector and by text at once, and puts the rows that either found in one order. By default by reciprocal rank
- * fusion: a row gets 1 / (60 + its place, from 0 on) from each search that found it, and these are added up.
+ * Searches by vector and by text at once, and puts the rows that either found in one order. By default by
+ * reciprocal rank fusion: a row gets 1 / (60 + its place, from 0 on) from each search that found it, and
+ * these are added up.
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
@@ -38,7 +39,10 @@ export interface HybridRows {
   readonly rowCount: number;
 }
 
-/** @param request its offset and limit count the rows in their last order; each search finds as many as both together */
+/**
+ * @param request its offset and limit count the rows in their last order; each search finds as many as both
+ *   together
+ */
 export async function searchBoth(
   source: FragmentSource,
   request: SearchRequest,

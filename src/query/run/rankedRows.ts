@@ -1,4 +1,7 @@
-/** Runs a query with a search by text, or by vector and text at once: reads the rows in the order of their ranks. */
+/**
+ * Runs a query with a search by text, or by vector and text at once: reads the rows in the order of their
+ * ranks.
+ */
 
 import type { RecordBatch } from "apache-arrow";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";

@@ -127,8 +127,8 @@ async function* foundBatches(
 }
 
 /**
- * Written out: an object that is spread from others has a shape of its own each time, and code that was compiled for that of
- * the query before would be thrown away.
+ * Written out: an object that is spread from others has a shape of its own each time, and code that was
+ * compiled for that of the query before would be thrown away.
  */
 const scanOf = (
   { fragments, projection, offset, limit }: QueryPlan,

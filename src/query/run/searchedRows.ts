@@ -1,6 +1,6 @@
 /**
- * Runs a search by vector: finds the nearest rows, applies a filter that comes after the search, and reads the columns of
- * the rows that are left by their addresses.
+ * Runs a search by vector: finds the nearest rows, applies a filter that comes after the search, and reads
+ * the columns of the rows that are left by their addresses.
  */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
@@ -26,8 +26,8 @@ const READ_ROWS = 8192;
 const READ_BLOB_ROWS = 256;
 
 /**
- * The outputs of the projection, what the search found, and the addresses of the rows. Offset and limit count the rows of
- * each of several vectors.
+ * The outputs of the projection, what the search found, and the addresses of the rows. Offset and limit count
+ * the rows of each of several vectors.
  */
 export async function* searchedRows(
   source: FragmentSource,

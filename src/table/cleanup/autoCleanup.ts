@@ -20,14 +20,14 @@ const OLDER_THAN = `${PREFIX}older_than`;
 const RETAIN_VERSIONS = `${PREFIX}retain_versions`;
 
 /**
- * Milliseconds to wait for the lock. Short, because the commit is acknowledged only after the cleanup, and later
- * commits can clean up as well.
+ * Milliseconds to wait for the lock. Short, because the commit is acknowledged only after the cleanup, and
+ * later commits can clean up as well.
  */
 const LOCK_WAIT_MS = 1000;
 
 /**
- * Cleans up where the config asks for it. Errors are not reported: the commit stands, and the next cleanup finds what
- * is left to remove. Tagged versions stay, and do not keep others from being removed.
+ * Cleans up where the config asks for it. Errors are not reported: the commit stands, and the next cleanup
+ * finds what is left to remove. Tagged versions stay, and do not keep others from being removed.
  */
 export async function cleanUpAfterCommit({ table, version, file }: OpenVersion): Promise<void> {
   const { manifest } = file;

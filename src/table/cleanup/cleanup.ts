@@ -1,27 +1,27 @@
 /**
  * Removes old versions of a table or branch, and the files that nothing refers to any more.
  *
- * A cleanup keeps the latest version, the versions that the policy keeps, those that tags name or that branches were
- * made from, and every file that one of these or any version of any branch refers to: a branch reads inherited files
- * in its source's directory. Tables cloned elsewhere are not known here, and lose the files that they share with a
- * removed version.
+ * A cleanup keeps the latest version, the versions that the policy keeps, those that tags name or that
+ * branches were made from, and every file that one of these or any version of any branch refers to: a branch
+ * reads inherited files in its source's directory. Tables cloned elsewhere are not known here, and lose the
+ * files that they share with a removed version.
  *
- * There are three kinds of garbage. Files that a removed version referred to and no remaining one does belong to
- * nobody. Files that no version refers to may belong to a commit that is being written. They stay until they are a
- * week old or the caller vouches that there is no writer, and are removed only under the lock: under it, our own
- * writers make sure that their files still exist before they commit. Files left behind by writers that died have
- * names of their own (orphans.ts).
+ * There are three kinds of garbage. Files that a removed version referred to and no remaining one does belong
+ * to nobody. Files that no version refers to may belong to a commit that is being written. They stay until
+ * they are a week old or the caller vouches that there is no writer, and are removed only under the lock:
+ * under it, our own writers make sure that their files still exist before they commit. Files left behind by
+ * writers that died have names of their own (orphans.ts).
  *
  *   read manifests ─ lock ─ read what is new ─ remove unreferenced files ─ take versions away ─ unlock
  *        ─ remove their files
  *
- * Most of the work is reading manifests, which is done before the lock is taken. Under the lock, unreferenced files
- * are removed first, so that a full disk has room for what must be written before versions are removed. Engines that
- * don't take the lock cannot make a version refer to the files of a removed one, and only versions below the latest
- * are ever removed.
+ * Most of the work is reading manifests, which is done before the lock is taken. Under the lock, unreferenced
+ * files are removed first, so that a full disk has room for what must be written before versions are removed.
+ * Engines that don't take the lock cannot make a version refer to the files of a removed one, and only
+ * versions below the latest are ever removed.
  *
- * A lock may be lost while its holder is suspended. So it is checked before each step that can't be undone, and a
- * step that can be undone is checked again afterwards (retiredVersions.ts).
+ * A lock may be lost while its holder is suspended. So it is checked before each step that can't be undone,
+ * and a step that can be undone is checked again afterwards (retiredVersions.ts).
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -62,13 +62,18 @@ export interface CleanupOptions extends RetentionPolicy {
   readonly keptVersion?: number;
   /** Removes files that no version refers to, of any age: nobody is writing to the table. */
   readonly deleteUnverified?: boolean;
-  /** Makes tags on versions that the policy would remove an error, rather than a reason to keep these versions. */
+  /**
+   * Makes tags on versions that the policy would remove an error, rather than a reason to keep these
+   * versions.
+   */
   readonly errorIfTagged?: boolean;
   /** Removes only the files of versions that were removed before. */
   readonly retiredOnly?: boolean;
   /** Milliseconds to wait for the table's lock. */
   readonly waitMs?: number;
-  /** Rejects where the caller may not remove anything any more; called before each step that can't be undone. */
+  /**
+   * Rejects where the caller may not remove anything any more; called before each step that can't be undone.
+   */
   readonly hold?: () => Promise<void>;
   /** Told how many versions were read so far, and of how many. */
   readonly progress?: (done: number, total: number) => void;
@@ -95,8 +100,8 @@ const UNVERIFIED_MS = 7 * 24 * 60 * 60 * 1000;
 /**
  * @throws TableGoneError where there are no versions; InvalidTableStateError where tags are in the way and
  *   `errorIfTagged` is set
- * @throws UnsupportedError, CorruptFileError where a version can't be read, so that it is unknown which files it
- *   needs
+ * @throws UnsupportedError, CorruptFileError where a version can't be read, so that it is unknown which files
+ *   it needs
  * @throws ConcurrentModificationError where another writer took the lock over
  */
 export async function cleanUpVersions(table: TableAt, options: CleanupOptions): Promise<CleanupResult> {
@@ -181,8 +186,8 @@ interface CleanupTask {
 }
 
 /**
- * Removes versions. Unlike other work under a lock, this does not start over where the lock was lost: the survey
- * means nothing then.
+ * Removes versions. Unlike other work under a lock, this does not start over where the lock was lost: the
+ * survey means nothing then.
  * @throws ConcurrentModificationError where a lock was lost
  */
 async function removeOnce(cleanup: Cleanup, leases: readonly LockLease[]): Promise<number> {
@@ -299,7 +304,9 @@ class Cleanup {
     return postponed;
   }
 
-  /** Removes the files that only removed versions referred to. No version can come to refer to them any more. */
+  /**
+   * Removes the files that only removed versions referred to. No version can come to refer to them any more.
+   */
   async removeReleased(): Promise<void> {
     const { removed } = this.#task;
     const { needed, released } = this.#files;
@@ -365,8 +372,8 @@ class Cleanup {
   }
 
   /**
-   * The outdated versions that are removed; one whose manifest was replaced since stays. Counts as needed the files
-   * that all other versions refer to.
+   * The outdated versions that are removed; one whose manifest was replaced since stays. Counts as needed the
+   * files that all other versions refer to.
    */
   async #pickGoing(entries: readonly VersionEntry[], pinned: PinnedVersions): Promise<Set<VersionEntry>> {
     const latest = entries[entries.length - 1];
@@ -393,8 +400,8 @@ class Cleanup {
   }
 
   /**
-   * Takes over versions that were set aside by a cleanup that did not live to remove their files. A version that is
-   * needed after all is put back, as long as it was not released.
+   * Takes over versions that were set aside by a cleanup that did not live to remove their files. A version
+   * that is needed after all is put back, as long as it was not released.
    */
   async #takeUpSetAside(
     entries: readonly VersionEntry[],
@@ -431,8 +438,8 @@ class Cleanup {
   }
 
   /**
-   * An outdated version that was not released here may still exist: it was put back, or retired by another process,
-   * which may put it back. Then its files are needed.
+   * An outdated version that was not released here may still exist: it was put back, or retired by another
+   * process, which may put it back. Then its files are needed.
    */
   async #noteUnreleased(): Promise<void> {
     const released = new Set(this.#released.map(({ version }) => version));
@@ -485,7 +492,7 @@ class Cleanup {
     }
   }
 
-  /** Whether nobody will commit the file any more. */
+  /** True if nobody will commit the file any more. */
   #isOld(stat: FileStat): boolean {
     return this.#options.deleteUnverified === true || this.#isForgotten(stat);
   }

@@ -1,6 +1,6 @@
 /**
- * Finds the files in the directory of a table or branch that versions refer to by name, and removes those that no
- * version needs.
+ * Finds the files in the directory of a table or branch that versions refer to by name, and removes those
+ * that no version needs.
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -16,8 +16,8 @@ import type { VersionsAt } from "../versions/versions.js";
 import type { ReferencedFiles } from "./referencedFiles.js";
 
 /**
- * A part of a table's directory that is searched for garbage. Files that the reference is writing have a `#` and a
- * number after their names.
+ * A part of a table's directory that is searched for garbage. Files that the reference is writing have a `#`
+ * and a number after their names.
  */
 interface Area {
   readonly directoryOf: (tableRoot: string) => string;

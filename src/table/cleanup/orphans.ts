@@ -1,5 +1,6 @@
 /**
- * Removes what writers leave in a table's directory when they die, or give up and can't clear up after themselves:
+ * Removes what writers leave in a table's directory when they die, or give up and can't clear up after
+ * themselves:
  *
  *   .tmp-<uuid>                           files that were being written, see publish.ts
  *   _versions/<name>.manifest-<uuid>      manifests that were staged and never published; also below _staging
@@ -8,11 +9,12 @@
  *   _tiltyard/checkpoints/<name>          values of backfills that nobody finished
  *   tree/<branch>                         directories of branches that are not registered
  *
- * Files of other programs stay, such as Geneva's functions in `_udfs`, in the table's directory or in a branch's.
+ * Files of other programs stay, such as Geneva's functions in `_udfs`, in the table's directory or in a
+ * branch's.
  *
- * Temporary files beside manifests and refs, and records of versions, are made and used up under locks that the
- * caller holds, so no living writer has one. Everything else stays until it is so old that nobody can be about to use
- * it.
+ * Temporary files beside manifests and refs, and records of versions, are made and used up under locks that
+ * the caller holds, so no living writer has one. Everything else stays until it is so old that nobody can be
+ * about to use it.
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -49,7 +51,7 @@ export interface OrphanSweep {
   /** Numbers of the existing versions. */
   readonly versions: ReadonlySet<number>;
   readonly removed: RemovedFiles;
-  /** Whether a file that was last changed when `stat` says is too old for anybody to be about to use it. */
+  /** True if a file that was last changed when `stat` says is too old for anybody to be about to use it. */
   isOld(stat: FileStat): boolean;
   /** The same for a file that may belong to a commit under way by an engine that does not take the lock. */
   isForgotten(stat: FileStat): boolean;
@@ -67,7 +69,10 @@ const STAGED = /^(d?\d+\.manifest-|\.tmp_\d+\.manifest_)/;
 const RECORD = /^(\d+)\.json$/;
 /** A marker that the reference was writing. */
 const FOREIGN_MARKER = /^\.lance-[a-z]+#\d+$/;
-/** Directories of other programs, such as Geneva's `_udfs`: branches have such names too, but are seldom called so. */
+/**
+ * Directories of other programs, such as Geneva's `_udfs`: branches have such names too, but are seldom
+ * called so.
+ */
 const OF_OTHERS = /^[._]/;
 /** Names of the files in the parts of a branch; files of any name lie in other parts. */
 const FILES_OF_PARTS: Readonly<Record<string, RegExp>> = {
@@ -234,8 +239,8 @@ async function sweepBranch(sweep: OrphanSweep, root: string, parts: readonly str
 }
 
 /**
- * Whether everything below a directory is old, and of the kind that engines put there; false where it goes deeper than a
- * branch's files do.
+ * True if everything below a directory is old, and of the kind that engines put there; false where it goes
+ * deeper than a branch's files do.
  * @param files names of files that engines put there
  */
 async function isOldTree(sweep: OrphanSweep, directory: string, files: RegExp, depth = 0): Promise<boolean> {

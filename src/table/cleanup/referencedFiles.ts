@@ -1,6 +1,7 @@
 /**
- * Names of the files that versions refer to. Names are random, so a name is enough to tell one file of a table and
- * its branches from all others, even where the directory was moved since a manifest noted its place.
+ * Names of the files that versions refer to. Names are random, so a name is enough to tell one file of a
+ * table and its branches from all others, even where the directory was moved since a manifest noted its
+ * place.
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -43,8 +44,8 @@ export class ReferencedFiles {
 }
 
 /**
- * The files that remaining versions refer to, and the files that removed versions refer to. Versions are best added
- * in their order, because only what the one before lacks is decoded of each.
+ * The files that remaining versions refer to, and the files that removed versions refer to. Versions are best
+ * added in their order, because only what the one before lacks is decoded of each.
  */
 export class VersionFiles {
   /** Files that remaining versions refer to. */

@@ -1,8 +1,9 @@
 /**
- * Decides by age and number which versions a cleanup may remove. Pure. Tags and branches keep further versions.
+ * Decides by age and number which versions a cleanup may remove. Pure. Tags and branches keep further
+ * versions.
  *
- * What counts is how long ago a version stopped being the latest, not when it was committed: a reader may have begun
- * to read it just before it was superseded, and has that long to go on.
+ * What counts is how long ago a version stopped being the latest, not when it was committed: a reader may
+ * have begun to read it just before it was superseded, and has that long to go on.
  */
 
 export interface RetentionPolicy {
@@ -19,7 +20,7 @@ export interface VersionAge {
   readonly newerCount: number;
 }
 
-/** Whether the policy lets a version be removed; never the latest. */
+/** True if the policy lets a version be removed; never the latest. */
 export function isOutdated(
   { followedMs, newerCount }: VersionAge,
   { olderThanMs = 0, retainVersions = 1 }: RetentionPolicy,

@@ -1,18 +1,20 @@
 /**
- * Removes versions without losing track of their files. The manifest of a version goes through these names, each step
- * a rename within `_versions`:
+ * Removes versions without losing track of their files. The manifest of a version goes through these names,
+ * each step a rename within `_versions`:
  *
  *   <name>.manifest ─ <name>.retired ─ <name>.released ─ removed
  *
- * - Retired: it is no version any more, and all its files still exist. The process that retired it checks once more
- *   whether it is needed, and puts it back if it is, or if the lock was lost meanwhile. If that process died, the
- *   next cleanup releases the version or puts it back.
- * - Released: that check found that nobody needs it. It never comes back: its files are removed, then its manifest.
+ * - Retired: it is no version any more, and all its files still exist. The process that retired it checks
+ *   once more whether it is needed, and puts it back if it is, or if the lock was lost meanwhile. If that
+ *   process died, the next cleanup releases the version or puts it back.
+ * - Released: that check found that nobody needs it. It never comes back: its files are removed, then its
+ *   manifest.
  *
- * So at any moment a version either exists with all its files, or is no version and its manifest says what is still
- * to be removed. A tag or branch is published before its maker looks for the version, and a version is retired before
- * its remover looks for refs. So if both happen at once, at least one of the two sees the other. A process that was
- * suspended while another did its work finds that the name it is about to change is gone.
+ * So at any moment a version either exists with all its files, or is no version and its manifest says what is
+ * still to be removed. A tag or branch is published before its maker looks for the version, and a version is
+ * retired before its remover looks for refs. So if both happen at once, at least one of the two sees the
+ * other. A process that was suspended while another did its work finds that the name it is about to change is
+ * gone.
  *
  * Renaming needs no room, so a full disk can be cleaned up.
  */
@@ -61,11 +63,12 @@ export interface Retirement {
 }
 
 /**
- * Retires versions; durable on return. If it throws, all of them are versions again, unless the disk fails while they
- * are put back. The caller holds the locks of the table and of its refs.
+ * Retires versions; durable on return. If it throws, all of them are versions again, unless the disk fails
+ * while they are put back. The caller holds the locks of the table and of its refs.
  * @param entries all versions, ascending
  * @param going those of them to be retired; never the latest
- * @param options `partially`: where the disk is full, retires only versions for which nothing has to be written
+ * @param options `partially`: where the disk is full, retires only versions for which nothing has to be
+ *   written
  */
 export async function retireVersions(
   table: VersionsAt,
@@ -141,9 +144,9 @@ export async function forgetHint(table: VersionsAt): Promise<void> {
 }
 
 /**
- * The versions that can be removed without leaving a remaining one without its successor. Otherwise a hint to it,
- * which a stalled writer has yet to write, would be taken as right. Below the start of the last recorded jump no hint
- * is taken as right, so gaps there do no harm.
+ * The versions that can be removed without leaving a remaining one without its successor. Otherwise a hint to
+ * it, which a stalled writer has yet to write, would be taken as right. Below the start of the last recorded
+ * jump no hint is taken as right, so gaps there do no harm.
  */
 function withoutNewGaps(
   entries: readonly VersionEntry[],
@@ -214,8 +217,8 @@ export async function putBackVersion(
 }
 
 /**
- * Releases retired versions, no matter who retired them; durable on return. From then on they don't come back.
- * Returns those that were released here: others were put back, or released by another process.
+ * Releases retired versions, no matter who retired them; durable on return. From then on they don't come
+ * back. Returns those that were released here: others were put back, or released by another process.
  */
 export async function releaseVersions(
   table: VersionsAt,

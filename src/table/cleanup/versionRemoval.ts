@@ -1,6 +1,6 @@
 /**
- * Removes versions from a table's history by their numbers, at any age. Their manifests are set aside, so that a
- * cleanup finds the files that only they referred to.
+ * Removes versions from a table's history by their numbers, at any age. Their manifests are set aside, so
+ * that a cleanup finds the files that only they referred to.
  */
 
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
@@ -19,8 +19,10 @@ export interface VersionInterval {
 }
 
 /**
- * The existing versions in the ranges, ascending. The caller holds the locks of the table's refs and of the branch.
- * @throws InvalidInputError where one of them is the latest, has a tag, or is the version that a branch was made from
+ * The existing versions in the ranges, ascending. The caller holds the locks of the table's refs and of the
+ * branch.
+ * @throws InvalidInputError where one of them is the latest, has a tag, or is the version that a branch was
+ *   made from
  * @throws CorruptFileError where a ref that can't be read leaves this open
  */
 export async function planVersionRemoval(
@@ -62,9 +64,9 @@ function within(versions: readonly number[], ranges: readonly VersionInterval[])
 }
 
 /**
- * Removes versions that were found to be unneeded; durable on return. Versions that are gone count as removed, and
- * versions that have come to be needed meanwhile stay. The caller holds the locks of the table's refs and of the
- * branch.
+ * Removes versions that were found to be unneeded; durable on return. Versions that are gone count as
+ * removed, and versions that have come to be needed meanwhile stay. The caller holds the locks of the table's
+ * refs and of the branch.
  * @param watch its `confirm` throws where one of the locks is not held any more; then no version is removed
  * @returns the versions that stay
  */
@@ -96,8 +98,8 @@ export async function deleteVersionsUnderLock(
 }
 
 /**
- * Puts back versions that {@link deleteVersionsUnderLock} removed, as long as no cleanup has released them; durable
- * on return. The caller holds the locks of the table's refs and of the branch.
+ * Puts back versions that {@link deleteVersionsUnderLock} removed, as long as no cleanup has released them;
+ * durable on return. The caller holds the locks of the table's refs and of the branch.
  * @param confirm throws where one of the locks is not held any more
  */
 export async function returnVersionsUnderLock(

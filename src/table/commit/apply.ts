@@ -1,9 +1,10 @@
 /**
- * Applies a transaction to a version, which gives the manifest of the next version. Pure: the same transaction can be
- * applied to a newer base when a commit has lost its race.
+ * Applies a transaction to a version, which gives the manifest of the next version. Pure: the same
+ * transaction can be applied to a newer base when a commit has lost its race.
  *
- * Ids: a new fragment comes with id 0 and gets the next number above the highest ever assigned, also on overwrite.
- * With stable row ids, new rows get the next unused ids and the number of the version that adds them.
+ * Ids: a new fragment comes with id 0 and gets the next number above the highest ever assigned, also on
+ * overwrite. With stable row ids, new rows get the next unused ids and the number of the version that adds
+ * them.
  */
 
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
@@ -41,13 +42,13 @@ export interface ApplyContext {
   readonly schemaMetadata?: ReadonlyMap<string, Uint8Array>;
   /** Data format of a table that is being created, e.g. `2.2`. */
   readonly dataFormatVersion?: string;
-  /** Whether rows of a table that is being created keep their ids when they move. */
+  /** True if rows of a table that is being created keep their ids when they move. */
   readonly stableRowIds?: boolean;
   /** The version a restore takes its content from. */
   readonly restored?: VersionContent;
   /**
-   * The overwrite replaces a table that is rewritten at every change: its fragments are numbered from 0 again, and
-   * its transaction has no file.
+   * The overwrite replaces a table that is rewritten at every change: its fragments are numbered from 0
+   * again, and its transaction has no file.
    */
   readonly rewritesTable?: boolean;
 }
@@ -58,7 +59,8 @@ export const WRITER = WriterVersion.create({ library: "tiltyard", version: "0.1.
 const NS_PER_SECOND = 1_000_000_000n;
 
 /**
- * @param base the latest version, or null where the transaction creates the table; for a clone the version cloned
+ * @param base the latest version, or null where the transaction creates the table; for a clone the version
+ *   cloned
  * @throws UnsupportedError for operations that this build does not commit
  * @throws TransactionConflictError where the base no longer has what the transaction changes
  */
@@ -167,8 +169,8 @@ function restoreOver(current: Manifest, restored: VersionContent): VersionConten
 }
 
 /**
- * The current time, but always later than the version before, even where clocks disagree: versions are also found by
- * time. Never before 1970, which other readers of manifests have no numbers for.
+ * The current time, but always later than the version before, even where clocks disagree: versions are also
+ * found by time. Never before 1970, which other readers of manifests have no numbers for.
  */
 function timestampAfter(previous: Timestamp | undefined, nowNs: bigint): Timestamp {
   const earliest =

@@ -1,7 +1,7 @@
 /**
- * Makes the first version of a branch: a copy of another branch's version, under the same number. The files stay
- * where they are. Those in the source's own directory are found by a new base path; those that the source has
- * inherited itself keep the base path they have.
+ * Makes the first version of a branch: a copy of another branch's version, under the same number. The files
+ * stay where they are. Those in the source's own directory are found by a new base path; those that the
+ * source has inherited itself keep the base path they have.
  */
 
 import { UnsupportedError } from "../../errors.js";

@@ -1,11 +1,11 @@
 /**
- * Changes of a table's rows: how appends, deletions, updates, compactions and replaced files change the list of
- * fragments. A change is applied to the fragment as it is now, which may have newer columns than when the change was
- * planned.
+ * Changes of a table's rows: how appends, deletions, updates, compactions and replaced files change the list
+ * of fragments. A change is applied to the fragment as it is now, which may have newer columns than when the
+ * change was planned.
  *
- * Ids: a new fragment comes with id 0 and gets the next number above the highest ever assigned. The fragments of a
- * compaction bring the numbers they reserved. With stable row ids, new rows get the next unused ids and the number of
- * the version that adds them.
+ * Ids: a new fragment comes with id 0 and gets the next number above the highest ever assigned. The fragments
+ * of a compaction bring the numbers they reserved. With stable row ids, new rows get the next unused ids and
+ * the number of the version that adds them.
  */
 
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
@@ -80,8 +80,8 @@ function checkedFragmentId(highestId: number): number | undefined {
 }
 
 /**
- * Rows of a new fragment: ids from `firstRowId` on, created and last updated by `version`. Rows that were moved come
- * first; they keep their ids and the versions that created them.
+ * Rows of a new fragment: ids from `firstRowId` on, created and last updated by `version`. Rows that were
+ * moved come first; they keep their ids and the versions that created them.
  * @returns the number of new rows
  */
 function assignRowIds(
@@ -119,8 +119,8 @@ const rangeSegment = (start: number, count: number): U64Segment =>
   U64Segment.create({ range: U64Range.create({ start, end: start + count }) });
 
 /**
- * The fragments of a column change. With stable row ids, the rows of a fragment whose files changed count as updated
- * by `version`.
+ * The fragments of a column change. With stable row ids, the rows of a fragment whose files changed count as
+ * updated by `version`.
  */
 export function withUpdatedRows(
   base: Manifest,
@@ -156,8 +156,8 @@ export function deleteRows(
 }
 
 /**
- * Rows that are moved to new fragments keep their stable ids, which the update brings, and the versions that created
- * them, which are looked up in the fragments that they are moved from.
+ * Rows that are moved to new fragments keep their stable ids, which the update brings, and the versions that
+ * created them, which are looked up in the fragments that they are moved from.
  * @throws TransactionConflictError where a fragment is gone
  * @throws InvalidInputError where new rows have the id of a row that does not move
  */
@@ -187,14 +187,14 @@ export function updateRows(base: VersionContent, update: Update, version: number
   );
 }
 
-/** Whether all rows of a new fragment bring their ids. */
+/** True if all rows of a new fragment bring their ids. */
 const holdsMovedRowsOnly = ({ inlineRowIds, physicalRows }: DataFragment): boolean =>
   inlineRowIds !== undefined &&
   rowsOfRuns(decodeLeadingRowIds(inlineRowIds, physicalRows, TRANSACTION)) === physicalRows;
 
 /**
- * The fragments in their order, with the `changed` ones replaced by the result of `change` and those of `removedIds`
- * left out.
+ * The fragments in their order, with the `changed` ones replaced by the result of `change` and those of
+ * `removedIds` left out.
  */
 function changeFragments(
   { manifest }: VersionContent,
@@ -224,11 +224,12 @@ function requireFragments(manifest: Manifest, ids: readonly number[]): void {
 }
 
 /**
- * Replaces fragments by others that hold the same rows. All fragments are sorted by id afterwards, because readers
- * that look fragments up by id rely on it.
- * @throws TransactionConflictError where a fragment is gone or had rows deleted since, or the id of a new one is
- *   taken
- * @throws InvalidInputError where an index covers only a part of what is merged, or is not rewritten along with it
+ * Replaces fragments by others that hold the same rows. All fragments are sorted by id afterwards, because
+ * readers that look fragments up by id rely on it.
+ * @throws TransactionConflictError where a fragment is gone or had rows deleted since, or the id of a new one
+ *   is taken
+ * @throws InvalidInputError where an index covers only a part of what is merged, or is not rewritten along
+ *   with it
  */
 export function rewriteFragments(base: VersionContent, rewrite: Rewrite): VersionContent {
   const { manifest } = base;

@@ -1,6 +1,7 @@
 /**
- * Changes of a table's schema and metadata: columns added, altered and dropped, and the four text maps (config, table
- * metadata, schema metadata, field metadata). An index whose field is dropped is dropped with it.
+ * Changes of a table's schema and metadata: columns added, altered and dropped, and the four text maps
+ * (config, table metadata, schema metadata, field metadata). An index whose field is dropped is dropped with
+ * it.
  */
 
 import { UnsupportedError } from "../../errors.js";
@@ -35,8 +36,8 @@ export function changeColumns(base: VersionContent, merge: Merge, version: numbe
 
 /**
  * Replaces the schema over the same files.
- * @throws TransactionConflictError where rows added after the change was planned would be left without files, which
- *   the reference cannot read
+ * @throws TransactionConflictError where rows added after the change was planned would be left without files,
+ *   which the reference cannot read
  */
 export function projectSchema(base: VersionContent, { schema }: Project): VersionContent {
   const fragments = base.manifest.fragments.map(withoutDeadFiles(schema));

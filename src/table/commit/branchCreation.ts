@@ -3,10 +3,10 @@
  *
  *   clear what lies in tree/<branch> ─ transaction file ─ first manifest ─ hint ─ createExclusive(ref)
  *
- * The ref decides: until it exists there is no branch, even if there are files in the directory. Such files were left
- * by a crash of this or another engine, or by a deletion that a nested branch stood in the way of. They belong to
- * nobody, and the next creation clears them. An engine that doesn't take the lock may be creating the same branch;
- * one of the two gets the ref.
+ * The ref decides: until it exists there is no branch, even if there are files in the directory. Such files
+ * were left by a crash of this or another engine, or by a deletion that a nested branch stood in the way of.
+ * They belong to nobody, and the next creation clears them. An engine that doesn't take the lock may be
+ * creating the same branch; one of the two gets the ref.
  */
 
 import { ageOfChangeMs, performance } from "../../async/timers.js";
@@ -62,7 +62,10 @@ import { encodeTransactionFile, fileNameOf, newTransaction } from "./transaction
 const FOREIGN_CREATION_MS = 5_000;
 const MAX_WATCHED = 256;
 
-/** When manifests were first seen that are dated in the future, by this process's own count: the clock was set back. */
+/**
+ * When manifests were first seen that are dated in the future, by this process's own count: the clock was set
+ * back.
+ */
 const firstSeenMs = new LruCache<number>(MAX_WATCHED);
 
 /** What a branch is made from. */
@@ -81,8 +84,8 @@ interface OpenSource extends OpenVersion {
 /**
  * @param table any branch of the table
  * @returns the id of the transaction that made its first version
- * @throws InvalidInputError for an illegal name and for one whose directory would collide with another branch's,
- *   TableBranchAlreadyExistsError, and where the source does not exist TableBranchNotFoundError or
+ * @throws InvalidInputError for an illegal name and for one whose directory would collide with another
+ *   branch's, TableBranchAlreadyExistsError, and where the source does not exist TableBranchNotFoundError or
  *   TableVersionNotFoundError
  * @throws ConcurrentModificationError where another engine seems to be creating the same branch
  * @throws PublishUncertainError where the branch may or may not exist
@@ -137,8 +140,8 @@ const taken = (branch: string): TableBranchAlreadyExistsError =>
   new TableBranchAlreadyExistsError(`branch ${branch} already exists`);
 
 /**
- * Removes orphans from the place of a new branch. Their writers are gone: a writer that takes the lock does not
- * hold it now, and another engine needs only a moment from the first manifest to the ref.
+ * Removes orphans from the place of a new branch. Their writers are gone: a writer that takes the lock does
+ * not hold it now, and another engine needs only a moment from the first manifest to the ref.
  * @throws ConcurrentModificationError where another engine's manifest is younger than that moment
  */
 async function clearOrphans(
@@ -168,7 +171,7 @@ async function clearOrphans(
   }
 }
 
-/** Whether another engine may still be making a branch that begins with this manifest. */
+/** True if another engine may still be making a branch that begins with this manifest. */
 function isYoung(path: string, { modifiedNs, identity }: FileStat): boolean {
   const ageMs = ageOfChangeMs(modifiedNs);
   if (ageMs > -FOREIGN_CREATION_MS) return ageMs < FOREIGN_CREATION_MS;
@@ -259,8 +262,8 @@ async function register(
 }
 
 /**
- * Removes the files written for a branch whose creation failed, and the directories that this leaves empty. Files
- * that another engine has put beside them stay.
+ * Removes the files written for a branch whose creation failed, and the directories that this leaves empty.
+ * Files that another engine has put beside them stay.
  */
 async function removeFirstVersion(
   { disk, root, mainRoot }: TableAt,

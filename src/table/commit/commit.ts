@@ -4,10 +4,11 @@
  *   write the transaction file ─ lock ─ find the latest version ─ check against what came in between
  *        ─ publish the manifest of latest + 1 (publication.ts) ─ unlock
  *
- * The exclusive creation of the manifest decides; the lock only saves writers from losing races. An engine that does
- * not take the lock can still commit first. Then the loop starts over on the newer version, as it does where the lock
- * was lost while this process was suspended. The order makes a crash harmless at every point: before the creation
- * nothing refers to what was written, after it the version is complete and only the hint may be old.
+ * The exclusive creation of the manifest decides; the lock only saves writers from losing races. An engine
+ * that does not take the lock can still commit first. Then the loop starts over on the newer version, as it
+ * does where the lock was lost while this process was suspended. The order makes a crash harmless at every
+ * point: before the creation nothing refers to what was written, after it the version is complete and only
+ * the hint may be old.
  */
 
 import { ConcurrentModificationError } from "../../errors.js";
@@ -58,13 +59,13 @@ const MAX_ATTEMPTS = 20;
 const MAX_PLANS = 20;
 
 /**
- * Commits a change to an existing table. A transaction that was planned on an older version is rebased, unless a
- * commit made since then conflicts with it.
+ * Commits a change to an existing table. A transaction that was planned on an older version is rebased,
+ * unless a commit made since then conflicts with it.
  * @param base the version that the transaction was planned on
  * @throws TableReplacedError where another table lies there by now
  * @throws ConcurrentModificationError where the change conflicts, or lost too many races
- * @throws TableGoneError where the table has no versions; TableVersionNotFoundError where the version to restore does
- *   not exist
+ * @throws TableGoneError where the table has no versions; TableVersionNotFoundError where the version to
+ *   restore does not exist
  * @throws PublishUncertainError where the version may or may not be there: its files must stay
  */
 export async function commitTransaction(
@@ -113,14 +114,14 @@ async function commitOverLatest(
 }
 
 /**
- * Commits a change to the table as it is now: plans it on the latest version and, where a commit made meanwhile
- * conflicts with it, plans it again on the version of that commit.
- * @param plan returns what to commit over the given version, or null where there is nothing to do; it throws a
- *   TransactionConflictError where that version was overtaken during planning, and is then called again with a newer
- *   one
+ * Commits a change to the table as it is now: plans it on the latest version and, where a commit made
+ * meanwhile conflicts with it, plans it again on the version of that commit.
+ * @param plan returns what to commit over the given version, or null where there is nothing to do; it throws
+ *   a TransactionConflictError where that version was overtaken during planning, and is then called again
+ *   with a newer one
  * @returns null where there was nothing to do
- * @throws errors of `plan` and of {@link commitTransaction}; TableReplacedError where the versions lie in another
- *   directory; ConcurrentModificationError where other commits keep getting in between
+ * @throws errors of `plan` and of {@link commitTransaction}; TableReplacedError where the versions lie in
+ *   another directory; ConcurrentModificationError where other commits keep getting in between
  */
 export async function commitPlanned<Environment extends TableEnvironment, Plan extends PlannedChange>(
   target: ChangeTarget<Environment>,
@@ -182,8 +183,8 @@ async function readLatest<Environment extends TableEnvironment>({
 }
 
 /**
- * Commits the first version of a table. Returns null where the table already has versions or another writer was
- * first.
+ * Commits the first version of a table. Returns null where the table already has versions or another writer
+ * was first.
  * @param anchor the table that was declared; where there is none, its directory is made
  * @param transaction an overwrite
  * @throws TableReplacedError where another table lies there by now
@@ -226,9 +227,9 @@ export async function commitCreation(
 }
 
 /**
- * Commits a change as the version right after the one it was planned on, and as no other: a change that rewrites the
- * whole table is planned again rather than rebased. The transaction is kept in the manifest alone, and fragments are
- * numbered from 0. The caller holds the table's lock.
+ * Commits a change as the version right after the one it was planned on, and as no other: a change that
+ * rewrites the whole table is planned again rather than rebased. The transaction is kept in the manifest
+ * alone, and fragments are numbered from 0. The caller holds the table's lock.
  * @param base the latest version, which the transaction was planned on
  * @returns null where another writer took the number
  * @throws LeaseLostError, OverruledError where the lock was lost

@@ -1,6 +1,6 @@
 /**
- * The attempts of one commit. They share the transaction, its file and the record of what was already checked. Each
- * attempt reads the latest version from the disk and publishes the manifest of the next one.
+ * The attempts of one commit. They share the transaction, its file and the record of what was already
+ * checked. Each attempt reads the latest version from the disk and publishes the manifest of the next one.
  */
 
 import { ConcurrentModificationError, TableVersionNotFoundError } from "../../errors.js";
@@ -31,18 +31,20 @@ export interface CommitOptions {
   /** Ends the wait for the lock. A commit that has begun is completed. */
   readonly signal?: AbortSignal;
   /**
-   * Whether a change that was committed since the base version has to be seen by the plan of this one, although the
-   * conflict table lets both stand.
+   * True if a change that was committed since the base version has to be seen by the plan of this one,
+   * although the conflict table lets both stand.
    */
   readonly mustSee?: (other: Transaction) => boolean;
-  /** Called under the lock, right before the version is published. An error that it throws ends the commit. */
+  /**
+   * Called under the lock, right before the version is published. An error that it throws ends the commit.
+   */
   readonly verify?: () => Promise<void>;
 }
 
 export interface CreationOptions extends CommitOptions {
   /** Data format of the new table, e.g. `2.2`. */
   readonly dataFormatVersion: string;
-  /** Whether rows keep their ids when they move. */
+  /** True if rows keep their ids when they move. */
   readonly stableRowIds?: boolean;
   readonly scheme: NamingScheme;
   /** Nobody else can know of the directory yet, so no versions are looked for and its lock is not taken. */
@@ -96,7 +98,8 @@ export class CommitAttempts {
   }
 
   /**
-   * Makes sure that this is the table that the change was planned on: the commits of another one mean nothing to it.
+   * Makes sure that this is the table that the change was planned on: the commits of another one mean nothing
+   * to it.
    */
   async #requirePlannedOn(base: ManifestFile): Promise<void> {
     const anchor = this.#anchor;
@@ -138,7 +141,10 @@ export class CommitAttempts {
     return publishManifest(this.table, publication, { ...terms, anchor: this.#anchor });
   }
 
-  /** @throws ConcurrentModificationError where a version committed after the one read conflicts with the transaction */
+  /**
+   * @throws ConcurrentModificationError where a version committed after the one read conflicts with the
+   *   transaction
+   */
   async #checkConflicts(latest: VersionEntry, base: ManifestFile, { mustSee }: CommitOptions): Promise<void> {
     if (operationOf(this.#transaction).kind === "restore") return;
     if (this.#checkedUpTo > latest.version) {
@@ -156,8 +162,8 @@ export class CommitAttempts {
       let verdict = other === null ? "incompatible" : checkConflict(this.#transaction, other, schema);
       if (verdict === "ok" && other !== null && mustSee?.(other) === true) verdict = "retryable";
       if (verdict === "ok") {
-        // Decoding the fields decodes all fragments too, so this is skipped where the fields are those of the version
-        // before.
+        // Decoding the fields decodes all fragments too, so this is skipped where the fields are those of the
+        // version before.
         if (other !== null && !keepsFields(other)) this.#refuseReusedFields(entry, file);
         continue;
       }
@@ -175,7 +181,8 @@ export class CommitAttempts {
   }
 
   /**
-   * @throws TransactionConflictError where a field that the transaction names was dropped and its id given to another
+   * @throws TransactionConflictError where a field that the transaction names was dropped and its id given to
+   *   another
    */
   #refuseReusedFields({ version }: VersionEntry, file: ManifestFile): void {
     const present = new Set(file.manifest.fields.map((field) => field.id));
@@ -230,8 +237,8 @@ export class CommitAttempts {
   }
 
   /**
-   * Writes before the lock is taken what can be written by then: the shorter the lock is held, the sooner others get
-   * it.
+   * Writes before the lock is taken what can be written by then: the shorter the lock is held, the sooner
+   * others get it.
    */
   async writeAhead(): Promise<void> {
     try {
@@ -243,8 +250,8 @@ export class CommitAttempts {
   }
 
   /**
-   * Does not sync the file: the manifest holds the same bytes, so the version can be read without it. The caller
-   * makes the directory.
+   * Does not sync the file: the manifest holds the same bytes, so the version can be read without it. The
+   * caller makes the directory.
    */
   async #writeTransactionFile(): Promise<void> {
     if (this.#transactionFileWritten || this.#rewritesTable) return;

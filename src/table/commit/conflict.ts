@@ -1,6 +1,7 @@
 /**
- * Decides whether a transaction planned on an older version may still be committed over one committed since. The
- * table is the reference's (rows: mine; columns: the other, committed one), so that engines sharing a table agree:
+ * Decides whether a transaction planned on an older version may still be committed over one committed since.
+ * The table is the reference's (rows: mine; columns: the other, committed one), so that engines sharing a
+ * table agree:
  *
  *                  Append Delete  Overwr Create Rewrite Merge Project Restore Reserve Update  Data
  *                         Update  ite    Index                                        Config  Replacement
@@ -16,14 +17,15 @@
  *   UpdateConfig   ok     ok      X 2    ok     ok      R     ok      ok      ok      X key   ok
  *   DataReplacement ok    ok      X      R field R frag ok    ok      X       ok      ok      R both
  *
- * R = retryable, X = incompatible; `frag`, `key`, ... = only where both touch the same one; an index on a field is one on
- * what the field is in, and on its parts, as well (stricter than the reference). 1: R where rows written
- * under the older schema could break a NOT NULL column, or have values for a column that is no longer in the schema.
- * 2: where metadata or the same key is set. 3 to 5 are ours; being stricter only means to plan again. 3: R where the
- * other sets field or schema metadata, which the schema of mine would revert. 4: R where mine is not known to leave
- * nullability as it is and the other brings values. 5: R where the other gave an indexed column other values in place,
- * which is ours too. Cloning and adding base paths conflict with nothing. An operation
- * that this build does not know conflicts with everything but a restore, which needs nothing of what it replaces.
+ * R = retryable, X = incompatible; `frag`, `key`, ... = only where both touch the same one; an index on a
+ * field is one on what the field is in, and on its parts, as well (stricter than the reference). 1: R where
+ * rows written under the older schema could break a NOT NULL column, or have values for a column that is no
+ * longer in the schema. 2: where metadata or the same key is set. 3 to 5 are ours; being stricter only means
+ * to plan again. 3: R where the other sets field or schema metadata, which the schema of mine would revert.
+ * 4: R where mine is not known to leave nullability as it is and the other brings values. 5: R where the
+ * other gave an indexed column other values in place, which is ours too. Cloning and adding base paths
+ * conflict with nothing. An operation that this build does not know conflicts with everything but a restore,
+ * which needs nothing of what it replaces.
  */
 
 import { ConcurrentModificationError } from "../../errors.js";
@@ -51,7 +53,10 @@ import { type Operation, type OperationKind, operationOf } from "./transaction.j
  */
 export type ConflictVerdict = "ok" | "retryable" | "incompatible";
 
-/** A change that conflicts with a commit made after its base version, or with what that commit left of the table. */
+/**
+ * A change that conflicts with a commit made after its base version, or with what that commit left of the
+ * table.
+ */
 export class TransactionConflictError extends ConcurrentModificationError {
   readonly verdict: Exclude<ConflictVerdict, "ok">;
 
@@ -65,7 +70,8 @@ type OperationOf<Kind extends OperationKind> = Extract<Operation, { kind: Kind }
 
 /**
  * The verdict on committing `mine` over `other`, which was committed after the version mine was planned on.
- * @param schema gives the fields of the version to commit over, by which parts of columns are told; called where needed
+ * @param schema gives the fields of the version to commit over, by which parts of columns are told; called
+ *   where needed
  */
 export function checkConflict(
   mine: Transaction,
@@ -105,8 +111,8 @@ export function checkConflict(
 }
 
 /**
- * Fields for which a transaction brings values or an index, and which it knows only by their ids. The id of a dropped
- * field may be given to another field, which must not get these values or this index.
+ * Fields for which a transaction brings values or an index, and which it knows only by their ids. The id of a
+ * dropped field may be given to another field, which must not get these values or this index.
  */
 export function namedFields(mine: Transaction): ReadonlySet<number> {
   const operation = operationOf(mine);
@@ -123,7 +129,7 @@ export function namedFields(mine: Transaction): ReadonlySet<number> {
   }
 }
 
-/** Whether the version that a transaction made has the same fields as the one before it. */
+/** True if the version that a transaction made has the same fields as the one before it. */
 export function keepsFields(other: Transaction): boolean {
   const { kind } = operationOf(other);
   switch (kind) {
@@ -157,13 +163,16 @@ function checkAppend(fragments: readonly DataFragment[], other: Operation): Conf
   return "ok";
 }
 
-/** Whether the fragments have values for a column that is not, or no longer, in the new schema: they would be lost. */
+/**
+ * True if the fragments have values for a column that is not, or no longer, in the new schema: they would be
+ * lost.
+ */
 function hasOtherColumn(fragments: readonly DataFragment[], merge: Merge): boolean {
   const ids = new Set(merge.schema.map((field) => field.id));
   return fragments.some((fragment) => fragment.files.some((file) => file.fields.some((id) => !ids.has(id))));
 }
 
-/** Whether a NOT NULL column of the new schema has no values in the fragments. */
+/** True if a NOT NULL column of the new schema has no values in the fragments. */
 function lacksRequiredColumn(fragments: readonly DataFragment[], merge: Merge): boolean {
   const parents = new Set(merge.schema.map((field) => field.parentId));
   const required = merge.schema.filter((field) => !field.nullable && !parents.has(field.id));
@@ -305,7 +314,7 @@ function checkProject(mine: Project, other: Operation): ConflictVerdict {
   }
 }
 
-/** Whether the update sets metadata that a schema planned before it would revert. */
+/** True if the update sets metadata that a schema planned before it would revert. */
 const changesSchemaMetadata = (update: UpdateConfig): boolean =>
   isChange(update.schemaMetadataUpdates) ||
   update.fieldMetadataUpdates.length > 0 ||
@@ -372,7 +381,7 @@ function checkCreateIndex(
 const indexNames = ({ value }: OperationOf<"createIndex">): Set<string> =>
   new Set([...value.newIndices, ...value.removedIndices].map((index) => index.name));
 
-/** Whether an index is on any of the fields, on a field that one of them is in, or on a part of one. */
+/** True if an index is on any of the fields, on a field that one of them is in, or on a part of one. */
 function hasIndexOnAny(
   indices: readonly IndexMetadata[],
   fields: readonly number[],

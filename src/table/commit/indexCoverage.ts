@@ -38,9 +38,9 @@ export const withCoverage = (index: IndexMetadata, ids: Iterable<number>): Index
 });
 
 /**
- * Highest versions, by the messages of their details, of indexes that know rows by their ids. Lance 14 makes B-trees of
- * version 1 where row ids are stable, which know rows by their addresses. No query asks them: Lance 12 and 13 cover rows that
- * they moved, as if the index knew them by their ids.
+ * Highest versions, by the messages of their details, of indexes that know rows by their ids. Lance 14 makes
+ * B-trees of version 1 where row ids are stable, which know rows by their addresses. No query asks them:
+ * Lance 12 and 13 cover rows that they moved, as if the index knew them by their ids.
  */
 const OF_IDS: ReadonlyMap<string, number> = new Map([
   ["VectorIndexDetails", 2],
@@ -52,8 +52,8 @@ const OF_IDS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Tells whether an index knows its rows by fragments and offsets even in a table with stable row ids: it says nothing about
- * rows that were moved. So may an index of a type or a version that is unknown here.
+ * Tells whether an index knows its rows by fragments and offsets even in a table with stable row ids: it says
+ * nothing about rows that were moved. So may an index of a type or a version that is unknown here.
  */
 export function knowsPlaces({ indexDetails, indexVersion = 0 }: IndexMetadata): boolean {
   const typeUrl = indexDetails?.typeUrl ?? "";

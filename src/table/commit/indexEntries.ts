@@ -1,7 +1,7 @@
 /**
- * Updates the list of a version's indexes when the table changes. The bitmap of an index names the fragments that it
- * covers. Rows of other fragments are found by scanning, so it is always right to leave a fragment out of the bitmap,
- * and never right to name one that was changed.
+ * Updates the list of a version's indexes when the table changes. The bitmap of an index names the fragments
+ * that it covers. Rows of other fragments are found by scanning, so it is always right to leave a fragment
+ * out of the bitmap, and never right to name one that was changed.
  */
 
 import { InvalidInputError } from "../../errors.js";
@@ -12,8 +12,8 @@ import { coverageOf, knowsPlaces, withCoverage } from "./indexCoverage.js";
 import { withRelatedFields } from "./relatedFields.js";
 
 /**
- * Name of the index that records which fragments were merged into which, while other indexes still know the rows by
- * their old addresses. Where it exists, an index covers more than its bitmap tells.
+ * Name of the index that records which fragments were merged into which, while other indexes still know the
+ * rows by their old addresses. Where it exists, an index covers more than its bitmap tells.
  */
 export const DEFERRED_REMAP_INDEX = "__lance_frag_reuse";
 
@@ -46,8 +46,8 @@ export function retainIndices(content: VersionContent): VersionContent {
 }
 
 /**
- * Removes fragments in which values of the fields have changed from the coverage of all indexes on any of these
- * fields, on a field that one of them is in, or on a part of one.
+ * Removes fragments in which values of the fields have changed from the coverage of all indexes on any of
+ * these fields, on a field that one of them is in, or on a part of one.
  */
 export function uncoverFields(
   content: VersionContent,
@@ -67,8 +67,9 @@ export function uncoverFields(
 }
 
 /**
- * Adds fragments of moved rows to the coverage of indexes that know these rows by their stable ids: of those that covered
- * all fragments that the rows were in, and that are on none of the fields whose values changed, nor on a field that one is in, nor on a part of one.
+ * Adds fragments of moved rows to the coverage of indexes that know these rows by their stable ids: of those
+ * that covered all fragments that the rows were in, and that are on none of the fields whose values changed,
+ * nor on a field that one is in, nor on a part of one.
  * @param changed ids of fields; without any, nothing is known of what changed
  */
 export function coverMovedRows(
@@ -91,12 +92,12 @@ export function coverMovedRows(
 }
 
 /**
- * Updates the indexes after fragments were replaced by others with the same rows. Where rows have addresses for ids,
- * an index that covers such fragments must have been rewritten for the new addresses, and `rewritten` names the
- * result. With stable ids only those need to be that know places; such a one no longer covers the fragments unless it
- * was rewritten.
- * @throws InvalidInputError where an index covers only a part of a group, or had to be rewritten and is not in
- *   `rewritten`
+ * Updates the indexes after fragments were replaced by others with the same rows. Where rows have addresses
+ * for ids, an index that covers such fragments must have been rewritten for the new addresses, and
+ * `rewritten` names the result. With stable ids only those need to be that know places; such a one no longer
+ * covers the fragments unless it was rewritten.
+ * @throws InvalidInputError where an index covers only a part of a group, or had to be rewritten and is not
+ *   in `rewritten`
  */
 export function remapIndices(
   content: VersionContent,

@@ -1,4 +1,7 @@
-/** The indexes of a version by name: an index is one segment or several, and a fragment is in at most one of them. */
+/**
+ * The indexes of a version by name: an index is one segment or several, and a fragment is in at most one of
+ * them.
+ */
 
 import type { IndexMetadata, Manifest } from "../../format/table.js";
 import { isSystemIndex, liveRowCount } from "../fragments/statistics.js";
@@ -33,7 +36,10 @@ export function coveredFragments({ segments }: NamedIndex): Set<number> {
   return new Set(segments.flatMap((segment) => [...(coverageOf(segment) ?? [])]));
 }
 
-/** How many of a version's rows, deleted ones left out, lie in fragments that an index covers, and how many do not. */
+/**
+ * How many of a version's rows, deleted ones left out, lie in fragments that an index covers, and how many do
+ * not.
+ */
 export function countIndexedRows(
   { fragments }: Pick<Manifest, "fragments">,
   index: NamedIndex,

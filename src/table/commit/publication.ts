@@ -1,12 +1,12 @@
 /**
- * Publishes manifests. This is the only way a manifest becomes a version, no matter if a commit made it, a caller
- * staged it or it begins a branch.
+ * Publishes manifests. This is the only way a manifest becomes a version, no matter if a commit made it, a
+ * caller staged it or it begins a branch.
  *
  *   write the manifest as a temporary file ─ look at all that must hold ─ createExclusive ─ hint ─ cache
  *
- * The conditions are checked last, with the temporary file in place: the lock, the table that the change was planned
- * on, the version that the new one follows. If the process is suspended after this check, and the lock is taken over
- * or the table replaced meanwhile, the temporary file is gone and the creation fails.
+ * The conditions are checked last, with the temporary file in place: the lock, the table that the change was
+ * planned on, the version that the new one follows. If the process is suspended after this check, and the
+ * lock is taken over or the table replaced meanwhile, the temporary file is gone and the creation fails.
  */
 
 import { UnsupportedError } from "../../errors.js";
@@ -78,8 +78,8 @@ export async function publishManifest(
 }
 
 /**
- * @throws TableReplacedError where the table is another one; OverruledError where the latest version is another one,
- *   after which the caller makes another attempt
+ * @throws TableReplacedError where the table is another one; OverruledError where the latest version is
+ *   another one, after which the caller makes another attempt
  */
 async function requireTerms(table: TableAt, { anchor, latest, verify }: PublicationTerms): Promise<void> {
   await verify?.();
@@ -94,7 +94,8 @@ async function requireTerms(table: TableAt, { anchor, latest, verify }: Publicat
 }
 
 /**
- * Runs a change that files were written for, and removes the files unless they are, or may be, part of a version.
+ * Runs a change that files were written for, and removes the files unless they are, or may be, part of a
+ * version.
  * @param discard removes the files; a file that it can't remove is garbage that nothing refers to
  * @param change returns null where it made no version
  */

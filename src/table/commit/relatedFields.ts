@@ -1,6 +1,6 @@
 /**
- * Which fields of a schema have values in common. From 2.1 on, data files name the leaves of a column alone, while an
- * index on a list names the list: their ids are never to be compared as they are.
+ * Which fields of a schema have values in common. From 2.1 on, data files name the leaves of a column alone,
+ * while an index on a list names the list: their ids are never to be compared as they are.
  */
 
 import type { Field } from "../../format/file.js";

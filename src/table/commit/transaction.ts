@@ -1,7 +1,7 @@
 /**
- * Transactions: what one commit changes, independent of the version it lands on. A transaction is stored twice,
- * inside the manifest it made and as a file in `_transactions`; either suffices to read it. The file is the message and a
- * field that other readers don't know, which is its check block (bytes/checkBlock.ts).
+ * Transactions: what one commit changes, independent of the version it lands on. A transaction is stored
+ * twice, inside the manifest it made and as a file in `_transactions`; either suffices to read it. The file
+ * is the message and a field that other readers don't know, which is its check block (bytes/checkBlock.ts).
  */
 
 import { CHECK_BLOCK_BYTES, lookAtCheckBlock, makeCheckBlock } from "../../bytes/checkBlock.js";
@@ -62,8 +62,8 @@ export function newTransaction<Kind extends OperationKind>(
 }
 
 /**
- * The name of a transaction's file. It keeps the version first read, even if the transaction is committed over a
- * later one.
+ * The name of a transaction's file. It keeps the version first read, even if the transaction is committed
+ * over a later one.
  */
 export const fileNameOf = (transaction: Transaction): string =>
   transactionFileName(transaction.readVersion, transaction.uuid);
@@ -72,8 +72,8 @@ export const fileNameOf = (transaction: Transaction): string =>
 const MAX_TRANSACTION_BYTES = 2 ** 30;
 
 /**
- * The transaction that made a version: the inline one, else the file its manifest names; null where neither is
- * there.
+ * The transaction that made a version: the inline one, else the file its manifest names; null where neither
+ * is there.
  * @throws CorruptFileError
  */
 export async function readTransaction(table: VersionsAt, file: ManifestFile): Promise<Transaction | null> {
@@ -92,7 +92,10 @@ export async function readTransaction(table: VersionsAt, file: ManifestFile): Pr
 /** The tag of field 1000 with a length, and the length of the check block: what comes before the block. */
 const CHECK_FIELD = Uint8Array.of(0xc2, 0x3e, CHECK_BLOCK_BYTES);
 
-/** The file of a transaction, as pieces to write one after the other. @param message the encoded transaction */
+/**
+ * The file of a transaction, as pieces to write one after the other.
+ * @param message the encoded transaction
+ */
 export const encodeTransactionFile = (message: Uint8Array): Uint8Array[] => [
   message,
   CHECK_FIELD,

@@ -1,7 +1,7 @@
 /**
- * Finds the version that a transaction made, by the transaction's id. The transaction's file in `_transactions` names
- * the version it was planned on. The search goes through the versions from that one on, of which it mostly needs only
- * one. A file proves nothing by itself: failed commits leave some behind.
+ * Finds the version that a transaction made, by the transaction's id. The transaction's file in
+ * `_transactions` names the version it was planned on. The search goes through the versions from that one on,
+ * of which it mostly needs only one. A file proves nothing by itself: failed commits leave some behind.
  */
 
 import type { Transaction } from "../../format/table.js";
@@ -20,16 +20,16 @@ export interface CommittedTransaction extends OpenVersion {
 
 export interface LookupOptions {
   /**
-   * Reads the manifests of all versions, newest first, where no transaction file leads to the version: a caller that
-   * publishes staged manifests need not write one.
+   * Reads the manifests of all versions, newest first, where no transaction file leads to the version: a
+   * caller that publishes staged manifests need not write one.
    */
   readonly thorough: boolean;
   readonly signal?: AbortSignal;
 }
 
 /**
- * The transaction with the given id, on any branch of the table; null where no version that it made exists (any
- * more).
+ * The transaction with the given id, on any branch of the table; null where no version that it made exists
+ * (any more).
  * @param id hyphenated, in lower case
  * @throws CorruptFileError, UnsupportedError for a file that the search needs and can't read
  */
@@ -52,7 +52,10 @@ export async function findTransaction(
   return null;
 }
 
-/** The version that a transaction file of this id names as the one planned on; null where there is no such file. */
+/**
+ * The version that a transaction file of this id names as the one planned on; null where there is no such
+ * file.
+ */
 async function findPlanned(table: VersionsAt, id: string): Promise<{ version: number } | null> {
   for (const { name } of (await table.disk.list(transactionsDirectory(table.root))) ?? []) {
     const parsed = parseTransactionFileName(name);

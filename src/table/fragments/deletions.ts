@@ -5,11 +5,11 @@
  *   .arrow   an Arrow IPC file with one column `row_id` of UInt32, in any order; bodies may be compressed
  *   .bin     a 32-bit Roaring bitmap in the portable serialisation
  *
- * In both, a check block (bytes/checkBlock.ts) covers the content and the name of the file. In .arrow it ends the footer,
- * after the footer's message, and in .bin it follows the bitmap; other readers look at neither.
+ * In both, a check block (bytes/checkBlock.ts) covers the content and the name of the file. In .arrow it ends
+ * the footer, after the footer's message, and in .bin it follows the bitmap; other readers look at neither.
  *
- * A file is complete: it holds the rows that were deleted before, too. Few rows are written as the first form, many as
- * the second.
+ * A file is complete: it holds the rows that were deleted before, too. Few rows are written as the first
+ * form, many as the second.
  */
 
 import { lazyModule } from "../../async/lazy.js";
@@ -44,8 +44,8 @@ export interface KeptDeletions {
 const ENTRY_BYTES = 256;
 
 /**
- * Offsets of the deleted rows of a fragment, ascending and each once; null where it has no deletion file. What was read is
- * kept, as long as its file is the same.
+ * Offsets of the deleted rows of a fragment, ascending and each once; null where it has no deletion file.
+ * What was read is kept, as long as its file is the same.
  * @throws CorruptFileError
  */
 export async function readKeptDeletions(
@@ -68,13 +68,13 @@ export async function readKeptDeletions(
   return offsets;
 }
 
-/** Whether a fragment may have these deleted rows; where it may not, reading its file tells why. */
+/** True if a fragment may have these deleted rows; where it may not, reading its file tells why. */
 function isResolved(offsets: Uint32Array, fragment: DataFragment): boolean {
   const behindLast = offsets.length === 0 ? 0 : offsets[offsets.length - 1] + 1;
   return isAnnounced(offsets, fragment) && behindLast <= fragment.physicalRows;
 }
 
-/** Whether they are as many as the manifest says, if it says how many there are. */
+/** True if they are as many as the manifest says, if it says how many there are. */
 function isAnnounced(offsets: Uint32Array, { deletionFile }: DataFragment): boolean {
   const announced = deletionFile?.numDeletedRows ?? 0;
   return announced === 0 || announced === offsets.length;
@@ -187,7 +187,7 @@ export async function decodeDeletions(
   return offsets;
 }
 
-/** Whether two entries of one fragment name the same deletion file. */
+/** True if two entries of one fragment name the same deletion file. */
 export const isSameDeletion = (a: DeletionFile, b: DeletionFile | undefined): boolean =>
   b !== undefined &&
   a.id === b.id &&

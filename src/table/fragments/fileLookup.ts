@@ -1,11 +1,11 @@
 /**
- * Finds the files that a manifest names. They lie in the table's or branch's own directory, or where one of the
- * manifest's base paths points. The files that a branch inherits lie in its source's directory.
+ * Finds the files that a manifest names. They lie in the table's or branch's own directory, or where one of
+ * the manifest's base paths points. The files that a branch inherits lie in its source's directory.
  *
- * Base paths are absolute, so those of a branch's sources are wrong once the table's directory was moved. But a
- * branch knows its own place and the names of its sources, so the sources are looked for around it first. In the
- * manifest of a table that was cloned from elsewhere, such a name may mean another branch. The manifest alone does
- * not tell, but the file itself does, because its name is random.
+ * Base paths are absolute, so those of a branch's sources are wrong once the table's directory was moved. But
+ * a branch knows its own place and the names of its sources, so the sources are looked for around it first.
+ * In the manifest of a table that was cloned from elsewhere, such a name may mean another branch. The
+ * manifest alone does not tell, but the file itself does, because its name is random.
  */
 
 import { CorruptFileError } from "../../errors.js";
@@ -28,7 +28,8 @@ import type { VersionsAt } from "../versions/versions.js";
 export const INDEX_ID_BYTES = 16;
 
 /**
- * Absolute path of a data file that a manifest names; the disk is only asked where there are two places to look.
+ * Absolute path of a data file that a manifest names; the disk is only asked where there are two places to
+ * look.
  * @throws CorruptFileError for a name that leads out of the table, and for an invalid base path
  */
 export const resolveDataFile = (
@@ -40,7 +41,10 @@ export const resolveDataFile = (
   return ownPath(table, file, () => resolveFile(table, manifest, undefined, dataDirectory, file.path));
 };
 
-/** Paths of files in the directory of the table or branch itself, by what names them: queries ask for the same ones again. */
+/**
+ * Paths of files in the directory of the table or branch itself, by what names them: queries ask for the same
+ * ones again.
+ */
 const ownPaths = new WeakMap<object, { readonly root: string; readonly path: string }>();
 
 function ownPath(
@@ -71,8 +75,8 @@ export function resolveDeletionFile(
 }
 
 /**
- * Absolute path of the directory of an index's files, which may be in any of the places that the version reads from.
- * If it is in none of them, the place that the index's metadata states.
+ * Absolute path of the directory of an index's files, which may be in any of the places that the version
+ * reads from. If it is in none of them, the place that the index's metadata states.
  * @throws CorruptFileError for an index without an id, and for an invalid base path
  */
 export async function resolveIndexDirectory(
@@ -82,8 +86,8 @@ export async function resolveIndexDirectory(
 ): Promise<string> {
   const stated = await statedIndexDirectory(table, manifest, index);
   if ((await table.disk.stat(stated)) !== null) return stated;
-  // A branch that the reference made from another branch names that one, even for an index that that one inherited
-  // itself.
+  // A branch that the reference made from another branch names that one, even for an index that that one
+  // inherited itself.
   const bases = manifest.basePaths.filter(({ path, isDatasetRoot }) => isDatasetRoot && isAbsolute(path));
   for (const id of [undefined, ...bases.map((base) => base.id)]) {
     const location = await resolveFile(table, manifest, id, indicesDirectory, basename(stated));
@@ -135,8 +139,8 @@ function resolveFile(
 }
 
 /**
- * The current directory of the source that a base path names, if that is the table's main branch or another branch of
- * it; null where it can't be.
+ * The current directory of the source that a base path names, if that is the table's main branch or another
+ * branch of it; null where it can't be.
  */
 function sourceRoot(tableRoot: string, manifest: Manifest, base: BasePath): string | null {
   const { branch } = manifest;

@@ -1,7 +1,7 @@
 /**
- * Completes the manifests of old tables. Lance before 0.8 wrote neither the number of rows of a fragment nor that of its
- * deleted rows, or miscounted them. Lance before 0.16 did not name the version of the data files, and 0.16 sometimes
- * named 0.1 where they are of 2.0. The files themselves tell.
+ * Completes the manifests of old tables. Lance before 0.8 wrote neither the number of rows of a fragment nor
+ * that of its deleted rows, or miscounted them. Lance before 0.16 did not name the version of the data files,
+ * and 0.16 sometimes named 0.1 where they are of 2.0. The files themselves tell.
  */
 
 import { mapParallel } from "../../async/parallel.js";
@@ -28,7 +28,8 @@ const LEGACY_VERSION = "0.1";
 /**
  * A manifest with what it left out: rows of fragments, deleted rows, the version of the data files.
  * @param root directory of the table or branch
- * @throws CorruptFileError for a missing or damaged file, UnsupportedError for a data file of a version that is not known
+ * @throws CorruptFileError for a missing or damaged file, UnsupportedError for a data file of a version that
+ *   is not known
  */
 export async function completeManifest(disk: Disk, root: string, manifest: Manifest): Promise<Manifest> {
   const version = { disk, root, manifest };

@@ -1,6 +1,6 @@
 /**
- * What is known of the rows of fragments by their stable ids: the ids themselves, and the versions that created the
- * rows. An update moves rows to new fragments, and needs both for these.
+ * What is known of the rows of fragments by their stable ids: the ids themselves, and the versions that
+ * created the rows. An update moves rows to new fragments, and needs both for these.
  */
 
 import { CorruptFileError, InvalidInputError, UnsupportedError } from "../../errors.js";
@@ -103,8 +103,8 @@ function spansOf(fragment: DataFragment): Span[] {
 }
 
 /**
- * The spans in order of their ids, without overlaps. A row that was moved earlier has its id in two fragments, with the
- * same version in both.
+ * The spans in order of their ids, without overlaps. A row that was moved earlier has its id in two
+ * fragments, with the same version in both.
  */
 function apart(spans: Span[]): Span[] {
   const kept: Span[] = [];

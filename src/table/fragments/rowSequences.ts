@@ -1,7 +1,8 @@
 /**
- * The ids of a fragment's rows, and the versions that made and last changed them, in a table with stable row ids.
- * Listed row by row they would be long, but mostly they are a few runs: of ids that count up, or of one version for
- * many rows. Files hold runs in five forms. All are read; the shortest is written for each stretch:
+ * The ids of a fragment's rows, and the versions that made and last changed them, in a table with stable row
+ * ids. Listed row by row they would be long, but mostly they are a few runs: of ids that count up, or of one
+ * version for many rows. Files hold runs in five forms. All are read; the shortest is written for each
+ * stretch:
  *
  *     range             start, end
  *     rangeWithHoles    a range and the ascending values it lacks
@@ -9,8 +10,8 @@
  *     sortedArray       ascending values, as a base and offsets of 16 or 32 bits, or as 64 bits each
  *     array             the same in any order
  *
- * Versions are stored as pairs of such a segment and a number. Their segments hold row positions, which may have gaps
- * where rows were deleted, so only the lengths of the segments mean something.
+ * Versions are stored as pairs of such a segment and a number. Their segments hold row positions, which may
+ * have gaps where rows were deleted, so only the lengths of the segments mean something.
  */
 
 import { countOnes } from "../../bytes/bits.js";
@@ -157,8 +158,8 @@ export function decodeRowIds(bytes: Uint8Array, rowCount: number, path: string):
 }
 
 /**
- * Like {@link decodeRowIds}, for new rows of a transaction. Only the first of them may have ids: those that were moved.
- * The others are given theirs by the commit.
+ * Like {@link decodeRowIds}, for new rows of a transaction. Only the first of them may have ids: those that
+ * were moved. The others are given theirs by the commit.
  */
 export function decodeLeadingRowIds(bytes: Uint8Array, rowCount: number, path: string): ValueRuns {
   const { segments } = RowIdSequence.decode(bytes, { path, byteOffset: 0 });

@@ -7,7 +7,7 @@ const SMALL_FRAGMENT_ROWS = 100_000;
 /** Names of indexes that are the format's own bookkeeping. */
 const SYSTEM_INDEX_NAMES: ReadonlySet<string> = new Set(["__lance_frag_reuse", "__lance_mem_wal"]);
 
-/** Whether an index is the format's own bookkeeping, which nobody makes, drops or lists. */
+/** True if an index is the format's own bookkeeping, which nobody makes, drops or lists. */
 export const isSystemIndex = (name: string): boolean => SYSTEM_INDEX_NAMES.has(name);
 
 export interface TableStatistics {

@@ -1,11 +1,13 @@
 /**
- * Deletes a branch. Under the lock of the table's refs, and that of the branch where it does not go in one move:
+ * Deletes a branch. Under the lock of the table's refs, and that of the branch where it does not go in one
+ * move:
  *
  *   check that nothing refers to it ─ remove the ref ─ take its directories away
  *
- * Removing the ref decides. Directories that remain after a crash belong to nobody. A branch lies in the directories
- * that its name spells, which it may share with other branches. Directories that would be left empty are removed as
- * well; in a directory that other branches lie in, only the branch's own parts are removed.
+ * Removing the ref decides. Directories that remain after a crash belong to nobody. A branch lies in the
+ * directories that its name spells, which it may share with other branches. Directories that would be left
+ * empty are removed as well; in a directory that other branches lie in, only the branch's own parts are
+ * removed.
  */
 
 import { InternalError, InvalidInputError, TableBranchNotFoundError } from "../../errors.js";
@@ -43,9 +45,9 @@ const MAX_NAMED = 10;
 
 /**
  * @param release closes what is open below a directory
- * @throws TableBranchNotFoundError; InvalidInputError for an illegal name, and where other branches or tags refer to
- *   the branch; CorruptFileError where a ref that can't be read leaves this open; InternalError where the branch was
- *   deleted but files of it remain
+ * @throws TableBranchNotFoundError; InvalidInputError for an illegal name, and where other branches or tags
+ *   refer to the branch; CorruptFileError where a ref that can't be read leaves this open; InternalError
+ *   where the branch was deleted but files of it remain
  */
 export function deleteBranch(
   table: TableAt,
@@ -72,13 +74,15 @@ export function deleteBranch(
       try {
         if (!(await removal.takeOut(branchRefPath(table.mainRoot, branch)))) throw noBranch(branch);
         await disk.syncDirectory(branchesDirectory(table.mainRoot));
-        // The deletion is decided by now. Directories that remain do no harm, but the caller must learn of them.
+        // The deletion is decided by now. Directories that remain do no harm, but the caller must learn of
+        // them.
         const failures: unknown[] = [];
         for (const directory of directories) {
           release(directory);
           await takeOut(removal, directory).catch((error: unknown) => failures.push(error));
         }
-        // Once the lock is lost, the directories may be a successor's. Cleaning up the table tells them apart.
+        // Once the lock is lost, the directories may be a successor's. Cleaning up the table tells them
+        // apart.
         const [cause] = failures.filter((error) => !isOverruled(error));
         if (cause === undefined) return;
         throw new InternalError(`branch ${branch} was deleted, but its files stay: ${tellFailure(cause)}`, {
@@ -88,8 +92,8 @@ export function deleteBranch(
         await removal.finish();
       }
     };
-    // What moves as one takes whoever begins to commit meanwhile by surprise: its files are gone, so it fails. Such a
-    // branch is locked only where somebody is at work there, who may finish.
+    // What moves as one takes whoever begins to commit meanwhile by surprise: its files are gone, so it
+    // fails. Such a branch is locked only where somebody is at work there, who may finish.
     if (directories.length === 1 && !(await hasLock(root))) {
       return remove((removal, directory) =>
         removal.move(directory).catch((error) => {
@@ -143,9 +147,9 @@ function formatNames(names: string[]): string {
 }
 
 /**
- * The names of the other branches. Where the disk takes a directory of another branch for one of this branch's, its
- * name is spelled like this one's. Such branches can't be made here, but can be made by another engine, or on another
- * file system.
+ * The names of the other branches. Where the disk takes a directory of another branch for one of this
+ * branch's, its name is spelled like this one's. Such branches can't be made here, but can be made by another
+ * engine, or on another file system.
  */
 export async function asSpelledBy(
   table: RefsAt,
@@ -161,7 +165,10 @@ export async function asSpelledBy(
   return spelled;
 }
 
-/** The name `other`, with the leading parts that fold together with those of `branch` spelled as they are there. */
+/**
+ * The name `other`, with the leading parts that fold together with those of `branch` spelled as they are
+ * there.
+ */
 function spelledBy(branch: string, other: string): string {
   const parts = branch.split("/");
   const otherParts = other.split("/");

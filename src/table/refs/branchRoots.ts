@@ -13,8 +13,8 @@ import { branchRoot } from "./refs.js";
 const MAX_DEPTH = 128;
 
 /**
- * Directories of all branches but the main one. A directory without a ref belongs to a branch being made, or is left
- * of a deleted one; it counts while its newest version is younger than `graceMs`.
+ * Directories of all branches but the main one. A directory without a ref belongs to a branch being made, or
+ * is left of a deleted one; it counts while its newest version is younger than `graceMs`.
  * @throws CorruptFileError for a ref whose name no ref can have
  */
 export async function branchRoots(table: RefsAt, graceMs: number): Promise<string[]> {

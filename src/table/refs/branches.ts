@@ -9,8 +9,8 @@
  *   manifestSize    bytes of the parent's manifest
  *   metadata        object of strings; kept, and of no meaning here
  *
- * It lies in `tree/<branch>`, laid out like a table. The files that it inherits stay with its parent, so a branch
- * that others were made from can't be deleted.
+ * It lies in `tree/<branch>`, laid out like a table. The files that it inherits stay with its parent, so a
+ * branch that others were made from can't be deleted.
  */
 
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
@@ -113,7 +113,7 @@ export function newBranchRef(parent: {
   };
 }
 
-/** Whether a branch was made from another one, directly or through others, and so needs the other's files. */
+/** True if a branch was made from another one, directly or through others, and so needs the other's files. */
 export function descendsFrom(branch: Branch, ancestor: Branch, ancestorName: string): boolean {
   if (branch.parentBranch === ancestorName) return true;
   const { lineage } = branch;
@@ -131,21 +131,21 @@ const TAKEN_STARTS: readonly string[] = ["_", ".tiltyard", ".lance-", ".ns-", ".
 const TAKEN: readonly string[] = ["data", "tree"].map(foldName);
 
 /**
- * Whether some file system takes a part of a branch's name, other than the first, for a name that a table uses in its
- * directory.
+ * True if some file system takes a part of a branch's name, other than the first, for a name that a table
+ * uses in its directory.
  */
 function isTakenPart(part: string): boolean {
   const folded = foldName(part);
   return TAKEN.includes(folded) || TAKEN_STARTS.some((start) => folded.startsWith(start));
 }
 
-/** Whether a branch's directory can lie in that of another one without colliding with the other's files. */
+/** True if a branch's directory can lie in that of another one without colliding with the other's files. */
 export const nestsCleanly = (branch: string): boolean => !branch.split("/").slice(1).some(isTakenPart);
 
 /**
  * @param others the existing branches
- * @throws InvalidInputError where the directory of a new branch would collide with another one's, here or on another
- *   file system
+ * @throws InvalidInputError where the directory of a new branch would collide with another one's, here or on
+ *   another file system
  */
 export function checkNewBranchName(branch: string, others: readonly string[]): void {
   checkBranchName(branch);
@@ -168,8 +168,8 @@ export function checkNewBranchName(branch: string, others: readonly string[]): v
 }
 
 /**
- * Refuses directories that would become part of a new branch: interrupted creations and deletions leave some that
- * belong to no branch.
+ * Refuses directories that would become part of a new branch: interrupted creations and deletions leave some
+ * that belong to no branch.
  * @param branch a branch without a twin among the existing ones
  * @throws InvalidInputError where some file system would take an existing directory for one of the branch's
  */
@@ -191,7 +191,8 @@ export async function refuseTwinDirectories(table: RefsAt, branch: string): Prom
 }
 
 /**
- * Whether some file system takes the directory of one branch, or one that it lies in, for one of the other branch's.
+ * True if some file system takes the directory of one branch, or one that it lies in, for one of the other
+ * branch's.
  */
 export function foldTogether(branch: string, other: string): boolean {
   const parts = branch.split("/");
@@ -201,8 +202,8 @@ export function foldTogether(branch: string, other: string): boolean {
 }
 
 /**
- * The names of the parts of a branch's directory that are its own: a nested branch may lie where one of the parts
- * would.
+ * The names of the parts of a branch's directory that are its own: a nested branch may lie where one of the
+ * parts would.
  * @param others the existing branches, without this one
  */
 export function ownParts(branch: string, others: readonly string[]): string[] {

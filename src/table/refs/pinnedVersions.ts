@@ -1,4 +1,7 @@
-/** Which versions of a table or branch refs need: those that tags name, and those that branches were made from. */
+/**
+ * Which versions of a table or branch refs need: those that tags name, and those that branches were made
+ * from.
+ */
 
 import type { TableAt } from "../versions/tableAt.js";
 import { listBranches, readBranch } from "./branches.js";
@@ -11,8 +14,8 @@ export interface PinnedVersions {
 }
 
 /**
- * The versions of a table's main branch, or of another branch, that refs need. The result is certain only while the
- * caller holds the lock of the table's refs.
+ * The versions of a table's main branch, or of another branch, that refs need. The result is certain only
+ * while the caller holds the lock of the table's refs.
  * @throws CorruptFileError for a ref that can't be read: it may need any version
  */
 export async function readPinnedVersions(table: TableAt): Promise<PinnedVersions> {

@@ -1,10 +1,10 @@
 /**
- * What branches and tags have in common: names, the JSON files that hold them, and the lock for changing them. The
- * names of `_refs/branches/<name>.json` and `_refs/tags/<name>.json` are percent-encoded, slashes included. The files
- * lie in the directory of the main branch, even those of another branch.
+ * What branches and tags have in common: names, the JSON files that hold them, and the lock for changing
+ * them. The names of `_refs/branches/<name>.json` and `_refs/tags/<name>.json` are percent-encoded, slashes
+ * included. The files lie in the directory of the main branch, even those of another branch.
  *
- * The lock is that of the main branch's directory. A writer holds it to change a ref, or to remove versions that refs
- * may point at. If the writer also needs the lock of a branch, it takes that one second.
+ * The lock is that of the main branch's directory. A writer holds it to change a ref, or to remove versions
+ * that refs may point at. If the writer also needs the lock of a branch, it takes that one second.
  */
 
 import { parseBoundedJson } from "../../bytes/boundedJson.js";
@@ -28,9 +28,14 @@ import { findVersion, type VersionEntry } from "../versions/versions.js";
 const MAIN = "main";
 /** Refs are a few lines; their metadata is the user's. */
 const MAX_REF_BYTES = 2 ** 20;
-/** In a function: engines collect the characters of these classes where they come upon it, and most tables have one branch. */
+/**
+ * In a function: engines collect the characters of these classes where they come upon it, and most tables
+ * have one branch.
+ */
 const segmentPattern = (): RegExp => /^[\p{L}\p{N}._-]+$/u;
-/** Limit for an encoded name. Leaves room for the ending, and for what the reference appends while it writes. */
+/**
+ * Limit for an encoded name. Leaves room for the ending, and for what the reference appends while it writes.
+ */
 const MAX_NAME_BYTES = 240;
 
 // ------------------------------------------------------------------------------------------------- names
@@ -61,7 +66,7 @@ export function checkBranchName(branch: string): void {
   if (isTooLong(branch)) refuse("the name is too long");
 }
 
-/** Whether {@link checkBranchName} accepts a name. */
+/** True if {@link checkBranchName} accepts a name. */
 export function isBranchName(branch: string): boolean {
   try {
     checkBranchName(branch);
@@ -115,7 +120,7 @@ export async function findLine<Environment extends TableEnvironment>(
   return tableAt(environment, root);
 }
 
-/** Whether the branch is registered; orphans of a deleted one don't count. */
+/** True if the branch is registered; orphans of a deleted one don't count. */
 export async function branchExists(table: RefsAt, branch: string): Promise<boolean> {
   return (await table.disk.stat(branchRefPath(table.mainRoot, branch)))?.kind === "file";
 }
@@ -151,7 +156,8 @@ export const encodeRefFile = (content: RefContent): Uint8Array => encodeSealedJs
 /**
  * Names of the refs in a directory, in no order.
  * @param check what a name must pass
- * @throws CorruptFileError for a file whose name no ref can have: it may stand for a ref that must not be lost
+ * @throws CorruptFileError for a file whose name no ref can have: it may stand for a ref that must not be
+ *   lost
  */
 export async function listRefNames(
   disk: Disk,

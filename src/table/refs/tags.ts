@@ -8,8 +8,8 @@
  *   manifestSize   bytes of the version's manifest
  *   metadata       object of strings; kept, and of no meaning here
  *
- * A tag is created by publishing its file exclusively, and moved by replacing the file whole. So a tag names one
- * version at any moment, even if its writer dies.
+ * A tag is created by publishing its file exclusively, and moved by replacing the file whole. So a tag names
+ * one version at any moment, even if its writer dies.
  */
 
 import {
@@ -136,7 +136,10 @@ async function refuseTwin(table: RefsAt, tag: string): Promise<void> {
   );
 }
 
-/** Whether there is a tag of exactly that name. A disk that ignores case would also find the file of another tag. */
+/**
+ * True if there is a tag of exactly that name. A disk that ignores case would also find the file of another
+ * tag.
+ */
 const isTag = async (table: RefsAt, tag: string): Promise<boolean> =>
   (await namesIn(table.disk, tagsDirectory(table.mainRoot))).has(tagName(tag));
 
@@ -144,8 +147,8 @@ const isTag = async (table: RefsAt, tag: string): Promise<boolean> =>
 export type AllowTag = (branch: string | null) => Promise<void>;
 
 /**
- * The branch that a tag is on; null is the main branch. Null also for a missing or damaged tag, which names no
- * branch.
+ * The branch that a tag is on; null is the main branch. Null also for a missing or damaged tag, which names
+ * no branch.
  */
 export async function branchOfTag(table: RefsAt, tag: string): Promise<string | null> {
   try {
@@ -159,9 +162,10 @@ export async function branchOfTag(table: RefsAt, tag: string): Promise<string | 
 
 /**
  * Points a tag at another version.
- * @param allow asked right before the change, under the lock of the refs: the tag may have been moved meanwhile
- * @throws TableTagNotFoundError, CorruptFileError, and where the version does not exist, or was removed meanwhile,
- *   TableBranchNotFoundError or TableVersionNotFoundError: the tag is as before
+ * @param allow asked right before the change, under the lock of the refs: the tag may have been moved
+ *   meanwhile
+ * @throws TableTagNotFoundError, CorruptFileError, and where the version does not exist, or was removed
+ *   meanwhile, TableBranchNotFoundError or TableVersionNotFoundError: the tag is as before
  * @throws PublishUncertainError where the tag was moved, and may be back after a power cut
  */
 export function updateTag(

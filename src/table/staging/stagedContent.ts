@@ -1,10 +1,11 @@
 /**
- * Checks that the content of a staged manifest belongs to the table or branch that it is to be published on. The
- * engine would trust all of it: it reads the files that a version names, removes them with the version, and counts on
- * from its numbers. So a staged version may name only
+ * Checks that the content of a staged manifest belongs to the table or branch that it is to be published on.
+ * The engine would trust all of it: it reads the files that a version names, removes them with the version,
+ * and counts on from its numbers. So a staged version may name only
  *
  *   - data and deletion files that exist in its own directory, or that the version before has as well;
- *   - base paths that the version before has. The first version of a branch may add one, for the source it was made
+ *   - base paths that the version before has. The first version of a branch may add one, for the source it
+ *     was made
  *     from. Where there is no version before, as for a clone, it may name base paths that the host allows and the
  *     caller may use;
  *   - numbers (of fragments, fields, rows) that leave room for those to come.
@@ -67,13 +68,16 @@ export interface StagedTerms {
 export interface AllowFirst {
   /** To make a branch from the given one; null is the main branch. */
   readonly source: (branch: string | null) => Promise<void>;
-  /** To give a table, where there is no version before, a base path to an absolute path that the host allows. */
+  /**
+   * To give a table, where there is no version before, a base path to an absolute path that the host allows.
+   */
   readonly base: (path: string) => Promise<void>;
 }
 
 /**
  * @param file the staged manifest, with all parts decoded
- * @throws InvalidInputError saying what does not belong; UnsupportedError for feature flags that are not known
+ * @throws InvalidInputError saying what does not belong; UnsupportedError for feature flags that are not
+ *   known
  */
 export async function checkStagedContent(
   table: TableAt,
@@ -100,7 +104,9 @@ export async function checkStagedContent(
   }
 }
 
-/** The base path that the first version of a branch adds for its source, and the source branch that it names. */
+/**
+ * The base path that the first version of a branch adds for its source, and the source branch that it names.
+ */
 function addedBase({
   basePaths,
 }: Manifest): { readonly added: BasePath; readonly source: string | null } | null {
@@ -120,8 +126,8 @@ export async function requireSource(manifest: Manifest, allow: AllowFirst): Prom
 }
 
 /**
- * The content that the first version of a branch is a copy of: the version of the same number of the branch that its
- * last base path stands for. Null where there is none, as for the first version of a table.
+ * The content that the first version of a branch is a copy of: the version of the same number of the branch
+ * that its last base path stands for. Null where there is none, as for the first version of a table.
  */
 async function contentOfSource(
   table: TableAt,
@@ -234,7 +240,9 @@ class ContentCheck {
     }
   }
 
-  /** Decoding the schema has already checked that ids are unique and that parents come before their children. */
+  /**
+   * Decoding the schema has already checked that ids are unique and that parents come before their children.
+   */
   schema(): void {
     const depths = new Map<number, number>();
     for (const { id, parentId } of this.#manifest.fields) {

@@ -5,8 +5,9 @@
  *   <name>                   beside the parts of the table, under a name of the caller's own
  *   <directory>/…/<name>     in a directory of the caller's own, such as `_staging`
  *
- * and nowhere else. A file in any other place was published, or is being written, by somebody else, and publishing it
- * would take it away from there. Names are compared as the coarsest file system does (io/names/foldName.ts).
+ * and nowhere else. A file in any other place was published, or is being written, by somebody else, and
+ * publishing it would take it away from there. Names are compared as the coarsest file system does
+ * (io/names/foldName.ts).
  */
 
 import { InvalidTableStateError, UnsupportedError } from "../../errors.js";
@@ -89,7 +90,10 @@ function isEngineName(name: string): boolean {
   return ENGINE_STARTS.some((start) => folded.startsWith(start)) || FOREIGN_TEMPORARY.test(folded);
 }
 
-/** Whether a file of `_versions` is a version, a version being removed, or the hint that names the latest version. */
+/**
+ * True if a file of `_versions` is a version, a version being removed, or the hint that names the latest
+ * version.
+ */
 function isVersionName(name: string): boolean {
   const folded = foldName(name).toLowerCase();
   if (folded === foldName(HINT_NAME).toLowerCase() || DETACHED.test(folded)) return true;
@@ -103,8 +107,8 @@ function isVersionName(name: string): boolean {
 }
 
 /**
- * Removes a staged file that was published, if it is still the very file that was read. A orphan staged file does
- * no harm: the version is published anyway, and a cleanup removes the file when it is old.
+ * Removes a staged file that was published, if it is still the very file that was read. A orphan staged file
+ * does no harm: the version is published anyway, and a cleanup removes the file when it is old.
  * @param identity of the file when it was read
  */
 export async function removeStaged(

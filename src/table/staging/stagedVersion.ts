@@ -1,7 +1,7 @@
 /**
  * Publishes a manifest that somebody else wrote, under a version number that must be free: the table side of
- * createTableVersion. It publishes the bytes that were checked, not the file they came from, because the owner of the
- * file may still write to it.
+ * createTableVersion. It publishes the bytes that were checked, not the file they came from, because the
+ * owner of the file may still write to it.
  */
 
 import { ConcurrentModificationError, CorruptFileError, InvalidInputError } from "../../errors.js";
@@ -50,14 +50,14 @@ export interface StagedManifest {
 }
 
 /**
- * Publishes a staged manifest and then removes the staged file. The version's number may be above the latest by at
- * most 2^32; a table's first version may have any number below 2^32.
+ * Publishes a staged manifest and then removes the staged file. The version's number may be above the latest
+ * by at most 2^32; a table's first version may have any number below 2^32.
  * @param table the table or branch; the staged file lies where stagedPlace.ts says
  * @param anchor the table as it was opened
  * @throws TableReplacedError where another table lies there by now
  * @throws ConcurrentModificationError where the number is not above the latest
- * @throws InvalidInputError where the staged file is not in its place or not a whole manifest of that version, its
- *   content does not belong to the table, or the number is too high
+ * @throws InvalidInputError where the staged file is not in its place or not a whole manifest of that
+ *   version, its content does not belong to the table, or the number is too high
  * @throws PublishUncertainError where the version may or may not exist
  */
 export async function publishStagedVersion(
@@ -78,8 +78,8 @@ export async function publishStagedVersion(
 }
 
 /**
- * Asks, without the lock because it may take long, whether a branch may be made from the source that its first
- * version names. When the same is asked under the lock, it has already been granted.
+ * Asks, without the lock because it may take long, whether a branch may be made from the source that its
+ * first version names. When the same is asked under the lock, it has already been granted.
  */
 async function requireSourceOfFirst(
   table: TableAt,
@@ -91,9 +91,10 @@ async function requireSourceOfFirst(
 }
 
 /**
- * Reads and checks the staged manifest; changes nothing. Checks first that the number is free, before it looks at the
- * staged file.
- * @throws ConcurrentModificationError where the number is taken, InvalidInputError for what can't be published
+ * Reads and checks the staged manifest; changes nothing. Checks first that the number is free, before it
+ * looks at the staged file.
+ * @throws ConcurrentModificationError where the number is taken, InvalidInputError for what can't be
+ *   published
  */
 export async function readStagedVersion(table: VersionsAt, staged: StagedVersion): Promise<StagedManifest> {
   await refuseTaken(table, staged.version);
@@ -107,7 +108,8 @@ export async function readStagedVersion(table: VersionsAt, staged: StagedVersion
 /**
  * The latest version, and the naming scheme under which a version may be published now.
  * @throws ConcurrentModificationError where its number is not above the latest
- * @throws InvalidInputError where the table's manifests are named by another scheme, or the number is too high
+ * @throws InvalidInputError where the table's manifests are named by another scheme, or the number is too
+ *   high
  */
 export async function planPublication(
   table: TableAt,
@@ -143,8 +145,8 @@ export async function publishUnderLock(
   await requireAnchor(table, anchor);
   const latestFile = latest && (await readManifestAnew(table.environment, latest));
   if (latest !== null && latestFile === null) throw taken(table.root, version, latest.version);
-  // Checked here no matter what was found before: the version that it follows may be another one, and a journal's
-  // content comes from a disk.
+  // Checked here no matter what was found before: the version that it follows may be another one, and a
+  // journal's content comes from a disk.
   await checkStagedContent(table, { latest: latestFile, allow: staged.allow }, source.file);
   await table.disk.makeDirectory(versionsDirectory(table.root), table.root);
   // Written before the version itself: once that exists, no reader may miss it, or see it without its record.
@@ -165,8 +167,8 @@ export async function publishUnderLock(
 }
 
 /**
- * Refuses numbers too far above the latest. The first version of a branch has the number of its source, so it is
- * compared with the latest version of the main branch.
+ * Refuses numbers too far above the latest. The first version of a branch has the number of its source, so it
+ * is compared with the latest version of the main branch.
  */
 async function refuseTooHigh(table: TableAt, version: number, latest: VersionEntry | null): Promise<void> {
   const isFirstOfBranch = latest === null && table.branch !== null;

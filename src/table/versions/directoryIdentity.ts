@@ -13,7 +13,7 @@ export interface SeenDirectory {
   readonly file: { readonly path: string; readonly identity: DirectoryIdentity } | null;
 }
 
-/** Whether two looks at one path saw the same directory. */
+/** True if two looks at one path saw the same directory. */
 export function isSameDirectory(a: DirectoryIdentity, b: DirectoryIdentity): boolean {
   if (a.inode !== b.inode) return false;
   if (a.birthNs === b.birthNs) return true;
@@ -41,7 +41,7 @@ export async function seeDirectory(
 }
 
 /**
- * Whether the directory under a path is one that was seen under this path or another.
+ * True if the directory under a path is one that was seen under this path or another.
  * @param known its stat from a moment ago, which saves a look
  */
 export async function isSeenDirectory(

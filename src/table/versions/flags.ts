@@ -1,6 +1,6 @@
 /**
- * Feature flags of a manifest: what a reader, or a writer, must know to do no harm. Both words are computed from
- * content at every commit. A table with a bit that this build does not implement is refused.
+ * Feature flags of a manifest: what a reader, or a writer, must know to do no harm. Both words are computed
+ * from content at every commit. A table with a bit that this build does not implement is refused.
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
@@ -18,7 +18,9 @@ const FEATURE_FLAG = {
   managedBlobs: 1n << 14n,
 } as const;
 
-/** Names of the bits in the documents of the format, from bit 0 on: what an error says, and a search finds. */
+/**
+ * Names of the bits in the documents of the format, from bit 0 on: what an error says, and a search finds.
+ */
 const NAMES = [
   "DELETION_FILES",
   "STABLE_ROW_IDS",
@@ -89,10 +91,10 @@ export function featureFlagsOf(manifest: Manifest): { reader: bigint; writer: bi
 /** The flag of tables whose rows keep their ids. */
 export const STABLE_ROW_IDS_FLAG: bigint = FEATURE_FLAG.stableRowIds;
 
-/** Whether rows keep their ids when they move; decided when a table is created and kept for good. */
+/** True if rows keep their ids when they move; decided when a table is created and kept for good. */
 export const hasStableRowIds = (manifest: Manifest): boolean =>
   (manifest.readerFeatureFlags & FEATURE_FLAG.stableRowIds) !== 0n;
 
-/** Whether a manifest that does not name its data format has data files of version 2.0. */
+/** True if a manifest that does not name its data format has data files of version 2.0. */
 export const hasV2Flag = (manifest: Pick<Manifest, "readerFeatureFlags" | "writerFeatureFlags">): boolean =>
   ((manifest.readerFeatureFlags | manifest.writerFeatureFlags) & FEATURE_FLAG.useV2Format) !== 0n;

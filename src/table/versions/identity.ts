@@ -1,16 +1,16 @@
 /**
- * Tells a table or branch from any other that comes to lie under its path: a table that was dropped and created
- * again, a branch that was deleted and made again, a directory that was restored from a copy. The path and the
- * numbers of the versions tell nothing.
+ * Tells a table or branch from any other that comes to lie under its path: a table that was dropped and
+ * created again, a branch that was deleted and made again, a directory that was restored from a copy. The
+ * path and the numbers of the versions tell nothing.
  *
- * - A manifest holds the random id of its transaction and the time of its commit, so its bytes belong to one version
- *   of one table. While the version that a change was planned on exists, its bytes decide.
- * - Where that version was cleaned up, the directory of the versions must be the one that it lay in. The file system
- *   assigns inode and time of birth, and reuses an inode only with another time of birth. overlayfs gives a directory
- *   a new time of birth when it is changed for the first time, but not a file in it.
+ * - A manifest holds the random id of its transaction and the time of its commit, so its bytes belong to one
+ *   version of one table. While the version that a change was planned on exists, its bytes decide.
+ * - Where that version was cleaned up, the directory of the versions must be the one that it lay in. The file
+ *   system assigns inode and time of birth, and reuses an inode only with another time of birth. overlayfs
+ *   gives a directory a new time of birth when it is changed for the first time, but not a file in it.
  *
- * The proof holds for the moment of a commit because the manifest to be published lies in that directory, as a
- * temporary file, before the check begins (io/publish.ts).
+ * The proof holds for the moment of a commit because the manifest to be published lies in that directory, as
+ * a temporary file, before the check begins (io/publish.ts).
  */
 
 import { ConcurrentModificationError, TableNotFoundError } from "../../errors.js";

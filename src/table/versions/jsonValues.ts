@@ -1,6 +1,11 @@
-/** Checks of what parsing JSON has given: the small files beside the manifests come from other programs too. */
+/**
+ * Checks of what parsing JSON has given: the small files beside the manifests come from other programs too.
+ */
 
-/** Whether a value is an integer of at least 0 that a double holds exactly, such as a number of bytes or a version. */
+/**
+ * True if a value is an integer of at least 0 that a double holds exactly, such as a number of bytes or a
+ * version.
+ */
 export const isCount = (value: unknown): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0;
 

@@ -1,16 +1,18 @@
 /**
- * Finds the latest version of a table: through the hint where it can be proved right, else by listing `_versions`.
+ * Finds the latest version of a table: through the hint where it can be proved right, else by listing
+ * `_versions`.
  *
- * Commits count up by one, so a hint N is right when manifest N exists and N + 1 does not. Each way in which a hint
- * can be wrong is checked:
+ * Commits count up by one, so a hint N is right when manifest N exists and N + 1 does not. Each way in which
+ * a hint can be wrong is checked:
  *
  * - It is stale because its writer died after publishing: N + 1 exists.
- * - It is stale across numbers that were skipped, or versions that were removed: the gap file tells (versionGap.ts).
- *   A hint below the gap's `from` proves nothing, and one from there up to its `to` only where `to` does not exist.
- * - Another engine skipped numbers without a note, or files were copied in: `_versions` changed after the hint was
- *   written.
- * - It is too high, garbage, half written or missing: manifest N does not exist, or there is no N. A wrong number
- *   that passes for a hint is checked against all of the above like any other.
+ * - It is stale across numbers that were skipped, or versions that were removed: the gap file tells
+ *   (versionGap.ts). A hint below the gap's `from` proves nothing, and one from there up to its `to` only
+ *   where `to` does not exist.
+ * - Another engine skipped numbers without a note, or files were copied in: `_versions` changed after the
+ *   hint was written.
+ * - It is too high, garbage, half written or missing: manifest N does not exist, or there is no N. A wrong
+ *   number that passes for a hint is checked against all of the above like any other.
  */
 
 import { ageClockMs } from "../../async/timers.js";
@@ -31,14 +33,14 @@ import {
 } from "./versions.js";
 
 /**
- * Writing a hint changes its directory, so the two times differ by the clock's grain at most. The value is no larger
- * than it must be, because a version copied into place within this time of the hint would be missed.
+ * Writing a hint changes its directory, so the two times differ by the clock's grain at most. The value is no
+ * larger than it must be, because a version copied into place within this time of the hint would be missed.
  */
 const HINT_GRAIN_NS = 50_000_000n;
 
 /**
- * The same for a manifest and its directory: one step changes both, at the same tick of the file system's clock. Other
- * writers follow sooner than the hint's grain, and then there is nothing to be saved.
+ * The same for a manifest and its directory: one step changes both, at the same tick of the file system's
+ * clock. Other writers follow sooner than the hint's grain, and then there is nothing to be saved.
  */
 const MANIFEST_GRAIN_NS = 10_000_000n;
 
@@ -65,7 +67,7 @@ interface KnownLatest {
   readonly entry: VersionEntry;
   /** The directory of versions before the search; null for a version that was committed here. */
   readonly directoryStat: FileStat | null;
-  /** Whether the next change of the directory shows in its times. */
+  /** True if the next change of the directory shows in its times. */
   readonly isRecovered: boolean;
   /** When the manifest got its name, which changed the directory as well; null where it was not looked at. */
   readonly changedNs: bigint | null;
@@ -74,10 +76,11 @@ interface KnownLatest {
 }
 
 /**
- * Remembers the latest versions of tables. An entry holds while the state of `_versions` is unchanged, because a
- * version that comes or goes changes it. Even if the directory's times are unreliable, a version that has a next one
- * is never taken for the latest. If the directory changed so recently that the next change may not show, the entry
- * serves only as a hint. So does a version that was committed here: the next search need not read the hint.
+ * Remembers the latest versions of tables. An entry holds while the state of `_versions` is unchanged,
+ * because a version that comes or goes changes it. Even if the directory's times are unreliable, a version
+ * that has a next one is never taken for the latest. If the directory changed so recently that the next
+ * change may not show, the entry serves only as a hint. So does a version that was committed here: the next
+ * search need not read the hint.
  */
 export class LatestVersions {
   readonly #disk: Disk;
@@ -95,7 +98,8 @@ export class LatestVersions {
   }
 
   /**
-   * A version of the table, which may have been superseded a moment ago: for callers that ask only whether there is one.
+   * A version of the table, which may have been superseded a moment ago: for callers that ask only whether
+   * there is one.
    */
   async findAny(tableRoot: string): Promise<LatestVersion | null> {
     const directory = versionsDirectory(tableRoot);
@@ -112,10 +116,11 @@ export class LatestVersions {
   }
 
   /**
-   * Like {@link findLatestVersion}, for a commit that holds the table's lock. If the directory of versions is as it was
-   * when the latest version was found or committed, that version is returned without a look at its manifest, which the
-   * commit reads, and at that of the next version where it would show in the directory's times. If it is there all the
-   * same, the commit fails to create it, and must call {@link findLatestVersion}.
+   * Like {@link findLatestVersion}, for a commit that holds the table's lock. If the directory of versions is
+   * as it was when the latest version was found or committed, that version is returned without a look at its
+   * manifest, which the commit reads, and at that of the next version where it would show in the directory's
+   * times. If it is there all the same, the commit fails to create it, and must call
+   * {@link findLatestVersion}.
    * @param least a version that is known to exist
    */
   async findForCommit(tableRoot: string, least: number): Promise<LatestVersion | null> {
@@ -172,8 +177,9 @@ export class LatestVersions {
   }
 
   /**
-   * The version that is known, if it is there, has no next one, and is not below a gap. Manifests of the other scheme
-   * are not looked for: those would have come in the moment since this version was found or committed.
+   * The version that is known, if it is there, has no next one, and is not below a gap. Manifests of the
+   * other scheme are not looked for: those would have come in the moment since this version was found or
+   * committed.
    */
   async #proveKnown(
     tableRoot: string,
@@ -202,11 +208,14 @@ export class LatestVersions {
   }
 }
 
-/** Whether the directory of versions is as it was when a version was found, as far as its times tell. */
+/** True if the directory of versions is as it was when a version was found, as far as its times tell. */
 const isUntouched = ({ directoryStat }: KnownLatest, now: FileStat): boolean =>
   directoryStat !== null && isUnchanged(directoryStat, now);
 
-/** Whether a version may be the latest as one that the hint names: the directory did not change since it got its name. */
+/**
+ * True if a version may be the latest as one that the hint names: the directory did not change since it got
+ * its name.
+ */
 const isHint = ({ changedNs }: KnownLatest, now: FileStat): boolean =>
   changedNs !== null && now.changedNs <= changedNs + MANIFEST_GRAIN_NS;
 

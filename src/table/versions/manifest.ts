@@ -9,8 +9,8 @@
  *                                 8  2  u16 0, u16 2 (whatever the data format is)
  *                                12  4  "LANC"
  *
- * A file that carries the check block either decodes to what was written or is refused; one that does not (the
- * reference's own) is only checked for being well formed.
+ * A file that carries the check block either decodes to what was written or is refused; one that does not
+ * (the reference's own) is only checked for being well formed.
  */
 
 import { performance } from "../../async/timers.js";
@@ -41,8 +41,9 @@ export interface ManifestFamily {
 /** What is known of the files that a version names. */
 export interface SeenFiles {
   /**
-   * Whether what was opened of such a file was found to be of the file as it is, a moment ago and for the same version.
-   * Files never change as long as versions name them; one that is put back from a backup all the same is noticed then.
+   * True if what was opened of such a file was found to be of the file as it is, a moment ago and for the
+   * same version. Files never change as long as versions name them; one that is put back from a backup all
+   * the same is noticed then.
    */
   hasSeen(opened: object): boolean;
   /** Notes that what was opened is of the file as it is. */
@@ -50,8 +51,8 @@ export interface SeenFiles {
 }
 
 /**
- * A manifest file. Its parts are decoded when first asked for, because a version committed in between matters only
- * for its transaction. Values are shared by all readers and never changed.
+ * A manifest file. Its parts are decoded when first asked for, because a version committed in between matters
+ * only for its transaction. Values are shared by all readers and never changed.
  */
 export class ManifestFile implements SeenFiles {
   /** Where it was read from. */
@@ -110,12 +111,12 @@ export class ManifestFile implements SeenFiles {
     return "bytes" in this.#manifest ? null : this.#manifest;
   }
 
-  /** Whether the two are the same, byte for byte, and so of one version of one table. */
+  /** True if the two are the same, byte for byte, and so of one version of one table. */
   isCopyOf(other: ManifestFile): boolean {
     return this === other || isSameContent(this.#content, other.#content);
   }
 
-  /** Whether the file holds just these bytes. */
+  /** True if the file holds just these bytes. */
   hasContent(bytes: Uint8Array): boolean {
     return isSameContent(this.#content, [bytes]);
   }
@@ -260,8 +261,8 @@ export function encodeManifestFile(content: ManifestFileContent): EncodedManifes
   const manifest: Manifest = {
     ...content.manifest,
     ...{ indexSection, transactionSection, transactionSection14: undefined },
-    // A field of a later release may be an offset in the file that it was read from, and would point anywhere in this one.
-    // Lance drops such fields, too: what must not be lost, it guards by a feature flag.
+    // A field of a later release may be an offset in the file that it was read from, and would point anywhere
+    // in this one. Lance drops such fields, too: what must not be lost, it guards by a feature flag.
     unknown: undefined,
   };
   const encoded = Manifest.encode(manifest);
@@ -323,7 +324,7 @@ export function schemaMetadataOf(manifest: Manifest): Map<string, string> {
   return new Map(Array.from(manifest.schemaMetadata, ([key, value]) => [key, TEXT.decode(value)]));
 }
 
-/** Whether consecutive pieces hold the same bytes, even if they are cut differently. */
+/** True if consecutive pieces hold the same bytes, even if they are cut differently. */
 function isSameContent(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
   const lengthOf = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { length }) => sum + length, 0);
   if (lengthOf(a) !== lengthOf(b)) return false;

@@ -35,18 +35,19 @@ export type CompleteManifest = (disk: Disk, root: string, manifest: Manifest) =>
 /** Data format of tables whose manifests may leave something out. */
 const LEGACY_FORMAT = "0.1";
 
-/** Whether a manifest may leave out, or misstate, something that current ones state. */
+/** True if a manifest may leave out, or misstate, something that current ones state. */
 const isIncomplete = ({ path, head: { dataFormat }, encoded }: ManifestFile): boolean =>
   dataFormat === undefined ||
   dataFormat.version === LEGACY_FORMAT ||
   (encoded !== null && lacksCounts(encoded.bytes, { path, byteOffset: encoded.byteOffset }));
 
 /**
- * Decoded manifests, bounded in bytes. A manifest never changes once it is published, but a table that was dropped
- * and created again has others under the same names, so every read checks that the file is still the same.
+ * Decoded manifests, bounded in bytes. A manifest never changes once it is published, but a table that was
+ * dropped and created again has others under the same names, so every read checks that the file is still the
+ * same.
  *
- * Versions of a table mostly have the same fragments. Each fragment is decoded once, for the first version in which
- * it is met.
+ * Versions of a table mostly have the same fragments. Each fragment is decoded once, for the first version in
+ * which it is met.
  */
 export class ManifestCache {
   /** By path. */
@@ -96,8 +97,8 @@ export class ManifestCache {
   }
 
   /**
-   * Like {@link read}, but always from the disk: for callers that must not rely on what the file system tells of a
-   * file.
+   * Like {@link read}, but always from the disk: for callers that must not rely on what the file system tells
+   * of a file.
    */
   async readAnew(disk: Disk, path: string): Promise<ManifestFile | null> {
     return (await this.#read(disk, path))?.file ?? null;

@@ -1,8 +1,8 @@
 /**
- * Reads many manifests one after the other, for a caller that looks at each of them once. Thousands of manifests of a
- * megabyte are read into the same few pieces of memory, and none of them gets into the cache of manifests. Their
- * fragments are not decoded: versions of a table have most fragments in common, byte for byte, so a caller that has
- * seen those of one version needs only what the next one has besides.
+ * Reads many manifests one after the other, for a caller that looks at each of them once. Thousands of
+ * manifests of a megabyte are read into the same few pieces of memory, and none of them gets into the cache
+ * of manifests. Their fragments are not decoded: versions of a table have most fragments in common, byte for
+ * byte, so a caller that has seen those of one version needs only what the next one has besides.
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -68,9 +68,9 @@ export class ManifestImage {
   }
 
   /**
-   * Indexes of the fragments that another manifest lacks; without another one, of all fragments. Some fragments that
-   * the other has may be among them: between those that both have at the beginning and at the end, a fragment is
-   * compared only with nearby ones.
+   * Indexes of the fragments that another manifest lacks; without another one, of all fragments. Some
+   * fragments that the other has may be among them: between those that both have at the beginning and at the
+   * end, a fragment is compared only with nearby ones.
    */
   *unsharedWith(other: ManifestImage | null): Generator<number, void, undefined> {
     const mine = this.#fragments;

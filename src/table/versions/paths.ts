@@ -1,6 +1,6 @@
 /**
- * Every file and directory name of a table. `tableRoot` is the absolute directory of the table, or of one of its
- * branches, which is laid out the same way. Below it:
+ * Every file and directory name of a table. `tableRoot` is the absolute directory of the table, or of one of
+ * its branches, which is laid out the same way. Below it:
  *
  *   data/<24 binary digits><26 hex digits>.lance     data files
  *   _versions/<name>.manifest                        one manifest per version, named by scheme:
@@ -62,7 +62,9 @@ export const computedDirectory = (tableRoot: string): string => join(sideDirecto
 export const fittingRecordPath = (tableRoot: string, fieldId: number): string =>
   join(computedDirectory(tableRoot), `${fieldId}.json`);
 
-/** What a table or branch keeps in its directory; the directories of branches nested in it lie among these. */
+/**
+ * What a table or branch keeps in its directory; the directories of branches nested in it lie among these.
+ */
 export const TABLE_PARTS: readonly string[] = [
   "_versions",
   "_transactions",
@@ -77,8 +79,8 @@ export const CREATED_PARTS: readonly string[] = ["_versions", "_transactions", "
 export const retiredDirectory = (tableRoot: string): string => join(sideDirectory(tableRoot), "retired");
 
 /**
- * Directories whose files have names that no other file ever has: the name of the file, or of its directory, holds a
- * random id.
+ * Directories whose files have names that no other file ever has: the name of the file, or of its directory,
+ * holds a random id.
  */
 const UNIQUE_NAMES: readonly string[] = ["data", "_transactions", "_deletions", "_indices"];
 /** Directories whose files can have the same names as those of another table or branch in the same place. */
@@ -87,15 +89,15 @@ const REPEATED_NAMES: readonly string[] = ["_versions", "_refs", "_tiltyard", "_
 const PARTS: ReadonlySet<string> = new Set([...TABLE_PARTS, "_refs", "tree"].map(foldName));
 const SIDE_START = foldName("_tiltyard");
 
-/** Whether some file system takes a name for that of a directory which holds published files. */
+/** True if some file system takes a name for that of a directory which holds published files. */
 export function isTablePart(name: string): boolean {
   const folded = foldName(name);
   return PARTS.has(folded) || folded.startsWith(SIDE_START);
 }
 
 /**
- * Whether files below a part of a table have names that no other file ever has; undefined for a directory that is no
- * part.
+ * True if files below a part of a table have names that no other file ever has; undefined for a directory
+ * that is no part.
  */
 export function hasUniqueNames(directoryName: string): boolean | undefined {
   if (UNIQUE_NAMES.includes(directoryName)) return true;
@@ -113,8 +115,8 @@ const UNFIT = /[/\\:\p{Cc}]/u;
 const MIN_USUAL_LENGTH = 24;
 
 /**
- * Whether a text from a manifest is the name of one file, which can't lead out of the directory that it is looked for
- * in. Every name that becomes part of a path goes through this.
+ * True if a text from a manifest is the name of one file, which can't lead out of the directory that it is
+ * looked for in. Every name that becomes part of a path goes through this.
  */
 export function isFileName(name: string): boolean {
   if (name.length >= MIN_USUAL_LENGTH && name.length <= MAX_NAME_BYTES && USUAL_NAME.test(name)) return true;
@@ -223,5 +225,8 @@ function safeVersion(version: bigint, name: string): number {
   return Number(version);
 }
 
-/** A file that the reference is writing: it links it to its final name when it is complete, and then removes it. */
+/**
+ * A file that the reference is writing: it links it to its final name when it is complete, and then removes
+ * it.
+ */
 export const FOREIGN_TEMPORARY = /#\d+$/;

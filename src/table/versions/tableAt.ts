@@ -1,6 +1,7 @@
 /**
- * What the table layer works with and on: its dependencies, a table or branch at its place, and versions that were
- * opened there. All of it is plain data that never changes. Functions take the least of it that they need.
+ * What the table layer works with and on: its dependencies, a table or branch at its place, and versions that
+ * were opened there. All of it is plain data that never changes. Functions take the least of it that they
+ * need.
  */
 
 import type { Disk } from "../../io/disk/disk.js";
@@ -20,18 +21,20 @@ export interface TableEnvironment {
   readonly latestVersions?: LatestVersions;
   /** Called after each commit to an existing table, without the table's lock; never rejects. */
   readonly afterCommit?: (committed: OpenVersion) => Promise<void>;
-  /** Whether the host lets tables refer to a directory outside the namespace's; absent where it allows none. */
+  /**
+   * True if the host lets tables refer to a directory outside the namespace's; absent where it allows none.
+   */
   readonly mayUseBase?: (path: string) => Promise<boolean>;
   /**
-   * Changes of several tables at once that a process may have left half done when it died; absent where there are
-   * none.
+   * Changes of several tables at once that a process may have left half done when it died; absent where there
+   * are none.
    */
   readonly batches?: UnfinishedBatches;
 }
 
 /** Keeps versions from being committed between the parts of a batch. */
 export interface UnfinishedBatches {
-  /** Whether an unfinished batch changes this table or branch; called under its lock. */
+  /** True if an unfinished batch changes this table or branch; called under its lock. */
   present(tableRoot: string): Promise<boolean>;
   /** Finishes those batches; called without a lock, because it takes the locks of all their tables. */
   recover(tableRoot: string, signal?: AbortSignal): Promise<void>;

@@ -1,11 +1,11 @@
 /**
- * Tells a table or branch from one that was put in its place, for records that outlive a process: they name directories
- * and version numbers, and a table that is dropped and made anew has the same ones.
+ * Tells a table or branch from one that was put in its place, for records that outlive a process: they name
+ * directories and version numbers, and a table that is dropped and made anew has the same ones.
  *
- * Where the version that was the latest is still there, its bytes decide, as no other table has them: they hold a time
- * in nanoseconds and the random id of a transaction. A directory restored from a copy has them, and is the same table.
- * Where there is no such version, because there never was one or another engine has cleaned it up, the directory has to
- * be the same: its inode, which may be reused, with the time it was made.
+ * Where the version that was the latest is still there, its bytes decide, as no other table has them: they
+ * hold a time in nanoseconds and the random id of a transaction. A directory restored from a copy has them,
+ * and is the same table. Where there is no such version, because there never was one or another engine has
+ * cleaned it up, the directory has to be the same: its inode, which may be reused, with the time it was made.
  */
 
 import type { FileStat } from "../../io/disk/disk.js";
@@ -41,7 +41,7 @@ export async function readTableIdentity(table: VersionsAt): Promise<TableIdentit
   return { inode: stat.inode, birthNs: String(birthOf(stat)), base };
 }
 
-/** Whether the table or branch in a directory is the one whose identity was taken. */
+/** True if the table or branch in a directory is the one whose identity was taken. */
 export async function isSameTable(
   table: VersionsAt,
   { inode, birthNs, base }: TableIdentity,
@@ -61,7 +61,7 @@ export async function isSameTable(
   return stat.inode === inode && (!isBirthKnown || String(birth) === birthNs);
 }
 
-/** Whether a value that parsing JSON has given is an identity. */
+/** True if a value that parsing JSON has given is an identity. */
 export function isTableIdentity(value: unknown): value is TableIdentity {
   if (!isJsonObject(value)) return false;
   const { inode, birthNs, base } = value;
@@ -73,5 +73,8 @@ export function isTableIdentity(value: unknown): value is TableIdentity {
 const matches = (value: unknown, pattern: RegExp): boolean =>
   typeof value === "string" && pattern.test(value);
 
-/** When a directory was made; 0 where that is not known, and the platform gives the time of the last change instead. */
+/**
+ * When a directory was made; 0 where that is not known, and the platform gives the time of the last change
+ * instead.
+ */
 const birthOf = ({ birthNs, changedNs }: FileStat): bigint => (birthNs === changedNs ? 0n : birthNs);

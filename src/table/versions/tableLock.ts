@@ -28,8 +28,8 @@ const FIRST_BACKOFF_MS = 1;
 const MAX_BACKOFF_MS = 50;
 
 /**
- * Runs work under a table's lock, once no unfinished batch changes the table: a batch that its process left half done
- * may have versions yet to publish, whose numbers no other writer may take.
+ * Runs work under a table's lock, once no unfinished batch changes the table: a batch that its process left
+ * half done may have versions yet to publish, whose numbers no other writer may take.
  * @param work run again where it fails because the lock was lost: nothing has changed then
  */
 export async function withTableLock<T>(
@@ -68,11 +68,16 @@ export async function withSteadyLock<T>(
   }
 }
 
-/** Pauses before the next attempt. Pauses grow up to a limit, and are random, so that two waiting writers differ. */
+/**
+ * Pauses before the next attempt. Pauses grow up to a limit, and are random, so that two waiting writers
+ * differ.
+ */
 export const backOff = (attempt: number): Promise<void> =>
   sleep(Math.min(FIRST_BACKOFF_MS * 2 ** attempt, MAX_BACKOFF_MS) * (0.5 + Math.random() / 2));
 
-/** Makes the next step of the former holder fail, should it wake up after its lock of a table was taken over. */
+/**
+ * Makes the next step of the former holder fail, should it wake up after its lock of a table was taken over.
+ */
 export const fenceOffTable =
   (disk: Disk) =>
   async (tableRoot: string): Promise<void> => {

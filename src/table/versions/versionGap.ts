@@ -1,6 +1,6 @@
 /**
- * The gap file: the last jump in the numbering of a table's versions. A writer that skips numbers or removes versions
- * records the jump first, durably and under the table's lock. Only the last jump is kept.
+ * The gap file: the last jump in the numbering of a table's versions. A writer that skips numbers or removes
+ * versions records the jump first, durably and under the table's lock. Only the last jump is kept.
  */
 
 import { encodeSealedJson } from "../../bytes/sealedJson.js";
@@ -30,8 +30,8 @@ export async function readGap(table: VersionsAt): Promise<VersionGap | null> {
 }
 
 /**
- * Few tables have the file, so its existence is checked first: that is far cheaper than the error for opening a
- * missing file.
+ * Few tables have the file, so its existence is checked first: that is far cheaper than the error for opening
+ * a missing file.
  */
 export const readGapFile = async (table: VersionsAt): Promise<VersionGap | null | "garbage"> =>
   (await table.disk.stat(gapsPath(table.root))) === null
@@ -45,8 +45,8 @@ export async function writeGap(table: VersionsAt, gap: VersionGap, lease?: LockL
 }
 
 /**
- * Records, before versions are removed, that the successor of a version may be missing: from here on, no hint below
- * the latest proves anything. Durable on return. Must be called under the table's lock.
+ * Records, before versions are removed, that the successor of a version may be missing: from here on, no hint
+ * below the latest proves anything. Durable on return. Must be called under the table's lock.
  */
 export async function noteRemovedVersions(table: VersionsAt, latest: number): Promise<void> {
   const gap = await readGap(table);

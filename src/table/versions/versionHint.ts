@@ -22,9 +22,9 @@ function parseHint(value: unknown): number | null {
 const HINT_BYTES = 32;
 
 /**
- * Notes the latest version for the next lookup. Losing the hint costs a directory listing, so it is not synced, it
- * may be read half written, and a failure does not fail the commit. The hint is written in place, because file
- * systems may hurry a file to the device that is renamed onto another.
+ * Notes the latest version for the next lookup. Losing the hint costs a directory listing, so it is not
+ * synced, it may be read half written, and a failure does not fail the commit. The hint is written in place,
+ * because file systems may hurry a file to the device that is renamed onto another.
  * @param options `isFirst`: in all likelihood there is no hint yet
  */
 export async function writeHint(

@@ -1,7 +1,8 @@
 /**
- * What the caller of createTableVersion attached to a version: `_tiltyard/versions/<version>.json`, one JSON object.
- * It is written before the manifest is published, so that no reader sees the version without it. It holds the
- * manifest's size and SHA-256, which tell it from the record of an attempt that was never published.
+ * What the caller of createTableVersion attached to a version: `_tiltyard/versions/<version>.json`, one JSON
+ * object. It is written before the manifest is published, so that no reader sees the version without it. It
+ * holds the manifest's size and SHA-256, which tell it from the record of an attempt that was never
+ * published.
  */
 
 import { decodeSealedJson, encodeSealedJson } from "../../bytes/sealedJson.js";
@@ -31,8 +32,8 @@ const recordPath = (tableRoot: string, version: number): string =>
   join(versionRecordsDirectory(tableRoot), versionRecordName(version));
 
 /**
- * Attaches a record to a version about to be published, or makes sure that it has none. A record is durable on
- * return.
+ * Attaches a record to a version about to be published, or makes sure that it has none. A record is durable
+ * on return.
  * @throws InvalidInputError for a record beyond 1 MiB
  */
 export async function writeVersionRecord(

@@ -1,4 +1,7 @@
-/** Which data files came to a table by appends since a version: their rows are not those that were to be filled. */
+/**
+ * Which data files came to a table by appends since a version: their rows are not those that were to be
+ * filled.
+ */
 
 import type { DataFragment } from "../../format/table.js";
 import { operationOf, readTransaction } from "../../table/commit/transaction.js";
@@ -17,8 +20,8 @@ export class AppendedFiles {
   }
 
   /**
-   * Looks at the transactions up to a version. What was appended by one whose version is gone is not known; neither is
-   * what was merged with other rows since, which is in other files.
+   * Looks at the transactions up to a version. What was appended by one whose version is gone is not known;
+   * neither is what was merged with other rows since, which is in other files.
    */
   async lookUpTo(
     { table, version }: Pick<OpenVersion, "table" | "version">,
@@ -38,7 +41,7 @@ export class AppendedFiles {
     this.#through = version;
   }
 
-  /** Whether a fragment has rows that were appended, and no others. */
+  /** True if a fragment has rows that were appended, and no others. */
   has({ files }: DataFragment): boolean {
     return files.some(({ path }) => this.#paths.has(path));
   }

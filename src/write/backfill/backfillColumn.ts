@@ -1,10 +1,11 @@
 /**
- * Fills a computed column, fragment by fragment: selects the rows, computes their values and commits them, some fragments
- * at a time. Fragments that others rewrote meanwhile are done again on the latest version. Rows are always read as they
- * are; the version whose rows are filled tells only which fragments came later.
+ * Fills a computed column, fragment by fragment: selects the rows, computes their values and commits them,
+ * some fragments at a time. Fragments that others rewrote meanwhile are done again on the latest version.
+ * Rows are always read as they are; the version whose rows are filled tells only which fragments came later.
  *
- * What survives a crash: committed fragments, the values in checkpoint files, and a note of the files that were about to be
- * committed, which tells whether a fragment was filled by this work although its values may be null.
+ * What survives a crash: committed fragments, the values in checkpoint files, and a note of the files that
+ * were about to be committed, which tells whether a fragment was filled by this work although its values may
+ * be null.
  */
 
 import { Limit, mapAhead } from "../../async/parallel.js";
@@ -98,7 +99,10 @@ interface Round {
   readonly base: OpenVersion<ReaderEnvironment>;
   readonly resolved: ResolvedBackfill;
   readonly checkpoints: CheckpointFiles;
-  /** Whether the values of a fragment are saved when it is done: it may wait for others, to be committed with them. */
+  /**
+   * True if the values of a fragment are saved when it is done: it may wait for others, to be committed with
+   * them.
+   */
   readonly savesAll: boolean;
   /** Bytes of values that a fragment may have in memory only. */
   readonly maxUnsavedBytes: number;
@@ -135,8 +139,8 @@ const MAX_ROUNDS = 20;
 const MAX_IDLE_RUNS = 3;
 
 /**
- * @throws what {@link meantOn} and `fragmentValues` throw; ConcurrentModificationError where the column is declared anew
- *   meanwhile, or others keep rewriting fragments
+ * @throws what {@link meantOn} and `fragmentValues` throw; ConcurrentModificationError where the column is
+ *   declared anew meanwhile, or others keep rewriting fragments
  */
 export async function backfillColumn(
   target: ChangeTarget<ReaderEnvironment>,
@@ -244,7 +248,8 @@ class Backfill {
   }
 
   /**
-   * Takes away the values that do not fit their inputs any more: then their rows are among those without a value.
+   * Takes away the values that do not fit their inputs any more: then their rows are among those without a
+   * value.
    * @returns the version without them
    */
   async #takeOutdated(): Promise<OpenVersion | null> {
@@ -268,7 +273,10 @@ class Backfill {
     if (marks.size === 0) await writeFittingRecord(base, field).catch(() => undefined);
   }
 
-  /** Removes the files that are not committed, once the work has failed, and keeps the values that are computed. */
+  /**
+   * Removes the files that are not committed, once the work has failed, and keeps the values that are
+   * computed.
+   */
   async giveUp(): Promise<void> {
     for (const { early, values } of this.#open) {
       await early.giveUp();
@@ -288,8 +296,8 @@ class Backfill {
   }
 
   /**
-   * What is to be filled. A column that was dropped and added again may have the id of the one that was meant, and no value
-   * yet to tell it by.
+   * What is to be filled. A column that was dropped and added again may have the id of the one that was
+   * meant, and no value yet to tell it by.
    * @throws ConcurrentModificationError where the column is declared otherwise by now
    */
   async #resolvedOn(base: Pick<OpenVersion, "file">): Promise<ResolvedBackfill> {
@@ -300,7 +308,9 @@ class Backfill {
     );
   }
 
-  /** Forgets files that an earlier run announced and did not commit, and those that no longer have the column. */
+  /**
+   * Forgets files that an earlier run announced and did not commit, and those that no longer have the column.
+   */
   #forgetUncommitted({ file }: OpenVersion, field: TableField): void {
     const now = new Map(file.manifest.fragments.map((fragment) => [fragment.id, fragment]));
     for (const [id, filled] of this.#files) {
@@ -314,9 +324,10 @@ class Backfill {
   }
 
   /**
-   * Forgets fragments that are there without the file that was committed: a restore, or a backfill of an input, may have taken
-   * values away again. Rows that are selected by what they hold are not looked for again.
-   * @returns whether there are such
+   * Forgets fragments that are there without the file that was committed: a restore, or a backfill of an
+   * input, may have taken values away again. Rows that are selected by what they hold are not looked for
+   * again.
+   * @returns true if there are such
    */
   #forgetEmptied({ file }: OpenVersion, field: TableField): boolean {
     if (this.#request.where !== null) return false;
@@ -372,15 +383,15 @@ class Backfill {
     round: Round,
     fragments: readonly DataFragment[],
   ): AsyncIterable<Fragment | "conflict" | null> {
-    // One more than are computed: the values of one are saved, or committed, while the next is computed. After a failure, those
-    // that were computed before are still committed.
+    // One more than are computed: the values of one are saved, or committed, while the next is computed.
+    // After a failure, those that were computed before are still committed.
     const concurrency = { weigh: () => 1, maxWeight: this.#settings.concurrency + 1 };
     return mapAhead(fragments, (fragment) => this.#compute(round, fragment), concurrency);
   }
 
   /**
-   * Has the values of fragments computed by a cluster: yields each fragment when all its values are in files of the table's
-   * directory, and were read. Tasks that are not done are handed to the cluster again.
+   * Has the values of fragments computed by a cluster: yields each fragment when all its values are in files
+   * of the table's directory, and were read. Tasks that are not done are handed to the cluster again.
    */
   async *#computeOnCluster(
     round: Round,
@@ -427,7 +438,10 @@ class Backfill {
     }
   }
 
-  /** Runs the cluster once. Yields each task that it is done with; its fragment has to be done again if rows are left. */
+  /**
+   * Runs the cluster once. Yields each task that it is done with; its fragment has to be done again if rows
+   * are left.
+   */
   async *#donePieces(
     cluster: BackfillCluster,
     pieces: Map<string, ClusterPiece>,
@@ -541,8 +555,8 @@ class Backfill {
   }
 
   /**
-   * Null where no row is to be computed; "conflict" where the version, or a checkpoint, is gone: the fragment has to be done
-   * again on the latest version.
+   * Null where no row is to be computed; "conflict" where the version, or a checkpoint, is gone: the fragment
+   * has to be done again on the latest version.
    */
   async #compute(round: Round, fragment: DataFragment): Promise<Fragment | "conflict" | null> {
     try {
@@ -636,7 +650,10 @@ class Backfill {
     });
   }
 
-  /** The result of work on a fragment; where that has to be done again, the fragment is as if it had not been begun. */
+  /**
+   * The result of work on a fragment; where that has to be done again, the fragment is as if it had not been
+   * begun.
+   */
   async #orUndo<Result>(fragment: Fragment, work: Promise<Result>): Promise<Result> {
     try {
       return await work;

@@ -1,4 +1,6 @@
-/** How many rows a function is handed at a time: fewer where it is slow, so that little is lost in a crash. */
+/**
+ * How many rows a function is handed at a time: fewer where it is slow, so that little is lost in a crash.
+ */
 
 /** Milliseconds that a call should not take longer than. */
 const SLOW_MS = 10_000;

@@ -4,10 +4,11 @@
  *   _tiltyard/checkpoints/<key>-<source>-<first>-<last>.lance   complete
  *   _tiltyard/checkpoints/<key>-<uuid>.tmp                      being written
  *
- * `key` and `source` are 32 hex digits each: what is computed, and of which content of which fragment, so that a value can't
- * be taken for one of other inputs. The file has two columns: the physical offsets of the rows, ascending from `first` to
- * `last`, and their values. One that is damaged, or is not what it should be, counts as not there: its rows are computed
- * again. All files of a job go when it is done; those of jobs that nobody finishes, a cleanup removes.
+ * `key` and `source` are 32 hex digits each: what is computed, and of which content of which fragment, so
+ * that a value can't be taken for one of other inputs. The file has two columns: the physical offsets of the
+ * rows, ascending from `first` to `last`, and their values. One that is damaged, or is not what it should be,
+ * counts as not there: its rows are computed again. All files of a job go when it is done; those of jobs that
+ * nobody finishes, a cleanup removes.
  */
 
 import { Field as ArrowField, Schema, Uint32 } from "apache-arrow";
@@ -31,7 +32,10 @@ import type { TableAt } from "../../table/versions/tableAt.js";
 import { haveSameType } from "../userFunctions.js";
 import { type ComputedPart, type ComputedRows, releaseAll } from "./computedRows.js";
 
-/** A file was removed: a cleanup took it for one of a backfill that nobody finishes. Its rows have to be computed again. */
+/**
+ * A file was removed: a cleanup took it for one of a backfill that nobody finishes. Its rows have to be
+ * computed again.
+ */
 export class CheckpointGoneError extends ConcurrentModificationError {}
 
 /** A part in a file. */
@@ -65,7 +69,8 @@ export class CheckpointFiles {
   /**
    * @param key digest of what is computed
    * @param value field of the values, under any name
-   * @param hold called before a file is written: throws where the table is another one by now, which must get none
+   * @param hold called before a file is written: throws where the table is another one by now, which must get
+   *   none
    */
   constructor(
     table: TableAt<ReaderEnvironment>,
@@ -132,7 +137,8 @@ export class CheckpointFiles {
   /**
    * The parts that earlier runs saved, ascending; they don't overlap. What is of no use is removed.
    * @param physicalRows of the fragment
-   * @param span offsets of the first row and the last one: parts that reach beyond them are another's. Default: the fragment
+   * @param span offsets of the first row and the last one: parts that reach beyond them are another's.
+   *   Default: the fragment
    */
   async recover(source: string, physicalRows: number, span?: OffsetSpan): Promise<SavedPart[]> {
     const found: SavedPart[] = [];

@@ -1,6 +1,6 @@
 /**
- * Has an executor run tasks of a backfill, once, and hands on what it reports. An executor is the host's code, and its
- * workers run elsewhere: reports come late, twice, or never, and of tasks that nobody knows.
+ * Has an executor run tasks of a backfill, once, and hands on what it reports. An executor is the host's
+ * code, and its workers run elsewhere: reports come late, twice, or never, and of tasks that nobody knows.
  */
 
 import { whenAborted } from "../../async/abort.js";

@@ -1,4 +1,7 @@
-/** Computes a task of a backfill in a process of a cluster: the values are saved, and the job's process commits them. */
+/**
+ * Computes a task of a backfill in a process of a cluster: the values are saved, and the job's process
+ * commits them.
+ */
 
 import { Limit } from "../../async/parallel.js";
 import { lowerBound } from "../../bytes/lowerBound.js";
@@ -43,8 +46,8 @@ const MAX_UNSAVED_BYTES = 32 * 1024 * 1024;
 /**
  * @param base the version whose rows are read
  * @returns the number of rows that have a value, and the names of the files that hold the values
- * @throws ConcurrentModificationError where the fragment is not what the task was planned for; InvalidInputError where the
- *   function of this process is another one; what `fragmentValues` throws
+ * @throws ConcurrentModificationError where the fragment is not what the task was planned for;
+ *   InvalidInputError where the function of this process is another one; what `fragmentValues` throws
  */
 export async function computeClusterTask(
   base: OpenVersion<ReaderEnvironment>,

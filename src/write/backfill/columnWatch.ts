@@ -1,6 +1,6 @@
 /**
- * Looks from time to time whether the values of a backfill are still wanted: a function would go on being called for a column
- * that was dropped.
+ * Looks from time to time whether the values of a backfill are still wanted: a function would go on being
+ * called for a column that was dropped.
  */
 
 import { performance } from "../../async/timers.js";

@@ -1,7 +1,8 @@
 /**
- * Commits computed values: a new file with the column for each fragment, all in one version. Rows may have been appended
- * and deleted since the values were computed; a fragment whose inputs, or whose column, are others by now is left out, and so
- * is one that is gone. Values of columns that are computed from this one go in the same version.
+ * Commits computed values: a new file with the column for each fragment, all in one version. Rows may have
+ * been appended and deleted since the values were computed; a fragment whose inputs, or whose column, are
+ * others by now is left out, and so is one that is gone. Values of columns that are computed from this one go
+ * in the same version.
  */
 
 import {
@@ -78,12 +79,15 @@ export async function commitValues(
     : { done: committed.plan.done, version: committed.committed.version };
 }
 
-/** Kinds of changes that leave the inputs and the column of every fragment as they are, and what the column is. */
+/**
+ * Kinds of changes that leave the inputs and the column of every fragment as they are, and what the column
+ * is.
+ */
 const NEUTRAL: ReadonlySet<string> = new Set([
   ...["append", "delete", "createIndex", "reserveFragments", "updateBases"],
 ]);
 
-/** Whether a change may leave a plan for the values of a computed column out of date. */
+/** True if a change may leave a plan for the values of a computed column out of date. */
 export function mustSee(other: Transaction): boolean {
   const operation = operationOf(other);
   if (operation.kind !== "updateConfig") return !NEUTRAL.has(operation.kind);
@@ -133,8 +137,9 @@ const newFiles = (before: DataFragment, after: DataFragment): DataFile[] => {
 };
 
 /**
- * A replacement of files says best what happens, and lets deletions of rows of the same fragments pass. It can't take a
- * column out of a file that holds others too, nor values of other columns away; there, the fragments are updated in place.
+ * A replacement of files says best what happens, and lets deletions of rows of the same fragments pass. It
+ * can't take a column out of a file that holds others too, nor values of other columns away; there, the
+ * fragments are updated in place.
  */
 function transactionOf(
   { file }: OpenLatest,

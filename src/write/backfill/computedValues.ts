@@ -1,7 +1,7 @@
 /**
- * The values of one fragment, as they are computed and until they are committed. They lie in memory until they are old or many,
- * when they are saved to checkpoint files. They are of all tasks of the fragment, of which several may be under way; rows that
- * adjoin are saved to one file, whichever task they are of.
+ * The values of one fragment, as they are computed and until they are committed. They lie in memory until
+ * they are old or many, when they are saved to checkpoint files. They are of all tasks of the fragment, of
+ * which several may be under way; rows that adjoin are saved to one file, whichever task they are of.
  */
 
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
@@ -14,11 +14,14 @@ export interface ComputedValuesOptions {
   /** Milliseconds for which values may be in memory only. */
   readonly flushMs: number;
   /**
-   * Bytes of values from which on they are saved; those that are being saved come on top. Where the fragment has more, half of
-   * these: while they are saved, others are computed.
+   * Bytes of values from which on they are saved; those that are being saved come on top. Where the fragment
+   * has more, half of these: while they are saved, others are computed.
    */
   readonly maxUnsavedBytes: number;
-  /** Told of an error that fails the whole work, before calls under way are waited for: it is to abort their signal. */
+  /**
+   * Told of an error that fails the whole work, before calls under way are waited for: it is to abort their
+   * signal.
+   */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -34,7 +37,10 @@ export class ComputedValues {
   /** Has them saved when they are old, though no others are added; null where there are none. */
   #timer: ReturnType<typeof setTimeout> | null = null;
   readonly #saved: SavedPart[] = [];
-  /** Settles when everything is saved whose saving has begun or waits for its turn; rejects if some of it failed. */
+  /**
+   * Settles when everything is saved whose saving has begun or waits for its turn; rejects if some of it
+   * failed.
+   */
   #saving: Promise<void> = Promise.resolve();
   /** The saving that waits for its turn: it will take whatever is there by then. */
   #waiting: { readonly turn: Promise<void>; readonly saved: Promise<void> } | null = null;
@@ -89,7 +95,8 @@ export class ComputedValues {
   }
 
   /**
-   * The parts that hold all values, ascending, once nothing is added any more; those in memory stay until {@link release}.
+   * The parts that hold all values, ascending, once nothing is added any more; those in memory stay until
+   * {@link release}.
    * @throws what saving throws
    */
   async parts(): Promise<ComputedPart[]> {
@@ -106,8 +113,8 @@ export class ComputedValues {
   }
 
   /**
-   * Once the work has failed: saves what it can, which then need not be computed again, and lets go of the rest. The error that
-   * ended the work is the one that tells.
+   * Once the work has failed: saves what it can, which then need not be computed again, and lets go of the
+   * rest. The error that ended the work is the one that tells.
    */
   async rescue(): Promise<void> {
     // A saving that the timer began later would go on when the job is over, and its lock may be another's.
@@ -172,8 +179,8 @@ export class ComputedValues {
 }
 
 /**
- * Groups rows into those of which each begins where the one before it ends. Their offsets are cut from one list of all that
- * are to be computed, so that others lie between them where there is a gap.
+ * Groups rows into those of which each begins where the one before it ends. Their offsets are cut from one
+ * list of all that are to be computed, so that others lie between them where there is a gap.
  */
 function adjoining(rows: readonly ComputedRows[]): ComputedRows[][] {
   const groups: ComputedRows[][] = [];

@@ -1,9 +1,11 @@
 /**
- * Writes the column of a fragment while its values are computed, so that little is left to write when the last one is there.
- * The file has what one that commitValues.ts would write from the same values has, but for smaller pages at its end; nobody sees
- * it before it is committed. Where it is given up, that one is written from the values in memory and in checkpoints.
+ * Writes the column of a fragment while its values are computed, so that little is left to write when the
+ * last one is there. The file has what one that commitValues.ts would write from the same values has, but for
+ * smaller pages at its end; nobody sees it before it is committed. Where it is given up, that one is written
+ * from the values in memory and in checkpoints.
  *
- * Few values stay in their memory until the file is complete. Many are copied as they come, for one page after the other.
+ * Few values stay in their memory until the file is complete. Many are copied as they come, for one page
+ * after the other.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -32,7 +34,9 @@ export interface EarlyFileOptions {
   readonly content: string;
   readonly resolved: ResolvedBackfill;
   readonly version: FileVersion;
-  /** Bytes of values that may stay in their memory until the file is complete: of more, the file has copies. */
+  /**
+   * Bytes of values that may stay in their memory until the file is complete: of more, the file has copies.
+   */
   readonly maxHeldBytes: number;
   /** Rejects where the table is another one by now, which must get no file. */
   readonly hold: () => Promise<void>;
@@ -41,7 +45,10 @@ export interface EarlyFileOptions {
 /** Bytes of values that wait to be copied, at most, unless a single batch has more. */
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
 
-/** Bytes that are copied in one step: little of a page, and little of the time for which the event loop may be held. */
+/**
+ * Bytes that are copied in one step: little of a page, and little of the time for which the event loop may be
+ * held.
+ */
 const MAX_COPIED_BYTES = 2 * 1024 * 1024;
 
 /** Bytes of values that are encoded and written when the last one is there, at most about. */
@@ -56,7 +63,7 @@ export class EarlyFile {
   readonly #held: ComputedRows[] = [];
   /** Bytes of all values so far. */
   #bytes = 0;
-  /** Whether further values are copied: all of them would take too much memory. */
+  /** True if further values are copied: all of them would take too much memory. */
   #areCopied = false;
   #state: "open" | "complete" | "givenUp" = "open";
   /** Lets the writing look again. */
@@ -113,8 +120,8 @@ export class EarlyFile {
   }
 
   /**
-   * Completes the file and adds it to others. Nothing where it was given up or has failed: the values are then written when
-   * they are committed, which fails for the same reason, or does not.
+   * Completes the file and adds it to others. Nothing where it was given up or has failed: the values are
+   * then written when they are committed, which fails for the same reason, or does not.
    */
   async handOver(files: ColumnFiles): Promise<void> {
     this.complete();

@@ -1,4 +1,7 @@
-/** The files that a backfill has made for fragments, or is about to commit, and how it notes them for a later run. */
+/**
+ * The files that a backfill has made for fragments, or is about to commit, and how it notes them for a later
+ * run.
+ */
 
 import type { DataFragment } from "../../format/table.js";
 import { fieldIdsOf } from "../../schema/fieldPaths.js";
@@ -12,7 +15,7 @@ export interface FilledFile {
   readonly rows: number;
 }
 
-/** Whether a fragment has the column in the file that was made for it. */
+/** True if a fragment has the column in the file that was made for it. */
 export function hasFile(
   fragment: DataFragment | undefined,
   { name }: FilledFile,
@@ -27,8 +30,8 @@ export type BackfillState = {
   /** The version whose rows are filled. */
   readonly version: number;
   /**
-   * Ids of fragments, each with the name of the file that holds the column, or is about to, and the number of rows that got
-   * a value.
+   * Ids of fragments, each with the name of the file that holds the column, or is about to, and the number of
+   * rows that got a value.
    */
   readonly files: readonly (readonly [fragmentId: number, name: string, rows: number])[];
 };
@@ -38,7 +41,10 @@ export const stateToNote = (version: number, files: ReadonlyMap<number, FilledFi
   files: [...files].map(([id, { name, rows }]) => [id, name, rows]),
 });
 
-/** What an earlier run noted: the version whose rows it filled, and its files by fragment; none where that is of no use. */
+/**
+ * What an earlier run noted: the version whose rows it filled, and its files by fragment; none where that is
+ * of no use.
+ */
 export function notedState(noted: unknown): {
   readonly version: number | null;
   readonly files: Map<number, FilledFile>;

@@ -1,4 +1,7 @@
-/** A column of a fragment as it is after a backfill: the values it had, with those that were computed in their places. */
+/**
+ * A column of a fragment as it is after a backfill: the values it had, with those that were computed in their
+ * places.
+ */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
@@ -19,7 +22,7 @@ const BATCH_ROWS = 8192;
 const BATCH_BYTES = 16 * 1024 * 1024;
 
 export interface FilledOptions {
-  /** Whether structs may be null; files of 2.0 have no null structs. */
+  /** True if structs may be null; files of 2.0 have no null structs. */
   readonly nullStructs: boolean;
   readonly signal: AbortSignal | undefined;
 }

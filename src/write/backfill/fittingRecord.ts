@@ -1,12 +1,12 @@
 /**
- * The record that a backfill leaves when all values of a column fit their inputs: `_tiltyard/computed/<field id>.json`, a JSON
- * object with a checksum (bytes/sealedJson.ts):
+ * The record that a backfill leaves when all values of a column fit their inputs:
+ * `_tiltyard/computed/<field id>.json`, a JSON object with a checksum (bytes/sealedJson.ts):
  *
  *     {"version":7,"declaration":"…","fragments":{"0":"…","3":"…"}}
  *
- * with a digest of the column's declaration, and one for each fragment of that version: of the files that hold the column and its
- * inputs. Files never change, so a fragment of the same files has the same values. Without the record, or with another one,
- * the transactions tell (outdatedRows.ts).
+ * with a digest of the column's declaration, and one for each fragment of that version: of the files that
+ * hold the column and its inputs. Files never change, so a fragment of the same files has the same values.
+ * Without the record, or with another one, the transactions tell (outdatedRows.ts).
  */
 
 import { decodeSealedJson, encodeSealedJson } from "../../bytes/sealedJson.js";
@@ -24,7 +24,10 @@ import { filesWith } from "./storedFields.js";
 
 const MAX_RECORD_BYTES = 256 * 1024 * 1024;
 
-/** Reads the record of the last backfill of a column; null if there is none, or the column was declared differently then. */
+/**
+ * Reads the record of the last backfill of a column; null if there is none, or the column was declared
+ * differently then.
+ */
 export async function readFittingRecord(
   { table, file }: OpenVersion,
   field: TableField,

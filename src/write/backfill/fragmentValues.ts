@@ -1,7 +1,7 @@
 /**
- * Computes the values of one fragment. Its rows are cut into tasks, and these into batches, of which some are under way at a
- * time. What is computed is saved to checkpoint files from time to time; rows that earlier runs have saved are not computed
- * again.
+ * Computes the values of one fragment. Its rows are cut into tasks, and these into batches, of which some are
+ * under way at a time. What is computed is saved to checkpoint files from time to time; rows that earlier
+ * runs have saved are not computed again.
  */
 
 import { DataType } from "apache-arrow";
@@ -29,8 +29,8 @@ import { decodedColumn, LentTexts, TextPages } from "./lentTexts.js";
 import type { ResolvedBackfill } from "./resolvedBackfill.js";
 
 /**
- * Rows that are read at a time, unless a batch has more; else as many batches as they hold. Few: those that are read next may
- * have been decoded by a thread in the meantime.
+ * Rows that are read at a time, unless a batch has more; else as many batches as they hold. Few: those that
+ * are read next may have been decoded by a thread in the meantime.
  */
 const READ_ROWS = 2048;
 
@@ -48,7 +48,10 @@ export interface ValuesOptions extends ComputedValuesOptions {
   readonly tasksAtOnce: number;
   /** Calls, or rows of a function that computes row by row, under way in a task. */
   readonly callsAtOnce: number;
-  /** Gets the values as they come, where all rows of the fragment are computed in one task; null: nothing does. */
+  /**
+   * Gets the values as they come, where all rows of the fragment are computed in one task; null: nothing
+   * does.
+   */
   readonly early: EarlyFile | null;
   /** Range of the rows, where others compute the rest of the fragment meanwhile. */
   readonly span?: OffsetSpan;
@@ -90,11 +93,13 @@ export async function fragmentValues(
   }
 }
 
-/** Whether an error means that a fragment has to be done again. */
+/** True if an error means that a fragment has to be done again. */
 export const isConflict = (error: unknown): boolean =>
   error instanceof CheckpointGoneError || error instanceof TransactionConflictError;
 
-/** Does a part of the work. An error that fails all of it is told before other calls and tasks are waited for. */
+/**
+ * Does a part of the work. An error that fails all of it is told before other calls and tasks are waited for.
+ */
 async function telling<Result>(
   { onFailure }: Pick<ValuesOptions, "onFailure">,
   work: () => Promise<Result>,
@@ -146,7 +151,7 @@ function* taskStarts(rowCount: number, taskRows: number): Generator<number> {
 const cut = (rows: Uint32Array, taskRows: number): Uint32Array[] =>
   Array.from(taskStarts(rows.length, taskRows), (start) => rows.subarray(start, start + taskRows));
 
-/** Whether all of some ascending numbers are among others. */
+/** True if all of some ascending numbers are among others. */
 function holdsAll(numbers: Uint32Array, wanted: Uint32Array): boolean {
   let index = 0;
   for (const each of wanted) {

@@ -1,6 +1,7 @@
 /**
- * Calls a registered function for rows of a fragment: for a batch at once, or row by row. A call that fails is made again a
- * few times. The host's event loop turns between calls, however quick or slow each of them is.
+ * Calls a registered function for rows of a fragment: for a batch at once, or row by row. A call that fails
+ * is made again a few times. The host's event loop turns between calls, however quick or slow each of them
+ * is.
  */
 
 import type { DataType, Schema, Vector } from "apache-arrow";
@@ -19,7 +20,10 @@ import type { LentTexts } from "./lentTexts.js";
 import { type Lend, RowResults } from "./rowResults.js";
 import { readSingly, SingleTexts } from "./singleTexts.js";
 
-/** Milliseconds before the first repetition of a call, how much longer each further one waits, and the longest wait. */
+/**
+ * Milliseconds before the first repetition of a call, how much longer each further one waits, and the longest
+ * wait.
+ */
 const FIRST_WAIT_MS = 100;
 const WAIT_GROWTH = 4;
 const MAX_WAIT_MS = 30_000;
@@ -47,15 +51,17 @@ export interface CallOptions {
   /** Rows that are under way at a time, of a function that computes row by row. */
   readonly rowsAtOnce: number;
   readonly signal: AbortSignal;
-  /** Told of an error that fails the whole work, before other calls are waited for: it is to abort the signal. */
+  /**
+   * Told of an error that fails the whole work, before other calls are waited for: it is to abort the signal.
+   */
   readonly onFailure: (error: unknown) => void;
 }
 
 /**
  * The values of some rows.
  * @param schema of the inputs, by the names under which the function is handed them
- * @throws InternalError naming the rows, with the function's own error as its cause; TableSchemaValidationError for a
- *   result that is not as declared; the signal's reason
+ * @throws InternalError naming the rows, with the function's own error as its cause;
+ *   TableSchemaValidationError for a result that is not as declared; the signal's reason
  */
 export async function callFunction(
   owner: RegisteredFunction,
@@ -91,7 +97,8 @@ export async function callFunction(
   let made = null as (() => Column) | null;
   const result = await repeated(owner, label, options, () => {
     const given = call.batch(columns, context);
-    // What is there at once is copied at once: other calls of the function may use its memory before this one is awaited.
+    // What is there at once is copied at once: other calls of the function may use its memory before this one
+    // is awaited.
     made = isPending(given) ? null : attempted(() => columnOf(given));
     return given;
   });
@@ -109,8 +116,8 @@ export const rowsInWords = (offsets: Uint32Array): string =>
     : `rows ${offsets[0]} to ${offsets[offsets.length - 1]} (${offsets.length} of them)`;
 
 /**
- * Does work at once; what is returned gives its result, or throws its error. What is wrong with a result is none of the errors
- * of the call that gave it, after which it is made again.
+ * Does work at once; what is returned gives its result, or throws its error. What is wrong with a result is
+ * none of the errors of the call that gave it, after which it is made again.
  */
 function attempted<Result>(work: () => Result): () => Result {
   try {
@@ -147,7 +154,8 @@ async function callForRows(
   const calls = new RowCalls(row, { names: owner.inputNames, inputs, rowCount, results, signal });
   const labelOf = (index: number) => `function ${owner.name}, fragment ${fragmentId}, row ${offsets[index]}`;
   for (;;) {
-    // Here, and not for every few rows: while rows are computed at once, nothing else runs that could abort the work.
+    // Here, and not for every few rows: while rows are computed at once, nothing else runs that could abort
+    // the work.
     signal.throwIfAborted();
     const halt = calls.run();
     const { next } = calls;
@@ -181,7 +189,10 @@ async function callForRows(
   }
 }
 
-/** Why no further row is computed at once: there is none, the event loop has to turn, or the next one is awaited or has failed. */
+/**
+ * Why no further row is computed at once: there is none, the event loop has to turn, or the next one is
+ * awaited or has failed.
+ */
 type Halt =
   | { readonly kind: "end" | "due" }
   | { readonly kind: "begun"; readonly result: PromiseLike<unknown> }
@@ -202,8 +213,9 @@ interface RowsToCall {
 }
 
 /**
- * Computes rows whose results are at hand at once, which need no promises. V8 puts what is called into the code of its loop,
- * which holds nothing that differs from one job to the next, such as looks at a signal: the code would be made anew each time.
+ * Computes rows whose results are at hand at once, which need no promises. V8 puts what is called into the
+ * code of its loop, which holds nothing that differs from one job to the next, such as looks at a signal: the
+ * code would be made anew each time.
  */
 class RowCalls {
   /** The first row that has no result. */
@@ -246,7 +258,8 @@ class RowCalls {
 
   /** Computes rows until it has to halt. */
   run(): Halt {
-    // No closer to the calls, and seldom, lest V8 puts these into the block: it doesn't make fast loops of their loops there.
+    // No closer to the calls, and seldom, lest V8 puts these into the block: it doesn't make fast loops of
+    // their loops there.
     try {
       return this.#runAhead();
     } catch (cause) {
@@ -278,7 +291,10 @@ class RowCalls {
   }
 }
 
-/** As `isPending`, for rows: V8 looks up members more quickly where all results have one shape, not those of all callers. */
+/**
+ * Like `isPending`, for rows: V8 looks up members more quickly where all results have one shape, not those of
+ * all callers.
+ */
 const isThenable = (result: unknown): result is PromiseLike<unknown> =>
   typeof result === "object" && result !== null && typeof (result as { then?: unknown }).then === "function";
 

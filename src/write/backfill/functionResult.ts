@@ -113,7 +113,10 @@ const NUMBER_ARRAYS: ReadonlySet<string> = new Set([
   ...["Int16Array", "Uint16Array", "Int32Array", "Uint32Array"],
 ]);
 
-/** What a typed array holds whose elements are the values, or the items of fixed-size lists; null for all else. */
+/**
+ * What a typed array holds whose elements are the values, or the items of fixed-size lists; null for all
+ * else.
+ */
 function numbersColumn(
   type: DataType,
   layout: Layout,

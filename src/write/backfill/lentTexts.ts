@@ -1,12 +1,14 @@
 /**
- * Texts that are decoded for calls of a function. They are as many bytes as the column has, and each is looked at once:
- * memory of their own would have V8 collect garbage again and again for the sake of memory outside its heap, which costs more
- * than all else that a backfill does beside the calls. So the memory is lent again: that of texts decoded for one call
- * for the next call, and that of a page of texts that a thread decoded for another page, once the last of its rows is computed.
+ * Texts that are decoded for calls of a function. They are as many bytes as the column has, and each is
+ * looked at once: memory of their own would have V8 collect garbage again and again for the sake of memory
+ * outside its heap, which costs more than all else that a backfill does beside the calls. So the memory is
+ * lent again: that of texts decoded for one call for the next call, and that of a page of texts that a thread
+ * decoded for another page, once the last of its rows is computed.
  *
- * No function ever sees that memory: a call gets single texts, or copies of its rows once it asks for their bytes. Whoever
- * keeps a vector beyond the call finds its memory detached, or missing, and gets an error from it, never other texts. Only
- * copies are detached: from the first time that any memory is, V8 makes all code slower that looks at typed arrays.
+ * No function ever sees that memory: a call gets single texts, or copies of its rows once it asks for their
+ * bytes. Whoever keeps a vector beyond the call finds its memory detached, or missing, and gets an error from
+ * it, never other texts. Only copies are detached: from the first time that any memory is, V8 makes all code
+ * slower that looks at typed arrays.
  */
 
 import type { Data } from "apache-arrow";
@@ -16,7 +18,10 @@ import { isSharedMemory } from "../../bytes/sharedCopy.js";
 import { trimmedColumn } from "../../file/writing/heldColumns.js";
 import type { ScratchMemory } from "../../io/memory/scratch.js";
 
-/** Whether single texts of a vector may be read where its column has them: it is the vector's memory, and still lent. */
+/**
+ * True if single texts of a vector may be read where its column has them: it is the vector's memory, and
+ * still lent.
+ */
 export interface DirectReads {
   mayBe: boolean;
 }
@@ -49,7 +54,10 @@ export class LentTexts {
     return column;
   }
 
-  /** A column that reaches no further than its rows, for a vector of it that others look at: see {@link hideMemory}. */
+  /**
+   * A column that reaches no further than its rows, for a vector of it that others look at: see
+   * {@link hideMemory}.
+   */
   rowsOf(column: Column): Column {
     const page = sharedPageOf(column);
     if (page === null) return column;
@@ -64,8 +72,8 @@ export class LentTexts {
   }
 
   /**
-   * Keeps the memory in which a vector lies from whoever looks at the vector's bytes: these are then a copy, which is from
-   * there on what the vector has.
+   * Keeps the memory in which a vector lies from whoever looks at the vector's bytes: these are then a copy,
+   * which is from there on what the vector has.
    * @param column that the vector was made of: one that {@link rowsOf} returned
    * @param reads of the vector
    */
@@ -143,8 +151,8 @@ export class LentTexts {
 }
 
 /**
- * The memory of pages of texts that threads decoded, of which rows are cut for calls: when all of these have ended, threads
- * get it again.
+ * The memory of pages of texts that threads decoded, of which rows are cut for calls: when all of these have
+ * ended, threads get it again.
  */
 export class TextPages {
   readonly #workers: Pick<WorkerPool, "giveBack"> | undefined;
@@ -162,7 +170,8 @@ export class TextPages {
   /** @param columns that rows are cut of from now on: of all other pages, no more will be */
   goOn(columns: readonly Column[]): void {
     const current = new Set<ArrayBufferLike | null>(columns.map(sharedPageOf));
-    // Rows that were picked, or that lie in two pages, are in a copy: it doesn't tell whether more will be cut of a page.
+    // Rows that were picked, or that lie in two pages, are in a copy: it doesn't tell whether more will be
+    // cut of a page.
     const mayBeCopies = columns.some(
       (column) => column.kind === "variable" && column.coded === undefined && sharedPageOf(column) === null,
     );

@@ -1,7 +1,7 @@
 /**
- * Finds rows whose value of a computed column no longer fits its inputs. Tiltyard's changes take such values away at once.
- * Other writers leave them: LanceDB's update copies the old value along. So the transactions since the values were last known
- * to fit are read, and those that gave inputs other values mark the rows:
+ * Finds rows whose value of a computed column no longer fits its inputs. Tiltyard's changes take such values
+ * away at once. Other writers leave them: LanceDB's update copies the old value along. So the transactions
+ * since the values were last known to fit are read, and those that gave inputs other values mark the rows:
  *
  *     update of rows, merge         all rows of the new fragments, if it changed an input, or rows that were marked
  *     change of columns in place    the rows of the fragments whose files of an input are others
@@ -9,9 +9,9 @@
  *     restore, branch               the marks of the version that it goes back to
  *     a new value of the column     unmarks the fragment; a backfill of Tiltyard keeps the marks, since it only fills nulls
  *
- * Values fit in the version that gave the table the column, in a version that replaced all rows, and in the version that a
- * backfill recorded (fittingRecord.ts). If versions since then are gone, all rows of the fragments are marked that the record
- * does not have.
+ * Values fit in the version that gave the table the column, in a version that replaced all rows, and in the
+ * version that a backfill recorded (fittingRecord.ts). If versions since then are gone, all rows of the
+ * fragments are marked that the record does not have.
  */
 
 import { decodeRoaring } from "../../bytes/roaring.js";
@@ -41,7 +41,9 @@ export type MarkedRows = Uint32Array | "all";
 /** The marked rows by the id of their fragment. */
 export type Marks = ReadonlyMap<number, MarkedRows>;
 
-/** Property of a transaction that takes all outdated values of a column away: the id of the column's field. */
+/**
+ * Property of a transaction that takes all outdated values of a column away: the id of the column's field.
+ */
 export const OUTDATED_PROPERTY = "tiltyard.outdated";
 
 /** A version in which all values of a column fit. */
@@ -285,7 +287,10 @@ class History {
     return moved;
   }
 
-  /** Returns the positions of the marked rows among the live rows of fragments; null if a file of deletions is gone. */
+  /**
+   * Returns the positions of the marked rows among the live rows of fragments; null if a file of deletions is
+   * gone.
+   */
   async #positionsOf(
     { open }: Step,
     fragments: readonly DataFragment[],
@@ -331,7 +336,10 @@ function rowTest(marked: MarkedRows | undefined): (row: number) => boolean {
 const movesOutdated = ({ removedFragmentIds, updatedFragments }: Update, marks: Marks): boolean =>
   [...removedFragmentIds, ...updatedFragments.map(({ id }) => id)].some((id) => marks.has(id));
 
-/** Tells whether an update may have changed values of some fields. Old writers do not say which fields they changed. */
+/**
+ * Tells whether an update may have changed values of some fields. Old writers do not say which fields they
+ * changed.
+ */
 const changesAny = ({ fieldsForPreservingFragBitmap: changed }: Update, ids: ReadonlySet<number>): boolean =>
   changed.length === 0 || changed.some((id) => ids.has(id));
 
@@ -339,7 +347,10 @@ const changesAny = ({ fieldsForPreservingFragBitmap: changed }: Update, ids: Rea
 const textOfFiles = ({ files }: DataFragment, ids: ReadonlySet<number>): string =>
   JSON.stringify(filesWith(files, ids));
 
-/** Returns the rows of a fragment that a change of columns in place gave other values; all if the change does not say. */
+/**
+ * Returns the rows of a fragment that a change of columns in place gave other values; all if the change does
+ * not say.
+ */
 function changedOffsets(update: Update | null, { id, physicalRows }: DataFragment, path: string): MarkedRows {
   const bitmap = update?.updatedOffsetBitmaps.get(id);
   return bitmap === undefined ? "all" : decodeRoaring(bitmap, physicalRows, { path, byteOffset: 0 });

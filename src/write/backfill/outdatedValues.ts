@@ -1,6 +1,7 @@
 /**
- * Takes away what was computed from a column before a backfill gave it other values. Only rows whose value changed are
- * concerned: a row that had none, and was computed to have none, leaves the columns that depend on it as they are.
+ * Takes away what was computed from a column before a backfill gave it other values. Only rows whose value
+ * changed are concerned: a row that had none, and was computed to have none, leaves the columns that depend
+ * on it as they are.
  */
 
 import type { Layout } from "../../arrow/columns/column.js";

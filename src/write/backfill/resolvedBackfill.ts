@@ -1,4 +1,7 @@
-/** What a backfill means on one version: which rows it selects, what it reads of them, and what computes their values. */
+/**
+ * What a backfill means on one version: which rows it selects, what it reads of them, and what computes their
+ * values.
+ */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { runAsync } from "../../async/eventLoop.js";
@@ -35,29 +38,33 @@ export interface BackfillRequest {
 
 export interface ResolvedBackfill {
   readonly field: TableField;
-  /** Whether rows are computed one by one. */
+  /** True if rows are computed one by one. */
   readonly isByRow: boolean;
   /** Columns that are computed from this one, those that are computed from computed ones included. */
   readonly dependents: readonly TableField[];
   /** Selects the rows. */
   readonly filter: Filter;
-  /** Whether the rows selected are those that have no value. */
+  /** True if the rows selected are those that have no value. */
   readonly fillsNulls: boolean;
-  /** Whether all rows of a fragment are selected because no file of it has the column. */
+  /** True if all rows of a fragment are selected because no file of it has the column. */
   selectsAll(fragment: DataFragment): boolean;
   /** Of the inputs, in their order. */
   readonly projection: Projection;
   /** Names everything that the values depend on, as text: equal texts, same values of the same inputs. */
   readonly meaning: string;
   compute(rows: InputRows, options: CallOptions): Promise<Column>;
-  /** Names the meaning, and the content of a fragment that selection and values depend on, whichever rows are deleted. */
+  /**
+   * Names the meaning, and the content of a fragment that selection and values depend on, whichever rows are
+   * deleted.
+   */
   sourceOf(fragment: DataFragment): Promise<string>;
 }
 
 /**
- * @throws TableColumnNotFoundError for a column that is not there, or an input of it; InvalidInputError for a column that
- *   is not computed, or from which one is computed that can't lose its values, whose function is not registered as it is
- *   declared, or whose declaration names no inputs; UnsupportedError for a column that only another engine can fill
+ * @throws TableColumnNotFoundError for a column that is not there, or an input of it; InvalidInputError for a
+ *   column that is not computed, or from which one is computed that can't lose its values, whose function is
+ *   not registered as it is declared, or whose declaration names no inputs; UnsupportedError for a column
+ *   that only another engine can fill
  */
 export async function resolvedOn(
   { file }: Pick<OpenVersion, "file">,

@@ -1,6 +1,7 @@
 /**
- * What a function returned row by row. Lists of one size that come as typed arrays are copied to where the column's items lie
- * when they are added, before the function may use their memory again. All other values are kept as they are.
+ * What a function returned row by row. Lists of one size that come as typed arrays are copied to where the
+ * column's items lie when they are added, before the function may use their memory again. All other values
+ * are kept as they are.
  */
 
 import { type DataType, Type } from "apache-arrow";
@@ -12,7 +13,7 @@ export type Lend = (byteLength: number) => Uint8Array;
 export const isNumber = ({ typeId }: DataType): boolean =>
   (typeId as Type) === Type.Int || (typeId as Type) === Type.Float;
 
-/** Whether numbers of a type are floats that typed arrays have as numbers. */
+/** True if numbers of a type are floats that typed arrays have as numbers. */
 export const isFloat = (type: DataType): boolean => (type.typeId as Type) === Type.Float && !isHalf(type);
 
 const isHalf = ({ typeId, ArrayType }: DataType): boolean =>
@@ -40,7 +41,10 @@ export class RowResults {
   readonly #dimension: number;
   /** The items of all rows; null before the first array that is copied. */
   #items: Float64Array | null = null;
-  /** The values of all rows, but {@link COPIED} for those whose items were copied; null while there are no others. */
+  /**
+   * The values of all rows, but {@link COPIED} for those whose items were copied; null while there are no
+   * others.
+   */
   #values: unknown[] | null = null;
 
   /** @param type of the values */

@@ -50,8 +50,8 @@ export class SingleTexts {
 }
 
 /**
- * Has a vector read single texts of its column so, as long as it may. A vector that lies in one piece has a `get` of its own,
- * which is put in place here by another.
+ * Has a vector read single texts of its column so, as long as it may. A vector that lies in one piece has a
+ * `get` of its own, which is put in place here by another.
  */
 export function readSingly(vector: Vector, column: Column, reads: DirectReads): void {
   const texts = SingleTexts.of(vector.type as DataType, column);

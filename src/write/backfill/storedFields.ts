@@ -15,6 +15,6 @@ export const filesWith = (
     return stored.length === 0 ? [] : [[path, baseId ?? null, stored]];
   });
 
-/** Whether some files have any of some fields. Of a column, they may name the parts only. */
+/** True if some files have any of some fields. Of a column, they may name the parts only. */
 export const areStored = (files: readonly Pick<DataFile, "fields">[], ids: ReadonlySet<number>): boolean =>
   files.some(({ fields }) => fields.some((id) => ids.has(id)));

@@ -1,6 +1,6 @@
 /**
- * Takes away the values of a computed column that no longer fit their inputs, in one version, so that a backfill computes
- * these rows like others that have no value.
+ * Takes away the values of a computed column that no longer fit their inputs, in one version, so that a
+ * backfill computes these rows like others that have no value.
  */
 
 import { type DataFragment, UPDATE_MODE, Update } from "../../format/table.js";
@@ -27,7 +27,8 @@ export interface TakeOutdatedOptions {
 }
 
 /**
- * @returns the version that was committed, null if all values fit; and the version in which they were seen to fit
+ * @returns the version that was committed, null if all values fit; and the version in which they were seen to
+ *   fit
  */
 export async function takeOutdated(
   target: ChangeTarget<ReaderEnvironment>,

@@ -1,6 +1,6 @@
 /**
- * What an update sets: columns, and the expressions that give their new values. Expressions see the values before the
- * update, all of them the same. A value of another type is cast to that of its column, as by CAST.
+ * What an update sets: columns, and the expressions that give their new values. Expressions see the values
+ * before the update, all of them the same. A value of another type is cast to that of its column, as by CAST.
  */
 
 import {
@@ -41,7 +41,7 @@ export interface PlannedAssignment {
   /** Index of the column among the table's. */
   readonly index: number;
   readonly field: TableField;
-  /** Whether the values are those of blobs, which files keep in structs with their places. */
+  /** True if the values are those of blobs, which files keep in structs with their places. */
   readonly wrapsBlobs: boolean;
   /** The new values in the form in which the column is written. */
   evaluate(columns: readonly Column[], rowCount: number): Steps<Column>;
@@ -50,8 +50,8 @@ export interface PlannedAssignment {
 /**
  * What is set, and with it the columns that are computed from what is set: they become null.
  * @param fields of the table
- * @throws TableColumnNotFoundError, InvalidInputError for columns and expressions that do not fit; UnsupportedError for
- *   members of columns, and for functions and types that this build does not have
+ * @throws TableColumnNotFoundError, InvalidInputError for columns and expressions that do not fit;
+ *   UnsupportedError for members of columns, and for functions and types that this build does not have
  */
 export async function planAssignments(
   fields: readonly TableField[],

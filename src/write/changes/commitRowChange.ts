@@ -1,12 +1,13 @@
 /**
- * Commits changes of rows: deletions, updates and merge inserts. Rows that go are marked as deleted in their fragments;
- * rows that were changed or are new lie in new fragments. All of it becomes visible with one version.
+ * Commits changes of rows: deletions, updates and merge inserts. Rows that go are marked as deleted in their
+ * fragments; rows that were changed or are new lie in new fragments. All of it becomes visible with one
+ * version.
  *
  *   plan on the latest version ─ mark the rows that go ─ commit
  *
- * The plan says which rows go, and brings the files with the new ones. Where another writer changed some of the same
- * fragments meanwhile, nothing of it is kept: the change is planned again on that writer's version, and so sees its
- * rows. No change of another writer is lost.
+ * The plan says which rows go, and brings the files with the new ones. Where another writer changed some of
+ * the same fragments meanwhile, nothing of it is kept: the change is planned again on that writer's version,
+ * and so sees its rows. No change of another writer is lost.
  */
 
 import { type DataFragment, Delete, type Transaction, UPDATE_MODE, Update } from "../../format/table.js";
@@ -27,13 +28,13 @@ export interface RowChange {
   /** New files, in the order of their rows; removed again where the change is not committed. */
   readonly written: readonly WrittenRows[];
   /**
-   * In a table with stable row ids: the ids of written rows that are moved, so that they go where they were. They are
-   * written first; all rows after them are new.
+   * In a table with stable row ids: the ids of written rows that are moved, so that they go where they were.
+   * They are written first; all rows after them are new.
    */
   readonly movedIds?: ValueRuns | null;
   /**
-   * Whether rows were added because the version has none with their key: then another change that brought rows meanwhile
-   * has to be seen, or both would add the same.
+   * True if rows were added because the version has none with their key: then another change that brought
+   * rows meanwhile has to be seen, or both would add the same.
    */
   readonly addsMissing?: boolean;
   readonly operation: RowOperation;
@@ -61,12 +62,12 @@ type PlanRowChange<Change> = (
 ) => Promise<Change>;
 
 /**
- * @param plan called with the latest version, and again with a newer one where other writers were first; it marks the
- *   rows that go, and removes the files it wrote if it fails
+ * @param plan called with the latest version, and again with a newer one where other writers were first; it
+ *   marks the rows that go, and removes the files it wrote if it fails
  * @param signal ends the work; ignored once the version is being published
  * @param verifyMore called right before the version is published; what it throws ends the change
- * @throws errors of `plan`; TableReplacedError where the table was dropped meanwhile; ConcurrentModificationError where
- *   other writers keep changing the same fragments
+ * @throws errors of `plan`; TableReplacedError where the table was dropped meanwhile;
+ *   ConcurrentModificationError where other writers keep changing the same fragments
  */
 export async function commitRowChange<Change extends RowChange>(
   target: ChangeTarget<ReaderEnvironment>,

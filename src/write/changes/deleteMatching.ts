@@ -1,4 +1,7 @@
-/** Deletes the rows that a filter selects: they are marked in their fragments, and no file with rows is written. */
+/**
+ * Deletes the rows that a filter selects: they are marked in their fragments, and no file with rows is
+ * written.
+ */
 
 import { mapAhead } from "../../async/parallel.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";

@@ -1,7 +1,7 @@
 /**
- * Marks rows of fragments as deleted: writes a new deletion file for each fragment that keeps some rows. Fragments that
- * keep none need no file, they go. The files lie in the table's or branch's own directory, also for fragments whose
- * data files lie elsewhere. They are invisible until a manifest names them.
+ * Marks rows of fragments as deleted: writes a new deletion file for each fragment that keeps some rows.
+ * Fragments that keep none need no file, they go. The files lie in the table's or branch's own directory,
+ * also for fragments whose data files lie elsewhere. They are invisible until a manifest names them.
  */
 
 import { mapParallel } from "../../async/parallel.js";
@@ -58,7 +58,7 @@ export class DeletionMarks {
   readonly #marked = new Map<number, DataFragment | null>();
   /** Bytes of each file, by path; files that are incomplete included. */
   readonly #written = new Map<string, number>();
-  /** Whether the directory is there for good, because versions have files in it. */
+  /** True if the directory is there for good, because versions have files in it. */
   #isMade: boolean;
   #rowCount = 0;
 
@@ -106,7 +106,7 @@ export class DeletionMarks {
     };
   }
 
-  /** Whether all the files are still where they were written, and complete. */
+  /** True if all the files are still where they were written, and complete. */
   async areInPlace(): Promise<boolean> {
     const { disk } = this.#base.table;
     const files = [...this.#written];
@@ -164,7 +164,7 @@ export class DeletionMarks {
   }
 }
 
-/** Whether a fragment has a deletion file in the directory of the table or branch itself. */
+/** True if a fragment has a deletion file in the directory of the table or branch itself. */
 const hasDeletionsHere = ({ deletionFile }: DataFragment): boolean =>
   deletionFile !== undefined && deletionFile.baseId === undefined;
 

@@ -1,6 +1,6 @@
 /**
- * Reads given rows of a fragment as they are stored, to write them elsewhere. Where they are many, all rows are read
- * and the others left out; where they are few, only these. Batches are bounded in rows and in bytes.
+ * Reads given rows of a fragment as they are stored, to write them elsewhere. Where they are many, all rows
+ * are read and the others left out; where they are few, only these. Batches are bounded in rows and in bytes.
  */
 
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
@@ -23,8 +23,8 @@ export interface ReadRowsOptions {
   /** Maximum rows of a batch where all rows are read. Default: 16,384. */
   readonly scannedRows?: number;
   /**
-   * Whether long texts may stay codes until they are looked at, which must be before the next batch is asked for. Default
-   * false.
+   * True if long texts may stay codes until they are looked at, which must be before the next batch is asked
+   * for. Default false.
    */
   readonly keepsCodes?: boolean;
 }

@@ -18,8 +18,8 @@ import { InternalError, InvalidInputError } from "../../errors.js";
 /**
  * @param column of the type that the layout is for, in any layout
  * @param path of the column that keeps the values, for messages
- * @throws InvalidInputError for lists with another number of items than the column's, and for more distinct values than
- *   a dictionary takes
+ * @throws InvalidInputError for lists with another number of items than the column's, and for more distinct
+ *   values than a dictionary takes
  */
 export function storedColumn(column: Column, layout: Layout, path: string): Column {
   if (column.kind === "null") return layout.kind === "null" ? column : nullColumn(layout, column.length);

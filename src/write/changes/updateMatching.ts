@@ -1,6 +1,6 @@
 /**
- * Updates the rows that a filter selects: they are read, changed column by column, and written to new fragments; where
- * they were, they are marked as deleted. Other rows are not touched.
+ * Updates the rows that a filter selects: they are read, changed column by column, and written to new
+ * fragments; where they were, they are marked as deleted. Other rows are not touched.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -38,9 +38,11 @@ interface RowUpdate extends RowChange {
 }
 
 /**
- * @param resolvedOn plans the filter and the assignments on a version; called again where another writer was first
- * @throws TableSchemaValidationError where a column that is not nullable would hold nulls; InvalidInputError for a row
- *   for which an expression has no value; UnsupportedError for columns that this build does not write
+ * @param resolvedOn plans the filter and the assignments on a version; called again where another writer was
+ *   first
+ * @throws TableSchemaValidationError where a column that is not nullable would hold nulls; InvalidInputError
+ *   for a row for which an expression has no value; UnsupportedError for columns that this build does not
+ *   write
  */
 export function updateMatching(
   target: ChangeTarget<ReaderEnvironment>,

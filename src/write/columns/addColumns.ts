@@ -1,6 +1,6 @@
 /**
- * Plans new columns of a schema: all null, one constant, or computed from other columns. Pure; only constants and computed
- * columns have values to write.
+ * Plans new columns of a schema: all null, one constant, or computed from other columns. Pure; only constants
+ * and computed columns have values to write.
  */
 
 import { Field as ArrowField, type DataType } from "apache-arrow";
@@ -32,8 +32,8 @@ import { type ComputedColumn, planComputedColumn, storedComputedField } from "./
 import { checkExtension } from "./fieldMetadata.js";
 
 /**
- * One entry of a request: an SQL expression, evaluated now or kept as the rule of a column that is backfilled; a function
- * that fills it; or a type for a column that is all null.
+ * One entry of a request: an SQL expression, evaluated now or kept as the rule of a column that is
+ * backfilled; a function that fills it; or a type for a column that is all null.
  */
 export type AddedColumn =
   | { readonly name: string; readonly expression: string }
@@ -52,7 +52,10 @@ export interface AddedColumns {
   readonly written: readonly WrittenColumn[];
 }
 
-/** A new column with the one value that it has in all rows, or with the expression that its values are computed by. */
+/**
+ * A new column with the one value that it has in all rows, or with the expression that its values are
+ * computed by.
+ */
 export interface WrittenColumn {
   readonly field: TableField;
   readonly values: Column | ComputedColumn;
@@ -97,8 +100,8 @@ export async function planAddedColumns(
 }
 
 /**
- * An input that is not there went away unseen, with another engine or with the rows of an overwrite. What is computed
- * already is not of the column that would take its place.
+ * An input that is not there went away unseen, with another engine or with the rows of an overwrite. What is
+ * computed already is not of the column that would take its place.
  * @throws InvalidInputError where a column is computed from one of this name
  */
 function refuseAwaited(name: string, computed: ReadonlyMap<string, string>): void {

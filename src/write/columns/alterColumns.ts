@@ -1,9 +1,9 @@
 /**
- * Plans alterations of a schema: renames, nullability, other types. Pure: a plan has the new schema, the fields whose
- * values have to be checked first, and the columns to rewrite.
+ * Plans alterations of a schema: renames, nullability, other types. Pure: a plan has the new schema, the
+ * fields whose values have to be checked first, and the columns to rewrite.
  *
- * A column of another type is another field, with a new id. Its values are written to files of their own; the old ones
- * stay where they are. Paths are those of the old schema, so names can be swapped.
+ * A column of another type is another field, with a new id. Its values are written to files of their own; the
+ * old ones stay where they are. Paths are those of the old schema, so names can be swapped.
  */
 
 import { Field as ArrowField, type DataType } from "apache-arrow";
@@ -71,7 +71,8 @@ interface Change {
 
 /**
  * @param base the version to change
- * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for changes that the schema does not allow
+ * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for changes that the schema does not
+ *   allow
  */
 export function planAlteredColumns(
   base: ManifestFile,
@@ -156,7 +157,7 @@ function replacementOf({ chain, field, path }: FieldAtPath, type: DataType): New
   return { ...wanted, metadata };
 }
 
-/** Whether fields have the same type, and the fields inside them the same types, names and nullability. */
+/** True if fields have the same type, and the fields inside them the same types, names and nullability. */
 function isSameField(field: NewField, wanted: NewField): boolean {
   return (
     isSameType(field.type, wanted.type) &&
@@ -215,8 +216,8 @@ function checkAltered(fields: readonly TableField[]): void {
 }
 
 /**
- * The part of a column that is read and written: the paths to new fields, and with `whole` all the rest of the column.
- * Null if nothing is new.
+ * The part of a column that is read and written: the paths to new fields, and with `whole` all the rest of
+ * the column. Null if nothing is new.
  */
 function rewrittenPart(
   from: TableField,

@@ -1,7 +1,7 @@
 /**
- * Adds, alters and drops columns of a table: plans on the latest version, writes the files the plan needs, commits, and
- * starts again if another writer was first. Rows are read and written batch by batch. A change that fails leaves the
- * table as it was.
+ * Adds, alters and drops columns of a table: plans on the latest version, writes the files the plan needs,
+ * commits, and starts again if another writer was first. Rows are read and written batch by batch. A change
+ * that fails leaves the table as it was.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -126,8 +126,9 @@ function newColumns(
 }
 
 /**
- * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for changes that the schema does not allow, and
- *   for other names and types of columns that others are computed from; TableSchemaValidationError for changes that the rows do not allow
+ * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for changes that the schema does not
+ *   allow, and for other names and types of columns that others are computed from; TableSchemaValidationError
+ *   for changes that the rows do not allow
  */
 export function alterColumns(
   target: Target,
@@ -155,8 +156,8 @@ export function alterColumns(
 }
 
 /**
- * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for columns that cannot be dropped, among them
- *   those that others are computed from and that are not dropped with these
+ * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for columns that cannot be dropped,
+ *   among them those that others are computed from and that are not dropped with these
  */
 export function dropColumns(
   target: Target,
@@ -228,7 +229,8 @@ function inPlaceOf(fragments: readonly DataFragment[], changed: readonly DataFra
 }
 
 /**
- * An index is on values of one type. If it were removed silently, nobody would miss it until queries are slow.
+ * An index is on values of one type. If it were removed silently, nobody would miss it until queries are
+ * slow.
  * @throws InvalidInputError where a column to cast, or one of whose parts is to be, has an index
  */
 function refuseIndexed(base: ManifestFile, schema: readonly Field[]): void {
@@ -246,8 +248,8 @@ function refuseIndexed(base: ManifestFile, schema: readonly Field[]): void {
 }
 
 /**
- * The declaration of a computed column names its inputs, and its values count as current until an input is set. They would
- * go on doing so beside an input that is gone, or another one under that name.
+ * The declaration of a computed column names its inputs, and its values count as current until an input is
+ * set. They would go on doing so beside an input that is gone, or another one under that name.
  * @throws InvalidInputError where an input of a column that stays would be changed so
  */
 function refuseInputs(
@@ -293,7 +295,10 @@ async function refuseNulls(
   }
 }
 
-/** The fragments with the columns in their new types. A fragment that has no values of a column needs no new ones. */
+/**
+ * The fragments with the columns in their new types. A fragment that has no values of a column needs no new
+ * ones.
+ */
 async function rewrite(
   base: ManifestFile,
   source: FragmentSource,

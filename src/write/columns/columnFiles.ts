@@ -1,7 +1,7 @@
 /**
- * Writes files with new columns for existing rows: one file per fragment, with a value for every physical row; the
- * values of deleted rows mean nothing. When a change is planned again on a newer version, the files of unchanged
- * fragments are reused.
+ * Writes files with new columns for existing rows: one file per fragment, with a value for every physical
+ * row; the values of deleted rows mean nothing. When a change is planned again on a newer version, the files
+ * of unchanged fragments are reused.
  */
 
 import { countedInput } from "../../arrow/exchange/countedInput.js";
@@ -65,8 +65,8 @@ export class ColumnFiles {
   }
 
   /**
-   * Adds the columns to fragments, in files of their own. If another file already has a column, that file no longer
-   * names it.
+   * Adds the columns to fragments, in files of their own. If another file already has a column, that file no
+   * longer names it.
    * @throws UnsupportedError for fragments with no rows or more rows than a file takes
    */
   async addTo(
@@ -145,7 +145,9 @@ export class ColumnFiles {
     }
   }
 
-  /** Takes over the files that others have written for the same table or branch, to use them where they fit. */
+  /**
+   * Takes over the files that others have written for the same table or branch, to use them where they fit.
+   */
   adopt(others: ColumnFiles): void {
     for (const [key, written] of others.#written) this.#written.set(key, written);
     others.#written.clear();

@@ -1,4 +1,7 @@
-/** Commits changes that write files of columns, and removes the files that the committed version does not name. */
+/**
+ * Commits changes that write files of columns, and removes the files that the committed version does not
+ * name.
+ */
 
 import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import {

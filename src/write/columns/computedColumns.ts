@@ -50,8 +50,8 @@ const holdsBlobs = (field: TableField): boolean =>
   storageOf(field) === "blobs" || storageOf(field) === "blobStructs" || field.children.some(holdsBlobs);
 
 /**
- * The field of a computed column. It may be null whatever the expression. A column that is copied keeps its type, and
- * loses what its metadata says.
+ * The field of a computed column. It may be null whatever the expression. A column that is copied keeps its
+ * type, and loses what its metadata says.
  * @throws UnsupportedError for a type whose values can't be computed
  */
 export function storedComputedField(

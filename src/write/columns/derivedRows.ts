@@ -1,6 +1,6 @@
 /**
- * Rows of new columns that are made of those of others, batch by batch, in memory that is bounded by a batch. There is a
- * row for each physical row of the fragment; only rows that are not deleted are read and computed.
+ * Rows of new columns that are made of those of others, batch by batch, in memory that is bounded by a batch.
+ * There is a row for each physical row of the fragment; only rows that are not deleted are read and computed.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -20,7 +20,10 @@ export const BATCH_ROWS = 16_384;
 const MIN_BATCH_ROWS = 256;
 /** Approximate bytes of a batch that is read. */
 const BATCH_BYTES = 16 * 1024 * 1024;
-/** Rows of a batch times steps of the derivation: what is computed before other work on the thread has its turn. */
+/**
+ * Rows of a batch times steps of the derivation: what is computed before other work on the thread has its
+ * turn.
+ */
 const BATCH_WORK = 2 ** 20;
 
 export interface Derivation {
@@ -32,7 +35,7 @@ export interface Derivation {
   readonly steps: number;
   /** Makes a batch of the outputs of the projection. */
   readonly derive: (columns: readonly Column[], rowCount: number) => Steps<Column[]>;
-  /** Whether structs may be null; files of 2.0 have no null structs. */
+  /** True if structs may be null; files of 2.0 have no null structs. */
   readonly nullStructs: boolean;
   readonly signal: AbortSignal | undefined;
 }

@@ -1,4 +1,6 @@
-/** Plans the schema that is left when columns are dropped. Pure; the files stay, and so do the ids they name. */
+/**
+ * Plans the schema that is left when columns are dropped. Pure; the files stay, and so do the ids they name.
+ */
 
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { Field } from "../../format/file.js";
@@ -8,11 +10,11 @@ import { decodeSchema, isPacked, storageOf, type TableField } from "../../schema
 import type { ManifestFile } from "../../table/versions/manifest.js";
 
 /**
- * The schema without some fields, each a column or a member of one. A field that has no members left is dropped with
- * them.
+ * The schema without some fields, each a column or a member of one. A field that has no members left is
+ * dropped with them.
  * @param base the version to change
- * @throws TableColumnNotFoundError, InvalidInputError where nothing would be left, UnsupportedError for a member
- *   that shares its bytes with others
+ * @throws TableColumnNotFoundError, InvalidInputError where nothing would be left, UnsupportedError for a
+ *   member that shares its bytes with others
  */
 export function planDroppedFields(base: ManifestFile, paths: readonly string[]): Field[] {
   const fields = decodeSchema(base.manifest.fields, base.path);
@@ -54,8 +56,8 @@ export function checkSeparable({ chain, path }: FieldAtPath, done: string): void
 }
 
 /**
- * Refuses to lose nulls: the members of a struct or list record whether it is null. If a fragment has values of dropped
- * members and none of the remaining ones, that would be lost.
+ * Refuses to lose nulls: the members of a struct or list record whether it is null. If a fragment has values
+ * of dropped members and none of the remaining ones, that would be lost.
  */
 function checkStillThere(base: ManifestFile, fields: readonly TableField[], left: readonly Field[]): void {
   const leftIds = new Set(left.map((field) => field.id));

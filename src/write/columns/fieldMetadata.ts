@@ -1,7 +1,7 @@
 /**
- * Plans changes of the metadata of fields and of the schema; pure, writes no data. Some keys are more than notes: those
- * that say how values lie in the files cannot be changed once there are files, and those of the primary key and of
- * computed columns follow the reference's rules.
+ * Plans changes of the metadata of fields and of the schema; pure, writes no data. Some keys are more than
+ * notes: those that say how values lie in the files cannot be changed once there are files, and those of the
+ * primary key and of computed columns follow the reference's rules.
  */
 
 import { arrowFieldFromLogical, EXTENSION_NAME_KEY, logicalFieldOf } from "../../arrow/types/logicalTypes.js";
@@ -36,7 +36,7 @@ export interface MetadataChange {
   readonly path: string;
   /** A null value deletes its key. */
   readonly metadata: Readonly<Record<string, string | null>>;
-  /** Whether the earlier metadata is removed first. */
+  /** True if the earlier metadata is removed first. */
   readonly replace: boolean;
 }
 
@@ -100,7 +100,8 @@ export function planFieldMetadata(base: ManifestFile, changes: readonly Metadata
 /**
  * Replaces all metadata of the schema as a whole.
  * @param base the version to change
- * @throws InvalidInputError if that would take the rules of computed columns from the engine that computes them
+ * @throws InvalidInputError if that would take the rules of computed columns from the engine that computes
+ *   them
  */
 export function planSchemaMetadata(base: ManifestFile, metadata: ReadonlyMap<string, string>): Transaction {
   refuseLostRules(base, metadata);

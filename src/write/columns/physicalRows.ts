@@ -1,7 +1,8 @@
 /**
- * Puts rows of a fragment back at their physical places, with stand-ins for the deleted ones: a file that joins a
- * fragment has a value for every physical row. The values of deleted rows are not read: they may not fit a column's new
- * type, and in a fragment whose columns come from several files they may not even fit together.
+ * Puts rows of a fragment back at their physical places, with stand-ins for the deleted ones: a file that
+ * joins a fragment has a value for every physical row. The values of deleted rows are not read: they may not
+ * fit a column's new type, and in a fragment whose columns come from several files they may not even fit
+ * together.
  */
 
 import type { Column, FixedSizeListColumn, Validity } from "../../arrow/columns/column.js";
@@ -21,7 +22,7 @@ export interface PhysicalPlaces {
   readonly deleted: Uint32Array;
   /** Maximum rows of a batch. */
   readonly batchRows: number;
-  /** Whether structs may be null; files of 2.0 have no null structs. */
+  /** True if structs may be null; files of 2.0 have no null structs. */
   readonly nullStructs: boolean;
 }
 
@@ -41,8 +42,8 @@ export async function* physicalRows(
     return nullColumn(layoutOf(type, field.name), 0);
   });
   /**
-   * Indexes of the rows for the next places, stopping before the place of live row `end`; a deleted row gets index
-   * `end`.
+   * Indexes of the rows for the next places, stopping before the place of live row `end`; a deleted row gets
+   * index `end`.
    */
   const nextPlaces = (liveRow: number, end: number): Uint32Array => {
     const rows: number[] = [];

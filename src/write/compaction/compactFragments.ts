@@ -1,18 +1,19 @@
 /**
- * Compaction: replaces small fragments, and ones with many deleted rows, with fewer, larger ones of the same rows.
+ * Compaction: replaces small fragments, and ones with many deleted rows, with fewer, larger ones of the same
+ * rows.
  *
  *   plan on the latest version ─ copy the rows ─ reserve ids for the new fragments ─ commit them in place of the old
  *
- * Other writers may append in between. If one changes fragments that are being copied, the compaction is planned again
- * and reuses the copies of all others. Nothing refers to the copies until the last commit.
+ * Other writers may append in between. If one changes fragments that are being copied, the compaction is
+ * planned again and reuses the copies of all others. Nothing refers to the copies until the last commit.
  *
- * Reserving ids makes a version. From then on a compaction ignores its signal and goes through; one that is cancelled
- * before leaves the table as it was.
+ * Reserving ids makes a version. From then on a compaction ignores its signal and goes through; one that is
+ * cancelled before leaves the table as it was.
  *
- * An index holds addresses of rows, which change with the fragments they are in. It is written anew with the new
- * addresses, after the ids of the new fragments are known, and comes with the same commit. Fragments that an index covers
- * which can't be written, because its kind is not, are left as they are. With stable row ids, most indexes hold those
- * ids and stay valid.
+ * An index holds addresses of rows, which change with the fragments they are in. It is written anew with the
+ * new addresses, after the ids of the new fragments are known, and comes with the same commit. Fragments that
+ * an index covers which can't be written, because its kind is not, are left as they are. With stable row ids,
+ * most indexes hold those ids and stay valid.
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -59,7 +60,9 @@ export interface CompactionResult {
   /** Null if there was nothing to do. */
   readonly transactionId: string | null;
   readonly groups: readonly ReplacedGroup[];
-  /** Fragments that would have been merged or rewritten if no index covered them that can't be written anew. */
+  /**
+   * Fragments that would have been merged or rewritten if no index covered them that can't be written anew.
+   */
   readonly indexedFragments: number;
 }
 
@@ -167,7 +170,7 @@ export async function compactFragments(
   };
 }
 
-/** Whether each index covers a fragment, a letter for each index. */
+/** True if each index covers a fragment, a letter for each index. */
 const NOT_COVERED = "-";
 const COVERED = "c";
 
@@ -212,7 +215,7 @@ async function planOn(
   }
   return { file, groups, indexedFragments };
 
-  /** Whether an index covers a group whose new addresses can't be written to it. */
+  /** True if an index covers a group whose new addresses can't be written to it. */
   async function isHeld(coverage: string): Promise<boolean> {
     for (const [position, index] of indices.entries()) {
       if (coverage[position] === COVERED && !(await isWritable(index))) return true;

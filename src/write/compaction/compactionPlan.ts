@@ -1,10 +1,10 @@
 /**
  * Plans which fragments a compaction merges, before a row is read. Pure.
  *
- * Small fragments are merged with their neighbours. Fragments with many deleted rows are rewritten without these, alone
- * or with their neighbours. Fragments that need neither separate groups, because rows keep their order within a group.
- * Indexes separate groups too, because the same indexes cover all fragments of a group; so do columns that only some
- * fragments have and whose nulls cannot be written.
+ * Small fragments are merged with their neighbours. Fragments with many deleted rows are rewritten without
+ * these, alone or with their neighbours. Fragments that need neither separate groups, because rows keep their
+ * order within a group. Indexes separate groups too, because the same indexes cover all fragments of a group;
+ * so do columns that only some fragments have and whose nulls cannot be written.
  */
 
 import { MAX_FILE_ROWS } from "../../file/writing/writer.js";
@@ -24,8 +24,8 @@ export interface FragmentFacts {
   /** The indexes that cover the fragment; equal texts mean the same indexes. */
   readonly coverage: string;
   /**
-   * The columns of which it has no values and whose nulls cannot be written (absentColumns.ts); equal texts mean the
-   * same columns.
+   * The columns of which it has no values and whose nulls cannot be written (absentColumns.ts); equal texts
+   * mean the same columns.
    */
   readonly absent: string;
 }
@@ -41,7 +41,7 @@ export interface CompactionGroup {
 /** A run of neighbours that may be merged. */
 interface Candidates {
   readonly facts: FragmentFacts[];
-  /** Whether at least one of them has too many deleted rows. */
+  /** True if at least one of them has too many deleted rows. */
   hasDeletions: boolean;
 }
 
@@ -80,8 +80,8 @@ const sumOf = (facts: readonly FragmentFacts[]): number =>
   facts.reduce((sum, { liveRows }) => sum + liveRows, 0);
 
 /**
- * Splits fragments into parts that each make a large enough fragment, if there are enough rows: a smaller rest goes
- * with the last part.
+ * Splits fragments into parts that each make a large enough fragment, if there are enough rows: a smaller
+ * rest goes with the last part.
  */
 function splitBySize(facts: readonly FragmentFacts[], targetRows: number): FragmentFacts[][] {
   const parts: FragmentFacts[][] = [];
@@ -102,8 +102,9 @@ function splitBySize(facts: readonly FragmentFacts[], targetRows: number): Fragm
 }
 
 /**
- * Spreads rows evenly over as many fragments as they fill. Where files cannot be that long, all but the last are just
- * large enough: fragments that are all a little too small would be merged again by the next compaction.
+ * Spreads rows evenly over as many fragments as they fill. Where files cannot be that long, all but the last
+ * are just large enough: fragments that are all a little too small would be merged again by the next
+ * compaction.
  */
 function newRowCounts(rowCount: number, targetRows: number): number[] {
   if (rowCount === 0) return [];

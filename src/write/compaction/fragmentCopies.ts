@@ -1,7 +1,7 @@
 /**
- * Copies of a table's fragments: groups of neighbours merged, without their deleted rows, in new files with all the
- * columns the fragments have. Rows are read and written batch by batch. When a compaction is planned again on a newer
- * version, copies of unchanged groups are reused.
+ * Copies of a table's fragments: groups of neighbours merged, without their deleted rows, in new files with
+ * all the columns the fragments have. Rows are read and written batch by batch. When a compaction is planned
+ * again on a newer version, copies of unchanged groups are reused.
  */
 
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
@@ -43,7 +43,10 @@ import type { CompactionGroup } from "./compactionPlan.js";
 const BATCH_ROWS = 16_384;
 /** Bytes of the files of a small fragment, at most: no page of such is worth a thread. */
 const SMALL_FRAGMENT_BYTES = 256 * 1024;
-/** Its rows, at most: those of a small file may be much once they are decoded, and are then better not copied once more. */
+/**
+ * Its rows, at most: those of a small file may be much once they are decoded, and are then better not copied
+ * once more.
+ */
 const SMALL_FRAGMENT_ROWS = 4096;
 
 interface Copy {
@@ -185,8 +188,8 @@ export class FragmentCopies {
 }
 
 /**
- * Whether groups, possibly of different versions, have the same fragments. Most groups that differ already differ in
- * their ids.
+ * True if groups, possibly of different versions, have the same fragments. Most groups that differ already
+ * differ in their ids.
  */
 function hasSameRows({ fragments }: CompactionGroup, other: CompactionGroup): boolean {
   const others = other.fragments;
@@ -208,8 +211,9 @@ interface FragmentRun {
 }
 
 /**
- * The runs of small fragments and of others. The values of small ones are put where those of the last one were, and copied from
- * there while they are in the processor's caches; those of others may be decoded by threads.
+ * The runs of small fragments and of others. The values of small ones are put where those of the last one
+ * were, and copied from there while they are in the processor's caches; those of others may be decoded by
+ * threads.
  */
 function runsOf(fragments: readonly DataFragment[]): FragmentRun[] {
   const runs: FragmentRun[] = [];
@@ -226,7 +230,7 @@ const isSmallFragment = ({ files, physicalRows }: DataFragment): boolean =>
   physicalRows <= SMALL_FRAGMENT_ROWS &&
   files.reduce((sum, { fileSizeBytes }) => sum + fileSizeBytes, 0) <= SMALL_FRAGMENT_BYTES;
 
-/** Whether a column's values can be copied by whoever gets them for a while. */
+/** True if a column's values can be copied by whoever gets them for a while. */
 const isCopied = ({ layout, blobs }: FileColumn): boolean =>
   blobs === undefined && leafOf(layout).kind !== "dictionary";
 

@@ -3,10 +3,10 @@
  *
  *   plan on the latest version ─ stream its rows ─ write the files ─ commit
  *
- * The index covers the fragments of the version that it was planned on; rows that others add meanwhile are found by
- * scanning, until the table is optimized. Where others compact covered fragments, change the column in place, or restore
- * a version with rows that were deleted, before the commit, the index is built again on their version. If that happens
- * again and again, it is committed for the fragments all of whose rows it has.
+ * The index covers the fragments of the version that it was planned on; rows that others add meanwhile are
+ * found by scanning, until the table is optimized. Where others compact covered fragments, change the column
+ * in place, or restore a version with rows that were deleted, before the commit, the index is built again on
+ * their version. If that happens again and again, it is committed for the fragments all of whose rows it has.
  */
 
 import { ConcurrentModificationError } from "../../errors.js";
@@ -58,8 +58,8 @@ interface Draft {
 }
 
 /**
- * @throws InvalidInputError, TableColumnNotFoundError, TableIndexAlreadyExistsError where the table, as it is by then,
- *   can't have the index; ConcurrentModificationError where others keep changing it
+ * @throws InvalidInputError, TableColumnNotFoundError, TableIndexAlreadyExistsError where the table, as it is
+ *   by then, can't have the index; ConcurrentModificationError where others keep changing it
  */
 export async function buildIndex(
   target: ChangeTarget<ReaderEnvironment>,
@@ -122,8 +122,8 @@ export async function buildIndex(
 }
 
 /**
- * Whether a change committed meanwhile may concern the index in a way that the rules for conflicts let pass: its column
- * may be gone or another, and so may the index that it replaces.
+ * True if a change committed meanwhile may concern the index in a way that the rules for conflicts let pass:
+ * its column may be gone or another, and so may the index that it replaces.
  */
 export function isSeen(other: Transaction, { replaced }: Pick<IndexPlan, "replaced">): boolean {
   if (other.merge !== undefined || other.project !== undefined) return true;

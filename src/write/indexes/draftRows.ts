@@ -1,7 +1,7 @@
 /**
- * The rows that files of an index were made of, by fragment: those that lived in the version they were read from. The
- * files serve in a later version for the fragments whose live rows are all among them. Values that were written anew and
- * rows that a restore brought back are not; rows that were deleted since do no harm.
+ * The rows that files of an index were made of, by fragment: those that lived in the version they were read
+ * from. The files serve in a later version for the fragments whose live rows are all among them. Values that
+ * were written anew and rows that a restore brought back are not; rows that were deleted since do no harm.
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -71,7 +71,7 @@ export class DraftRows {
   }
 }
 
-/** Whether all offsets are among others; both ascend. */
+/** True if all offsets are among others; both ascend. */
 async function isSubset(offsets: Uint32Array, others: Uint32Array): Promise<boolean> {
   if (offsets.length > others.length) return false;
   let slot = 0;

@@ -1,7 +1,8 @@
 /**
- * Brings indexes up to date: the rows of fragments that an index does not cover are merged into it, and an index of
- * several segments becomes one. All indexes change in one version. Those of kinds that this release does not write stay
- * as they are, and so do all indexes of a table that follows moved rows by an index of its own.
+ * Brings indexes up to date: the rows of fragments that an index does not cover are merged into it, and an
+ * index of several segments becomes one. All indexes change in one version. Those of kinds that this release
+ * does not write stay as they are, and so do all indexes of a table that follows moved rows by an index of
+ * its own.
  */
 
 import { ConcurrentModificationError, TableColumnNotFoundError } from "../../errors.js";
@@ -63,8 +64,8 @@ export interface FoldOptions {
 
 /**
  * @returns null where there was nothing to do
- * @throws ConcurrentModificationError where other writers keep changing the indexes or what they cover; CorruptFileError
- *   for an index that can't be read
+ * @throws ConcurrentModificationError where other writers keep changing the indexes or what they cover;
+ *   CorruptFileError for an index that can't be read
  */
 export async function foldIndexes(
   target: ChangeTarget<ReaderEnvironment>,
@@ -159,15 +160,15 @@ async function draftOf(
   return draft;
 }
 
-/** Whether a draft has the rows of a version, and of no other fragments. */
+/** True if a draft has the rows of a version, and of no other fragments. */
 async function hasAllRows(rows: DraftRows, base: OpenLatest<ReaderEnvironment>): Promise<boolean> {
   const { length } = base.file.manifest.fragments;
   return rows.fragmentCount === length && (await rows.coveredIn(base)).length === length;
 }
 
 /**
- * Merges the rows that are not covered into the segment that there is. Several segments may hold entries of the same
- * fragment, of which only one is right: they are built anew.
+ * Merges the rows that are not covered into the segment that there is. Several segments may hold entries of
+ * the same fragment, of which only one is right: they are built anew.
  * @returns null for an index whose files this release can't read
  */
 async function writeMerged(

@@ -1,4 +1,6 @@
-/** The column of an index: what is read of it, and in which fragments its values are stored where they were. */
+/**
+ * The column of an index: what is read of it, and in which fragments its values are stored where they were.
+ */
 
 import { TableColumnNotFoundError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
@@ -16,7 +18,8 @@ export interface IndexColumn extends FieldAtPath {
 
 /**
  * The column of a field.
- * @throws TableColumnNotFoundError where the schema lacks the field; UnsupportedError for a column that is not read
+ * @throws TableColumnNotFoundError where the schema lacks the field; UnsupportedError for a column that is
+ *   not read
  */
 export function indexColumn(file: ManifestFile, fieldId: number): IndexColumn {
   const fields = decodeSchema(file.manifest.fields, file.path);
@@ -32,7 +35,7 @@ export function columnAt(fields: readonly TableField[], located: FieldAtPath): I
   return { ...located, projection: { ...reads.plan(), withAddresses: true }, fieldIds: new Set(below) };
 }
 
-/** Whether the pages of a column hold what its type says, and not something that stands for it. */
+/** True if the pages of a column hold what its type says, and not something that stands for it. */
 export const hasPlainValues = ({ chain }: Pick<FieldAtPath, "chain">): boolean =>
   chain.every((field) => storageOf(field) === "values" && field.type.kind !== "dictionary");
 

@@ -19,7 +19,7 @@ export interface IndexDefinition {
   readonly kind: BuildableKind;
   /** Null for one made from the column's path. */
   readonly name: string | null;
-  /** Whether an index of the same name and column may be replaced. */
+  /** True if an index of the same name and column may be replaced. */
   readonly replaces: boolean;
   readonly parameters: Readonly<Record<string, unknown>>;
 }
@@ -87,13 +87,16 @@ export function requireKind(
   );
 }
 
-/** Names of indexes quote a name only for its dots, as the reference's do: it would else build the same index once more. */
+/**
+ * Names of indexes quote a name only for its dots, as the reference's do: it would else build the same index
+ * once more.
+ */
 const nameInPath = (name: string): string => (name.includes(".") ? formatFieldPath([name]) : name);
 
 /**
  * `<path>_idx`, with a number after it where an index on another column, or of another kind, has that name.
- * An index of the same column and kind keeps its name: it is replaced, or in the way. All kinds for vectors are one here.
- * An index whose kind is unknown is replaced too, where one may be.
+ * An index of the same column and kind keeps its name: it is replaced, or in the way. All kinds for vectors
+ * are one here. An index whose kind is unknown is replaced too, where one may be.
  */
 function freeName(
   present: readonly NamedIndex[],

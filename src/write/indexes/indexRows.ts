@@ -24,11 +24,11 @@ const BATCH_BYTES = 16 * 1024 * 1024;
 export interface RowsWanted {
   readonly column: IndexColumn;
   readonly fragments: readonly DataFragment[];
-  /** Whether addresses are wanted even of rows that have stable ids, and the places of rows beside them. */
+  /** True if addresses are wanted even of rows that have stable ids, and the places of rows beside them. */
   readonly byPlace: boolean;
-  /** Whether values, and items of lists, may come in dictionaries. Default false. */
+  /** True if values, and items of lists, may come in dictionaries. Default false. */
   readonly takesDictionaries?: boolean;
-  /** Whether each batch is looked at only until the next is asked for. Default false. */
+  /** True if each batch is looked at only until the next is asked for. Default false. */
   readonly isTransient?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -82,11 +82,14 @@ export async function* indexRows(
   }
 }
 
-/** Whether a column is a dictionary without a null among its values. */
+/** True if a column is a dictionary without a null among its values. */
 const hasPlainEntries = (column: Column): boolean =>
   column.kind === "dictionary" && column.dictionary.validity === null;
 
-/** What sorts rows by their values: nulls first. What memory does not hold waits in files of the table's directory. */
+/**
+ * What sorts rows by their values: nulls first. What memory does not hold waits in files of the table's
+ * directory.
+ */
 export const rowSorter =
   ({ disk, root }: VersionsAt, signal?: AbortSignal): IndexTarget["sort"] =>
   (rows, type, concurrency) =>

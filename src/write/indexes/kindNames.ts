@@ -17,7 +17,7 @@ export const VECTOR_KINDS = [
 /** Kinds that this release does not build. */
 const UNBUILT: ReadonlySet<string> = new Set(["FM", "IVF_RQ"]);
 
-/** Whether this release builds indexes of a kind: only such kinds are offered. */
+/** True if this release builds indexes of a kind: only such kinds are offered. */
 export const isBuilt = (name: string): boolean => !UNBUILT.has(name);
 
 /** The kinds that a column of plain values can have. */

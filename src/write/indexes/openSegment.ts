@@ -23,8 +23,8 @@ import type { OpenVersion } from "../../table/versions/tableAt.js";
 const PART_BYTES = 16 * 1024 * 1024;
 
 /**
- * The kind of a segment that this release can write anew; null for any other: its type or its version is unknown, it is
- * on more than one field, or does not say what it covers.
+ * The kind of a segment that this release can write anew; null for any other: its type or its version is
+ * unknown, it is on more than one field, or does not say what it covers.
  */
 export function writableKind(segment: IndexMetadata): MergeableKind | null {
   const typeUrl = segment.indexDetails?.typeUrl ?? "";
@@ -33,8 +33,8 @@ export function writableKind(segment: IndexMetadata): MergeableKind | null {
 }
 
 /**
- * Whether a segment can be written anew. Its entry in the manifest does not always tell: its files may be of a form that
- * this release does not read.
+ * True if a segment can be written anew. Its entry in the manifest does not always tell: its files may be of
+ * a form that this release does not read.
  * @throws CorruptFileError
  */
 export async function canBeWritten(

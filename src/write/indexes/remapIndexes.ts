@@ -19,8 +19,8 @@ export interface RemappedIndexes {
 }
 
 /**
- * The kind by which a segment is written anew when fragments that it covers are merged; null where it can't be, or needn't
- * because it knows its rows by stable ids.
+ * The kind by which a segment is written anew when fragments that it covers are merged; null where it can't
+ * be, or needn't because it knows its rows by stable ids.
  */
 function remappedKind(segment: IndexMetadata, hasStableIds: boolean): MergeableKind | null {
   const kind = writableKind(segment);

@@ -1,6 +1,6 @@
 /**
- * What a build of an index left behind when its process died: either the index is committed, or its files are garbage.
- * A process that was only suspended finds its files gone, and commits nothing.
+ * What a build of an index left behind when its process died: either the index is committed, or its files are
+ * garbage. A process that was only suspended finds its files gone, and commits nothing.
  */
 
 import { join } from "../../platform/native.js";
@@ -13,7 +13,8 @@ import { withTableLock } from "../../table/versions/tableLock.js";
 const DIRECTORY_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * @param checkpoint as the build saved it: the name of its directory and, before the commit, its transaction's id
+ * @param checkpoint as the build saved it: the name of its directory and, before the commit, its
+ *   transaction's id
  * @returns what was committed; null where nothing was, and nothing is left of it
  */
 export async function resumeBuild(

@@ -1,7 +1,7 @@
 /**
- * Which rows of an old index are still right, and where they are now. An index keeps entries of fragments that it no
- * longer covers: their values were changed in place, or their rows went elsewhere. Such entries must not get into a
- * segment that covers the fragments again.
+ * Which rows of an old index are still right, and where they are now. An index keeps entries of fragments
+ * that it no longer covers: their values were changed in place, or their rows went elsewhere. Such entries
+ * must not get into a segment that covers the fragments again.
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";

@@ -1,6 +1,6 @@
 /**
- * Writes a segment of an index: its files, in a directory of their own that nothing refers to until a version names it.
- * The directory has a random id for a name; each build, merge and remapping makes another.
+ * Writes a segment of an index: its files, in a directory of their own that nothing refers to until a version
+ * names it. The directory has a random id for a name; each build, merge and remapping makes another.
  */
 
 import { ConcurrentModificationError, NamespaceError } from "../../errors.js";
@@ -28,7 +28,7 @@ export interface WrittenSegment {
   readonly parameters: IndexTarget["parameters"];
   readonly uuid: Uuid;
   readonly files: readonly WrittenIndexFile[];
-  /** Whether all the files are still where they were written, and complete. */
+  /** True if all the files are still where they were written, and complete. */
   areInPlace(): Promise<boolean>;
   /** Removes the files; for when no version names them. */
   discard(): Promise<void>;
@@ -84,7 +84,10 @@ export async function writeSegment(
   return { kind, parameters, uuid: Uuid.create({ uuid }), files, areInPlace, discard };
 }
 
-/** Version of the files of an index: the table's, as the reference has it; of a table that is only read, the last written. */
+/**
+ * Version of the files of an index: the table's, as the reference has it; of a table that is only read, the
+ * last written.
+ */
 function indexFileVersion({ manifest }: ManifestFile): FileVersion {
   const version = manifest.dataFormat?.version ?? "";
   return isFileVersion(version) ? version : "2.2";

@@ -1,7 +1,7 @@
 /**
- * Sorts the rows of an index by their values. While they fit in memory and their ids follow one another batch by batch, as
- * addresses of rows do, only the order of the rows is sorted, and ids are computed from it. All other rows are sorted
- * together with their ids (query/order/sortRows), which spills to disk.
+ * Sorts the rows of an index by their values. While they fit in memory and their ids follow one another batch
+ * by batch, as addresses of rows do, only the order of the rows is sorted, and ids are computed from it. All
+ * other rows are sorted together with their ids (query/order/sortRows), which spills to disk.
  */
 
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
@@ -156,7 +156,9 @@ async function* numbersInOrder(
 class IdRuns {
   /** By run: number of its first row; behind the last, that of all rows. */
   readonly #starts: Uint32Array;
-  /** By run: what is added to the number of a row, modulo 2^32, for the low word of its id; and the high word. */
+  /**
+   * By run: what is added to the number of a row, modulo 2^32, for the low word of its id; and the high word.
+   */
   readonly #lows: Uint32Array;
   readonly #highs: Uint32Array;
   /** By piece: the run of its first row. */

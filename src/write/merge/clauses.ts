@@ -1,6 +1,6 @@
 /**
- * The clauses of a merge: what becomes of rows that source and target share, and of those that only one of them has.
- * Filters are bound to the columns that they may name before anything is read. Pure.
+ * The clauses of a merge: what becomes of rows that source and target share, and of those that only one of
+ * them has. Filters are bound to the columns that they may name before anything is read. Pure.
  */
 
 import { runAsync } from "../../async/eventLoop.js";
@@ -23,7 +23,7 @@ export interface MergeRequest {
   readonly on: readonly string[];
   /** Null to leave target rows that a source row matches. */
   readonly update: { readonly filter?: ExpressionInput } | null;
-  /** Whether source rows that match no target row are added. */
+  /** True if source rows that match no target row are added. */
   readonly insert: boolean;
   /** Null to leave target rows that no source row matches. */
   readonly remove: { readonly filter?: ExpressionInput } | null;
@@ -64,8 +64,8 @@ const REMOVE_FILTER = "whenNotMatchedBySourceDeleteFilt";
 /**
  * @param fields of the table
  * @param sourceNames of the columns of the source
- * @throws InvalidInputError, TableColumnNotFoundError, UnsupportedError for a key or filter that does not fit the
- *   columns; TableSchemaValidationError where the source lacks what the merge needs of it
+ * @throws InvalidInputError, TableColumnNotFoundError, UnsupportedError for a key or filter that does not fit
+ *   the columns; TableSchemaValidationError where the source lacks what the merge needs of it
  */
 export async function planMerge(
   request: MergeRequest,
@@ -108,8 +108,8 @@ function requireGiven(path: string, fields: readonly TableField[], sourceNames: 
 }
 
 /**
- * Refuses a merge that a table with an LSM write spec does not take: its other writers may buffer rows at any time, which
- * replace those of the same primary key and nothing else.
+ * Refuses a merge that a table with an LSM write spec does not take: its other writers may buffer rows at any
+ * time, which replace those of the same primary key and nothing else.
  * @param fields of the table
  * @param where the table, for messages
  * @throws UnsupportedError unless the merge updates every matched row and adds the others, by the primary key

@@ -1,7 +1,7 @@
 /**
- * Joins the rows of a merge's source with those of the table by their keys, and decides what becomes of them. Of the
- * table, only the columns of the key and of the filters are read, batch by batch, once for each pass over the source's
- * keys.
+ * Joins the rows of a merge's source with those of the table by their keys, and decides what becomes of them.
+ * Of the table, only the columns of the key and of the filters are read, batch by batch, once for each pass
+ * over the source's keys.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -23,7 +23,10 @@ import { RowMarks, setBit } from "./marks.js";
 import { NumberList } from "./numberList.js";
 import { MERGED_ROWS, type SourceKeys, type SourceRows } from "./sourceRows.js";
 
-/** Rows of the source that replace rows of the table. A source row stands there once for each row that it replaces. */
+/**
+ * Rows of the source that replace rows of the table. A source row stands there once for each row that it
+ * replaces.
+ */
 export interface RowPairs {
   /** Numbers of source rows. */
   readonly sourceRows: Uint32Array;

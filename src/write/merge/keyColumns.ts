@@ -1,9 +1,10 @@
 /**
- * The key columns of rows, in the form in which merges compare them: hashed and compared column by column, as bytes.
+ * The key columns of rows, in the form in which merges compare them: hashed and compared column by column, as
+ * bytes.
  *
- * Two keys are the same where SQL's `=` says so: a key with a null is the same as no other. Floats are compared as the
- * reference does it: all NaNs are one value, and 0 and -0 are two. So it is with structs and lists, in which a null is a
- * value like any other.
+ * Two keys are the same where SQL's `=` says so: a key with a null is the same as no other. Floats are
+ * compared as the reference does it: all NaNs are one value, and 0 and -0 are two. So it is with structs and
+ * lists, in which a null is a value like any other.
  */
 
 import type { Column, FixedColumn, Validity, VariableColumn } from "../../arrow/columns/column.js";

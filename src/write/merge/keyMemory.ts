@@ -1,6 +1,6 @@
 /**
- * Memory for the keys of merges. All that are under way in the process share it: the first takes half of it, each further
- * one half of what is left. One that gets little goes through its keys in more passes.
+ * Memory for the keys of merges. All that are under way in the process share it: the first takes half of it,
+ * each further one half of what is left. One that gets little goes through its keys in more passes.
  */
 
 /** Bytes of keys of all merges at once, but for the least that each has. */

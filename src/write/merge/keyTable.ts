@@ -1,6 +1,7 @@
 /**
- * The keys of source rows, to be found by those of target rows: an open hash table, half full at most. Rows with the
- * same key form a chain. Memory is that of the keys and at most 26 bytes a row; there are no objects per row.
+ * The keys of source rows, to be found by those of target rows: an open hash table, half full at most. Rows
+ * with the same key form a chain. Memory is that of the keys and at most 26 bytes a row; there are no objects
+ * per row.
  */
 
 import { isSet } from "../../arrow/columns/validity.js";
@@ -24,8 +25,8 @@ export class KeyTable {
   /** By slot: the first row of a chain plus 1, or 0 for none. */
   readonly #slots: Int32Array;
   /**
-   * By slot: a part of the hash of its row, or 0 for none. Most rows that are looked up are not there, and a row of which
-   * the tags tell that needs nothing else, which takes more memory than the processor has near.
+   * By slot: a part of the hash of its row, or 0 for none. Most rows that are looked up are not there, and a
+   * row of which the tags tell that needs nothing else, which takes more memory than the processor has near.
    */
   readonly #tags: Uint8Array;
   /** Bits of hashes, of which few are set: a processor predicts that a row is turned away by them. */

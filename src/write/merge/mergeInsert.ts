@@ -3,8 +3,8 @@
  *
  *   write the source ─ join its keys with the table's ─ write what is new, mark what goes ─ commit
  *
- * The source is read once. Where another writer changes the table meanwhile, what was written of the source stays, and
- * the rest is done again on that writer's version.
+ * The source is read once. Where another writer changes the table meanwhile, what was written of the source
+ * stays, and the rest is done again on that writer's version.
  */
 
 import { countedInput } from "../../arrow/exchange/countedInput.js";
@@ -48,7 +48,10 @@ export interface MergeOptions {
   readonly signal?: AbortSignal;
   /** Called right before the merge is committed; what it throws ends the merge. */
   readonly verify?: () => Promise<void>;
-  /** Bytes of keys that are held at once. Default: 256 MiB, less where other merges are under way (keyMemory.ts). */
+  /**
+   * Bytes of keys that are held at once. Default: 256 MiB, less where other merges are under way
+   * (keyMemory.ts).
+   */
   readonly maxKeyBytes?: number;
 }
 
@@ -68,9 +71,9 @@ interface MergeChange extends RowChange {
 }
 
 /**
- * @throws errors of {@link planMerge} and of what inserts throw; InvalidInputError where several rows of the source
- *   would replace the same row; ConcurrentModificationError where other writers changed the table's columns meanwhile,
- *   or keep changing the same rows
+ * @throws errors of {@link planMerge} and of what inserts throw; InvalidInputError where several rows of the
+ *   source would replace the same row; ConcurrentModificationError where other writers changed the table's
+ *   columns meanwhile, or keep changing the same rows
  */
 export async function mergeInsert(
   target: ChangeTarget<ReaderEnvironment>,
@@ -106,7 +109,9 @@ export async function mergeInsert(
   }
 }
 
-/** A merge under way: what it wrote of its source, and what it made of the columns that the table had then. */
+/**
+ * A merge under way: what it wrote of its source, and what it made of the columns that the table had then.
+ */
 class Merge {
   readonly #input: ArrowInput;
   readonly #request: MergeRequest;
@@ -175,7 +180,8 @@ class Merge {
     const fields = decodeSchema(manifest.fields, path);
     if (mayBufferRows(base.file)) requireUpsertByPrimaryKey(this.#request, fields, base.table.root);
     if (this.#planned !== null) {
-      // The columns that the source has are told from the others by their fields, which must be the same objects.
+      // The columns that the source has are told from the others by their fields, which must be the same
+      // objects.
       if (isSameSchema(fields, this.#planned.fields)) return this.#planned;
       throw new ConcurrentModificationError(
         `${base.table.root}: another writer changed the columns while rows were merged; please retry`,
@@ -193,7 +199,9 @@ class Merge {
     await this.#planned?.source.written.discard();
   }
 
-  /** Removes the files of the source that are not among those committed. They are garbage where that fails. */
+  /**
+   * Removes the files of the source that are not among those committed. They are garbage where that fails.
+   */
   async discardUnused(committed: readonly WrittenRows[]): Promise<void> {
     const fragments = committed.flatMap((written) => written.fragments);
     const used = new Set(fragments.flatMap(({ files }) => files.map(({ path }) => path)));
@@ -218,7 +226,10 @@ function isSameSchema(fields: readonly TableField[], others: readonly TableField
 const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, index) => byte === b[index]);
 
-/** Marks the source rows of pairs, and returns the pairs whose rows were marked before: those are needed again. */
+/**
+ * Marks the source rows of pairs, and returns the pairs whose rows were marked before: those are needed
+ * again.
+ */
 function* unmarked({ sourceRows, fragmentIds, targetRows }: RowPairs, marks: Uint8Array): Steps<RowPairs> {
   const again: [NumberList, NumberList, NumberList] = [new NumberList(), new NumberList(), new NumberList()];
   for (let start = 0; start < sourceRows.length; start += STEP_ROWS) {

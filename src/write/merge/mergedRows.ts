@@ -1,10 +1,10 @@
 /**
  * Writes what a merge adds to the table: the rows that replace others, and those that are new.
  *
- * Where the source has all columns, they are its rows as they are, and its files serve as they are if all their rows are
- * wanted. Of other files the wanted rows are copied. Where the source lacks columns, these are taken from the rows that
- * are replaced. In a table with stable row ids, rows that replace others come first, in the order of the ids that they
- * take over.
+ * Where the source has all columns, they are its rows as they are, and its files serve as they are if all
+ * their rows are wanted. Of other files the wanted rows are copied. Where the source lacks columns, these are
+ * taken from the rows that are replaced. In a table with stable row ids, rows that replace others come first,
+ * in the order of the ids that they take over.
  */
 
 import type { Column } from "../../arrow/columns/column.js";

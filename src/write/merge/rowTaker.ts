@@ -1,4 +1,7 @@
-/** Takes rows of a version, or of files of one's own, by fragment and physical row, in any order and any number of times. */
+/**
+ * Takes rows of a version, or of files of one's own, by fragment and physical row, in any order and any
+ * number of times.
+ */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";

@@ -1,10 +1,10 @@
 /**
- * The rows of a merge's source. They are written once, as they come, to data files of the table, which are invisible
- * until a manifest names them. Everything else is read from there, so the source may be a stream, and a merge that is
- * planned again needs nothing of it.
+ * The rows of a merge's source. They are written once, as they come, to data files of the table, which are
+ * invisible until a manifest names them. Everything else is read from there, so the source may be a stream,
+ * and a merge that is planned again needs nothing of it.
  *
- * Keys are held in memory up to a bound. Where there are more, they are taken in passes: each takes the keys whose hashes
- * lie in its part, and reads all of them anew.
+ * Keys are held in memory up to a bound. Where there are more, they are taken in passes: each takes the keys
+ * whose hashes lie in its part, and reads all of them anew.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -49,9 +49,11 @@ export interface SourceKeys {
   readonly carried: readonly Column[];
   /** With which the keys were hashed. */
   readonly seed: number;
-  /** Whether a key with this hash is one of these, if it is a key of the source at all. */
+  /** True if a key with this hash is one of these, if it is a key of the source at all. */
   covers(hash: number): boolean;
-  /** Whether these are the first: keys with nulls, which are the same as no other, are looked at with them. */
+  /**
+   * True if these are the first: keys with nulls, which are the same as no other, are looked at with them.
+   */
   readonly isFirst: boolean;
 }
 
