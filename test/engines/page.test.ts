@@ -1,6 +1,6 @@
 /** The page about other engines: its Python runs as printed, in the order of the page, and prints what its comments say. */
 
-import { execFile } from "node:child_process";
+import { type ExecFileException, execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -47,12 +47,22 @@ describe("the page", () => {
     const python = await environment(ENVIRONMENTS[heading]);
     const script = join(directory, `${heading.replaceAll(" ", "_")}.py`);
     await writeFile(script, program.replaceAll("http://127.0.0.1:8080", handler.url));
-    const { stdout } = await promisify(execFile)(python, [script], { cwd: directory, timeout: 300_000 });
+    const stdout = await outputOf(python, script, directory);
     const wanted = [...program.matchAll(/^print\(.*\) {2}# (.*)$/gm)].map(([, printed]) => printed);
     expect(wanted.length).toBeGreaterThan(0);
     expect(stdout.trimEnd().split("\n")).toEqual(wanted);
   });
 });
+
+/** Returns what a program printed. @throws an error that tells how the program ended and what it wrote */
+async function outputOf(python: string, script: string, directory: string): Promise<string> {
+  try {
+    return (await promisify(execFile)(python, [script], { cwd: directory, timeout: 300_000 })).stdout;
+  } catch (error) {
+    const { code, signal, stdout, stderr } = error as ExecFileException & { stdout: string; stderr: string };
+    throw new Error(`${script} ended with ${signal ?? code}\n${stderr}\n${stdout}`, { cause: error });
+  }
+}
 
 it("the page has a program for each engine of the table", () => {
   expect(sections.map(([heading]) => heading)).toEqual(Object.keys(ENVIRONMENTS));
